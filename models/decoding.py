@@ -1,0 +1,74 @@
+"""The loops of speculative decoding, as programs over chance: Algorithm 3 and Algorithm 6.
+
+One iteration is a function from a state to a state, so that it can be sampled, or enumerated with equal
+states merged; nothing is carried besides the state.
+"""
+
+from typing import NamedTuple
+
+from ..verifiers.chance import Chance
+from ..verifiers.draft_block import Block
+from ..verifiers.registry import Reference
+from .law import Model, Prefix
+from .modification import modified
+from .problem import Problem
+
+
+class Decoded(NamedTuple):
+    """The text so far, and where the iterations began whose modification of the target is still in force."""
+
+    tokens: Prefix = ()
+    starts: tuple[int, ...] = ()
+
+
+def draft_block(target: Model, draft: Model, gamma: int, context: Prefix, chance: Chance) -> Block:
+    """Lines 2 and 3 of Algorithm 3: draw X^gamma from the draft model, collect the rows of both models."""
+    text, rows = context, []
+    for _ in range(gamma):
+        rows.append(draft.row(text))
+        text = (*text, chance.draw(rows[-1]))
+    tokens = text[len(context) :]
+    return Block([target.row(context + tokens[:i]) for i in range(gamma + 1)], rows, tokens)
+
+
+def iteration(problem: Problem, verifier: Reference, decoded: Decoded, chance: Chance) -> Decoded:
+    """One pass of the loop: draft, verify, append; for Algorithm 6 also note the modified target.
+
+    Guarantee: repeated, the text follows M_b for a valid verifier under Algorithm 3 (Definition 1), and for
+    greedy block verification under Algorithm 6 (Lemma 8).
+    Source: Sun et al. 2025, Algorithms 3 and 6.
+    """
+    target = modified(problem.target, problem.draft, decoded.starts, problem.gamma)
+    block = draft_block(target, problem.draft, problem.gamma, decoded.tokens, chance)
+    tokens = decoded.tokens + verifier.verify(block, chance).tokens(block)
+    return Decoded(tokens, starts_in_force(problem, verifier, decoded, tokens))
+
+
+def starts_in_force(problem: Problem, verifier: Reference, decoded: Decoded, tokens: Prefix) -> tuple[int, ...]:
+    """The modifications that still matter after ``tokens``, oldest first.
+
+    One that began at s changes the rows up to s + gamma. It matters while the text is shorter than that, and
+    also while a later one matters that began before s + gamma: the later one's joint law runs over those rows.
+    """
+    if not verifier.modifies_target:
+        return ()
+    matter: tuple[int, ...] = ()
+    for start in reversed((*decoded.starts, len(decoded.tokens))):
+        end = start + problem.gamma
+        if end > len(tokens) or any(later < end for later in matter):
+            matter = (start, *matter)
+    return matter
+
+
+def decode(problem: Problem, verifier: Reference, length: int, chance: Chance, end: int | None = None) -> Prefix:
+    """At least ``length`` tokens (up to gamma more), or up to and with the token ``end``.
+
+    Source: Sun et al. 2025, Algorithm 3 (the loop's E.O.S. test) and Algorithm 6.
+    """
+    decoded = Decoded()
+    while len(decoded.tokens) < length:
+        before = len(decoded.tokens)
+        decoded = iteration(problem, verifier, decoded, chance)
+        if end is not None and end in decoded.tokens[before:]:
+            return decoded.tokens[: decoded.tokens.index(end, before) + 1]
+    return decoded.tokens

@@ -1,0 +1,5 @@
+"""Bad input, told in one line."""
+
+
+class InputError(ValueError):
+    """What is wrong, what was expected, and where. The command line prints it and exits with 2."""

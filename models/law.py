@@ -1,0 +1,73 @@
+"""Language models on a small vocabulary, given exactly."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from .errors import InputError
+
+Prefix = tuple[int, ...]
+
+
+class Model(Protocol):
+    """row(prefix): M(. | prefix), V numbers. state(prefix): equal for prefixes with the same future."""
+
+    def row(self, prefix: Prefix) -> Sequence[Any]: ...
+
+    def state(self, prefix: Prefix) -> Any: ...
+
+
+class ContextFree(NamedTuple):
+    """The same row after every prefix."""
+
+    probabilities: tuple
+
+    def row(self, prefix: Prefix) -> Sequence[Any]:
+        return self.probabilities
+
+    def state(self, prefix: Prefix) -> Any:
+        return ()
+
+
+class Markov(NamedTuple):
+    """Order-1 Markov model: ``start`` first, then ``after[token]``."""
+
+    start: tuple
+    after: tuple
+
+    def row(self, prefix: Prefix) -> Sequence[Any]:
+        return self.after[prefix[-1]] if prefix else self.start
+
+    def state(self, prefix: Prefix) -> Any:
+        return prefix[-1:]
+
+
+class Table(NamedTuple):
+    """One row for each prefix."""
+
+    rows: Mapping[Prefix, tuple]
+    name: str = "model"
+
+    def row(self, prefix: Prefix) -> Sequence[Any]:
+        try:
+            return self.rows[prefix]
+        except KeyError:
+            raise InputError(
+                f'{self.name}: no row for the prefix "{",".join(map(str, prefix))}"; the table has prefixes up '
+                f"to length {max(map(len, self.rows), default=0)}, and this question needs a longer one"
+            ) from None
+
+    def state(self, prefix: Prefix) -> Any:
+        return prefix
+
+
+class Shifted(NamedTuple):
+    """A model seen from behind a context: row(prefix) = model.row(context + prefix)."""
+
+    model: Model
+    context: Prefix
+
+    def row(self, prefix: Prefix) -> Sequence[Any]:
+        return self.model.row(self.context + prefix)
+
+    def state(self, prefix: Prefix) -> Any:
+        return self.model.state(self.context + prefix)

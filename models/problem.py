@@ -1,0 +1,255 @@
+"""A problem: one draft/target pair on a small vocabulary, exact, in the JSON form of problem.schema.json."""
+
+import json
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from ..verifiers.draft_block import Block
+from .errors import InputError
+from .law import ContextFree, Markov, Model, Prefix, Shifted, Table
+
+# Exponents of at most three digits: a larger one would only ask for gigabytes of zeros.
+RATIONAL = re.compile(r"\s*-?([0-9]+(/[0-9]+)?|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?)\s*")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """target: M_b, draft: M_s, vocabulary: V, gamma: the length of a draft block."""
+
+    vocabulary: int
+    gamma: int
+    target: Model
+    draft: Model
+    name: str = "problem"
+
+    def block(self, tokens: Prefix, context: Prefix = ()) -> Block:
+        """The block that a verifier sees when X^gamma = tokens is drafted after the context."""
+        steps = range(len(tokens))
+        return Block(
+            [self.target.row(context + tokens[:i]) for i in range(len(tokens) + 1)],
+            [self.draft.row(context + tokens[:i]) for i in steps],
+            tokens,
+        )
+
+    def after(self, context: Prefix) -> "Problem":
+        """The same pair, seen from behind a context."""
+        return Problem(
+            self.vocabulary,
+            self.gamma,
+            Shifted(self.target, context),
+            Shifted(self.draft, context),
+            self.name,
+        )
+
+    def prefixes(self, length: int):
+        """Every prefix of exactly that length, in order."""
+        return product(range(self.vocabulary), repeat=length)
+
+    def tabulated(self) -> "Problem":
+        """The same problem with both models written out as tables (a point of departure for changes)."""
+
+        def table(model, longest, name):
+            rows = {x: tuple(model.row(x)) for n in range(longest + 1) for x in self.prefixes(n)}
+            return Table(rows, name)
+
+        return Problem(
+            self.vocabulary,
+            self.gamma,
+            table(self.target, self.gamma, "target"),
+            table(self.draft, self.gamma - 1, "draft"),
+            self.name,
+        )
+
+
+def rational(text: Any, where: str) -> Fraction:
+    """A probability written as "1/3", "0.25", "1e-7" or 1, read exactly.
+
+    Raises: InputError naming the place.
+    """
+    if isinstance(text, float):
+        raise InputError(f"{where}: {text!r} is a float; write the probability as a string, it is read exactly")
+    if isinstance(text, (int, Fraction)) and not isinstance(text, bool):
+        return Fraction(text)
+    try:
+        if not (isinstance(text, str) and RATIONAL.fullmatch(text)):
+            raise ValueError
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise InputError(f'{where}: {text!r} is not a probability; expected a rational such as "1/3"') from None
+
+
+def row_of(values: Any, vocabulary: int, where: str) -> tuple[Fraction, ...]:
+    """A checked probability row: length V, no negative entry, sum exactly 1."""
+    if not isinstance(values, list):
+        raise InputError(f"{where}: expected a list of {vocabulary} probabilities, got {type(values).__name__}")
+    if len(values) != vocabulary:
+        raise InputError(f"{where}: expected {vocabulary} probabilities, got {len(values)}")
+    row = tuple(rational(v, where) for v in values)
+    for token, p in enumerate(row):
+        if p < 0:
+            raise InputError(f"{where}: token {token} has the negative probability {p}")
+    if sum(row) != 1:
+        raise InputError(f"{where}: the row sums to {sum(row)} (= {float(sum(row)):.6g}), expected exactly 1")
+    return row
+
+
+def _prefix(key: str, vocabulary: int, where: str) -> Prefix:
+    try:
+        prefix = tuple(int(part) for part in key.split(",")) if key else ()
+    except ValueError:
+        raise InputError(f'{where}: "{key}" is not a prefix; expected tokens joined by commas') from None
+    if not all(0 <= token < vocabulary for token in prefix):
+        raise InputError(f'{where}: prefix "{key}" has a token outside 0..{vocabulary - 1}')
+    return prefix
+
+
+def _model(data: Any, vocabulary: int, longest: int, where: str) -> Model:
+    if isinstance(data, list):
+        return ContextFree(row_of(data, vocabulary, where))
+    if not isinstance(data, dict):
+        raise InputError(f"{where}: expected a list, a table or a Markov model, got {type(data).__name__}")
+    if "start" in data or "after" in data:
+        if set(data) != {"start", "after"} or not isinstance(data["after"], dict):
+            raise InputError(f'{where}: a Markov model has exactly "start" (a row) and "after" (a row a token)')
+        after = {}
+        for key, values in data["after"].items():
+            prefix = _prefix(key, vocabulary, f"{where}.after")
+            if len(prefix) != 1:
+                raise InputError(f'{where}.after: "{key}" is not one token')
+            after[prefix[0]] = row_of(values, vocabulary, f'{where}.after["{key}"]')
+        missing = [t for t in range(vocabulary) if t not in after]
+        if missing:
+            raise InputError(f'{where}.after: no row for token "{missing[0]}"')
+        start = row_of(data["start"], vocabulary, f"{where}.start")
+        return Markov(start, tuple(after[t] for t in range(vocabulary)))
+    rows = {}
+    for key, values in data.items():
+        prefix = _prefix(key, vocabulary, where)
+        if prefix in rows:
+            raise InputError(f'{where}: the prefix "{key}" is given twice')
+        rows[prefix] = row_of(values, vocabulary, f'{where}["{key}"]')
+    for length in range(longest + 1):
+        for prefix in product(range(vocabulary), repeat=length):
+            if prefix not in rows:
+                name = ",".join(map(str, prefix))
+                raise InputError(
+                    f'{where}: no row for the prefix "{name}"; every prefix up to length {longest} needs one'
+                )
+    return Table(rows, where)
+
+
+def problem_from(data: Any, name: str = "problem") -> Problem:
+    """A problem from its JSON form.
+
+    Raises: InputError naming the row, the prefix and the sum where the data is not a problem.
+    """
+    if not isinstance(data, dict):
+        raise InputError(f"{name}: expected a JSON object, got {type(data).__name__}")
+    unknown = set(data) - {"vocabulary", "gamma", "target", "draft", "name"}
+    if unknown:
+        raise InputError(f"{name}: unknown field {sorted(unknown)[0]!r}; expected vocabulary, gamma, target, draft")
+    for field in ("vocabulary", "gamma", "target", "draft"):
+        if field not in data:
+            raise InputError(f"{name}: the field {field!r} is missing")
+    for field in ("vocabulary", "gamma"):
+        value = data[field]
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise InputError(f"{name}: {field} must be a whole number of at least 1, got {value!r}")
+    vocabulary, gamma = data["vocabulary"], data["gamma"]
+    return Problem(
+        vocabulary,
+        gamma,
+        _model(data["target"], vocabulary, gamma, "target"),
+        _model(data["draft"], vocabulary, gamma - 1, "draft"),
+        str(data.get("name", name)),
+    )
+
+
+def _no_repeats(pairs):
+    seen = dict(pairs)
+    if len(seen) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f'the key "{twice}" is given twice')
+    return seen
+
+
+def _no_constant(text: str):
+    raise InputError(f"{text} is not a probability")
+
+
+def parse_problem(text: str, name: str = "problem") -> Problem:
+    """A problem from JSON text; decimal numbers are read as the exact decimals they are."""
+    try:
+        data = json.loads(
+            text,
+            parse_float=lambda number: rational(number, "number"),
+            parse_constant=_no_constant,
+            object_pairs_hook=_no_repeats,
+        )
+    except json.JSONDecodeError as error:
+        raise InputError(f"{name}: not JSON ({error})") from None
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    except RecursionError:
+        raise InputError(f"{name}: nested too deeply to be a problem") from None
+    return problem_from(data, name)
+
+
+def load_problem(source: str) -> Problem:
+    """A problem from a file, or from JSON text that stands on the command line itself.
+
+    Raises: InputError if the file is not there or not a problem.
+    """
+    if source.lstrip().startswith("{"):
+        return parse_problem(source, "inline problem")
+    path = Path(source)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{source}: not a text file") from None
+    return parse_problem(text, source)
+
+
+def as_json(problem: Problem) -> dict:
+    """The JSON form of a problem; rationals as strings. ``problem_from`` gives the same problem back."""
+
+    def texts(row):
+        return [str(Fraction(int(p.numerator), int(p.denominator))) for p in row]
+
+    def model(m, longest):
+        if isinstance(m, ContextFree):
+            return texts(m.probabilities)
+        if isinstance(m, Markov):
+            return {"start": texts(m.start), "after": {str(t): texts(r) for t, r in enumerate(m.after)}}
+        keys = (x for n in range(longest + 1) for x in problem.prefixes(n))
+        return {",".join(map(str, x)): texts(m.row(x)) for x in keys}
+
+    return {
+        "name": problem.name,
+        "vocabulary": problem.vocabulary,
+        "gamma": problem.gamma,
+        "target": model(problem.target, problem.gamma),
+        "draft": model(problem.draft, problem.gamma - 1),
+    }
+
+
+def with_numbers(problem: Problem, number) -> Problem:
+    """The same problem with every probability passed through ``number`` (a field of rationals, say)."""
+
+    def convert(m):
+        if isinstance(m, ContextFree):
+            return ContextFree(tuple(map(number, m.probabilities)))
+        if isinstance(m, Markov):
+            return Markov(tuple(map(number, m.start)), tuple(tuple(map(number, r)) for r in m.after))
+        if isinstance(m, Table):
+            return Table({x: tuple(map(number, r)) for x, r in m.rows.items()}, m.name)
+        raise TypeError(f"cannot convert {type(m).__name__}")
+
+    return Problem(problem.vocabulary, problem.gamma, convert(problem.target), convert(problem.draft), problem.name)

@@ -1,0 +1,1 @@
+"""Certainty: exact laws, claims checked exactly, and the exact law of somebody else's code."""

@@ -1,0 +1,158 @@
+"""The papers' statements, checked exactly on one problem; what fails comes with a witness.
+
+Each check takes a problem over QQ and what it judges (an output law, or a verifier) and returns Evidence.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sympy import QQ
+
+from ..models.law import Prefix
+from ..models.problem import Problem
+from ..verifiers.evidence import HOLDS, REFUTED, Evidence
+from ..verifiers.registry import Reference
+from .laws import (
+    OutputLaw,
+    completed,
+    completed_after_modification,
+    expected_accepted,
+    expected_tokens,
+    iterated_law,
+    joint_law,
+    survival,
+    total_variation,
+)
+
+
+def name_of(prefix: Prefix) -> str:
+    """The key of a prefix in a problem file: tokens joined by commas."""
+    return ",".join(map(str, prefix))
+
+
+def survival_bound(problem: Problem) -> OutputLaw:
+    """M_s(x^i) p_i(x^i) for every draft prefix of length 1..gamma, p_i as in Eq. (9)."""
+    bound: OutputLaw = {}
+
+    def walk(prefix, mass, kept):
+        target, draft = problem.target.row(prefix), problem.draft.row(prefix)
+        for token, q in enumerate(draft):
+            if q == 0:
+                continue
+            longer = (*prefix, token)
+            here = min(kept * target[token] / q, QQ(1))
+            bound[longer] = mass * q * here
+            if len(longer) < problem.gamma:
+                walk(longer, mass * q, here)
+
+    walk((), QQ(1), QQ(1))
+    return bound
+
+
+def coupling_bound(problem: Problem) -> OutputLaw:
+    """min(M_b(x^l), M_s(x^l)) for every prefix of length 1..gamma that both models allow. Source: Lemma 9, 10."""
+    bound: OutputLaw = {}
+
+    def walk(prefix, p, q):
+        target, draft = problem.target.row(prefix), problem.draft.row(prefix)
+        for token in range(problem.vocabulary):
+            longer, p_joint, q_joint = (*prefix, token), p * target[token], q * draft[token]
+            if p_joint == 0 or q_joint == 0:
+                continue
+            bound[longer] = min(p_joint, q_joint)
+            if len(longer) < problem.gamma:
+                walk(longer, p_joint, q_joint)
+
+    walk((), QQ(1), QQ(1))
+    return bound
+
+
+def largest_difference(observed: Mapping, expected: Mapping) -> dict[str, Any] | None:
+    """Where two laws differ most, as a witness; None where they are equal."""
+    gaps = {key: abs(observed.get(key, 0) - expected.get(key, 0)) for key in observed.keys() | expected.keys()}
+    worst = max(sorted(gaps), key=lambda key: gaps[key], default=None)
+    if worst is None or gaps[worst] == 0:
+        return None
+    return {
+        "sequence": name_of(worst),
+        "expected": str(expected.get(worst, 0)),
+        "observed": str(observed.get(worst, 0)),
+    }
+
+
+def _same(claim: str, problem: Problem, observed: Mapping, expected: Mapping) -> Evidence:
+    witness = largest_difference(observed, expected)
+    return Evidence(
+        claim,
+        "enumeration",
+        REFUTED if witness else HOLDS,
+        problem.name,
+        total_variation=total_variation(observed, expected),
+        witness=witness,
+    )
+
+
+def _at_least(claim: str, problem: Problem, larger: Any, smaller: Any, names: tuple[str, str]) -> Evidence:
+    holds = larger >= smaller
+    witness = None if holds else {names[0]: str(larger), names[1]: str(smaller)}
+    return Evidence(claim, "enumeration", HOLDS if holds else REFUTED, problem.name, witness=witness)
+
+
+def lossless(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
+    """X^tau, Y, Z^{gamma - tau} ~ M_b^{gamma + 1}. Source: Sun et al. 2025, Eq. (7), Lemma 2, Theorem 1."""
+    length = problem.gamma + 1
+    return _same("lossless", problem, completed(law, problem.target, length), joint_law(problem.target, length))
+
+
+def lemma_3(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
+    """Pr(tau >= i | X^i = x) = p_i(x) for every i and every x that can be drafted."""
+    kept = {x: mass for x, mass in survival(law).items() if mass != 0}
+    bound = {x: mass for x, mass in survival_bound(problem).items() if mass != 0}
+    return _same("lemma-3", problem, kept, bound)
+
+
+def lemma_4(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
+    """Pr(tau >= i | X^i = x) <= p_i(x): no valid verifier keeps a prefix more often than block verification."""
+    bound = survival_bound(problem)
+    over = {x: mass - bound.get(x, 0) for x, mass in survival(law).items() if mass > bound.get(x, 0)}
+    witness = None
+    if over:
+        worst = max(sorted(over), key=lambda x: over[x])
+        kept = survival(law)[worst]
+        witness = {"prefix": name_of(worst), "at most": str(bound.get(worst, 0)), "observed": str(kept)}
+    return Evidence("lemma-4", "enumeration", REFUTED if over else HOLDS, problem.name, witness=witness)
+
+
+def theorem_2(problem: Problem, block: Reference, other: Reference, iterations: int = 1) -> Evidence:
+    """E_block[N(i)] >= E_other[N(i)] for the tokens decoded in i iterations, i = ``iterations``."""
+    most = expected_tokens(iterated_law(problem, block, iterations))
+    less = expected_tokens(iterated_law(problem, other, iterations))
+    return _at_least("theorem-2", problem, most, less, (f"E[N({iterations})] {block.name}", other.name))
+
+
+def theorem_3(problem: Problem, greedy_law: Mapping[Prefix, Any], block_law: Mapping[Prefix, Any]) -> Evidence:
+    """In one iteration greedy block verification accepts at least as many tokens as block verification."""
+    names = ("E[tau] greedy", "E[tau] block")
+    return _at_least("theorem-3", problem, expected_accepted(greedy_law), expected_accepted(block_law), names)
+
+
+def lemma_8(problem: Problem, greedy: Reference, iterations: int = 1) -> Evidence:
+    """X^tau, Y, Z ~ M_b^gamma with Z from the modified target; over i iterations, nested (footnote 6)."""
+    law = iterated_law(problem, greedy, iterations)
+    observed = completed_after_modification(law, problem, problem.gamma)
+    return _same("lemma-8", problem, observed, joint_law(problem.target, problem.gamma))
+
+
+def lemma_9(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
+    """Pr(X^l = x, tau >= l) = min(M_b(x), M_s(x)) under greedy block verification."""
+    kept = {x: mass for x, mass in survival(law).items() if mass != 0}
+    return _same("lemma-9", problem, kept, coupling_bound(problem))
+
+
+def lemma_10(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
+    """E[tau] <= sum_l sum_x min(M_b(x^l), M_s(x^l)), the value of the optimal coupling of Eq. (40).
+
+    A verifier above it is proved biased without a look at its law.
+    """
+    value = sum(coupling_bound(problem).values(), QQ(0))
+    return _at_least("lemma-10", problem, value, expected_accepted(law), ("coupling value", "E[tau]"))

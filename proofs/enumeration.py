@@ -1,0 +1,90 @@
+"""The exact law of any program over chance, by running it once for every way its choices can fall."""
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+from sympy import QQ
+
+from ..verifiers.chance import NothingToDrawError
+
+Outcome = TypeVar("Outcome", bound=Hashable)
+ONE = QQ(1)
+
+
+class Branching:
+    """A tree of choices, walked depth first by running a program again and again.
+
+    Each run replays a script of earlier choices; at the first new choice it takes the first branch of positive
+    probability and leaves the others for later. ``probability`` is that of the path so far.
+    """
+
+    def __init__(self, one=ONE):
+        self.one = one
+        self.pending: list[tuple[tuple[int, ...], Any]] = [((), one)]
+        self.script: tuple[int, ...] = ()
+        self.path: list[int] = []
+        self.probability = one
+
+    def begin(self) -> bool:
+        """Set out on the next path; False when all have been walked."""
+        if not self.pending:
+            return False
+        self.script, self.probability = self.pending.pop()
+        self.path = []
+        return True
+
+    def choose(self, probabilities) -> int:
+        """Which branch this path takes; the probabilities add up to one."""
+        at = len(self.path)
+        if at < len(self.script):
+            self.path.append(self.script[at])
+            return self.script[at]
+        branches = [(k, p) for k, p in enumerate(probabilities) if p != 0]
+        here, before = tuple(self.path), self.probability
+        for k, p in reversed(branches[1:]):
+            self.pending.append(((*here, k), before * p))
+        k, p = branches[0]
+        self.path.append(k)
+        self.probability = before * p
+        return k
+
+
+class EnumeratedChance:
+    """Chance that walks a tree of choices; exact for exact numbers."""
+
+    def __init__(self, branching: Branching):
+        self._branching = branching
+
+    def flip(self, probability) -> bool:
+        if not 0 <= probability <= 1:
+            raise ValueError(f"flip with probability {probability}, which is not in [0, 1]")
+        if probability == 0 or probability == 1:
+            return probability == 1
+        return self._branching.choose((probability, 1 - probability)) == 0
+
+    def draw(self, weights) -> int:
+        if any(weight < 0 for weight in weights):
+            raise ValueError(f"draw from a negative weight: {[str(w) for w in weights]}")
+        total = sum(weights)
+        if total == 0:
+            raise NothingToDrawError(f"draw from weights that are all zero: {[str(w) for w in weights]}")
+        one = self._branching.one  # so that plain whole numbers divide exactly too
+        return self._branching.choose([one * weight / total for weight in weights])
+
+
+def law_of(program: Callable[[Any], Outcome], one=ONE) -> dict[Outcome, Any]:
+    """The exact law of what a program over chance returns.
+
+    law(o) = sum over the paths that end in o of the product of their branch probabilities.
+    program: takes a chance, returns something hashable, and must have no other source of randomness.
+    one: the unit of the numbers used (sympy's QQ by default, on python-flint where it is installed).
+    Guarantee: exact; the probabilities of all outcomes add up to ``one``.
+    Raises: ValueError if a flip is outside [0, 1] or a draw has negative or only zero weights.
+    """
+    branching = Branching(one)
+    chance = EnumeratedChance(branching)
+    law: dict[Outcome, Any] = {}
+    while branching.begin():
+        outcome = program(chance)
+        law[outcome] = law.get(outcome, 0) + branching.probability
+    return law

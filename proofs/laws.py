@@ -1,0 +1,184 @@
+"""Exact laws of draft verification: of (X^tau, Y), of tau, of completed tokens, of several iterations.
+
+An *output law* maps each emitted sequence (X^tau, Y), a tuple of tau + 1 tokens, to its probability.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cache
+from itertools import accumulate
+from typing import Any
+
+from sympy import QQ
+
+from ..models.decoding import Decoded, iteration, starts_in_force
+from ..models.law import Model, Prefix
+from ..models.modification import modified
+from ..models.problem import Problem, with_numbers
+from ..verifiers.arithmetic import residual
+from ..verifiers.registry import Reference
+from ..verifiers.sub_block import SubBlockRule
+from .enumeration import ONE, law_of
+
+OutputLaw = dict[Prefix, Any]
+
+
+@cache
+def _qq(p: Fraction):
+    return QQ(p.numerator, p.denominator)
+
+
+def in_field(problem: Problem) -> Problem:
+    """The problem over sympy's QQ, the numbers all laws here are computed in."""
+    return with_numbers(problem, lambda p: _qq(Fraction(int(p.numerator), int(p.denominator))))
+
+
+def enumerated_law(problem: Problem, verifier: Reference) -> OutputLaw:
+    """The output law of one iteration, by running the verifier's own code for every way chance can fall."""
+    return law_of(lambda chance: iteration(problem, verifier, Decoded(), chance).tokens)
+
+
+def sub_block_law(problem: Problem, rule: SubBlockRule, one: Any = ONE) -> OutputLaw:
+    """The output law of a sub-block rule in one pass over the tree of draft prefixes.
+
+    Pr(X^i, tau = i) = h_i(X^i) Pr(X^i, tau <= i), from the longest prefixes down: a coin for X^i depends on X^i
+    alone, so what the continuations of X^i leave undecided can be added up before it is flipped once. Time is
+    linear in the number of entries, where enumeration pays for every pair of a block and a length.
+
+    one: the unit of the problem's numbers.
+    Guarantee: equal to ``enumerated_law`` of ``longest_sub_block`` (a test compares them over the battery).
+    """
+    gamma, law = problem.gamma, {}
+
+    def settle(prefix, mass, weights, total):
+        for token, weight in enumerate(weights):
+            if weight != 0:
+                law[(*prefix, token)] = mass * weight / total
+
+    def undecided_after(prefix, kept, mass):
+        """Pr(X^i = prefix, tau < i), having settled all outcomes with tau >= i on it."""
+        target = problem.target.row(prefix)
+        if len(prefix) == gamma:
+            accepted = mass * rule.accept_all(kept)
+            if accepted != 0:
+                settle(prefix, accepted, target, 1)
+            return mass - accepted
+        draft = problem.draft.row(prefix)
+        undecided = 0
+        for token, q in enumerate(draft):
+            if q != 0:
+                survived = rule.survive(kept, target[token], q)
+                undecided += undecided_after((*prefix, token), survived, mass * q)
+        if undecided == 0:
+            return undecided
+        rest = residual(target, draft, kept)
+        surplus = sum(rest)
+        accepted = undecided * (rule.accept(kept, surplus, target, draft) if prefix else 1)
+        if accepted != 0:
+            settle(prefix, accepted, rest, surplus)
+        return undecided - accepted
+
+    undecided_after((), 1, one)
+    return law
+
+
+def output_law(problem: Problem, verifier: Reference) -> OutputLaw:
+    """The law of (X^tau, Y) of one iteration of a reference verifier, exactly."""
+    if verifier.rule is not None:
+        return sub_block_law(problem, verifier.rule)
+    return enumerated_law(problem, verifier)
+
+
+def iterated_law(problem: Problem, verifier: Reference, iterations: int) -> dict[Decoded, Any]:
+    """The law of the text after N iterations of the verifier's loop (Algorithm 3, or 6 for greedy block).
+
+    States that are equal are merged, and an iteration from a state with the same future is computed once.
+    """
+    known: dict[Any, OutputLaw] = {}
+    law: dict[Decoded, Any] = {Decoded(): QQ(1)}
+    for _ in range(iterations):
+        after: dict[Decoded, Any] = {}
+        for decoded, mass in law.items():
+            target = modified(problem.target, problem.draft, decoded.starts, problem.gamma)
+            future = (
+                target.state(decoded.tokens),
+                problem.draft.state(decoded.tokens),
+                decoded.starts and decoded,
+            )
+            if future not in known:
+                here = Problem(problem.vocabulary, problem.gamma, target, problem.draft).after(decoded.tokens)
+                known[future] = output_law(here, verifier)
+            for output, probability in known[future].items():
+                tokens = decoded.tokens + output
+                state = Decoded(tokens, starts_in_force(problem, verifier, decoded, tokens))
+                after[state] = after.get(state, 0) + mass * probability
+        law = after
+    return law
+
+
+def completed(law: Mapping[Prefix, Any], target: Model, length: int) -> OutputLaw:
+    """The law of the first ``length`` tokens, a shorter output being continued by the target (Lemma 2).
+
+    (X^tau, Y, Z), Z ~ M_b(. | X^tau, Y).
+    """
+    done: OutputLaw = {}
+    for output, probability in law.items():
+        _complete(output[:length], probability, target, length, done)
+    return done
+
+
+def completed_after_modification(law: Mapping[Decoded, Any], problem: Problem, length: int) -> OutputLaw:
+    """The law of the first ``length`` tokens, each output continued by its modified target (Lemma 8)."""
+    done: OutputLaw = {}
+    for decoded, probability in law.items():
+        target = modified(problem.target, problem.draft, decoded.starts, problem.gamma)
+        _complete(decoded.tokens[:length], probability, target, length, done)
+    return done
+
+
+def _complete(prefix, probability, target, length, done):
+    if len(prefix) == length:
+        done[prefix] = done.get(prefix, 0) + probability
+        return
+    for token, p in enumerate(target.row(prefix)):
+        if p != 0:
+            _complete((*prefix, token), probability * p, target, length, done)
+
+
+def joint_law(model: Model, length: int, one=None) -> OutputLaw:
+    """M^length: the law of a model's first ``length`` tokens."""
+    done: OutputLaw = {}
+    _complete((), QQ(1) if one is None else one, model, length, done)
+    return done
+
+
+def total_variation(law: Mapping, other: Mapping) -> Any:
+    """sum_o |law(o) - other(o)| / 2, in [0, 1]."""
+    return sum(abs(law.get(o, 0) - other.get(o, 0)) for o in law.keys() | other.keys()) / QQ(2)
+
+
+def acceptance_ccdf(law: Mapping[Prefix, Any], gamma: int) -> list:
+    """[Pr(tau >= 0), ..., Pr(tau >= gamma)]."""
+    exactly = [QQ(0)] * (gamma + 1)
+    for output, probability in law.items():
+        exactly[len(output) - 1] += probability
+    return list(accumulate(reversed(exactly)))[::-1]
+
+
+def expected_accepted(law: Mapping[Prefix, Any]) -> Any:
+    """E[tau], the expected number of accepted draft tokens in one iteration."""
+    return sum((len(output) - 1) * probability for output, probability in law.items())
+
+
+def expected_tokens(law: Mapping[Decoded, Any]) -> Any:
+    """E[N(i)], the expected number of tokens after the iterations."""
+    return sum(len(decoded.tokens) * probability for decoded, probability in law.items())
+
+
+def survival(law: Mapping[Prefix, Any]) -> OutputLaw:
+    """Pr(X^i = x, tau >= i) for every draft prefix x, i >= 1."""
+    mass: OutputLaw = {}
+    for output, probability in law.items():
+        for i in range(1, len(output)):
+            mass[output[:i]] = mass.get(output[:i], 0) + probability
+    return mass

@@ -1,0 +1,117 @@
+"""The algorithms on the corners of their domain, and as samplers."""
+
+import random
+from collections import Counter
+
+import pytest
+from draftproof.models.battery import drawn, toy
+from draftproof.models.problem import with_numbers
+from draftproof.proofs.enumeration import law_of
+from draftproof.proofs.laws import enumerated_law, in_field
+from draftproof.verifiers.chance import NothingToDrawError, RandomChance
+from draftproof.verifiers.draft_block import Block, Verdict
+from draftproof.verifiers.registry import REFERENCES, reference
+from sympy import QQ
+
+pytestmark = pytest.mark.exact
+ALL = sorted(REFERENCES)
+ROW = (QQ(1, 4), QQ(3, 4))
+
+
+def law_on(name, block):
+    return law_of(lambda chance: reference(name).verify(block, chance).tokens(block))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_equal_rows_accept_everything(name):
+    row = ROW
+    assert law_on(name, Block([row] * 4, [row] * 3, (0, 1, 0))) == {
+        (0, 1, 0, 0): QQ(1, 4),
+        (0, 1, 0, 1): QQ(3, 4),
+    }
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_one_hot_draft_that_the_target_excludes_is_always_rejected(name):
+    target, draft = (QQ(0), QQ(1, 3), QQ(2, 3)), (QQ(1), QQ(0), QQ(0))
+    block = Block([target, target, target], [draft, draft], (0, 0))
+    assert law_on(name, block) == {(1,): QQ(1, 3), (2,): QQ(2, 3)}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_disjoint_supports_at_the_second_step_keep_exactly_the_first_token(name):
+    same, left, right = (QQ(1, 2), QQ(1, 2), QQ(0)), (QQ(1), QQ(0), QQ(0)), (QQ(0), QQ(1, 4), QQ(3, 4))
+    block = Block([same, right, right], [same, left], (1, 0))
+    assert law_on(name, block) == {(1, 1): QQ(1, 4), (1, 2): QQ(3, 4)}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_draft_token_of_draft_probability_zero_is_kept_only_if_the_target_allows_it(name):
+    target, draft = (QQ(0), QQ(1, 2), QQ(1, 2)), (QQ(0), QQ(0), QQ(1))
+    for impossible, outcome in ((0, 0), (1, 1)):
+        emitted = law_on(name, Block([target, target], [draft], (impossible,)))
+        assert {len(tokens) - 1 for tokens in emitted} == {outcome}
+        assert all(target[tokens[0]] > 0 for tokens in emitted)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_rows_equal_after_certain_survival_are_the_harmless_zero_over_zero(name):
+    """p_1 = 1 and equal rows at step 2: Eq. (4) and (5) are 0/0 there, every token survives."""
+    first_p, first_q, same = (QQ(1, 2), QQ(1, 2)), (QQ(1, 4), QQ(3, 4)), (QQ(1, 3), QQ(2, 3))
+    emitted = law_on(name, Block([first_p, same, same], [first_q, same], (0, 1)))
+    assert emitted == {(0, 1, 0): QQ(1, 3), (0, 1, 1): QQ(2, 3)}
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("problem", [toy(2), drawn(3, 2, "mixed"), drawn(3, 2, "zeros")], ids=lambda p: p.name)
+def test_sampling_on_floats_follows_the_law_enumerated_on_rationals(name, problem):
+    """Pearson's statistic of 20,000 samples against the exact law, at a false-alarm rate below 1e-9."""
+    law = enumerated_law(in_field(problem), reference(name))
+    floats, chance = with_numbers(problem, float), RandomChance(random.Random(7))
+    counts = Counter()
+    for _ in range(20_000):
+        tokens = ()
+        for _ in range(problem.gamma):
+            tokens = (*tokens, chance.draw(floats.draft.row(tokens)))
+        block = floats.block(tokens)
+        counts[reference(name).verify(block, chance).tokens(block)] += 1
+    assert set(counts) <= set(law)
+    expected = {o: 20_000 * float(p) for o, p in law.items()}
+    rare = [o for o in law if expected[o] < 5]
+    cells = [(counts[o], expected[o]) for o in law if o not in rare]
+    statistic = sum((n - e) ** 2 / e for n, e in cells)
+    freedom = len(cells)
+    assert statistic < freedom + 7 * (2 * freedom) ** 0.5 + 40
+    assert sum(counts[o] for o in rare) < 10 * (1 + sum(expected[o] for o in rare)) + 20
+
+
+def test_a_draw_never_returns_a_token_of_weight_zero():
+    class Largest(random.Random):
+        def random(self):
+            return 1 - 2**-53
+
+    class Smallest(random.Random):
+        def random(self):
+            return 0.0
+
+    for generator in (Largest(), Smallest()):
+        assert RandomChance(generator).draw([0.0, 0.1, 0.2, 0.0]) in (1, 2)
+        assert RandomChance(generator).flip(0.0) is False
+        assert RandomChance(generator).flip(1.0) is True
+
+
+def test_weights_that_are_all_zero_are_an_error_not_a_token():
+    with pytest.raises(NothingToDrawError, match="sum to 0"):
+        RandomChance(random.Random(1)).draw([0.0, 0.0])
+    with pytest.raises(NothingToDrawError, match="all zero"):
+        law_of(lambda chance: chance.draw([0, 0]))
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(KeyError, match="token, block"):
+        reference("tokens")
+
+
+def test_a_verdict_spells_out_the_tokens_it_adds():
+    block = Block([(1,)] * 3, [(1,)] * 2, (5, 6))
+    assert Verdict(1, 9).tokens(block) == (5, 9)

@@ -1,0 +1,44 @@
+"""The procedure that block verification and greedy block verification share.
+
+Both keep the longest accepted sub-block X^tau = X_1..X_tau, and differ only in the formulas that Algorithm 4
+highlights against Algorithm 2. Those formulas are a ``SubBlockRule``; the procedure is ``longest_sub_block``.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .arithmetic import residual
+from .chance import Chance
+from .draft_block import Block, Row, Verdict
+
+
+class SubBlockRule(NamedTuple):
+    """The formulas of one algorithm.
+
+    survive(kept, p, q): p_i from p_{i-1} = kept and the two probabilities p = M_b(X_i), q = M_s(X_i)
+    accept(kept, surplus, target, draft): h_i for i < gamma, with kept = p_i, the rows after X^i, and
+        surplus = sum_x max(p_i M_b(x) - M_s(x), 0), the mass of the residual of Eq. (4)
+    accept_all(kept): h_gamma from p_gamma
+    """
+
+    survive: Callable[[Any, Any, Any], Any]
+    accept: Callable[[Any, Any, Row, Row], Any]
+    accept_all: Callable[[Any], Any]
+
+
+def longest_sub_block(rule: SubBlockRule, block: Block, chance: Chance) -> Verdict:
+    """tau = max{i : eta_i <= h_i}, then Y from the residual at tau (from M_b if tau = gamma).
+
+    The coins are flipped from the longest sub-block down, so that the first success decides. They are
+    independent, so the order does not change the law, and h_i is computed only where it is needed.
+    """
+    kept = [1]
+    for i, x in enumerate(block.tokens):
+        kept.append(rule.survive(kept[i], block.target[i][x], block.draft[i][x]))
+    if chance.flip(rule.accept_all(kept[block.gamma])):
+        return Verdict(block.gamma, chance.draw(block.target[block.gamma]))
+    for i in range(block.gamma - 1, -1, -1):
+        rest = residual(block.target[i], block.draft[i], kept[i])
+        if i == 0 or chance.flip(rule.accept(kept[i], sum(rest), block.target[i], block.draft[i])):
+            return Verdict(i, chance.draw(rest))
+    raise AssertionError("unreachable: the empty sub-block is always accepted")
