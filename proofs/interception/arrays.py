@@ -1,0 +1,136 @@
+"""NumPy arrays of random numbers: object arrays whose elements are Traced, with NumPy's functions followed.
+
+NumPy runs comparisons, arithmetic, cumulative sums and searches of object arrays element by element in Python,
+so most code needs no more than this; what is special here is what object arrays lack (log, astype, argmax).
+"""
+
+import numpy as np
+
+from .numbers import REFLECTED, UFUNCS, Traced
+from .race import race
+from .tracer import active, place
+
+COMPARISONS = {ufunc: name for name, ufunc in UFUNCS.items() if name in ("lt", "le", "gt", "ge", "eq", "ne")}
+MONOTONE_UNARY = {
+    np.log, np.log2, np.log10, np.log1p, np.exp, np.exp2, np.expm1, np.sqrt, np.cbrt, np.floor, np.ceil, np.trunc,
+    np.rint, np.tanh, np.arctan, np.negative, np.positive, np.absolute, np.fabs, np.square, np.reciprocal,
+}  # fmt: skip
+ARITHMETIC = {
+    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv", np.power: "pow",
+}  # fmt: skip
+FINITE = {np.isnan: False, np.isinf: False, np.isfinite: True}
+
+
+class TracedArray(np.ndarray):
+    """An object array of random numbers that answers as a float array would."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        return ufunc_call(ufunc, method, inputs, options)
+
+    def __array_function__(self, func, types, args, kwargs):
+        if func is np.searchsorted and isinstance(args[1], TracedArray):
+            cuts, values = args[0], np.asarray(args[1])
+            found = [np.searchsorted(cuts, x, *args[2:], **kwargs) for x in values.flat]
+            return np.array(found, dtype=np.int64).reshape(values.shape)
+        return super().__array_function__(func, types, args, kwargs)
+
+    def astype(self, dtype, *arguments, **options):
+        if np.dtype(dtype) == object:
+            return super().astype(dtype, *arguments, **options)
+        return traced_array([x.astype(dtype) if isinstance(x, Traced) else dtype(x) for x in self.flat], self.shape)
+
+    def argmax(self, axis=None, out=None, **options):
+        return along_axis(self, axis, lambda row: race(list(row), largest=True))
+
+    def argmin(self, axis=None, out=None, **options):
+        return along_axis(self, axis, lambda row: race(list(row), largest=False))
+
+    def item(self, *where):
+        return np.asarray(self).item(*where)
+
+
+def traced_array(numbers, shape) -> np.ndarray:
+    """An array of these numbers; a plain one where none of them is random."""
+    if not any(isinstance(x, Traced) for x in numbers):
+        return np.array(numbers).reshape(shape)
+    array = np.empty(len(numbers), dtype=object)
+    array[:] = numbers
+    return array.reshape(shape).view(TracedArray)
+
+
+def along_axis(array, axis, decide):
+    rows = np.asarray(array)
+    if axis is None:
+        return np.int64(decide(rows.ravel()))
+    rows = np.moveaxis(rows, axis, -1)
+    if rows.ndim == 1:
+        return np.int64(decide(rows))
+    answers = [decide(rows[where]) for where in np.ndindex(rows.shape[:-1])]
+    return np.array(answers, dtype=np.int64).reshape(rows.shape[:-1])
+
+
+def ufunc_call(ufunc, method, inputs, options):
+    tracer = active()
+    if tracer is None:
+        raise RuntimeError("a random number outlived the call that drew it")
+    options = {key: value for key, value in options.items() if value is not None}
+    if method == "__call__" and not options:
+        return elementwise(ufunc, inputs)
+    if method in ("reduce", "accumulate") and ufunc is np.add and not set(options) - {"axis", "dtype", "keepdims"}:
+        plain = [np.asarray(x) if isinstance(x, np.ndarray) else x for x in inputs]
+        return getattr(ufunc, method)(*plain, **{k: v for k, v in options.items() if k != "dtype"})
+    what = f"numpy.{ufunc.__name__}" + (f".{method}" if method != "__call__" else "")
+    tracer.give_up(f"{what} with {', '.join(options) or 'these arguments'} of random numbers at {place()}")
+    raise AssertionError
+
+
+def elementwise(ufunc, inputs):
+    """A ufunc on arrays in which some elements are random numbers."""
+    arrays = [_as_objects(x) for x in inputs]
+    shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    columns = [np.broadcast_to(a, shape).ravel() for a in arrays]
+    results = [_one(ufunc, operands) for operands in zip(*columns)]
+    if shape == ():
+        return results[0]
+    return traced_array(results, shape)
+
+
+def _as_objects(x):
+    if isinstance(x, Traced):
+        array = np.empty((), dtype=object)
+        array[()] = x
+        return array
+    array = np.asarray(x)
+    if array.dtype == object:
+        return array
+    # Elements keep their NumPy type: 0.1 as float32 must stay float32.
+    objects = np.empty(array.shape, dtype=object)
+    for where in np.ndindex(array.shape):
+        objects[where] = (
+            array[where] if isinstance(x, (np.ndarray, np.generic)) else x if array.ndim == 0 else array[where]
+        )
+    return objects
+
+
+def _one(ufunc, operands):
+    traced = [x for x in operands if isinstance(x, Traced)]
+    if not traced:
+        return ufunc(*operands)
+    number, tracer = traced[0], traced[0].source.tracer
+    if len(traced) > 1:
+        tracer.give_up(f"two random numbers meet in numpy.{ufunc.__name__} at {place()}")
+    if ufunc in FINITE:
+        return FINITE[ufunc]
+    if ufunc in MONOTONE_UNARY:
+        return number.unary(ufunc, ufunc.__name__)
+    first = operands[0] is number
+    other = operands[1] if first else operands[0]
+    if ufunc in COMPARISONS:
+        name = COMPARISONS[ufunc]
+        return number.compare(other, name if first else REFLECTED.get(name, name))
+    if ufunc in ARITHMETIC:
+        return number._binary(other, ARITHMETIC[ufunc], not first)
+    if ufunc in (np.minimum, np.maximum, np.fmin, np.fmax):
+        return number.then(lambda value: ufunc(value, other), ufunc.__name__, repr(other))
+    tracer.give_up(f"numpy.{ufunc.__name__} of a random number at {place()} is not followed")
+    raise AssertionError

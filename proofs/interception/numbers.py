@@ -1,0 +1,337 @@
+"""A random number that remembers what was done to it.
+
+It carries its source and the chain of operations since (1 - u, u * q, log u, a cast, a floor). Where it is
+compared, bisecting that chain over the points of its source gives the exact probability of either side: nothing
+need be known about the operations but that the chain is monotone, which each step is admitted for.
+"""
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .sources import Source, switch
+from .tracer import active, place, site
+
+
+class Step(NamedTuple):
+    """One operation on the number. key: equal for operations that do the same (it identifies cached thresholds)."""
+
+    apply: Callable[[Any], Any]
+    key: tuple
+
+
+THRESHOLDS: dict[tuple, int] = {}
+"""Switch points already found: replays of a path ask the same questions again."""
+
+
+class Traced:
+    """A random number of a traced function. Not a float: C code that would lose track of it fails loudly."""
+
+    __array_priority__ = 1000
+    __slots__ = ("source", "steps")
+
+    def __init__(self, source: Source, steps: tuple[Step, ...] = ()):
+        self.source, self.steps = source, steps
+
+    # ------------------------------------------------------------------ what it could be
+
+    def at(self, point: int) -> Any:
+        """The concrete number at a point of the source."""
+        value = self.source.value(point)
+        for step in self.steps:
+            value = step.apply(value)
+        return value
+
+    def then(self, apply: Callable[[Any], Any], *key: Any) -> "Traced":
+        return Traced(self.source, (*self.steps, Step(apply, key)))
+
+    def key(self) -> tuple:
+        return (self.source.kind, *(step.key for step in self.steps))
+
+    def ends(self) -> tuple[Any, Any]:
+        """The values at the two ends of what is still possible.
+
+        Where an end raises (1 / u or log u at u = 0) that single point is a branch of its own, on which the
+        foreign code sees the exception that it would see.
+        """
+        source, values = self.source, []
+        for step in (1, -1):
+            while True:
+                point = source.low if step == 1 else source.high - 1
+                try:
+                    with np.errstate(all="ignore"):
+                        values.append(self.at(point))
+                    break
+                except (ArithmeticError, ValueError) as error:
+                    tracer, whole = source.tracer, source.weight(source.low, source.high)
+                    alone = source.weight(point, point + 1) / whole
+                    tracer.notice(
+                        "raises-at-end", f"{error.__class__.__name__} where a uniform is {values_at(self, point)}"
+                    )
+                    if tracer.branch([alone, 1 - alone]) == 0:
+                        source.low, source.high = point, point + 1
+                        raise
+                    if step == 1:
+                        source.low += 1
+                    else:
+                        source.high -= 1
+        return values[0], values[1]
+
+    def sign_changes(self) -> bool:
+        low, high = self.ends()
+        return bool(low < 0) != bool(high < 0) and not (low == 0 or high == 0)
+
+    # ------------------------------------------------------------------ decisions
+
+    def decide(self, predicate: Callable[[Any], bool], *key: Any) -> bool:
+        """Which side of a monotone predicate this path is on; cuts what the number can still be."""
+        source, tracer = self.source, self.source.tracer
+        if source.spent:
+            tracer.notice("noise-used-twice", f"noise that decided {source.spent} is used again at {place()}")
+            tracer.give_up(f"the noise of a race is used twice ({source.spent}, then {place()}): no closed law")
+        if source.settled is not None:
+            tracer.give_up(f"noise that ran a race is compared with a number at {place()}: no closed law")
+        low, high = self.ends()
+        if low != low or high != high:
+            tracer.give_up(f"NaN on the way to the comparison at {place()}")
+        first, last = bool(predicate(low)), bool(predicate(high))
+        if first == last:
+            return first
+        cached = (self.key(), key, source.low, source.high)
+        cut = THRESHOLDS.get(cached)
+        if cut is None:
+            with np.errstate(all="ignore"):
+                cut = switch(source.low, source.high, lambda k: bool(predicate(self.at(k))), first)
+            THRESHOLDS[cached] = cut
+        source.fresh = False
+        here = site()
+        if here not in source.sites:
+            source.sites[here] = None
+            if len(source.sites) > 1:
+                where = ", then ".join("{}:{}".format(*earlier) for earlier in source.sites)
+                tracer.notice(
+                    "uniform-reused", f"one uniform decides at two places ({where}); the law takes it into account"
+                )
+        whole = source.weight(source.low, source.high)
+        below = source.weight(source.low, cut) / whole
+        if tracer.branch([below, 1 - below]) == 0:
+            source.high = cut
+            return first
+        source.low = cut
+        return last
+
+    def compare(self, other: Any, name: str) -> Any:
+        if isinstance(other, Traced):
+            if other is self:  # NumPy's search compares a key with itself
+                return name in ("le", "ge", "eq")
+            if other.source is self.source or name in ("eq", "ne"):
+                self.source.tracer.give_up(f"two random numbers are compared with each other at {place()}")
+            from .race import duel
+
+            return duel(self, other, name)
+        if name in ("eq", "ne"):
+            # Equality is not monotone; "below" and "not above" are.
+            same = not self.compare(other, "lt") and self.compare(other, "le")
+            return same if name == "eq" else not same
+        op = getattr(operator, name)
+        return self.decide(lambda value: op(value, other), name, constant_key(other))
+
+    def whole(self, apply: Callable[[Any], int], name: str) -> int:
+        """The whole number that int, floor, round make of it: one branch for each value it can have."""
+        low, high = sorted((apply(self.ends()[0]), apply(self.ends()[1])))
+        if high - low > 4096:
+            self.source.tracer.give_up(f"{name} of a random number with {high - low} values at {place()}")
+        number = self.then(apply, name)
+        for value in range(low, high):
+            if number.decide(lambda v, value=value: v <= value, "le", value):
+                return value
+        return high
+
+    # ------------------------------------------------------------------ arithmetic
+
+    def _binary(self, other: Any, name: str, reflected: bool) -> Any:
+        if isinstance(other, Traced):
+            self.source.tracer.give_up(f"two random numbers meet in one expression at {place()}")
+        if isinstance(other, np.ndarray) and other.ndim:
+            from .arrays import elementwise
+
+            ufunc = UFUNCS[name]
+            return elementwise(ufunc, (other, self) if reflected else (self, other))
+        op = getattr(operator, name)
+        if name in ("floordiv", "mod") or (name == "pow" and not reflected and self.ends()[0] < 0):
+            self.source.tracer.give_up(f"'{name}' of a random number at {place()}: not monotone")
+        if name == "truediv" and reflected and self.sign_changes():
+            self.source.tracer.give_up(f"division by a random number that changes sign at {place()}")
+        key = (name, reflected, constant_key(other))
+        if reflected:
+            return self.then(lambda value: op(other, value), *key)
+        return self.then(lambda value: op(value, other), *key)
+
+    def unary(self, function: Callable[[Any], Any], name: str) -> "Traced":
+        """A monotone function of one argument."""
+        if name in EVEN and self.sign_changes():
+            self.source.tracer.give_up(f"{name} of a random number that changes sign at {place()}")
+        return self.then(function, name)
+
+    def __neg__(self):
+        return self.then(operator.neg, "neg")
+
+    def __pos__(self):
+        return self
+
+    def __abs__(self):
+        return self.unary(abs, "abs")
+
+    def __bool__(self):
+        return not self.compare(0, "eq")
+
+    def __int__(self):
+        return self.whole(int, "int")
+
+    def __trunc__(self):
+        return self.whole(math.trunc, "trunc")
+
+    def __floor__(self):
+        return self.whole(math.floor, "floor")
+
+    def __ceil__(self):
+        return self.whole(math.ceil, "ceil")
+
+    def __round__(self, digits=None):
+        if digits is None:
+            return self.whole(round, "round")
+        return self.then(lambda value: round(value, digits), "round", digits)
+
+    def __float__(self):
+        self.source.tracer.give_up(
+            f"a random number is turned into a plain float at {place()}, where it cannot be followed"
+        )
+        raise AssertionError
+
+    def __hash__(self):
+        self.source.tracer.give_up(f"a random number is hashed at {place()}")
+        raise AssertionError
+
+    def __repr__(self):
+        return "<random number>"
+
+    def item(self):
+        return self
+
+    def astype(self, dtype):
+        kind = np.dtype(dtype)
+        return self.then(kind.type, "astype", kind.str) if kind.kind == "f" else self.whole(int, "astype")
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        from .arrays import ufunc_call
+
+        return ufunc_call(ufunc, method, inputs, options)
+
+
+EVEN = {"abs", "fabs", "absolute", "square", "reciprocal"}
+"""Functions that are monotone only on one side of zero."""
+
+UFUNCS = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "pow": np.power,
+    "floordiv": np.floor_divide, "mod": np.remainder,
+    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
+}  # fmt: skip
+
+
+def constant_key(constant: Any) -> tuple:
+    """What makes two constants the same in an operation: type and value, to the bit."""
+    if isinstance(constant, (int, float, np.generic)):
+        return (type(constant).__name__, float(constant).hex() if constant == constant else "nan")
+    return (type(constant).__name__, repr(constant))
+
+
+def values_at(number: Traced, point: int) -> str:
+    return str(number.source.value(point))
+
+
+def _is_foreign_array(other: Any) -> bool:
+    return type(other).__module__.startswith("torch")
+
+
+REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def _with_tensor(name: str, tensor: Any, number: "Traced") -> Any:
+    """A Python number meets a tensor: tensor.__name__(number)."""
+    from .hook_torch import with_number
+
+    return with_number(name, tensor, number)
+
+
+def _install_operators():
+    def binary(name):
+        def forward(self, other):
+            return (
+                _with_tensor("r" + name, other, self) if _is_foreign_array(other) else self._binary(other, name, False)
+            )
+
+        def backward(self, other):
+            return _with_tensor(name, other, self) if _is_foreign_array(other) else self._binary(other, name, True)
+
+        return forward, backward
+
+    for name in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod"):
+        forward, backward = binary(name)
+        setattr(Traced, f"__{name}__", forward)
+        setattr(Traced, f"__r{name}__", backward)
+
+    def comparison(name):
+        def compare(self, other):
+            if _is_foreign_array(other):
+                return _with_tensor(REFLECTED.get(name, name), other, self)
+            if isinstance(other, np.ndarray) and other.ndim:
+                return ufunc_comparison(name, self, other)
+            return self.compare(other, name)
+
+        return compare
+
+    def ufunc_comparison(name, number, other):
+        from .arrays import elementwise
+
+        return elementwise(UFUNCS[name], (number, other))
+
+    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
+        setattr(Traced, f"__{name}__", comparison(name))
+
+    # Object arrays call these by name: np.log(array) becomes element.log() for each element.
+    for name in ("log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "floor", "ceil", "trunc", "rint", "tanh"):
+        function = getattr(np, name)
+        setattr(Traced, name, lambda self, function=function, name=name: self.unary(function, name))
+
+
+_install_operators()
+
+
+def follow_math() -> None:
+    """Let the functions of ``math`` follow a random number: they are C code that would ask for a plain float."""
+    for name in ("log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "fabs", "isnan", "isinf", "isfinite"):
+        setattr(math, name, _following(getattr(math, name), name))
+
+
+def handed_out(source: Source) -> Any:
+    """What the foreign code gets: a number that is followed, or in a rehearsal a plain one."""
+    return source.tracer.hand_out(source, Traced(source))
+
+
+def _following(function, name):
+    if getattr(function, "follows", False):
+        return function
+
+    def follow(x, *more):
+        if not isinstance(x, Traced) or active() is None:
+            return function(x, *more)
+        if name.startswith("is"):
+            return name == "isfinite"
+        return x.unary(lambda value: function(value, *more), (name, *more).__repr__())
+
+    follow.follows = True
+    follow.__name__ = name
+    return follow

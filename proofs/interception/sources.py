@@ -1,0 +1,93 @@
+"""Where a random number comes from: the set of values it can still have on this path, and their probabilities.
+
+Points are whole numbers, so that one bisection serves all sources. What is known of a number on a path is an
+interval of points; deciding a comparison cuts it.
+"""
+
+import math
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from sympy import QQ
+
+from .tracer import Tracer, rational
+
+
+class Source:
+    """A random number before anything was done to it.
+
+    low, high: the points still possible, low <= k < high.  value(k): the number at a point, in the type and
+    precision that the generator returns.  weight(a, b): the probability of a <= k < b, up to a common factor.
+    """
+
+    def __init__(self, tracer: Tracer, low: int, high: int, value: Callable[[int], Any], kind: str):
+        self.tracer, self.low, self.high, self.value, self.kind = tracer, low, high, value, kind
+        self.fresh = True
+        self.spent: str | None = None
+        self.settled: int | None = None
+        self.beaten, self.level = 1.0, 1.0  # in races: the weights it carries, the noise it is rehearsed with
+        self.sites: dict[tuple, None] = {}
+
+    def on_path(self) -> int:
+        """A point that the decisions of the present path allow."""
+        return (self.low + self.high - 1) // 2 if self.settled is None else self.settled
+
+    def weight(self, low: int, high: int):
+        raise NotImplementedError
+
+
+class Lattice(Source):
+    """A uniform as generators make it: k / 2^bits with k equally likely in 0..2^bits - 1.
+
+    random.random and NumPy's float64: 53 bits. torch: 53, 24, 11, 8 bits in float64, 32, 16 and bfloat16.
+    """
+
+    def __init__(self, tracer: Tracer, bits: int, value: Callable[[int], Any] | None = None, kind: str = "float"):
+        scale = 2.0**-bits
+        super().__init__(tracer, 0, 1 << bits, value or (lambda k: k * scale), f"{kind}/{bits}")
+        self.bits = bits
+
+    def weight(self, low, high):
+        self.tracer.lattices.add(self.bits)
+        return QQ(high - low)
+
+
+def _float(point: int) -> float:
+    return struct.unpack("<d", struct.pack("<q", point))[0]
+
+
+def _point(number: float) -> int:
+    return struct.unpack("<q", struct.pack("<d", number))[0]
+
+
+FURTHEST = 745.0
+"""exp(-745) is the smallest positive double: standard exponential noise does not go beyond."""
+
+
+class Exponential(Source):
+    """Standard exponential noise, as a continuous number: the law of a race of such noises is known in closed form.
+
+    Points are the doubles in (0, 745], in order. epsilon: the rounding of the type that carries the noise.
+    """
+
+    def __init__(self, tracer: Tracer, value: Callable[[float], Any] = float, kind: str = "float", epsilon=2.0**-52):
+        super().__init__(tracer, 1, _point(FURTHEST), lambda k: value(_float(k)), f"exponential/{kind}")
+        self.epsilon = epsilon
+        self.at = value
+
+    def weight(self, low, high):
+        self.tracer.resolution = max(self.tracer.resolution, 16 * self.epsilon)
+        start, end = _float(low), _float(high)
+        return rational(math.exp(-start) * -math.expm1(start - end))
+
+
+def switch(low: int, high: int, predicate: Callable[[int], bool], first: bool) -> int:
+    """The smallest point in (low, high] at which a monotone predicate is no longer ``first``; high if none."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        if predicate(middle) == first:
+            low = middle
+        else:
+            high = middle
+    return high

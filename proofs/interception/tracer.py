@@ -1,0 +1,159 @@
+"""One exploration of a foreign function: its choices, its random numbers, and what was noticed on the way."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from sympy import QQ
+
+from ..enumeration import Branching
+
+MOST_CHOICES = 400
+"""Choices on one path beyond which the function is taken to draw without bound."""
+MOST_PATHS = 200_000
+STATE = (
+    "called again with the same inputs and the same random numbers it behaves otherwise: "
+    "it keeps state between calls, or draws randomness from elsewhere"
+)
+
+
+class NotInterceptable(BaseException):
+    """The function does something with a random number that cannot be followed exactly.
+
+    Not an Exception, so that a foreign ``except Exception`` does not swallow it.
+    """
+
+    def __init__(self, reason: str):
+        super().__init__(reason)
+        self.reason = reason
+
+
+def rational(number: Any):
+    """The exact rational that a float (or an integer) is."""
+    numerator, denominator = float(number).as_integer_ratio()
+    return QQ(numerator, denominator)
+
+
+class Tracer(Branching):
+    """Hands out random numbers, decides what is asked of them, and walks every way they can fall.
+
+    exactness: "exact" while only whole weights were drawn, "lattice" once a uniform was compared (exact on the
+    generator's grid), "resolution" once a closed law of continuous noise was used; ``resolution`` is its width.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.findings: dict[str, str] = {}
+        self.run = 0
+        self.paths = 0
+        self.lattices: set[int] = set()
+        self.resolution = 0.0
+        self.failure: NotInterceptable | None = None
+        self.questions: dict[tuple[int, ...], tuple] = {}
+        self.sources: list[Any] = []
+        self.drawn: list[int] = []
+        self.rehearsal: tuple[list[int], list[int]] | None = None
+        self.rehearsed: tuple[list[int], list[int]] = ([], [])
+
+    @property
+    def exactness(self) -> str:
+        if self.resolution:
+            return "resolution"
+        return "lattice" if self.lattices else "exact"
+
+    def begin(self) -> bool:
+        self.run += 1
+        self.sources, self.drawn, self.rehearsal = [], [], None
+        if not super().begin():
+            return False
+        self.paths += 1
+        if self.paths > MOST_PATHS:
+            self.give_up(f"more than {MOST_PATHS:,} ways the random numbers can fall")
+        return True
+
+    def rehearse(self) -> None:
+        """Set out on the path just walked once more, with plain numbers that lie on it in place of traced ones."""
+        self.rehearsed = ([source.on_path() for source in self.sources], self.drawn)
+        self.rehearse_again()
+
+    def rehearse_again(self) -> None:
+        points, drawn = self.rehearsed
+        self.rehearsal = (points, drawn[::-1])
+        self.run += 1
+        self.sources = []
+
+    def hand_out(self, source, traced):
+        """A random number for the foreign code: ``traced``, or the plain number of a rehearsal."""
+        self.sources.append(source)
+        if self.rehearsal is None:
+            return traced
+        points = self.rehearsal[0]
+        if len(self.sources) > len(points):
+            raise NotInterceptable("with plain random numbers it draws more of them")
+        return source.value(points[len(self.sources) - 1])
+
+    def give_up(self, reason: str):
+        """Stop following: the reason goes with the result, and the statistical route is taken."""
+        self.failure = NotInterceptable(reason)
+        raise self.failure
+
+    def notice(self, kind: str, text: str) -> None:
+        self.findings.setdefault(kind, text)
+
+    def branch(self, probabilities) -> int:
+        """Which side of a decision about a traced number this path is on."""
+        at = len(self.path)
+        if at >= MOST_CHOICES:
+            self.give_up(f"draws without bound: more than {MOST_CHOICES} random choices in one call")
+        here, asked = tuple(self.path), tuple(probabilities)
+        if self.questions.setdefault(here, asked) != asked:
+            self.notice("state", STATE)
+            self.give_up("it does not repeat itself when its random numbers are repeated")
+        return super().choose(probabilities)
+
+    def choose(self, probabilities) -> int:
+        """A choice that arrives whole: the index drawn goes to the foreign code as it is."""
+        if self.rehearsal is not None:
+            if not self.rehearsal[1]:
+                raise NotInterceptable("with plain random numbers it makes more choices")
+            return self.rehearsal[1].pop()
+        self.drawn.append(self.branch(probabilities))
+        return self.drawn[-1]
+
+    def draw(self, weights: Sequence[Any]) -> int:
+        """A choice that arrives as whole weights, read as the exact rationals they are."""
+        exact = [rational(weight) for weight in weights]
+        total = sum(exact)
+        return self.choose([weight / total for weight in exact])
+
+    def pick(self, count: int) -> int:
+        """One of ``count`` equally likely branches."""
+        if count > 4096:
+            self.give_up(f"a whole number drawn from {count} values")
+        return self.choose([QQ(1, count)] * count)
+
+
+ACTIVE: list[Tracer] = []
+"""The tracer in force, if any: hooks hand out real random numbers while there is none."""
+
+
+def active() -> Tracer | None:
+    return ACTIVE[-1] if ACTIVE else None
+
+
+OURS = ("draftproof.proofs.interception", "numpy", "torch", "random", "bisect")
+
+
+def site() -> tuple[str, int, int]:
+    """The file, line and instruction of foreign code that is asking."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_globals.get("__name__", "").startswith(OURS):
+            return frame.f_code.co_filename.rsplit("/", 1)[-1], frame.f_lineno, frame.f_lasti
+        frame = frame.f_back
+    return "unknown place", 0, 0
+
+
+def place() -> str:
+    """The file and line of foreign code that is asking, for messages."""
+    return "{}:{}".format(*site())
