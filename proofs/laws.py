@@ -157,6 +157,11 @@ def total_variation(law: Mapping, other: Mapping) -> Any:
     return sum(abs(law.get(o, 0) - other.get(o, 0)) for o in law.keys() | other.keys()) / QQ(2)
 
 
+def as_float(number: Any) -> float:
+    """The float nearest to an exact number of any size."""
+    return float(Fraction(int(number.numerator), int(number.denominator)))
+
+
 def acceptance_ccdf(law: Mapping[Prefix, Any], gamma: int) -> list:
     """[Pr(tau >= 0), ..., Pr(tau >= gamma)]."""
     exactly = [QQ(0)] * (gamma + 1)

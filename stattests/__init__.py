@@ -1,0 +1,1 @@
+"""Evidence where certainty is out of reach: statements with a detection limit."""

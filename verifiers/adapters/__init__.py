@@ -1,0 +1,1 @@
+"""Third-party code made to look like a verifier."""

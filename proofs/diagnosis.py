@@ -1,0 +1,55 @@
+"""Which known defect does a verifier have? Its measured laws are compared with those of the zoo's mutants."""
+
+from collections.abc import Callable, Sequence
+
+from ..verifiers.zoo.catalogue import Entry
+from .laws import as_float
+from .measurement import Measurement
+
+
+def distance(one: Measurement, other: Measurement) -> float:
+    """The largest total variation, over draft blocks, between two laws of what is emitted given the block."""
+    if one.blocks.keys() != other.blocks.keys():
+        return 1.0
+    worst = 0.0
+    for block, law in one.blocks.items():
+        against = other.blocks[block]
+        gap = sum(abs(law.get(o, 0) - against.get(o, 0)) for o in law.keys() | against.keys())
+        worst = max(worst, as_float(gap) / 2 if gap else 0.0)
+    return worst
+
+
+def diagnose(
+    refuted: Sequence[Measurement],
+    entries: Sequence[Entry],
+    measure: Callable[[Entry, Measurement], Measurement | None],
+) -> list[dict]:
+    """The mutants that behave exactly as the verifier on every problem given, up to rounding.
+
+    refuted: measurements with a known law; at least one must be one that the verifier fails, else there is nothing
+    to diagnose. measure: the law of a mutant on the problem of a measurement, None if it cannot be known.
+    """
+    same = []
+    for entry in entries:
+        worst = 0.0
+        for measurement in refuted:
+            mutant = measure(entry, measurement)
+            if mutant is None or not mutant.known:
+                worst = 1.0
+            else:
+                worst = max(worst, distance(measurement, mutant))
+            if worst > measurement.tolerance + 1e-9:
+                break
+        else:
+            if refuted:
+                same.append(
+                    {
+                        "mutant": entry.name,
+                        "title": entry.title,
+                        "ancestor": entry.ancestor,
+                        "link": entry.link,
+                        "problems": [m.problem.name for m in refuted],
+                        "distance": worst,
+                    }
+                )
+    return same

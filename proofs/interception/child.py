@@ -1,0 +1,116 @@
+"""The child process in which a foreign function runs: requests in, JSON lines out, limits on time and memory."""
+
+import json
+import os
+import resource
+import sys
+
+
+def main() -> None:
+    """Serve requests until the parent closes the pipe. The foreign code gets no way to write into the answers."""
+    requests = os.fdopen(os.dup(0), encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(2, 1)  # what the foreign code prints goes where its errors go
+    settings = json.loads(requests.readline())
+    _limit(settings["memory"])
+
+    from . import explore, harness
+
+    explore.install()
+    harness.interrupt_long_calls()
+    harness.LONGEST_CALL = settings["longest_call"]
+
+    def answer(**fields):
+        answers.write(json.dumps(fields) + "\n")
+
+    subject = None
+    for line in requests:
+        request = json.loads(line)
+        try:
+            if request["do"] == "load":
+                subject = _load(harness, request)
+                answer(ok=True, **subject.description)
+            elif request["do"] == "law":
+                _law(harness, subject, request, answer)
+            elif request["do"] == "sample":
+                _sample(harness, subject, request, answer)
+        except harness.NotASubject as error:
+            answer(error=str(error))
+        except harness.NeverReturned:
+            answer(error=f"a call did not return within {harness.LONGEST_CALL:g} s", kind="timeout")
+        except MemoryError:
+            answer(error=f"it needs more than {settings['memory']:g} GiB of memory", kind="memory")
+
+
+def _limit(memory: float) -> None:
+    gib = int(memory * 2**30)
+    for what, most in ((resource.RLIMIT_AS, gib), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 2**26)):
+        _, hard = resource.getrlimit(what)
+        resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def _problem(data):
+    from ...models.problem import problem_from
+
+    return problem_from(data)
+
+
+def _load(harness, request):
+    if request["array"] == "torch" or request["torch"]:
+        import torch  # noqa: F401  # before the foreign module, so that its "from torch import ..." is followed
+    subject = harness.Subject(request["subject"], request["array"], request["dtype"])
+    how = subject.probe([_problem(p) for p in request["probe"]])
+    subject.description = {
+        "digest": harness.digest_of(subject.function),
+        "convention": how,
+        "findings": subject.findings,
+        "versions": _versions(),
+    }
+    return subject
+
+
+def _versions() -> dict[str, str]:
+    names = ("torch", "transformers", "numpy")
+    return {n: str(getattr(sys.modules[n], "__version__", "?")) for n in names if n in sys.modules}
+
+
+def _told(outcome):
+    return list(outcome) if not hasattr(outcome, "error") else {"raised": outcome.error, "message": outcome.message}
+
+
+def _law(harness, subject, request, answer) -> None:
+    problem = _problem(request["problem"])
+    target, draft = harness.Rows(problem, subject).in_use()
+    answer(
+        target={",".join(map(str, x)): list(map(str, row)) for x, row in target.items()},
+        draft={",".join(map(str, x)): list(map(str, row)) for x, row in draft.items()},
+    )
+    for block, explored in harness.laws(subject, problem):
+        if explored is None:
+            answer(block=list(block), never_returned=harness.LONGEST_CALL)
+            break
+        answer(
+            block=list(block),
+            law=explored.law and [[_told(o), str(p)] for o, p in explored.law.items()],
+            exactness=explored.exactness,
+            resolution=explored.resolution,
+            paths=explored.paths,
+            reason=explored.reason,
+            findings=explored.findings,
+        )
+        if explored.law is None:
+            break
+    answer(done=True, findings=subject.findings)
+
+
+def _sample(harness, subject, request, answer) -> None:
+    problem = _problem(request["problem"])
+    left, chunk, part = request["count"], 2000, 0
+    while left > 0:
+        now = min(left, chunk)
+        counts = harness.samples(subject, problem, now, [request["seed"], part])
+        answer(counts=[[_told(outcome), n] for outcome, n in counts.items()])
+        left, part = left - now, part + 1
+    answer(done=True, findings=subject.findings)

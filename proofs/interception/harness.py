@@ -1,0 +1,257 @@
+"""In the child process: load a foreign function, call it by the plain convention, explore or sample it."""
+
+import functools
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import itertools
+import random
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...models.problem import Problem
+from ...verifiers.adapters.plain import ARRAYS, NAMES, BadResult, NotASubject, arguments, call, plan_call, tokens_of
+from . import explore
+
+LONGEST_CALL = 10.0
+"""Seconds that a single call may take before it counts as one that never returns."""
+
+
+class NeverReturned(BaseException):
+    """The call was interrupted after its time. Not an Exception, so that the foreign code does not handle it."""
+
+
+def load(subject: str) -> Any:
+    """The object named by ``path/to/file.py:attribute`` or ``package.module:attribute``.
+
+    Raises: NotASubject in one line, whatever goes wrong while the foreign module runs.
+    """
+    place, colon, attribute = subject.rpartition(":")
+    if not colon or not place or not attribute:
+        raise NotASubject(
+            f"{subject!r} names no function; expected package.module:function or path/to/file.py:function"
+        )
+    try:
+        module = _module(place)
+    except NotASubject:
+        raise
+    except BaseException as error:
+        told = str(error).splitlines()[0] if str(error) else ""
+        raise NotASubject(f"{place} cannot be imported ({type(error).__name__}{': ' if told else ''}{told})") from None
+    found = module
+    for name in attribute.split("."):
+        try:
+            found = getattr(found, name)
+        except AttributeError:
+            raise NotASubject(f"{place} has no attribute {attribute!r}") from None
+    return found
+
+
+def _module(place: str):
+    if not place.endswith(".py"):
+        sys.path.append(str(Path.cwd()))
+        return importlib.import_module(place)
+    path = Path(place)
+    if not path.is_file():
+        raise NotASubject(f"{place}: no such file")
+    sys.path.insert(0, str(path.resolve().parent))  # so that the file finds its neighbours, as when run as a script
+    spec = importlib.util.spec_from_file_location(path.stem if path.stem not in sys.modules else f"_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise NotASubject(f"{place}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def digest_of(function: Any) -> str:
+    """SHA-256 of the source file that defines the function: what exactly was audited."""
+    try:
+        path = inspect.getsourcefile(inspect.unwrap(function))
+        return "sha256:" + hashlib.sha256(Path(path).read_bytes()).hexdigest()  # type: ignore[arg-type]
+    except (TypeError, OSError):
+        return "unknown"
+
+
+class Subject:
+    """A foreign function with everything needed to call it."""
+
+    def __init__(self, name: str, array: str | None, dtype: str):
+        self.function = load(name)
+        self.name = name
+        self.plan = plan_call(self.function, name)
+        self.array = array or getattr(self.function, "array", None)
+        self.dtype = dtype
+        self.findings: dict[str, str] = {}
+        self.written: set[str] = set()
+        if self.plan.random == "generator" and self.array is None:
+            self.array = "torch"
+        if self.array == "torch" or "torch" in sys.modules:
+            import torch
+
+            torch.set_num_threads(1)
+            explore.install_torch()
+
+    def probe(self, problems: list[Problem]) -> dict[str, Any]:
+        """Find the kind of arrays it takes, by calling it for real on a few blocks.
+
+        Raises: NotASubject if no call returns tokens.
+        """
+        refusals = {}
+        for array in [self.array] if self.array else [a for a in ARRAYS if a != "torch" or "torch" in sys.modules]:
+            self.array, told = array, []
+            for problem in problems:
+                rows = Rows(problem, self)
+                for block in itertools.islice(rows.blocks(), 3):
+                    outcome = self.outcome(rows, block, self.real_random(0))
+                    if not isinstance(outcome, explore.Raised):
+                        if refusals:
+                            first, why = next(iter(refusals.items()))
+                            self.findings["array"] = (
+                                f"takes {ARRAY_TEXT[array]}: with {ARRAY_TEXT[first]} it raises {why}"
+                            )
+                        return {"array": array, "dtype": self.dtype, "random": self.plan.random or "global generators"}
+                    told.append(
+                        f"{outcome.error}: {outcome.message}" if outcome.error != "BadResult" else outcome.message
+                    )
+            refusals[array] = told[0] if told else "nothing"
+        why = next(iter(refusals.values()))
+        raise NotASubject(
+            f"{self.name} {why}" if why.startswith("returned") else f"{self.name} raises on every call: {why}"
+        )
+
+    def real_random(self, seed: int) -> Any:
+        """The generator to hand in, if one is asked for; it is followed while a tracer is active."""
+        if self.plan.random == "rng":
+            return np.random.default_rng(seed)
+        if self.plan.random == "generator":
+            import torch
+
+            return torch.Generator().manual_seed(seed)
+        return None
+
+    def outcome(self, rows: "Rows", block: tuple[int, ...], generator: Any) -> Any:
+        """One call on fresh arguments: the tokens, or what was raised instead."""
+        given = rows.arguments(block)
+        kept = rows.arguments(block)
+        signal.setitimer(signal.ITIMER_REAL, LONGEST_CALL, 1.0)
+        try:
+            result = call(self.function, self.plan, given, generator)
+            tokens = tokens_of(result)
+        except (BadResult, Exception) as error:
+            return explore.Raised(type(error).__name__, " ".join(str(error).split())[:200])
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            self._look_for_writes(given, kept)
+        return tokens
+
+    def _look_for_writes(self, given, kept):
+        for name, now, before in zip(NAMES, given, kept):
+            if not _same(now, before):
+                self.written.add(name)
+                self.findings["inputs-written"] = f"writes to its input {', '.join(sorted(self.written))}"
+
+
+ARRAY_TEXT = {
+    "numpy": "NumPy arrays", "rows": "lists of NumPy rows", "list": "plain lists", "torch": "torch tensors",
+}  # fmt: skip
+
+
+def _same(now: Any, before: Any) -> bool:
+    if type(now) is not type(before):
+        return False
+    if isinstance(now, list):
+        return len(now) == len(before) and all(map(_same, now, before))
+    if hasattr(now, "shape"):
+        return now.shape == before.shape and bool((now == before).all())
+    return now == before
+
+
+class Rows:
+    """A problem's rows as the subject gets them, in its precision."""
+
+    def __init__(self, problem: Problem, subject: Subject):
+        self.problem, self.subject = problem, subject
+        self._target, self._draft = {}, {}
+        for length in range(problem.gamma + 1):
+            for prefix in problem.prefixes(length):
+                self._target[prefix] = [float(p) for p in problem.target.row(prefix)]
+                if length < problem.gamma:
+                    self._draft[prefix] = [float(p) for p in problem.draft.row(prefix)]
+
+    def blocks(self) -> Iterator[tuple[int, ...]]:
+        """The draft blocks that can be drafted."""
+        for tokens in self.problem.prefixes(self.problem.gamma):
+            if all(self._draft[tokens[:i]][t] > 0 for i, t in enumerate(tokens)):
+                yield tokens
+
+    def arguments(self, tokens: tuple[int, ...]) -> list:
+        steps = range(len(tokens) + 1)
+        target = [self._target[tokens[:i]] for i in steps]
+        draft = [self._draft[tokens[:i]] for i in steps[:-1]]
+        return arguments(target, draft, tokens, self.subject.array or "numpy", self.subject.dtype)
+
+    def in_use(self) -> tuple[dict, dict]:
+        """The rows that the subject verifies with, as the exact rationals that they are, normalised."""
+        use = getattr(self.subject.function, "rows_in_use", None)
+        tables = []
+        for table in (self._target, self._draft):
+            exact = {}
+            for prefix, row in table.items():
+                array = arguments([row], [row], (), self.subject.array or "numpy", self.subject.dtype)[0]
+                values = (use(array) if use else array)[0]
+                exact[prefix] = _normalised([Fraction(float(x)) for x in values])
+            tables.append(exact)
+        return tables[0], tables[1]
+
+
+def _normalised(row: list[Fraction]) -> list[Fraction]:
+    total = sum(row)
+    return [x / total for x in row]
+
+
+def laws(subject: Subject, problem: Problem) -> Iterator[tuple[tuple[int, ...], explore.Explored | None]]:
+    """For each draft block the law of what the subject emits; None where a call never returned."""
+    rows = Rows(problem, subject)
+    for block in rows.blocks():
+        call_once = functools.partial(subject.outcome, rows, block, subject.real_random(0))
+        try:
+            yield block, explore.explore(lambda _, call_once=call_once: call_once())
+        except NeverReturned:
+            yield block, None
+
+
+def samples(subject: Subject, problem: Problem, count: int, seed: int) -> Counter:
+    """How often each outcome came with real random numbers, the draft block drawn afresh each time."""
+    rows = Rows(problem, subject)
+    _, draft = rows.in_use()
+    seeds = np.random.SeedSequence(seed).generate_state(4)
+    draw = random.Random(int(seeds[0]))
+    random.seed(int(seeds[1]))
+    np.random.seed(int(seeds[2]))
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(int(seeds[3]))
+    generator = subject.real_random(int(seeds[3]))
+    cumulative = {prefix: list(itertools.accumulate(map(float, row))) for prefix, row in draft.items()}
+    counts: Counter = Counter()
+    for _ in range(count):
+        tokens: tuple[int, ...] = ()
+        for _ in range(problem.gamma):
+            tokens = (*tokens, *draw.choices(range(problem.vocabulary), cum_weights=cumulative[tokens]))
+        counts[subject.outcome(rows, tokens, generator)] += 1
+    return counts
+
+
+def interrupt_long_calls() -> None:
+    def interrupt(signum, frame):
+        raise NeverReturned
+
+    signal.signal(signal.SIGALRM, interrupt)

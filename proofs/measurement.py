@@ -1,0 +1,125 @@
+"""What was measured of a verifier on one problem: the law of what it emits, and what was noticed on the way."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from sympy import QQ
+
+from ..models.law import Prefix, Table
+from ..models.problem import Problem
+
+EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+"""The spacing of the numbers at 1, of each type that rows can have."""
+
+
+def rounding_allowed(gamma: int, dtype: str) -> float:
+    """The total variation that rounding alone can account for: (gamma + 1) (2 epsilon + 2^-46).
+
+    Each of the gamma accept decisions and the last draw rounds a likelihood ratio or a normalised row (epsilon / 2 an
+    operation) and compares it with a uniform on a lattice of spacing epsilon / 2: two epsilon a decision. The 2^-46
+    leaves room for logarithms of small probabilities in float64, where nobody is served by a tighter bound; there the
+    whole stays below 1e-12 for gamma up to 65, and is cut off at 1e-12.
+    """
+    allowed = (gamma + 1) * (2 * EPSILON[dtype] + 2.0**-46)
+    return min(allowed, 1e-12) if dtype == "float64" else allowed
+
+
+@dataclass
+class Measurement:
+    """problem: as given; in_use: the same with the rows that the verifier worked with, exact, over QQ.
+
+    blocks: for each draft block the law of the emitted tokens given the block; a key is a tuple of tokens, or the
+    text of what was raised instead.
+    tolerance: the total variation below which a deviation is rounding. reason: why no law is known, if none is.
+    """
+
+    problem: Problem
+    in_use: Problem
+    blocks: dict[Prefix, dict[Any, Any]] = field(default_factory=dict)
+    exactness: str = "exact"
+    tolerance: float = 0.0
+    dtype: str = "exact"
+    paths: int = 0
+    reason: str | None = None
+    findings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def known(self) -> bool:
+        return self.reason is None
+
+    def outcomes(self) -> dict[Any, Any]:
+        """The law of what is emitted, over draft blocks and the verifier's own chance."""
+        law: dict[Any, Any] = {}
+        for block, given in self.blocks.items():
+            drafted = QQ(1)
+            for i, token in enumerate(block):
+                drafted *= self.in_use.draft.row(block[:i])[token]
+            for outcome, probability in given.items():
+                law[outcome] = law.get(outcome, 0) + drafted * probability
+        return law
+
+    def outputs(self) -> dict[Prefix, Any]:
+        """The part of the law that is token sequences a verifier may emit: 1..gamma+1 tokens of the vocabulary."""
+        return {o: p for o, p in self.outcomes().items() if self.is_output(o)}
+
+    def is_output(self, outcome: Any) -> bool:
+        vocabulary = range(self.problem.vocabulary)
+        return (
+            isinstance(outcome, tuple)
+            and 1 <= len(outcome) <= self.problem.gamma + 1
+            and all(token in vocabulary for token in outcome)
+        )
+
+
+EXACTNESS = ("exact", "lattice", "resolution", "not interceptable")
+
+
+def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]]) -> Measurement:
+    """A measurement from the answers of the sandbox."""
+    found = Measurement(problem, problem, dtype=dtype)
+    resolution = 0.0
+    for answer in answers:
+        if "target" in answer:
+            found.in_use = Problem(
+                problem.vocabulary,
+                problem.gamma,
+                _table(answer["target"], "target"),
+                _table(answer["draft"], "draft"),
+                problem.name,
+            )
+            continue
+        found.findings |= answer.get("findings") or {}
+        if "never_returned" in answer:
+            found.reason = (
+                f"on draft block {answer['block']} a call did not return within {answer['never_returned']:g} s"
+            )
+            found.findings["never-returned"] = found.reason
+        elif "block" in answer:
+            block = tuple(answer["block"])
+            found.paths += answer["paths"]
+            if EXACTNESS.index(answer["exactness"]) > EXACTNESS.index(found.exactness):
+                found.exactness = answer["exactness"]
+            if answer["law"] is None:
+                found.reason = answer["reason"]
+                continue
+            resolution = max(resolution, answer["resolution"])
+            found.blocks[block] = {_outcome(o): _qq(p) for o, p in answer["law"]}
+    found.tolerance = rounding_allowed(problem.gamma, dtype) + (problem.gamma + 1) * resolution
+    return found
+
+
+def _outcome(told: Any) -> Any:
+    return tuple(told) if isinstance(told, list) else f"{told['raised']}: {told['message']}"
+
+
+def _qq(text: str):
+    fraction = Fraction(text)
+    return QQ(fraction.numerator, fraction.denominator)
+
+
+def _table(rows: Mapping[str, list[str]], name: str) -> Table:
+    return Table(
+        {tuple(map(int, key.split(","))) if key else (): tuple(map(_qq, row)) for key, row in rows.items()}, name
+    )

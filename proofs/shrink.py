@@ -1,0 +1,122 @@
+"""A smaller problem on which the same thing goes wrong: what a person can check by hand."""
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import product
+
+from ..models.law import ContextFree, Table
+from ..models.problem import Problem
+
+
+def size(problem: Problem) -> tuple:
+    """What is smaller: fewer draft blocks, a shorter block, fewer tokens, fewer different rows, plainer numbers."""
+    rows = _rows(problem)
+    return (
+        problem.vocabulary**problem.gamma,
+        problem.gamma,
+        problem.vocabulary,
+        len(set(rows)),
+        sum(p.denominator + p.numerator for row in rows for p in row),
+    )
+
+
+def _rows(problem: Problem) -> list[tuple]:
+    target = [tuple(problem.target.row(x)) for n in range(problem.gamma + 1) for x in problem.prefixes(n)]
+    draft = [tuple(problem.draft.row(x)) for n in range(problem.gamma) for x in problem.prefixes(n)]
+    return target + draft
+
+
+def shrink(problem: Problem, fails: Callable[[Problem], bool], tries: int = 80) -> Problem:
+    """The smallest problem found on which ``fails`` still holds, starting from one on which it does.
+
+    fails: asked at most ``tries`` times; never asked of the problem itself.
+    """
+    smallest, left = problem, tries
+    improved = True
+    while improved and left > 0:
+        improved = False
+        for candidate in _simpler(smallest):
+            if size(candidate) >= size(smallest):
+                continue
+            left -= 1
+            if fails(candidate):
+                smallest, improved = candidate, True
+                break
+            if left <= 0:
+                break
+    return Problem(smallest.vocabulary, smallest.gamma, smallest.target, smallest.draft, f"smallest-of-{problem.name}")
+
+
+def _simpler(problem: Problem) -> Iterator[Problem]:
+    """Simpler problems, the boldest changes first."""
+    vocabulary, gamma = problem.vocabulary, problem.gamma
+    name = problem.name
+    first_target, first_draft = ContextFree(tuple(problem.target.row(()))), ContextFree(tuple(problem.draft.row(())))
+    for shorter in range(1, gamma):
+        yield Problem(vocabulary, shorter, problem.target, problem.draft, name)
+    if not (isinstance(problem.target, ContextFree) and isinstance(problem.draft, ContextFree)):
+        yield Problem(vocabulary, gamma, first_target, first_draft, name)
+        yield Problem(vocabulary, gamma, problem.target, first_draft, name)
+        yield Problem(vocabulary, gamma, first_target, problem.draft, name)
+    if vocabulary > 2:
+        for dropped in range(vocabulary - 1, -1, -1):
+            smaller = _without(problem, dropped)
+            if smaller:
+                yield smaller
+    yield from _plainer_rows(problem)
+
+
+def _without(problem: Problem, dropped: int) -> Problem | None:
+    """The problem without one token; rows that had nothing else make it impossible."""
+    kept = [t for t in range(problem.vocabulary) if t != dropped]
+
+    def table(model, longest, name):
+        rows = {}
+        for n in range(longest + 1):
+            for x in product(range(len(kept)), repeat=n):
+                row = model.row(tuple(kept[t] for t in x))
+                left = [row[t] for t in kept]
+                if sum(left) == 0:
+                    return None
+                rows[x] = tuple(p / sum(left) for p in left)
+        if len(set(rows.values())) == 1:
+            return ContextFree(rows[()])
+        return Table(rows, name)
+
+    target = table(problem.target, problem.gamma, "target")
+    draft = table(problem.draft, problem.gamma - 1, "draft")
+    if target is None or draft is None:
+        return None
+    return Problem(len(kept), problem.gamma, target, draft, problem.name)
+
+
+def _plainer_rows(problem: Problem) -> Iterator[Problem]:
+    """Every occurrence of one row replaced by a plainer one."""
+    rows = sorted(set(_rows(problem)), key=lambda row: -sum(p.denominator for p in row))
+    for row in rows:
+        for plain in _plain_rows(row):
+            yield Problem(
+                problem.vocabulary,
+                problem.gamma,
+                _replaced(problem, problem.target, problem.gamma, row, plain),
+                _replaced(problem, problem.draft, problem.gamma - 1, row, plain),
+                problem.name,
+            )
+
+
+def _replaced(problem: Problem, model, longest: int, row: tuple, plain: tuple):
+    if isinstance(model, ContextFree):
+        return ContextFree(plain) if model.probabilities == row else model
+    rows = {x: tuple(model.row(x)) for n in range(longest + 1) for x in problem.prefixes(n)}
+    return Table({x: plain if r == row else r for x, r in rows.items()}, "model")
+
+
+def _plain_rows(row: tuple) -> Iterator[tuple]:
+    """Rows near the given one with small denominators."""
+    for denominator in (2, 3, 4, 5, 8):
+        counts = [int(p * denominator) for p in row]
+        short = denominator - sum(counts)
+        for t in sorted(range(len(row)), key=lambda t: counts[t] - row[t] * denominator)[:short]:
+            counts[t] += 1
+        if sum(counts) == denominator:
+            yield tuple(Fraction(c, denominator) for c in counts)

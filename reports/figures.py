@@ -1,0 +1,128 @@
+"""The pictures of a report, as SVG text: the same bytes for the same report."""
+
+import io
+import re
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("svg")
+from matplotlib import pyplot as plt
+
+STYLE = {
+    "svg.hashsalt": "draftproof",
+    "svg.fonttype": "none",
+    "font.size": 10,
+    "font.family": "sans-serif",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#888888",
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+}
+SUBJECT, BLOCK, TOKEN, BAD, LIMIT = "#1f5fbf", "#2a8c4a", "#999999", "#c43030", "#c77800"
+FLOOR = 1e-18
+"""Where a deviation of exactly zero is drawn on a logarithmic axis."""
+
+
+def _svg(figure) -> str:
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, bbox_inches="tight")
+    plt.close(figure)
+    text = buffer.getvalue()
+    return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.DOTALL)
+
+
+def acceptance(curves: list[dict[str, Any]]) -> str | None:
+    """Pr(tau >= i) of the subject between those of token and block verification, for a few telling problems."""
+    chosen = _telling(curves)
+    if not chosen:
+        return None
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(1, len(chosen), figsize=(3.3 * len(chosen), 2.7), sharey=True, squeeze=False)
+        for axis, curve in zip(axes[0], chosen):
+            steps = range(len(curve["block"]))
+            axis.plot(steps, curve["block"], color=BLOCK, linewidth=5, alpha=0.35, label="block verification (optimum)")
+            axis.plot(steps, curve["token"], color=TOKEN, linestyle=":", linewidth=2, label="token verification")
+            axis.plot(steps, curve["subject"], color=SUBJECT, marker="o", markersize=4, label="subject")
+            axis.set_title(curve["problem"], fontsize=9)
+            axis.set_xticks(list(steps))
+            axis.set_xlabel("i")
+            axis.set_ylim(0, 1.05)
+        axes[0][0].set_ylabel("Pr(τ ≥ i)")
+        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="lower center", ncol=3, frameon=False,
+                      bbox_to_anchor=(0.5, -0.14), fontsize=9)  # fmt: skip
+        return _svg(figure)
+
+
+def _telling(curves: list[dict[str, Any]], most: int = 3) -> list[dict[str, Any]]:
+    """The problems where block and token verification, or the subject and block verification, lie furthest apart."""
+    if not curves:
+        return []
+    numbers = curves[0]["dtype"]
+
+    def spread(curve):
+        apart = max(abs(a - b) for a, b in zip(curve["subject"], curve["block"]))
+        return apart + max(abs(a - b) for a, b in zip(curve["token"], curve["block"]))
+
+    ranked = sorted((c for c in curves if c["dtype"] == numbers), key=lambda c: (-spread(c), c["problem"]))
+    return ranked[:most]
+
+
+def deviations(evidence: list[dict[str, Any]]) -> str | None:
+    """The deviation from lossless on each problem, and what rounding allows, on a logarithmic axis."""
+    items = [e for e in evidence if e["claim"] == "lossless" and e["total_variation"] is not None]
+    if not items:
+        return None
+    names = list(dict.fromkeys(e["problem"] for e in items))
+    numbers = list(dict.fromkeys(e["detail"].get("dtype", "exact") for e in items))
+    markers = dict(zip(numbers, "osD^v"))
+    with plt.rc_context(STYLE):
+        figure, axis = plt.subplots(figsize=(7.2, 0.24 * len(names) + 1.1))
+        for kind in numbers:
+            mine = [e for e in items if e["detail"].get("dtype", "exact") == kind]
+            places = [names.index(e["problem"]) for e in mine]
+            colours = [BAD if e["verdict"] == "refuted" else SUBJECT for e in mine]
+            axis.scatter([max(float(e["total_variation"]), FLOOR) for e in mine], places, c=colours,
+                         marker=markers[kind], s=22, label=kind, zorder=3)  # fmt: skip
+            bounds = [float(e["bound"] or 0) for e in mine]
+            if any(bounds):
+                axis.scatter([max(b, FLOOR) for b in bounds], places, c=LIMIT, marker="|", s=50, zorder=2)
+        axis.set_xscale("log")
+        axis.set_xlim(FLOOR / 3, 3)
+        axis.set_yticks(range(len(names)), names, fontsize=8)
+        axis.set_ylim(len(names) - 0.4, -0.6)
+        axis.grid(axis="x", color="#dddddd", linewidth=0.6)
+        axis.set_xlabel(
+            "total variation from the target's law (left edge: exactly 0; orange: what rounding allows)", fontsize=8
+        )
+        if len(numbers) > 1:
+            axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return _svg(figure)
+
+
+def witness(laws: list[dict[str, str]]) -> str | None:
+    """The two laws of the witness side by side, by emitted tokens."""
+    bars = [(entry["sequence"], _number(entry["expected"]), _number(entry["observed"])) for entry in laws]
+    if not bars or any(b[1] is None or b[2] is None for b in bars):
+        return None
+    bars.sort(key=lambda b: b[0])
+    with plt.rc_context(STYLE):
+        figure, axis = plt.subplots(figsize=(0.75 * len(bars) + 1.5, 2.4))
+        places = range(len(bars))
+        axis.bar([p - 0.2 for p in places], [b[1] for b in bars], width=0.38, color=BLOCK, label="target's law")
+        axis.bar([p + 0.2 for p in places], [b[2] for b in bars], width=0.38, color=BAD, label="subject's law")
+        axis.set_xticks(list(places), [b[0] for b in bars], fontsize=9)
+        axis.set_xlabel("first tokens")
+        axis.set_ylabel("probability")
+        axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return _svg(figure)
+
+
+def _number(text: str) -> float | None:
+    from fractions import Fraction
+
+    try:
+        return float(Fraction(text))
+    except (ValueError, ZeroDivisionError):
+        return None

@@ -1,0 +1,50 @@
+"""The HTML page of a report: one file, nothing loaded from elsewhere, every foreign word escaped."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from ..verifiers.evidence import CLAIMS, REFUTED, Evidence
+from . import figures
+from .report import Report
+from .summary import price, rows
+
+
+def page(report: Mapping[str, Any]) -> str:
+    """The page of a report in its JSON form. Equal reports give equal bytes."""
+    environment = Environment(
+        loader=PackageLoader("draftproof.reports", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    again = _restored(report)
+    first = again.witness()
+    pictures = {
+        "acceptance": figures.acceptance(report["curves"]),
+        "deviations": figures.deviations(report["evidence"]),
+        "witness": figures.witness(first.witness.get("laws", [])) if first and first.witness else None,
+    }
+    return environment.get_template("page.html.j2").render(
+        report=report,
+        rows=rows(again),
+        price=price(again),
+        witness=first,
+        claims=CLAIMS,
+        refuted=[e for e in again.evidence if e.verdict == REFUTED],
+        evidence=again.evidence,
+        pictures={name: Markup(svg) if svg else None for name, svg in pictures.items()},
+        css=Markup(environment.get_template("page.css").render()),
+    )
+
+
+def _restored(report: Mapping[str, Any]) -> Report:
+    again = Report(report["subject"], report["claims"], report["seed"], report["environment"])
+    again.evidence = [Evidence(**e) for e in report["evidence"]]
+    again.smallest = next((e for e in again.evidence if (e.problem or "").startswith("smallest-of-")), None)
+    again.diagnosis, again.failure = report["diagnosis"], report["failure"]
+    again.findings = {f["kind"]: f["text"] for f in report["findings"]}
+    return again

@@ -1,0 +1,42 @@
+"""What is to be audited: a reference verifier, an installed adapter, or somebody's function."""
+
+from typing import NamedTuple
+
+from ..models.errors import InputError
+from ..verifiers.adapters.registry import ADAPTERS
+from ..verifiers.registry import REFERENCES, Reference
+
+
+class SubjectSpec(NamedTuple):
+    """name: as given; target: what the sandbox loads (None for a reference verifier); dtypes: to audit it in."""
+
+    name: str
+    reference: Reference | None = None
+    target: str | None = None
+    source: str = ""
+    dtypes: tuple[str, ...] = ("float64",)
+    array: str | None = None
+    torch: bool = False
+
+
+def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = ()) -> SubjectSpec:
+    """The subject that a name on the command line means.
+
+    Raises: InputError if the name has no form of a subject.
+    """
+    if name in REFERENCES:
+        return SubjectSpec(name, reference=REFERENCES[name], source=REFERENCES[name].source, dtypes=("exact",))
+    if name in ADAPTERS:
+        adapter = ADAPTERS[name]
+        return SubjectSpec(
+            name, None, adapter.target, adapter.source, dtypes or ("float64", "float32", "bfloat16"), "torch", True
+        )
+    if ":" in name:
+        low = set(dtypes) & {"bfloat16", "float16"}
+        return SubjectSpec(
+            name, None, name, name, dtypes or ("float64",), array or ("torch" if low else None), array == "torch"
+        )
+    known = ", ".join([*REFERENCES, *ADAPTERS])
+    raise InputError(
+        f"{name!r} is no subject; expected package.module:function, path/to/file.py:function, or one of {known}"
+    )

@@ -1,0 +1,37 @@
+"""Hugging Face transformers: the verifier inside assisted generation, called as published.
+
+``generation.utils._speculative_sampling`` takes logits, works in their precision, and draws from torch's global
+generator. Its signature changed over the releases; arguments are passed by name.
+"""
+
+import inspect
+
+LOSSY = "assistant_ensemble_weight"
+"""An argument of 5.2x and later that trades losslessness for acceptance on purpose; left at its default, off."""
+
+
+def verify(target_probs, draft_probs, draft_tokens):
+    """The plain convention around transformers' function: logits are log-probabilities, batch of one."""
+    from transformers.generation.utils import _speculative_sampling
+
+    gamma = len(draft_tokens)
+    given = {
+        "candidate_input_ids": draft_tokens[None, :],
+        "candidate_logits": draft_probs.log()[None, :, :],
+        "candidate_length": gamma,
+        "new_logits": target_probs.log()[None, :, :],
+        # 4.4x to 4.5x: whether the candidate ended with an end-of-sequence token.
+        "is_done_candidate": False,
+    }
+    known = inspect.signature(_speculative_sampling).parameters
+    valid_tokens, _ = _speculative_sampling(**{name: value for name, value in given.items() if name in known})
+    return valid_tokens[0]
+
+
+def rows_in_use(probabilities):
+    """The rows that the engine verifies with: softmax of the logits, in their precision."""
+    return probabilities.log().softmax(dim=-1)
+
+
+verify.array = "torch"
+verify.rows_in_use = rows_in_use

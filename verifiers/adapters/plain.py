@@ -1,0 +1,125 @@
+"""The plain calling convention: f(target_probs, draft_probs, draft_tokens[, rng | generator]) -> emitted tokens.
+
+Found by looking at the signature; no base class and no registration needed.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+EXPECTED = "f(target_probs, draft_probs, draft_tokens[, rng | generator])"
+NAMES = ("target_probs", "draft_probs", "draft_tokens")
+ARRAYS = ("numpy", "rows", "list", "torch")
+"""What the rows may arrive as: NumPy arrays; lists of NumPy rows; lists of lists of floats; torch tensors."""
+
+
+class NotASubject(Exception):
+    """The thing named cannot be called as a verifier: what is wrong, and what was expected."""
+
+
+class BadResult(Exception):
+    """What came back is not a sequence of tokens."""
+
+
+class CallPlan(NamedTuple):
+    """How to pass the three arguments (by name or by position), and the source of randomness it asks for."""
+
+    by_name: bool
+    random: str | None
+
+
+def plan_call(function: Any, name: str) -> CallPlan:
+    """How to call a function by the plain convention.
+
+    Raises: NotASubject if it is not callable or needs other arguments.
+    """
+    if not callable(function):
+        raise NotASubject(f"{name} is {_a(type(function).__name__)}, not a function; expected {EXPECTED}")
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return CallPlan(False, None)
+    keywords = {p.name for p in parameters}
+    random = next((wanted for wanted in ("rng", "generator") if wanted in keywords), None)
+    needed = [
+        p.name
+        for p in parameters
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name != random
+    ]
+    by_name = keywords >= set(NAMES)
+    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.name != random]
+    room = len(places) >= 3 or any(p.kind == p.VAR_POSITIONAL for p in parameters)
+    if len(needed) > 3 or (by_name and set(needed) - set(NAMES)):
+        raise NotASubject(f"{name} takes {len(needed)} required arguments ({', '.join(needed)}); expected {EXPECTED}")
+    if not by_name and (not room or any(p.kind == p.KEYWORD_ONLY and p.name in needed for p in parameters)):
+        raise NotASubject(f"{name} takes ({', '.join(p.name for p in parameters)}); expected {EXPECTED}")
+    return CallPlan(by_name, random)
+
+
+def _a(word: str) -> str:
+    return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
+
+
+def arguments(target: Sequence, draft: Sequence, tokens: Sequence[int], array: str, dtype: str) -> list:
+    """The three arguments, fresh, from rows of floats.
+
+    target: gamma + 1 rows of V, draft: gamma rows of V, tokens: gamma; array: one of ARRAYS; dtype: of the rows.
+    """
+    if array == "torch":
+        import torch
+
+        kind = getattr(torch, dtype)
+        return [torch.tensor(target, dtype=kind), torch.tensor(draft, dtype=kind), torch.tensor(tokens)]
+    kind = np.dtype(dtype)
+    if array == "rows":
+        return [[np.array(r, dtype=kind) for r in target], [np.array(r, dtype=kind) for r in draft], list(tokens)]
+    if array == "list":
+        return [[list(map(float, r)) for r in target], [list(map(float, r)) for r in draft], list(tokens)]
+    return [np.array(target, dtype=kind), np.array(draft, dtype=kind), np.array(tokens, dtype=np.int64)]
+
+
+def call(function: Callable, plan: CallPlan, given: Sequence[Any], random: Any) -> Any:
+    options = {plan.random: random} if plan.random else {}
+    if plan.by_name:
+        return function(**dict(zip(NAMES, given)), **options)
+    return function(*given, **options)
+
+
+def tokens_of(result: Any) -> tuple[int, ...]:
+    """The emitted tokens: from a list, tuple or array of integers, 0-d scalars and nested length-1 lists.
+
+    Raises: BadResult for nothing, text, and anything else that is not tokens.
+    """
+    if result is None:
+        raise BadResult("returned None, expected the emitted tokens")
+    if isinstance(result, (str, bytes)):
+        raise BadResult(f"returned text ({result[:20]!r}), expected the emitted tokens")
+    sequence = _listed(result)
+    while isinstance(sequence, list) and len(sequence) == 1 and isinstance(sequence[0], list):
+        sequence = sequence[0]
+    if not isinstance(sequence, list):
+        sequence = [sequence]
+    if not sequence:
+        raise BadResult("returned no tokens, expected at least one")
+    return tuple(map(_token, sequence))
+
+
+def _listed(x: Any) -> Any:
+    if hasattr(x, "tolist"):
+        x = x.tolist()
+    return [_listed(item) for item in x] if isinstance(x, (list, tuple)) else x
+
+
+def _token(x: Any) -> int:
+    while isinstance(x, list) and len(x) == 1:
+        x = x[0]
+    if isinstance(x, (str, bytes)):
+        raise BadResult(f"returned text ({x[:20]!r}) among the tokens, expected whole numbers")
+    try:
+        if isinstance(x, list) or x != int(x):
+            raise ValueError
+        return int(x)
+    except (TypeError, ValueError, OverflowError):
+        raise BadResult(f"returned {str(x)[:40]} among the tokens, expected whole numbers") from None

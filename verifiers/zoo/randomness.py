@@ -1,0 +1,107 @@
+"""Mutants whose formulas are right and whose random numbers are not independent."""
+
+import numpy as np
+
+from .catalogue import Entry
+from .parts import answer, draw, excess, ratio, scan, token_by_token
+
+KIND = "randomness"
+
+
+def rejected_uniform_reused(target, draft, tokens, rng):
+    """Finds the replacement with the uniform that has just rejected, which is known to be large."""
+    for i, x in enumerate(tokens):
+        u = rng.random()
+        if not u < ratio(target[i][x], draft[i][x]):
+            return answer(tokens[:i], scan(u, excess(target[i], draft[i]), target[i]))
+    return answer(tokens, draw(rng, target[-1], target[-1]))
+
+
+def one_uniform_for_all(target, draft, tokens, rng):
+    """Tests all draft tokens with the same uniform."""
+    u = rng.random()
+    return token_by_token(target, draft, tokens, rng, lambda i, x: u < ratio(target[i][x], draft[i][x]))
+
+
+def noise_shared_with_draft(target, draft, tokens, rng):
+    """Runs the race for the replacement with the noise of the race that drew the draft token.
+
+    The draft's race was won at an Exp(1) time T, and by then nobody else had arrived: in the second race token y
+    cannot arrive before q(y) / residual(y) * T. The law of its winner, T averaged out, is drawn from directly:
+    with the tokens in order of that handicap d, none has arrived when the k-th starts with probability
+    1 / (1 + c_k), c_k = d_k * (residuals before k) - (q before k).
+    """
+
+    def recovers(i, x):
+        rest = excess(target[i], draft[i])
+        order = sorted(np.flatnonzero(rest), key=lambda y: draft[i][y] / rest[y])
+        wins, rates, passed, started = np.zeros(len(rest)), 0.0, 0.0, []
+        for y in order:
+            started.append(1 / (1 + rates * draft[i][y] / rest[y] - passed))
+            rates, passed = rates + rest[y], passed + draft[i][y]
+        rates = np.cumsum(rest[order])
+        for k, reached in enumerate(started):
+            decided = reached - (started[k + 1] if k + 1 < len(order) else 0.0)
+            for y in order[: k + 1]:
+                wins[y] += max(decided, 0.0) * rest[y] / rates[k]
+        return draw(rng, wins, target[i])
+
+    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+
+
+def same_state_as_draft_sampler(target, draft, tokens, rng):
+    """Tests each token with the very uniform that had picked it from the draft's cumulative sum."""
+
+    def accepts(i, x):
+        u = draft[i][:x].sum() + rng.random() * draft[i][x]
+        return u < ratio(target[i][x], draft[i][x])
+
+    return token_by_token(target, draft, tokens, rng, accepts)
+
+
+def seeded_in_every_call(target, draft, tokens, rng):
+    """Starts the same generator afresh in every call: no chance is left."""
+    return token_by_token(target, draft, tokens, np.random.default_rng(17599))
+
+
+def ranks_disagree(target, draft, tokens, rng):
+    """One rank decides how much is kept, another, with uniforms of its own, what stands at the end of it."""
+    ours, theirs = (token_by_token(target, draft, tokens, rng) for _ in range(2))
+    end = len(ours) - 1
+    if end < len(theirs):
+        return answer(tokens[:end], theirs[end])
+    return ours
+
+
+MUTANTS = (
+    Entry(
+        "M24", rejected_uniform_reused, "the rejecting uniform also draws the replacement", KIND,
+        "vllm-ascend: the accept test's uniform was used again in the inverse CDF of the residual",
+        "https://github.com/vllm-project/vllm-ascend/issues/16370",
+    ),
+    Entry(
+        "M25", one_uniform_for_all, "one uniform for all positions", KIND,
+        "flashinfer: uniform samples were shared where each test needs its own",
+        "https://github.com/flashinfer-ai/flashinfer/issues/425",
+    ),
+    Entry(
+        "M26", noise_shared_with_draft, "draft and replacement share their Gumbel noise", KIND,
+        "vllm: the draft's Gumbel noise and the replacement's came from the same Philox seed and position",
+        "https://github.com/vllm-project/vllm/issues/54282",
+    ),
+    Entry(
+        "M27", same_state_as_draft_sampler, "draft sampler and verifier start from one state", KIND,
+        "llama.cpp: the draft's sampler and the rejection sampler began with identical generator states",
+        "https://github.com/ggml-org/llama.cpp/issues/27694",
+    ),
+    Entry(
+        "M28", seeded_in_every_call, "generator seeded in every call", KIND,
+        "TensorRT-LLM: an engine-wide seed in every call, so that requests share one stream and seeds are ignored",
+        "https://github.com/NVIDIA/TensorRT-LLM/issues/17599",
+    ),
+    Entry(
+        "M29", ranks_disagree, "two ranks with generators of their own", KIND,
+        "vllm: tensor-parallel ranks drew their own uniforms and accepted different tokens",
+        "https://github.com/vllm-project/vllm/issues/17498",
+    ),
+)  # fmt: skip
