@@ -19,8 +19,8 @@ from .race import race
 from .sources import Exponential, Lattice
 from .tracer import Tracer, active, place, rational
 
-BITS = {torch.float64: 53, torch.float32: 24, torch.float16: 11, torch.bfloat16: 8}
-"""Bits of torch's uniform: at::uniform_real_distribution keeps as many as the significand has."""
+BITS = {torch.float64: 53, torch.float32: 24}
+"""Bits of torch's uniform on the CPU: as many as the significand has."""
 
 COMPARE = {
     "lt": "lt", "less": "lt", "le": "le", "less_equal": "le", "gt": "gt", "greater": "gt", "ge": "ge",
@@ -84,6 +84,34 @@ def _fill(shape, make) -> np.ndarray:
     return numbers
 
 
+def uniform_source(tracer: Tracer, dtype: torch.dtype) -> Lattice:
+    """torch's uniform on the CPU.
+
+    In float64 and float32 it is k / 2^bits. In float16 and bfloat16 it is the float32 uniform rounded to the type,
+    and what rounds up to 1 becomes 0 (so that 0 comes with probability 2^-9 + 2^-24 in bfloat16): the points are
+    those of float32, with the ones that wrap around put first, which keeps the values in order.
+    """
+    if dtype in BITS:
+        step = 2.0 ** -BITS[dtype]
+        return Lattice(tracer, BITS[dtype], lambda k: torch.tensor([k * step], dtype=dtype), str(dtype))
+    if dtype not in WRAPPING:
+        tracer.give_up(f"a uniform of {dtype} at {place()}")
+    wrapped = WRAPPING[dtype]
+    value = lambda k: torch.tensor([max(k - wrapped, 0) * 2.0**-24], dtype=torch.float32).to(dtype)  # noqa: E731
+    return Lattice(tracer, 24, value, str(dtype))
+
+
+def _half_types() -> dict[torch.dtype, int]:
+    """For float16 and bfloat16 how many of the 2^24 points wrap around to 0; only where this torch does so."""
+    found = {}
+    for dtype, digits in ((torch.float16, 11), (torch.bfloat16, 8)):
+        single = torch.rand(20_000, generator=scratch()).to(dtype)
+        single[single == 1] = 0
+        if bool((torch.rand(20_000, dtype=dtype, generator=scratch()) == single).all()):
+            found[dtype] = 2 ** (24 - digits - 1)
+    return found
+
+
 class Following(TorchFunctionMode):
     """The mode that is in force while a function is traced."""
 
@@ -117,11 +145,11 @@ class Following(TorchFunctionMode):
         return None if getattr(state, "seeded_in_run", None) == (id(self.tracer), self.tracer.run) else self.tracer
 
     def uniform(self, shape, dtype, low=0.0, high=1.0) -> np.ndarray:
-        bits = BITS[dtype]
+        if (low, high) != (0.0, 1.0) and dtype not in BITS:
+            self.tracer.give_up(f"a uniform of {dtype} between {low} and {high} at {place()}")
 
         def make():
-            value = lambda k: torch.tensor([k * 2.0**-bits], dtype=dtype)  # noqa: E731
-            number = handed_out(Lattice(self.tracer, bits, value, str(dtype)))
+            number = handed_out(uniform_source(self.tracer, dtype))
             return number if (low, high) == (0.0, 1.0) else _after(number, lambda v: v * (high - low) + low, low, high)
 
         return _fill(shape, make)
@@ -329,6 +357,8 @@ class Following(TorchFunctionMode):
 
         key = (name, where, *(_key(x) for k, x in enumerate(operands) if k != where))
         if name in COMPARE:
+            if any(isinstance(x, torch.Tensor) and bool(x.isnan().any()) for x in operands):
+                self.tracer.notice("nan", f"a random number is compared with NaN at {place()}")
             return self.compare(number, COMPARE[name], apply, func, key, where)
         turns = name in EVEN or (name in ("div", "divide", "true_divide", "truediv") and where == 1)
         if (turns or name in ("rdiv", "rtruediv")) and number.sign_changes():
@@ -499,6 +529,9 @@ def _seeded(generator, how):
 def scratch() -> torch.Generator:
     """A generator whose numbers are never used: it only lets torch check the arguments."""
     return PlainGenerator().manual_seed(0)
+
+
+WRAPPING = _half_types()
 
 
 def install() -> None:

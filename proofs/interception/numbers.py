@@ -132,6 +132,8 @@ class Traced:
             from .race import duel
 
             return duel(self, other, name)
+        if other != other:
+            self.source.tracer.notice("nan", f"a random number is compared with NaN at {place()}")
         if name in ("eq", "ne"):
             # Equality is not monotone; "below" and "not above" are.
             same = not self.compare(other, "lt") and self.compare(other, "le")

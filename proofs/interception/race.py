@@ -43,7 +43,7 @@ def race(scores: list[Any], largest: bool) -> int:
         return _against_constants(scores, next(iter(runners)), still, largest)
     for runner in runners.values():
         runner.enter()
-    leader = max(runners.values(), key=lambda runner: _rank(runner.score(1.0), largest))
+    leader = next(iter(runners.values()))
     for value in still.values():
         worst = (
             min(leader.score(1e-12), leader.score(700.0)) if largest else max(leader.score(1e-12), leader.score(700.0))
@@ -51,7 +51,8 @@ def race(scores: list[Any], largest: bool) -> int:
         if (value > worst) if largest else (value < worst):
             tracer.give_up(f"a race against a constant at {place()} has no closed law")
     entrants = list(runners.values())
-    chosen = _run(entrants, _weights(entrants, leader, largest), f"an argmax at {place()}")
+    weights, _ = _weights(entrants, largest)
+    chosen = _run(entrants, weights, f"an argmax at {place()}")
     return list(runners)[chosen]
 
 
@@ -67,9 +68,7 @@ def duel(one: Traced, other: Traced, name: str) -> bool:
         tracer.give_up(f"two random numbers are compared with each other at {place()}")
     for runner in runners:
         runner.enter(champion=True)
-    largest = runners[0].score(0.5) > runners[0].score(2.0)  # less noise is a larger score: the larger score wins
-    leader = max(runners, key=lambda runner: _rank(runner.score(1.0), largest))
-    weights = _weights(runners, leader, largest)
+    weights, largest = _weights(runners, None)
     winner = _run(runners, weights, None)
     return (winner == 0) == (largest == (name in ("gt", "ge")))
 
@@ -153,29 +152,31 @@ class _Runner:
         return (edge(True) + edge(False)) / 2
 
 
-def _weights(runners: list[_Runner], reference: _Runner, largest: bool) -> list[float]:
-    """The weights relative to the leader's; the leader has the largest, so that no noise has to go far."""
-    tracer = reference.source.tracer
+def _weights(runners: list[_Runner], largest: bool | None) -> tuple[list[float], bool]:
+    """The weights of the race, and whether the largest score wins it (None: whichever makes it a race)."""
+    tracer = runners[0].source.tracer
     if len({runner.source for runner in runners}) < len(runners):
         tracer.give_up(f"one random number runs for two contestants at {place()}")
-    slack = max(1e-9, 1e3 * max(runner.epsilon for runner in runners))
-    for form in range(len(reference.forms)):
+    epsilon = max(runner.epsilon for runner in runners)
+    slack = max(1e-9, 1e3 * epsilon)
+    for form in range(max(len(runner.forms) for runner in runners)):
         for runner in runners:
             runner.form = runner.forms[min(form, len(runner.forms) - 1)]
-        decreasing = reference.score(0.5) > reference.score(2.0)
-        if decreasing != largest:
+        decreasing = runners[0].score(0.5) > runners[0].score(2.0)  # less noise is a larger score
+        if largest is not None and decreasing != largest:
             continue
+        # Measured against the heaviest contestant, so that no noise has to go far.
+        leader = max(runners, key=lambda runner, decreasing=decreasing: _rank(runner.score(1.0), decreasing))
         found = []
         for e in LEVELS:
-            level = reference.score(e)
-            base = reference.noise_at(level, decreasing)
+            level = leader.score(e)
+            base = leader.noise_at(level, decreasing)
             found.append([runner.noise_at(level, decreasing) / base for runner in runners])
-        agree = all(
-            abs(row[i] - found[0][i]) <= slack * found[0][i] + 8 * reference.epsilon
+        if all(
+            abs(row[i] - found[0][i]) <= slack * found[0][i] + 8 * epsilon
             for row in found
             for i in range(len(runners))
-        )
-        if agree:
-            return [math.fsum(column) / len(column) for column in zip(*found)]
+        ):
+            return [math.fsum(column) / len(column) for column in zip(*found)], decreasing
     tracer.give_up(f"the argmax at {place()} is not a race of exponential or Gumbel noise: no closed law")
     raise AssertionError

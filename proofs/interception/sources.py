@@ -31,7 +31,10 @@ class Source:
 
     def on_path(self) -> int:
         """A point that the decisions of the present path allow."""
-        return (self.low + self.high - 1) // 2 if self.settled is None else self.settled
+        return self.settled if self.settled is not None else self.typical()
+
+    def typical(self) -> int:
+        return (self.low + self.high - 1) // 2
 
     def weight(self, low: int, high: int):
         raise NotImplementedError
@@ -75,6 +78,9 @@ class Exponential(Source):
         super().__init__(tracer, 1, _point(FURTHEST), lambda k: value(_float(k)), f"exponential/{kind}")
         self.epsilon = epsilon
         self.at = value
+
+    def typical(self):
+        return min(max(_point(1.0), self.low), self.high - 1)  # the middle of the doubles would be next to nothing
 
     def weight(self, low, high):
         self.tracer.resolution = max(self.tracer.resolution, 16 * self.epsilon)

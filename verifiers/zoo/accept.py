@@ -31,7 +31,7 @@ def uniform_in_hundredths(target, draft, tokens, rng):
     """Compares the ratio with a whole number of hundredths, 0 and 1 included."""
 
     def accepts(i, x):
-        return rng.integers(0, 101) <= 100 * ratio(target[i][x], draft[i][x])
+        return np.floor(101 * rng.random()) <= 100 * ratio(target[i][x], draft[i][x])
 
     return token_by_token(target, draft, tokens, rng, accepts)
 

@@ -46,12 +46,12 @@ def draft_rows_out_of_order(target, draft, tokens, rng):
 
 
 def neighbour_overwrites(target, draft, tokens, rng):
-    """Writes each request's replacement into every row of the batch, here one neighbour on the same problem."""
+    """Writes each request's replacement into every row of the batch, here one neighbour on the same problem.
+
+    The row ends where a replacement stands in it, so that of the two the earlier rejection counts.
+    """
     ours, theirs = (token_by_token(target, draft, tokens, rng) for _ in range(2))
-    rejected = len(theirs) - 1
-    if rejected < min(len(ours), len(tokens)):
-        ours[rejected] = theirs[rejected]
-    return ours
+    return theirs if len(theirs) < len(ours) else ours
 
 
 MUTANTS = (

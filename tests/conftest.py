@@ -1,0 +1,26 @@
+"""What all tests share."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+SUBJECTS = Path(__file__).parent / "subjects"
+
+
+def pytest_collection_modifyitems(items):
+    """Tests of engines say why they are skipped where the engine is not installed."""
+    missing = [package for package in ("torch", "transformers") if find_spec(package) is None]
+    if missing:
+        reason = pytest.mark.skip(
+            reason=f"needs {' and '.join(missing)}: pip install -c constraints.txt draftproof[transformers]"
+        )
+        for item in items:
+            if "engine" in item.keywords:
+                item.add_marker(reason)
+
+
+@pytest.fixture(scope="session")
+def subjects() -> Path:
+    """The folder of functions that the tests audit."""
+    return SUBJECTS
