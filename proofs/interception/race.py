@@ -173,9 +173,7 @@ def _weights(runners: list[_Runner], largest: bool | None) -> tuple[list[float],
             base = leader.noise_at(level, decreasing)
             found.append([runner.noise_at(level, decreasing) / base for runner in runners])
         if all(
-            abs(row[i] - found[0][i]) <= slack * found[0][i] + 8 * epsilon
-            for row in found
-            for i in range(len(runners))
+            abs(row[i] - found[0][i]) <= slack * found[0][i] + 8 * epsilon for row in found for i in range(len(runners))
         ):
             return [math.fsum(column) / len(column) for column in zip(*found)], decreasing
     tracer.give_up(f"the argmax at {place()} is not a race of exponential or Gumbel noise: no closed law")

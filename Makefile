@@ -1,0 +1,46 @@
+# make audit   set up and audit the first real engine and two of our own verifiers; the pages are in out/
+# make test    set up and run all tests that this machine can run
+# make setup   set up only
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: setup audit test exact zoo bench lint clean
+
+setup: $(READY)
+
+# torch first and pinned: asked for by another package, a newer one would pull gigabytes.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "draftproof needs Python 3.10 or later, this is %s" % sys.version.split()[0])'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[transformers,dev]'
+	@touch $(READY)
+
+audit: $(READY)
+	@mkdir -p out
+	$(BIN)/draftproof audit block --json out/block.json --html out/block.html
+	$(BIN)/draftproof audit token --json out/token.json --html out/token.html
+	$(BIN)/draftproof audit transformers --json out/transformers.json --html out/transformers.html
+	@echo "reports: out/block.html out/token.html out/transformers.html"
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+exact: $(READY)
+	$(BIN)/python -m pytest -m exact
+
+zoo: $(READY)
+	$(BIN)/draftproof audit --zoo
+
+bench: $(READY)
+	$(BIN)/python benchmarks/exact_law.py
+	$(BIN)/python benchmarks/audits.py
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+clean:
+	rm -rf .venv build out *.egg-info

@@ -1,0 +1,59 @@
+"""The exact law of block verification: microseconds an entry, over QQ and over sympy.Rational in the same run.
+
+Limit: 20 microseconds per entry of the law over QQ, and linear in their number.
+"""
+
+import platform
+import time
+
+from sympy import Rational
+
+from draftproof.models.battery import drawn
+from draftproof.models.problem import with_numbers
+from draftproof.proofs.laws import enumerated_law, in_field, sub_block_law
+from draftproof.verifiers.registry import reference
+
+SIZES = [(2, 4), (2, 6), (2, 8), (3, 4), (3, 5), (4, 4), (4, 5), (4, 6), (4, 7)]
+LIMIT = 20.0
+
+
+def seconds(work, at_least=0.2):
+    """The best of repeated runs, for at least ``at_least`` seconds."""
+    best, spent, result = float("inf"), 0.0, None
+    while spent < at_least:
+        start = time.perf_counter()
+        result = work()
+        took = time.perf_counter() - start
+        best, spent = min(best, took), spent + took
+    return best, result
+
+
+def main():
+    rule = reference("block").rule
+    print(
+        f"exact law of block verification on {platform.node() or 'this machine'} ({platform.processor() or platform.machine()})"
+    )
+    print(
+        f"{'V':>2} {'gamma':>5} {'entries':>8} {'QQ us/entry':>12} {'Rational us/entry':>18} {'ratio':>6} {'replayed us/entry':>18}"
+    )
+    over = []
+    for vocabulary, gamma in SIZES:
+        problem = drawn(vocabulary, gamma, "generic")
+        exact = in_field(problem)
+        fast, law = seconds(lambda exact=exact: sub_block_law(exact, rule))
+        per_entry = 1e6 * fast / len(law)
+        over += [per_entry] if per_entry > LIMIT else []
+        slow_problem = with_numbers(problem, Rational)
+        rational = 1e6 * seconds(lambda p=slow_problem: sub_block_law(p, rule, one=Rational(1)))[0] / len(law)
+        replayed = float("nan")
+        if len(law) <= 20_000:
+            replayed = 1e6 * seconds(lambda exact=exact: enumerated_law(exact, reference("block")))[0] / len(law)
+        ratio = rational / per_entry
+        print(
+            f"{vocabulary:>2} {gamma:>5} {len(law):>8} {per_entry:>12.2f} {rational:>18.1f} {ratio:>6.1f} {replayed:>18.1f}"
+        )
+    print(f"limit {LIMIT} us/entry over QQ: {'exceeded' if over else 'held'}; linear if the column stays flat")
+
+
+if __name__ == "__main__":
+    main()

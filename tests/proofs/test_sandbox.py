@@ -1,0 +1,143 @@
+"""The child process: whatever foreign code does, the parent says so in one line and goes on."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from draftproof.models.battery import drawn, toy
+from draftproof.proofs.measurement import measured
+from draftproof.proofs.sandbox import Sandbox, SubjectFailed
+
+pytestmark = pytest.mark.interception
+FAULTS = Path(__file__).parents[1] / "subjects" / "faults.py"
+PROBE = [toy(1)]
+
+
+def start(name, **limits):
+    return Sandbox(f"{FAULTS}:{name}", **{"timeout": 20, **limits})
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "text"),
+    [
+        ("raises_always", "load", "raises on every call: RuntimeError: no kernel"),
+        ("returns_text", "load", "returned text ('the next token')"),
+        ("returns_nothing", "load", "returned None"),
+        ("returns_no_tokens", "load", "returned no tokens"),
+        ("takes_four", "load", "takes 4 required arguments (target_probs, draft_probs, draft_tokens, temperature)"),
+        ("takes_two", "load", "expected f(target_probs, draft_probs, draft_tokens[, rng | generator])"),
+        ("NOT_A_FUNCTION", "load", "is an int, not a function"),
+        ("nowhere", "load", "has no attribute 'nowhere'"),
+        ("crashes", "crash", "killed by SIGSEGV"),
+        ("leaves_at_once", "crash", "exit status 0"),
+    ],
+)
+def test_a_subject_that_cannot_be_audited_is_told_in_one_line(name, kind, text):
+    with start(name) as box, pytest.raises(SubjectFailed) as caught:
+        box.start(PROBE)
+    assert caught.value.kind == kind
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_leaving_by_sys_exit_is_an_answer_not_an_end(tmp_path):
+    with start("leaves") as box, pytest.raises(SubjectFailed) as caught:
+        box.start(PROBE)
+    assert "SystemExit" in str(caught.value) or "exit status 7" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["never_returns", "never_returns_and_swallows"])
+def test_a_call_that_never_returns_is_ended(name):
+    with start(name, timeout=3) as box, pytest.raises(SubjectFailed) as caught:
+        box.start(PROBE)
+    assert caught.value.kind == "timeout"
+
+
+def test_memory_is_limited():
+    with start("fills_the_memory", memory=2.0) as box, pytest.raises(SubjectFailed) as caught:
+        box.start(PROBE)
+    assert "MemoryError" in str(caught.value) or caught.value.kind in ("memory", "crash")
+
+
+def test_what_was_measured_before_a_crash_is_kept():
+    answers = []
+    with start("crashes_when_rows_are_equal") as box:
+        box.start(PROBE)
+        answers += box.law(drawn(3, 1, "generic"))
+        with pytest.raises(SubjectFailed, match="SIGSEGV"):
+            list(box.law(drawn(3, 1, "equal")))
+        assert box.ended
+    assert measured(drawn(3, 1, "generic"), "float64", answers).known
+
+
+def test_a_call_that_hangs_on_one_problem_names_the_block():
+    with start("never_returns_when_rows_are_equal", timeout=4) as box:
+        box.start(PROBE)
+        found = measured(drawn(3, 1, "equal"), "float64", box.law(drawn(3, 1, "equal")))
+    assert not found.known
+    assert "did not return within 2 s" in found.findings["never-returned"]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("def f(:", "SyntaxError"),
+        ("import nothing_of_that_name", "ModuleNotFoundError"),
+        ("raise SystemExit(3)", "SystemExit"),
+        ("1 / 0", "ZeroDivisionError"),
+    ],
+)
+def test_files_that_cannot_be_imported_say_why(tmp_path, source, text):
+    file = tmp_path / "broken.py"
+    file.write_text(source)
+    with Sandbox(f"{file}:f") as box, pytest.raises(SubjectFailed) as caught:
+        box.start(PROBE)
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with Sandbox(f"{tmp_path}/none.py:f") as box, pytest.raises(SubjectFailed, match="no such file"):
+        box.start(PROBE)
+
+
+def test_the_child_and_what_it_started_are_gone_afterwards(tmp_path):
+    file = tmp_path / "spawns.py"
+    file.write_text(
+        "import subprocess\n"
+        f"child = subprocess.Popen(['sleep', '600'])\n"
+        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(child.pid))\n"
+        "def f(target_probs, draft_probs, draft_tokens):\n"
+        "    return [0]\n"
+    )
+    with Sandbox(f"{file}:f") as box:
+        box.start(PROBE)
+        pid = int((tmp_path / "pid").read_text())
+        os.kill(pid, 0)
+    for _ in range(50):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        if state == "Z":
+            return
+        time.sleep(0.1)
+    os.kill(pid, signal.SIGKILL)
+    pytest.fail("a process started by the subject outlived the sandbox")
+
+
+def test_lists_are_found_to_be_wanted_where_arrays_raise(tmp_path):
+    file = tmp_path / "lists.py"
+    file.write_text(
+        "import random\n"
+        "def f(target_probs, draft_probs, draft_tokens):\n"
+        "    draft_probs.append([0.0] * len(draft_probs[0]))\n"
+        "    return random.choices(range(len(target_probs[0])), target_probs[0])\n"
+    )
+    with Sandbox(f"{file}:f") as box:
+        about = box.start(PROBE)
+    assert about["convention"]["array"] == "rows"
+    assert "with NumPy arrays it raises AttributeError" in about["findings"]["array"]
+    assert "draft_probs" in about["findings"]["inputs-written"]
