@@ -13,7 +13,7 @@ setup: $(READY)
 # torch first and pinned: asked for by another package, a newer one would pull gigabytes.
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "draftproof needs Python 3.10 or later, this is %s" % sys.version.split()[0])'
-	$(PYTHON) -m venv .venv
+	@$(PYTHON) -m venv --clear .venv || { echo "no virtual environment could be made; on Debian: apt-get install python3-venv"; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[transformers,dev]'
 	@touch $(READY)

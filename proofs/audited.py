@@ -18,6 +18,10 @@ SHOWN = 8
 """Entries of the two laws that a witness sets side by side."""
 
 
+MOST_PREFIXES = 30
+"""Prefixes of which a witness tells both probabilities, for the picture."""
+
+
 def told(probability: Any, tolerance: Any = 0) -> str:
     """A probability for a person: the simplest rational within the tolerance, else twelve digits."""
     exact = Fraction(int(probability.numerator), int(probability.denominator)) if probability else Fraction(0)
@@ -90,7 +94,24 @@ def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping
         }
         for o in ranked
     ]
-    return {"problem": as_json(measurement.problem), "laws": shown, **shown[0]}
+    return {
+        "problem": as_json(measurement.problem),
+        "laws": shown,
+        "prefixes": _by_prefix(measurement, observed, expected),
+        **shown[0],
+    }
+
+
+def _by_prefix(measurement: Measurement, observed: Mapping, expected: Mapping) -> list[list]:
+    """[prefix, expected, observed] as floats for the prefixes of every length, those that deviate most if there are many."""
+    entries = []
+    for length in range(1, measurement.problem.gamma + 2):
+        seen, right = _marginal(observed, length), _marginal(expected, length)
+        entries += [
+            (length, o, as_float(right.get(o, 0)), as_float(seen.get(o, 0))) for o in seen.keys() | right.keys()
+        ]
+    entries.sort(key=lambda e: (-abs(e[2] - e[3]), e[0], e[1]))
+    return [[name_of(o), p, q] for _, o, p, q in sorted(entries[:MOST_PREFIXES], key=lambda e: (e[0], e[1]))]
 
 
 def _exact(number: float):

@@ -322,6 +322,9 @@ def _explain(subject, sandbox, kept: list[Measurement], settings: Settings, repo
     ranked = sorted(failing, key=lambda m: (m.problem.vocabulary**m.problem.gamma, m.problem.name))
     telling = [m for m in ranked if len(m.blocks) <= MOST_BLOCKS_COMPARED][-3:] or ranked[:1]
     passed = [m for m in kept if m not in failing and len(m.blocks) <= MOST_BLOCKS_COMPARED][-1:]
+    if len(telling) + len(passed) < 3 and not sandbox.ended:
+        # One problem cannot tell defects apart: two that can, measured for this alone.
+        passed += filter(None, map(law_on, (drawn(3, 2, "generic"), drawn(3, 2, "zeros"))))
     report.diagnosis += _diagnosis([*telling, *passed], settings)
 
 

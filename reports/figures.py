@@ -51,7 +51,7 @@ def acceptance(curves: list[dict[str, Any]]) -> str | None:
             axis.set_ylim(0, 1.05)
         axes[0][0].set_ylabel("Pr(τ ≥ i)")
         figure.legend(*axes[0][0].get_legend_handles_labels(), loc="lower center", ncol=3, frameon=False,
-                      bbox_to_anchor=(0.5, -0.14), fontsize=9)  # fmt: skip
+                      bbox_to_anchor=(0.5, -0.2), fontsize=9)  # fmt: skip
         return _svg(figure)
 
 
@@ -101,28 +101,22 @@ def deviations(evidence: list[dict[str, Any]]) -> str | None:
         return _svg(figure)
 
 
-def witness(laws: list[dict[str, str]]) -> str | None:
-    """The two laws of the witness side by side, by emitted tokens."""
-    bars = [(entry["sequence"], _number(entry["expected"]), _number(entry["observed"])) for entry in laws]
-    if not bars or any(b[1] is None or b[2] is None for b in bars):
+def by_prefix(prefixes: list[list]) -> str | None:
+    """How far the subject's law is from the target's on each prefix, shortest prefixes first."""
+    if not prefixes:
         return None
-    bars.sort(key=lambda b: b[0])
     with plt.rc_context(STYLE):
-        figure, axis = plt.subplots(figsize=(0.75 * len(bars) + 1.5, 2.4))
-        places = range(len(bars))
-        axis.bar([p - 0.2 for p in places], [b[1] for b in bars], width=0.38, color=BLOCK, label="target's law")
-        axis.bar([p + 0.2 for p in places], [b[2] for b in bars], width=0.38, color=BAD, label="subject's law")
-        axis.set_xticks(list(places), [b[0] for b in bars], fontsize=9)
-        axis.set_xlabel("first tokens")
-        axis.set_ylabel("probability")
-        axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        figure, axes = plt.subplots(2, 1, figsize=(max(3.2, 0.34 * len(prefixes) + 1.6), 3.6), sharex=True,
+                                    height_ratios=(1.2, 1))  # fmt: skip
+        places = range(len(prefixes))
+        above, below = axes
+        above.bar([p - 0.2 for p in places], [e[1] for e in prefixes], width=0.38, color=BLOCK, label="target's law")
+        above.bar([p + 0.2 for p in places], [e[2] for e in prefixes], width=0.38, color=BAD, label="subject's law")
+        above.set_ylabel("probability")
+        above.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        below.bar(list(places), [e[2] - e[1] for e in prefixes], width=0.6, color=BAD)
+        below.axhline(0, color="#888888", linewidth=0.8)
+        below.set_ylabel("difference")
+        below.set_xticks(list(places), [e[0] for e in prefixes], fontsize=8, rotation=90 if len(prefixes) > 12 else 0)
+        below.set_xlabel("emitted prefix")
         return _svg(figure)
-
-
-def _number(text: str) -> float | None:
-    from fractions import Fraction
-
-    try:
-        return float(Fraction(text))
-    except (ValueError, ZeroDivisionError):
-        return None

@@ -26,7 +26,7 @@ def page(report: Mapping[str, Any]) -> str:
     pictures = {
         "acceptance": figures.acceptance(report["curves"]),
         "deviations": figures.deviations(report["evidence"]),
-        "witness": figures.witness(first.witness.get("laws", [])) if first and first.witness else None,
+        "witness": figures.by_prefix(first.witness.get("prefixes", [])) if first and first.witness else None,
     }
     return environment.get_template("page.html.j2").render(
         report=report,

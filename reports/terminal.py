@@ -35,7 +35,7 @@ def show(report: Report, console: Console) -> None:
     for same in report.diagnosis:
         console.print(
             f"diagnosis   behaves exactly as {same['mutant']}: {escape(same['title'])} "
-            f"(on {len(same['problems'])} problems)\n            {escape(same['link'])}"
+            f"(on all {len(same['problems'])} problems compared)\n            {escape(same['link'])}"
         )
     if report.failure:
         console.print(f"[magenta]failure[/]     {escape(report.failure['message'])}")

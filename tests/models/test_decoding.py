@@ -3,6 +3,7 @@
 import random
 
 import pytest
+
 from draftproof.models.battery import drawn_markov, toy
 from draftproof.models.decoding import Decoded, decode, iteration
 from draftproof.models.law import Table

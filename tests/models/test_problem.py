@@ -6,6 +6,7 @@ from importlib.resources import files
 
 import jsonschema
 import pytest
+
 from draftproof.models.battery import audit_battery, drawn, exact_battery, toy
 from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json, load_problem, parse_problem, problem_from

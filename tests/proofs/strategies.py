@@ -3,9 +3,10 @@
 from fractions import Fraction
 from itertools import product
 
+from hypothesis import strategies as st
+
 from draftproof.models.law import Table
 from draftproof.models.problem import Problem
-from hypothesis import strategies as st
 
 
 def rows(vocabulary: int):

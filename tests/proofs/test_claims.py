@@ -1,13 +1,14 @@
 """The papers' statements on the battery and on drawn problems, each seen rejecting a planted bug."""
 
 import pytest
+from hypothesis import HealthCheck, find, given, settings
+from hypothesis.errors import NoSuchExample
+
 from draftproof.models.battery import drawn, drawn_markov, exact_battery, toy
 from draftproof.models.problem import as_json
 from draftproof.proofs import claims
 from draftproof.proofs.laws import enumerated_law, in_field, output_law, sub_block_law
 from draftproof.verifiers.registry import reference
-from hypothesis import HealthCheck, find, given, settings
-from hypothesis.errors import NoSuchExample
 
 from .planted import ACCEPTS_ALL, NO_NORMALISER, SAMPLES_TARGET, TOKEN_RESIDUAL, UNCAPPED_GREEDY
 from .strategies import problems

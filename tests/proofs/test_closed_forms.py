@@ -3,6 +3,7 @@
 from fractions import Fraction as F
 
 import pytest
+
 from draftproof.models.battery import toy
 from draftproof.models.law import ContextFree
 from draftproof.models.problem import Problem

@@ -5,6 +5,8 @@ from fractions import Fraction as F
 from importlib.resources import files
 
 import pytest
+from sympy import QQ, Rational
+
 from draftproof.models.battery import drawn, exact_battery, toy
 from draftproof.models.problem import with_numbers
 from draftproof.proofs.enumeration import law_of
@@ -22,7 +24,6 @@ from draftproof.proofs.laws import (
     total_variation,
 )
 from draftproof.verifiers.registry import REFERENCES, reference
-from sympy import QQ, Rational
 
 from .planted import NO_NORMALISER
 

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from draftproof.models.battery import drawn, toy
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox, SubjectFailed

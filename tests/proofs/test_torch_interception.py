@@ -4,6 +4,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+
 from draftproof.models.problem import problem_from
 from draftproof.proofs.audited import lossless
 from draftproof.proofs.laws import as_float

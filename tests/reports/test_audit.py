@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 
 import pytest
+
 from draftproof import check_verifier, law, parametrize_with_checks
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError

@@ -7,6 +7,7 @@ import subprocess
 from html.parser import HTMLParser
 
 import pytest
+
 from draftproof.models.battery import drawn, toy
 from draftproof.reports.face import audit
 from draftproof.reports.page import page

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
+
 from draftproof.models.battery import drawn
 from draftproof.models.law import ContextFree
 from draftproof.proofs.laws import as_float, enumerated_law, in_field, joint_law
 from draftproof.stattests.completion import completed_counts
 from draftproof.stattests.goodness import chi_square, detection_limit
 from draftproof.verifiers.registry import reference
-from scipy.stats import chisquare
 
 LAW = {"a": 0.5, "b": 0.3, "c": 0.2}
 

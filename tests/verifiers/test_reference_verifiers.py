@@ -4,6 +4,8 @@ import random
 from collections import Counter
 
 import pytest
+from sympy import QQ
+
 from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import with_numbers
 from draftproof.proofs.enumeration import law_of
@@ -11,7 +13,6 @@ from draftproof.proofs.laws import enumerated_law, in_field
 from draftproof.verifiers.chance import NothingToDrawError, RandomChance
 from draftproof.verifiers.draft_block import Block, Verdict
 from draftproof.verifiers.registry import REFERENCES, reference
-from sympy import QQ
 
 pytestmark = pytest.mark.exact
 ALL = sorted(REFERENCES)
