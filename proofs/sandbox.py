@@ -64,7 +64,7 @@ class Sandbox:
             start_new_session=True,
             env=os.environ | threads,
         )
-        self._buffer = b""
+        self._buffer, self._answered = b"", 0
         self._say(memory=self.memory, longest_call=min(10.0, self.timeout / 2))
         return self._load(self.subject, probe)
 
@@ -109,6 +109,8 @@ class Sandbox:
         self._errors.close()
 
     def _say(self, **message) -> None:
+        if self._child is None:
+            raise SubjectFailed("crash", "the child process has ended")
         try:
             self._child.stdin.write(json.dumps(message).encode() + b"\n")
             self._child.stdin.flush()
@@ -134,15 +136,27 @@ class Sandbox:
             selector.register(pipe, selectors.EVENT_READ)
             while b"\n" not in self._buffer:
                 left = deadline - time.monotonic()
-                if left <= 0 or not selector.select(left):
+                if left <= 0:
                     self.stop()
                     raise SubjectFailed("timeout", f"no answer within {seconds:g} s")
+                if not selector.select(min(left, 0.5)):
+                    if self._child.poll() is not None:  # it ended, but something it started holds the pipe
+                        raise self._crashed()
+                    continue
                 read = os.read(pipe.fileno(), 1 << 16)
                 if not read:
                     raise self._crashed()
                 self._buffer += read
         line, _, self._buffer = self._buffer.partition(b"\n")
-        return json.loads(line)
+        try:
+            answer = json.loads(line)
+            if answer.pop("number") != self._answered:
+                raise ValueError
+        except (ValueError, KeyError, AttributeError, TypeError):
+            self.stop()
+            raise SubjectFailed("crash", "the answers of the child process are garbled") from None
+        self._answered += 1
+        return answer
 
     def _crashed(self) -> SubjectFailed:
         child = self._child

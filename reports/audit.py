@@ -150,6 +150,7 @@ def _audit_foreign(subject: SubjectSpec, dtype: str, settings: Settings, report:
         report.subject |= {"digest": about["digest"], "convention": about["convention"]}
         report.environment |= about["versions"]
         report.notice(about["findings"])
+        measurements: list[tuple[Measurement, list[Evidence]]] = []
         lawless: list[Measurement] = []
         kept: list[Measurement] = []
         for k, problem in enumerate(problems):
@@ -166,15 +167,21 @@ def _audit_foreign(subject: SubjectSpec, dtype: str, settings: Settings, report:
                 found = Measurement(problem, in_field(problem), dtype=dtype, reason="the exact route was not asked for")
             if "never-returned" in found.findings:
                 report.fail("timeout", f"on problem {problem.name}: {found.reason}")
-            if not found.known:
-                lawless.append(found)
-            else:
-                kept.append(found)
-            evidence = judge(found)
-            _with_replay(evidence, subject, settings, dtype)
-            report.add(found, evidence)
-            if settings.stop_at_first and any(e.verdict == REFUTED and e.claim in settings.claims for e in evidence):
+            judged = judge(found)
+            measurements.append((found, judged))
+            if settings.stop_at_first and any(e.verdict == REFUTED and e.claim in settings.claims for e in judged):
                 break
+        if any("state" in found.findings for found, _ in measurements):
+            # Code that does not repeat itself on one problem may have been followed wrongly on the others too.
+            for found, _ in measurements:
+                found.reason = (
+                    found.reason or "on another problem it does not repeat itself when its random numbers are repeated"
+                )
+            measurements = [(found, judge(found)) for found, _ in measurements]
+        for found, judged in measurements:
+            (kept if found.known else lawless).append(found)
+            _with_replay(judged, subject, settings, dtype)
+            report.add(found, judged)
         if lawless and "statistical" in settings.levels:
             _statistical(subject, sandbox, lawless, settings, report, dtype)
         if settings.explain and not sandbox.ended:

@@ -6,7 +6,7 @@ so most code needs no more than this; what is special here is what object arrays
 
 import numpy as np
 
-from .numbers import REFLECTED, UFUNCS, Traced
+from .numbers import REFLECTED, UFUNCS, Traced, constant_key
 from .race import race
 from .tracer import active, place
 
@@ -117,6 +117,10 @@ def _one(ufunc, operands):
     if not traced:
         return ufunc(*operands)
     number, tracer = traced[0], traced[0].source.tracer
+    if ufunc.__name__ == "clip":
+        if operands[0] is not number or len(traced) > 1:
+            tracer.give_up(f"random limits in numpy.clip at {place()}")
+        return number.then(lambda value: ufunc(value, *operands[1:]), "clip", *map(constant_key, operands[1:]))
     if len(traced) > 1:
         tracer.give_up(f"two random numbers meet in numpy.{ufunc.__name__} at {place()}")
     if ufunc in FINITE:
@@ -131,6 +135,6 @@ def _one(ufunc, operands):
     if ufunc in ARITHMETIC:
         return number._binary(other, ARITHMETIC[ufunc], not first)
     if ufunc in (np.minimum, np.maximum, np.fmin, np.fmax):
-        return number.then(lambda value: ufunc(value, other), ufunc.__name__, repr(other))
+        return number.then(lambda value: ufunc(value, other), ufunc.__name__, constant_key(other))
     tracer.give_up(f"numpy.{ufunc.__name__} of a random number at {place()} is not followed")
     raise AssertionError

@@ -1,12 +1,14 @@
 """The exact law of one call of a foreign function: every way its random numbers can fall."""
 
+import importlib.abc
+import importlib.util
 import sys
 from collections.abc import Callable, Hashable
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from . import hook_numpy, hook_random, numbers
+from . import hook_numpy, hook_random, hook_system, numbers
 from .tracer import ACTIVE, STATE, NotInterceptable, Tracer
 
 
@@ -14,17 +16,47 @@ def install() -> None:
     """Put the hooks in place. To be called before the foreign code is imported, in a process made for it."""
     hook_random.install()
     hook_numpy.install()
+    hook_system.install()
     numbers.follow_math()
+    sys.meta_path.insert(0, _WhenTorchComes())
+
+
+class _WhenTorchComes(importlib.abc.MetaPathFinder):
+    """Puts torch's hooks in place the moment torch has been imported, before anyone can take names from it."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec("torch")
+        if spec is None or spec.loader is None:
+            return None
+        run = spec.loader.exec_module
+
+        def run_and_hook(module):
+            run(module)
+            install_torch()
+
+        spec.loader.exec_module = run_and_hook
+        return spec
 
 
 def install_torch() -> None:
+    """Put torch's hooks in place; one thread, since all tensors here are tiny."""
+    import torch
+
     from . import hook_torch
 
+    torch.set_num_threads(1)
     hook_torch.install()
 
 
 UNTOUCHED_BY_CHANCE = 8
 """How often a path without any random number is repeated: it may draw from a source that is not followed."""
+
+
+REHEARSALS = 6
+"""How often a path is walked with plain numbers: in the middle of what it allows, at both ends, and in between."""
 
 
 class Raised(NamedTuple):
@@ -72,8 +104,8 @@ def _following(tracer: Tracer):
 def explore(call: Callable[[Tracer], Hashable]) -> Explored:
     """The law of ``call``'s outcome over all ways its random numbers can fall.
 
-    call: runs the foreign function once on fresh inputs and returns what came out, hashable. It is called twice
-    for each path, the second time with plain numbers.
+    call: runs the foreign function once on fresh inputs and returns what came out, hashable. It is called several
+    times for each path, all but the first with plain numbers.
     Guarantee: exact in the sense that ``exactness`` names, if ``law`` is not None.
     """
     tracer = Tracer()
@@ -85,8 +117,7 @@ def explore(call: Callable[[Tracer], Hashable]) -> Explored:
                 tracer.notice("state", STATE)
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
             law[outcome] = law.get(outcome, 0) + tracer.probability
-            for _ in range(1 if tracer.path else UNTOUCHED_BY_CHANCE):
-                _rehearse(tracer, call, outcome)
+            _rehearse(tracer, call, outcome)
     except NotInterceptable as stopped:
         return Explored(None, "not interceptable", 0.0, tracer.paths, stopped.reason, tracer.findings)
     return Explored(law, tracer.exactness, tracer.resolution, tracer.paths, None, tracer.findings)
@@ -98,21 +129,26 @@ def _rehearse(tracer: Tracer, call: Callable[[Tracer], Hashable], outcome: Hasha
     This is what makes the law one of the unmodified function: where the stand-ins were treated otherwise than the
     numbers they stand for, or the function remembers earlier calls, the law is withdrawn.
     """
-    script, path, probability = tracer.script, tracer.path, tracer.probability
-    tracer.rehearse()
-    with_plain_numbers = _once(tracer, call)
-    if _kind(with_plain_numbers) != _kind(outcome):
+    tracer.remember_path()
+    for which in range(REHEARSALS if tracer.path else UNTOUCHED_BY_CHANCE):
+        tracer.rehearse(which)
+        with_plain_numbers = _once(tracer, call)
+        if _kind(with_plain_numbers) == _kind(outcome):
+            continue
+        if which in (1, 2) and isinstance(with_plain_numbers, Raised):
+            # log(0) and the like: one point of the lattice, on which the traced number was never asked.
+            tracer.notice("raises-at-end", f"{_told(with_plain_numbers)}, where a uniform is at an end of its range")
+            continue
         for _ in range(3):
-            tracer.rehearse_again()
-            if _kind(_once(tracer, call)) == _kind(with_plain_numbers):
-                continue
-            tracer.notice("state", STATE)
-            tracer.give_up("it does not repeat itself when its random numbers are repeated")
+            tracer.rehearse(which)
+            if _kind(_once(tracer, call)) != _kind(with_plain_numbers):
+                tracer.notice("state", STATE)
+                tracer.give_up("it does not repeat itself when its random numbers are repeated")
         tracer.give_up(
             f"with plain random numbers in place of followed ones it returns {_told(with_plain_numbers)} "
             f"and not {_told(outcome)}"
         )
-    tracer.script, tracer.path, tracer.probability, tracer.rehearsal = script, path, probability, None
+    tracer.rehearsal = None
 
 
 def _kind(outcome: Hashable) -> Hashable:
@@ -130,6 +166,10 @@ def _once(tracer: Tracer, call: Callable[[Tracer], Hashable]) -> Hashable:
             outcome = call(tracer)
         except Exception as error:
             outcome = Raised(type(error).__name__, str(error))
+        except NotInterceptable as stopped:
+            if tracer.rehearsal is None or tracer.failure is not None:
+                raise
+            outcome = Raised("otherwise", stopped.reason)  # a rehearsal that leaves the path: an outcome like others
     if tracer.failure is not None:  # a bare "except:" of the foreign code may have swallowed it
         raise tracer.failure
     if _fingerprint() != before and "reseeds" not in tracer.findings:

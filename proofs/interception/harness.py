@@ -44,7 +44,7 @@ def load(subject: str) -> Any:
     except NotASubject:
         raise
     except BaseException as error:
-        told = str(error).splitlines()[0] if str(error) else ""
+        told = readable(error)
         raise NotASubject(f"{place} cannot be imported ({type(error).__name__}{': ' if told else ''}{told})") from None
     found = module
     for name in attribute.split("."):
@@ -95,11 +95,8 @@ class Subject:
         self.written: set[str] = set()
         if self.plan.random == "generator" and self.array is None:
             self.array = "torch"
-        if self.array == "torch" or "torch" in sys.modules:
-            import torch
-
-            torch.set_num_threads(1)
-            explore.install_torch()
+        if self.array == "torch":
+            import torch  # noqa: F401  # its hooks come with it
 
     def probe(self, problems: list[Problem]) -> dict[str, Any]:
         """Find the kind of arrays it takes, by calling it for real on a few blocks.
@@ -147,8 +144,8 @@ class Subject:
         try:
             result = call(self.function, self.plan, given, generator)
             tokens = tokens_of(result)
-        except (BadResult, Exception) as error:
-            return explore.Raised(type(error).__name__, " ".join(str(error).split())[:200])
+        except (BadResult, Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+            return explore.Raised(type(error).__name__, readable(error))
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             self._look_for_writes(given, kept)
@@ -159,6 +156,15 @@ class Subject:
             if not _same(now, before):
                 self.written.add(name)
                 self.findings["inputs-written"] = f"writes to its input {', '.join(sorted(self.written))}"
+
+
+def readable(error: BaseException) -> str:
+    """A foreign message in one line of printable text."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = "(its message cannot be printed)"
+    return "".join(c if c.isprintable() else "?" for c in text.encode("utf-8", "replace").decode())[:160]
 
 
 ARRAY_TEXT = {

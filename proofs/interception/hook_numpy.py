@@ -1,6 +1,7 @@
 """``numpy.random``: global functions, RandomState and Generator, followed while a function is traced."""
 
 import math
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def _uniforms(tracer: Tracer, size, dtype=np.float64):
     kind = np.float32 if bits == 24 else np.float64
 
     def draw(in_array):
-        exact = kind if in_array or kind is np.float32 else float
+        exact = kind if in_array else float  # a single number comes as a Python float in either precision
         return handed_out(Lattice(tracer, bits, lambda k: exact(k * 2.0**-bits), exact.__name__))
 
     return _shaped(size, draw, traced_array)
@@ -47,6 +48,13 @@ def _weighted(tracer: Tracer, weights, size, value):
         lambda in_array: value(tracer.choose(probabilities)),
         lambda xs, s: np.array(xs).reshape(s + np.shape(xs[0])) if xs else np.array(xs),
     )
+
+
+def _broadcast(first, second, size):
+    """Two parameters as NumPy takes them (floats, or arrays of float64), and the size of what is drawn."""
+    first, second = (float(x) if np.ndim(x) == 0 else np.asarray(x, dtype=np.float64) for x in (first, second))
+    shape = np.broadcast_shapes(np.shape(first), np.shape(second))
+    return first, second, (shape or None) if size is None else size
 
 
 def _gumbel(noise, loc, scale):
@@ -73,6 +81,7 @@ class _Traced:
         tracer = self._tracer()
         if tracer is None:
             return super().uniform(low, high, size)
+        low, high, size = _broadcast(low, high, size)
         return low + (high - low) * _uniforms(tracer, size)
 
     def standard_exponential(self, size=None, dtype=np.float64, method="zig", out=None):
@@ -87,13 +96,15 @@ class _Traced:
         tracer = self._tracer()
         if tracer is None:
             return super().exponential(scale, size)
-        return scale * _exponentials(tracer, np.shape(scale) or None if size is None else size)
+        _, scale, size = _broadcast(0.0, scale, size)
+        return scale * _exponentials(tracer, size)
 
     def gumbel(self, loc=0.0, scale=1.0, size=None):
         tracer = self._tracer()
         if tracer is None:
             return super().gumbel(loc, scale, size)
-        return _gumbel(_exponentials(tracer, np.shape(loc) or None if size is None else size), loc, scale)
+        loc, scale, size = _broadcast(loc, scale, size)
+        return _gumbel(_exponentials(tracer, size), loc, scale)
 
     def multinomial(self, n, pvals, size=None):
         tracer = self._tracer()
@@ -145,6 +156,29 @@ def _no_out(tracer, out):
 class TracedGenerator(_Traced, np.random.Generator):
     """numpy.random.Generator; while a function is traced its numbers are handed out by the tracer."""
 
+    def __init__(self, bit_generator):
+        tracer = active()
+        if tracer is not None and not FRESH:
+            tracer.give_up(f"a numpy Generator is made from a bit generator at {place()}: its seed is not known")
+        super().__init__(bit_generator)
+
+    @property
+    def bit_generator(self):
+        tracer = active()
+        if tracer is not None and not FRESH:
+            tracer.give_up(f"the bit generator itself is used at {place()}")
+        return super().bit_generator
+
+    def __reduce__(self):
+        tracer = active()
+        if tracer is not None:
+            tracer.give_up(f"a numpy Generator is copied at {place()}")
+        return super().__reduce__()
+
+    def spawn(self, n_children):
+        with _fresh():
+            return super().spawn(n_children)
+
     def _scratch(self):
         return PlainGenerator(np.random.PCG64(SCRATCH))
 
@@ -169,6 +203,12 @@ class TracedRandomState(_Traced, np.random.RandomState):
         super().__init__(seed)
         if seed is not None:
             self._seeded("numpy.random.RandomState(seed)")
+
+    def __reduce__(self):
+        tracer = active()
+        if tracer is not None:
+            tracer.give_up(f"a numpy RandomState is copied at {place()}")
+        return super().__reduce__()
 
     def _scratch(self):
         return PlainRandomState(SCRATCH)
@@ -200,6 +240,8 @@ class TracedRandomState(_Traced, np.random.RandomState):
 
 def _integers(tracer, low, high, size, endpoint, dtype):
     low, high = (0, low) if high is None else (low, high)
+    if np.ndim(low) or np.ndim(high):
+        tracer.give_up(f"whole numbers drawn between arrays of bounds at {place()}")
     count = int(high) - int(low) + int(endpoint)
     if count < 1:
         raise ValueError("low >= high")
@@ -215,10 +257,27 @@ def default_rng(seed=None):
     """numpy.random.default_rng with a traced Generator; one that is seeded during a call is no chance at all."""
     if isinstance(seed, PlainGenerator):
         return seed
-    generator = TracedGenerator(plain_default_rng(seed).bit_generator)
+    tracer = active()
+    if tracer is not None and isinstance(seed, (np.random.SeedSequence, np.random.BitGenerator)):
+        tracer.give_up(f"default_rng of a {type(seed).__name__} at {place()}: its seed is not known")
+    with _fresh():
+        generator = TracedGenerator(plain_default_rng(SCRATCH if seed is None and tracer else seed).bit_generator)
     if seed is not None:
         generator._seeded("numpy.random.default_rng(seed)")
     return generator
+
+
+FRESH: list[bool] = []
+"""Not empty while a generator is made that is known to be chance."""
+
+
+@contextmanager
+def _fresh():
+    FRESH.append(True)
+    try:
+        yield
+    finally:
+        FRESH.pop()
 
 
 def _unfollowed(base, name):

@@ -39,6 +39,12 @@ class TracedRandom(PlainRandom):
         super().setstate(state)
         self._seeded("random.setstate")
 
+    def __reduce__(self):
+        tracer = active()
+        if tracer is not None:
+            tracer.give_up(f"a random.Random is copied at {place()}")
+        return super().__reduce__()
+
     def random(self):
         tracer = self._tracer()
         return super().random() if tracer is None else handed_out(Lattice(tracer, 53))

@@ -163,7 +163,7 @@ class Traced:
             ufunc = UFUNCS[name]
             return elementwise(ufunc, (other, self) if reflected else (self, other))
         op = getattr(operator, name)
-        if name in ("floordiv", "mod") or (name == "pow" and not reflected and self.ends()[0] < 0):
+        if name in ("floordiv", "mod") or (name == "pow" and self._power_turns(other, reflected)):
             self.source.tracer.give_up(f"'{name}' of a random number at {place()}: not monotone")
         if name == "truediv" and reflected and self.sign_changes():
             self.source.tracer.give_up(f"division by a random number that changes sign at {place()}")
@@ -172,11 +172,14 @@ class Traced:
             return self.then(lambda value: op(other, value), *key)
         return self.then(lambda value: op(value, other), *key)
 
-    def unary(self, function: Callable[[Any], Any], name: str) -> "Traced":
-        """A monotone function of one argument."""
+    def _power_turns(self, other: Any, reflected: bool) -> bool:
+        return not other > 0 if reflected else min(self.ends()) < 0
+
+    def unary(self, function: Callable[[Any], Any], name: str, *key: Any) -> "Traced":
+        """A monotone function of one argument; key: what else determines it."""
         if name in EVEN and self.sign_changes():
             self.source.tracer.give_up(f"{name} of a random number that changes sign at {place()}")
-        return self.then(function, name)
+        return self.then(function, name, *key)
 
     def __neg__(self):
         return self.then(operator.neg, "neg")
@@ -332,7 +335,7 @@ def _following(function, name):
             return function(x, *more)
         if name.startswith("is"):
             return name == "isfinite"
-        return x.unary(lambda value: function(value, *more), (name, *more).__repr__())
+        return x.unary(lambda value: function(value, *more), name, *map(constant_key, more))
 
     follow.follows = True
     follow.__name__ = name

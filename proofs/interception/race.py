@@ -78,6 +78,9 @@ def _run(runners: list["_Runner"], weights: list[float], spent: str | None) -> i
     tracer = runners[0].source.tracer
     tracer.resolution = max(tracer.resolution, *(64 * runner.epsilon for runner in runners))
     shares = [weight * runner.source.beaten for weight, runner in zip(weights, runners)]
+    heaviest = max(shares)
+    # What is far below the resolution cannot be told from nothing, nor rehearsed on the generator's lattice.
+    shares = [share if share > heaviest * 2.0**-50 else 0.0 for share in shares]
     total = sum(map(rational, shares))
     chosen = tracer.branch([rational(share) / total for share in shares])
     winner = runners[chosen].source

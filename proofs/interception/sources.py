@@ -23,18 +23,27 @@ class Source:
 
     def __init__(self, tracer: Tracer, low: int, high: int, value: Callable[[int], Any], kind: str):
         self.tracer, self.low, self.high, self.value, self.kind = tracer, low, high, value, kind
+        self.order = len(tracer.sources)
         self.fresh = True
         self.spent: str | None = None
         self.settled: int | None = None
         self.beaten, self.level = 1.0, 1.0  # in races: the weights it carries, the noise it is rehearsed with
         self.sites: dict[tuple, None] = {}
 
-    def on_path(self) -> int:
-        """A point that the decisions of the present path allow."""
-        return self.settled if self.settled is not None else self.typical()
+    def on_path(self, which: int) -> int:
+        """A point that the decisions of the present path allow: the middle, the ends, and others in between."""
+        if self.settled is not None:
+            return self.settled
+        low, high = self.rehearsed_between()
+        if which == 0:
+            return (low + high - 1) // 2
+        if which in (1, 2):
+            return low if which == 1 else high - 1
+        # A fixed scatter, another one for each number: multiples of the golden ratio fill the interval evenly.
+        return low + (high - low) * ((which + 5 * self.order) * 0x9E3779B97F4A7C15 % 2**64) // 2**64
 
-    def typical(self) -> int:
-        return (self.low + self.high - 1) // 2
+    def rehearsed_between(self) -> tuple[int, int]:
+        return self.low, self.high
 
     def weight(self, low: int, high: int):
         raise NotImplementedError
@@ -79,8 +88,10 @@ class Exponential(Source):
         self.epsilon = epsilon
         self.at = value
 
-    def typical(self):
-        return min(max(_point(1.0), self.low), self.high - 1)  # the middle of the doubles would be next to nothing
+    def rehearsed_between(self):
+        # The middle of all doubles would be next to nothing: keep to noise that occurs.
+        low = min(max(self.low, _point(1e-6)), self.high - 1)
+        return low, max(min(self.high, _point(30.0)), low + 1)
 
     def weight(self, low, high):
         self.tracer.resolution = max(self.tracer.resolution, 16 * self.epsilon)

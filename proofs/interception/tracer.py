@@ -53,7 +53,7 @@ class Tracer(Branching):
         self.sources: list[Any] = []
         self.drawn: list[int] = []
         self.rehearsal: tuple[list[int], list[int]] | None = None
-        self.rehearsed: tuple[list[int], list[int]] = ([], [])
+        self.rehearsed: tuple[list[Any], list[int]] = ([], [])
 
     @property
     def exactness(self) -> str:
@@ -71,14 +71,14 @@ class Tracer(Branching):
             self.give_up(f"more than {MOST_PATHS:,} ways the random numbers can fall")
         return True
 
-    def rehearse(self) -> None:
-        """Set out on the path just walked once more, with plain numbers that lie on it in place of traced ones."""
-        self.rehearsed = ([source.on_path() for source in self.sources], self.drawn)
-        self.rehearse_again()
+    def remember_path(self) -> None:
+        """Keep what the path just walked was made of, to rehearse it."""
+        self.rehearsed = (self.sources, self.drawn)
 
-    def rehearse_again(self) -> None:
-        points, drawn = self.rehearsed
-        self.rehearsal = (points, drawn[::-1])
+    def rehearse(self, which: int) -> None:
+        """Set out on that path once more, with plain numbers that lie on it in place of traced ones."""
+        sources, drawn = self.rehearsed
+        self.rehearsal = ([source.on_path(which) for source in sources], drawn[::-1])
         self.run += 1
         self.sources = []
 

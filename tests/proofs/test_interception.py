@@ -122,7 +122,7 @@ UNFOLLOWED = {
     "draws_until_it_likes": "draws without bound",
     "not_monotone": "changes sign",
     "two_races_with_one_noise": "used twice",
-    "reads_the_system_entropy": "does not repeat itself",
+    "reads_the_system_entropy": "os.urandom",
     "counts_its_calls": "does not repeat itself",
 }
 

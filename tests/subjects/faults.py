@@ -192,16 +192,3 @@ def draws_until_it_likes(target_probs, draft_probs, draft_tokens):
 
 def not_monotone(target_probs, draft_probs, draft_tokens):
     return [0 if abs(random.random() - 0.5) < 0.25 else 1]
-
-
-UNFOLLOWED = {
-    "turned_into_a_float": "plain float",
-    "product_of_uniforms": "accumulate",
-    "normal_noise": "normal",
-    "asks_for_the_type": "with plain random numbers",
-    "draws_until_it_likes": "draws without bound",
-    "not_monotone": "changes sign",
-    "two_races_with_one_noise": "used twice",
-    "reads_the_system_entropy": "does not repeat itself",
-    "counts_its_calls": "does not repeat itself",
-}

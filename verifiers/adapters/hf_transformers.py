@@ -19,8 +19,10 @@ def verify(target_probs, draft_probs, draft_tokens):
         "candidate_logits": draft_probs.log()[None, :, :],
         "candidate_length": gamma,
         "new_logits": target_probs.log()[None, :, :],
-        # 4.4x to 4.5x: whether the candidate ended with an end-of-sequence token.
+        # Up to 4.5x: whether the candidate ended with an end-of-sequence token, and how many may be matched.
         "is_done_candidate": False,
+        "last_assistant_token_is_eos": False,
+        "max_matches": gamma,
     }
     known = inspect.signature(function).parameters
     valid_tokens, _ = function(**{name: value for name, value in given.items() if name in known})

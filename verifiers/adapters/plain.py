@@ -118,8 +118,9 @@ def _token(x: Any) -> int:
     if isinstance(x, (str, bytes)):
         raise BadResult(f"returned text ({x[:20]!r}) among the tokens, expected whole numbers")
     try:
-        if isinstance(x, list) or x != int(x):
+        if isinstance(x, list) or x != int(x) or abs(int(x)) >= 2**63:
             raise ValueError
         return int(x)
     except (TypeError, ValueError, OverflowError):
-        raise BadResult(f"returned {str(x)[:40]} among the tokens, expected whole numbers") from None
+        told = "a number beyond 64 bits" if isinstance(x, int) else str(x)[:40]
+        raise BadResult(f"returned {told} among the tokens, expected whole numbers") from None

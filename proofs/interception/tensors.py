@@ -1,0 +1,177 @@
+"""Torch tensors of random numbers, and what in-place functions and views mean for them."""
+
+import math
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from .numbers import Traced
+from .tracer import active, place
+
+
+class TracedTensor(torch.Tensor):
+    """A tensor whose elements are random numbers.
+
+    _numbers: an object array of Traced, or of one-element tensors where an element is known. The tensor's own storage
+    is NaN, so that a value that slipped through would show. _origin: for a view, the tensor it looks into and the
+    positions there; _views: who looks into this one.
+    """
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+
+def sized(number: Any, like_scalar: bool) -> Any:
+    """An element in the dimension of its tensor: torch promotes types of 0-d and of other tensors differently."""
+    shape = () if like_scalar else (1,)
+    if isinstance(number, Traced):
+        return number.then(lambda v: v.reshape(shape), "reshape", shape)
+    return number.reshape(shape)
+
+
+def tensor_of(numbers: np.ndarray, dtype: torch.dtype, traced: bool = False) -> torch.Tensor:
+    """A traced tensor of these numbers, or a plain one where none of them is random (unless it has to be traced)."""
+    if not traced and not any(isinstance(x, Traced) for x in numbers.flat):
+        values = [x.reshape(()) for x in numbers.flat]
+        return (torch.stack(values) if values else torch.empty(0, dtype=dtype)).reshape(numbers.shape)
+    if not dtype.is_floating_point:
+        active().give_up(f"random numbers in a tensor of {dtype} at {place()}")
+    tensor = torch.full(numbers.shape, math.nan, dtype=dtype).as_subclass(TracedTensor)
+    return _dressed(tensor, numbers)
+
+
+def _dressed(tensor: torch.Tensor, numbers: np.ndarray, origin: Any = None) -> torch.Tensor:
+    tensor.__class__ = TracedTensor
+    tensor._numbers, tensor._origin, tensor._views = numbers, origin, weakref.WeakSet()
+    if origin is not None:
+        origin[0]._views.add(tensor)
+    return tensor
+
+
+def look_into(view: torch.Tensor, parent: torch.Tensor, positions: np.ndarray) -> torch.Tensor:
+    """Note that ``view`` shows the elements of ``parent`` at these positions: writing to it writes there."""
+    if isinstance(view, TracedTensor) and isinstance(parent, TracedTensor):
+        view._origin = (parent, positions)
+        parent._views.add(view)
+    return view
+
+
+def plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor itself, without what it remembers (and with NaN for its values)."""
+    return torch.Tensor.as_subclass(tensor, torch.Tensor)
+
+
+def numbers_of(tensor: torch.Tensor) -> np.ndarray:
+    if isinstance(tensor, TracedTensor):
+        return tensor._numbers
+    numbers = np.empty(tuple(tensor.shape), dtype=object)
+    for where in np.ndindex(*numbers.shape):
+        numbers[where] = tensor[where].reshape(() if tensor.ndim == 0 else (1,)).clone()
+    return numbers
+
+
+def become(tensor: torch.Tensor, numbers: np.ndarray) -> torch.Tensor:
+    """Change a tensor that exists: in-place functions change what everybody sees who holds it, or a view of it."""
+    fresh = tensor_of(numbers, tensor.dtype)
+    if isinstance(tensor, TracedTensor):
+        if any(view is not tensor for view in tensor._views):
+            active().give_up(f"a random tensor is changed in place at {place()} while a view of it is held")
+        tensor._numbers = numbers
+        _write_back(tensor)
+        return tensor
+    if not isinstance(fresh, TracedTensor):
+        return tensor.copy_(fresh)
+    if not tensor._is_view():
+        if _shared(tensor):
+            active().give_up(f"a tensor that others look into is filled with random numbers at {place()}")
+        return _dressed(tensor, numbers)
+    base = tensor._base
+    if (
+        isinstance(base, TracedTensor)
+        or not base.is_contiguous()
+        or base.storage_offset()
+        or _holders(base) > ALONE + 1
+    ):
+        active().give_up(f"a view into another tensor is filled with random numbers at {place()}")
+    everywhere = torch.arange(base.numel())
+    positions = everywhere.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset()).numpy().copy()
+    _dressed(base, numbers_of(base))
+    _dressed(tensor, numbers, (base, positions))
+    _write_back(tensor)
+    return tensor
+
+
+def _write_back(tensor: TracedTensor) -> None:
+    """Pass a change on to the tensor that this one looks into, and further."""
+    while tensor._origin is not None:
+        parent, positions = tensor._origin
+        if any(view is not tensor for view in parent._views):
+            active().give_up(f"a view of a random tensor is changed in place at {place()} while another is held")
+        for where, number in zip(positions.flat, tensor._numbers.flat):
+            parent._numbers.flat[int(where)] = sized(number, parent._numbers.ndim == 0)
+        tensor = parent
+
+
+def _holders(tensor: torch.Tensor) -> int:
+    """How many tensors share the storage."""
+    count = getattr(torch._C, "_storage_Use_Count", None)
+    return count(tensor.untyped_storage()._cdata) if count else 1
+
+
+ALONE = _holders(torch.empty(1))
+
+
+def _shared(tensor: torch.Tensor) -> bool:
+    return _holders(tensor) > ALONE
+
+
+def nested(numbers: np.ndarray) -> Any:
+    """tolist(): nested lists of Python numbers."""
+    if numbers.ndim == 0:
+        x = numbers[()]
+        return x.then(lambda v: v.item(), "item") if isinstance(x, Traced) else x.item()
+    return [nested(numbers[k : k + 1].reshape(numbers.shape[1:])) for k in range(numbers.shape[0])]
+
+
+def flatten(tree: Any) -> tuple[list[Any], Callable]:
+    """The tensors and Traced numbers of (args, kwargs), and a function that puts others in their places."""
+    slots: list[Any] = []
+
+    def plan(x):
+        if isinstance(x, (torch.Tensor, Traced)):
+            slots.append(x)
+            at = len(slots) - 1
+            return lambda values: values[at]
+        if isinstance(x, dict):
+            parts = {k: plan(v) for k, v in x.items()}
+            return lambda values: {k: p(values) for k, p in parts.items()}
+        if type(x) in (tuple, list):
+            kind, inner = type(x), [plan(v) for v in x]
+            return lambda values: kind(p(values) for p in inner)
+        return lambda values: x
+
+    return slots, plan(tree)
+
+
+def replaced(tree: Any, change: Callable, every: bool = False) -> Any:
+    """(args, kwargs) with every traced tensor (or every tensor) changed."""
+    slots, build = flatten(tree)
+    kind = torch.Tensor if every else TracedTensor
+    return build([change(x) if isinstance(x, kind) else x for x in slots])
+
+
+def is_traced(tree: Any) -> bool:
+    if isinstance(tree, (TracedTensor, Traced)):
+        return True
+    if isinstance(tree, dict):
+        return any(map(is_traced, tree.values()))
+    return type(tree) in (tuple, list) and any(map(is_traced, tree))
+
+
+def key_of(x: Any) -> tuple:
+    """What makes two operands the same: type, dimension and value to the bit."""
+    if isinstance(x, torch.Tensor):
+        return (str(x.dtype), x.ndim, float(x).hex()) if x.numel() == 1 else (str(x.dtype), str(x.tolist()))
+    return (type(x).__name__, repr(x))

@@ -1,0 +1,130 @@
+"""Torch functions at which an interception could be fooled. ``TRUE``: the probability of token 1."""
+
+import threading
+
+import torch
+from torch import Generator as ImportedGenerator
+
+MADE = torch.Generator()
+
+
+def python_scalar_threshold_a(target_probs, draft_probs, draft_tokens):
+    return [int(torch.rand(()) < 0.25)]
+
+
+def python_scalar_threshold_b(target_probs, draft_probs, draft_tokens):
+    return [int(torch.rand(()) < 0.5)]
+
+
+def python_scalar_factor(target_probs, draft_probs, draft_tokens):
+    return [int(torch.rand(()) * 0.75 < 0.1875) + int(torch.rand(()) * 0.25 < 0.0)]
+
+
+def option_of_clamp(target_probs, draft_probs, draft_tokens):
+    return [int(torch.rand(()).clamp(min=0.5) < 0.75)]
+
+
+def several_elements_as_float(target_probs, draft_probs, draft_tokens):
+    u = torch.rand(2, dtype=torch.float64).float()
+    return [int(bool(u[0] < 0.5) and bool(u[1] < 0.5))]
+
+
+def out_argument(target_probs, draft_probs, draft_tokens):
+    b = torch.zeros(2)
+    torch.rand(2, out=b)
+    return [int(b[0] < 0.5)]
+
+
+def generator_seeded_in_the_call(target_probs, draft_probs, draft_tokens):
+    MADE.manual_seed(42)
+    return [int(torch.rand(1, generator=MADE) < 0.5)]
+
+
+def imported_generator_made_in_the_call(target_probs, draft_probs, draft_tokens):
+    return [int(torch.rand(1, generator=ImportedGenerator().manual_seed(3)) < 0.5)]
+
+
+def a_view_is_filled(target_probs, draft_probs, draft_tokens):
+    w = torch.zeros(3)
+    w[0:1].uniform_()
+    return [int(w[0] < 0.5)]
+
+
+def a_view_was_taken_before(target_probs, draft_probs, draft_tokens):
+    b = torch.zeros(4)
+    v = b[:2]
+    b.uniform_()
+    return [int(v[0] < 0.5)]
+
+
+def a_view_is_changed(target_probs, draft_probs, draft_tokens):
+    u = torch.rand(4)
+    u[:1].mul_(0.5)
+    return [int(u[0] < 0.25)]
+
+
+def rows_are_filled_one_by_one(target_probs, draft_probs, draft_tokens):
+    """The pattern of one generator a request: each row of noise is filled in place."""
+    noise = torch.empty(2, 2, dtype=torch.float64)
+    for k in range(2):
+        noise[k].exponential_()
+    winners = (torch.full((2, 2), 0.5, dtype=torch.float64) / noise).argmax(-1)
+    return [int(bool(winners[0] == 1) and bool(winners[1] == 1))]
+
+
+def constant_changed_later(target_probs, draft_probs, draft_tokens):
+    q = torch.tensor([0.5, 0.5])
+    x = torch.rand(2) * q
+    q.zero_()
+    return [int(x[0] < 0.25)]
+
+
+def values_of_a_maximum(target_probs, draft_probs, draft_tokens):
+    values, _ = (torch.tensor([0.5, 0.5]) / torch.empty(2).exponential_()).max(-1)
+    return [int(values > 1)]
+
+
+def even_power(target_probs, draft_probs, draft_tokens):
+    return [int((0.9 - torch.rand((), dtype=torch.float64)) ** 2 > 0.01)]
+
+
+def state_is_taken_and_set(target_probs, draft_probs, draft_tokens):
+    state = torch.get_rng_state()
+    first = torch.rand(1) < 0.5
+    torch.set_rng_state(state)
+    return [int(first == (torch.rand(1) < 0.5))]
+
+
+def another_thread(target_probs, draft_probs, draft_tokens):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(bool(torch.rand(1, generator=MADE) < 0.5)))
+    thread.start()
+    thread.join()
+    return [int(found[0])]
+
+
+def masked_to_minus_infinity(target_probs, draft_probs, draft_tokens):
+    scores = torch.zeros(3, dtype=torch.float64) - torch.log(-torch.log(torch.rand(3, dtype=torch.float64)))
+    scores = scores.masked_fill(torch.tensor([False, False, True]), float("-inf"))
+    return [int(scores.argmax() == 1)]
+
+
+def half_precision_against_a_wider_number(target_probs, draft_probs, draft_tokens):
+    """0-d against 0-d: torch compares in float64, where 0.3345 lies above what bfloat16 makes of it."""
+    return [int(torch.rand((), dtype=torch.bfloat16) < torch.tensor(0.3345, dtype=torch.float64))]
+
+
+TRUE = {
+    "python_scalar_threshold_a": 0.25, "python_scalar_threshold_b": 0.5, "python_scalar_factor": 0.25,
+    "option_of_clamp": 0.75, "several_elements_as_float": 0.25, "out_argument": 0.5,
+    "generator_seeded_in_the_call": None, "imported_generator_made_in_the_call": None, "a_view_is_filled": 0.5,
+    "a_view_was_taken_before": 0.5, "a_view_is_changed": 0.5, "rows_are_filled_one_by_one": 0.25,
+    "constant_changed_later": 0.5, "values_of_a_maximum": 1 - 0.36787944117144233**1.0, "even_power": 0.8,
+    "state_is_taken_and_set": 1.0, "another_thread": 0.5, "masked_to_minus_infinity": 0.5,
+    "half_precision_against_a_wider_number": 0.3369140625,
+}  # fmt: skip
+FOLLOWED = (
+    "python_scalar_threshold_a", "python_scalar_threshold_b", "python_scalar_factor", "option_of_clamp",
+    "several_elements_as_float", "a_view_is_filled", "a_view_is_changed", "rows_are_filled_one_by_one",
+    "constant_changed_later", "masked_to_minus_infinity", "half_precision_against_a_wider_number",
+)  # fmt: skip

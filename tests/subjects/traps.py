@@ -1,0 +1,104 @@
+"""Right and wrong functions at which an interception could be fooled: each is either followed rightly or refused.
+
+``TRUE`` tells what really comes out: the probability of token 1. All take the plain convention and ignore it.
+"""
+
+import copy
+import math
+import pickle
+import random
+import secrets
+import threading
+
+import numpy as np
+
+RNG = np.random.default_rng(5)
+PLAIN = random.Random(7)
+HALF = 0.5
+
+
+def even_power(target_probs, draft_probs, draft_tokens):
+    return [int((0.9 - random.random()) ** 2 > 0.01)]
+
+
+def numpy_even_power(target_probs, draft_probs, draft_tokens):
+    return [int(np.power(0.9 - RNG.random(), 2) > 0.01)]
+
+
+def absolute_value_of_math(target_probs, draft_probs, draft_tokens):
+    return [int(math.fabs(random.random() - 0.9) > 0.1)]
+
+
+def copied_generator(target_probs, draft_probs, draft_tokens):
+    twin = copy.deepcopy(RNG)
+    return [int((twin.random() < 0.5) == (RNG.random() < 0.5))]
+
+
+def pickled_generator(target_probs, draft_probs, draft_tokens):
+    twin = pickle.loads(pickle.dumps(RNG))
+    return [int((twin.random() < 0.5) == (RNG.random() < 0.5))]
+
+
+def rewound_generator(target_probs, draft_probs, draft_tokens, rng):
+    state = rng.bit_generator.state
+    first = rng.random() < 0.5
+    rng.bit_generator.state = state
+    return [int(first == (rng.random() < 0.5))]
+
+
+def copied_plain_random(target_probs, draft_probs, draft_tokens):
+    twin = copy.copy(PLAIN)
+    return [int((twin.random() < 0.5) == (PLAIN.random() < 0.5))]
+
+
+def bit_generator_seeded_in_the_call(target_probs, draft_probs, draft_tokens):
+    return [int(np.random.Generator(np.random.PCG64(42)).random() < 0.5)]
+
+
+def one_uniform_for_each_bound(target_probs, draft_probs, draft_tokens, rng):
+    a, b = rng.uniform(np.zeros(2), 1.0)
+    return [int((a < 0.5) and (b < 0.5))]
+
+
+def bounds_in_lists(target_probs, draft_probs, draft_tokens, rng):
+    a, b = rng.uniform([0, 0], [1, 1])
+    return [int((a < 0.5) and (b < 0.5))]
+
+
+def whole_numbers_between_lists(target_probs, draft_probs, draft_tokens, rng):
+    return [int(rng.integers(0, [2, 4])[1] == 0)]
+
+
+def operating_system_for_a_rare_event(target_probs, draft_probs, draft_tokens):
+    return [int(random.random() < 0.5 or secrets.randbelow(1000) == 0)]
+
+
+def another_thread(target_probs, draft_probs, draft_tokens):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(np.random.mtrand._rand.random_sample() < 0.5))
+    thread.start()
+    thread.join()
+    return [int(found[0])]
+
+
+def asks_for_the_type_in_half_of_the_cases(target_probs, draft_probs, draft_tokens):
+    u = random.random()
+    return [int(isinstance(u, float) and u > 0.6)]
+
+
+def single_precision_bound(target_probs, draft_probs, draft_tokens, rng):
+    return [int(rng.uniform(0, np.float32(0.3)) < np.float32(0.3))]
+
+
+def clipped(target_probs, draft_probs, draft_tokens, rng):
+    return [int(np.clip(rng.random(3), 0.2, 0.8)[1] <= 0.2)]
+
+
+TRUE = {
+    "even_power": 0.8, "numpy_even_power": 0.8, "absolute_value_of_math": 0.8, "copied_generator": 1.0,
+    "pickled_generator": 1.0, "rewound_generator": 1.0, "copied_plain_random": 1.0,
+    "bit_generator_seeded_in_the_call": 0.0, "one_uniform_for_each_bound": 0.25, "bounds_in_lists": 0.25,
+    "whole_numbers_between_lists": 0.25, "operating_system_for_a_rare_event": 0.5005, "another_thread": 0.5,
+    "asks_for_the_type_in_half_of_the_cases": 0.4, "single_precision_bound": 1.0, "clipped": 0.2,
+}  # fmt: skip
+FOLLOWED = ("one_uniform_for_each_bound", "bounds_in_lists", "single_precision_bound", "clipped")
