@@ -8,6 +8,20 @@ import pytest
 SUBJECTS = Path(__file__).parent / "subjects"
 
 
+MARKERS = {
+    "exact": "laws and claims checked over exact rationals; needs no torch",
+    "interception": "exact laws of unmodified Python functions",
+    "engine": "needs torch and transformers; audits the published code",
+    "browser": "opens the HTML report in headless Chromium",
+}
+
+
+def pytest_configure(config):
+    """Registered here and not in pyproject.toml, so that they are known where the tests run from a wheel."""
+    for name, text in MARKERS.items():
+        config.addinivalue_line("markers", f"{name}: {text}")
+
+
 def pytest_collection_modifyitems(items):
     """Tests of engines say why they are skipped where the engine is not installed."""
     missing = [package for package in ("torch", "transformers") if find_spec(package) is None]

@@ -28,7 +28,7 @@ from draftproof.verifiers.registry import REFERENCES, reference
 from .planted import NO_NORMALISER
 
 pytestmark = pytest.mark.exact
-PUBLISHED = json.loads(files("draftproof.tests").joinpath("data/published.json").read_text())
+PUBLISHED = json.loads(files("draftproof.tests.proofs").joinpath("published.json").read_text())
 SMALL = [p for p in exact_battery() if p.vocabulary**p.gamma <= 100]
 
 
