@@ -8,7 +8,7 @@ import numpy as np
 from .arrays import traced_array
 from .numbers import handed_out
 from .sources import Exponential, Lattice
-from .tracer import Tracer, active, place, rational
+from .tracer import Followed, Tracer, active, place, rational
 
 SCRATCH = 0  # the seed of generators that only check arguments: their numbers are never used
 
@@ -62,20 +62,8 @@ def _gumbel(noise, loc, scale):
     return loc + scale * -np.log(noise)
 
 
-class _Traced:
+class _Traced(Followed):
     """What the traced Generator and the traced RandomState have in common."""
-
-    _plain_in_run: object = None
-
-    def _tracer(self):
-        tracer = active()
-        return None if tracer is None or self._plain_in_run == (id(tracer), tracer.run) else tracer
-
-    def _seeded(self, how):
-        tracer = active()
-        if tracer is not None:
-            tracer.notice("reseeds", f"{how} at {place()}: every call sees the same random numbers")
-            self._plain_in_run = (id(tracer), tracer.run)
 
     def uniform(self, low=0.0, high=1.0, size=None):
         tracer = self._tracer()
@@ -169,12 +157,6 @@ class TracedGenerator(_Traced, np.random.Generator):
             tracer.give_up(f"the bit generator itself is used at {place()}")
         return super().bit_generator
 
-    def __reduce__(self):
-        tracer = active()
-        if tracer is not None:
-            tracer.give_up(f"a numpy Generator is copied at {place()}")
-        return super().__reduce__()
-
     def spawn(self, n_children):
         with _fresh():
             return super().spawn(n_children)
@@ -203,12 +185,6 @@ class TracedRandomState(_Traced, np.random.RandomState):
         super().__init__(seed)
         if seed is not None:
             self._seeded("numpy.random.RandomState(seed)")
-
-    def __reduce__(self):
-        tracer = active()
-        if tracer is not None:
-            tracer.give_up(f"a numpy RandomState is copied at {place()}")
-        return super().__reduce__()
 
     def _scratch(self):
         return PlainRandomState(SCRATCH)
@@ -301,7 +277,7 @@ def install() -> None:
     aliases = {"random": "random_sample", "ranf": "random_sample", "sample": "random_sample"}
     for kind, base in ((TracedGenerator, PlainGenerator), (TracedRandomState, PlainRandomState)):
         for name in dir(base):
-            ours = any(name in c.__dict__ for c in (kind, _Traced))
+            ours = any(name in c.__dict__ for c in (kind, _Traced, Followed))
             if not name.startswith("_") and callable(getattr(base, name)) and not ours and name not in PASSIVE:
                 setattr(kind, name, _unfollowed(base, name))
     shared = TracedRandomState()

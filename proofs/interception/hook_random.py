@@ -4,26 +4,13 @@ import random
 
 from .numbers import handed_out
 from .sources import Lattice
-from .tracer import active, place
+from .tracer import Followed, place
 
 PlainRandom = random.Random
 
 
-class TracedRandom(PlainRandom):
+class TracedRandom(Followed, PlainRandom):
     """random.Random; while a function is traced its numbers are handed out by the tracer."""
-
-    _plain_in_run: object = None
-
-    def _tracer(self):
-        """The tracer, unless this generator was seeded during the present call: then its numbers are no chance."""
-        tracer = active()
-        return None if tracer is None or self._plain_in_run == (id(tracer), tracer.run) else tracer
-
-    def _seeded(self, how):
-        tracer = active()
-        if tracer is not None:
-            tracer.notice("reseeds", f"{how} at {place()}: every call sees the same random numbers")
-            self._plain_in_run = (id(tracer), tracer.run)
 
     def __init__(self, x=None):
         super().__init__(x)
@@ -38,12 +25,6 @@ class TracedRandom(PlainRandom):
     def setstate(self, state):
         super().setstate(state)
         self._seeded("random.setstate")
-
-    def __reduce__(self):
-        tracer = active()
-        if tracer is not None:
-            tracer.give_up(f"a random.Random is copied at {place()}")
-        return super().__reduce__()
 
     def random(self):
         tracer = self._tracer()

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .numbers import Traced, handed_out
+from .numbers import MEETS, Traced, handed_out
 from .sources import Exponential, Lattice
 from .tensors import TracedTensor, become, is_traced, numbers_of, plain, tensor_of
 from .torch_functions import Functions
@@ -210,6 +210,8 @@ def with_number(name: str, tensor: torch.Tensor, number: Traced):
     functions = Functions(number.source.tracer)
     return functions.elementwise(func, name, (tensor, number), {}, func(plain(tensor), 0.5))
 
+
+MEETS["tensor"] = with_number
 
 # ---------------------------------------------------------------- generators and seeds
 

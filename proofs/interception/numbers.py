@@ -27,6 +27,11 @@ THRESHOLDS: dict[tuple, int] = {}
 """Switch points already found: replays of a path ask the same questions again."""
 
 
+MEETS: dict[str, Callable] = {}
+"""What happens where a random number meets an "array", a "ufunc", a "tensor", "another" random number: each is filled
+in by the module that knows."""
+
+
 class Traced:
     """A random number of a traced function. Not a float: C code that would lose track of it fails loudly."""
 
@@ -129,9 +134,7 @@ class Traced:
                 return name in ("le", "ge", "eq")
             if other.source is self.source or name in ("eq", "ne"):
                 self.source.tracer.give_up(f"two random numbers are compared with each other at {place()}")
-            from .race import duel
-
-            return duel(self, other, name)
+            return MEETS["another"](self, other, name)
         if other != other:
             self.source.tracer.notice("nan", f"a random number is compared with NaN at {place()}")
         if name in ("eq", "ne"):
@@ -158,10 +161,7 @@ class Traced:
         if isinstance(other, Traced):
             self.source.tracer.give_up(f"two random numbers meet in one expression at {place()}")
         if isinstance(other, np.ndarray) and other.ndim:
-            from .arrays import elementwise
-
-            ufunc = UFUNCS[name]
-            return elementwise(ufunc, (other, self) if reflected else (self, other))
+            return MEETS["array"](UFUNCS[name], (other, self) if reflected else (self, other))
         op = getattr(operator, name)
         if name in ("floordiv", "mod") or (name == "pow" and self._power_turns(other, reflected)):
             self.source.tracer.give_up(f"'{name}' of a random number at {place()}: not monotone")
@@ -231,9 +231,7 @@ class Traced:
         return self.then(kind.type, "astype", kind.str) if kind.kind == "f" else self.whole(int, "astype")
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        from .arrays import ufunc_call
-
-        return ufunc_call(ufunc, method, inputs, options)
+        return MEETS["ufunc"](ufunc, method, inputs, options)
 
 
 EVEN = {"abs", "fabs", "absolute", "square", "reciprocal"}
@@ -264,22 +262,17 @@ def _is_foreign_array(other: Any) -> bool:
 REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
-def _with_tensor(name: str, tensor: Any, number: "Traced") -> Any:
-    """A Python number meets a tensor: tensor.__name__(number)."""
-    from .hook_torch import with_number
-
-    return with_number(name, tensor, number)
-
-
 def _install_operators():
     def binary(name):
         def forward(self, other):
             return (
-                _with_tensor("r" + name, other, self) if _is_foreign_array(other) else self._binary(other, name, False)
+                MEETS["tensor"]("r" + name, other, self)
+                if _is_foreign_array(other)
+                else self._binary(other, name, False)
             )
 
         def backward(self, other):
-            return _with_tensor(name, other, self) if _is_foreign_array(other) else self._binary(other, name, True)
+            return MEETS["tensor"](name, other, self) if _is_foreign_array(other) else self._binary(other, name, True)
 
         return forward, backward
 
@@ -291,17 +284,12 @@ def _install_operators():
     def comparison(name):
         def compare(self, other):
             if _is_foreign_array(other):
-                return _with_tensor(REFLECTED.get(name, name), other, self)
+                return MEETS["tensor"](REFLECTED.get(name, name), other, self)
             if isinstance(other, np.ndarray) and other.ndim:
-                return ufunc_comparison(name, self, other)
+                return MEETS["array"](UFUNCS[name], (self, other))
             return self.compare(other, name)
 
         return compare
-
-    def ufunc_comparison(name, number, other):
-        from .arrays import elementwise
-
-        return elementwise(UFUNCS[name], (number, other))
 
     for name in ("lt", "le", "gt", "ge", "eq", "ne"):
         setattr(Traced, f"__{name}__", comparison(name))

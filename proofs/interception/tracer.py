@@ -141,6 +141,29 @@ def active() -> Tracer | None:
     return ACTIVE[-1] if ACTIVE else None
 
 
+class Followed:
+    """What the traced generators share: whom they draw from, and whether they were seeded in the present call."""
+
+    _plain_in_run: object = None
+
+    def _tracer(self) -> Tracer | None:
+        """The tracer, unless this generator was seeded during the present call: then its numbers are no chance."""
+        tracer = active()
+        return None if tracer is None or self._plain_in_run == (id(tracer), tracer.run) else tracer
+
+    def _seeded(self, how: str) -> None:
+        tracer = active()
+        if tracer is not None:
+            tracer.notice("reseeds", f"{how} at {place()}: every call sees the same random numbers")
+            self._plain_in_run = (id(tracer), tracer.run)
+
+    def __reduce__(self):
+        tracer = active()
+        if tracer is not None:
+            tracer.give_up(f"a {type(self).__name__.removeprefix('Traced')} is copied at {place()}")
+        return super().__reduce__()
+
+
 OURS = ("draftproof.proofs.interception", "numpy", "torch", "random", "bisect")
 
 

@@ -1,0 +1,1 @@
+"""Optimality certificates: a proof for one problem that no valid verifier accepts more, which anyone can check."""

@@ -1,0 +1,163 @@
+"""The checker of optimality certificates. It needs nothing but the file, and shares no code with what makes them.
+
+Plain fractions, three facts: the verifier in the file is valid, no valid verifier exceeds the bound, and both have
+the value that is claimed.
+"""
+
+import json
+import re
+from fractions import Fraction
+from itertools import product
+
+RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*)?")
+FIELDS = {"format", "problem", "expected_accepted", "verifier", "slack", "martingale"}
+
+
+class Rejected(ValueError):
+    """Why a certificate proves nothing."""
+
+
+def check(text: str, problem: dict | None = None) -> Fraction:
+    """The value that a certificate proves: the largest E[tau] of all valid verifiers on its problem.
+
+    problem: if given, the certificate must be one of this problem (in the JSON form of a table).
+    Raises: Rejected, with the first thing that is wrong.
+    """
+    try:
+        data = json.loads(text, parse_float=_no_float)
+    except json.JSONDecodeError as error:
+        raise Rejected(f"not JSON: the file may have been cut short ({error})") from None
+    if not isinstance(data, dict) or data.get("format") != "draftproof-certificate/1":
+        raise Rejected("not a certificate of the form draftproof-certificate/1")
+    if set(data) != FIELDS:
+        raise Rejected(f"its fields are {sorted(data)}, expected {sorted(FIELDS)}")
+    pair = _Pair(data["problem"])
+    if problem is not None and _Pair(problem) != pair:
+        raise Rejected("it belongs to another problem")
+    claimed = _rational(data["expected_accepted"], "expected_accepted")
+    reached = _value_of_verifier(pair, _kernel(pair, data["verifier"]))
+    if reached != claimed:
+        raise Rejected(f"its verifier accepts {reached} tokens, not the {claimed} claimed")
+    bound = _value_of_bound(pair, _table(data["slack"], "slack"), _table(data["martingale"], "martingale"))
+    if bound != claimed:
+        raise Rejected(f"its bound is {bound}, not the {claimed} claimed")
+    return claimed
+
+
+def _no_float(number: str):
+    raise Rejected(f"{number} is a float; rationals are strings")
+
+
+def _rational(value, where: str) -> Fraction:
+    if not isinstance(value, str) or not RATIONAL.fullmatch(value):
+        raise Rejected(f"{where}: {value!r} is not a rational")
+    return Fraction(value)
+
+
+def _prefix(key: str, where: str) -> tuple[int, ...]:
+    try:
+        return tuple(map(int, key.split(","))) if key else ()
+    except ValueError:
+        raise Rejected(f"{where}: {key!r} is not a sequence of tokens") from None
+
+
+def _table(data, where: str) -> dict[tuple[int, ...], Fraction]:
+    if not isinstance(data, dict):
+        raise Rejected(f"{where} is not a table")
+    return {_prefix(key, where): _rational(value, f"{where}[{key}]") for key, value in data.items()}
+
+
+class _Pair:
+    """The two models of the file, as tables."""
+
+    def __init__(self, data):
+        try:
+            self.vocabulary, self.gamma = int(data["vocabulary"]), int(data["gamma"])
+            self.target = self._rows(data["target"], self.gamma, "target")
+            self.draft = self._rows(data["draft"], self.gamma - 1, "draft")
+        except (KeyError, TypeError, AttributeError):
+            raise Rejected("its problem is not a pair of tables") from None
+
+    def __eq__(self, other):
+        return vars(self) == vars(other)
+
+    def _rows(self, data, longest, where):
+        rows = {_prefix(k, where): [_rational(p, f"{where}[{k}]") for p in row] for k, row in data.items()}
+        expected = {x for n in range(longest + 1) for x in product(range(self.vocabulary), repeat=n)}
+        if set(rows) != expected:
+            raise Rejected(f"{where} does not have exactly the prefixes up to length {longest}")
+        for prefix, row in rows.items():
+            if len(row) != self.vocabulary or min(row) < 0 or sum(row) != 1:
+                raise Rejected(f"{where}[{prefix}] is not a probability row")
+        return rows
+
+    def drafted(self):
+        """Every block that can be drafted, with its probability."""
+        for block in product(range(self.vocabulary), repeat=self.gamma):
+            mass = Fraction(1)
+            for i, token in enumerate(block):
+                mass *= self.draft[block[:i]][token]
+            if mass:
+                yield block, mass
+
+
+def _kernel(pair: _Pair, data) -> dict:
+    if not isinstance(data, dict):
+        raise Rejected("verifier is not a table")
+    return {_prefix(key, "verifier"): _table(law, f"verifier[{key}]") for key, law in data.items()}
+
+
+def _value_of_verifier(pair: _Pair, kernel: dict) -> Fraction:
+    """E[tau] of the verifier in the file, after seeing that it is a valid one."""
+    drafted = dict(pair.drafted())
+    if set(kernel) != set(drafted):
+        raise Rejected("its verifier is not given for exactly the blocks that can be drafted")
+    emitted: dict[tuple[int, ...], Fraction] = {}
+    for block, law in kernel.items():
+        if sum(law.values()) != drafted[block]:
+            raise Rejected(f"its verifier's law on block {block} does not add up to the block's probability")
+        for output, mass in law.items():
+            tokens_known = all(0 <= t < pair.vocabulary for t in output)
+            if not 1 <= len(output) <= pair.gamma + 1 or not tokens_known or output[:-1] != block[: len(output) - 1]:
+                raise Rejected(f"its verifier emits {output} on block {block}")
+            if mass < 0:
+                raise Rejected(f"its verifier has the negative probability {mass} on block {block}")
+            emitted[output] = emitted.get(output, Fraction(0)) + mass
+    _must_follow_target(pair, emitted, (), Fraction(0), Fraction(1))
+    return sum(((len(o) - 1) * mass for o, mass in emitted.items()), Fraction(0))
+
+
+def _must_follow_target(pair: _Pair, emitted: dict, prefix: tuple[int, ...], completed: Fraction, expected: Fraction):
+    """Eq. (7): what is emitted, completed by the target, has the target's law on sequences of gamma + 1 tokens.
+
+    completed: the mass of outputs that end at a prefix of this one, carried on by the target.
+    """
+    here = completed + emitted.get(prefix, Fraction(0))
+    if len(prefix) == pair.gamma + 1:
+        if here != expected:
+            raise Rejected(f"its verifier is not lossless: {prefix} comes out with {here}, expected {expected}")
+        return
+    for token, p in enumerate(pair.target[prefix]):
+        _must_follow_target(pair, emitted, (*prefix, token), here * p, expected * p)
+
+
+def _value_of_bound(pair: _Pair, slack: dict, martingale: dict) -> Fraction:
+    """sum M_s(x^gamma) slack(x^gamma), after seeing that it bounds E[tau] of every valid verifier."""
+    vocabulary, gamma = range(pair.vocabulary), pair.gamma
+    if set(martingale) != {o for n in range(1, gamma + 2) for o in product(vocabulary, repeat=n)}:
+        raise Rejected("its martingale is not given for exactly the outputs of 1 to gamma + 1 tokens")
+    for length in range(gamma + 1):
+        for prefix in product(vocabulary, repeat=length):
+            mean = sum(p * martingale[(*prefix, t)] for t, p in enumerate(pair.target[prefix]))
+            if mean != martingale.get(prefix, 0):
+                raise Rejected(f"its martingale drifts at {prefix}")
+    value = Fraction(0)
+    for block, mass in pair.drafted():
+        if block not in slack:
+            raise Rejected(f"its bound has no slack for block {block}")
+        for accepted in range(gamma + 1):
+            for token in vocabulary:
+                if accepted > slack[block] + martingale[(*block[:accepted], token)]:
+                    raise Rejected(f"its bound fails on block {block} where {accepted} tokens are kept, then {token}")
+        value += mass * slack[block]
+    return value

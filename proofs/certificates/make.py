@@ -1,0 +1,108 @@
+"""A certificate that block verification is optimal on one problem (Theorem 2 for one iteration).
+
+All valid verifiers are the solutions of a linear program: a kernel K(x^gamma, o) >= 0, the joint probability of the
+draft block and the emitted tokens o = (x^tau, y), with sum_o K(x^gamma, o) = M_s(x^gamma) and Eq. (7); what is
+maximised is E[tau] = sum (|o| - 1) K. A certificate has a solution (block verification's kernel) and a bound that
+no solution exceeds, of the same value:
+
+    tau <= slack(x^gamma) + martingale(o)   for every block that can be drafted and every o that it allows,
+
+where the martingale has mean zero under the target, sum_y M_b(y | c) martingale(c y) = martingale(c). A valid
+verifier's output, completed, is the target's text, so the martingale's expectation is 0 and
+E[tau] <= sum M_s(x^gamma) slack(x^gamma).
+
+The closed form: a prefix x is capped if p_{i-1} M_b / M_s >= 1 at its last step, p as in Eq. (9). With
+U(x) = [|x| > 0] + sum over uncapped children y of M_b(y | x) U(x y),
+    slack(x^gamma) = U(()) + sum of U over the capped prefixes of x^gamma,
+    martingale(o) = sum of U over the uncapped prefixes of o
+                    - sum over the proper prefixes x of o of sum over uncapped y of M_b(y | x) U(x y).
+"""
+
+from functools import lru_cache
+from typing import Any
+
+from sympy import QQ
+
+from ...models.law import Prefix
+from ...models.problem import Problem, as_json
+from ...verifiers.registry import reference
+from ..claims import name_of
+from ..enumeration import law_of
+from ..laws import in_field
+
+FORMAT = "draftproof-certificate/1"
+
+
+class Potential:
+    """U, which prefixes are capped, and the multipliers made of them, for one problem over QQ."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.potential = lru_cache(maxsize=None)(self._potential)
+        self.drift = lru_cache(maxsize=None)(self._drift)
+        self.kept: dict[Prefix, Any] = {(): QQ(1)}
+        self.capped: dict[Prefix, bool] = {(): False}
+        for length in range(problem.gamma):
+            for prefix in problem.prefixes(length):
+                target, draft = problem.target.row(prefix), problem.draft.row(prefix)
+                for token in range(problem.vocabulary):
+                    scaled = self.kept[prefix] * target[token]
+                    longer = (*prefix, token)
+                    self.capped[longer] = scaled >= draft[token]
+                    self.kept[longer] = QQ(1) if self.capped[longer] else scaled / draft[token]
+
+    def _potential(self, prefix: Prefix):
+        return QQ(1 if prefix else 0) + self.drift(prefix)
+
+    def _drift(self, prefix: Prefix):
+        """sum over uncapped children y of M_b(y | x) U(x y); zero at the last step, which has no children."""
+        if len(prefix) == self.problem.gamma:
+            return QQ(0)
+        row = self.problem.target.row(prefix)
+        children = ((*prefix, token) for token in range(self.problem.vocabulary))
+        return sum((row[c[-1]] * self.potential(c) for c in children if not self.capped[c]), QQ(0))
+
+    def slack(self, block: Prefix):
+        """The multiplier of a draft block."""
+        prefixes = (block[:i] for i in range(1, len(block) + 1))
+        return self.potential(()) + sum((self.potential(x) for x in prefixes if self.capped[x]), QQ(0))
+
+    def martingale(self, output: Prefix):
+        """The multiplier of an output of 0..gamma+1 tokens."""
+        gamma = self.problem.gamma
+        prefixes = [output[:i] for i in range(len(output) + 1)]
+        gained = sum((self.potential(x) for x in prefixes[1:] if len(x) <= gamma and not self.capped[x]), QQ(0))
+        return gained - sum((self.drift(x) for x in prefixes[:-1]), QQ(0))
+
+
+def block_kernel(problem: Problem) -> dict[Prefix, dict[Prefix, Any]]:
+    """K(x^gamma, o) of block verification, for every block that can be drafted."""
+    kernel = {}
+    for tokens in problem.prefixes(problem.gamma):
+        mass = QQ(1)
+        for i, token in enumerate(tokens):
+            mass *= problem.draft.row(tokens[:i])[token]
+        if mass != 0:
+            block = problem.block(tokens)
+            law = law_of(lambda chance, b=block: reference("block").verify(b, chance).tokens(b))
+            kernel[tokens] = {output: mass * p for output, p in law.items()}
+    return kernel
+
+
+def certificate(problem: Problem) -> dict[str, Any]:
+    """The certificate of a problem in its JSON form; rationals as strings.
+
+    Its value is block verification's E[tau]. Source: Sun et al. 2025, Theorem 2 and Lemma 4; linear programming duality.
+    """
+    exact = in_field(problem)
+    potential, kernel = Potential(exact), block_kernel(exact)
+    value = sum(((len(o) - 1) * p for law in kernel.values() for o, p in law.items()), QQ(0))
+    outputs = [o for n in range(1, exact.gamma + 2) for o in exact.prefixes(n)]
+    return {
+        "format": FORMAT,
+        "problem": as_json(problem.tabulated()),
+        "expected_accepted": str(value),
+        "verifier": {name_of(b): {name_of(o): str(p) for o, p in law.items()} for b, law in kernel.items()},
+        "slack": {name_of(block): str(potential.slack(block)) for block in kernel},
+        "martingale": {name_of(o): str(potential.martingale(o)) for o in outputs},
+    }
