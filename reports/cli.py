@@ -1,4 +1,4 @@
-"""The command line: draftproof audit, law, list."""
+"""The command line: draftproof audit, law, certificate, list."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ from rich.table import Table
 
 from .. import __version__
 from ..models.errors import InputError
-from ..models.problem import Problem, load_problem, problem_from
+from ..models.problem import Problem, as_json, load_problem, problem_from
 from ..verifiers.evidence import CLAIMS
 
 OK, REFUTED, WRONG_USE, NOT_AUDITED, INCONCLUSIVE = 0, 1, 2, 3, 4
@@ -172,6 +172,36 @@ def law(verifier, problem, target, draft, gamma, iterations, json_file):
             console.print(
                 f"{key.replace('_', ' '):<20}{escape(', '.join(value) if isinstance(value, list) else str(value))}"
             )
+
+
+@cli.command()
+@click.option("--problem", metavar="FILE", help="The problem to certify, or that a certificate must belong to.")
+@click.option("--json", "json_file", metavar="FILE", help="Where to write the certificate ('-': standard output).")
+@click.option("--check", "checked", metavar="FILE", help="Check this certificate; it needs nothing but the file.")
+def certificate(problem, json_file, checked):
+    """Prove that no valid verifier accepts more than block verification on one problem, in a file anyone can check."""
+    from ..proofs.certificates.check import Rejected, check
+    from ..proofs.certificates.make import certificate as make
+
+    given = load_problem(problem) if problem else None
+    if checked:
+        if json_file:
+            raise click.UsageError("either --check FILE, or --problem FILE --json FILE")
+        try:
+            text = Path(checked).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{checked}: cannot be read ({getattr(error, 'strerror', 'not a text file')})") from None
+        try:
+            value = check(text, as_json(given.tabulated()) if given else None)
+        except Rejected as reason:
+            click.echo(f"{checked}: rejected: {reason}")
+            sys.exit(REFUTED)
+        click.echo(f"{checked}: holds: no valid verifier accepts more than {value} tokens an iteration in expectation")
+        return
+    if given is None or json_file is None:
+        raise click.UsageError("needs --problem FILE and --json FILE, or --check FILE")
+    _must_be_writable(json_file)
+    _write(json_file, json.dumps(make(given), indent=1) + "\n")
 
 
 def _problem_of(problem: str | None, target: str | None, draft: str | None, gamma: int | None) -> Problem:

@@ -11,6 +11,7 @@ SUBJECTS = Path(__file__).parent / "subjects"
 MARKERS = {
     "exact": "laws and claims checked over exact rationals; needs no torch",
     "interception": "exact laws of unmodified Python functions",
+    "certificate": "optimality certificates: made, checked, tampered with",
     "engine": "needs torch and transformers; audits the published code",
     "browser": "opens the HTML report in headless Chromium",
 }

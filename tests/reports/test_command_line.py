@@ -211,3 +211,21 @@ def test_list_shows_what_there_is(what):
 def test_both_front_matters_exist():
     assert draftproof("--version").stdout.startswith("draftproof, version")
     assert "audit" in draftproof("--help").stdout
+
+
+def test_a_certificate_is_written_checked_and_rejected_when_tampered_with(tmp_path):
+    done = draftproof("certificate", "--problem", PAPER, "--json", "c.json", cwd=tmp_path)
+    assert done.returncode == 0
+    done = draftproof("certificate", "--check", "c.json", cwd=tmp_path)
+    assert (done.returncode, "11/9" in done.stdout) == (0, True)
+    data = json.loads((tmp_path / "c.json").read_text())
+    (tmp_path / "high.json").write_text(json.dumps(data | {"expected_accepted": "4/3"}))
+    (tmp_path / "cut.json").write_text(json.dumps(data)[:300])
+    for name, reason in (("high.json", "not the 4/3 claimed"), ("cut.json", "cut short")):
+        done = draftproof("certificate", "--check", name, cwd=tmp_path)
+        assert (done.returncode, reason in done.stdout) == (1, True)
+    other = PAPER.replace('["1/3", "2/3"]', '["1/4", "3/4"]')
+    done = draftproof("certificate", "--check", "c.json", "--problem", other, cwd=tmp_path)
+    assert (done.returncode, "another problem" in done.stdout) == (1, True)
+    assert draftproof("certificate", "--check", "none.json", cwd=tmp_path).returncode == 2
+    assert draftproof("certificate").returncode == 2

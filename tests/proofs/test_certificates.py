@@ -1,0 +1,122 @@
+"""Optimality certificates: exactly tight over the battery, and rejected when anything in them is changed."""
+
+import copy
+import json
+from fractions import Fraction as F
+
+import pytest
+
+from draftproof.models.battery import drawn, exact_battery, toy
+from draftproof.models.problem import as_json
+from draftproof.proofs.certificates.check import Rejected, check
+from draftproof.proofs.certificates.make import certificate
+from draftproof.proofs.certificates.program import largest_acceptance
+from draftproof.proofs.laws import expected_accepted, in_field, output_law
+from draftproof.verifiers.registry import reference
+
+pytestmark = pytest.mark.certificate
+SMALL = [p for p in exact_battery() if p.vocabulary**p.gamma <= 130]
+WELL_SCALED = [
+    p for p in SMALL if p.vocabulary**p.gamma <= 32 and not p.name.startswith(("peaked", "mixed", "markov-mixed"))
+]
+
+
+def text(data):
+    return json.dumps(data)
+
+
+@pytest.mark.parametrize("problem", SMALL, ids=lambda p: p.name)
+def test_the_certificate_proves_block_verification_optimal(problem):
+    value = expected_accepted(output_law(in_field(problem), reference("block")))
+    assert str(check(text(certificate(problem)))) == str(value)
+
+
+@pytest.mark.parametrize("problem", WELL_SCALED, ids=lambda p: p.name)
+def test_the_linear_program_over_all_valid_verifiers_has_the_same_optimum(problem):
+    """HiGHS knows nothing of block verification. (Peaked rows are beyond its tolerances; the certificate is exact.)"""
+    assert largest_acceptance(problem) == pytest.approx(float(check(text(certificate(problem)))), abs=1e-7)
+
+
+def test_the_paper_example_is_certified_at_eleven_ninths():
+    made = certificate(toy(2))
+    assert made["expected_accepted"] == "11/9"
+    assert check(text(made), as_json(toy(2).tabulated())) == F(11, 9)
+
+
+def changed(path, value):
+    def tamper(data):
+        place = data
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value(place[path[-1]]) if callable(value) else value
+        return data
+
+    return tamper
+
+
+def more(text):
+    return str(F(text) + F(1, 1000))
+
+
+def moved_mass(data):
+    """Mass moved from rejecting to accepting: the claim, the kernel and the blocks stay consistent, validity does not."""
+    law = data["verifier"]["0,0"]
+    law["0,0,0"] = str(F(law["0,0,0"]) + F(1, 100))
+    law["1"] = str(F(law["1"]) - F(1, 100))
+    return data
+
+
+@pytest.mark.parametrize(
+    ("tamper", "reason"),
+    [
+        (changed(["expected_accepted"], "12/9"), "accepts 11/9 tokens, not the 4/3 claimed"),
+        (changed(["expected_accepted"], more), "not the"),
+        (moved_mass, "not lossless"),
+        (changed(["slack", "0,0"], lambda s: str(F(s) - F(1, 1000))), "its bound"),
+        (changed(["slack", "0,0"], more), "its bound is"),
+        (changed(["martingale", "0,1"], more), "its martingale drifts"),
+        (changed(["verifier", "0,0", "1"], more), "does not add up"),
+        (changed(["verifier", "0,0"], {"1": "5/9", "0,0,0": "-1/9"}), "negative probability"),
+        (changed(["verifier", "0,0"], {"1,1": "4/9"}), "emits (1, 1) on block (0, 0)"),
+        (changed(["problem", "target", ""], ["1/2", "1/2"]), "its"),
+        (changed(["problem", "target", ""], ["1/2", "1/3"]), "is not a probability row"),
+        (changed(["problem", "draft"], {}), "does not have exactly the prefixes"),
+        (changed(["slack"], {}), "no slack for block"),
+        (changed(["format"], "other"), "not a certificate"),
+        (changed(["slack", "0,0"], 0.5), "is a float"),
+        (changed(["slack", "0,0"], "0.5"), "is not a rational"),
+        (lambda data: {k: v for k, v in data.items() if k != "slack"}, "its fields are"),
+        (lambda data: [data], "not a certificate"),
+    ],
+)  # fmt: skip
+def test_a_tampered_certificate_is_rejected_with_the_reason(tamper, reason):
+    data = tamper(copy.deepcopy(certificate(toy(2))))
+    with pytest.raises(Rejected) as caught:
+        check(text(data))
+    assert reason in str(caught.value)
+
+
+def test_a_file_that_was_cut_short_is_rejected():
+    whole = text(certificate(toy(2)))
+    with pytest.raises(Rejected, match="cut short"):
+        check(whole[: len(whole) // 2])
+
+
+def test_a_certificate_of_another_problem_is_rejected():
+    with pytest.raises(Rejected, match="another problem"):
+        check(text(certificate(toy(2))), as_json(drawn(2, 2, "generic").tabulated()))
+
+
+def test_a_rule_that_accepts_less_cannot_be_certified():
+    """The verifier in the file replaced by token verification: valid, but its value is not the bound's."""
+    from draftproof.proofs.enumeration import law_of
+
+    problem, data = in_field(toy(2)), certificate(toy(2))
+    for key in data["verifier"]:
+        block = problem.block(tuple(map(int, key.split(","))))
+        mass = sum(map(F, data["verifier"][key].values()))
+        law = law_of(lambda chance, b=block: reference("token").verify(b, chance).tokens(b))
+        data["verifier"][key] = {",".join(map(str, o)): str(mass * F(str(p))) for o, p in law.items()}
+    data["expected_accepted"] = "10/9"
+    with pytest.raises(Rejected, match="its bound is 11/9, not the 10/9 claimed"):
+        check(text(data))
