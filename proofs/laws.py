@@ -3,7 +3,7 @@
 An *output law* maps each emitted sequence (X^tau, Y), a tuple of tau + 1 tokens, to its probability.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
@@ -38,14 +38,14 @@ def enumerated_law(problem: Problem, verifier: Reference) -> OutputLaw:
     return law_of(lambda chance: iteration(problem, verifier, Decoded(), chance).tokens)
 
 
-def sub_block_law(problem: Problem, rule: SubBlockRule, one: Any = ONE) -> OutputLaw:
+def sub_block_law(problem: Problem, rule: SubBlockRule, one: Any = ONE, rest_of: Callable = residual) -> OutputLaw:
     """The output law of a sub-block rule in one pass over the tree of draft prefixes.
 
     Pr(X^i, tau = i) = h_i(X^i) Pr(X^i, tau <= i), from the longest prefixes down: a coin for X^i depends on X^i
     alone, so what the continuations of X^i leave undecided can be added up before it is flipped once. Time is
     linear in the number of entries, where enumeration pays for every pair of a block and a length.
 
-    one: the unit of the problem's numbers.
+    one: the unit of the problem's numbers.  rest_of(target, draft, kept): the residual, Eq. (4) as published.
     Guarantee: equal to ``enumerated_law`` of ``longest_sub_block`` (a test compares them over the battery).
     """
     gamma, law = problem.gamma, {}
@@ -71,7 +71,7 @@ def sub_block_law(problem: Problem, rule: SubBlockRule, one: Any = ONE) -> Outpu
                 undecided += undecided_after((*prefix, token), survived, mass * q)
         if undecided == 0:
             return undecided
-        rest = residual(target, draft, kept)
+        rest = rest_of(target, draft, kept)
         surplus = sum(rest)
         accepted = undecided * (rule.accept(kept, surplus, target, draft) if prefix else 1)
         if accepted != 0:

@@ -12,6 +12,7 @@ MARKERS = {
     "exact": "laws and claims checked over exact rationals; needs no torch",
     "interception": "exact laws of unmodified Python functions",
     "certificate": "optimality certificates: made, checked, tampered with",
+    "symbolic": "statements about all models of a size, by z3 and by rational functions",
     "engine": "needs torch and transformers; audits the published code",
     "browser": "opens the HTML report in headless Chromium",
 }

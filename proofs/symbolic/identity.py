@@ -1,0 +1,147 @@
+"""Validity as one identity of rational functions, for token, block and every sub-block rule between them at once.
+
+Block verification keeps a draft token with p_i = min(p_{i-1} M_b, M_s) / M_s. Nothing in the proof of Theorem 1 needs
+the minimum: put a free variable m in its place, p_i = m / M_s with residual p_{i-1} M_b - m, and Eq. (7) becomes an
+identity in the rows and all the m, one for each edge of the tree of prefixes. m = min(p M_b, M_s) gives block
+verification; m = p min(M_b, M_s) a verifier that keeps each prefix exactly as often as token verification does. (Where
+the m are such that all probabilities lie in [0, 1] the identity is a statement about a verifier; elsewhere it is algebra.)
+
+The code that runs is ``sub_block_law`` with block verification's own ``accept``; only ``survive`` and the residual
+have m for the minimum.
+"""
+
+from itertools import product
+from typing import Any
+
+from flint import Ordering, fmpq_mpoly_ctx
+
+from ...models.law import Table
+from ...models.problem import Problem
+from ...verifiers import block_verification as block
+from ...verifiers.sub_block import SubBlockRule
+from ..laws import sub_block_law
+
+
+class Quotient:
+    """An element of the field of rational functions over Q, in lowest terms."""
+
+    __slots__ = ("denominator", "numerator")
+
+    def __init__(self, numerator, denominator):
+        common = numerator.gcd(denominator)
+        if common != 1:
+            numerator, denominator = numerator / common, denominator / common
+        self.numerator, self.denominator = numerator, denominator
+
+    def _of(self, other: Any) -> "Quotient":
+        if isinstance(other, Quotient):
+            return other
+        unit = self.denominator * 0 + 1
+        return Quotient(unit * other, unit)
+
+    def __add__(self, other):
+        other = self._of(other)
+        if self.denominator == other.denominator:
+            return Quotient(self.numerator + other.numerator, self.denominator)
+        cross = self.numerator * other.denominator + other.numerator * self.denominator
+        return Quotient(cross, self.denominator * other.denominator)
+
+    __radd__ = __add__
+
+    def __neg__(self):
+        return Quotient(-self.numerator, self.denominator)
+
+    def __sub__(self, other):
+        return self + -self._of(other)
+
+    def __rsub__(self, other):
+        return self._of(other) - self
+
+    def __mul__(self, other):
+        other = self._of(other)
+        return Quotient(self.numerator * other.numerator, self.denominator * other.denominator)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other):
+        other = self._of(other)
+        if other.numerator == 0:
+            raise ZeroDivisionError("division by the zero function")
+        return Quotient(self.numerator * other.denominator, self.denominator * other.numerator)
+
+    def __rtruediv__(self, other):
+        return self._of(other) / self
+
+    def __eq__(self, other):
+        other = self._of(other)
+        return self.numerator * other.denominator == other.numerator * self.denominator
+
+    def __hash__(self):
+        raise TypeError("rational functions are compared, not hashed")
+
+
+class FreeModel:
+    """A problem whose rows are free but for their sum, and a free kept mass m for each edge."""
+
+    def __init__(self, vocabulary: int, gamma: int):
+        prefixes = [x for n in range(gamma + 1) for x in product(range(vocabulary), repeat=n)]
+        inner = [x for x in prefixes if len(x) < gamma]
+        label = {x: "_".join(map(str, x)) for x in prefixes}
+        names = [f"b{label[x]}y{t}" for x in prefixes for t in range(vocabulary - 1)]
+        names += [f"s{label[x]}y{t}" for x in inner for t in range(vocabulary - 1)]
+        names += [f"m{label[x]}y{t}" for x in inner for t in range(vocabulary)]
+        context = fmpq_mpoly_ctx.get(names, Ordering.lex)
+        unit = context.constant(1)
+        variables = {name: Quotient(x, unit) for name, x in zip(names, context.gens())}
+        self.one, self.variables = Quotient(unit, unit), len(names)
+
+        def row(kind, x):
+            free = [variables[f"{kind}{label[x]}y{t}"] for t in range(vocabulary - 1)]
+            return (*free, self.one - sum(free, self.one * 0))
+
+        target, draft = {x: row("b", x) for x in prefixes}, {x: row("s", x) for x in inner}
+        self.problem = Problem(vocabulary, gamma, Table(target, "target"), Table(draft, "draft"), "free")
+        kept = {x: [variables[f"m{label[x]}y{t}"] for t in range(vocabulary)] for x in inner}
+        # The formulas see numbers, not places: each edge is known by the draft probability object it was given.
+        self._kept = {id(q): m for x in inner for q, m in zip(draft[x], kept[x])}
+
+    def survive(self, kept, p, q):
+        """p_i = m / M_s."""
+        return self._kept[id(q)] / q
+
+    def rest_of(self, weigh):
+        """The residual made of weigh(p_{i-1}, M_b, m) for each token."""
+
+        def rest(target, draft, kept):
+            return [weigh(kept, p, self._kept[id(q)]) for p, q in zip(target, draft, strict=True)]
+
+        return rest
+
+
+def weight(kept, p, m):
+    """p_{i-1} M_b - m, as in Eq. (4)."""
+    return kept * p - m
+
+
+def deviations(vocabulary: int, gamma: int, accept=block.accept, weigh=weight) -> tuple[int, int, int]:
+    """How many of the sequences of gamma + 1 tokens do not have the target's probability as an identity.
+
+    Returns: (sequences that deviate, all sequences, variables). accept, weigh: other formulas, to see it fail.
+    """
+    free = FreeModel(vocabulary, gamma)
+    rule = SubBlockRule(free.survive, accept, block.accept_all)
+    law = sub_block_law(free.problem, rule, free.one, free.rest_of(weigh))
+    wrong = total = 0
+
+    def walk(prefix, completed, expected):
+        nonlocal wrong, total
+        here = completed + law[prefix] if prefix in law else completed
+        if len(prefix) == gamma + 1:
+            total += 1
+            wrong += here != expected
+            return
+        for token, p in enumerate(free.problem.target.row(prefix)):
+            walk((*prefix, token), here * p, expected * p)
+
+    walk((), free.one * 0, free.one)
+    return wrong, total, free.variables

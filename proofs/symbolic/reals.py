@@ -1,0 +1,35 @@
+"""z3's reals as numbers of the algorithms: the places where verifiers branch become conditional terms."""
+
+import z3
+
+from ...verifiers import arithmetic
+
+Real = z3.ArithRef
+
+
+@arithmetic.minimum.register
+def _(a: Real, b):
+    return z3.If(a <= b, a, b)
+
+
+@arithmetic.positive_part.register
+def _(x: Real):
+    return z3.If(x > 0, x, z3.RealVal(0))
+
+
+@arithmetic.quotient.register
+def _(numerator: Real, denominator, at_zero):
+    return z3.If(denominator != 0, numerator / denominator, z3.RealVal(at_zero))
+
+
+@arithmetic.ratio.register
+def _(target: Real, draft):
+    return z3.If(draft != 0, target / draft, z3.If(target != 0, z3.RealVal(1), z3.RealVal(0)))
+
+
+def reals(name: str, count: int) -> list:
+    return [z3.Real(f"{name}{k}") for k in range(count)]
+
+
+def total(numbers: list):
+    return z3.Sum(numbers)

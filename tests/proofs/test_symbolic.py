@@ -1,0 +1,71 @@
+"""Statements about all models of a size; each query has a defect for which it is satisfiable."""
+
+import pytest
+import z3
+
+from draftproof.models.battery import drawn
+from draftproof.proofs.laws import in_field, output_law, sub_block_law
+from draftproof.proofs.symbolic.identity import deviations
+from draftproof.proofs.symbolic.steps import LEMMAS, Query, ask
+from draftproof.verifiers import block_verification as block
+from draftproof.verifiers.registry import reference
+
+pytestmark = pytest.mark.symbolic
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 8])
+@pytest.mark.parametrize("lemma", LEMMAS, ids=lambda lemma: lemma.name)
+def test_every_step_holds_for_all_rows_and_every_survival(lemma, size):
+    assert ask(lemma.query(lemma.rule, size)).verdict == "holds"
+
+
+@pytest.mark.parametrize("size", [2, 8])
+@pytest.mark.parametrize("lemma", LEMMAS, ids=lambda lemma: lemma.name)
+def test_the_same_query_about_a_defect_has_a_counterexample(lemma, size):
+    found = ask(lemma.mutated(size))
+    assert found.verdict == "refuted"
+    assert found.model is not None
+
+
+@pytest.mark.parametrize("lemma", LEMMAS, ids=lambda lemma: lemma.name)
+def test_no_step_is_vacuous(lemma):
+    """What is assumed can be met."""
+    solver = z3.Solver()
+    solver.add(*lemma.query(lemma.rule, 3).given)
+    assert solver.check() == z3.sat
+
+
+def test_a_time_out_is_no_evidence():
+    """A question far beyond the solver, with a limit of a hundredth of a second."""
+    x, y, z = z3.Reals("x y z")
+    hard = Query(
+        x**5 * y**4 + z**7 * x**3 - y**6 * z**5 + x * y * z != 1 + z**9, [x > 1, y > 1, z > 1, x**3 + y**5 == z**4 + 2]
+    )
+    assert ask(hard, limit=0.01).verdict == "no-evidence"
+
+
+@pytest.mark.parametrize(("vocabulary", "gamma"), [(2, 1), (2, 3), (3, 2), (3, 3), (4, 2), (4, 3)])
+def test_validity_is_an_identity_whatever_is_kept(vocabulary, gamma):
+    wrong, sequences, _ = deviations(vocabulary, gamma)
+    assert (wrong, sequences) == (0, vocabulary ** (gamma + 1))
+
+
+def test_a_wrong_acceptance_probability_breaks_the_identity():
+    wrong, _, _ = deviations(3, 2, accept=lambda kept, surplus, target, draft: surplus)
+    assert wrong > 0
+
+
+def test_a_wrong_residual_breaks_the_identity():
+    """The residual without p_i: M_b - m in place of p_i M_b - m."""
+    wrong, _, _ = deviations(3, 2, weigh=lambda kept, p, m: p - m)
+    assert wrong > 0
+
+
+def test_the_free_kept_mass_at_the_minimum_is_block_verification():
+    """The identity's rule with m = min(p M_b, M_s) gives the law of Algorithm 2."""
+    problem = in_field(drawn(3, 2, "generic"))
+    rule = block.RULE._replace(survive=lambda kept, p, q: min(kept * p, q) / q)
+    law = sub_block_law(
+        problem, rule, rest_of=lambda target, draft, kept: [kept * p - min(kept * p, q) for p, q in zip(target, draft)]
+    )
+    assert law == output_law(problem, reference("block"))
