@@ -8,7 +8,7 @@ from sympy import QQ
 
 from ..models.law import Prefix
 from ..models.problem import as_json
-from ..verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence
+from ..verifiers.evidence import HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence
 from ..verifiers.registry import reference
 from .claims import coupling_bound, name_of
 from .laws import as_float, completed, expected_accepted, joint_law, output_law, total_variation
@@ -40,7 +40,12 @@ def judge(measurement: Measurement) -> list[Evidence]:
             Evidence(claim, "interception", NO_EVIDENCE, measurement.problem.name, detail=detail)
             for claim in ("lossless", "support", "optimal")
         ]
-    return [lossless(measurement), support(measurement), optimal(measurement)]
+    law, kept = lossless(measurement), support(measurement)
+    accepts = optimal(measurement)
+    if law.verdict == REFUTED and "above" not in accepts.detail and accepts.verdict != NOT_CLAIMED:
+        accepts.verdict, accepts.witness = NOT_CLAIMED, None
+        accepts.detail["why"] = "not lossless on this problem: the optimum is that of valid verifiers"
+    return [law, kept, accepts]
 
 
 def _evidence(claim: str, measurement: Measurement, refuted: bool, **fields) -> Evidence:
@@ -170,6 +175,15 @@ def optimal(measurement: Measurement) -> Evidence:
     Below it is the price of the rule in tokens per call; above it proves bias.
     """
     outputs = measurement.outputs()
+    strays = measurement.strays()
+    if strays and max(map(as_float, strays.values())) > measurement.tolerance:
+        evidence = _evidence("optimal", measurement, False)
+        evidence.verdict = NOT_CLAIMED
+        stray = name_of(max(sorted(strays), key=lambda o: strays[o]))
+        evidence.detail["why"] = (
+            f"emits {stray}, which is not an accepted draft prefix and one more token (Definition 1)"
+        )
+        return evidence
     accepted = expected_accepted(outputs) if outputs else 0
     optimum = expected_accepted(output_law(measurement.in_use, reference("block")))
     gap = as_float(accepted - optimum)

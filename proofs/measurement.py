@@ -9,21 +9,22 @@ from sympy import QQ
 
 from ..models.law import Prefix, Table
 from ..models.problem import Problem
+from .laws import in_field
 
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """The spacing of the numbers at 1, of each type that rows can have."""
 
 
 def rounding_allowed(gamma: int, dtype: str) -> float:
-    """The total variation that rounding alone can account for: (gamma + 1) (2 epsilon + 2^-46).
+    """The total variation that rounding alone can account for: (gamma + 1) (epsilon + 2^-46).
 
     Each of the gamma accept decisions and the last draw rounds a likelihood ratio or a normalised row (epsilon / 2 an
-    operation) and compares it with a uniform on a lattice of spacing epsilon / 2: two epsilon a decision. The 2^-46
-    leaves room for logarithms of small probabilities in float64, where nobody is served by a tighter bound; there the
+    operation) and compares it with a uniform on a lattice of spacing epsilon / 2: one epsilon a decision. (Of half
+    precision at most 0.05 in all, so that the claim does not become empty for long blocks.) The 2^-46 leaves room for logarithms of small probabilities in float64, where nobody is served by a tighter bound; there the
     whole stays below 1e-12 for gamma up to 65, and is cut off at 1e-12.
     """
-    allowed = (gamma + 1) * (2 * EPSILON[dtype] + 2.0**-46)
-    return min(allowed, 1e-12) if dtype == "float64" else allowed
+    allowed = (gamma + 1) * (EPSILON[dtype] + 2.0**-46)
+    return min(allowed, 1e-12 if dtype == "float64" else 0.05)
 
 
 @dataclass
@@ -64,6 +65,15 @@ class Measurement:
         """The part of the law that is token sequences a verifier may emit: 1..gamma+1 tokens of the vocabulary."""
         return {o: p for o, p in self.outcomes().items() if self.is_output(o)}
 
+    def strays(self) -> dict[Any, Any]:
+        """Outcomes that are not an accepted prefix of the draft block and one more token (Definition 1), with their mass."""
+        strange: dict[Any, Any] = {}
+        for block, given in self.blocks.items():
+            for outcome, probability in given.items():
+                if block and self.is_output(outcome) and outcome[:-1] != block[: len(outcome) - 1]:
+                    strange[outcome] = strange.get(outcome, 0) + probability
+        return strange
+
     def is_output(self, outcome: Any) -> bool:
         vocabulary = range(self.problem.vocabulary)
         return (
@@ -78,7 +88,7 @@ EXACTNESS = ("exact", "lattice", "resolution", "not interceptable")
 
 def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]]) -> Measurement:
     """A measurement from the answers of the sandbox."""
-    found = Measurement(problem, problem, dtype=dtype)
+    found = Measurement(problem, in_field(problem), dtype=dtype)
     resolution = 0.0
     for answer in answers:
         if "target" in answer:
@@ -105,6 +115,11 @@ def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]])
                 found.reason = answer["reason"]
                 continue
             resolution = max(resolution, answer["resolution"])
+            if answer["coarsest"] and 2.0 ** (1 - answer["coarsest"]) > EPSILON[dtype]:
+                found.findings["coarse-uniform"] = (
+                    f"decides {dtype} rows with a {answer['coarsest']}-bit uniform: that alone moves each decision by "
+                    f"up to {2.0 ** -answer['coarsest']:.1g}"
+                )
             found.blocks[block] = {_outcome(o): _qq(p) for o, p in answer["law"]}
     found.tolerance = rounding_allowed(problem.gamma, dtype) + (problem.gamma + 1) * resolution
     return found

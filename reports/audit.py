@@ -1,14 +1,13 @@
 """Running an audit: measure the subject on problems, judge the claims, look for the smallest witness, diagnose."""
 
+import itertools
 import json
 import platform
 import shlex
+import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
-
-import numpy as np
 
 from .. import __version__
 from ..models.battery import audit_battery, drawn, toy
@@ -17,20 +16,19 @@ from ..models.problem import Problem, as_json
 from ..proofs.audited import judge, lossless, optimal, support
 from ..proofs.claims import lemma_8
 from ..proofs.diagnosis import diagnose
-from ..proofs.laws import as_float, enumerated_law, in_field, joint_law
+from ..proofs.laws import as_float, enumerated_law, in_field
 from ..proofs.measurement import Measurement, measured
 from ..proofs.sandbox import MEMORY, Sandbox, SubjectFailed
 from ..proofs.shrink import shrink
-from ..stattests.completion import completed_counts
-from ..stattests.goodness import chi_square, detection_limit
-from ..verifiers.evidence import HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence
+from ..verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence
 from ..verifiers.registry import Reference
 from ..verifiers.zoo.entries import MUTANTS
 from .report import Report
+from .sampling import OWN_SAMPLES, contradiction, sampled, statistical
 from .subject import SubjectSpec
 
-ALPHA, BETA = 1e-6, 1e-3
-"""Error rates of the statistical route: a false alarm in a whole audit, a miss at the detection limit."""
+LONGEST_SHRINKING = 30.0
+"""Seconds for the search of a smaller witness."""
 
 MOST_BLOCKS_COMPARED = 9
 """Draft blocks of a problem beyond which it is not used to tell known defects apart."""
@@ -77,6 +75,18 @@ def run_audit(subject: SubjectSpec, settings: Settings | None = None) -> Report:
     return report
 
 
+def _named(problems: Sequence[Problem]) -> list[Problem]:
+    """The problems, each with a name of its own: evidence refers to them by name."""
+    named: list[Problem] = []
+    for problem in problems:
+        taken = {p.name for p in named}
+        name = next(
+            n for k in itertools.count(1) if (n := problem.name if k == 1 else f"{problem.name}-{k}") not in taken
+        )
+        named.append(replace(problem, name=name))
+    return named
+
+
 def environment() -> dict[str, str]:
     """Versions that the result can depend on."""
     found = {"draftproof": __version__, "python": platform.python_version(), "machine": platform.machine()}
@@ -95,24 +105,12 @@ def _audit_reference(subject: SubjectSpec, settings: Settings, report: Report) -
     """A reference verifier is enumerated over exact rationals: no rounding, no interception."""
     verifier = subject.reference
     report.subject["digest"] = f"draftproof {__version__}"
-    problems = list(settings.problems) or audit_battery()
+    problems = _named(settings.problems) or audit_battery()
     for k, problem in enumerate(problems):
         settings.progress(problem.name, k, len(problems))
         exact = in_field(problem)
         found = Measurement(problem, exact, {(): enumerated_law(exact, verifier)})
-        evidence = judge(found)
-        if verifier.modifies_target:
-            nested = lemma_8(exact, verifier)
-            nested.claim = "lossless"
-            nested.detail = {
-                "exactness": "exact",
-                "dtype": "exact",
-                "loop": "Algorithm 6, completed as Lemma 8 prescribes",
-            }
-            nested.total_variation = float(nested.total_variation)
-            evidence[0] = nested
-            evidence[2].verdict, evidence[2].witness = NOT_CLAIMED, None
-            evidence[2].detail["why"] = "not valid in the plain loop, so Theorem 2 does not bound it"
+        evidence = _judge_modifying(found, verifier) if verifier.modifies_target else judge(found)
         _with_replay(evidence, subject, settings)
         report.add(found, evidence)
     settings.progress("done", len(problems), len(problems))
@@ -136,7 +134,7 @@ def _judge_modifying(found: Measurement, verifier: Reference) -> list[Evidence]:
 
 
 def _audit_foreign(subject: SubjectSpec, dtype: str, settings: Settings, report: Report) -> None:
-    problems = list(settings.problems) or audit_battery()
+    problems = _named(settings.problems) or audit_battery()
     failed: list[Problem] = []
     with Sandbox(
         subject.target, subject.array, dtype, timeout=settings.timeout, memory=settings.memory, torch=subject.torch
@@ -171,22 +169,47 @@ def _audit_foreign(subject: SubjectSpec, dtype: str, settings: Settings, report:
             measurements.append((found, judged))
             if settings.stop_at_first and any(e.verdict == REFUTED and e.claim in settings.claims for e in judged):
                 break
-        if any("state" in found.findings for found, _ in measurements):
-            # Code that does not repeat itself on one problem may have been followed wrongly on the others too.
+        doubt = _doubt(sandbox, [found for found, _ in measurements], settings, report)
+        if doubt:
             for found, _ in measurements:
-                found.reason = (
-                    found.reason or "on another problem it does not repeat itself when its random numbers are repeated"
-                )
+                found.reason = found.reason or doubt
             measurements = [(found, judge(found)) for found, _ in measurements]
         for found, judged in measurements:
             (kept if found.known else lawless).append(found)
             _with_replay(judged, subject, settings, dtype)
             report.add(found, judged)
         if lawless and "statistical" in settings.levels:
-            _statistical(subject, sandbox, lawless, settings, report, dtype)
+            sampled = statistical(subject, sandbox, lawless, settings, report, dtype)
+            _with_replay(sampled, subject, settings, dtype)
+            report.add(None, sampled)
         if settings.explain and not sandbox.ended:
             _explain(subject, sandbox, kept, settings, report, dtype)
     settings.progress("done", len(problems), len(problems))
+
+
+def _doubt(sandbox: Sandbox, measurements: list[Measurement], settings: Settings, report: Report) -> str | None:
+    """Why the measured laws are not to be believed, if there is a reason.
+
+    Code that does not repeat itself on one problem may have been followed wrongly on the others too; and real samples
+    must follow the law that was measured, whatever the target's is.
+    """
+    if any("state" in found.findings for found in measurements):
+        return "on another problem it does not repeat itself when its random numbers are repeated"
+    known = sorted((m for m in measurements if m.known), key=lambda m: len(m.blocks))
+    for found in [known[k] for k in sorted({0, len(known) // 2, len(known) - 1})] if known else []:
+        settings.progress(f"sampling {found.problem.name} against its measured law", 0, 1)
+        try:
+            if sandbox.ended:
+                return None
+            counts = sampled(sandbox, found.problem, OWN_SAMPLES, settings.seed, report)
+        except SubjectFailed as failure:
+            report.fail(failure.kind, f"on problem {found.problem.name}: {failure}")
+            return None
+        reason = contradiction(found, counts)
+        if reason:
+            report.notice({"state": reason})
+            return reason
+    return None
 
 
 def _probe(problems: Sequence[Problem]) -> list[Problem]:
@@ -207,101 +230,29 @@ def _again(sandbox: Sandbox, problems, report) -> bool:
 def _with_replay(evidence: Iterable[Evidence], subject: SubjectSpec, settings: Settings, dtype: str = "exact") -> None:
     for item in evidence:
         if item.verdict == REFUTED and item.witness:
-            item.replay = replay(subject, item.witness["problem"], item.claim, dtype)
+            item.replay = replay(subject, item, settings, dtype)
 
 
-def replay(subject: SubjectSpec, problem: dict, claim: str, dtype: str) -> str:
+def replay(subject: SubjectSpec, item: Evidence, settings: Settings, dtype: str) -> str:
     """The command that shows one refutation again."""
-    words = ["draftproof", "audit", subject.name, "--problem", json.dumps(problem, separators=(",", ":"))]
-    if claim != "lossless":
-        words += ["--claims", claim]
-    if dtype not in ("exact", "float64"):
+    problem = json.dumps(item.witness["problem"], separators=(",", ":"))
+    words = ["draftproof", "audit", subject.name, "--problem", problem]
+    if item.claim != "lossless":
+        words += ["--claims", item.claim]
+    if dtype != "exact" and (dtype != "float64" or len(subject.dtypes) > 1):
         words += ["--dtype", dtype]
+    if subject.given_array:
+        words += ["--array", subject.given_array]
+    if item.method == "chi-square":
+        words += ["--level", "statistical", "--seed", str(settings.seed), "--samples", str(settings.samples)]
     return shlex.join(words)
-
-
-def _statistical(subject, sandbox, lawless: list[Measurement], settings: Settings, report: Report, dtype: str) -> None:
-    """The route that is left where the law cannot be had: samples of the completed tokens against the target."""
-    chosen = sorted(lawless, key=lambda m: (m.problem.vocabulary**m.problem.gamma, m.problem.name))
-    chosen = [chosen[k] for k in sorted({round(i * (len(chosen) - 1) / 5) for i in range(6)})]
-    alpha = ALPHA / len(chosen)
-    for k, measurement in enumerate(chosen):
-        problem = measurement.problem
-        settings.progress(f"sampling {problem.name}", k, len(chosen))
-        counts: dict[Any, int] = {}
-        try:
-            if sandbox.ended:
-                sandbox.start(_probe([problem]))
-            for answer in sandbox.sample(problem, settings.samples, settings.seed):
-                for outcome, n in answer.get("counts", ()):
-                    key = tuple(outcome) if isinstance(outcome, list) else f"{outcome['raised']}: {outcome['message']}"
-                    counts[key] = counts.get(key, 0) + n
-                report.notice(answer.get("findings") or {})
-        except SubjectFailed as failure:
-            report.fail(failure.kind, f"on problem {problem.name}: {failure}")
-            if not counts:
-                continue
-        evidence = _goodness(measurement, counts, settings, alpha, dtype)
-        _with_replay([evidence], subject, settings, dtype)
-        report.add(None, [evidence])
-        if settings.stop_at_first and evidence.verdict == REFUTED:
-            return
-
-
-def _goodness(measurement: Measurement, counts: dict, settings: Settings, alpha: float, dtype: str) -> Evidence:
-    problem, length = measurement.problem, measurement.problem.gamma + 1
-    outputs = {o: n for o, n in counts.items() if measurement.is_output(o)}
-    strange = {o: n for o, n in counts.items() if o not in outputs}
-    n = sum(counts.values())
-    target = in_field(problem).target if not measurement.blocks else measurement.in_use.target
-    law = {o: as_float(p) for o, p in joint_law(target, length).items()}
-    generator = np.random.default_rng([settings.seed, 1])
-    done = completed_counts(outputs, target, length, generator)
-    result = chi_square({**done, **{str(o): m for o, m in strange.items()}}, law)
-    limit = detection_limit(n, max(result.cells, 2), alpha, BETA)
-    refuted = result.p_value < alpha
-    detail = {
-        "samples": n,
-        "statistic": result.statistic if result.impossible is None else None,
-        "degrees_of_freedom": result.freedom,
-        "p_value": result.p_value,
-        "false_alarm_rate": alpha,
-        "miss_rate": BETA,
-        "dtype": dtype,
-        "why_not_exact": measurement.reason,
-    }
-    witness = None
-    if refuted:
-        worst = result.impossible[0] if result.impossible else max(
-            law, key=lambda o: abs(done.get(o, 0) / n - law[o])
-        )  # fmt: skip
-        key = worst if isinstance(worst, str) else ",".join(map(str, worst))
-        seen = done.get(worst, 0) if not isinstance(worst, str) else result.impossible[1]
-        witness = {
-            "problem": as_json(problem),
-            "sequence": key,
-            "expected": f"{law.get(worst, 0.0):.6g}",
-            "observed": f"{seen}/{n}",
-        }
-    return Evidence(
-        "lossless",
-        "chi-square",
-        REFUTED if refuted else NO_EVIDENCE,
-        problem.name,
-        bound=limit,
-        witness=witness,
-        detail=detail,
-    )
 
 
 # ---------------------------------------------------------------- why, and the smallest case
 
 
 def _explain(subject, sandbox, kept: list[Measurement], settings: Settings, report: Report, dtype: str) -> None:
-    refuted = [
-        e for e in report.evidence if e.claim == "lossless" and e.verdict == REFUTED and e.detail["dtype"] == dtype
-    ]
-    failing = [m for m in kept if any(e.problem == m.problem.name for e in refuted)]
+    failing = [m for m in kept if lossless(m).verdict == REFUTED]
     if not failing:
         return
     smallest = min(failing, key=lambda m: m.problem.vocabulary**m.problem.gamma)
@@ -318,7 +269,8 @@ def _explain(subject, sandbox, kept: list[Measurement], settings: Settings, repo
         return found is not None and lossless(found).verdict == REFUTED
 
     settings.progress("looking for the smallest witness", 0, 1)
-    shrunk = shrink(smallest.problem, fails)
+    until = time.monotonic() + LONGEST_SHRINKING
+    shrunk = shrink(smallest.problem, lambda problem: time.monotonic() < until and fails(problem))
     found = law_on(shrunk) if not sandbox.ended else None
     if found is not None and lossless(found).verdict == REFUTED:
         evidence = [lossless(found)]

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from ..verifiers.evidence import CLAIMS, REFUTED, Evidence
 from . import figures
 from .report import Report
-from .summary import price, rows
+from .summary import allowance, price, rows
 
 
 def page(report: Mapping[str, Any]) -> str:
@@ -32,6 +32,7 @@ def page(report: Mapping[str, Any]) -> str:
         report=report,
         rows=rows(again),
         price=price(again),
+        allowance=allowance(again),
         witness=first,
         claims=CLAIMS,
         refuted=[e for e in again.evidence if e.verdict == REFUTED],

@@ -21,6 +21,7 @@ FINDINGS = {
     "raises-at-end": "raises at an end of the uniform's range",
     "never-returned": "does not return",
     "nan": "computes with NaN",
+    "coarse-uniform": "draws uniforms of less precision than the rows",
     "array": "needs other arrays than the convention's",
 }
 """What an audit notices besides the law, by the key under which it is reported."""

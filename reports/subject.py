@@ -17,6 +17,7 @@ class SubjectSpec(NamedTuple):
     dtypes: tuple[str, ...] = ("float64",)
     array: str | None = None
     torch: bool = False
+    given_array: str | None = None
 
 
 def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = ()) -> SubjectSpec:
@@ -33,9 +34,8 @@ def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = 
         )
     if ":" in name:
         low = set(dtypes) & {"bfloat16", "float16"}
-        return SubjectSpec(
-            name, None, name, name, dtypes or ("float64",), array or ("torch" if low else None), array == "torch"
-        )
+        array = array or ("torch" if low else None)
+        return SubjectSpec(name, None, name, name, dtypes or ("float64",), array, array == "torch", array)
     known = ", ".join([*REFERENCES, *ADAPTERS])
     raise InputError(
         f"{name!r} is no subject; expected package.module:function, path/to/file.py:function, or one of {known}"

@@ -87,3 +87,12 @@ def price(report: Report) -> str:
         f"below the optimum on {len(lost)} of {len(known)} problems, by {worst.detail['tokens_per_call_lost']:.3g} tokens "
         f"a call at most (E[tau] {worst.detail['expected_accepted']} against {worst.detail['optimum']} on {worst.problem})"
     )
+
+
+def allowance(report: Report) -> str:
+    """What a clean verdict in half precision leaves open."""
+    half = [e for e in report.evidence if e.claim == "lossless" and e.holds and "16" in str(e.detail.get("dtype"))]
+    if not half or report.verdict != "lossless":
+        return ""
+    widest = max(float(e.bound) for e in half)
+    return f"in {half[0].detail['dtype']} a bias below TV {widest:.2g} cannot be told from rounding"

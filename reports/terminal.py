@@ -6,7 +6,7 @@ from rich.table import Table
 
 from ..verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED
 from .report import Report
-from .summary import price, rows
+from .summary import allowance, price, rows
 
 COLOURS = {HOLDS: "green", REFUTED: "red", NO_EVIDENCE: "yellow", NOT_CLAIMED: "dim", ERROR: "magenta",
            "lossless": "green", "refuted": "red", "inconclusive": "yellow", "error": "magenta"}  # fmt: skip
@@ -37,6 +37,9 @@ def show(report: Report, console: Console) -> None:
             f"diagnosis   behaves exactly as {same['mutant']}: {escape(same['title'])} "
             f"(on all {len(same['problems'])} problems compared)\n            {escape(same['link'])}"
         )
+    caveat = allowance(report)
+    if caveat:
+        console.print(f"allowed     {escape(caveat)}")
     if report.failure:
         console.print(f"[magenta]failure[/]     {escape(report.failure['message'])}")
     console.print(f"verdict     [bold]{_coloured(report.verdict)}[/]\n")

@@ -101,6 +101,7 @@ def _law(harness, subject, request, answer) -> None:
             law=explored.law and [[_told(o), str(p)] for o, p in explored.law.items()],
             exactness=explored.exactness,
             resolution=explored.resolution,
+            coarsest=explored.coarsest,
             paths=explored.paths,
             reason=explored.reason,
             findings=explored.findings,

@@ -68,7 +68,8 @@ class Raised(NamedTuple):
 
 @dataclass
 class Explored:
-    """law: outcome -> probability (or None with the reason why it is not known); what was noticed on the way."""
+    """law: outcome -> probability (or None with the reason why it is not known); what was noticed on the way;
+    coarsest: the fewest bits of a uniform that was compared, 0 if none was."""
 
     law: dict[Hashable, Any] | None
     exactness: str
@@ -76,6 +77,7 @@ class Explored:
     paths: int = 0
     reason: str | None = None
     findings: dict[str, str] = field(default_factory=dict)
+    coarsest: int = 0
 
 
 def _fingerprint():
@@ -120,7 +122,8 @@ def explore(call: Callable[[Tracer], Hashable]) -> Explored:
             _rehearse(tracer, call, outcome)
     except NotInterceptable as stopped:
         return Explored(None, "not interceptable", 0.0, tracer.paths, stopped.reason, tracer.findings)
-    return Explored(law, tracer.exactness, tracer.resolution, tracer.paths, None, tracer.findings)
+    coarsest = min(tracer.lattices, default=0)
+    return Explored(law, tracer.exactness, tracer.resolution, tracer.paths, None, tracer.findings, coarsest)
 
 
 def _rehearse(tracer: Tracer, call: Callable[[Tracer], Hashable], outcome: Hashable) -> None:

@@ -240,13 +240,13 @@ def samples(subject: Subject, problem: Problem, count: int, seed: int) -> Counte
     """How often each outcome came with real random numbers, the draft block drawn afresh each time."""
     rows = Rows(problem, subject)
     _, draft = rows.in_use()
-    seeds = np.random.SeedSequence(seed).generate_state(4)
+    seeds = np.random.SeedSequence(seed).generate_state(5)
     draw = random.Random(int(seeds[0]))
     random.seed(int(seeds[1]))
     np.random.seed(int(seeds[2]))
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(int(seeds[3]))
-    generator = subject.real_random(int(seeds[3]))
+    generator = subject.real_random(int(seeds[4]))  # a stream of its own
     cumulative = {prefix: list(itertools.accumulate(map(float, row))) for prefix, row in draft.items()}
     counts: Counter = Counter()
     for _ in range(count):

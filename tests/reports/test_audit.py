@@ -185,3 +185,95 @@ def test_transformers_as_published_is_lossless_short_of_the_optimum_and_leaks_at
     assert leak["float32"] == "2^-24"
     optimal = [e for e in report.evidence if e.claim == "optimal" and e.problem == "paper-example-gamma2"]
     assert (optimal[0].detail["expected_accepted"], optimal[0].detail["optimum"]) == ("10/9", "11/9")
+
+
+# What an independent review broke.
+
+
+def test_the_generator_handed_in_and_the_global_one_are_different_streams_when_sampling(write):
+    pytest.importorskip("torch")
+    source = """
+import torch
+def f(target_probs, draft_probs, draft_tokens, generator):
+    for i, x in enumerate(draft_tokens):
+        if torch.rand(1, dtype=torch.float64) >= (target_probs[i, x] / draft_probs[i, x]).clamp(max=1.0):
+            left = (target_probs[i] - draft_probs[i]).clamp(min=0)
+            u = torch.rand(1, dtype=torch.float64, generator=generator) * left.sum()
+            return [*draft_tokens[:i], (left.cumsum(0) <= u).sum()]
+    return [*draft_tokens, torch.multinomial(target_probs[-1], 1, generator=generator)]
+"""
+    report = audit(write(source), [toy(1)], array="torch", levels=("statistical",), samples=5000)
+    assert report.verdict == "inconclusive"
+
+
+def test_randomness_that_no_hook_sees_takes_the_law_back_even_on_one_peaked_problem(write):
+    source = """
+import itertools
+STREAM = itertools.count(12345)
+def uniform():
+    x = (next(STREAM) * 0x9E3779B97F4A7C15) & (2**64 - 1)
+    x ^= x >> 31
+    x = (x * 0xBF58476D1CE4E5B9) & (2**64 - 1)
+    return (x >> 11) / 2**53
+def f(target_probs, draft_probs, draft_tokens):
+    edges = list(itertools.accumulate(target_probs[0]))
+    u = uniform()
+    return [next((t for t, e in enumerate(edges) if u < e), len(edges) - 1)]
+"""
+    row = ["999/1000", "1/1000"]
+    report = audit(write(source), [problem_from({"vocabulary": 2, "gamma": 1, "target": row, "draft": row})])
+    assert report.verdict == "inconclusive"
+    assert "state" in report.findings
+
+
+def test_the_replay_command_carries_what_it_needs(write):
+    import shlex
+
+    pytest.importorskip("torch")
+    source = (
+        "def f(target_probs, draft_probs, draft_tokens):\n    return [0 if hasattr(target_probs, 'numel') else 1]\n"
+    )
+    report = audit(write(source), [toy(1)], array="torch", explain=False)
+    words = shlex.split(next(e.replay for e in report.evidence if e.replay))
+    assert words[words.index("--array") + 1] == "torch"
+
+
+def test_a_function_that_ignores_the_draft_is_lossless_and_outside_the_definition_of_acceptance(write):
+    source = """
+def f(target_probs, draft_probs, draft_tokens, rng):
+    return [rng.choice(len(row), p=row) for row in target_probs]
+"""
+    report = audit(write(source), [toy(2)], claims=("lossless", "optimal"))
+    optimal = next(e for e in report.evidence if e.claim == "optimal")
+    assert report.verdict == "lossless"
+    assert optimal.verdict == "not-claimed"
+    assert "Definition 1" in optimal.detail["why"]
+
+
+def test_a_biased_function_is_not_called_optimal(write):
+    """Right acceptance, wrong replacement: E[tau] is the optimum's, which is a statement about valid verifiers."""
+    report = audit(write(SAMPLES_THE_TARGET), [toy(1)], claims=("optimal",), explain=False)
+    assert {e.verdict for e in report.evidence if e.claim == "optimal"} == {"not-claimed"}
+    assert report.verdict == "inconclusive"
+
+
+def test_problems_of_one_name_are_told_apart(write):
+    passing = problem_from({"vocabulary": 2, "gamma": 1, "target": ["1/2", "1/2"], "draft": ["1/2", "1/2"]}, "same")
+    failing = problem_from({"vocabulary": 2, "gamma": 2, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}, "same")
+    report = audit(write(SAMPLES_THE_TARGET), [passing, failing])
+    assert {e.problem for e in report.evidence} >= {"same", "same-2"}
+    assert report.smallest is not None
+    assert report.diagnosis
+
+
+def test_a_coarse_uniform_is_named_as_the_cause(write):
+    source = TOKEN.replace("rng.random()", "rng.random(dtype=np.float32)")
+    report = audit(write(source), [drawn(3, 2, "generic")], explain=False)
+    assert "24-bit uniform" in report.findings["coarse-uniform"]
+
+
+def test_the_rounding_allowed_never_becomes_the_whole():
+    from draftproof.proofs.measurement import rounding_allowed
+
+    assert rounding_allowed(1000, "bfloat16") <= 0.05
+    assert all(rounding_allowed(gamma, "float64") <= 1e-12 for gamma in (1, 6, 60, 1000))

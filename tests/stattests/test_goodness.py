@@ -102,3 +102,17 @@ def test_completed_counts_of_a_biased_verifier_do_not():
 def test_completion_leaves_long_outputs_as_they_are():
     target = ContextFree(in_field(drawn(2, 1, "generic")).target.row(()))
     assert completed_counts({(0, 1): 7}, target, 2, np.random.default_rng(0)) == {(0, 1): 7}
+
+
+def test_a_cell_of_few_counts_does_not_refute_more_often_than_stated():
+    """Pearson's tail is too light at an expected count of 5: refutations have to repeat on a second sample."""
+    law, alpha, n = {"common": 1 - 5 / 20_000, "rare": 5 / 20_000}, 1e-3, 20_000
+    generator = np.random.default_rng(2)
+
+    def refuted():
+        rare = int(generator.binomial(n, law["rare"]))
+        return chi_square({"common": n - rare, "rare": rare}, law).p_value < alpha
+
+    once = [refuted() for _ in range(20_000)]
+    assert np.mean(once) > alpha, "the premise: one sample alone refutes too often"
+    assert np.mean(once) ** 2 < alpha / 10
