@@ -55,9 +55,9 @@ def _row(key: tuple[str, str, str], group: list[Evidence]) -> Row:
     bounds = [float(e.bound) for e in group if e.bound is not None]
     if claim == "optimal":
         lost = [e.detail["tokens_per_call_lost"] for e in known if "tokens_per_call_lost" in e.detail]
-        return Row(
-            claim, numbers, verdict, problems, how, f"-{max(lost):.3g} tokens/call" if lost and max(lost) else "", ""
-        )
+        worst = f"-{max(lost):.3g} tokens/call" if lost and max(lost) and verdict != NOT_CLAIMED else ""
+        allowed = f"{max(bounds):.2g} tokens" if bounds and max(bounds) else ""
+        return Row(claim, numbers, verdict, problems, how, worst, allowed)
     if claim == "support":
         seen = [e.witness["observed"] for e in group if e.witness]
         return Row(claim, numbers, verdict, problems, how, f"Pr {seen[0]}" if seen else "", "")
@@ -79,6 +79,8 @@ def price(report: Report) -> str:
             f"above the optimum on {len(above)} of {len(known)} problems (E[tau] {above[0].detail['expected_accepted']} "
             f"where {above[0].detail['optimum']} is the most that any valid verifier accepts): that alone proves bias"
         )
+    if any(e.claim == "lossless" and e.verdict == REFUTED for e in report.evidence):
+        return ""  # the optimum is that of valid verifiers
     lost = [e for e in known if e.verdict == REFUTED]
     if not lost:
         return f"E[tau] equals block verification's, the optimum, on all {len(known)} problems"
