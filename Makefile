@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup audit test exact zoo bench lint clean
+.PHONY: setup audit test exact zoo bench mechanized lint clean
 
 setup: $(READY)
 
@@ -33,6 +33,12 @@ exact: $(READY)
 
 zoo: $(READY)
 	$(BIN)/draftproof audit --zoo
+
+# The theorems for every vocabulary and every gamma, checked by Coq (about half a minute once it is installed).
+mechanized:
+	@command -v coqc >/dev/null || { command -v apt-get >/dev/null || { echo "mechanized: needs Coq 8.16 with MathComp 1.15 (Debian: coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics)"; exit 1; }; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics make; }
+	$(MAKE) -C proofs/mechanized
 
 bench: $(READY)
 	$(BIN)/python benchmarks/exact_law.py

@@ -124,7 +124,13 @@ def lemma_4(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
 
 
 def theorem_2(problem: Problem, block: Reference, other: Reference, iterations: int = 1) -> Evidence:
-    """E_block[N(i)] >= E_other[N(i)] for the tokens decoded in i iterations, i = ``iterations``."""
+    """E_block[N(i)] >= E_other[N(i)] for the tokens decoded in i iterations, i = ``iterations``.
+
+    Proved (proofs/mechanized) for one iteration against every valid verifier, and for any number against token
+    verification. For two and more iterations it is false of valid verifiers in general: block verification of the
+    first gamma - 1 draft tokens can decode more in two iterations (tests/proofs/test_theorem_2.py). The step of
+    Appendix B.2 that fails is f(eta) = p(x): f is conditioned on the output, Lemma 3 on the draft.
+    """
     most = expected_tokens(iterated_law(problem, block, iterations))
     less = expected_tokens(iterated_law(problem, other, iterations))
     return _at_least("theorem-2", problem, most, less, (f"E[N({iterations})] {block.name}", other.name))

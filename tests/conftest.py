@@ -13,6 +13,7 @@ MARKERS = {
     "interception": "exact laws of unmodified Python functions",
     "certificate": "optimality certificates: made, checked, tampered with",
     "symbolic": "statements about all models of a size, by z3 and by rational functions",
+    "mechanized": "proofs for every vocabulary and every gamma, checked by Coq",
     "engine": "needs torch and transformers; audits the published code",
     "browser": "opens the HTML report in headless Chromium",
 }
