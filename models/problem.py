@@ -1,6 +1,7 @@
 """A problem: one draft/target pair on a small vocabulary, exact, in the JSON form of problem.schema.json."""
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +12,9 @@ from typing import Any
 from ..verifiers.draft_block import Block
 from .errors import InputError
 from .law import ContextFree, Markov, Model, Prefix, Shifted, Table
+
+MOST_BLOCKS_LOG2 = 20
+"""V^gamma up to about a million: what exact enumeration is made for."""
 
 # Exponents of at most three digits: a larger one would only ask for gigabytes of zeros.
 RATIONAL = re.compile(r"\s*-?([0-9]+(/[0-9]+)?|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?)\s*")
@@ -160,6 +164,11 @@ def problem_from(data: Any, name: str = "problem") -> Problem:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InputError(f"{name}: {field} must be a whole number of at least 1, got {value!r}")
     vocabulary, gamma = data["vocabulary"], data["gamma"]
+    if gamma > 200 or gamma * math.log2(vocabulary) > MOST_BLOCKS_LOG2:
+        raise InputError(
+            f"{name}: vocabulary {vocabulary} and gamma {gamma} give too many draft blocks to enumerate; "
+            f"expected at most 2^{MOST_BLOCKS_LOG2} (and gamma at most 200)"
+        )
     return Problem(
         vocabulary,
         gamma,

@@ -136,10 +136,11 @@ def support(measurement: Measurement) -> Evidence:
     worst = None
     for block, law in measurement.blocks.items():
         for outcome, probability in law.items():
-            if not measurement.is_output(outcome):
+            if not isinstance(outcome, tuple):
                 continue
-            for i, token in enumerate(outcome):
-                if measurement.in_use.target.row(outcome[:i])[token] == 0:
+            for i, token in enumerate(outcome[: measurement.problem.gamma + 1]):
+                known = 0 <= token < measurement.problem.vocabulary
+                if not known or measurement.in_use.target.row(outcome[:i])[token] == 0:
                     if worst is None or probability > worst[2]:
                         worst = (block, outcome, probability, i)
                     break
@@ -175,6 +176,12 @@ def optimal(measurement: Measurement) -> Evidence:
     Below it is the price of the rule in tokens per call; above it proves bias.
     """
     outputs = measurement.outputs()
+    failed = sum((p for o, p in measurement.outcomes().items() if not measurement.is_output(o)), QQ(0))
+    if as_float(failed) > measurement.tolerance:
+        evidence = _evidence("optimal", measurement, False)
+        evidence.verdict = NOT_CLAIMED
+        evidence.detail["why"] = f"with probability {told(failed)} it emits no sequence of 1 to gamma + 1 tokens"
+        return evidence
     strays = measurement.strays()
     if strays and max(map(as_float, strays.values())) > measurement.tolerance:
         evidence = _evidence("optimal", measurement, False)

@@ -30,7 +30,7 @@ def diagnose(
     to diagnose. measure: the law of a mutant on the problem of a measurement, None if it cannot be known.
     """
     same = []
-    for entry in entries:
+    for entry in (e for e in entries if "lossless" in e.refutes):
         worst = 0.0
         for measurement in refuted:
             mutant = measure(entry, measurement)
@@ -38,7 +38,7 @@ def diagnose(
                 worst = 1.0
             else:
                 worst = max(worst, distance(measurement, mutant))
-            if worst > measurement.tolerance + 1e-9:
+            if worst > measurement.tolerance:
                 break
         else:
             if refuted:

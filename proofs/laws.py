@@ -12,6 +12,7 @@ from typing import Any
 from sympy import QQ
 
 from ..models.decoding import Decoded, iteration, starts_in_force
+from ..models.errors import InputError
 from ..models.law import Model, Prefix
 from ..models.modification import modified
 from ..models.problem import Problem, with_numbers
@@ -21,6 +22,9 @@ from ..verifiers.sub_block import SubBlockRule
 from .enumeration import ONE, law_of
 
 OutputLaw = dict[Prefix, Any]
+
+MOST_STATES = 300_000
+"""Texts of several iterations beyond which their law is not attempted."""
 
 
 @cache
@@ -97,6 +101,10 @@ def iterated_law(problem: Problem, verifier: Reference, iterations: int) -> dict
     known: dict[Any, OutputLaw] = {}
     law: dict[Decoded, Any] = {Decoded(): QQ(1)}
     for _ in range(iterations):
+        if len(law) > MOST_STATES:
+            raise InputError(
+                f"{iterations} iterations: more than {MOST_STATES:,} different texts; expected fewer iterations"
+            )
         after: dict[Decoded, Any] = {}
         for decoded, mass in law.items():
             target = modified(problem.target, problem.draft, decoded.starts, problem.gamma)

@@ -39,7 +39,7 @@ class Sandbox:
         self.subject, self.array, self.dtype = subject, array, dtype
         self.timeout, self.memory, self.torch = timeout, memory, torch
         self._child: subprocess.Popen | None = None
-        self._buffer = b""
+        self._buffer, self._doing = b"", ""
 
     def __enter__(self) -> "Sandbox":
         return self
@@ -77,8 +77,11 @@ class Sandbox:
 
     def _load(self, subject: str, probe: list[Problem]) -> dict[str, Any]:
         how = {"array": self.array, "dtype": self.dtype, "torch": self.torch}
+        self._doing = ", while it was imported and first called"
         self._say(do="load", subject=subject, probe=[as_json(p) for p in probe], **how)
-        return next(self._answers(max(self.timeout, 60.0)))
+        about = next(self._answers(max(self.timeout, 60.0)))
+        self._doing = ""
+        return about
 
     @property
     def ended(self) -> bool:
@@ -138,7 +141,10 @@ class Sandbox:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     self.stop()
-                    raise SubjectFailed("timeout", f"no answer within {seconds:g} s")
+                    raise SubjectFailed(
+                        "timeout",
+                        f"no answer within {seconds:g} s{self._doing} (--timeout sets the limit for one problem)",
+                    )
                 if not selector.select(min(left, 0.5)):
                     if self._child.poll() is not None:  # it ended, but something it started holds the pipe
                         raise self._crashed()

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from .. import __version__
 from ..models.battery import audit_battery, drawn, toy
+from ..models.errors import InputError
 from ..models.law import Table
 from ..models.problem import Problem, as_json
 from ..proofs.audited import judge, lossless, optimal, support
@@ -26,9 +27,13 @@ from ..verifiers.zoo.entries import MUTANTS
 from .report import Report
 from .sampling import OWN_SAMPLES, contradiction, sampled, statistical
 from .subject import SubjectSpec
+from .summary import NOT_ASKED
 
 LONGEST_SHRINKING = 30.0
 """Seconds for the search of a smaller witness."""
+
+MOST_BLOCKS = 5_000
+"""Draft blocks of a problem that an audit runs a verifier on, each for every way its chance can fall."""
 
 MOST_BLOCKS_COMPARED = 9
 """Draft blocks of a problem beyond which it is not used to tell known defects apart."""
@@ -65,6 +70,12 @@ def run_audit(subject: SubjectSpec, settings: Settings | None = None) -> Report:
         seed=settings.seed,
         environment=environment(),
     )
+    for problem in settings.problems:
+        if problem.vocabulary**problem.gamma > MOST_BLOCKS:
+            raise InputError(
+                f"{problem.name}: {problem.vocabulary}^{problem.gamma} draft blocks are too many for an audit; "
+                f"expected at most {MOST_BLOCKS:,}"
+            )
     if subject.reference is not None:
         _audit_reference(subject, settings, report)
     else:
@@ -162,7 +173,7 @@ def _audit_foreign(subject: SubjectSpec, dtype: str, settings: Settings, report:
                     break
                 continue
             if found is None:
-                found = Measurement(problem, in_field(problem), dtype=dtype, reason="the exact route was not asked for")
+                found = Measurement(problem, in_field(problem), dtype=dtype, reason=NOT_ASKED)
             if "never-returned" in found.findings:
                 report.fail("timeout", f"on problem {problem.name}: {found.reason}")
             judged = judge(found)

@@ -32,6 +32,8 @@ class Comma(click.ParamType):
 
     def convert(self, value, param, ctx):
         words = tuple(w.strip() for w in value.split(",") if w.strip()) if isinstance(value, str) else value
+        if not words:
+            self.fail(f"expected one or more of {', '.join(self.known)}", param, ctx)
         for word in words:
             if word not in self.known:
                 self.fail(f"{word!r} is not one of {', '.join(self.known)}", param, ctx)
@@ -82,6 +84,8 @@ def audit(subject, json_file, html_file, problems, require_decision, zoo, **opti
     from .subject import subject_from
     from .terminal import show
 
+    if options["timeout"] != options["timeout"]:
+        raise click.UsageError("--timeout must be a number of seconds")
     dtypes, array = options.pop("dtypes") or (), options.pop("array")
     spec = subject_from(subject, array, dtypes)
     loaded = [load_problem(p) for p in problems]
@@ -222,7 +226,7 @@ def list_(what):
     """What there is: verifiers, claims, checks, mutants, adapters."""
     from ..verifiers.adapters.registry import ADAPTERS
     from ..verifiers.registry import REFERENCES
-    from ..verifiers.zoo.entries import ENTRIES
+    from ..verifiers.zoo.entries import MUTANTS
     from .checks import CHECKS
 
     if what == "adapters":
@@ -231,7 +235,7 @@ def list_(what):
             for a in ADAPTERS.values()
         ]
     elif what == "mutants":
-        lines = [(e.name, f"{e.title}  {e.link}") for e in ENTRIES.values()]
+        lines = [(e.name, f"{e.title}  {e.link}") for e in MUTANTS.values()]
     else:
         known = {"verifiers": {r.name: r.source for r in REFERENCES.values()}, "claims": CLAIMS, "checks": CHECKS}
         lines = list(known[what].items())
@@ -272,8 +276,11 @@ def _must_be_writable(file: str | None) -> None:
 def _write(file: str, text: str) -> None:
     if file == "-":
         click.echo(text, nl=False)
-    else:
+        return
+    try:
         Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written ({error.strerror})") from None
 
 
 def main() -> None:

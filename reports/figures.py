@@ -43,7 +43,9 @@ def acceptance(curves: list[dict[str, Any]]) -> str | None:
         for axis, curve in zip(axes[0], chosen):
             steps = range(len(curve["block"]))
             axis.plot(steps, curve["block"], color=BLOCK, linewidth=5, alpha=0.35, label="block verification (optimum)")
-            axis.plot(steps, curve["token"], color=TOKEN, linestyle=":", linewidth=2, label="token verification")
+            axis.plot(
+                steps, curve["token"], color="#222222", linestyle=":", linewidth=2, zorder=5, label="token verification"
+            )
             axis.plot(steps, curve["subject"], color=SUBJECT, marker="o", markersize=4, label="subject")
             axis.set_title(curve["problem"], fontsize=9)
             axis.set_xticks(list(steps))

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from ..verifiers.evidence import CLAIMS, REFUTED, Evidence
 from . import figures
 from .report import Report
-from .summary import allowance, price, rows
+from .summary import allowance, also_refuted, price, reasons, rows
 
 
 def page(report: Mapping[str, Any]) -> str:
@@ -33,6 +33,8 @@ def page(report: Mapping[str, Any]) -> str:
         rows=rows(again),
         price=price(again),
         allowance=allowance(again),
+        reasons=reasons(again),
+        also=also_refuted(again),
         witness=first,
         claims=CLAIMS,
         refuted=[e for e in again.evidence if e.verdict == REFUTED],

@@ -49,7 +49,7 @@ class Report:
             self.smallest = evidence[0]
         if measurement is not None:
             self.notice(measurement.findings)
-            if measurement.known and not smallest:
+            if measurement.known and not smallest and abs(as_float(sum(measurement.outputs().values(), 0)) - 1) < 1e-6:
                 self.curves.append(_curves(measurement))
 
     def notice(self, findings: Mapping[str, str]) -> None:

@@ -13,6 +13,9 @@ HOW = {
 }
 
 
+NOT_ASKED = "the exact route was not asked for"
+
+
 class Row(NamedTuple):
     claim: str
     numbers: str
@@ -27,7 +30,7 @@ def rows(report: Report) -> list[Row]:
     """One row for each claim, kind of numbers and method."""
     groups: dict[tuple[str, str, str], list[Evidence]] = {}
     for evidence in report.evidence:
-        if evidence is report.smallest:
+        if evidence is report.smallest or (evidence.problem or "").startswith("smallest-of-"):
             continue
         key = (evidence.claim, str(evidence.detail.get("dtype", "exact")), evidence.method)
         groups.setdefault(key, []).append(evidence)
@@ -50,7 +53,7 @@ def _row(key: tuple[str, str, str], group: list[Evidence]) -> Row:
         else HOW.get(worst_kind, method)
     )
     if not known:
-        how = "not interceptable"
+        how = "not asked for" if {e.detail.get("reason") for e in group} == {NOT_ASKED} else "not interceptable"
     deviations = [e.total_variation for e in group if e.total_variation is not None]
     bounds = [float(e.bound) for e in group if e.bound is not None]
     if claim == "optimal":
@@ -98,3 +101,24 @@ def allowance(report: Report) -> str:
         return ""
     widest = max(float(e.bound) for e in half)
     return f"in {half[0].detail['dtype']} a bias below TV {widest:.2g} cannot be told from rounding"
+
+
+def reasons(report: Report) -> list[str]:
+    """Why laws could not be had, each reason once, with the number of problems."""
+    counts: dict[str, int] = {}
+    for evidence in report.evidence:
+        reason = evidence.detail.get("reason")
+        if evidence.claim == "lossless" and evidence.verdict == NO_EVIDENCE and reason and reason != NOT_ASKED:
+            counts[reason] = counts.get(reason, 0) + 1
+    return [
+        f"{reason} ({n} problem{'s' if n > 1 else ''})" for reason, n in sorted(counts.items(), key=lambda c: -c[1])
+    ][:4]
+
+
+def also_refuted(report: Report) -> list[Evidence]:
+    """For each refuted claim that does not decide the verdict, one witness."""
+    found: dict[str, Evidence] = {}
+    for evidence in report.evidence:
+        if evidence.claim not in report.claims and evidence.verdict == REFUTED and evidence.witness:
+            found.setdefault(evidence.claim, evidence)
+    return list(found.values())

@@ -6,7 +6,7 @@ from rich.table import Table
 
 from ..verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED
 from .report import Report
-from .summary import allowance, price, rows
+from .summary import allowance, also_refuted, price, reasons, rows
 
 COLOURS = {HOLDS: "green", REFUTED: "red", NO_EVIDENCE: "yellow", NOT_CLAIMED: "dim", ERROR: "magenta",
            "lossless": "green", "refuted": "red", "inconclusive": "yellow", "error": "magenta"}  # fmt: skip
@@ -31,7 +31,17 @@ def show(report: Report, console: Console) -> None:
         console.print(f"\nacceptance  {escape(told)}")
     for kind in sorted(report.findings):
         console.print(f"noticed     {escape(report.findings[kind])}")
+    for reason in reasons(report):
+        console.print(f"no law      {escape(reason)}")
     _show_witness(report, console)
+    for item in also_refuted(report):
+        console.print(
+            f"\nalso        {item.claim} is refuted on {item.problem}: {escape(item.witness['sequence'])} "
+            f"expected {item.witness['expected']}, observed {item.witness['observed']}"
+        )
+        if item.replay and len(item.replay) < 600:
+            console.print("replay      ", end="")
+            console.print(escape(item.replay), soft_wrap=True, highlight=False)
     for same in report.diagnosis:
         console.print(
             f"diagnosis   behaves exactly as {same['mutant']}: {escape(same['title'])} "
@@ -52,7 +62,7 @@ def _show_witness(report: Report, console: Console) -> None:
     witness = evidence.witness
     console.print(f"\nwitness     {evidence.claim}, on {escape(evidence.problem or '')}")
     laws = Table(show_edge=False, pad_edge=False, box=None, header_style="bold")
-    for column in ("tokens", "expected", "observed"):
+    for column in ("outcome", "expected", "observed"):
         laws.add_column(column)
     for entry in witness.get("laws", [witness]):
         laws.add_row(escape(str(entry["sequence"])), entry["expected"], entry["observed"])

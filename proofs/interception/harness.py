@@ -116,7 +116,7 @@ class Subject:
                             self.findings["array"] = (
                                 f"takes {ARRAY_TEXT[array]}: with {ARRAY_TEXT[first]} it raises {why}"
                             )
-                        return {"array": array, "dtype": self.dtype, "random": self.plan.random or "global generators"}
+                        return {"array": array, "random": self.plan.random or "global generators"}
                     told.append(
                         f"{outcome.error}: {outcome.message}" if outcome.error != "BadResult" else outcome.message
                     )
