@@ -229,3 +229,27 @@ def test_a_certificate_is_written_checked_and_rejected_when_tampered_with(tmp_pa
     assert (done.returncode, "another problem" in done.stdout) == (1, True)
     assert draftproof("certificate", "--check", "none.json", cwd=tmp_path).returncode == 2
     assert draftproof("certificate").returncode == 2
+
+
+def test_a_token_beyond_every_vocabulary_is_a_refutation(tmp_path):
+    (tmp_path / "huge.py").write_text("def f(target_probs, draft_probs, draft_tokens):\n    return [10**5000]\n")
+    assert draftproof("audit", "huge.py:f", "--problem", PAPER, cwd=tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            ["law", "block", "--target", "1/3,2/3", "--draft", "2/3,1/3", "--gamma", "1000000000"],
+            "too many draft blocks",
+        ),
+        (["audit", "token", "--problem", PAPER.replace('"gamma": 2', '"gamma": 15')], "too many for an audit"),
+        (["audit", "block", "--claims", ""], "expected one or more of"),
+        (["audit", "block", "--timeout", "nan"], "must be a number"),
+        (["law", "block", "--problem", PAPER, "--json", "/dev/full"], "cannot be written"),
+    ],
+)
+def test_sizes_and_places_beyond_reason_are_refused(arguments, line):
+    done = draftproof(*arguments)
+    assert done.returncode == 2
+    assert line in done.stderr
