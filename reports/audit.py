@@ -161,7 +161,7 @@ def _audit_foreign(subject: SubjectSpec, dtype: str, settings: Settings, report:
         report.notice(about["findings"])
         measurements: list[tuple[Measurement, list[Evidence]]] = []
         lawless: list[Measurement] = []
-        kept: list[Measurement] = []
+        kept: list[tuple[Measurement, list[Evidence]]] = []
         for k, problem in enumerate(problems):
             settings.progress(problem.name, k, len(problems))
             try:
@@ -186,7 +186,10 @@ def _audit_foreign(subject: SubjectSpec, dtype: str, settings: Settings, report:
                 found.reason = found.reason or doubt
             measurements = [(found, judge(found)) for found, _ in measurements]
         for found, judged in measurements:
-            (kept if found.known else lawless).append(found)
+            if found.known:
+                kept.append((found, judged))
+            else:
+                lawless.append(found)
             _with_replay(judged, subject, settings, dtype)
             report.add(found, judged)
         if lawless and "statistical" in settings.levels:
@@ -262,8 +265,11 @@ def replay(subject: SubjectSpec, item: Evidence, settings: Settings, dtype: str)
 # ---------------------------------------------------------------- why, and the smallest case
 
 
-def _explain(subject, sandbox, kept: list[Measurement], settings: Settings, report: Report, dtype: str) -> None:
-    failing = [m for m in kept if lossless(m).verdict == REFUTED]
+def _explain(subject, sandbox, kept: list, settings: Settings, report: Report, dtype: str) -> None:
+    """kept: the measurements with a known law, each with what was judged of it."""
+    refuted = [any(e.claim == "lossless" and e.verdict == REFUTED for e in judged) for _, judged in kept]
+    failing = [found for (found, _), failed in zip(kept, refuted) if failed]
+    passing = [found for (found, _), failed in zip(kept, refuted) if not failed]
     if not failing:
         return
     smallest = min(failing, key=lambda m: m.problem.vocabulary**m.problem.gamma)
@@ -291,7 +297,7 @@ def _explain(subject, sandbox, kept: list[Measurement], settings: Settings, repo
     # Small problems first: most mutants are told apart there. The largest are left out, they only cost time.
     ranked = sorted(failing, key=lambda m: (m.problem.vocabulary**m.problem.gamma, m.problem.name))
     telling = [m for m in ranked if len(m.blocks) <= MOST_BLOCKS_COMPARED][-3:] or ranked[:1]
-    passed = [m for m in kept if m not in failing and len(m.blocks) <= MOST_BLOCKS_COMPARED][-1:]
+    passed = [m for m in passing if len(m.blocks) <= MOST_BLOCKS_COMPARED][-1:]
     if len(telling) + len(passed) < 3 and not sandbox.ended:
         # One problem cannot tell defects apart: two that can, measured for this alone.
         passed += filter(None, map(law_on, (drawn(3, 2, "generic"), drawn(3, 2, "zeros"))))

@@ -3,14 +3,12 @@
 import os
 import random
 
-from .tracer import active, place
+from .tracer import place, refuse
 
 
 def _guarded(function, name):
     def guard(*arguments, **options):
-        tracer = active()
-        if tracer is not None:
-            tracer.give_up(f"{name} at {place()}: randomness of the operating system cannot be followed")
+        refuse(f"{name} at {place()}: randomness of the operating system cannot be followed")
         return function(*arguments, **options)
 
     guard.__name__ = function.__name__

@@ -14,7 +14,7 @@ from .numbers import MEETS, Traced, handed_out
 from .sources import Exponential, Lattice
 from .tensors import TracedTensor, become, is_traced, numbers_of, plain, tensor_of
 from .torch_functions import Functions
-from .tracer import Tracer, active, place, rational
+from .tracer import Followed, Tracer, place, rational, refuse
 
 BITS = {torch.float64: 53, torch.float32: 24}
 """Bits of torch's uniform on the CPU: as many as the significand has."""
@@ -97,7 +97,7 @@ class Following(TorchFunctionMode):
         if tensor is not None and tensor.device.type != "cpu":
             self.tracer.give_up(f"random numbers on {tensor.device} at {place()}")
         state = generator if generator is not None else GLOBAL
-        return getattr(state, "seeded_in_run", None) != (id(self.tracer), self.tracer.run)
+        return not isinstance(state, Followed) or state._tracer() is not None
 
     def fill(self, shape, make) -> np.ndarray:
         numbers = np.empty(shape, dtype=object)
@@ -216,36 +216,31 @@ MEETS["tensor"] = with_number
 # ---------------------------------------------------------------- generators and seeds
 
 
-class _Global:
-    """Stands for torch's default generator."""
+GLOBAL = Followed()
+"""Stands for torch's default generator."""
 
-    seeded_in_run: object = None
-
-
-GLOBAL = _Global()
 PlainGenerator = torch.Generator
 
 
-class TracedTorchGenerator(PlainGenerator):
+class TracedTorchGenerator(Followed, PlainGenerator):
     """torch.Generator that knows whether it was made or seeded during the call that draws from it.
 
     A generator that is made anew and not seeded by ``seed()`` starts from a constant.
     """
 
     def __init__(self, device="cpu"):
-        self.seeded_in_run = None
-        _seeded(self, "a new torch.Generator, which starts from a fixed seed, is made")
+        self._seeded("a new torch.Generator, which starts from a fixed seed, is made")
 
     def manual_seed(self, seed):
-        _seeded(self, "torch.Generator.manual_seed is called")
+        self._seeded("torch.Generator.manual_seed is called")
         return super().manual_seed(seed)
 
     def set_state(self, state):
-        _seeded(self, "torch.Generator.set_state is called")
+        self._seeded("torch.Generator.set_state is called")
         return super().set_state(state)
 
     def seed(self):
-        self.seeded_in_run = None
+        self._plain_in_run = None
         return super().seed()
 
     def get_state(self):
@@ -257,17 +252,8 @@ class TracedTorchGenerator(PlainGenerator):
         return super().clone_state()
 
 
-def _seeded(generator, how):
-    tracer = active()
-    if tracer is not None:
-        tracer.notice("reseeds", f"{how} at {place()}: every call sees the same random numbers")
-        generator.seeded_in_run = (id(tracer), tracer.run)
-
-
 def _state_taken(how):
-    tracer = active()
-    if tracer is not None:
-        tracer.give_up(f"{how} at {place()}: the state of a followed generator says nothing")
+    refuse(f"{how} at {place()}: the state of a followed generator says nothing")
 
 
 def scratch() -> torch.Generator:
@@ -290,8 +276,8 @@ def install() -> None:
         return guard
 
     torch.Generator = TracedTorchGenerator
-    torch.manual_seed = guarded(torch.manual_seed, lambda name: _seeded(GLOBAL, f"torch.{name} is called"))
+    torch.manual_seed = guarded(torch.manual_seed, lambda name: GLOBAL._seeded(f"torch.{name} is called"))
     torch.get_rng_state = guarded(torch.get_rng_state, lambda name: _state_taken(f"torch.{name}"))
-    torch.set_rng_state = guarded(torch.set_rng_state, lambda name: _seeded(GLOBAL, f"torch.{name} is called"))
+    torch.set_rng_state = guarded(torch.set_rng_state, lambda name: GLOBAL._seeded(f"torch.{name} is called"))
     torch.random.manual_seed = torch.manual_seed
     torch.random.get_rng_state, torch.random.set_rng_state = torch.get_rng_state, torch.set_rng_state

@@ -6,6 +6,7 @@ interval of points; deciding a comparison cuts it.
 
 import math
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from sympy import QQ
 from .tracer import Tracer, rational
 
 
-class Source:
+class Source(ABC):
     """A random number before anything was done to it.
 
     low, high: the points still possible, low <= k < high.  value(k): the number at a point, in the type and
@@ -45,8 +46,8 @@ class Source:
     def rehearsed_between(self) -> tuple[int, int]:
         return self.low, self.high
 
-    def weight(self, low: int, high: int):
-        raise NotImplementedError
+    @abstractmethod
+    def weight(self, low: int, high: int): ...
 
 
 class Lattice(Source):

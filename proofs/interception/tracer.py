@@ -141,6 +141,13 @@ def active() -> Tracer | None:
     return ACTIVE[-1] if ACTIVE else None
 
 
+def refuse(reason: str) -> None:
+    """Give up if a function is being followed; outside that, nothing is wrong."""
+    tracer = active()
+    if tracer is not None:
+        tracer.give_up(reason)
+
+
 class Followed:
     """What the traced generators share: whom they draw from, and whether they were seeded in the present call."""
 
@@ -158,9 +165,7 @@ class Followed:
             self._plain_in_run = (id(tracer), tracer.run)
 
     def __reduce__(self):
-        tracer = active()
-        if tracer is not None:
-            tracer.give_up(f"a {type(self).__name__.removeprefix('Traced')} is copied at {place()}")
+        refuse(f"a {type(self).__name__.removeprefix('Traced')} is copied at {place()}")
         return super().__reduce__()
 
 
