@@ -2,42 +2,20 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from .. import __version__
 from ..models.errors import InputError
 from ..models.problem import Problem, as_json, load_problem, problem_from
 from ..verifiers.evidence import CLAIMS
+from .console import INCONCLUSIVE, NOT_AUDITED, OK, REFUTED, WRONG_USE, Comma, must_be_writable, progress, write
 
-OK, REFUTED, WRONG_USE, NOT_AUDITED, INCONCLUSIVE = 0, 1, 2, 3, 4
-"""Exit statuses: nothing refuted; refuted; wrong use or bad input; could not be audited; inconclusive (on demand)."""
 STATUS = {"lossless": OK, "holds": OK, "inconclusive": OK, "refuted": REFUTED, "error": NOT_AUDITED}
-
-
-class Comma(click.ParamType):
-    """Words joined by commas, each one of those known."""
-
-    name = "LIST"
-
-    def __init__(self, known):
-        self.known = tuple(known)
-
-    def convert(self, value, param, ctx):
-        words = tuple(w.strip() for w in value.split(",") if w.strip()) if isinstance(value, str) else value
-        if not words:
-            self.fail(f"expected one or more of {', '.join(self.known)}", param, ctx)
-        for word in words:
-            if word not in self.known:
-                self.fail(f"{word!r} is not one of {', '.join(self.known)}", param, ctx)
-        return words
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -90,16 +68,16 @@ def audit(subject, json_file, html_file, problems, require_decision, zoo, **opti
     spec = subject_from(subject, array, dtypes)
     loaded = [load_problem(p) for p in problems]
     for file in (json_file, html_file):
-        _must_be_writable(file)
+        must_be_writable(file)
     _refuse_missing_packages(spec)
     with progress() as told:
         report = run_audit(spec, Settings(problems=loaded, progress=told, **options))
     if json_file:
-        _write(json_file, report.text())
+        write(json_file, report.text())
     if html_file:
         from .page import page
 
-        _write(html_file, page(report.as_json()))
+        write(html_file, page(report.as_json()))
     show(report, Console(stderr=json_file == "-" or html_file == "-", highlight=False))
     status = STATUS[report.verdict]
     sys.exit(INCONCLUSIVE if require_decision and report.verdict == "inconclusive" else status)
@@ -122,11 +100,11 @@ def _refuse_missing_packages(spec) -> None:
 def _zoo(json_file: str | None, seed: int) -> int:
     from .zoo import audit_zoo
 
-    _must_be_writable(json_file)
+    must_be_writable(json_file)
     with progress() as told:
         rows = audit_zoo(told, seed)
     if json_file:
-        _write(json_file, json.dumps(rows, indent=1) + "\n")
+        write(json_file, json.dumps(rows, indent=1) + "\n")
     console = Console(stderr=json_file == "-", highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("", "defect or control", "verdict", "first refuted on", "TV", "how"):
@@ -166,10 +144,10 @@ def law(verifier, problem, target, draft, gamma, iterations, json_file):
     if verifier not in REFERENCES:
         raise InputError(f"no reference verifier {verifier!r}; known: {', '.join(REFERENCES)}")
     given = _problem_of(problem, target, draft, gamma)
-    _must_be_writable(json_file)
+    must_be_writable(json_file)
     found = law_report(verifier, given, iterations)
     if json_file:
-        _write(json_file, json.dumps(found, indent=1) + "\n")
+        write(json_file, json.dumps(found, indent=1) + "\n")
     if json_file != "-":
         console = Console(highlight=False)
         for key, value in found.items():
@@ -204,8 +182,8 @@ def certificate(problem, json_file, checked):
         return
     if given is None or json_file is None:
         raise click.UsageError("needs --problem FILE and --json FILE, or --check FILE")
-    _must_be_writable(json_file)
-    _write(json_file, json.dumps(make(given), indent=1) + "\n")
+    must_be_writable(json_file)
+    write(json_file, json.dumps(make(given), indent=1) + "\n")
 
 
 def _problem_of(problem: str | None, target: str | None, draft: str | None, gamma: int | None) -> Problem:
@@ -242,45 +220,6 @@ def list_(what):
     width = max(len(name) for name, _ in lines)
     for name, text in lines:
         click.echo(f"{name:<{width}}  {text}")
-
-
-@contextmanager
-def progress() -> Iterator:
-    """A bar on standard error that goes away when the work is done."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed}/{task.total}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-        yield lambda what, done, of: bar.update(task, description=escape(what), completed=done, total=of)
-
-
-def _must_be_writable(file: str | None) -> None:
-    """Before the work is done, not after."""
-    if file is None or file == "-":
-        return
-    path = Path(file)
-    if path.is_dir() or not path.resolve().parent.is_dir():
-        raise InputError(f"{file}: cannot be written; expected a file in a folder that exists")
-    try:
-        with path.open("a"):
-            pass
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written ({error.strerror})") from None
-
-
-def _write(file: str, text: str) -> None:
-    if file == "-":
-        click.echo(text, nl=False)
-        return
-    try:
-        Path(file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written ({error.strerror})") from None
 
 
 def main() -> None:

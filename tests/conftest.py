@@ -16,6 +16,9 @@ MARKERS = {
     "mechanized": "proofs for every vocabulary and every gamma, checked by Coq",
     "engine": "needs torch and transformers; audits the published code",
     "browser": "opens the HTML report in headless Chromium",
+    "simulation": "false-alarm and miss rates confirmed by many simulated audits",
+    "cluster": "runs on a real two-worker Dask cluster that the test starts",
+    "database": "runs on a real PostgreSQL server that the test starts",
 }
 
 

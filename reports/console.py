@@ -1,0 +1,72 @@
+"""What every command shares: the progress bar, files named on the command line, words joined by commas."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ..models.errors import InputError
+
+OK, REFUTED, WRONG_USE, NOT_AUDITED, INCONCLUSIVE = 0, 1, 2, 3, 4
+"""Exit statuses: nothing refuted; refuted; wrong use or bad input; could not be audited; inconclusive (on demand)."""
+
+
+class Comma(click.ParamType):
+    """Words joined by commas, each one of those known."""
+
+    name = "LIST"
+
+    def __init__(self, known):
+        self.known = tuple(known)
+
+    def convert(self, value, param, ctx):
+        words = tuple(w.strip() for w in value.split(",") if w.strip()) if isinstance(value, str) else value
+        if not words:
+            self.fail(f"expected one or more of {', '.join(self.known)}", param, ctx)
+        for word in words:
+            if word not in self.known:
+                self.fail(f"{word!r} is not one of {', '.join(self.known)}", param, ctx)
+        return words
+
+
+@contextmanager
+def progress() -> Iterator:
+    """A bar on standard error that goes away when the work is done."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda what, done, of: bar.update(task, description=escape(what), completed=done, total=of)
+
+
+def must_be_writable(file: str | None) -> None:
+    """Before the work is done, not after."""
+    if file is None or file == "-":
+        return
+    path = Path(file)
+    if path.is_dir() or not path.resolve().parent.is_dir():
+        raise InputError(f"{file}: cannot be written; expected a file in a folder that exists")
+    try:
+        with path.open("a"):
+            pass
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written ({error.strerror})") from None
+
+
+def write(file: str, text: str) -> None:
+    if file == "-":
+        click.echo(text, nl=False)
+        return
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written ({error.strerror})") from None
