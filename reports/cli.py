@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 
 import click
 from rich.console import Console
@@ -11,8 +10,9 @@ from rich.table import Table
 
 from .. import __version__
 from ..models.errors import InputError
-from ..models.problem import Problem, as_json, load_problem, problem_from
+from ..models.problem import Problem, load_problem, problem_from
 from ..verifiers.evidence import CLAIMS
+from .certificate import certificate
 from .console import INCONCLUSIVE, NOT_AUDITED, OK, REFUTED, WRONG_USE, Comma, must_be_writable, progress, write
 
 STATUS = {"lossless": OK, "holds": OK, "inconclusive": OK, "refuted": REFUTED, "error": NOT_AUDITED}
@@ -156,36 +156,6 @@ def law(verifier, problem, target, draft, gamma, iterations, json_file):
             )
 
 
-@cli.command()
-@click.option("--problem", metavar="FILE", help="The problem to certify, or that a certificate must belong to.")
-@click.option("--json", "json_file", metavar="FILE", help="Where to write the certificate ('-': standard output).")
-@click.option("--check", "checked", metavar="FILE", help="Check this certificate; it needs nothing but the file.")
-def certificate(problem, json_file, checked):
-    """Prove that no valid verifier accepts more than block verification on one problem, in a file anyone can check."""
-    from ..proofs.certificates.check import Rejected, check
-    from ..proofs.certificates.make import certificate as make
-
-    given = load_problem(problem) if problem else None
-    if checked:
-        if json_file:
-            raise click.UsageError("either --check FILE, or --problem FILE --json FILE")
-        try:
-            text = Path(checked).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{checked}: cannot be read ({getattr(error, 'strerror', 'not a text file')})") from None
-        try:
-            value = check(text, as_json(given.tabulated()) if given else None)
-        except Rejected as reason:
-            click.echo(f"{checked}: rejected: {reason}")
-            sys.exit(REFUTED)
-        click.echo(f"{checked}: holds: no valid verifier accepts more than {value} tokens an iteration in expectation")
-        return
-    if given is None or json_file is None:
-        raise click.UsageError("needs --problem FILE and --json FILE, or --check FILE")
-    must_be_writable(json_file)
-    write(json_file, json.dumps(make(given), indent=1) + "\n")
-
-
 def _problem_of(problem: str | None, target: str | None, draft: str | None, gamma: int | None) -> Problem:
     if problem:
         if target or draft or gamma:
@@ -220,6 +190,9 @@ def list_(what):
     width = max(len(name) for name, _ in lines)
     for name, text in lines:
         click.echo(f"{name:<{width}}  {text}")
+
+
+cli.add_command(certificate)
 
 
 def main() -> None:

@@ -1,7 +1,11 @@
 """The checker of optimality certificates. It needs nothing but the file, and shares no code with what makes them.
 
-Plain fractions, three facts: the verifier in the file is valid, no valid verifier exceeds the bound, and both have
-the value that is claimed.
+Plain fractions, four facts: the verifier in the file is valid, no valid verifier exceeds the bound, both have the value
+that is claimed, and prefix by prefix the verifier survives as often as any valid one can (Lemma 4).
+
+The last rests on this. A valid verifier that stops before step j leaves the rest to the target, so from Eq. (7) at two
+lengths Pr(O^i = x^i, tau >= j) = Pr(X^j = x^j, tau >= j) M_b(x^i | x^j) for every j <= i; and tau >= i with X^i = x^i
+means O^i = x^i. Hence Pr(X^i = x^i, tau >= i) <= M_s(x^j) M_b(x^i | x^j), whichever j the file names.
 """
 
 import json
@@ -10,7 +14,8 @@ from fractions import Fraction
 from itertools import product
 
 RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*)?")
-FIELDS = {"format", "problem", "expected_accepted", "verifier", "slack", "martingale"}
+FORMAT = "draftproof-certificate/2"
+FIELDS = {"format", "problem", "expected_accepted", "verifier", "slack", "martingale", "survival"}
 
 
 class Rejected(ValueError):
@@ -23,56 +28,75 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     problem: if given, the certificate must be one of this problem (in the JSON form of a table).
     Raises: Rejected, with the first thing that is wrong.
     """
+    data = fields(text, FORMAT, FIELDS)
+    pair = pair_of(data, problem)
+    claimed = rational_of(data["expected_accepted"], "expected_accepted")
+    kernel = _kernel(data["verifier"])
+    reached = _value_of_verifier(pair, kernel)
+    if reached != claimed:
+        raise Rejected(f"its verifier accepts {reached} tokens, not the {claimed} claimed")
+    bound = _value_of_bound(pair, table_of(data["slack"], "slack"), table_of(data["martingale"], "martingale"))
+    if bound != claimed:
+        raise Rejected(f"its bound is {bound}, not the {claimed} claimed")
+    _must_survive_most(pair, kernel, data["survival"])
+    return claimed
+
+
+def fields(text: str, form: str, expected: set[str]) -> dict:
+    """The JSON object of a file of that form, with exactly those fields.
+
+    Raises: Rejected.
+    """
     try:
         data = json.loads(text, parse_float=_no_float)
     except json.JSONDecodeError as error:
         raise Rejected(f"not JSON: the file may have been cut short ({error})") from None
-    if not isinstance(data, dict) or data.get("format") != "draftproof-certificate/1":
-        raise Rejected("not a certificate of the form draftproof-certificate/1")
-    if set(data) != FIELDS:
-        raise Rejected(f"its fields are {sorted(data)}, expected {sorted(FIELDS)}")
-    pair = _Pair(data["problem"])
-    if problem is not None and _Pair(problem) != pair:
+    if not isinstance(data, dict) or data.get("format") != form:
+        raise Rejected(f"not a certificate of the form {form}")
+    if set(data) != expected:
+        raise Rejected(f"its fields are {sorted(data)}, expected {sorted(expected)}")
+    return data
+
+
+def pair_of(data: dict, problem: dict | None) -> "Pair":
+    """The models of the file; if a problem is given they must be its models."""
+    pair = Pair(data["problem"])
+    if problem is not None and Pair(problem) != pair:
         raise Rejected("it belongs to another problem")
-    claimed = _rational(data["expected_accepted"], "expected_accepted")
-    reached = _value_of_verifier(pair, _kernel(pair, data["verifier"]))
-    if reached != claimed:
-        raise Rejected(f"its verifier accepts {reached} tokens, not the {claimed} claimed")
-    bound = _value_of_bound(pair, _table(data["slack"], "slack"), _table(data["martingale"], "martingale"))
-    if bound != claimed:
-        raise Rejected(f"its bound is {bound}, not the {claimed} claimed")
-    return claimed
+    return pair
 
 
 def _no_float(number: str):
     raise Rejected(f"{number} is a float; rationals are strings")
 
 
-def _rational(value, where: str) -> Fraction:
+def rational_of(value, where: str) -> Fraction:
     if not isinstance(value, str) or not RATIONAL.fullmatch(value):
         raise Rejected(f"{where}: {value!r} is not a rational")
     return Fraction(value)
 
 
-def _prefix(key: str, where: str) -> tuple[int, ...]:
+def prefix_of(key: str, where: str) -> tuple[int, ...]:
     try:
         return tuple(map(int, key.split(","))) if key else ()
     except ValueError:
         raise Rejected(f"{where}: {key!r} is not a sequence of tokens") from None
 
 
-def _table(data, where: str) -> dict[tuple[int, ...], Fraction]:
+def table_of(data, where: str) -> dict[tuple[int, ...], Fraction]:
     if not isinstance(data, dict):
         raise Rejected(f"{where} is not a table")
-    return {_prefix(key, where): _rational(value, f"{where}[{key}]") for key, value in data.items()}
+    return {prefix_of(key, where): rational_of(value, f"{where}[{key}]") for key, value in data.items()}
 
 
-class _Pair:
+class Pair:
     """The two models of the file, as tables."""
 
     def __init__(self, data):
         try:
-            self.vocabulary, self.gamma = int(data["vocabulary"]), int(data["gamma"])
+            self.vocabulary, self.gamma = data["vocabulary"], data["gamma"]
+            if {type(self.vocabulary), type(self.gamma)} != {int} or min(self.vocabulary, self.gamma) < 1:
+                raise Rejected("its problem's vocabulary and gamma are not positive whole numbers")
             self.target = self._rows(data["target"], self.gamma, "target")
             self.draft = self._rows(data["draft"], self.gamma - 1, "draft")
         except (KeyError, TypeError, AttributeError):
@@ -82,9 +106,10 @@ class _Pair:
         return vars(self) == vars(other)
 
     def _rows(self, data, longest, where):
-        rows = {_prefix(k, where): [_rational(p, f"{where}[{k}]") for p in row] for k, row in data.items()}
-        expected = {x for n in range(longest + 1) for x in product(range(self.vocabulary), repeat=n)}
-        if set(rows) != expected:
+        rows = {prefix_of(k, where): [rational_of(p, f"{where}[{k}]") for p in row] for k, row in data.items()}
+        # Counted before they are written out: the sizes are the file's own word.
+        few = all(sum(self.vocabulary**n for n in range(k)) <= len(rows) for k in range(longest + 2))
+        if not few or set(rows) != {x for n in range(longest + 1) for x in product(range(self.vocabulary), repeat=n)}:
             raise Rejected(f"{where} does not have exactly the prefixes up to length {longest}")
         for prefix, row in rows.items():
             if len(row) != self.vocabulary or min(row) < 0 or sum(row) != 1:
@@ -101,13 +126,13 @@ class _Pair:
                 yield block, mass
 
 
-def _kernel(pair: _Pair, data) -> dict:
+def _kernel(data) -> dict:
     if not isinstance(data, dict):
         raise Rejected("verifier is not a table")
-    return {_prefix(key, "verifier"): _table(law, f"verifier[{key}]") for key, law in data.items()}
+    return {prefix_of(key, "verifier"): table_of(law, f"verifier[{key}]") for key, law in data.items()}
 
 
-def _value_of_verifier(pair: _Pair, kernel: dict) -> Fraction:
+def _value_of_verifier(pair: Pair, kernel: dict) -> Fraction:
     """E[tau] of the verifier in the file, after seeing that it is a valid one."""
     drafted = dict(pair.drafted())
     if set(kernel) != set(drafted):
@@ -127,7 +152,7 @@ def _value_of_verifier(pair: _Pair, kernel: dict) -> Fraction:
     return sum(((len(o) - 1) * mass for o, mass in emitted.items()), Fraction(0))
 
 
-def _must_follow_target(pair: _Pair, emitted: dict, prefix: tuple[int, ...], completed: Fraction, expected: Fraction):
+def _must_follow_target(pair: Pair, emitted: dict, prefix: tuple[int, ...], completed: Fraction, expected: Fraction):
     """Eq. (7): what is emitted, completed by the target, has the target's law on sequences of gamma + 1 tokens.
 
     completed: the mass of outputs that end at a prefix of this one, carried on by the target.
@@ -141,7 +166,7 @@ def _must_follow_target(pair: _Pair, emitted: dict, prefix: tuple[int, ...], com
         _must_follow_target(pair, emitted, (*prefix, token), here * p, expected * p)
 
 
-def _value_of_bound(pair: _Pair, slack: dict, martingale: dict) -> Fraction:
+def _value_of_bound(pair: Pair, slack: dict, martingale: dict) -> Fraction:
     """sum M_s(x^gamma) slack(x^gamma), after seeing that it bounds E[tau] of every valid verifier."""
     vocabulary, gamma = range(pair.vocabulary), pair.gamma
     if set(martingale) != {o for n in range(1, gamma + 2) for o in product(vocabulary, repeat=n)}:
@@ -161,3 +186,26 @@ def _value_of_bound(pair: _Pair, slack: dict, martingale: dict) -> Fraction:
                     raise Rejected(f"its bound fails on block {block} where {accepted} tokens are kept, then {token}")
         value += mass * slack[block]
     return value
+
+
+def _must_survive_most(pair: Pair, kernel: dict, data) -> None:
+    """Lemma 4, pointwise: Pr(X^i = x, tau >= i) of the verifier is M_s(x^j) M_b(x^i | x^j) for the j that is named."""
+    survived: dict[tuple[int, ...], Fraction] = {}
+    for law in kernel.values():
+        for output, mass in law.items():
+            for i in range(1, len(output)):
+                survived[output[:i]] = survived.get(output[:i], Fraction(0)) + mass
+    expected = {x for n in range(1, pair.gamma + 1) for x in product(range(pair.vocabulary), repeat=n)}
+    if not isinstance(data, dict) or {prefix_of(key, "survival") for key in data} != expected:
+        raise Rejected("its survival is not given for exactly the prefixes of 1 to gamma tokens")
+    for key, last in data.items():
+        x = prefix_of(key, "survival")
+        if type(last) is not int or not 0 <= last <= len(x):
+            raise Rejected(f"survival[{key}]: {last!r} is not a length from 0 to {len(x)}")
+        most = Fraction(1)
+        for i, token in enumerate(x):
+            most *= (pair.draft if i < last else pair.target)[x[:i]][token]
+        if survived.get(x, Fraction(0)) != most:
+            raise Rejected(
+                f"its verifier keeps {x} with {survived.get(x, Fraction(0))}, not with the {most} of its bound"
+            )

@@ -16,6 +16,9 @@ U(x) = [|x| > 0] + sum over uncapped children y of M_b(y | x) U(x y),
     slack(x^gamma) = U(()) + sum of U over the capped prefixes of x^gamma,
     martingale(o) = sum of U over the uncapped prefixes of o
                     - sum over the proper prefixes x of o of sum over uncapped y of M_b(y | x) U(x y).
+
+Prefix by prefix (Lemma 4) a certificate names, for each x^i, the last capped length j <= i: no valid verifier has
+Pr(X^i = x^i, tau >= i) above M_s(x^j) M_b(x^i | x^j), and block verification reaches it (``check`` has the argument).
 """
 
 from functools import lru_cache
@@ -30,7 +33,7 @@ from ..claims import name_of
 from ..enumeration import law_of
 from ..laws import in_field
 
-FORMAT = "draftproof-certificate/1"
+FORMAT = "draftproof-certificate/2"
 
 
 class Potential:
@@ -61,6 +64,10 @@ class Potential:
         row = self.problem.target.row(prefix)
         children = ((*prefix, token) for token in range(self.problem.vocabulary))
         return sum((row[c[-1]] * self.potential(c) for c in children if not self.capped[c]), QQ(0))
+
+    def last_capped(self, prefix: Prefix) -> int:
+        """The j <= |x| with M_s(x^j) M_b(x | x^j) = M_s(x) p(x): where p was last capped at 1, or 0."""
+        return max((i for i in range(1, len(prefix) + 1) if self.capped[prefix[:i]]), default=0)
 
     def slack(self, block: Prefix):
         """The multiplier of a draft block."""
@@ -105,4 +112,7 @@ def certificate(problem: Problem) -> dict[str, Any]:
         "verifier": {name_of(b): {name_of(o): str(p) for o, p in law.items()} for b, law in kernel.items()},
         "slack": {name_of(block): str(potential.slack(block)) for block in kernel},
         "martingale": {name_of(o): str(potential.martingale(o)) for o in outputs},
+        "survival": {
+            name_of(x): potential.last_capped(x) for n in range(1, exact.gamma + 1) for x in exact.prefixes(n)
+        },
     }

@@ -8,8 +8,9 @@ import pytest
 
 from draftproof.models.battery import drawn, exact_battery, toy
 from draftproof.models.problem import as_json
+from draftproof.proofs.certificates import check_coupling, coupling
 from draftproof.proofs.certificates.check import Rejected, check
-from draftproof.proofs.certificates.make import certificate
+from draftproof.proofs.certificates.make import Potential, block_kernel, certificate
 from draftproof.proofs.certificates.program import largest_acceptance
 from draftproof.proofs.laws import expected_accepted, in_field, output_law
 from draftproof.verifiers.registry import reference
@@ -82,6 +83,13 @@ def moved_mass(data):
         (changed(["problem", "target", ""], ["1/2", "1/3"]), "is not a probability row"),
         (changed(["problem", "draft"], {}), "does not have exactly the prefixes"),
         (changed(["slack"], {}), "no slack for block"),
+        (changed(["survival", "1,1"], 0), "its verifier keeps (1, 1)"),
+        (changed(["survival", "0,0"], 3), "is not a length"),
+        (changed(["survival"], {}), "its survival is not given"),
+        (changed(["problem", "gamma"], 10**9), "does not have exactly the prefixes"),
+        (changed(["problem", "vocabulary"], 10**6), "does not have exactly the prefixes"),
+        (changed(["problem", "vocabulary"], "two"), "not positive whole numbers"),
+        (changed(["problem", "gamma"], 0), "not positive whole numbers"),
         (changed(["format"], "other"), "not a certificate"),
         (changed(["slack", "0,0"], 0.5), "is a float"),
         (changed(["slack", "0,0"], "0.5"), "is not a rational"),
@@ -120,3 +128,84 @@ def test_a_rule_that_accepts_less_cannot_be_certified():
     data["expected_accepted"] = "10/9"
     with pytest.raises(Rejected, match="its bound is 11/9, not the 10/9 claimed"):
         check(text(data))
+
+
+@pytest.mark.parametrize("problem", [toy(2), drawn(2, 3, "zeros"), drawn(3, 2, "mixed")], ids=lambda p: p.name)
+def test_the_bound_on_each_prefix_holds_for_every_verifier_by_multipliers(problem):
+    """The checker's argument for Lemma 4, spelled out: [tau >= i, X^i = x] <= slack(X^gamma) + martingale(o), with
+    slack = M_b(x | x^j) on blocks that begin with x^j and a martingale that is zero until an output passes x^j."""
+    exact = in_field(problem)
+    potential = Potential(exact)
+
+    def given(prefix, x):
+        """M_b(x | prefix): 1 where the prefix goes beyond x, 0 where it leaves it."""
+        mass = exact.target.row(())[0] * 0 + 1
+        if prefix[: len(x)] != x[: len(prefix)]:
+            return mass * 0
+        for n in range(len(prefix), len(x)):
+            mass *= exact.target.row(x[:n])[x[n]]
+        return mass
+
+    for x in (x for n in range(1, exact.gamma + 1) for x in exact.prefixes(n)):
+        j = potential.last_capped(x)
+
+        def martingale(o, x=x, j=j):
+            return given(o, x) - given(x[:j], x) if len(o) > j and o[:j] == x[:j] else 0
+
+        for prefix in (o for n in range(exact.gamma + 1) for o in exact.prefixes(n)):
+            row = exact.target.row(prefix)
+            assert sum(p * martingale((*prefix, t)) for t, p in enumerate(row)) == martingale(prefix)
+        for block in block_kernel(exact):
+            slack = given(x[:j], x) if block[:j] == x[:j] else 0
+            for tau in range(exact.gamma + 1):
+                for token in range(exact.vocabulary):
+                    kept = tau >= len(x) and block[: len(x)] == x
+                    assert int(kept) <= slack + martingale((*block[:tau], token))
+
+
+@pytest.mark.parametrize("problem", SMALL, ids=lambda p: p.name)
+def test_no_coupling_agrees_on_more_tokens_than_greedy_block_verification_accepts(problem):
+    """Lemma 10, by the coupling that greedy block verification makes and potentials of the same value."""
+    value = expected_accepted(output_law(in_field(problem), reference("greedy-block")))
+    assert str(check_coupling.check(text(coupling.certificate(problem)))) == str(value)
+
+
+def test_the_paper_example_is_coupled_at_four_thirds():
+    assert check_coupling.check(text(coupling.certificate(toy(2))), as_json(toy(2).tabulated())) == F(4, 3)
+
+
+def moved_coupling(data):
+    """Mass moved so that the two sides agree more; the target's side is then another law."""
+    law = data["coupling"]["0,0"]
+    law["0,0"] = str(F(law["0,0"]) + F(1, 100))
+    law["1,1"] = str(F(law["1,1"]) - F(1, 100))
+    return data
+
+
+@pytest.mark.parametrize(
+    ("tamper", "reason"),
+    [
+        (changed(["expected_accepted"], "3/2"), "agrees on 4/3 tokens, not on the 3/2 claimed"),
+        (moved_coupling, "its coupling gives the target block"),
+        (changed(["coupling", "0,0"], {"0,0": "4/9", "1,1": "-1/9"}), "negative probability"),
+        (changed(["coupling", "0,0"], {"0,0,0": "4/9"}), "is not a block of 2 tokens"),
+        (changed(["coupling"], []), "coupling is not a table"),
+        (changed(["draft_potential", "0,0"], "-1"), "its bound fails on the draft block (0, 0)"),
+        (changed(["target_potential", "1,1"], "3"), "its bound is"),
+        (changed(["target_potential"], {}), "its potentials are not given"),
+        (changed(["problem", "target", "", ], ["1/2", "1/2"]), "its coupling gives the target block"),
+        (changed(["format"], "draftproof-certificate/2"), "not a certificate of the form draftproof-coupling/1"),
+    ],
+)  # fmt: skip
+def test_a_tampered_coupling_is_rejected_with_the_reason(tamper, reason):
+    data = tamper(copy.deepcopy(coupling.certificate(toy(2))))
+    with pytest.raises(Rejected) as caught:
+        check_coupling.check(text(data))
+    assert reason in str(caught.value)
+
+
+def test_a_coupling_that_forgets_the_modified_target_is_no_coupling(monkeypatch):
+    """Greedy block verification completed by the target itself (the bias of Appendix C's example)."""
+    monkeypatch.setattr(coupling, "starts_in_force", lambda *arguments: ())
+    with pytest.raises(Rejected, match="its coupling gives the target block"):
+        check_coupling.check(text(coupling.certificate(toy(2))))

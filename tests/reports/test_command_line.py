@@ -231,6 +231,17 @@ def test_a_certificate_is_written_checked_and_rejected_when_tampered_with(tmp_pa
     assert draftproof("certificate").returncode == 2
 
 
+def test_a_coupling_is_certified_and_rejected_when_tampered_with(tmp_path):
+    done = draftproof("certificate", "--of", "couplings", "--problem", PAPER, "--json", "c.json", cwd=tmp_path)
+    assert done.returncode == 0
+    done = draftproof("certificate", "--check", "c.json", cwd=tmp_path)
+    assert (done.returncode, "no coupling of draft and target agrees on more than 4/3" in done.stdout) == (0, True)
+    data = json.loads((tmp_path / "c.json").read_text())
+    (tmp_path / "high.json").write_text(json.dumps(data | {"expected_accepted": "3/2"}))
+    done = draftproof("certificate", "--check", "high.json", cwd=tmp_path)
+    assert (done.returncode, "not on the 3/2 claimed" in done.stdout) == (1, True)
+
+
 def test_a_token_beyond_every_vocabulary_is_a_refutation(tmp_path):
     (tmp_path / "huge.py").write_text("def f(target_probs, draft_probs, draft_tokens):\n    return [10**5000]\n")
     assert draftproof("audit", "huge.py:f", "--problem", PAPER, cwd=tmp_path).returncode == 1

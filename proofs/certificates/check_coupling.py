@@ -1,0 +1,78 @@
+"""The checker of coupling certificates. It needs nothing but the file, and shares no code with what makes them."""
+
+from fractions import Fraction
+from itertools import product
+
+from .check import Pair, Rejected, fields, pair_of, rational_of, table_of
+
+FORMAT = "draftproof-coupling/1"
+FIELDS = {"format", "problem", "expected_accepted", "coupling", "draft_potential", "target_potential"}
+
+
+def check(text: str, problem: dict | None = None) -> Fraction:
+    """The value that a certificate proves: the largest expected common prefix of all couplings of its two models.
+
+    problem: if given, the certificate must be one of this problem (in the JSON form of a table).
+    Raises: Rejected, with the first thing that is wrong.
+    """
+    data = fields(text, FORMAT, FIELDS)
+    pair = pair_of(data, problem)
+    claimed = rational_of(data["expected_accepted"], "expected_accepted")
+    if not isinstance(data["coupling"], dict):
+        raise Rejected("coupling is not a table")
+    coupling = {(x, y): mass for key, law in data["coupling"].items() for x in table_of({key: "0"}, "coupling")
+                for y, mass in table_of(law, f"coupling[{key}]").items()}  # fmt: skip
+    reached = _value_of_coupling(pair, coupling)
+    if reached != claimed:
+        raise Rejected(f"its coupling agrees on {reached} tokens, not on the {claimed} claimed")
+    potentials = [table_of(data[name], name) for name in ("draft_potential", "target_potential")]
+    bound = _value_of_potentials(pair, *potentials)
+    if bound != claimed:
+        raise Rejected(f"its bound is {bound}, not the {claimed} claimed")
+    return claimed
+
+
+def common(x: tuple, y: tuple) -> int:
+    """The length of the longest common prefix."""
+    return next((i for i, (a, b) in enumerate(zip(x, y)) if a != b), len(x))
+
+
+def _mass(pair: Pair, rows: dict, block: tuple[int, ...]) -> Fraction:
+    mass = Fraction(1)
+    for i, token in enumerate(block):
+        mass *= rows[block[:i]][token]
+    return mass
+
+
+def _value_of_coupling(pair: Pair, coupling: dict) -> Fraction:
+    """The expected common prefix of the coupling in the file, after seeing that its margins are the two models."""
+    blocks = list(product(range(pair.vocabulary), repeat=pair.gamma))
+    margins = [dict.fromkeys(blocks, Fraction(0)), dict.fromkeys(blocks, Fraction(0))]
+    for sides, mass in coupling.items():
+        if mass < 0:
+            raise Rejected(f"its coupling has the negative probability {mass} at {sides}")
+        for margin, block in zip(margins, sides):
+            if block not in margin:
+                raise Rejected(f"its coupling has {block}, which is not a block of {pair.gamma} tokens")
+            margin[block] += mass
+    for margin, rows, name in zip(margins, (pair.draft, pair.target), ("draft", "target")):
+        for block, mass in margin.items():
+            if mass != _mass(pair, rows, block):
+                raise Rejected(f"its coupling gives the {name} block {block} probability {mass}, not the model's")
+    return sum((common(x, y) * mass for (x, y), mass in coupling.items()), Fraction(0))
+
+
+def _value_of_potentials(pair: Pair, draft_potential: dict, target_potential: dict) -> Fraction:
+    """The bound, after seeing that it holds for every pair of blocks."""
+    blocks = list(product(range(pair.vocabulary), repeat=pair.gamma))
+    if set(draft_potential) != set(blocks) or set(target_potential) != set(blocks):
+        raise Rejected("its potentials are not given for exactly the blocks of gamma tokens")
+    for x in blocks:
+        for y in blocks:
+            if common(x, y) > draft_potential[x] + target_potential[y]:
+                raise Rejected(f"its bound fails on the draft block {x} with the target block {y}")
+    value = Fraction(0)
+    for block in blocks:
+        value += _mass(pair, pair.draft, block) * draft_potential[block]
+        value += _mass(pair, pair.target, block) * target_potential[block]
+    return value

@@ -1,0 +1,79 @@
+"""A certificate of Lemma 10: no coupling of the two models agrees on more tokens than greedy block verification accepts.
+
+Eq. (40) is an optimal transport problem. Over couplings of X^gamma ~ M_s^gamma and Y^gamma ~ M_b^gamma, maximise the
+expected length of the longest common prefix, sum_l Pr(X^l = Y^l). A certificate has a coupling and two potentials,
+
+    common prefix of x and y <= draft_potential(x) + target_potential(y)   for all blocks x, y,
+
+so that no coupling exceeds sum M_s(x) draft_potential(x) + sum M_b(y) target_potential(y). The closed form: give each
+prefix to the model that is less likely to produce it,
+
+    draft_potential(x) = #{l : M_s(x^l) < M_b(x^l)},   target_potential(y) = #{l : M_b(y^l) <= M_s(y^l)},
+
+whose value is sum_l sum_x min(M_b(x^l), M_s(x^l)). The coupling is greedy block verification itself: its draft block, and
+the first gamma tokens of its output, continued by the modified target (Algorithms 4 and 5, Lemma 8).
+"""
+
+from itertools import accumulate
+from operator import mul
+from typing import Any
+
+from sympy import QQ
+
+from ...models.decoding import Decoded, starts_in_force
+from ...models.law import Model, Prefix
+from ...models.problem import Problem, as_json
+from ...verifiers.registry import reference
+from ..claims import name_of
+from ..enumeration import law_of
+from ..laws import completed_after_modification, in_field, joint_law
+
+FORMAT = "draftproof-coupling/1"
+
+
+def greedy_coupling(problem: Problem) -> dict[Prefix, dict[Prefix, Any]]:
+    """Pr(X^gamma = x, Y^gamma = y) of greedy block verification, for every block x that can be drafted."""
+    greedy, coupling = reference("greedy-block"), {}
+    for tokens, mass in joint_law(problem.draft, problem.gamma).items():
+        block = problem.block(tokens)
+        outputs = law_of(lambda chance, b=block: greedy.verify(b, chance).tokens(b))
+        states = {Decoded(o, starts_in_force(problem, greedy, Decoded(), o)): mass * p for o, p in outputs.items()}
+        coupling[tokens] = completed_after_modification(states, problem, problem.gamma)
+    return coupling
+
+
+def certificate(problem: Problem) -> dict[str, Any]:
+    """The certificate of a problem in its JSON form; rationals as strings.
+
+    Its value is greedy block verification's E[tau] = sum_l sum_x min(M_b(x^l), M_s(x^l)).
+    Source: Sun et al. 2025, Eq. (40), Lemma 9, Lemma 10; Kantorovich duality.
+    """
+    exact = in_field(problem)
+    draft_potential, target_potential = {}, {}
+    for x in exact.prefixes(exact.gamma):
+        pairs = list(zip(_joint(exact.target, x), _joint(exact.draft, x)))
+        draft_potential[x] = sum(q < p for p, q in pairs)
+        target_potential[x] = sum(p <= q for p, q in pairs)
+    value = sum((min(p, q) for p, q in _by_prefix(exact)), QQ(0))
+    return {
+        "format": FORMAT,
+        "problem": as_json(problem.tabulated()),
+        "expected_accepted": str(value),
+        "coupling": {
+            name_of(x): {name_of(y): str(p) for y, p in law.items()} for x, law in greedy_coupling(exact).items()
+        },
+        "draft_potential": {name_of(x): str(f) for x, f in draft_potential.items()},
+        "target_potential": {name_of(y): str(g) for y, g in target_potential.items()},
+    }
+
+
+def _joint(model: Model, x: Prefix) -> list:
+    """[M(x^1), ..., M(x^gamma)]."""
+    return list(accumulate((model.row(x[:i])[token] for i, token in enumerate(x)), mul))
+
+
+def _by_prefix(problem: Problem):
+    """(M_b, M_s) of every prefix of 1 to gamma tokens."""
+    for n in range(1, problem.gamma + 1):
+        for x in problem.prefixes(n):
+            yield _joint(problem.target, x)[-1], _joint(problem.draft, x)[-1]
