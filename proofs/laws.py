@@ -93,13 +93,49 @@ def output_law(problem: Problem, verifier: Reference) -> OutputLaw:
     return enumerated_law(problem, verifier)
 
 
-def iterated_law(problem: Problem, verifier: Reference, iterations: int) -> dict[Decoded, Any]:
-    """The law of the text after N iterations of the verifier's loop (Algorithm 3, or 6 for greedy block).
+class Loop:
+    """Algorithm 3 (or 6 for greedy block) on one problem; states with the same future are computed once."""
 
-    States that are equal are merged, and an iteration from a state with the same future is computed once.
-    """
-    known: dict[Any, OutputLaw] = {}
-    law: dict[Decoded, Any] = {Decoded(): QQ(1)}
+    def __init__(self, problem: Problem, verifier: Reference):
+        self.problem, self.verifier = problem, verifier
+        self._known: dict[Any, OutputLaw] = {}
+        self._expected: dict[Any, Any] = {}
+
+    def _target(self, decoded: Decoded) -> Model:
+        return modified(self.problem.target, self.problem.draft, decoded.starts, self.problem.gamma)
+
+    def _future(self, decoded: Decoded):
+        states = (self._target(decoded).state(decoded.tokens), self.problem.draft.state(decoded.tokens))
+        return (*states, decoded.starts and decoded)
+
+    def iteration(self, decoded: Decoded) -> list[tuple[Decoded, Any]]:
+        """Every state that one iteration can lead to, with its probability."""
+        future = self._future(decoded)
+        if future not in self._known:
+            pair = self.problem
+            here = Problem(pair.vocabulary, pair.gamma, self._target(decoded), pair.draft).after(decoded.tokens)
+            self._known[future] = output_law(here, self.verifier)
+        reached = ((decoded.tokens + output, p) for output, p in self._known[future].items())
+        return [(Decoded(x, starts_in_force(self.problem, self.verifier, decoded, x)), p) for x, p in reached]
+
+    def expected_tokens(self, iterations: int, decoded: Decoded | None = None) -> Any:
+        """E[N(i)], the tokens decoded in i iterations from a state on; the text itself is not carried."""
+        if iterations == 0:
+            return QQ(0)
+        decoded = decoded or Decoded()
+        key = (iterations, self._future(decoded))
+        if key not in self._expected:
+            before = len(decoded.tokens)
+            self._expected[key] = sum(
+                p * (len(after.tokens) - before + self.expected_tokens(iterations - 1, after))
+                for after, p in self.iteration(decoded)
+            )
+        return self._expected[key]
+
+
+def iterated_law(problem: Problem, verifier: Reference, iterations: int) -> dict[Decoded, Any]:
+    """The law of the text after N iterations of the verifier's loop; states that are equal are merged."""
+    loop, law = Loop(problem, verifier), {Decoded(): QQ(1)}
     for _ in range(iterations):
         if len(law) > MOST_STATES:
             raise InputError(
@@ -107,18 +143,7 @@ def iterated_law(problem: Problem, verifier: Reference, iterations: int) -> dict
             )
         after: dict[Decoded, Any] = {}
         for decoded, mass in law.items():
-            target = modified(problem.target, problem.draft, decoded.starts, problem.gamma)
-            future = (
-                target.state(decoded.tokens),
-                problem.draft.state(decoded.tokens),
-                decoded.starts and decoded,
-            )
-            if future not in known:
-                here = Problem(problem.vocabulary, problem.gamma, target, problem.draft).after(decoded.tokens)
-                known[future] = output_law(here, verifier)
-            for output, probability in known[future].items():
-                tokens = decoded.tokens + output
-                state = Decoded(tokens, starts_in_force(problem, verifier, decoded, tokens))
+            for state, probability in loop.iteration(decoded):
                 after[state] = after.get(state, 0) + mass * probability
         law = after
     return law

@@ -55,8 +55,10 @@ def test_block_verification_decodes_at_least_as_many_tokens_in_one_iteration(pro
     assert claims.theorem_2(in_field(problem), BLOCK, TOKEN).holds
 
 
-@pytest.mark.parametrize("problem", [*MARKOV, toy(2), toy(3)], **by_name)
-@pytest.mark.parametrize("iterations", [2, 3])
+@pytest.mark.parametrize(
+    "problem", [*MARKOV, drawn_markov(4, 3, "mixed"), drawn_markov(2, 6), toy(2), toy(3)], **by_name
+)
+@pytest.mark.parametrize("iterations", [2, 3, 4])
 def test_block_verification_decodes_at_least_as_many_tokens_in_several_iterations(problem, iterations):
     assert claims.theorem_2(in_field(problem), BLOCK, TOKEN, iterations).holds
 

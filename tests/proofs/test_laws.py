@@ -7,10 +7,11 @@ from importlib.resources import files
 import pytest
 from sympy import QQ, Rational
 
-from draftproof.models.battery import drawn, exact_battery, toy
+from draftproof.models.battery import drawn, drawn_markov, exact_battery, toy
 from draftproof.models.problem import with_numbers
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.laws import (
+    Loop,
     acceptance_ccdf,
     completed,
     enumerated_law,
@@ -52,6 +53,14 @@ def test_expected_tokens_after_one_two_and_three_iterations(name):
     problem = in_field(toy(2))
     observed = [str(expected_tokens(iterated_law(problem, reference(name), i))) for i in (1, 2, 3)]
     assert observed == PUBLISHED["expected_tokens_by_iteration"][name]
+
+
+@pytest.mark.parametrize("name", ["token", "block", "greedy-block"])
+@pytest.mark.parametrize("problem", [toy(2), drawn_markov(2, 2), drawn_markov(3, 2, "mixed")], ids=lambda p: p.name)
+def test_expected_tokens_need_not_carry_the_text(problem, name):
+    problem, verifier = in_field(problem), reference(name)
+    carried = [expected_tokens(iterated_law(problem, verifier, i)) for i in (1, 2)]
+    assert [Loop(problem, verifier).expected_tokens(i) for i in (1, 2)] == carried
 
 
 def test_greedy_block_verification_in_the_plain_loop_deviates_by_one_ninth():
