@@ -1,6 +1,7 @@
-"""The closed forms of Leviathan et al. 2023 for independent, identical acceptance rates.
+"""The closed forms of Leviathan et al. 2023 for independent, identical acceptance rates, and the bias of lenience.
 
-Source: "Fast Inference from Transformers via Speculative Decoding", Eq. (1), Theorem 3.8, Section 3.5.
+``symbolic.derivations`` derives each of them from the code of the verifiers, for all rows of a size.
+Source: "Fast Inference from Transformers via Speculative Decoding", Sections 3.1 to 3.5 and Appendix A.5.
 """
 
 from collections.abc import Sequence
@@ -29,6 +30,34 @@ def wall_time_factor(alpha: Any, gamma: int, cost: Any) -> Any:
     if cost < 0:
         raise ValueError(f"the cost ratio must not be negative, got {cost}")
     return expected_tokens(alpha, gamma) / (gamma * cost + 1)
+
+
+def operations_factor(alpha: Any, gamma: int, cost: Any) -> Any:
+    """How many more arithmetic operations a token than plain decoding: (gamma c + gamma + 1) / E[tau + 1].
+
+    cost: the operations of one draft step over those of one target step, for one token. Source: Theorem 3.11.
+    """
+    if cost < 0:
+        raise ValueError(f"the cost ratio must not be negative, got {cost}")
+    return (gamma * cost + gamma + 1) / expected_tokens(alpha, gamma)
+
+
+def lenience_bias(target: Sequence[Any], draft: Sequence[Any], lenience: Any) -> Any:
+    """How far ``lenient_token_verification`` takes the first token from the target, in total variation.
+
+    bias(l) = sum_x (min(M_b(x) / l, M_s(x)) - min(M_b(x), M_s(x))), which is also what lenience adds to the
+    acceptance rate: each accepted draft token more is one wrong token more. A token with M_s > M_b adds
+    (1/l - 1) M_b until l falls to M_b / M_s, and M_s - M_b from there on.
+
+    lenience: l, 0 < l <= 1; with the rows, numbers of one kind.
+    Guarantee: exact for every gamma >= 1 where drafts are made from ``draft``; 0 at l = 1, and never falls as l falls.
+    For more than the first token: ``laws.output_law`` of ``Reference("lenient", lenient_token_verification(l), ...)``.
+    Raises: ValueError if l is outside (0, 1].
+    Source: Leviathan et al. 2023, Appendix A.5, which gives the acceptance rate and no bias.
+    """
+    if not 0 < lenience <= 1:
+        raise ValueError(f"lenience must be above 0 and at most 1, got {lenience}")
+    return sum(minimum(p / lenience, q) - minimum(p, q) for p, q in zip(target, draft, strict=True))
 
 
 def best_gamma(alpha: Any, cost: Any, longest: int = 1000) -> int:

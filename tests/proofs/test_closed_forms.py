@@ -3,13 +3,23 @@
 from fractions import Fraction as F
 
 import pytest
+from sympy import QQ
 
-from draftproof.models.battery import toy
+from draftproof.models.battery import KINDS, drawn, toy
 from draftproof.models.law import ContextFree
 from draftproof.models.problem import Problem
-from draftproof.proofs.closed_forms import acceptance_rate, best_gamma, expected_tokens, wall_time_factor
-from draftproof.proofs.laws import expected_accepted, in_field, output_law
-from draftproof.verifiers.registry import reference
+from draftproof.proofs.closed_forms import (
+    acceptance_rate,
+    best_gamma,
+    expected_tokens,
+    lenience_bias,
+    operations_factor,
+    wall_time_factor,
+)
+from draftproof.proofs.laws import completed, expected_accepted, in_field, joint_law, output_law, total_variation
+from draftproof.proofs.symbolic.lenience import residual_of_the_lenient_draft
+from draftproof.verifiers.lenient_token_verification import lenient_token_verification
+from draftproof.verifiers.registry import Reference, reference
 
 pytestmark = pytest.mark.exact
 
@@ -50,6 +60,13 @@ def test_the_ends_of_the_range():
         wall_time_factor(F(1, 2), 2, -1)
     with pytest.raises(ValueError, match="finite only"):
         best_gamma(F(1), F(1, 10))
+    with pytest.raises(ValueError, match="cost ratio"):
+        operations_factor(F(1, 2), 2, -1)
+
+
+def test_the_operations_of_a_draft_that_is_never_accepted_are_all_lost():
+    assert operations_factor(F(0), 4, F(1, 10)) == F(4, 10) + 5
+    assert operations_factor(F(1), 4, F(0)) == 1
 
 
 @pytest.mark.parametrize("alpha", [F(1, 10), F(1, 2), F(7, 10), F(9, 10), F(99, 100)])
@@ -62,3 +79,74 @@ def test_the_best_gamma_is_the_best_of_all(alpha, cost):
 def test_speculation_never_helps_where_the_draft_costs_more_than_it_is_accepted():
     assert best_gamma(F(1, 2), F(1, 2)) == 0
     assert best_gamma(F(1, 2), F(49, 100)) >= 1
+
+
+LENIENCES = [QQ(1), QQ(9, 10), QQ(1, 2), QQ(1, 7), QQ(1, 1000)]
+
+
+def first_token_bias(problem, verify):
+    law = completed(output_law(problem, Reference("lenient", verify, "")), problem.target, 1)
+    return total_variation(law, joint_law(problem.target, 1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("vocabulary", "gamma"), [(2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (7, 1)])
+def test_the_bias_of_lenience_is_the_closed_form_on_every_kind_of_rows(vocabulary, gamma, kind):
+    problem = in_field(drawn(vocabulary, gamma, kind))
+    rows = problem.target.row(()), problem.draft.row(())
+    found = [first_token_bias(problem, lenient_token_verification(lenience)) for lenience in LENIENCES]
+    assert found == [lenience_bias(*rows, lenience) for lenience in LENIENCES]
+    assert found == sorted(found)
+    assert found[0] == 0
+
+
+def test_the_other_reading_of_lenience_has_another_bias():
+    """The check above can fail: with the residual max(M_b - l M_s, 0) the closed form is wrong, from V = 3 on."""
+    problem = in_field(drawn(3, 1, "generic"))
+    rows = problem.target.row(()), problem.draft.row(())
+    found = [first_token_bias(problem, residual_of_the_lenient_draft(lenience)) for lenience in LENIENCES]
+    assert found != [lenience_bias(*rows, lenience) for lenience in LENIENCES]
+
+
+@pytest.mark.parametrize("kind", ["generic", "zeros", "mixed"])
+def test_lenience_one_is_token_verification(kind):
+    problem = in_field(drawn(3, 2, kind))
+    lenient = Reference("lenient", lenient_token_verification(QQ(1)), "")
+    assert output_law(problem, lenient) == output_law(problem, reference("token"))
+
+
+@pytest.mark.parametrize("kind", ["generic", "zeros", "peaked", "mixed"])
+def test_no_sequence_is_more_likely_than_the_bound_for_each_of_its_tokens(kind):
+    """After gamma draft tokens: M_b(x^gamma) / l^gamma; some sequence exceeds M_b, so the bound is not empty."""
+    problem, lenience, gamma = in_field(drawn(3, 2, kind)), QQ(1, 3), 2
+    verifier = Reference("lenient", lenient_token_verification(lenience), "")
+    law = completed(output_law(problem, verifier), problem.target, gamma)
+    target = joint_law(problem.target, gamma)
+    assert all(mass * lenience**gamma <= target.get(sequence, 0) for sequence, mass in law.items())
+    assert any(mass > target.get(sequence, 0) for sequence, mass in law.items())
+
+
+def test_the_bias_over_a_block_is_at_least_that_of_its_first_token():
+    problem = in_field(drawn(3, 3, "generic"))
+    verifier = Reference("lenient", lenient_token_verification(QQ(1, 2)), "")
+    biases = [
+        total_variation(completed(output_law(problem, verifier), problem.target, n), joint_law(problem.target, n))
+        for n in (1, 2, 3, 4)
+    ]
+    assert biases == sorted(biases)
+    assert biases[0] == lenience_bias(problem.target.row(()), problem.draft.row(()), QQ(1, 2)) > 0
+
+
+def test_the_bias_of_the_papers_example_at_lenience_three_quarters():
+    """M_b = (1/3, 2/3), M_s = (2/3, 1/3): token 0 is kept with (1/3) / (3/4 * 2/3) = 2/3 in place of 1/2."""
+    rows = (F(1, 3), F(2, 3)), (F(2, 3), F(1, 3))
+    assert lenience_bias(*rows, F(3, 4)) == F(2, 3) * (F(2, 3) - F(1, 2)) == F(1, 9)
+    assert lenience_bias(*rows, F(1, 2)) == lenience_bias(*rows, F(1, 100)) == F(1, 3)
+
+
+@pytest.mark.parametrize("bad", [0, -1, F(3, 2), 1.5, float("nan")])
+def test_a_lenience_outside_its_range_is_refused(bad):
+    with pytest.raises(ValueError, match="above 0 and at most 1"):
+        lenient_token_verification(bad)
+    with pytest.raises(ValueError, match="above 0 and at most 1"):
+        lenience_bias((F(1, 2), F(1, 2)), (F(1, 3), F(2, 3)), bad)

@@ -1,0 +1,277 @@
+"""The closed forms of Leviathan et al. 2023, derived from the code that runs, for all rows of a size.
+
+The verifiers run on rows of ``Positive`` numbers, which answer a comparison only where it is proved for all values. So
+the verifiers, the enumeration of their laws and its checks (each flip in [0, 1], no negative weight) run as they are,
+and whatever they compare is proved on the way. Where the code branches (p < q, p < l q) the pairs of rows are split into
+``cells``. Rows on the border of a cell, zeros among them, are limits of rows inside, and the laws are continuous up to
+the border: what could jump, the normalised residual, is drawn from no more often than its mass before normalisation.
+
+What holds for every gamma comes from one step of the code by recurrence, solved by sympy.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import sympy
+from sympy import QQ
+
+from ...models.decoding import Decoded, iteration
+from ...models.law import Prefix
+from ...models.problem import Problem
+from ...verifiers.arithmetic import minimum
+from ...verifiers.draft_block import Block, Verdict, Verify
+from ...verifiers.registry import reference
+from ...verifiers.token_verification import token_verification
+from .. import closed_forms
+from ..enumeration import law_of
+from ..laws import acceptance_ccdf, expected_accepted, total_variation
+from . import lenience
+from .positive import cells, positive, positives
+
+LONGEST, STEPS = 6, 4
+"""gamma up to which tokens are counted on symbols, and up to which one law is held against the next."""
+
+ALPHA, COST, GAMMA = sympy.symbols("alpha c gamma", positive=True)
+
+
+# Tokens an iteration: Theorem 3.5, Corollary 3.6, Eq. (1)
+
+
+def acceptance_rate_holds(verify: Verify = token_verification) -> bool:
+    """Pr(tau >= 1) = sum_x min(M_b(x), M_s(x)) = 1 - the total variation of the rows."""
+    for here in cells(2) + cells(3) + cells(4):
+        apart = total_variation(dict(enumerate(here.target)), dict(enumerate(here.draft)))
+        if not acceptance_ccdf(here.law(1, verify), 1)[1] == here.rate == 1 - apart:
+            return False
+    return True
+
+
+def expected_tokens_hold(verify: Verify = token_verification) -> bool:
+    """The closed form is E[tau + 1] of the code."""
+    sizes = [(here, LONGEST) for here in cells(2)] + [(here, 2) for here in cells(3)]
+    return all(
+        expected_accepted(here.law(gamma, verify)) + 1 == closed_forms.expected_tokens(here.rate, gamma)
+        for here, longest in sizes
+        for gamma in range(longest + 1)
+    )
+
+
+def one_step_holds(verify: Verify = token_verification) -> bool:
+    """Behind an accepted first token x, of probability min(M_b(x), M_s(x)), the law is that of gamma - 1.
+
+    So E_gamma = 1 + alpha E_{gamma-1} and E_0 = 1. Seen up to ``STEPS``; beyond it, the loop carries nothing from one
+    token to the next, so its first step is the same for every gamma.
+    """
+    for here in cells(2):
+        shorter = here.law(0, verify)
+        if shorter != dict(zip([(0,), (1,)], here.target)):
+            return False
+        for gamma in range(1, STEPS + 1):
+            longer = here.law(gamma, verify)
+            behind = {output: mass for output, mass in longer.items() if len(output) > 1}
+            accepted = [minimum(p, q) for p, q in zip(here.target, here.draft)]
+            if behind != {(x, *rest): a * mass for x, a in enumerate(accepted) for rest, mass in shorter.items()}:
+                return False
+            shorter = longer
+    return True
+
+
+@cache
+def tokens_of_every_gamma() -> sympy.Expr:
+    """sympy's solution of E_gamma = 1 + alpha E_{gamma-1}, E_0 = 1."""
+    n, tokens = sympy.Symbol("n", integer=True, nonnegative=True), sympy.Function("E")
+    return sympy.rsolve(tokens(n) - 1 - ALPHA * tokens(n - 1), tokens(n), {tokens(0): 1}).subs(n, GAMMA)
+
+
+def every_gamma_holds(verify: Verify = token_verification) -> bool:
+    """The code makes the recurrence's step, and the recurrence's solution is the closed form."""
+    closed = (1 - ALPHA ** (GAMMA + 1)) / (1 - ALPHA)
+    return one_step_holds(verify) and sympy.simplify(tokens_of_every_gamma() - closed) == 0
+
+
+# What speculation costs: Theorems 3.8 and 3.11, Corollary 3.9, Section 3.5
+
+
+class Watched(NamedTuple):
+    """A model that notes each row asked of it."""
+
+    name: str
+    asked: list
+
+    def row(self, prefix: Prefix):
+        self.asked.append(self.name)
+        return (QQ(1, 2), QQ(1, 2))
+
+    def state(self, prefix: Prefix) -> Any:
+        return ()
+
+
+def rows_of_an_iteration(gamma: int) -> list[str]:
+    """Whose rows one pass of the decoding loop asks for, in order; the same however chance falls."""
+    found = set()
+
+    def program(chance):
+        asked: list[str] = []
+        pair = Problem(2, gamma, Watched("target", asked), Watched("draft", asked))
+        iteration(pair, reference("token"), Decoded(), chance)
+        found.add(tuple(asked))
+        return ()
+
+    law_of(program)
+    (asked,) = found
+    return list(asked)
+
+
+def costs_hold(target_runs: Callable[[int], int] = lambda rows: 1) -> bool:
+    """Time: the draft steps one after another, c each, then one run of the target for all the rows asked of it together.
+    Operations: every row counts. The closed forms are tokens over time, and operations over tokens.
+
+    target_runs: how many runs of the target those rows take.
+    """
+    m, d, c = positives(["m", "d", "c"])
+    alpha = m / (m + d)
+    for gamma in range(1, LONGEST + 1):
+        asked = rows_of_an_iteration(gamma)
+        drafts, rows = asked.count("draft"), asked.count("target")
+        if asked != ["draft"] * drafts + ["target"] * rows:
+            return False
+        tokens = closed_forms.expected_tokens(alpha, gamma)
+        if closed_forms.wall_time_factor(alpha, gamma, c) != tokens / (drafts * c + target_runs(rows)):
+            return False
+        if closed_forms.operations_factor(alpha, gamma, c) != (drafts * c + rows) / tokens:
+            return False
+    return True
+
+
+def stopping_rule_holds(time: sympy.Expr = 1 + COST * GAMMA) -> bool:
+    """Whether gamma + 1 is faster than gamma is the sign of a function that falls with gamma, from alpha - c at gamma = 0.
+
+    The gain, times both times, with A = alpha^gamma > 0: alpha A (1 + c gamma) - c (1 - alpha A) / (1 - alpha). It falls
+    by alpha A (1 - alpha) (1 + c gamma + c) > 0. Once it is not positive it never is again, so the first gamma that is
+    not improved on is the best of all: ``closed_forms.best_gamma``.
+    time: of an iteration, over that of a target step.
+    """
+    power = sympy.Symbol("A")
+    factor, after = tokens_of_every_gamma() / time, {GAMMA: GAMMA + 1}
+    gain = (factor.subs(after) - factor) * time * time.subs(after)
+    gain = sympy.together(sympy.expand(gain, power_exp=True).subs(ALPHA**GAMMA, power))
+    if sympy.cancel(gain.subs({GAMMA: 0, power: 1}) - (ALPHA - COST)) != 0:
+        return False
+    change = gain.subs({GAMMA: GAMMA + 1, power: ALPHA * power}, simultaneous=True) - gain
+    m, d = sympy.symbols("m d")
+    return positive(change.subs(ALPHA, m / (m + d))) < 0
+
+
+def least_gain_holds(least: Callable[[Any, Any], Any] = lambda alpha, c: (1 + alpha) / (1 + c)) -> bool:
+    """For c < alpha one draft token already makes the factor ``least``, above 1. For c >= alpha nothing does: the gain of
+    the stopping rule is alpha - c at gamma = 0 and falls."""
+    m, d, u = positives(["m", "d", "u"])
+    alpha = m / (m + d)
+    cheap = alpha / (1 + u)
+    factor = closed_forms.wall_time_factor(alpha, 1, cheap)
+    return factor > 1 and factor == least(alpha, cheap) and stopping_rule_holds()
+
+
+def stationary_gamma(branch: int = -1) -> sympy.Expr:
+    """The real gamma that makes the factor largest: (1 + W(z)) / ln alpha - 1 / c with z = -alpha^{1/c - 1} / e.
+
+    sympy solves the equation and names the branch W_0. That solution has c gamma + 1 = c (1 + W_0) / ln alpha < 0, a
+    negative time; the maximum is the one on W_{-1}. It is real for c <= 1.
+    """
+    factor = sympy.powsimp(sympy.together(tokens_of_every_gamma())) / (1 + COST * GAMMA)
+    (solution,) = sympy.solve(sympy.diff(factor, GAMMA), GAMMA)
+    return solution.replace(sympy.LambertW, lambda z, *_: sympy.LambertW(z, branch))
+
+
+def is_stationary(at: sympy.Expr) -> bool:
+    """The factor's slope is zero there, by nothing but W e^W = z; and its sign goes from plus to minus, once: the slope
+    times (1 - alpha) (1 + c gamma)^2 falls by (ln alpha)^2 (1 + c gamma) alpha^{gamma+1}."""
+    time, w, log = 1 + COST * GAMMA, sympy.Symbol("w"), sympy.log(ALPHA)
+    slope = sympy.diff(tokens_of_every_gamma() / time, GAMMA) * (1 - ALPHA) * time**2
+    if sympy.simplify(sympy.diff(slope, GAMMA) + log**2 * time * ALPHA ** (GAMMA + 1)) != 0:
+        return False
+    (lambert,) = at.atoms(sympy.LambertW)
+    there = sympy.simplify(slope).subs(GAMMA, at.subs(lambert, w))
+    there = there.replace(
+        lambda e: e.is_Pow and e.base == ALPHA, lambda e: sympy.exp(sympy.expand(sympy.expand(e.exp) * log))
+    )
+    return sympy.simplify(sympy.expand(there).subs(sympy.exp(w), lambert.args[0] / w)) == 0
+
+
+GRID = [(QQ(a, 20), QQ(c, 40)) for a in (1, 9, 14, 18, 19) for c in (1, 2, 10, 19, 30)]
+"""Pairs of alpha and c."""
+
+
+def is_next_to_the_best(at: sympy.Expr) -> bool:
+    """On ``GRID`` the exact search for the best whole gamma ends just below or above (at 0 where that is negative), with
+    30 digits and nowhere within 1e-15 of a whole number."""
+    for alpha, c in GRID:
+        here = at.subs({ALPHA: sympy.Rational(str(alpha)), COST: sympy.Rational(str(c))}).evalf(30)
+        if not here.is_real or abs(here - sympy.floor(here + sympy.Rational(1, 2))) < sympy.Rational(1, 10**15):
+            return False
+        if closed_forms.best_gamma(alpha, c) not in {max(0, int(f(here))) for f in (sympy.floor, sympy.ceiling)}:
+            return False
+    return True
+
+
+def stationary_gamma_holds(branch: int = -1) -> bool:
+    """The closed form is where the slope vanishes, and next to the best whole gamma."""
+    at = stationary_gamma(branch)
+    return is_stationary(at) and is_next_to_the_best(at)
+
+
+# The same questions of code and formulas that are wrong: each must be answered no.
+
+
+def first_draft_token_only(block: Block, chance) -> Verdict:
+    """Token verification of one draft token: valid, with fewer tokens."""
+    return token_verification(Block(block.target[:2], block.draft[:1], block.tokens[:1]), chance)
+
+
+def ratio_upside_down(block: Block, chance) -> Verdict:
+    """Accepts with min(1, M_s / M_b)."""
+    swapped = Block([*block.draft, block.target[-1]], block.target[:-1], block.tokens)
+    return token_verification(swapped, chance)
+
+
+class Derivation(NamedTuple):
+    """name: what is derived; claim: the statement it belongs to, by its key; size: what it covers.
+
+    check(): True if the derivation goes through. mutated(): the same check of something wrong, which must be False.
+    """
+
+    name: str
+    claim: str
+    size: str
+    check: Callable[[], bool]
+    mutated: Callable[[], bool]
+
+
+TOKENS, TIME, LENIENCE = "tokens-per-iteration", "wall-time", "lenience"
+
+DERIVATIONS = [
+    Derivation("acceptance rate = 1 - total variation", TOKENS, "all rows, V 2..4",
+               acceptance_rate_holds, lambda: acceptance_rate_holds(ratio_upside_down)),
+    Derivation("(1 - a^{gamma+1}) / (1 - a) from the code", TOKENS, "all rows, V 2, gamma 0..6; V 3, gamma 0..2",
+               expected_tokens_hold, lambda: expected_tokens_hold(first_draft_token_only)),
+    Derivation("(1 - a^{gamma+1}) / (1 - a) by recurrence", TOKENS, "every gamma; the code's step at V 2, gamma 1..4",
+               every_gamma_holds, lambda: every_gamma_holds(first_draft_token_only)),
+    Derivation("wall-time and operations factors", TIME, "all alpha and c, gamma 1..6",
+               costs_hold, lambda: costs_hold(lambda rows: rows)),
+    Derivation("best gamma: the first not improved on", TIME, "all alpha and c, every gamma",
+               stopping_rule_holds, lambda: stopping_rule_holds(1 + COST)),
+    Derivation("improvement iff alpha > c, by (1 + a) / (1 + c)", TIME, "all alpha and c, every gamma",
+               least_gain_holds, lambda: least_gain_holds(lambda alpha, c: (1 + alpha) / (1 + 2 * c))),
+    Derivation("best gamma: closed form with Lambert W", TIME, f"all alpha and c < 1; whole gamma on {len(GRID)} pairs",
+               stationary_gamma_holds, lambda: stationary_gamma_holds(0)),
+    Derivation("bias = what lenience adds to acceptance", LENIENCE, "all rows and l, V 2..3, gamma 1..2",
+               lenience.bias_holds, lambda: lenience.bias_holds(lenience.residual_of_the_lenient_draft)),
+    Derivation("no token above p / l", LENIENCE, "all rows and l, V 2..3",
+               lenience.bound_holds, lambda: lenience.bound_holds(lambda p, _: p)),
+    Derivation("no bias at l = 1, some below if the rows differ", LENIENCE, "all rows without zeros, all l, V 2..3",
+               lenience.strict_is_lossless,
+               lambda: lenience.strict_is_lossless(lenience.residual_is_the_target)),
+    Derivation("bias never falls as l falls", LENIENCE, "all rows, all pairs of l, V 2..3",
+               lenience.monotone, lambda: lenience.monotone(lambda pair: pair[::-1])),
+]  # fmt: skip

@@ -1,0 +1,108 @@
+"""The law that lenience leaves, as a function of its parameter, from the code that runs, for all rows of a size.
+
+For any V the bias can be read off that law: a token with M_s > M_b has min(M_b / l, M_s) >= M_b and nothing of the
+residual; any other has at most M_b, for (1 - alpha_l) / (1 - alpha) <= 1. So the total variation is what the first kind
+has too much, sum_x (min(M_b / l, M_s) - min(M_b, M_s)) = alpha_l - alpha.
+
+Source: Leviathan et al. 2023, Appendix A.5.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from sympy import QQ
+
+from ...models.law import Prefix
+from ...verifiers.arithmetic import minimum, positive_part, ratio, residual
+from ...verifiers.draft_block import Block, Verdict, Verify
+from ...verifiers.lenient_token_verification import lenient_token_verification
+from ..closed_forms import lenience_bias
+from ..laws import acceptance_ccdf, completed, total_variation
+from .positive import Cell, cells
+
+Lenient = Callable[[Any], Verify]
+"""A verifier for each lenience."""
+
+
+def first_token(here: Cell, verify: Verify, gamma: int = 1) -> dict[Prefix, Any]:
+    """The law of the first token."""
+    return completed(here.law(gamma, verify), here.problem(gamma).target, 1)
+
+
+def bias(here: Cell, emitted: dict[Prefix, Any]) -> Any:
+    """The total variation between the first token's law and the target."""
+    return total_variation(emitted, {(x,): p for x, p in enumerate(here.target)})
+
+
+def bias_holds(lenient: Lenient = lenient_token_verification) -> bool:
+    """The code emits x first with probability min(M_b / l, M_s) + (1 - alpha_l) max(M_b - M_s, 0) / (1 - alpha), alpha_l
+    being Pr(tau >= 1). Its distance from the target is the closed form, and so is alpha_l - alpha."""
+    for here in cells(2, 1) + cells(3, 1):
+        lenience, rate = here.leniences[0], here.rate
+        verify = lenient(lenience)
+        accepted = acceptance_ccdf(here.law(1, verify), 1)[1]
+        expected = {
+            (x,): minimum(p / lenience, q) + (1 - accepted) * positive_part(p - q) / (1 - rate)
+            for x, (p, q) in enumerate(zip(here.target, here.draft))
+        }
+        if any(first_token(here, verify, gamma) != expected for gamma in (1, 2)):
+            return False
+        if not bias(here, expected) == accepted - rate == lenience_bias(*here[:2], lenience):
+            return False
+    return True
+
+
+def bound_holds(most: Callable[[Any, Any], Any] = lambda p, lenience: p / lenience) -> bool:
+    """No token is sampled with a probability above M_b / l."""
+    return all(
+        first_token(here, lenient_token_verification(here.leniences[0]))[(x,)] <= most(p, here.leniences[0])
+        for here in cells(2, 1) + cells(3, 1)
+        for x, p in enumerate(here.target)
+    )
+
+
+def strict_is_lossless(lenient: Lenient = lenient_token_verification) -> bool:
+    """At l = 1 there is no bias; at every l < 1 there is, where the rows differ and have no zeros."""
+    for here in cells(2, 1) + cells(3, 1):
+        at_one, below = (bias(here, first_token(here, lenient(lenience))) for lenience in (QQ(1), here.leniences[0]))
+        if not at_one == 0 < below:
+            return False
+    return True
+
+
+def monotone(order: Callable[[list], list] = list) -> bool:
+    """Of two leniences the smaller has the larger bias, or the same."""
+    for here in cells(2, 2) + cells(3, 2):
+        less, more = (
+            bias(here, first_token(here, lenient_token_verification(lenience))) for lenience in order(here.leniences)
+        )
+        if not less <= more:
+            return False
+    return True
+
+
+# Lenience gone wrong: what the checks above must refuse.
+
+
+def residual_of_the_lenient_draft(lenience: Any) -> Verify:
+    """Lenience read the other way, with what is left of the target once l times the draft's share is taken out."""
+
+    def verify(block: Block, chance) -> Verdict:
+        for i, x in enumerate(block.tokens):
+            target, draft = block.target[i], [lenience * q for q in block.draft[i]]
+            if not chance.flip(minimum(ratio(target[x], draft[x]), 1)):
+                return Verdict(i, chance.draw(residual(target, draft)))
+        return Verdict(block.gamma, chance.draw(block.target[block.gamma]))
+
+    return verify
+
+
+def residual_is_the_target(lenience: Any) -> Verify:
+    """Rejects as it should, then draws from the target itself."""
+    lenient = lenient_token_verification(lenience)
+
+    def verify(block: Block, chance) -> Verdict:
+        accepted, _ = lenient(block, chance)
+        return Verdict(accepted, chance.draw(block.target[accepted]))
+
+    return verify
