@@ -74,6 +74,17 @@ Fixpoint greedy_loop c pre p kept pk todo (A : seq V -> R -> R) : R :=
 Definition greedy_verify c X (A : seq V -> V -> R) : R :=
   greedy_loop c [::] 1 [::] 1 X (finish (size X) c A).
 
+(* Algorithm 5, Equation (31): the large model after an iteration that began behind the first
+   "start" tokens, "since" being the tokens since.  Where the normaliser is 0
+   any row will do. *)
+Definition gap c since y : R :=
+  Num.max (joint Mb c (rcons since y) - joint Ms c (rcons since y)) 0.
+Definition modified c since y : R :=
+  if sumV (gap c since) == 0 then Mb (c ++ since) y else gap c since y / sumV (gap c since).
+Definition modify gamma start (text : seq V) : V -> R :=
+  if (start <= size text < start + gamma)%N then modified (take start text) (drop start text)
+  else Mb text.
+
 (* Algorithm 3, n iterations from context c: the draft, the verifier, the outer
    loop.  There is no end-of-sequence stop: E.O.S. is a token that the models
    repeat for ever, as in the paper's proof of Theorem 2. *)
@@ -84,3 +95,12 @@ Fixpoint specdec (gamma : nat) (W : verifier) n c (A : seq V -> R) : R :=
       specdec gamma W n' (c ++ rcons kept y) A))
   else A c.
 End Algorithms.
+
+(* Algorithm 6: the loop of greedy block verification.  T is the target in force: the large
+   model, with the modification of every iteration nested in the next one's (footnote 6). *)
+Fixpoint greedydec (V : vocabulary) (R : realFieldType) (Ms : seq V -> V -> R) (gamma n : nat)
+    (T : seq V -> V -> R) (c : seq V) (A : (seq V -> V -> R) -> seq V -> R) : R :=
+  if n is n'.+1 then
+    gen Ms gamma c (fun X => greedy_verify T Ms c X (fun kept y =>
+      greedydec Ms gamma n' (modify T Ms gamma (size c)) (c ++ rcons kept y) A))
+  else A T c.

@@ -1,5 +1,5 @@
 (* What the theorems rest on: nothing but Coq itself. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Iterations Greedy Stopping.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Iterations Greedy Stopping Loops Couplings Rationals Law.
 Print Assumptions lemma_1.
 Print Assumptions lemma_3.
 Print Assumptions lemma_3_conditional.
@@ -25,3 +25,15 @@ Print Assumptions landing.
 Print Assumptions block_best.
 Print Assumptions token_le_block_grows.
 Print Assumptions token_le_block_iterations.
+Print Assumptions lemma_2.
+Print Assumptions loop_completed.
+Print Assumptions block_lossless.
+Print Assumptions token_lossless.
+Print Assumptions greedy_completed.
+Print Assumptions greedy_lossless.
+Print Assumptions lemma_4_attained.
+Print Assumptions lemma_10.
+Print Assumptions Etau_greedy.
+Print Assumptions lemma_10_attained.
+Print Assumptions Qc_realFieldType.
+Print Assumptions emitted_fastE.

@@ -204,10 +204,18 @@ by case: eqP => [->|]; rewrite ?mulr0.
 Qed.
 
 (* Equation (31): the law from which Y and the tokens after it are drawn, s being all
-   that was generated since c.  Where its normaliser is 0 any row will do. *)
-Definition gap s y : R := Num.max (joint Mb c (rcons s y) - joint Ms c (rcons s y)) 0.
-Definition modified s y : R :=
-  if sumV (gap s) == 0 then rb s y else gap s y / sumV (gap s).
+   that was generated since c. *)
+Notation gap := (gap Mb Ms c).
+Notation modified := (modified Mb Ms c).
+Lemma gap_ge0 s y : 0 <= gap s y. Proof. by rewrite /Algorithms.gap le_maxr lexx orbT. Qed.
+Lemma modified_ge0 s y : 0 <= modified s y.
+Proof.
+rewrite /Algorithms.modified; case: eqP => // _.
+by rewrite divr_ge0 ?gap_ge0 // sumV_ge0 // => x; apply: gap_ge0.
+Qed.
+Lemma modified_sum s : sumV (modified s) = 1.
+Proof. by rewrite /Algorithms.modified; case: eqP => [_|/eqP ne]; rewrite ?sumVZr ?mulfV. Qed.
+Definition modified_model : model V R := Model modified_ge0 modified_sum.
 
 Section Lemma8.
 Variable g : seq V -> R.
@@ -230,8 +238,8 @@ Qed.
 Lemma modified_off s : joint Ms c s = 0 -> modified s =1 rb s.
 Proof.
 move=> z y; have e x : gap s x = joint Mb c s * rb s x.
-  by rewrite /gap !joint_rcons z mul0r subr0 max_l // mulr_ge0 // joint_ge0.
-rewrite /modified (sumV_eq e) sumVZ row_sum mulr1 e; case: eqP => // /eqP ne.
+  by rewrite /Algorithms.gap !joint_rcons z mul0r subr0 max_l // mulr_ge0 // joint_ge0.
+rewrite /Algorithms.modified (sumV_eq e) sumVZ row_sum mulr1 e; case: eqP => // /eqP ne.
 by rewrite mulrC mulKf.
 Qed.
 Lemma Vn_off s : joint Ms c s = 0 -> Vn s = B s.
@@ -247,9 +255,9 @@ Qed.
 Lemma modified_on s p : ratio s p -> modified s =1 residual (rb s) (rs s) p.
 Proof.
 move=> [ne r] y; have e x : gap s x = joint Ms c s * over (rb s) (rs s) p x.
-  rewrite /gap /over !joint_rcons -r maxr_pmulr ?joint_ge0 // mulr0.
+  rewrite /Algorithms.gap /over !joint_rcons -r maxr_pmulr ?joint_ge0 // mulr0.
   by congr (Num.max _ _); ring.
-rewrite /modified /residual (sumV_eq e) sumVZ -/(excess _ _ _) mulf_eq0 (negPf ne) /=.
+rewrite /Algorithms.modified /residual (sumV_eq e) sumVZ -/(excess _ _ _) mulf_eq0 (negPf ne) /=.
 by case: eqP => // _; rewrite e -mulf_div mulfV // mul1r.
 Qed.
 Lemma A_on s p : (size s <= gamma)%N -> ratio s p -> A s p = Vn s.

@@ -2,87 +2,180 @@
 
 import re
 import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
-import draftproof
-from draftproof.models.battery import toy
+from draftproof.models.battery import KINDS, drawn, drawn_markov, toy
+from draftproof.models.errors import InputError
+from draftproof.proofs import coq
+from draftproof.proofs.coq_tie import tie
 from draftproof.proofs.laws import expected_accepted, in_field, output_law
-from draftproof.verifiers.registry import reference
+from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
+from draftproof.verifiers.registry import Reference, reference
+
+from .planted import NO_NORMALISER, SAMPLES_TARGET, UNCAPPED_GREEDY
 
 pytestmark = pytest.mark.mechanized
-SOURCES = Path(draftproof.__file__).parent / "proofs" / "mechanized"
-needs_coq = pytest.mark.skipif(
-    shutil.which("coqc") is None, reason="needs Coq with MathComp: make mechanized installs it"
-)
-needs_sources = pytest.mark.skipif(
-    not SOURCES.is_dir(), reason="the Coq sources are in the repository, not in the wheel"
-)
+MISSING = coq.missing()
+needs_coq = pytest.mark.skipif(MISSING is not None, reason=f"{MISSING}; make mechanized installs it on Debian")
 
 THEOREMS = {
-    "lemma_1", "lemma_3", "theorem_1", "lemma_4", "theorem_2_one", "block_kernel", "token_valid", "token_le_block",
-    "lemma_9", "lemma_8", "theorem_3", "token_le_block_iterations", "theorem_2_two_iterations_fails", "program_run",
+    "lemma_1", "lemma_2", "lemma_3", "lemma_4", "lemma_4_attained", "lemma_8", "lemma_9", "lemma_10",
+    "lemma_10_attained", "theorem_1", "theorem_2_one", "theorem_3", "block_kernel", "token_valid", "token_le_block",
+    "block_lossless", "token_lossless", "greedy_lossless", "token_le_block_iterations",
+    "theorem_2_two_iterations_fails", "program_run", "Qc_realFieldType", "emitted_fastE",
 }  # fmt: skip
+PROBLEMS = [
+    *(drawn(3, 2, kind) for kind in KINDS), drawn(3, 2, "mixed"), drawn(2, 1, "generic"), drawn(2, 3, "mixed"),
+    drawn(2, 3, "zeros"), drawn(3, 1, "mixed"), drawn(4, 1, "zeros"), drawn(3, 3, "mixed"), toy(2),
+]  # fmt: skip
 
 
-@pytest.fixture
-def copy(tmp_path):
-    folder = tmp_path / "mechanized"
-    folder.mkdir()
-    for file in [*SOURCES.glob("*.v"), SOURCES / "Makefile"]:
-        shutil.copy(file, folder)
-    return folder
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """A folder with everything compiled, and what Coq said of each theorem."""
+    folder = tmp_path_factory.mktemp("mechanized")
+    return folder, coq.compile_proofs(folder)
 
 
-def build(folder, *targets):
-    return subprocess.run(["make", "-C", folder, *targets], capture_output=True, text=True, timeout=600)
-
-
-@needs_sources
 def test_nothing_is_assumed_or_left_open_in_the_sources():
-    for file in SOURCES.glob("*.v"):
+    for file in coq.SOURCES.glob("*.v"):
         text = re.sub(r"\(\*.*?\*\)", "", file.read_text(), flags=re.DOTALL)
-        assert not re.search(r"\b(Admitted|Axiom|Parameter|Conjecture|admit)\b", text), file.name
-    listed = set(re.findall(r"Print Assumptions (\w+)\.", (SOURCES / "Axioms.v").read_text()))
+        assert not re.search(r"\b(Admitted|Axiom|Parameter|Conjecture|admit|Abort)\b", text), file.name
+    listed = set(re.findall(r"Print Assumptions (\w+)\.", (coq.SOURCES / "Axioms.v").read_text()))
     assert listed >= THEOREMS
 
 
-@needs_sources
 @needs_coq
-def test_every_theorem_is_closed_under_the_global_context(copy):
-    done = build(copy)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    listed = len(re.findall(r"^Print Assumptions", (copy / "Axioms.v").read_text(), flags=re.MULTILINE))
-    assert (copy / "axioms.log").read_text().count("Closed under the global context") == listed
+def test_every_theorem_is_proved_and_rests_on_nothing(compiled):
+    rows = compiled[1]
+    assert {row.theorem for row in rows} >= THEOREMS
+    assert {row.verdict for row in rows} == {HOLDS}, [row for row in rows if row.verdict != HOLDS]
+    assert all(row.seconds > 0 for row in rows)
 
 
-@needs_sources
 @needs_coq
 @pytest.mark.parametrize(
-    ("right", "wrong", "breaks"),
+    ("added", "verdict", "says"),
     [
-        ("if excess b s p + 1 - p == 0 then 1 else excess b s p / (excess b s p + 1 - p).", "excess b s p.", "h_blockE|Block.v"),
+        ("Theorem planted : 1 = 1 :> nat. Proof. by []. Qed.", HOLDS, None),
+        (
+            "Axiom cheat : 0 = 1 :> nat.\nTheorem planted : 0 = 1 :> nat. Proof. exact: cheat. Qed.",
+            NO_EVIDENCE,
+            "cheat",
+        ),
+        ("Theorem planted : 0 = 1 :> nat. Admitted.", NO_EVIDENCE, "planted"),
+        ("Theorem planted : 0 = 1 :> nat. Proof. by []. Qed.", ERROR, "Rationals.v, line 3"),
+    ],
+    ids=["a proof", "an axiom", "an open proof", "a proof that breaks"],
+)
+def test_a_theorem_that_is_not_proved_is_not_reported_as_one(tmp_path, added, verdict, says):
+    (tmp_path / "Rationals.v").write_text(f"From mathcomp Require Import all_ssreflect.\n\n{added}\n")
+    (tmp_path / "Axioms.v").write_text(
+        "From Draftproof Require Import Rationals.\nPrint Assumptions planted.\nPrint Assumptions nowhere.\n"
+    )
+    found, nowhere = coq.compile_proofs(tmp_path)
+    assert (found.theorem, found.verdict) == ("planted", verdict)
+    assert says is None or says in found.detail
+    assert nowhere.verdict == ERROR
+    (tmp_path / "Axioms.v").write_text("From Draftproof Require Import Rationals.\nPrint Assumptions planted.\n")
+    assert (coq.make(tmp_path, "FILES=Rationals", limit=60).returncode == 0) == (verdict == HOLDS)
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("right", "wrong", "breaks", "untouched"),
+    [
+        ("if excess b s p + 1 - p == 0 then 1 else excess b s p / (excess b s p + 1 - p).", "excess b s p.",
+         "h_blockE", ("token_verify", "greedy_verify")),
         ("if excess b s p == 0 then b y else over b s p y / excess b s p.",
-         "if excess b s 1 == 0 then b y else over b s 1 y / excess b s 1.", "residualE|Block.v"),
+         "if excess b s 1 == 0 then b y else over b s 1 y / excess b s 1.", "residualE", ("token_verify",)),
     ],
     ids=["h without its normaliser", "residual without p_i"],
 )  # fmt: skip
-def test_a_change_of_the_algorithm_breaks_the_proof(copy, right, wrong, breaks):
-    file = copy / "Algorithms.v"
-    text = file.read_text()
+def test_a_change_of_the_algorithm_breaks_its_proof_and_its_tie_to_the_code(
+    compiled, tmp_path, right, wrong, breaks, untouched
+):
+    folder = shutil.copytree(compiled[0], tmp_path / "changed")
+    text = (folder / "Algorithms.v").read_text()
     assert text.count(right) == 1
-    file.write_text(text.replace(right, wrong))
-    done = build(copy, "Block.vo")
-    assert done.returncode != 0
-    assert re.search(breaks, done.stdout + done.stderr)
+    (folder / "Algorithms.v").write_text(text.replace(right, wrong))
+    done = coq.make(folder, "Block.vo", limit=300)
+    line = int(re.search(r"Block\.v, line (\d+)", coq.first_error(done.stderr))[1])
+    stated = re.findall(
+        r"^(?:Lemma|Theorem) (\w+)", "\n".join((folder / "Block.v").read_text().split("\n")[:line]), re.M
+    )
+    assert stated[-1] == breaks
+    rows = tie([drawn(3, 2, "generic")], folder=folder)
+    assert {row.definition: row.verdict for row in rows} == {
+        name: HOLDS if name in untouched else REFUTED for name in ("token_verify", "block_verify", "greedy_verify")
+    }
 
 
-@needs_sources
-def test_the_definitions_give_the_numbers_of_the_python_code_on_the_paper_example():
+@needs_coq
+def test_coq_and_python_give_the_same_law_entry_by_entry(compiled):
+    rows = tie(PROBLEMS, folder=compiled[0])
+    assert [row for row in rows if row.verdict != HOLDS] == []
+    assert len(rows) == 3 * len(PROBLEMS)
+    compared = {(row.problem, row.compared) for row in rows}
+    assert compared == {(p.name, 1 + sum(p.vocabulary**n for n in range(1, p.gamma + 2))) for p in PROBLEMS}
+
+
+@needs_coq
+def test_coq_and_python_give_the_same_text_after_two_iterations(compiled):
+    problems = [toy(2), drawn_markov(2, 2, "mixed"), drawn_markov(3, 1, "mixed")]
+    rows = tie(problems, iterations=2, folder=compiled[0])
+    assert [row for row in rows if row.verdict != HOLDS] == []
+    assert len(rows) == 3 * len(problems)
+    with pytest.raises(InputError, match="no row for the prefix"):
+        tie([drawn(2, 2, "generic")], iterations=2, folder=compiled[0])
+
+
+@needs_coq
+def test_a_wrong_verifier_is_not_tied_to_the_definition(compiled):
+    wrong = {
+        "token_verify": SAMPLES_TARGET,
+        "block_verify": Reference("no-normaliser", reference("block").verify, "planted", NO_NORMALISER),
+        "greedy_verify": Reference("uncapped", reference("greedy-block").verify, "planted", UNCAPPED_GREEDY),
+    }
+    rows = tie([drawn(3, 2, "generic")], folder=compiled[0], verifiers=wrong)
+    assert [(row.definition, row.verdict) for row in rows] == [(name, REFUTED) for name in wrong]
+    assert all(re.fullmatch(r"(E\[tau\]|Pr\(.*\)): \S+ in Coq, \S+ in Python", row.detail) for row in rows)
+
+
+@needs_coq
+def test_greedy_block_verification_in_the_wrong_loop_is_not_tied_to_its_own(compiled):
+    plain = reference("greedy-block")._replace(modifies_target=False)
+    (row,) = tie([toy(2)], iterations=2, folder=compiled[0], verifiers={"greedy_verify": plain})
+    assert row.verdict == REFUTED
+
+
+@needs_coq
+def test_a_time_out_is_no_evidence(compiled, tmp_path):
+    rows = tie([toy(2)], folder=compiled[0], limit=0.01)
+    assert {row.verdict for row in rows} == {NO_EVIDENCE}
+    assert all("time-out" in row.detail for row in rows)
+    assert {row.verdict for row in coq.compile_proofs(tmp_path, limit=0.01)} == {NO_EVIDENCE}
+
+
+def test_where_coq_is_missing_the_reason_is_one_sentence_with_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert coq.missing().startswith("coqc is not installed; the proofs need Coq 8.16")
+    for program in ("coqc", "make"):
+        (tmp_path / program).write_text("#!/bin/sh\necho 8.20.1 4.14.1\n")
+        (tmp_path / program).chmod(0o755)
+    assert re.fullmatch(
+        r"the proofs need Coq 8\.16 with MathComp 1\.15 \(Debian: .*\); coqc is 8\.20\.1", coq.missing()
+    )
+    (tmp_path / "coqc").write_text(f"#!/bin/sh\ncase $1 in -where) echo {tmp_path} ;; *) echo 8.16.1 ;; esac\n")
+    assert coq.missing().startswith("Coq is installed without mathcomp/algebra")
+    with pytest.raises(RuntimeError, match="without mathcomp"):
+        coq.compile_proofs(tmp_path / "none")
+
+
+def test_the_theorems_of_the_example_state_the_numbers_of_the_python_code():
     """Evaluate.v proves by computation what the exact engine counts."""
-    text = (SOURCES / "Evaluate.v").read_text()
+    text = (coq.SOURCES / "Evaluate.v").read_text()
     for name, verifier in (("toy_block", "block"), ("toy_token", "token")):
         found = re.search(rf"Theorem {name} : .* = (\d+)%:R / (\d+)%:R\.", text)
         value = expected_accepted(output_law(in_field(toy(2)), reference(verifier)))

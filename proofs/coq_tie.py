@@ -1,0 +1,173 @@
+"""The Coq definitions and the Python code held against each other: both evaluated on the same rational problems.
+
+What is proved in ``mechanized/`` is proved of ``token_verify``, ``block_verify``, ``greedy_verify`` and their loops as
+Algorithms.v writes them. Here Coq evaluates these on a problem, and every number is compared with the exact laws of the
+code that runs.
+"""
+
+import re
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+from ..models.law import Model, Prefix
+from ..models.problem import Problem
+from ..verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
+from ..verifiers.registry import Reference, reference
+from .coq import first_error, left, make, missing, workplace
+from .laws import expected_accepted, expected_tokens, in_field, iterated_law, output_law
+
+DEFINITIONS = {"token_verify": "token", "block_verify": "block", "greedy_verify": "greedy-block"}
+"""What Algorithms.v calls the reference verifiers."""
+
+HEAD = """From Coq Require Import ZArith QArith Qcanon.
+From mathcomp Require Import all_ssreflect all_algebra.
+From Draftproof Require Import Models Algorithms Verifier Rationals Law.
+Set Printing Width 200. Set Printing Depth 100000000.
+"""
+
+Numbers = dict[Prefix | str, Fraction]
+
+
+class Tied(NamedTuple):
+    """One algorithm on one problem: its Coq definition beside the Python code.
+
+    what: "one iteration" (E[tau] and the probability of every sequence that may be emitted) or "N iterations".
+    compared: how many numbers. detail: the first number that differs, or why there is none.
+    """
+
+    problem: str
+    definition: str
+    what: str
+    compared: int
+    verdict: str
+    detail: str | None = None
+
+
+def tie(
+    problems: Sequence[Problem],
+    iterations: int = 1,
+    folder: Path | None = None,
+    verifiers: Mapping[str, Reference] | None = None,
+    limit: float = 600,
+) -> list[Tied]:
+    """Evaluate the Coq definitions on the problems and compare with the laws of the Python code, exactly.
+
+    One iteration: Pr((X^tau, Y) = o) for every sequence o of 1 to gamma + 1 tokens, and E[tau]. With ``iterations`` N
+    above 1, of the loop's text (Algorithm 3; 6 for greedy block verification) instead: E[N(N)] and the expectation of
+    the text read as a number in base V + 1.
+
+    verifiers: for each definition of Algorithms.v the verifier that it should equal; the reference verifiers if None.
+    folder: where to compile (sources it already has are used as they are); a temporary folder if none is given.
+    limit: seconds for everything together.
+    Guarantee: holds is an equality of rationals, entry by entry. V = 3, gamma = 3 takes about 5 s for the three
+    definitions, V = 4, gamma = 3 about 22 s, and V = 2, gamma = 2 with 2 iterations about 1 s.
+    Raises: RuntimeError with ``missing()``'s sentence if Coq cannot be run; InputError if a table of rows stops short of
+    the prefixes that the iterations reach.
+    """
+    if reason := missing():
+        raise RuntimeError(reason)
+    chosen = verifiers or {name: reference(verifier) for name, verifier in DEFINITIONS.items()}
+    pairs = [(problem, name) for problem in problems for name in chosen]
+    expected = [_expected(in_field(problem), chosen[name], iterations) for problem, name in pairs]
+    text = HEAD + "".join(_models(k, problem, iterations) for k, problem in enumerate(problems))
+    text += "".join(_question(k, problem, name, iterations) for k, problem in enumerate(problems) for name in chosen)
+    with workplace(folder) as place:
+        (place / "Tie.v").write_text(text)
+        (place / "Tie.log").unlink(missing_ok=True)
+        end = time.monotonic() + limit
+        try:
+            done = make(place, "Law.vo", limit=limit)
+            if done.returncode == 0:
+                done = make(place, "Tie.log", limit=left(end))
+        except subprocess.TimeoutExpired:
+            return [_row(*pair, iterations, 0, NO_EVIDENCE, f"time-out: not done within {limit:g} s") for pair in pairs]
+        if done.returncode != 0:
+            return [_row(*pair, iterations, 0, ERROR, first_error(done.stderr)) for pair in pairs]
+        answers = _numbers((place / "Tie.log").read_text(), iterations)
+    return [_compared(*pair, iterations, *both) for pair, both in zip(pairs, zip(expected, answers, strict=True))]
+
+
+def _expected(problem: Problem, verifier: Reference, iterations: int) -> Numbers:
+    """The same numbers from the Python code, zeros included."""
+    if iterations > 1:
+        law = iterated_law(problem, verifier, iterations)
+        number = sum((_as_number(d.tokens, problem.vocabulary) * p for d, p in law.items()), start=0)
+        return {"E[length]": _fraction(expected_tokens(law)), "E[number]": _fraction(number)}
+    law = output_law(problem, verifier)
+    numbers: Numbers = {"E[tau]": _fraction(expected_accepted(law))}
+    for length in range(1, problem.gamma + 2):
+        for tokens in product(range(problem.vocabulary), repeat=length):
+            numbers[tokens] = _fraction(law.get(tokens, 0))
+    return numbers
+
+
+def _as_number(tokens: Prefix, vocabulary: int) -> int:
+    value = 0
+    for token in tokens:
+        value = (vocabulary + 1) * value + token + 1
+    return value
+
+
+def _fraction(number) -> Fraction:
+    return Fraction(int(number.numerator), int(number.denominator)) if number != 0 else Fraction(0)
+
+
+def _models(k: int, problem: Problem, iterations: int) -> str:
+    """The problem's rows as two trees, as deep as the iterations can reach."""
+    longest = (iterations - 1) * (problem.gamma + 1) + problem.gamma
+    target = _tree(problem.target, problem.vocabulary, longest)
+    draft = _tree(problem.draft, problem.vocabulary, longest - 1)
+    return f"Definition b{k} := {target}.\nDefinition s{k} := {draft}.\n"
+
+
+def _tree(model: Model, vocabulary: int, depth: int, prefix: Prefix = ()) -> str:
+    row = "; ".join(f"q {int(p.numerator)} {int(p.denominator)}" for p in model.row(prefix))
+    if depth == len(prefix):
+        return f"Node [:: {row}] [::]"
+    following = "; ".join(_tree(model, vocabulary, depth, (*prefix, token)) for token in range(vocabulary))
+    return f"Node [:: {row}] [:: {following}]"
+
+
+def _question(k: int, problem: Problem, name: str, iterations: int) -> str:
+    last = problem.vocabulary - 1
+    target, draft = f"(@rows {last} b{k})", f"(@rows {last} s{k})"
+    if iterations == 1:
+        return f"Eval vm_compute in @law_of {last} {problem.gamma} s{k} ({name} {target} {draft} [::]).\n"
+    if reference(DEFINITIONS[name]).modifies_target:
+        loop = f"fun A => greedydec {draft} {problem.gamma} {iterations} {target} [::] (fun _ => A)"
+    else:
+        loop = f"specdec {draft} {problem.gamma} ({name} {target} {draft}) {iterations} [::]"
+    return f"Eval vm_compute in @texts_of {last} ({loop}).\n"
+
+
+def _numbers(log: str, iterations: int) -> list[Numbers]:
+    """The answers to the questions, in order: lines of tokens, a numerator and a denominator."""
+    answers = []
+    for answer in re.findall(r"^ +=(.*?)^ +: ", log, re.MULTILINE | re.DOTALL):
+        lines = [tuple(map(int, re.findall(r"-?\d+", line))) for line in re.findall(r"\[::([^\[\]]+)\]", answer)]
+        first = ["E[tau]"] if iterations == 1 else ["E[length]", "E[number]"]
+        keys = first + [line[:-2] for line in lines[len(first) :]]
+        answers.append({key: Fraction(*line[-2:]) for key, line in zip(keys, lines, strict=True)})
+    return answers
+
+
+def _compared(problem: Problem, name: str, iterations: int, expected: Numbers, found: Numbers) -> Tied:
+    if found.keys() != expected.keys():
+        return _row(problem, name, iterations, 0, ERROR, "Coq's answer is not a law of this problem's size")
+    for key, value in expected.items():
+        if found[key] != value:
+            of = key if isinstance(key, str) else f"Pr{key}"
+            return _row(
+                problem, name, iterations, len(expected), REFUTED, f"{of}: {found[key]} in Coq, {value} in Python"
+            )
+    return _row(problem, name, iterations, len(expected), HOLDS)
+
+
+def _row(problem: Problem, name: str, iterations: int, compared: int, verdict: str, detail: str | None = None) -> Tied:
+    what = "one iteration" if iterations == 1 else f"{iterations} iterations"
+    return Tied(problem.name, name, what, compared, verdict, detail)
