@@ -1,20 +1,34 @@
-"""Pearson's chi-square test of the joint law of completed tokens, and what it could have seen."""
+"""Goodness of fit to a known law: a p-value that holds at any rate, found by the method that suits the case."""
 
 from collections.abc import Hashable, Mapping
+from math import comb
 from typing import NamedTuple
 
-from scipy.optimize import brentq
-from scipy.stats import chi2, ncx2
+import numpy as np
+from scipy.special import gammaln, xlogy
+from scipy.stats import chi2
 
-FEWEST = 5.0
-"""Expected count below which cells are pooled."""
+from ..models.errors import InputError
+from .cells import FEWEST, Counts, Law, checked_counts, checked_law, impossible, pooled
+from .monte_carlo import draws_for, monte_carlo_p
+from .power import checked_rates
+from .tails import likelihood_ratio, multinomial_tail
+
+MOST_TABLES = 300_000
+"""Tables of counts beyond which the exact law of the statistic is not enumerated."""
+
+SIMULATED_FROM = 1e-3
+"""False-alarm rate from which on draws under the law are made: so few are needed, and they lose no power."""
+
+CERTAIN, EXACT, MONTE_CARLO, BOUND = "certain", "exact", "monte-carlo", "bound"
 
 
 class Goodness(NamedTuple):
-    """statistic and degrees of freedom of Pearson's test; p_value: under the law; cells: after pooling.
+    """What a test of fit found.
 
-    impossible: an outcome seen to which the law gives probability 0, with its count. That is a certain refutation,
-    not a statistic; the p-value is then 0.
+    p_value: valid at any rate, in the way that ``method`` says; statistic: what it is of, G or (chi_square) Pearson's;
+    freedom: one less than cells; cells: after pooling. impossible: an outcome seen to which the law gives probability
+    0, with its count: a certain refutation and not a statistic; the p-value is then 0.
     """
 
     statistic: float
@@ -22,60 +36,118 @@ class Goodness(NamedTuple):
     p_value: float
     cells: int
     impossible: tuple[Hashable, int] | None
+    method: str
 
 
-def chi_square(counts: Mapping[Hashable, int], law: Mapping[Hashable, float]) -> Goodness:
+def goodness_of_fit(
+    counts: Counts, law: Law, alpha: float = 1e-6, method: str | None = None, seed: int = 0, fewest: float = FEWEST
+) -> Goodness:
     """Do the counts follow the law?
 
-    sum over cells of (observed - expected)^2 / expected, cells of expected count below 5 pooled into one, the rarest
-    first; p-value from the chi-square law with one degree of freedom less than cells (an approximation, good at
-    expected counts of 5 and more).
-    counts: outcome -> times seen; law: outcome -> probability, sum 1.
-    Raises: ValueError if nothing was counted or the law does not add up to 1.
+    G = 2 sum_k x_k log(x_k / (n p_k)), its p-value by the first of these that applies, chosen from n, the law and
+    alpha alone:
+    certain: an outcome of probability 0 was seen (p = 0);
+    exact: at most 300,000 tables of counts are possible (any n up to 300,000 for 2 outcomes, 773 for 3, 119 for 4, 12
+    for 10): all are enumerated, cells not pooled;
+    monte-carlo: alpha is 1e-3 or more: 2 / alpha draws under the law, fewer where nothing is to be seen;
+    bound: Chernoff's bound with the exact generating function of G (``tails``).
+    The last two pool cells to an expected count of 5, rarest first.
+    counts: outcome -> times seen; law: outcome -> probability, sum 1; or rows of both. The counts are of independent
+    draws: of whole blocks with their continuation, in one context (``by_context`` for several).
+    Guarantee: Pr(p_value <= a) <= a under the law, for every a, n and law ("monte-carlo": over the draws as well).
+    The p-value of "bound" is about 10 to 100 times the true one.
+    Raises: InputError if nothing was counted, the law does not add up to 1, or counts and law do not belong together.
+    Source: Hoeffding 1965 (G); Chernoff 1952; Besag and Clifford 1991.
     """
-    n = sum(counts.values())
-    total = sum(law.values())
-    if n == 0:
-        raise ValueError("no samples were counted (n = 0)")
-    if abs(total - 1) > 1e-9:
-        raise ValueError(f"the law sums to {total:.9g}, expected 1")
-    strange = [o for o in counts if counts[o] and not law.get(o, 0)]
-    if strange:
-        worst = max(strange, key=lambda o: counts[o])
-        return Goodness(float("inf"), 0, 0.0, 0, (worst, counts[worst]))
-    cells: list[tuple[int, float]] = []
-    seen, expected = 0, 0.0
-    for outcome in sorted((o for o in law if law[o] > 0), key=lambda o: law[o]):
-        seen, expected = seen + counts.get(outcome, 0), expected + n * law[outcome]
-        if expected >= FEWEST:
-            cells.append((seen, expected))
-            seen, expected = 0, 0.0
-    if expected:
-        last = cells.pop() if cells else (0, 0.0)
-        cells.append((last[0] + seen, last[1] + expected))
-    statistic = sum((o - e) ** 2 / e for o, e in cells)
-    freedom = len(cells) - 1
-    return Goodness(statistic, freedom, float(chi2.sf(statistic, freedom)) if freedom else 1.0, len(cells), None)
+    law = checked_law(law)
+    counts = checked_counts(counts, law)
+    checked_rates(alpha)
+    if method not in (None, EXACT, MONTE_CARLO, BOUND):
+        raise InputError(f"method is {method!r}, expected {EXACT}, {MONTE_CARLO} or {BOUND}")
+    strange = impossible(counts, law)
+    if strange is not None:
+        return Goodness(float("inf"), 0, 0.0, 0, strange, CERTAIN)
+    n, possible = sum(counts.values()), sum(p > 0 for p in law.values())
+    if method is None:
+        tables = comb(n + possible - 1, possible - 1)
+        method = EXACT if tables <= MOST_TABLES else MONTE_CARLO if alpha >= SIMULATED_FROM else BOUND
+    cells = pooled(counts, law, 0.0 if method == EXACT else fewest)
+    statistic = float(likelihood_ratio(cells.observed, cells.expected))
+    if len(cells.observed) == 1:
+        p_value = 1.0
+    elif method == EXACT:
+        p_value = _exact_p(statistic, n, cells.expected / n)
+    elif method == MONTE_CARLO:
+        generator, row = np.random.default_rng(seed), cells.expected / cells.expected.sum()
+        p_value, _ = monte_carlo_p(
+            statistic,
+            lambda m: likelihood_ratio(generator.multinomial(n, row, size=m), cells.expected),
+            draws_for(alpha),
+        )
+    else:
+        p_value = multinomial_tail(statistic, cells.expected)
+    return Goodness(statistic, len(cells.observed) - 1, p_value, len(cells.observed), None, method)
 
 
-def detection_limit(n: int, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> float:
-    """The total variation (between the pooled laws) beyond which n samples would have told.
+def chi_square(counts: Counts, law: Law) -> Goodness:
+    """Pearson's statistic with its customary p-value, to be shown and not to decide by.
 
-    A deviation of total variation t has sum (p' - p)^2 / p >= 4 t^2 (Cauchy-Schwarz), so the noncentrality is at
-    least 4 n t^2; t is where Pearson's test at false-alarm rate alpha misses with probability beta. Never more
-    than 1.
+    sum over cells of (observed - expected)^2 / expected, cells of expected count below 5 pooled, the rarest first.
+    Guarantee: none that is finite. The p-value is the chi-square limit's; at an expected count of 5 it is 60 times too
+    small at 1e-6 (a test computes how often it would refute). ``goodness_of_fit`` decides.
+    Raises: InputError as ``goodness_of_fit``.
+    Source: Pearson 1900; Cochran 1954 for the rule of 5.
     """
-    if n < 1 or cells < 1:
-        raise ValueError(f"needs at least one sample and one cell, got n = {n}, cells = {cells}")
-    if cells == 1:
-        return 1.0
-    freedom = cells - 1
-    critical = chi2.isf(alpha, freedom)
+    law = checked_law(law)
+    counts = checked_counts(counts, law)
+    strange = impossible(counts, law)
+    if strange is not None:
+        return Goodness(float("inf"), 0, 0.0, 0, strange, CERTAIN)
+    cells = pooled(counts, law)
+    statistic = float(((cells.observed - cells.expected) ** 2 / cells.expected).sum())
+    freedom = len(cells.observed) - 1
+    return Goodness(
+        statistic, freedom, float(chi2.sf(statistic, freedom)) if freedom else 1.0, freedom + 1, None, "limit"
+    )
 
-    def missed(noncentrality):
-        return float(ncx2.cdf(critical, freedom, noncentrality)) - beta
 
-    high = critical + 10.0
-    while missed(high) > 0:
-        high *= 2
-    return min(1.0, float(brentq(missed, 1e-9, high) / (4 * n)) ** 0.5)
+def by_context(
+    counts: Mapping[Hashable, Counts], laws: Mapping[Hashable, Law], alpha: float = 1e-6
+) -> dict[Hashable, Goodness]:
+    """Goodness of fit in each context, p-values multiplied by the number of contexts.
+
+    min(1, m p_c) for m contexts: contexts are never added up, as their deviations may cancel in the sum.
+    counts: context -> counts; laws: context -> law, for every context that was counted.
+    Guarantee: the least p-value is <= a with probability <= a if every context follows its law.
+    Raises: InputError that names the context.
+    Source: Bonferroni.
+    """
+    if not counts:
+        raise InputError("no contexts were counted")
+    found = {}
+    for context, seen in counts.items():
+        if context not in laws:
+            raise InputError(f"no law for the context {context!r}")
+        try:
+            result = goodness_of_fit(seen, laws[context], alpha / len(counts))
+        except InputError as error:
+            raise InputError(f"context {context!r}: {error}") from None
+        found[context] = result._replace(p_value=min(1.0, result.p_value * len(counts)))
+    return found
+
+
+def _exact_p(statistic: float, n: int, law: np.ndarray) -> float:
+    """The probability of all tables whose G is no smaller, by enumeration of them."""
+    left, g, log_p = np.array([n]), np.zeros(1), np.array([gammaln(n + 1)])
+    for p in law[:-1]:
+        sizes = left + 1
+        start = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        x = np.arange(sizes.sum()) - start
+        g = np.repeat(g, sizes) + xlogy(x, x / (n * p))
+        log_p = np.repeat(log_p, sizes) + xlogy(x, p) - gammaln(x + 1)
+        left = np.repeat(left, sizes) - x
+    g += xlogy(left, left / (n * law[-1]))
+    log_p += xlogy(left, law[-1]) - gammaln(left + 1)
+    # Tables of equal G may differ in their last digits.
+    as_extreme = 2 * g >= statistic - 1e-9 * max(1.0, statistic)
+    return float(min(1.0, np.exp(log_p[as_extreme]).sum()))

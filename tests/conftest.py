@@ -18,6 +18,7 @@ MARKERS = {
     "browser": "opens the HTML report in headless Chromium",
     "simulation": "false-alarm and miss rates confirmed by many simulated audits",
     "cluster": "runs on a real two-worker Dask cluster that the test starts",
+    "gpu": "needs a CUDA device",
     "database": "runs on a real PostgreSQL server that the test starts",
 }
 

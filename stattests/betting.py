@@ -1,0 +1,223 @@
+"""Betting on sets of tokens against an engine whose conditional laws are known: evidence at any time.
+
+Before a token is seen a set A is chosen and its probability P under the target is known; the fortune is multiplied by
+1 + l ([x in A] - P), which a lossless engine cannot make grow on average. Fortunes of several stakes and several
+families of sets are averaged, so that E[fortune] <= 1 at every stopping time, and it ever reaches 1 / alpha with
+probability at most alpha (Ville).
+"""
+
+from collections.abc import Mapping, Sequence
+from math import exp, inf
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit, logsumexp
+
+from ..models.errors import InputError
+from .power import checked_rates, log_inverse
+
+LOG_ODDS = np.concatenate([-(2.0 ** np.arange(-6, 3)), 2.0 ** np.arange(-6, 3)])
+"""Alternatives: the odds of A are e^d times what the target says. One d is within a factor 1.42 of any in 0.011..5.6."""
+
+STEPS_AT_ONCE = 10_000
+"""Steps whose fortunes are in memory together."""
+
+
+class Bets(NamedTuple):
+    """probability: [T], Pr(A_t | past) under the target; hit: [T], whether the token was in A_t. P = 0, no hit: no bet."""
+
+    probability: np.ndarray
+    hit: np.ndarray
+
+
+class Fortune(NamedTuple):
+    """log_evidence: now; highest: the largest so far (log); refuted_at: the first step at which it had reached
+    1 / alpha, from 0; family: which then had most; steps: tokens seen."""
+
+    log_evidence: float
+    highest: float
+    refuted_at: int | None
+    family: str | None
+    steps: int
+
+    @property
+    def p_value(self) -> float:
+        """1 / the highest fortune: a p-value at every time."""
+        return min(1.0, exp(-max(0.0, self.highest)))
+
+
+class SetBetting:
+    """A gambler for each family of sets, with one purse.
+
+    E_t = mean over families f and alternatives d of prod over s <= t of (1 + l_s ([x_s in A_s] - P_s)),
+    l_s = (P' - P_s) / (P_s (1 - P_s)), logit P' = logit P_s + d: the likelihood ratio of a coin.
+    slack: how far the engine's own probability of a set may be from the one given (rounding in half precision, say);
+    every bet pays 1 + slack |l_s| for it.
+    Guarantee: if every token follows its conditional law (within the slack) given the past, Pr(E_t >= 1 / alpha for any
+    t) <= alpha. A_t may depend on everything before token t but on nothing that goes with it: see ``bets_on``.
+    Source: Ville 1939; Shafer 2021 (Testing by betting); Waudby-Smith and Ramdas 2024 (mixtures of stakes).
+    """
+
+    def __init__(self, families: Sequence[str], alpha: float = 1e-6, slack: float = 0.0):
+        checked_rates(alpha)
+        if not families or len(set(families)) < len(families):
+            raise InputError(f"families of sets: got {list(families)!r}, expected one or more different names")
+        if not 0 <= slack < 0.5:
+            raise InputError(f"slack is {slack!r}, expected 0 or more and below 0.5")
+        self.families, self.alpha, self.slack = tuple(families), alpha, slack
+        self._logs = np.zeros((len(families), len(LOG_ODDS)))
+        self._state = Fortune(0.0, 0.0, None, None, 0)
+
+    def observe(self, bets: Mapping[str, Bets]) -> Fortune:
+        """Settle the bets of T further steps, the same steps for every family.
+
+        Raises: InputError for a family that is not known or missing, other lengths, or no probability.
+        """
+        if set(bets) != set(self.families):
+            raise InputError(f"bets on {sorted(bets)}, expected {sorted(self.families)}")
+        rows = [_checked(bets[name], name) for name in self.families]
+        if len({len(row.hit) for row in rows}) > 1:
+            raise InputError("bets of different lengths, expected one for each step and family")
+        for start in range(0, len(rows[0].hit), STEPS_AT_ONCE):
+            part = slice(start, start + STEPS_AT_ONCE)
+            self._settle(np.array([r.probability[part] for r in rows]), np.array([r.hit[part] for r in rows]))
+        return self._state
+
+    def _settle(self, probability, hit):
+        gains = _log_gains(probability, hit, self.slack)
+        with np.errstate(invalid="ignore"):
+            paths = self._logs[:, :, None] + np.cumsum(gains, axis=2)
+        # A fortune that is lost stays lost, whatever would have been won later.
+        paths[np.isnan(paths)] = -inf
+        by_family = logsumexp(paths, axis=1) - np.log(len(LOG_ODDS))
+        path = logsumexp(by_family, axis=0) - np.log(len(self.families))
+        before = self._state
+        refuted, family = before.refuted_at, before.family
+        crossed = np.flatnonzero(path >= log_inverse(self.alpha))
+        if refuted is None and len(crossed):
+            refuted = before.steps + int(crossed[0])
+            family = self.families[int(by_family[:, crossed[0]].argmax())]
+        highest = max(before.highest, float(path.max()))
+        self._logs = paths[:, :, -1]
+        self._state = Fortune(float(path[-1]), highest, refuted, family, before.steps + probability.shape[1])
+
+
+def bets_on(
+    target: Any,
+    tokens: Any,
+    draft: Any = None,
+    proposed: Any = None,
+    bonus: Any = None,
+    nucleus: float = 0.9,
+) -> dict[str, Bets]:
+    """The usual sets and whether the tokens fell into them.
+
+    "argmax": the target's most probable token. "tail": outside its nucleus. "draft above target": {q > p}, if the
+    draft's rows are given. "proposed": one token a step, -1 for none. "bonus": at bonus positions, the tokens that
+    were more probable one position before (a row taken from the wrong position shows there).
+    target, draft: [T, V] conditional rows M_b(. | text so far), M_s(. | text so far); tokens: [T], as emitted;
+    bonus: [T], whether all gamma draft tokens before had been accepted.
+    Guarantee: each P is the target's own, the row divided by its sum. Whether a bet is fair is the caller's part:
+    ``proposed`` must be settled without the coins that the engine verifies with: the draft's favourite, an n-gram
+    match, a token that the auditor drew. The token that the engine drafted by its own chance is not admissible: given it,
+    a lossless engine emits it with probability min(1, p / q) and not p, and would be refuted. ``bonus`` is fair for
+    rules that are valid in one iteration (Lemma 4), not for greedy block verification.
+    Raises: InputError for other shapes, rows that do not sum to 1 within 1e-4, tokens outside the vocabulary.
+    Source: Sun et al. 2025, Lemma 4 (given tau >= i and X^i the next token follows the target).
+    """
+    target = _rows(target, "target")
+    steps, vocabulary = target.shape
+    tokens = _tokens(tokens, steps, vocabulary, "tokens", 0)
+    at = np.arange(steps)
+    best = target.argmax(axis=1)
+    found = {"argmax": Bets(target[at, best], tokens == best)}
+    order = np.sort(target, axis=1)[:, ::-1]
+    inside = np.cumsum(order, axis=1) - order < nucleus
+    least = order[at, inside.sum(axis=1) - 1]
+    found["tail"] = _on(target, tokens, target < least[:, None])
+    if draft is not None:
+        draft = _rows(draft, "draft")
+        if draft.shape != target.shape:
+            raise InputError(f"draft: got the shape {draft.shape}, expected {target.shape} as the target")
+        found["draft above target"] = _on(target, tokens, draft > target)
+    if proposed is not None:
+        proposed = _tokens(proposed, steps, vocabulary, "proposed", -1)
+        found["proposed"] = Bets(
+            np.where(proposed >= 0, target[at, proposed], 0.0), (proposed >= 0) & (tokens == proposed)
+        )
+    if bonus is not None:
+        asked = np.asarray(bonus, dtype=bool)
+        if asked.shape != (steps,):
+            raise InputError(f"bonus: got the shape {asked.shape}, expected ({steps},)")
+        falling = np.zeros_like(target, dtype=bool)
+        falling[1:] = (target[1:] < target[:-1]) & asked[1:, None]
+        found["bonus"] = _on(target, tokens, falling)
+    return found
+
+
+def bets_on_sets(target: Any, tokens: Any, sets: Any) -> Bets:
+    """Bets on any sets: sets[t, x] says whether token x is in A_t.
+
+    target: [T, V] conditional rows; tokens: [T]; sets: [T, V]. Guarantee, Raises: as ``bets_on``.
+    """
+    target = _rows(target, "target")
+    chosen = np.asarray(sets, dtype=bool)
+    if chosen.shape != target.shape:
+        raise InputError(f"sets: got the shape {chosen.shape}, expected {target.shape} as the target")
+    return _on(target, _tokens(tokens, *target.shape, "tokens", 0), chosen)
+
+
+def _log_gains(probability, hit, slack):
+    """[F, D, T]: log of what each bet makes of 1."""
+    p = np.clip(probability, slack, 1 - slack)[:, None, :]
+    hit = hit[:, None, :]
+    off = slack + np.abs(p - probability[:, None, :])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        claimed = expit(logit(p) + LOG_ODDS[:, None])
+        gains = np.where(hit, np.log(claimed) - np.log(p), np.log1p(-claimed) - np.log1p(-p))
+        stake = np.abs(claimed - p) / (p * (1 - p))
+        gains -= np.log1p(np.where(off > 0, stake * off, 0.0))
+    certain = (p <= 0) | (p >= 1)
+    wrong = (p <= 0) & hit | (p >= 1) & ~hit
+    return np.where(certain, np.where(wrong, inf, 0.0), gains)
+
+
+def _on(target, tokens, chosen):
+    return Bets((target * chosen).sum(axis=1), chosen[np.arange(len(tokens)), tokens])
+
+
+def _rows(rows, where):
+    rows = np.asarray(rows, dtype=float)
+    if rows.ndim != 2:
+        raise InputError(f"{where}: got the shape {rows.shape}, expected [steps, vocabulary]")
+    sums = rows.sum(axis=1)
+    wrong = np.flatnonzero(~(np.abs(sums - 1) <= 1e-4) | (rows.min(axis=1) < 0))
+    if len(wrong):
+        raise InputError(
+            f"{where}: row {wrong[0]} sums to {sums[wrong[0]]:.6g} with least entry {rows[wrong[0]].min():.3g}, "
+            "expected 1 and 0 or more"
+        )
+    return rows / sums[:, None]
+
+
+def _tokens(tokens, steps, vocabulary, where, least):
+    tokens = np.asarray(tokens)
+    if tokens.shape != (steps,) or not np.issubdtype(tokens.dtype, np.integer):
+        raise InputError(f"{where}: got {tokens.dtype} of shape {tokens.shape}, expected {steps} whole numbers")
+    outside = np.flatnonzero((tokens < least) | (tokens >= vocabulary))
+    if len(outside):
+        raise InputError(
+            f"{where}: {tokens[outside[0]]} at step {outside[0]}, expected a token in {least}..{vocabulary - 1}"
+        )
+    return tokens
+
+
+def _checked(bets, name):
+    probability, hit = np.asarray(bets.probability, dtype=float), np.asarray(bets.hit, dtype=bool)
+    if probability.ndim != 1 or probability.shape != hit.shape or not len(hit):
+        raise InputError(
+            f"{name}: probabilities of shape {probability.shape}, hits of {hit.shape}, expected one a step"
+        )
+    if not ((probability >= -1e-9) & (probability <= 1 + 1e-9)).all():
+        raise InputError(f"{name}: a set has the probability {probability.min():.6g} or {probability.max():.6g}")
+    return Bets(np.clip(probability, 0.0, 1.0), hit)

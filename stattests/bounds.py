@@ -1,0 +1,147 @@
+"""After a pass: an exact bound on the total variation that is left, and tokens per call against theory."""
+
+from collections.abc import Mapping
+from math import log, log1p, sqrt
+from typing import NamedTuple
+
+from ..models.errors import InputError
+from .cells import Counts, Law, checked_counts, checked_law
+from .mean import Mean, mean_interval
+from .power import checked_distance, checked_rates, checked_size, log_inverse, rounded_up
+
+
+class Distance(NamedTuple):
+    """empirical: total variation between counts and law; the true one is above lower, and below upper, each with
+    probability 1 - alpha."""
+
+    empirical: float
+    lower: float
+    upper: float
+    n: int
+
+
+def weissman_radius(n: int, cells: int, alpha: float = 1e-6) -> float:
+    """How far, in total variation, the empirical law of n draws is from the true one at most.
+
+    sqrt(log((2^k - 2) / alpha) / (2 n)), k = cells.
+    Guarantee: exceeded with probability at most alpha, for every law on k cells and every n.
+    Source: Weissman, Ordentlich, Seroussi, Verdu, Weinberger 2003, Theorem 2.1 with phi >= 2 (Hoeffding's inequality for
+    each of the 2^k - 2 events).
+    """
+    _check(n, cells, alpha)
+    if cells == 1:
+        return 0.0
+    return min(1.0, sqrt((cells * log(2) + log1p(-(2.0 ** (1 - cells))) + log_inverse(alpha)) / (2 * n)))
+
+
+def mcdiarmid_radius(n: int, cells: int, alpha: float = 1e-6) -> float:
+    """The same from the mean of the empirical total variation and its deviation from it.
+
+    sqrt((k - 1) / n) / 2 + sqrt(log(1 / alpha) / (2 n)): E TV <= sum_k sqrt(p_k (1 - p_k) / n) / 2 (Jensen), which is
+    largest for the uniform law, and one draw moves the total variation by 1/n at most.
+    Guarantee: exceeded with probability at most alpha, for every law on k cells and every n.
+    Source: McDiarmid 1989 (bounded differences); the mean as in Kamath, Orlitsky, Pichapati, Suresh 2015.
+    """
+    _check(n, cells, alpha)
+    return 0.0 if cells == 1 else min(1.0, sqrt((cells - 1) / n) / 2 + one_law_radius(n, alpha))
+
+
+def one_law_radius(n: int, alpha: float = 1e-6) -> float:
+    """How much less than the true distance to one law the empirical distance can be: sqrt(log(1 / alpha) / (2 n)).
+
+    TV(., p) is convex, so E TV(empirical, p) >= TV(true, p) (Jensen), and one draw moves it by 1/n at most.
+    Guarantee: exceeded with probability at most alpha, for every true law, every p fixed beforehand, and every n.
+    Never more than either radius above, which hold for all p at once.
+    Source: McDiarmid 1989 and Jensen's inequality.
+    """
+    _check(n, 1, alpha)
+    return min(1.0, sqrt(log_inverse(alpha) / (2 * n)))
+
+
+def total_variation_bound(counts: Counts, law: Law, alpha: float = 1e-6) -> Distance:
+    """Confidence bounds on the total variation between the source of the counts and a law.
+
+    upper = TV(empirical, p) + sqrt(log(1 / alpha) / (2 n)), no worse than with the radius of Weissman or McDiarmid;
+    lower = TV(empirical, p) - the smaller of those two, which depends on n and k only, so that nothing is paid for the
+    choice. k: the outcomes of positive probability, and one for all others.
+    counts: outcome -> times seen, of independent draws; law: outcome -> probability. Of the laws as they are, not
+    pooled.
+    Guarantee: Pr(TV(true, law) > upper) <= alpha and Pr(TV(true, law) < lower) <= alpha, for every n and every source.
+    Raises: InputError as ``goodness_of_fit``.
+    Source: McDiarmid 1989; Weissman et al. 2003; see the radii.
+    """
+    law = checked_law(law)
+    counts = checked_counts(counts, law)
+    n, k = sum(counts.values()), sum(p > 0 for p in law.values()) + 1
+    empirical = sum(abs(counts.get(o, 0) / n - law.get(o, 0.0)) for o in law.keys() | counts.keys()) / 2
+    around = min(weissman_radius(n, k, alpha), mcdiarmid_radius(n, k, alpha))
+    return Distance(empirical, max(0.0, empirical - around), min(1.0, empirical + one_law_radius(n, alpha)), n)
+
+
+def min_detectable_equivalence(n: int, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> float:
+    """The smallest delta for which n draws of the law itself show "TV <= delta" except with probability beta.
+
+    sqrt((k - 1) / n) / 2 + sqrt(log(1 / beta) / (2 n)) + sqrt(log(1 / alpha) / (2 n)): the mean of the empirical total
+    variation, its deviation, and the radius.
+    Guarantee: finite-sample, for every law on k cells. Source: as ``one_law_radius``.
+    """
+    _check(n, cells, alpha, beta)
+    return min(1.0, _per_root(cells, alpha, beta) / sqrt(n))
+
+
+def samples_needed_equivalence(delta: float, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> int:
+    """The fewest draws of the law itself that show "TV <= delta" at 1 - alpha except with probability beta.
+
+    The inverse of ``min_detectable_equivalence`` wherever that is below 1 (and n below 1e9, for rounding).
+    Guarantee, Source: as there.
+    """
+    _check(1, cells, alpha, beta)
+    checked_distance("delta", delta)
+    return rounded_up((_per_root(cells, alpha, beta) / delta) ** 2)
+
+
+class TokensPerCall(NamedTuple):
+    """accepted: E[tau], as measured; optimum, cap: theory's.
+
+    above_cap: no lossless rule whatever accepts so many, the text is biased. above_optimum: no rule that is valid in
+    one iteration (Definition 1) does. below_optimum: fewer than block verification accepts; a price, not an error.
+    """
+
+    accepted: Mean
+    optimum: float
+    cap: float
+    above_cap: bool
+    above_optimum: bool
+    below_optimum: bool
+
+
+def tokens_per_call(
+    counts: Mapping[int, int], gamma: int, optimum: float, cap: float, alpha: float = 1e-6
+) -> TokensPerCall:
+    """Accepted draft tokens per call beside what theory allows.
+
+    optimum: E[tau] of block verification (Theorem 2). cap: sum over l = 1..gamma of sum over x^l of
+    min(M_b(x^l), M_s(x^l)), since X^l is accepted and emitted with no more than either probability.
+    counts: tau -> calls, tau in 0..gamma, from independent calls on one problem. The emitted tokens are tau + 1.
+    Guarantee: E[tau] is in the interval with probability at least 1 - alpha; each flag is wrong with at most alpha / 2.
+    Raises: InputError if the numbers do not fit together or nothing was counted.
+    Source: Sun et al. 2025, Theorem 2 and Lemma 10; the interval: ``mean_interval``.
+    """
+    checked_size("gamma", gamma, 1)
+    if not 0 <= optimum <= cap * (1 + 1e-9) <= gamma * (1 + 2e-9):
+        raise InputError(
+            f"expected 0 <= optimum <= cap <= gamma, got optimum = {optimum!r}, cap = {cap!r}, gamma = {gamma!r}"
+        )
+    found = mean_interval(counts, gamma, alpha)
+    return TokensPerCall(found, optimum, cap, found.lower > cap, found.lower > optimum, found.upper < optimum)
+
+
+def _per_root(cells: int, alpha: float, beta: float) -> float:
+    spread = 0.0 if cells == 1 else sqrt(cells - 1) / 2 + sqrt(log_inverse(beta) / 2)
+    return spread + sqrt(log_inverse(alpha) / 2)
+
+
+def _check(n: int, cells: int, alpha: float, beta: float = 0.5) -> None:
+    checked_size("n", n, 1)
+    checked_size("cells", cells, 1)
+    checked_rates(alpha, beta)

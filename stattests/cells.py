@@ -1,0 +1,123 @@
+"""Counts and laws as they are handed in: checked, and pooled into cells of enough expected counts."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from math import fsum, isfinite, nan
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..models.errors import InputError
+
+FEWEST = 5.0
+"""Expected count below which cells are pooled."""
+
+Law = Mapping[Hashable, float] | Sequence[float] | np.ndarray
+"""Outcome -> probability, or a row of probabilities whose outcomes are 0, 1, ..., V - 1."""
+
+Counts = Mapping[Hashable, int] | Sequence[int] | np.ndarray
+"""Outcome -> times seen, or a row of counts whose outcomes are 0, 1, ..., V - 1."""
+
+
+class Cells(NamedTuple):
+    """observed, expected: counts by cell, [k]. outcomes: what was pooled into each."""
+
+    observed: np.ndarray
+    expected: np.ndarray
+    outcomes: tuple[tuple[Hashable, ...], ...]
+
+
+def checked_law(law: Law, where: str = "the law") -> dict[Hashable, float]:
+    """A law as floats that add up to 1.
+
+    Raises: InputError for a negative, broken or missing probability and a sum that is not 1.
+    """
+    row: dict[Hashable, float] = {}
+    for outcome, p in _by_outcome(law, where).items():
+        try:
+            row[outcome] = float(p)
+        except (TypeError, ValueError):
+            row[outcome] = nan
+        if not (isfinite(row[outcome]) and row[outcome] >= 0):
+            raise InputError(f"{where}: the probability of {outcome!r} is {p!r}, expected a number of 0 or more")
+    total = fsum(row.values())
+    if abs(total - 1) > 1e-9:
+        raise InputError(f"{where} sums to {total:.9g}, expected 1")
+    return {outcome: p / total for outcome, p in row.items()}
+
+
+def checked_counts(
+    counts: Counts, law: Mapping[Hashable, float] | None = None, where: str = "counts"
+) -> dict[Hashable, int]:
+    """Counts as whole numbers of outcomes that the law can speak of.
+
+    An outcome that the law does not list has probability 0 if it is of a kind that the law lists (a token, a
+    sequence of that length); one of another kind is a mistake of the caller, not a finding.
+    Raises: InputError for counts of another kind or shape, negative or broken counts, and no counts at all.
+    """
+    row = _by_outcome(counts, where)
+    for outcome, n in row.items():
+        if isinstance(n, bool) or not (isinstance(n, Integral) or (isinstance(n, Real) and float(n).is_integer())):
+            raise InputError(f"{where}: {outcome!r} was seen {n!r} times, expected a whole number")
+        if n < 0:
+            raise InputError(f"{where}: {outcome!r} was seen {n!r} times, expected 0 or more")
+    if not any(row.values()):
+        raise InputError(f"{where}: no samples were counted (n = 0)")
+    if law is not None:
+        kinds = {_kind(outcome) for outcome in law}
+        if not isinstance(counts, Mapping) and len(row) != len(law):
+            raise InputError(f"{where}: {len(row)} counts, expected {len(law)} as in the law")
+        for outcome in row:
+            if _kind(outcome) not in kinds:
+                known = " or ".join(sorted(kinds))
+                raise InputError(f"{where}: {outcome!r} is {_kind(outcome)}, expected {known} as in the law")
+    return {outcome: int(n) for outcome, n in row.items()}
+
+
+def impossible(counts: Mapping[Hashable, int], law: Mapping[Hashable, float]) -> tuple[Hashable, int] | None:
+    """The outcome of probability 0 that was seen most often, with its count: a certain refutation."""
+    strange = [o for o in counts if counts[o] and not law.get(o, 0)]
+    worst = max(strange, key=lambda o: counts[o], default=None)
+    return None if not strange else (worst, counts[worst])
+
+
+def pooled(counts: Mapping[Hashable, int], law: Mapping[Hashable, float], fewest: float = FEWEST) -> Cells:
+    """Cells of an expected count of at least ``fewest``, the rarest outcomes pooled first.
+
+    Which outcomes go together depends on the law and on n, never on what was seen.
+    """
+    n = sum(counts.values())
+    observed: list[int] = []
+    expected: list[float] = []
+    outcomes: list[list[Hashable]] = []
+    is_open = False
+    for outcome in sorted((o for o in law if law[o] > 0), key=lambda o: law[o]):
+        if not is_open:
+            observed.append(0)
+            expected.append(0.0)
+            outcomes.append([])
+        observed[-1] += counts.get(outcome, 0)
+        expected[-1] += n * law[outcome]
+        outcomes[-1].append(outcome)
+        is_open = expected[-1] < fewest
+    if is_open and len(observed) > 1:
+        seen, hoped, last = observed.pop(), expected.pop(), outcomes.pop()
+        observed[-1] += seen
+        expected[-1] += hoped
+        outcomes[-1] += last
+    return Cells(np.array(observed), np.array(expected), tuple(map(tuple, outcomes)))
+
+
+def _by_outcome(row: Any, where: str) -> dict[Hashable, Any]:
+    if isinstance(row, Mapping):
+        return dict(row)
+    shape = np.shape(row)
+    if len(shape) != 1:
+        raise InputError(f"{where}: got the shape {shape}, expected one axis or a mapping of outcomes")
+    return dict(enumerate(np.asarray(row).tolist()))
+
+
+def _kind(outcome: Hashable) -> str:
+    if isinstance(outcome, tuple):
+        return f"a sequence of {len(outcome)} tokens"
+    return "a token" if isinstance(outcome, Integral) else f"of type {type(outcome).__name__}"

@@ -1,0 +1,240 @@
+"""Independence of what must be independent: positions, rows of a batch, calls, steps, seeds."""
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import combinations
+from math import exp
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+from scipy.stats import binom, random_table
+
+from ..models.errors import InputError
+from .monte_carlo import draws_for, monte_carlo_p
+from .power import checked_rates, checked_size
+from .tails import LEAST
+
+MOST_OUTCOMES = 8
+"""Outcomes of one draw told apart; the rest are pooled."""
+
+ASIDE = 0.01
+"""Share of alpha for the e-value: strong dependence is then refuted without a single random table."""
+
+
+class Independence(NamedTuple):
+    """p_value: valid at any rate; strata: contexts that had something to tell; witness: the pair most off."""
+
+    statistic: float
+    p_value: float
+    pairs: int
+    strata: int
+    witness: str
+
+
+def independence(
+    first: Sequence[Hashable],
+    second: Sequence[Hashable],
+    context: Sequence[Hashable] | None = None,
+    alpha: float = 1e-6,
+    seed: int = 0,
+) -> Independence:
+    """Are two draws independent given the context?
+
+    G = sum over contexts of 2 sum_ab x_ab log(x_ab n / (x_a x_b)), outcomes beyond the seven most frequent pooled;
+    p-value from 2 / alpha random tables with the same margins in every context, fewer where nothing is to be seen, and
+    none where an e-value given the margins is enough by itself (a hundredth of alpha is set aside for it).
+    first, second, context: [n], the pairs independent of each other. Give the context wherever the law of a draw
+    depends on it (the prompt, the row of a batch, the position): pairs from different laws mixed together depend on
+    each other. A context may not hold draws of another pair: of a text, ``betting`` tests the tokens given the past.
+    Guarantee: Pr(p_value <= a) <= a if both are independent given the context, for every a, n and law; over the
+    random tables and the data.
+    Raises: InputError for different lengths or no pairs.
+    Source: Fisher's conditioning on the margins; Patefield 1981 (random tables); Besag and Clifford 1991; the e-value
+    by Markov's inequality.
+    """
+    checked_rates(alpha)
+    context = [None] * len(first) if context is None else context
+    if not (len(first) == len(second) == len(context)):
+        raise InputError(f"{len(first)} and {len(second)} draws with {len(context)} contexts, expected as many of each")
+    checked_size("pairs", len(first), 1)
+    a, names_a = _coded(first)
+    b, names_b = _coded(second)
+    c, names_c = _numbered(context)
+    tables = np.zeros((len(names_c), len(names_a), len(names_b)), dtype=np.int64)
+    np.add.at(tables, (c, a, b), 1)
+    telling = [(k, t[t.any(axis=1)][:, t.any(axis=0)]) for k, t in enumerate(tables)]
+    telling = [(k, t) for k, t in telling if min(t.shape) > 1]
+    generator = np.random.default_rng(seed)
+    laws = [random_table(t.sum(axis=1), t.sum(axis=0)) for _, t in telling]
+
+    def simulated(m):
+        return sum(_g(law.rvs(m, random_state=generator)) for law in laws)
+
+    statistic = float(sum(_g(t) for _, t in telling))
+    p_value = 1.0
+    if telling:
+        p_value = min(1.0, max(LEAST, exp(min(0.0, -sum(log_e_value(t) for _, t in telling))) / ASIDE))
+        if p_value > alpha:
+            p_value = min(p_value, monte_carlo_p(statistic, simulated, draws_for(alpha))[0] / (1 - ASIDE), 1.0)
+    witness = "nothing to compare"
+    if telling:
+        places = {k: _terms(tables[k]) for k, _ in telling}
+        k = max(places, key=lambda k: places[k].max())
+        i, j = np.unravel_index(places[k].argmax(), places[k].shape)
+        expected = tables[k][i].sum() * tables[k][:, j].sum() / tables[k].sum()
+        given = "" if names_c[k] is None else f" given {names_c[k]!r}"
+        witness = f"{names_a[i]!r} with {names_b[j]!r}{given}: seen {tables[k][i, j]} times, expected {expected:.6g}"
+    return Independence(statistic, p_value, len(first), len(telling), witness)
+
+
+def log_e_value(table: np.ndarray) -> float:
+    """log of an e-value of a table given both margins: a Jeffreys mixture for each row, over the law of independence.
+
+    E = prod_a [Γ(c/2) / Γ(1/2)^c prod_b Γ(x_ab + 1/2) / Γ(x_a + c/2)] n! / prod_b x_b!. Given the margins every order of
+    the second draws is equally likely; the mixture is one law of them given the first draws, so its probabilities of
+    those orders add up to 1 at most.
+    table: [rows, columns] counts. Guarantee: E[E] <= 1 under independence. Source: Krichevsky and Trofimov 1981.
+    """
+    half = np.full(table.shape, 0.5)
+    rows = gammaln(table + half).sum(axis=1) - gammaln(half).sum(axis=1)
+    rows += gammaln(half.sum(axis=1)) - gammaln((table + half).sum(axis=1))
+    return float(rows.sum() + gammaln(table.sum() + 1) - gammaln(table.sum(axis=0) + 1).sum())
+
+
+def along(
+    stream: Sequence[Hashable],
+    lags: Sequence[int] = (1, 2, 3),
+    context: Sequence[Hashable] | None = None,
+    alpha: float = 1e-6,
+    seed: int = 0,
+) -> dict[int, Independence]:
+    """Are the draws of a stream (calls, steps, positions one after the other) independent of those ``lag`` before?
+
+    Of each stretch of 2 lag draws the first half is paired with the second: no draw is in two pairs. p-values are
+    multiplied by the number of lags. context: [n], what the law of each draw depends on, known before it; the pairs
+    are compared given both of their contexts.
+    Guarantee: the least p-value is <= a with probability <= a if the draws are independent given their contexts.
+    Raises: InputError for a stream shorter than twice a lag. Source: ``independence``; Bonferroni.
+    """
+    found = {}
+    for lag in lags:
+        checked_size("lag", lag, 1)
+        if len(stream) < 2 * lag:
+            raise InputError(f"a stream of {len(stream)} draws, expected at least {2 * lag} for the lag {lag}")
+        start = [t for t in range(len(stream) - lag) if t // lag % 2 == 0]
+        found[lag] = _times(
+            len(lags),
+            [stream[t] for t in start],
+            [stream[t + lag] for t in start],
+            None if context is None else [(context[t], context[t + lag]) for t in start],
+            alpha,
+            seed,
+        )
+    return found
+
+
+def across(
+    table: Sequence[Sequence[Hashable]],
+    contexts: Sequence[Sequence[Hashable]] | None = None,
+    alpha: float = 1e-6,
+    seed: int = 0,
+) -> dict[tuple[int, int], Independence]:
+    """Are the columns independent of each other: rows of a batch, positions of a block, streams of several seeds?
+
+    table: [calls, columns], calls independent of each other. contexts: the same shape, what the law of each draw
+    depends on. Every pair of columns is tested; p-values are multiplied by the number of pairs.
+    Guarantee: the least p-value is <= a with probability <= a if the columns are independent given their contexts.
+    Raises: InputError for rows of different lengths and fewer than two columns. Source: as ``along``.
+    """
+    widths = {len(row) for row in table}
+    if len(widths) != 1 or max(widths) < 2:
+        raise InputError(f"rows of {sorted(widths)} draws, expected one length of at least 2")
+    if contexts is not None and [len(row) for row in contexts] != [len(row) for row in table]:
+        raise InputError("contexts of another shape than the draws, expected one for each draw")
+    pairs = list(combinations(range(max(widths)), 2))
+    return {
+        (i, j): _times(
+            len(pairs),
+            [row[i] for row in table],
+            [row[j] for row in table],
+            None if contexts is None else [(row[i], row[j]) for row in contexts],
+            alpha,
+            seed,
+        )
+        for i, j in pairs
+    }
+
+
+def reproducible(
+    outputs: Mapping[Any, Hashable], again: Mapping[Any, Hashable]
+) -> tuple[Any, Hashable, Hashable] | None:
+    """The first seed whose two outputs differ, with both; None if the same seed gave the same output every time.
+
+    Guarantee: none is needed; one disagreement is certain. Raises: InputError if the seeds are not the same.
+    """
+    if set(outputs) != set(again) or not outputs:
+        raise InputError(f"outputs of {len(outputs)} and {len(again)} seeds, expected the same seeds, one or more")
+    return next(((seed, out, again[seed]) for seed, out in outputs.items() if out != again[seed]), None)
+
+
+class Agreement(NamedTuple):
+    """agree of pairs of outputs are equal; p_value: of so many or more if seeds are independent; witness: two seeds."""
+
+    agree: int
+    pairs: int
+    p_value: float
+    witness: tuple[Any, Any] | None
+
+
+def seeds_differ(outputs: Mapping[Any, Hashable], collision: float) -> Agreement:
+    """Do different seeds give independent outputs?
+
+    Seeds are paired, first with second, third with fourth; equal outputs are counted. p = Pr(Binomial(pairs,
+    collision) >= agree).
+    outputs: seed -> output, of one law. collision: sum of the squared probabilities of the law of the output, or
+    anything above: the largest probability will do. Outputs long enough make it small, and one agreement tells.
+    Guarantee: Pr(p_value <= a) <= a if outputs of different seeds are independent and agree with at most that
+    probability. It sees reuse between neighbours in the order given; give them in another order to look elsewhere.
+    Raises: InputError for fewer than two seeds or no probability. Source: the binomial law.
+    """
+    if not 0 <= collision <= 1:
+        raise InputError(f"collision is {collision!r}, expected a probability")
+    checked_size("seeds", len(outputs), 2)
+    seeds = list(outputs)
+    pairs = list(zip(seeds[::2], seeds[1::2], strict=False))
+    equal = [pair for pair in pairs if outputs[pair[0]] == outputs[pair[1]]]
+    p_value = float(binom.sf(len(equal) - 1, len(pairs), collision)) if equal else 1.0
+    return Agreement(len(equal), len(pairs), p_value, equal[0] if equal else None)
+
+
+def _times(tests: int, first, second, context, alpha: float, seed: int) -> Independence:
+    found = independence(first, second, context, alpha / tests, seed)
+    return found._replace(p_value=min(1.0, tests * found.p_value))
+
+
+def _terms(tables):
+    """Contribution of each cell to G; [..., rows, columns]."""
+    expected = tables.sum(axis=-1, keepdims=True) * tables.sum(axis=-2, keepdims=True)
+    expected = expected / tables.sum(axis=(-1, -2), keepdims=True)
+    return 2 * xlogy(tables, np.divide(tables, expected, out=np.ones(tables.shape), where=expected > 0))
+
+
+def _g(tables):
+    return _terms(tables).sum(axis=(-1, -2))
+
+
+def _numbered(values):
+    names = list(dict.fromkeys(values))
+    number = {name: k for k, name in enumerate(names)}
+    return np.array([number[value] for value in values]), names
+
+
+def _coded(values):
+    """Numbers of the outcomes, rare ones pooled; which are rare depends on their own frequencies only."""
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    ranked = [outcome for outcome, _ in Counter(values).most_common()]
+    if len(ranked) <= MOST_OUTCOMES:
+        return _numbered(values)
+    kept = set(ranked[: MOST_OUTCOMES - 1])
+    return _numbered([value if value in kept else "others" for value in values])

@@ -1,0 +1,168 @@
+"""Finite-sample tails of the likelihood-ratio statistic: Chernoff's bound with the exact moment generating function.
+
+The chi-square law is a limit, and in the far tail (1e-6) it is too light for cells of few counts. Here nothing is
+approximated: independent counts N_1, ..., N_k given their sum are multinomial (if Poisson) or hypergeometric (if
+binomial), so
+
+    E[exp(s G) | sum N = n] = [z^n] prod_i sum_j w_i(j) e^(s g_i(j)) z^j  /  Pr(sum N = n),
+
+one coefficient of a product of polynomials, taken by a Fourier transform whose aliasing only adds.
+"""
+
+from collections.abc import Iterable
+from math import ceil, exp, expm1, inf, log, log2
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+STEEPEST = 0.48
+"""Largest s: the generating function is finite below 1/2."""
+
+NEGLIGIBLE = 60.0
+"""-log of the weight of one value of a count that may be left out (its bound is added to the result)."""
+
+LEAST = 1e-300
+"""Smallest bound that is told: smaller ones are all this."""
+
+ROUNDING = 1e-12
+"""Added to the coefficient, whose size is about 1 / sqrt(n): more than a Fourier transform rounds off."""
+
+
+def likelihood_ratio(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """G = 2 sum_k x_k log(x_k / e_k): asymptotically chi-square, like Pearson's, but with a light tail.
+
+    observed: [..., k]; expected: [k], positive, of the same sum. Shape of the result: [...].
+    Source: Hoeffding 1965 (Asymptotically Optimal Tests for Multinomial Distributions).
+    """
+    return np.maximum(2 * (xlogy(observed, observed).sum(axis=-1) - observed @ np.log(expected)), 0.0)
+
+
+def multinomial_tail(statistic: float, expected: np.ndarray) -> float:
+    """An upper bound on Pr(G >= statistic) for multinomial counts of the expected sizes.
+
+    min_s e^(-s G) E[e^(s G)] at an s near the best.
+    expected: [k], their sum n a whole number.
+    Guarantee: never below the true tail, for every law and every n, up to rounding in floating point.
+    Source: Chernoff 1952; counts as Poisson variables given their sum; a law-free bound of this kind is Agrawal 2020.
+    """
+    n = round(float(expected.sum()))
+    sizes, repeated = np.unique(expected, return_counts=True)
+    at_total = xlogy(n, n) - n - gammaln(n + 1)
+
+    def weights(mean):
+        def log_weight(j):
+            return xlogy(j, mean) - mean - gammaln(j + 1)
+
+        def deviance(j):
+            return 2 * (xlogy(j, j / mean) - j + mean)
+
+        return mean, n, log_weight, deviance
+
+    return _tail(statistic, len(expected) - 1, n, float(at_total), zip(map(weights, sizes), repeated, strict=True))
+
+
+def hypergeometric_tail(statistic: float, first: int, totals: np.ndarray) -> float:
+    """An upper bound on Pr(G >= statistic) for a 2-by-k table with both margins fixed.
+
+    first: the sum of the first row; totals: [k], the sums of the columns.
+    Guarantee: never below the true tail, whatever the common law of the two samples, up to rounding.
+    Source: as ``multinomial_tail``, with binomial counts given their sum.
+    """
+    totals = totals[totals > 0]
+    n = int(totals.sum())
+    share = first / n
+    sizes, repeated = np.unique(totals, return_counts=True)
+
+    def log_binomial(total, j):
+        ways = gammaln(total + 1) - gammaln(j + 1) - gammaln(total - j + 1)
+        return ways + xlogy(j, share) + xlogy(total - j, 1 - share)
+
+    def weights(total):
+        mean = total * share
+
+        def deviance(j):
+            rest = total - j
+            return 2 * (xlogy(j, j / mean) + xlogy(rest, rest / (total - mean)))
+
+        return mean, int(total), lambda j: log_binomial(total, j), deviance
+
+    at_total = float(log_binomial(n, first))
+    return _tail(statistic, len(totals) - 1, first, at_total, zip(map(weights, sizes), repeated, strict=True))
+
+
+def chernoff_critical(freedom: float, alpha: float) -> float:
+    """Where Chernoff's bound for a chi-square variable falls to alpha: (c - f) / 2 - (f / 2) log(c / f) = log(1 / alpha).
+
+    The finite-sample tails above reach alpha near here, wherever expected counts are well above 5.
+    """
+    low = high = float(freedom)
+    goal = log(1 / alpha)
+
+    def spent(c):
+        return (c - freedom) / 2 - freedom / 2 * log(c / freedom)
+
+    while spent(high) < goal:
+        high *= 2
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if spent(middle) < goal else (low, middle)
+    return high
+
+
+def _tail(statistic: float, freedom: int, n: int, at_total: float, counts: Iterable) -> float:
+    if freedom < 1 or statistic <= freedom:
+        return 1.0
+    s = min(STEEPEST, 0.5 - freedom / (2 * statistic))
+    cells = [(*_window(cell, s), int(repeated)) for cell, repeated in counts]
+    return max(LEAST, exp(min(0.0, _log_generating(cells, s, n) - at_total - s * statistic)))
+
+
+def _window(cell, s):
+    """Values of one count that can matter, their tilted log weights, and the bound on a value beyond them.
+
+    w(j) <= exp(-g(j) / 2) for Poisson and binomial counts, so a value weighs at most exp(-(1/2 - s) g(j)); and g is at
+    least the square of a Bernstein deviation.
+    """
+    mean, most, log_weight, deviance = cell
+    far = NEGLIGIBLE / (0.5 - s)
+    low = max(0, int(mean - (far * mean) ** 0.5) - 1)
+    high = min(most, int(mean + far / 6 + (far**2 / 36 + far * mean) ** 0.5) + 2)
+    j = np.arange(low, high + 1)
+    edges = [(low - mean, -(0.5 - s) * deviance(low))] if low > 0 else []
+    if high < most:
+        edges.append((high - mean, -(0.5 - s) * deviance(high)))
+    return j, j - mean, log_weight(j) + s * deviance(j), edges, most
+
+
+def _log_generating(cells, s: float, n: int) -> float:
+    """log of [z^n] of the product, from above.
+
+    A tilt e^(theta (j - mean)) changes nothing at the sum n and brings the coefficient there to its largest, where the
+    transform is accurate.
+    """
+    theta = 0.0
+    for _ in range(4):
+        mean = variance = 0.0
+        for j, from_mean, exponent, _, _, repeated in cells:
+            weight = np.exp(exponent + theta * from_mean - (exponent + theta * from_mean).max())
+            weight /= weight.sum()
+            average = weight @ j
+            mean, variance = mean + repeated * average, variance + repeated * (weight @ (j - average) ** 2)
+        theta -= (mean - n) / variance
+    length = 2 ** ceil(log2(max(64.0, 16 * variance**0.5)))
+    product, scale, left_out = np.ones(length // 2 + 1, dtype=complex), 0.0, 0.0
+    for j, from_mean, exponent, edges, most, repeated in cells:
+        tilted = exponent + theta * from_mean
+        top = float(tilted.max())
+        weight = np.exp(tilted - top)
+        mass = weight.sum()
+        folded = np.bincount(j % length, weights=weight / mass, minlength=length)
+        product *= np.fft.rfft(folded) ** repeated
+        scale += repeated * (top + log(mass))
+        for away, bound in edges:
+            beyond = bound + theta * away
+            if beyond >= 0:
+                return inf
+            left_out += repeated * (most + 1) * exp(beyond - top - log(mass))
+    coefficient = float(np.fft.irfft(product, length)[n % length])
+    return scale + log(max(coefficient, 0.0) + ROUNDING + expm1(min(left_out, 700.0)))

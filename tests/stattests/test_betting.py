@@ -1,0 +1,215 @@
+"""Betting on sets: fair on lossless text at any time, ruinous for each planted bias, and not to be misused."""
+
+import random
+from itertools import product
+
+import numpy as np
+import pytest
+
+from draftproof.models.decoding import draft_block
+from draftproof.models.law import Markov
+from draftproof.stattests.betting import Bets, SetBetting, bets_on, bets_on_sets
+from draftproof.tests.stattests.enumerated import most_by_chance
+from draftproof.verifiers.chance import RandomChance
+from draftproof.verifiers.registry import reference
+
+VOCABULARY, GAMMA = 6, 3
+
+
+def model(seed):
+    generator = np.random.default_rng(seed)
+    rows = generator.dirichlet(np.full(VOCABULARY, 0.7), size=VOCABULARY + 1)
+    return Markov(tuple(rows[0]), tuple(map(tuple, rows[1:])))
+
+
+TARGET, DRAFT = model(1), model(2)
+
+
+def text_by(verifier, tokens, seed):
+    """Text of a reference verifier with, for each token, the draft's row, its proposal and whether it was a bonus."""
+    chance, text, kept = RandomChance(random.Random(seed)), (), []
+    while len(text) < tokens:
+        block = draft_block(TARGET, DRAFT, GAMMA, text, chance)
+        for place, token in enumerate(reference(verifier).verify(block, chance).tokens(block)):
+            proposed = block.tokens[place] if place < GAMMA else -1
+            kept.append((TARGET.row(text), DRAFT.row(text), token, proposed, place == GAMMA))
+            text = (*text, token)
+    return [np.array(column) for column in zip(*kept, strict=True)]
+
+
+def text_from(row_of, tokens, seed):
+    """Text whose every token is drawn from row_of(target row, draft row, row before, is it a bonus position)."""
+    generator, text, kept = np.random.default_rng(seed), (), []
+    before = np.array(TARGET.row(()))
+    for t in range(tokens):
+        p, q, bonus = np.array(TARGET.row(text)), np.array(DRAFT.row(text)), t % (GAMMA + 1) == GAMMA
+        token = int(generator.choice(VOCABULARY, p=row_of(p, q, before, bonus)))
+        kept.append((p, q, token, bonus))
+        text, before = (*text, token), p
+    return [np.array(column) for column in zip(*kept, strict=True)]
+
+
+def settled(bets, alpha=1e-6, slack=0.0):
+    return SetBetting(list(bets), alpha, slack).observe(bets)
+
+
+def test_the_fortune_is_one_on_average_over_every_text():
+    target, draft = np.random.default_rng(3).dirichlet(np.ones(3), size=(2, 4))
+    total = probability = 0.0
+    for tokens in product(range(3), repeat=4):
+        weight = target[np.arange(4), tokens].prod()
+        bets = bets_on(target, np.array(tokens), draft, proposed=draft.argmax(1), bonus=[False, True, False, True])
+        total += weight * np.exp(settled(bets).log_evidence)
+        probability += weight
+    assert probability == pytest.approx(1)
+    assert total == pytest.approx(1)
+
+
+def test_with_slack_it_is_at_most_one_for_every_law_within_the_slack():
+    row, off = np.array([0.2, 0.5, 0.3]), np.array([0.02, 0.0, -0.02])
+    for moved in (row, row + off, row - off):
+        total = 0.0
+        for tokens in product(range(3), repeat=4):
+            bets = {"x": bets_on_sets(np.tile(row, (4, 1)), np.array(tokens), np.tile([True, False, False], (4, 1)))}
+            total += moved[list(tokens)].prod() * np.exp(settled(bets, slack=0.02).log_evidence)
+        assert total <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("verifier", ["token", "block"])
+def test_lossless_text_is_refuted_no_more_often_than_stated_whenever_one_looks(verifier):
+    tries, alpha, refuted = 60, 0.1, 0
+    for seed in range(tries):
+        p, q, tokens, _, bonus = text_by(verifier, 200, seed)
+        bets = bets_on(p, tokens, q, proposed=q.argmax(axis=1), bonus=bonus)
+        refuted += settled(bets, alpha).refuted_at is not None
+    assert refuted <= most_by_chance(tries, alpha)
+
+
+def test_clean_fortunes_reach_one_in_alpha_no_more_often_than_stated():
+    generator, alpha, tries = np.random.default_rng(4), 0.05, 600
+    refuted = 0
+    for _ in range(tries):
+        probability = generator.random((2, 150))
+        hit = generator.random((2, 150)) < probability
+        bets = {name: Bets(probability[k], hit[k]) for k, name in enumerate("ab")}
+        refuted += settled(bets, alpha).refuted_at is not None
+    assert refuted <= most_by_chance(tries, alpha)
+
+
+def nucleus(p, q, before, bonus):
+    order = np.argsort(-p)
+    kept = np.zeros_like(p)
+    kept[order] = np.where(np.cumsum(p[order]) - p[order] < 0.9, p[order], 0.0)
+    return kept / kept.sum()
+
+
+@pytest.mark.parametrize(
+    ("family", "row_of", "steps"),
+    [
+        ("draft above target", lambda p, q, before, bonus: 0.8 * p + 0.2 * q, 5000),
+        ("argmax", lambda p, q, before, bonus: p**1.4 / (p**1.4).sum(), 5000),
+        ("tail", nucleus, 3000),
+        ("bonus", lambda p, q, before, bonus: before if bonus else p, 3000),
+        ("proposed", lambda p, q, before, bonus: 0.8 * p + 0.2 * np.eye(VOCABULARY)[q.argmax()], 5000),
+    ],
+)
+def test_each_planted_bias_is_refuted_by_the_family_that_is_made_for_it(family, row_of, steps):
+    for seed in range(2):
+        p, q, tokens, bonus = text_from(row_of, steps, seed)
+        bets = bets_on(p, tokens, q, proposed=q.argmax(axis=1), bonus=bonus)
+        alone = settled({family: bets[family]})
+        assert alone.refuted_at is not None
+        together = settled(bets)
+        assert together.refuted_at is not None
+        assert together.refuted_at < steps
+        assert together.family in bets
+        assert together.p_value <= 1e-6
+
+
+def test_a_greedy_block_loop_without_its_modified_target_is_refuted_on_its_text():
+    p, q, tokens, _, _ = text_by("greedy-block", 5000, 5)
+    assert settled(bets_on(p, tokens, q)).refuted_at is not None
+    p, q, tokens, _, _ = text_by("block", 5000, 5)
+    assert settled(bets_on(p, tokens, q)).refuted_at is None
+
+
+def test_betting_on_the_token_that_the_engine_itself_drafted_would_refute_a_lossless_engine():
+    """Why ``proposed`` must not be coupled to the verifier's coins: Pr(emitted = x | x drafted) = min(1, p/q), not p."""
+    p, q, tokens, drafted, _ = text_by("token", 3000, 6)
+    misused = bets_on(p, tokens, q, proposed=drafted)
+    assert settled({"proposed": misused["proposed"]}).refuted_at is not None
+    auditors = (q.cumsum(axis=1) < np.random.default_rng(7).random((len(q), 1))).sum(axis=1)
+    fair = bets_on(p, tokens, q, proposed=auditors)
+    assert settled({"proposed": fair["proposed"]}).refuted_at is None
+
+
+def test_rounding_in_half_precision_is_no_bias_within_the_slack():
+    """Rows known to three digits only: refuted as biased without slack, not with it; a real bias still is."""
+    generator, steps = np.random.default_rng(8), 60_000
+    exact = np.array([0.5, 0.3, 0.2])
+    known = np.tile([0.485, 0.308, 0.207], (steps, 1))
+    tokens = generator.choice(3, size=steps, p=exact)
+    assert settled(bets_on(known, tokens)).refuted_at is not None
+    assert settled(bets_on(known, tokens), slack=0.016).refuted_at is None
+    biased = generator.choice(3, size=steps, p=[0.55, 0.25, 0.2])
+    assert settled(bets_on(known, biased), slack=0.016).refuted_at is not None
+
+
+def test_an_impossible_token_is_a_certain_refutation_at_its_step():
+    target = np.array([[0.5, 0.5, 0.0]] * 5)
+    found = settled({"zero": bets_on_sets(target, np.array([0, 1, 2, 0, 1]), target == 0)})
+    assert found.refuted_at == 2
+    assert found.p_value == 0
+    assert settled({"zero": bets_on_sets(target, np.array([0, 1, 1, 0, 1]), target == 0)}).log_evidence == 0
+
+
+def test_settling_in_parts_is_settling_at_once():
+    p, q, tokens, _ = text_from(lambda p, q, before, bonus: 0.7 * p + 0.3 * q, 1500, 9)
+    bets = bets_on(p, tokens, q)
+    at_once, in_parts = settled(bets), SetBetting(list(bets))
+    for part in (slice(0, 10), slice(10, 900), slice(900, None)):
+        last = in_parts.observe({name: Bets(b.probability[part], b.hit[part]) for name, b in bets.items()})
+    assert last.log_evidence == pytest.approx(at_once.log_evidence)
+    assert (last.refuted_at, last.family, last.steps) == (at_once.refuted_at, at_once.family, 1500)
+    assert at_once.refuted_at is not None
+
+
+def test_the_nucleus_is_the_fewest_tokens_that_hold_its_mass():
+    target = np.array([[0.5, 0.3, 0.15, 0.05], [0.95, 0.03, 0.01, 0.01]])
+    bets = bets_on(target, np.array([3, 0]))["tail"]
+    assert bets.probability == pytest.approx([0.05, 0.05])
+    assert bets.hit.tolist() == [True, False]
+
+
+ROWS = np.full((3, 2), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bets_on(ROWS[0], [0]), r"target: got the shape \(2,\), expected \[steps, vocabulary\]"),
+        (lambda: bets_on(ROWS * 0.9, [0, 0, 0]), "target: row 0 sums to 0.9"),
+        (lambda: bets_on([[1.5, -0.5]], [0]), "least entry -0.5"),
+        (lambda: bets_on(ROWS, [0, 1]), "tokens: got int64 of shape"),
+        (lambda: bets_on(ROWS, [0, 0.5, 1]), "tokens: got float64"),
+        (lambda: bets_on(ROWS, [0, 2, 1]), r"tokens: 2 at step 1, expected a token in 0\.\.1"),
+        (lambda: bets_on(ROWS, [0, 1, 1], np.full((3, 4), 0.25)), "draft: got the shape"),
+        (lambda: bets_on(ROWS, [0, 1, 1], proposed=[-2, 0, 0]), "proposed: -2 at step 0"),
+        (lambda: bets_on(ROWS, [0, 1, 1], bonus=[True]), "bonus: got the shape"),
+        (lambda: bets_on_sets(ROWS, [0, 1, 1], ROWS[:2] > 0), "sets: got the shape"),
+        (lambda: SetBetting([]), "expected one or more different names"),
+        (lambda: SetBetting(["a"], 0.0), "alpha is 0.0"),
+        (lambda: SetBetting(["a"], slack=0.7), "slack is 0.7"),
+        (lambda: SetBetting(["a"]).observe({"b": Bets([0.5], [True])}), r"bets on \['b'\], expected \['a'\]"),
+        (lambda: SetBetting(["a"]).observe({"a": Bets([0.5], [])}), "expected one a step"),
+        (lambda: SetBetting(["a"]).observe({"a": Bets([1.5], [True])}), "has the probability 1.5"),
+        (
+            lambda: SetBetting(["a", "b"]).observe({"a": Bets([0.5], [True]), "b": Bets([0.5] * 2, [True] * 2)}),
+            "bets of different lengths",
+        ),
+    ],
+)
+def test_wrong_use_is_an_error_of_one_line(call, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        call()
+    assert "\n" not in str(raised.value)

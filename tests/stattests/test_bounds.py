@@ -1,0 +1,158 @@
+"""What is left after a pass: coverage computed exactly, by enumeration of every table of counts."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from draftproof.models.battery import drawn, toy
+from draftproof.proofs.laws import as_float, expected_accepted, in_field, output_law
+from draftproof.stattests.bounds import (
+    mcdiarmid_radius,
+    min_detectable_equivalence,
+    one_law_radius,
+    samples_needed_equivalence,
+    tokens_per_call,
+    total_variation_bound,
+    weissman_radius,
+)
+from draftproof.tests.stattests.enumerated import probabilities, tables
+from draftproof.verifiers.registry import reference
+
+LAWS = [[0.5, 0.5], [0.9, 0.1], [1 / 3] * 3, [0.7, 0.2, 0.1], [0.25] * 4]
+
+
+def apart(counts, law):
+    return np.abs(counts / counts.sum(axis=1, keepdims=True) - law).sum(axis=1) / 2
+
+
+def exceeded(radius, n, law, alpha):
+    counts = tables(n, len(law))
+    return probabilities(counts, law)[apart(counts, np.array(law)) > radius(n, len(law), alpha)].sum()
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("n", [5, 20, 50])
+@pytest.mark.parametrize("alpha", [0.3, 0.05, 1e-6])
+def test_the_empirical_law_leaves_both_radii_no_more_often_than_stated(law, n, alpha):
+    for radius in (weissman_radius, mcdiarmid_radius):
+        assert exceeded(radius, n, law, alpha) <= alpha
+
+
+def test_a_radius_that_is_too_small_is_exposed_by_the_same_computation():
+    assert exceeded(lambda *args: weissman_radius(*args) / 2, 50, [0.25] * 4, 0.05) > 0.05
+    for_one_law = exceeded(lambda n, k, alpha: one_law_radius(n, alpha), 20, [1 / 6] * 6, 0.05)
+    assert for_one_law > 0.05, "the radius for one law is not one for all laws at once"
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("alpha", [0.3, 0.05, 1e-6])
+def test_the_bounds_hold_the_true_distance_with_the_stated_probability_whatever_the_source(law, alpha):
+    n, generator = 30, np.random.default_rng(1)
+    counts = tables(n, len(law))
+    sources = [np.array(law), np.eye(len(law))[0], *generator.dirichlet(np.ones(len(law)), size=6)]
+    found = [total_variation_bound(row, law, alpha) for row in counts]
+    upper, lower = np.array([f.upper for f in found]), np.array([f.lower for f in found])
+    for source in sources:
+        weight, true = probabilities(counts, source), np.abs(source - law).sum() / 2
+        assert weight[upper < true - 1e-12].sum() <= alpha
+        assert weight[lower > true + 1e-12].sum() <= alpha
+
+
+def test_leaving_out_the_radius_would_be_exposed_by_the_same_computation():
+    n, alpha, law = 30, 0.3, np.array([0.9, 0.1])
+    source = np.array([0.6, 0.4])
+    counts = tables(n, 2)
+    low = apart(counts, law) < 0.3 - 1e-9
+    assert probabilities(counts, source)[low].sum() > alpha
+
+
+def test_the_radius_for_one_law_is_the_smallest_and_which_of_the_others_is_smaller_depends_on_the_cells():
+    for n, cells, alpha in ((100, 2, 1e-6), (20_000, 16, 1e-6), (20_000, 4096, 1e-2)):
+        assert one_law_radius(n, alpha) <= min(weissman_radius(n, cells, alpha), mcdiarmid_radius(n, cells, alpha))
+    assert weissman_radius(20_000, 16) < mcdiarmid_radius(20_000, 16)
+    assert weissman_radius(20_000, 4096) > mcdiarmid_radius(20_000, 4096)
+    assert weissman_radius(10, 4096) == mcdiarmid_radius(1, 4096) == 1.0
+
+
+def test_outcomes_that_the_law_does_not_have_count_towards_the_distance():
+    found = total_variation_bound({0: 900, 1: 100}, {0: 1.0}, 1e-6)
+    assert found.empirical == pytest.approx(0.1)
+    assert found.lower > 0
+    assert total_variation_bound({0: 1000}, {0: 1.0}).upper == one_law_radius(1000)
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.integers(1, 10**8), st.sampled_from([1, 2, 16, 4096]), st.sampled_from([1e-6, 0.01]))
+def test_samples_needed_for_the_margin_that_n_draws_show_are_n(n, cells, alpha):
+    delta = min_detectable_equivalence(n, cells, alpha)
+    assert 0 < delta <= 1
+    if delta < 1:
+        assert samples_needed_equivalence(delta, cells, alpha) == n
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_draws_of_the_law_show_their_margin_as_often_as_stated(law):
+    n, alpha, beta = 40, 0.05, 0.1
+    delta = min_detectable_equivalence(n, len(law), alpha, beta)
+    counts = tables(n, len(law))
+    upper = np.array([total_variation_bound(row, law, alpha).upper for row in counts])
+    assert probabilities(counts, law)[upper > delta].sum() <= beta
+    assert delta < 1
+
+
+def cap(problem):
+    """sum over lengths of sum over prefixes of min(M_b, M_s), over rationals."""
+
+    def below(prefix, p, q):
+        if len(prefix) == problem.gamma:
+            return 0
+        rows = zip(problem.target.row(prefix), problem.draft.row(prefix), strict=True)
+        return sum(min(p * a, q * b) + below((*prefix, x), p * a, q * b) for x, (a, b) in enumerate(rows))
+
+    return below((), 1, 1)
+
+
+@pytest.mark.parametrize("problem", [toy(2), drawn(3, 3, "generic")], ids=lambda p: p.name)
+@pytest.mark.parametrize("name", ["token", "block"])
+def test_lossless_verifiers_stay_within_theory(problem, name):
+    problem = in_field(problem)
+    best = as_float(expected_accepted(output_law(problem, reference("block"))))
+    most = as_float(cap(problem))
+    assert best <= most
+    law = [0.0] * (problem.gamma + 1)
+    for output, p in output_law(problem, reference(name)).items():
+        law[len(output) - 1] += as_float(p)
+    counts = np.random.default_rng(2).multinomial(50_000, np.array(law) / sum(law))
+    found = tokens_per_call(counts, problem.gamma, best, most)
+    assert not found.above_cap
+    assert not found.above_optimum
+    assert found.below_optimum == (name == "token")
+
+
+def test_a_verifier_that_accepts_too_much_is_proved_biased():
+    """The published vllm-ascend block rule with the token residual: E[tau] 2.57 where 1.85 is the cap."""
+    law = np.array([0.05, 0.05, 0.18, 0.72])
+    counts = np.random.default_rng(3).multinomial(20_000, law)
+    found = tokens_per_call(counts, 3, 5 / 3, 50 / 27)
+    assert found.above_cap
+    assert found.above_optimum
+    assert found.accepted.lower > 50 / 27
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: total_variation_bound([1, 1], [0.5, 0.6]), "the law sums to 1.1"),
+        (lambda: total_variation_bound([0, 0], [0.5, 0.5]), "n = 0"),
+        (lambda: weissman_radius(0, 4), "n is 0"),
+        (lambda: mcdiarmid_radius(10, 0), "cells is 0"),
+        (lambda: one_law_radius(10, 2.0), "alpha is 2.0"),
+        (lambda: samples_needed_equivalence(0.0, 4), "delta is 0.0"),
+        (lambda: tokens_per_call([1, 1], 2, 1.5, 1.2), "0 <= optimum <= cap <= gamma"),
+        (lambda: tokens_per_call({3: 1}, 2, 1.0, 1.2), "a draw of 3"),
+    ],
+)
+def test_wrong_use_is_an_error(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,253 @@
+"""Design triples: samples needed and detectable deviations are inverse to each other, and true."""
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from draftproof.stattests.design import (
+    NotShown,
+    Refuted,
+    assert_equivalence,
+    assert_goodness,
+    assert_homogeneity,
+    assert_independence,
+    assert_mean,
+    assert_tokens_per_call,
+    min_detectable_goodness,
+    min_detectable_homogeneity,
+    min_detectable_independence,
+    noncentrality,
+    samples_needed_against,
+    samples_needed_goodness,
+    samples_needed_homogeneity,
+    samples_needed_independence,
+)
+from draftproof.stattests.two_sample import homogeneity
+from draftproof.tests.stattests.enumerated import most_by_chance
+
+SAMPLES = st.integers(1, 10**8)
+CELLS = st.sampled_from([2, 3, 4, 9, 16, 81, 1024])
+RATES = st.sampled_from([1e-2, 1e-6, 1e-9])
+
+
+def spread(law, distance):
+    """The deviation of that total variation that is hardest to see: every cell by the same share, half of them up."""
+    sign = np.where(np.arange(len(law)) % 2, 1.0, -1.0)
+    up = law[sign > 0].sum()
+    return law * (1 + sign * distance / np.where(sign > 0, up, 1 - up))
+
+
+@settings(deadline=None, derandomize=True)
+@given(SAMPLES, CELLS, RATES, st.sampled_from([1e-3, 0.1]))
+def test_samples_needed_for_what_n_samples_detect_are_n(n, cells, alpha, beta):
+    for detectable, needed in (
+        (min_detectable_goodness, samples_needed_goodness),
+        (lambda n, k, alpha, beta: min_detectable_homogeneity(n, k, None, alpha, beta), samples_needed_homogeneity),
+    ):
+        limit = detectable(n, cells, alpha, beta)
+        assert 0 < limit <= 1
+        if limit < 1:
+            assert needed(limit, cells, alpha, beta) == n
+    limit = min_detectable_independence(n, cells, 3, alpha, beta)
+    if limit < 1:
+        assert samples_needed_independence(limit, cells, 3, alpha, beta) == n
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.floats(1e-3, 0.9), CELLS)
+def test_the_samples_needed_detect_it_and_one_fewer_would_not(distance, cells):
+    n = samples_needed_goodness(distance, cells)
+    assert min_detectable_goodness(n, cells) <= distance * (1 + 1e-9)
+    assert n == 1 or min_detectable_goodness(n - 1, cells) > distance * (1 - 1e-9)
+
+
+def test_limits_fall_with_the_root_of_the_samples_and_are_never_above_one():
+    assert min_detectable_goodness(40_000, 10) == pytest.approx(min_detectable_goodness(10_000, 10) / 2)
+    assert min_detectable_goodness(3, 10) == 1.0
+    assert min_detectable_goodness(100, 1) == 1.0
+    assert min_detectable_homogeneity(10**9, 10, 10_000) == pytest.approx(min_detectable_goodness(10_000, 10), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: min_detectable_goodness(0, 4), "n is 0, expected at least 1"),
+        (lambda: samples_needed_goodness(0.0, 4), "distance is 0.0, expected more than 0"),
+        (lambda: samples_needed_goodness(0.1, 1), "cells is 1, expected at least 2"),
+        (lambda: min_detectable_goodness(10, 4, alpha=1.0), "alpha is 1.0"),
+        (lambda: min_detectable_homogeneity(10, 4, 0), "other is 0"),
+        (lambda: min_detectable_independence(10, 4, 1), "columns is 1"),
+        (lambda: samples_needed_against([0.5, 0.5], [0.5, 0.5]), "the law itself"),
+        (lambda: samples_needed_against([0.5, 0.5], [0.5, 0.6]), "the other law sums to 1.1"),
+        (lambda: assert_equivalence([1, 1], [0.5, 0.5], 0.0), "delta is 0.0"),
+    ],
+)
+def test_wrong_use_is_an_error_of_one_line(call, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        call()
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(("cells", "n"), [(4, 2000), (16, 20_000), (81, 1000)])
+def test_a_deviation_at_the_limit_is_missed_as_rarely_as_stated(cells, n):
+    beta, tries, law = 0.05, 300, np.full(cells, 1 / cells)
+    limit = min_detectable_goodness(n, cells, 1e-6, beta)
+    generator = np.random.default_rng(cells)
+    wrong = spread(law, limit)
+    assert np.abs(wrong - law).sum() / 2 == pytest.approx(limit)
+    missed = 0
+    for row in generator.multinomial(n, wrong, size=tries):
+        try:
+            missed += assert_goodness(row, law) is not None
+        except Refuted as refutation:
+            assert refutation.found.p_value <= 1e-6
+    assert missed <= most_by_chance(tries, beta)
+    clean = generator.multinomial(n, law, size=20)
+    assert all(assert_goodness(row, law).p_value > 1e-6 for row in clean)
+
+
+def test_two_sources_at_the_limit_are_missed_as_rarely_as_stated():
+    cells, n, m, beta, tries = 16, 3000, 1500, 0.05, 200
+    limit = min_detectable_homogeneity(n, cells, m, 1e-6, beta)
+    even = np.full(cells, 1 / cells)
+    one, two = spread(even, limit * m / (n + m)), spread(even, -limit * n / (n + m))
+    assert np.abs(one - two).sum() / 2 == pytest.approx(limit)
+    generator = np.random.default_rng(3)
+    missed = 0
+    for a, b in zip(generator.multinomial(n, one, tries), generator.multinomial(m, two, tries), strict=True):
+        with suppress(Refuted):
+            missed += assert_homogeneity(a, b) is not None
+    assert missed <= most_by_chance(tries, beta)
+    for a, b in zip(generator.multinomial(n, even, 20), generator.multinomial(m, even, 20), strict=True):
+        assert assert_homogeneity(a, b).p_value > 1e-6
+
+
+def test_dependence_at_the_limit_is_missed_as_rarely_as_stated():
+    n, alpha, beta, tries = 1000, 1e-3, 0.05, 80
+    limit = min_detectable_independence(n, 4, 4, alpha, beta)
+    even = np.full((4, 4), 1 / 16)
+    sign = np.where(np.add.outer(np.arange(4), np.arange(4)) % 2, 1.0, -1.0)
+    joint = even + sign * limit / 8
+    generator = np.random.default_rng(4)
+
+    def pairs(law):
+        cell = generator.choice(16, size=n, p=law.ravel())
+        return (cell // 4).tolist(), (cell % 4).tolist()
+
+    missed = 0
+    for k in range(tries):
+        try:
+            missed += assert_independence(*pairs(joint), alpha=alpha, seed=k) is not None
+        except Refuted as refutation:
+            assert "seen" in str(refutation)
+    assert missed <= most_by_chance(tries, beta)
+    for k in range(20):
+        assert assert_independence(*pairs(even), alpha=1e-6, seed=k).p_value > 1e-6
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.lists(st.integers(1, 20), min_size=3, max_size=6), st.floats(0.01, 0.5))
+def test_no_deviation_of_a_size_adds_less_than_the_worst_case_says(weights, share):
+    law = np.array(weights) / sum(weights)
+    other = (1 - share) * law + share * np.roll(law, 1)
+    distance = np.abs(other - law).sum() / 2
+    assert noncentrality(law, other) >= 4 * distance**2 * (1 - 1e-9) - 1e-15
+
+
+def test_against_one_alternative_fewer_samples_do_than_in_the_worst_case():
+    law = np.full(16, 1 / 16)
+    hardest, concentrated = spread(law, 0.01), law + np.array([0.01, -0.01] + [0] * 14)
+    n = samples_needed_against(law, hardest)
+    assert n < samples_needed_goodness(0.01, 16) < 1.2 * n, "what the finite-sample bound costs"
+    assert samples_needed_against(law, concentrated) < n / 4
+    assert samples_needed_against([1.0, 0.0], [0.99, 0.01]) == 1
+
+
+def test_the_fixed_sample_optimum_is_what_the_chi_square_test_needs():
+    """By simulation: Pearson's test with the limit's critical value misses the alternative beta of the time."""
+    law = np.full(16, 1 / 16)
+    other = spread(law, 0.02)
+    alpha, beta, tries = 1e-3, 0.1, 4000
+    n = samples_needed_against(law, other, alpha, beta)
+    draws = np.random.default_rng(5).multinomial(n, other, size=tries)
+    missed = ((draws - n / 16) ** 2 / (n / 16)).sum(axis=1) < chi2.isf(alpha, 15)
+    assert abs(missed.mean() - beta) < 4 * (beta * (1 - beta) / tries) ** 0.5
+
+
+def test_every_assertion_refutes_with_its_witness():
+    cases = [
+        (lambda: assert_goodness({(0, 7): 1, (0, 0): 9}, {(0, 0): 1.0}), r"\(0, 7\) has probability 0 and was seen 1 "),
+        (lambda: assert_goodness([900, 100], [0.5, 0.5]), "token 0 at position 0 was seen 900 of 1000"),
+        (lambda: assert_homogeneity({"a": 900, "b": 100}, {"a": 500, "b": 500}), "'b' was seen 100 of 1000 and 500"),
+        (lambda: assert_mean([900, 100], 0.3), "mean of 1000 draws is 0.1.*expected 0.3"),
+        (lambda: assert_tokens_per_call([0, 10, 990], 2, 11 / 9, 4 / 3), "above the cap 1.33333"),
+        (lambda: assert_tokens_per_call([3500, 0, 6500], 2, 11 / 9, 4 / 3), "above the optimum 1.22222"),
+        (lambda: assert_independence([0, 1] * 100, [0, 1] * 100), "0 with 0: seen 100 times, expected 50"),
+    ]
+    for call, message in cases:
+        with pytest.raises(Refuted, match=message) as raised:
+            call()
+        assert not isinstance(raised.value, NotShown)
+        assert raised.value.found is not None
+
+
+def test_what_is_not_shown_is_not_called_refuted():
+    with pytest.raises(NotShown, match="may be up to"):
+        assert_equivalence([50, 50], [0.5, 0.5], 0.01)
+    assert assert_equivalence([500_000, 500_000], [0.5, 0.5], 0.01).upper < 0.01
+
+
+def test_what_the_theory_allows_passes():
+    assert assert_mean([300, 700], 0.7).mean == pytest.approx(0.7)
+    found = assert_tokens_per_call([300, 300, 400], 2, 11 / 9, 4 / 3)
+    assert not found.above_optimum
+    slow = assert_tokens_per_call([9000, 500, 500], 2, 11 / 9, 4 / 3)
+    assert slow.below_optimum
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize(("cells", "n"), [(2, 1000), (16, 160), (16, 20_000), (81, 600), (400, 2000), (400, 20_000)])
+def test_sizes_and_powers_of_goodness_of_fit_are_as_stated(cells, n):
+    law, generator = np.full(cells, 1 / cells), np.random.default_rng(n + cells)
+    for alpha, beta, tries in ((1e-6, 1e-2, 3000), (1e-3, 5e-2, 100)):
+        wrong = spread(law, min_detectable_goodness(n, cells, alpha, beta))
+        caught = _refusals(generator.multinomial(n, wrong, tries), law, alpha)
+        assert tries - caught <= most_by_chance(tries, beta)
+        assert _refusals(generator.multinomial(n, law, tries), law, alpha) <= most_by_chance(tries, alpha)
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize(("cells", "n", "m"), [(16, 400, 100), (81, 450, 450), (400, 20_000, 2000), (400, 2500, 2500)])
+def test_sizes_and_powers_of_homogeneity_are_as_stated(cells, n, m):
+    even, generator, beta, tries = np.full(cells, 1 / cells), np.random.default_rng(n + cells), 0.02, 800
+    limit = min_detectable_homogeneity(n, cells, m, 1e-6, beta)
+    one, two = spread(even, limit * m / (n + m)), spread(even, -limit * n / (n + m))
+
+    def refusals(first, second):
+        pairs = zip(generator.multinomial(n, first, tries), generator.multinomial(m, second, tries), strict=True)
+        return sum(homogeneity(a, b).p_value <= 1e-6 for a, b in pairs)
+
+    assert tries - refusals(one, two) <= most_by_chance(tries, beta)
+    assert refusals(even, even) == 0
+
+
+@pytest.mark.simulation
+def test_ten_thousand_clean_samples_raise_no_alarm():
+    generator = np.random.default_rng(11)
+    for cells in (3, 16, 64):
+        law = generator.dirichlet(np.full(cells, 1.0))
+        assert _refusals(generator.multinomial(20_000, law, 3400), law, 1e-6) == 0
+
+
+def _refusals(draws, law, alpha):
+    refused = 0
+    for k, row in enumerate(draws):
+        try:
+            assert_goodness(row, law, alpha, seed=k)
+        except Refuted:
+            refused += 1
+    return refused

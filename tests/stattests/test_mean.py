@@ -1,0 +1,102 @@
+"""The mean of bounded draws: the interval holds it as often as stated, and its design is true, by exact computation."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from draftproof.stattests.mean import log_fortune, mean_interval, min_detectable_mean, samples_needed_mean
+from draftproof.tests.stattests.enumerated import probabilities, tables
+
+
+@pytest.mark.parametrize("law", [[0.3, 0.3, 0.4], [0.9, 0.05, 0.05], [0.0, 0.02, 0.98], [0.5, 0.0, 0.5]])
+def test_the_interval_holds_the_mean_with_the_stated_probability(law):
+    n, alpha, mean = 30, 0.05, float(np.dot(law, [0, 1, 2]))
+    counts = tables(n, 3)
+    weight = probabilities(counts, law)
+    missed = 0.0
+    for row, p in zip(counts, weight, strict=True):
+        if p > 1e-9:
+            found = mean_interval(dict(enumerate(row.tolist())), 2, alpha)
+            assert found.lower <= found.mean <= found.upper
+            missed += p * (not found.lower <= mean <= found.upper)
+    assert missed <= alpha
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_fortune_is_one_on_average_if_the_mean_is_as_claimed(sign):
+    law = [0.2, 0.5, 0.3]
+    counts = tables(12, 3)
+    fortune = [np.exp(log_fortune(dict(enumerate(row.tolist())), 2, 1.1, sign)) for row in counts]
+    assert probabilities(counts, law) @ fortune == pytest.approx(1)
+    assert probabilities(counts, [0.0, 0.2, 0.8] if sign > 0 else [0.8, 0.2, 0.0]) @ fortune > 3
+
+
+def test_a_wrong_mean_is_outside_of_the_interval_and_the_right_one_inside():
+    draws = np.random.default_rng(1).multinomial(20_000, [0.3, 0.3, 0.4])
+    found = mean_interval(draws, 2)
+    assert found.lower < 1.1 < found.upper
+    assert not found.lower < 11 / 9 < found.upper
+    assert found.n == 20_000
+
+
+def test_the_interval_is_narrower_where_draws_vary_little():
+    calm, wild = mean_interval([5, 9990, 5], 2), mean_interval([5000, 0, 5000], 2)
+    hoeffding = 2 * (np.log(2 / 1e-6) / 20_000) ** 0.5
+    assert calm.upper - calm.lower < 0.3 * hoeffding
+    assert wild.upper - wild.lower < 2.5 * hoeffding
+
+
+def test_extreme_counts_have_intervals_that_end_where_means_end():
+    assert mean_interval([100, 0], 1).lower == 0
+    assert 0 < mean_interval([100, 0], 1).upper < 0.5
+    assert mean_interval([0, 100], 1).upper == 1
+
+
+@settings(deadline=None, derandomize=True)
+@given(
+    st.integers(2, 10**8),
+    st.sampled_from([0.0, 0.01, 1 / 3, 0.5, 0.9, 1.0]),
+    st.sampled_from([1.0, 4.0]),
+    st.sampled_from([1e-6, 1e-2]),
+)
+def test_samples_needed_for_what_n_draws_detect_are_n(n, share, top, alpha):
+    limit = min_detectable_mean(n, share * top, top, alpha)
+    most = top * max(share, 1 - share)
+    assert 0 < limit <= most
+    if limit < most * (1 - 1e-9):
+        assert samples_needed_mean(limit, share * top, top, alpha) == n
+
+
+@pytest.mark.parametrize("expected", [0.02, 1 / 3, 0.8])
+def test_a_coin_at_the_limit_is_missed_no_more_often_than_stated(expected):
+    n, alpha, beta = 3000, 1e-6, 1e-3
+    shift = min_detectable_mean(n, expected, 1.0, alpha, beta)
+    x = np.arange(n + 1)
+    inside = np.array(
+        [max(log_fortune({0: n - k, 1: k}, 1.0, expected, s) for s in (1, -1)) < np.log(2 / alpha) for k in x.tolist()]
+    )
+    assert binom.pmf(x, n, expected)[~inside].sum() <= alpha
+    for other in (expected - shift, expected + shift):
+        if 0 <= other <= 1:
+            assert binom.pmf(x, n, other)[inside].sum() <= beta
+    nearer = expected + shift / 2
+    assert binom.pmf(x, n, nearer)[inside].sum() > beta, "the limit is not idle"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: mean_interval([], 1), "n = 0"),
+        (lambda: mean_interval({3: 5}, 2), "a draw of 3, expected a value between 0 and 2"),
+        (lambda: mean_interval([1, 1], 1, 0.0), "alpha is 0.0"),
+        (lambda: min_detectable_mean(0, 0.5), "n is 0"),
+        (lambda: min_detectable_mean(10, 1.5), "not within 0 and top"),
+        (lambda: samples_needed_mean(0.0, 0.5), "shift is 0.0"),
+        (lambda: samples_needed_mean(0.8, 0.5), "at most 0.5"),
+    ],
+)
+def test_wrong_use_is_an_error(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,79 @@
+"""Finite-sample tails: never below the true ones, computed by enumeration down to 1e-6 and beyond."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2, multivariate_hypergeom
+
+from draftproof.stattests.tails import chernoff_critical, hypergeometric_tail, likelihood_ratio, multinomial_tail
+from draftproof.tests.stattests.enumerated import probabilities, tables
+
+RATES = (1e-2, 1e-3, 1e-6, 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("n", "law"), [(60, [1 / 3] * 3), (60, [0.1, 0.1, 0.8]), (30, [0.4, 0.3, 0.2, 0.1]), (25, [0.02, 0.49, 0.49])]
+)
+def test_the_multinomial_bound_is_never_below_the_true_tail(n, law):
+    counts = tables(n, len(law))
+    weight, g = probabilities(counts, law), likelihood_ratio(counts, n * np.array(law))
+    assert weight.sum() == pytest.approx(1)
+    for at in [*np.quantile(g, [0.3, 0.9, 0.99, 1.0]), 5.0, 15.0, 30.0, 45.0]:
+        true = weight[g >= at - 1e-9].sum()
+        bound = multinomial_tail(float(at), n * np.array(law))
+        assert bound >= true
+        assert bound < 1e4 * true or true < 1e-30, "a bound that is never near the tail tells nothing"
+
+
+@pytest.mark.parametrize("expected", [5, 10, 50])
+def test_refuting_by_the_bound_keeps_the_stated_rate_at_1e_6_where_pearsons_customary_tail_does_not(expected):
+    n = 1000
+    x = np.arange(n + 1)
+    cells, hoped = np.stack([x, n - x], axis=1), np.array([expected, n - expected])
+    weight = binom.pmf(x, n, expected / n)
+    pearson = ((cells - hoped) ** 2 / hoped).sum(axis=1)
+    bound = np.array([multinomial_tail(g, hoped) for g in likelihood_ratio(cells, hoped)])
+    for alpha in RATES:
+        assert weight[bound <= alpha].sum() <= alpha
+    customary = weight[chi2.sf(pearson, 1) <= 1e-6].sum()
+    assert customary > 1e-6, "the planted test: too many false alarms"
+    if expected == 5:
+        assert 50e-6 < customary < 70e-6
+
+
+@pytest.mark.parametrize(("totals", "first"), [((12, 14, 10), 18), ((30, 6, 8), 15), ((9, 9, 9, 9), 20)])
+def test_the_hypergeometric_bound_is_never_below_the_true_tail(totals, first):
+    totals = np.array(totals)
+    counts = tables(first, len(totals))
+    counts = counts[(counts <= totals).all(axis=1)]
+    weight = multivariate_hypergeom.pmf(counts, totals, first)
+    share = first / totals.sum()
+    g = likelihood_ratio(counts, totals * share) + likelihood_ratio(totals - counts, totals * (1 - share))
+    assert weight.sum() == pytest.approx(1)
+    for at in [*np.quantile(g, [0.5, 0.9, 0.999, 1.0]), 10.0, 20.0]:
+        assert hypergeometric_tail(float(at), first, totals) >= weight[g >= at - 1e-9].sum()
+    bound = np.array([hypergeometric_tail(float(at), first, totals) for at in g])
+    for alpha in RATES:
+        assert weight[bound <= alpha].sum() <= alpha
+
+
+def test_with_large_counts_the_bound_is_chernoffs_for_the_chi_square_law():
+    for freedom in (1, 15, 80):
+        expected = np.full(freedom + 1, 10_000.0)
+        for alpha in (1e-3, 1e-6):
+            assert multinomial_tail(chernoff_critical(freedom, alpha), expected) == pytest.approx(alpha, rel=0.05)
+            assert chi2.sf(chernoff_critical(freedom, alpha), freedom) < alpha
+
+
+def test_the_bound_holds_where_counts_are_many_and_all_cells_differ():
+    law = np.random.default_rng(1).dirichlet(np.full(60, 3.0))
+    law = np.maximum(law, 0.003) / np.maximum(law, 0.003).sum()
+    expected = 2000 * law
+    g = likelihood_ratio(np.random.default_rng(2).multinomial(2000, law, size=20_000), expected)
+    for at in np.quantile(g, [0.9, 0.99, 0.999]):
+        assert multinomial_tail(float(at), expected) >= (g >= at).mean()
+
+
+def test_a_bound_is_told_without_underflow_and_is_one_at_the_mean():
+    assert multinomial_tail(1e6, np.full(4, 1e6)) == 1e-300
+    assert multinomial_tail(3.0, np.full(4, 100.0)) == 1.0
+    assert hypergeometric_tail(0.5, 50, np.array([50, 0, 50])) == 1.0

@@ -1,0 +1,135 @@
+"""Two sources of unknown law: one law is not refuted, two are, and dependence within a sequence deceives nobody."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.stats import chi2_contingency
+
+from draftproof.stattests.sequences import hamming_kernel, mmd, ngram_homogeneity, prefix_kernel
+from draftproof.stattests.two_sample import homogeneity
+from draftproof.tests.stattests.enumerated import most_by_chance
+
+EVEN = np.full(8, 1 / 8)
+TILTED = EVEN + 0.03 * (-1.0) ** np.arange(8)
+
+
+def chains(stay, count, length, generator, vocabulary=4):
+    """Texts in which a token repeats the last one with probability ``stay``: every single token is uniform."""
+    texts = generator.integers(vocabulary, size=(count, length))
+    repeated = generator.random((count, length)) < stay
+    for t in range(1, length):
+        texts[:, t] = np.where(repeated[:, t], texts[:, t - 1], texts[:, t])
+    return texts.tolist()
+
+
+def test_the_statistic_is_the_likelihood_ratio_of_the_table():
+    found = homogeneity([30, 50, 20], [45, 40, 65])
+    expected = chi2_contingency([[30, 50, 20], [45, 40, 65]], lambda_="log-likelihood")
+    assert found.statistic == pytest.approx(expected.statistic)
+
+
+@pytest.mark.parametrize("method", ["monte-carlo", "bound"])
+@pytest.mark.parametrize("alpha", [1e-2, 1e-3])
+def test_two_samples_of_one_law_are_refuted_no_more_often_than_stated(method, alpha):
+    tries, generator = 1000, np.random.default_rng(1)
+    pairs = zip(generator.multinomial(200, EVEN, tries), generator.multinomial(80, EVEN, tries), strict=True)
+    refuted = sum(homogeneity(a, b, alpha, method, k).p_value <= alpha for k, (a, b) in enumerate(pairs))
+    assert refuted <= most_by_chance(tries, alpha)
+
+
+def test_two_samples_of_two_laws_are_refuted_at_every_rate():
+    generator = np.random.default_rng(2)
+    for alpha in (1e-2, 1e-6):
+        for _ in range(10):
+            found = homogeneity(generator.multinomial(5000, EVEN), generator.multinomial(5000, TILTED), alpha)
+            assert found.p_value <= alpha
+
+
+def test_outcomes_that_only_one_source_has_are_seen():
+    found = homogeneity({"a": 500, "b": 500}, {"a": 500, "b": 450, "never before": 50})
+    assert found.p_value <= 1e-6
+    assert "'never before' was seen 0 of 1000 and 50 of 1000 times" in found.witness
+
+
+def test_one_outcome_tells_nothing():
+    assert homogeneity([100], [50]).p_value == 1.0
+
+
+@pytest.mark.parametrize("test", [ngram_homogeneity, mmd])
+def test_texts_of_one_engine_are_refuted_no_more_often_than_stated(test):
+    tries, alpha, generator = 150, 0.05, np.random.default_rng(3)
+    refuted = sum(
+        test(chains(0.6, 20, 15, generator), chains(0.6, 30, 15, generator), alpha=alpha, seed=k).p_value <= alpha
+        for k in range(tries)
+    )
+    assert refuted <= most_by_chance(tries, alpha)
+
+
+def test_n_grams_counted_as_if_independent_would_refute_a_clean_engine():
+    """Why whole sequences change places: every text says one token only, so its bigrams are one draw and not 29."""
+    generator = np.random.default_rng(4)
+    texts, others = chains(1.0, 40, 30, generator), chains(1.0, 40, 30, generator)
+
+    def bigrams(of):
+        return np.bincount([4 * a + b for s in of for a, b in pairwise(s)], minlength=16)
+
+    naive = chi2_contingency(np.stack([bigrams(texts), bigrams(others)])[:, [0, 5, 10, 15]]).pvalue
+    assert naive < 1e-6
+    assert ngram_homogeneity(texts, others, alpha=1e-3).p_value > 1e-2
+
+
+def test_an_engine_whose_tokens_are_right_one_by_one_is_refuted_by_its_bigrams():
+    generator = np.random.default_rng(5)
+    texts, others = chains(0.0, 80, 20, generator), chains(0.25, 80, 20, generator)
+    assert ngram_homogeneity(texts, others, length=1, alpha=1e-3).p_value > 1e-3
+    found = ngram_homogeneity(texts, others, length=2, alpha=1e-3)
+    assert found.p_value <= 1e-3
+    assert found.method == "permutation"
+
+
+@pytest.mark.parametrize("kernel", [hamming_kernel, prefix_kernel])
+def test_blocks_of_a_planted_engine_are_refuted_by_each_kernel(kernel):
+    generator = np.random.default_rng(6)
+    texts, others = chains(0.0, 150, 6, generator), chains(0.5, 150, 6, generator)
+    found = mmd(texts, others, kernel, alpha=1e-3)
+    assert found.p_value <= 1e-3
+    assert "in the first sample" in found.witness
+
+
+@pytest.mark.parametrize("kernel", [hamming_kernel, prefix_kernel])
+def test_the_kernels_tell_all_laws_on_blocks_apart(kernel):
+    blocks = np.stack(np.meshgrid(*[range(3)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    assert np.linalg.eigvalsh(kernel(blocks)).min() > 1e-3
+
+
+@pytest.mark.parametrize("test", [ngram_homogeneity, mmd])
+def test_sequences_change_places_within_their_prompt_only(test):
+    """Two engines alike, asked different prompts unequally often: refuted as a whole, not prompt by prompt."""
+    generator = np.random.default_rng(7)
+    calm, wild = chains(0.9, 140, 10, generator), chains(0.0, 140, 10, generator)
+    texts, others = calm[:120] + wild[:20], calm[120:] + wild[20:]
+    prompts = (["calm"] * 120 + ["wild"] * 20, ["calm"] * 20 + ["wild"] * 120)
+    assert test(texts, others, alpha=1e-3).p_value <= 1e-3
+    assert test(texts, others, alpha=1e-3, strata=prompts).p_value > 1e-3
+    broken = [[0] * 10 for _ in range(20)] + wild[20:]
+    assert test(texts, broken, alpha=1e-3, strata=prompts).p_value <= 1e-3
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: homogeneity([], [1, 2]), "n = 0"),
+        (lambda: homogeneity([1, 2], [0, 0]), "the other counts: no samples"),
+        (lambda: homogeneity([1, -2], [1, 1]), "seen -2 times"),
+        (lambda: homogeneity([1, 2], [1, 2], 1.0), "alpha is 1.0"),
+        (lambda: homogeneity([1, 2], [1, 2], method="exact"), "expected monte-carlo or bound"),
+        (lambda: ngram_homogeneity([], [[1]]), "the first sample has no sequences"),
+        (lambda: mmd([[1]], []), "the other sample has no sequences"),
+        (lambda: ngram_homogeneity([[1]], [[1, 2]], length=3), "no sequence has 3 tokens"),
+        (lambda: mmd([[1]], [[2]], strata=(["a"], [])), "1 strata, expected one for each of 2"),
+    ],
+)
+def test_wrong_use_is_an_error(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
