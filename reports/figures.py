@@ -25,7 +25,7 @@ FLOOR = 1e-18
 """Where a deviation of exactly zero is drawn on a logarithmic axis."""
 
 
-def _svg(figure) -> str:
+def svg(figure) -> str:
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, bbox_inches="tight")
     plt.close(figure)
@@ -54,7 +54,7 @@ def acceptance(curves: list[dict[str, Any]]) -> str | None:
         axes[0][0].set_ylabel("Pr(τ ≥ i)")
         figure.legend(*axes[0][0].get_legend_handles_labels(), loc="lower center", ncol=3, frameon=False,
                       bbox_to_anchor=(0.5, -0.2), fontsize=9)  # fmt: skip
-        return _svg(figure)
+        return svg(figure)
 
 
 def _telling(curves: list[dict[str, Any]], most: int = 3) -> list[dict[str, Any]]:
@@ -100,7 +100,7 @@ def deviations(evidence: list[dict[str, Any]]) -> str | None:
         )
         if len(numbers) > 1:
             axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        return _svg(figure)
+        return svg(figure)
 
 
 def by_prefix(prefixes: list[list]) -> str | None:
@@ -121,4 +121,4 @@ def by_prefix(prefixes: list[list]) -> str | None:
         below.set_ylabel("difference")
         below.set_xticks(list(places), [e[0] for e in prefixes], fontsize=8, rotation=90 if len(prefixes) > 12 else 0)
         below.set_xlabel("emitted prefix")
-        return _svg(figure)
+        return svg(figure)

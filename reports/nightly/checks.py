@@ -1,0 +1,102 @@
+"""What a night checks: the joint law of the completed tokens of one iteration, on a handful of problems."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...models.battery import drawn
+from ...models.errors import InputError
+from ...models.law import Model
+from ...models.modification import Modified
+from ...models.problem import Problem, as_json
+from ...proofs.laws import as_float, in_field, joint_law
+from ...stattests.completion import completed_counts
+
+MOST_CELLS = 1024
+"""Sequences of a check beyond which a night's draws are spread too thin to see anything."""
+
+SIZES = (
+    (3, 1, "generic"), (4, 1, "zeros"), (2, 3, "generic"), (3, 2, "generic"), (3, 2, "zeros"), (3, 2, "mixed"),
+    (4, 2, "generic"),
+)  # fmt: skip
+"""Vocabulary, gamma and kind of the problems: small, for a deviation shows the sooner the fewer its cells are."""
+
+
+class Counted(NamedTuple):
+    """counts: [V + 1], the last for everything that the law excludes; impossible: such an outcome, and how often."""
+
+    counts: np.ndarray
+    impossible: tuple[str, int] | None
+
+
+class Check(NamedTuple):
+    """One law that draws are held against.
+
+    cells: the sequences of positive probability; law: [V + 1], theirs and 0 for everything else; model: by which short
+    outputs are continued; length: of the completed sequences; parameters: what the draws depend on, as JSON.
+    """
+
+    name: str
+    problem: Problem
+    cells: dict[tuple[int, ...], int]
+    law: np.ndarray
+    model: Model
+    length: int
+    parameters: str
+
+    def count(self, outcomes: Mapping[Any, int], seed: int) -> Counted:
+        """Counts of completed sequences from counts of outcomes; the continuations are drawn from the seed.
+
+        outcomes: emitted tokens as tuples, or the text of what was raised instead.
+        """
+        longest = self.problem.gamma + 1
+        outputs = {o: n for o, n in outcomes.items() if _is_output(o, self.problem.vocabulary, longest)}
+        strange = {_text(o): n for o, n in outcomes.items() if o not in outputs}
+        counts = np.zeros(len(self.law), dtype=np.int64)
+        done = completed_counts(outputs, self.model, self.length, np.random.default_rng([seed, 1]))
+        for sequence, n in done.items():
+            if sequence in self.cells:
+                counts[self.cells[sequence]] += n
+            else:
+                strange[_text(sequence)] = strange.get(_text(sequence), 0) + n
+        counts[-1] = sum(strange.values())
+        return Counted(counts, max(strange.items(), key=lambda item: item[1], default=None))
+
+
+def check_of(problem: Problem, modifies_target: bool, how: Mapping[str, Any] | None = None) -> Check:
+    """The check of a verifier on a problem.
+
+    Completed by the target and held against its law of gamma + 1 tokens (Lemma 2); for greedy block verification
+    completed by the modified target and held against the target's law of gamma tokens (Lemma 8).
+    how: dtype and array, where the subject is somebody's function.
+    Raises: InputError for a problem of more than MOST_CELLS sequences.
+    """
+    length = problem.gamma if modifies_target else problem.gamma + 1
+    if problem.vocabulary**length > MOST_CELLS:
+        raise InputError(
+            f"{problem.name}: {problem.vocabulary}^{length} sequences are too many for a nightly check; expected at "
+            f"most {MOST_CELLS:,}"
+        )
+    exact = in_field(problem)
+    law = {o: as_float(p) for o, p in joint_law(exact.target, length).items()}
+    model = Modified(exact.target, exact.draft, 0, problem.gamma) if modifies_target else exact.target
+    parameters = {"problem": as_json(problem), "completed": "Lemma 8" if modifies_target else "Lemma 2", **(how or {})}
+    cells = {sequence: k for k, sequence in enumerate(law)}
+    row = np.array([*law.values(), 0.0])
+    text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
+    return Check(problem.name, problem, cells, row / row.sum(), model, length, text)
+
+
+def nightly_problems() -> list[Problem]:
+    """The problems a night is spent on if none are given."""
+    return [drawn(*size) for size in SIZES]
+
+
+def _is_output(outcome: Any, vocabulary: int, longest: int) -> bool:
+    return isinstance(outcome, tuple) and 1 <= len(outcome) <= longest and all(0 <= t < vocabulary for t in outcome)
+
+
+def _text(outcome: Any) -> str:
+    return ",".join(map(str, outcome)) if isinstance(outcome, Sequence) and not isinstance(outcome, str) else outcome

@@ -1,0 +1,122 @@
+"""The commands draftproof nightly run and draftproof nightly status."""
+
+import json
+import sys
+
+import click
+from rich.console import Console
+
+from ...models.errors import InputError
+from ...models.problem import load_problem
+from ..console import NOT_AUDITED, OK, REFUTED, must_be_writable, progress, write
+from ..subject import subject_from
+
+
+def _shared(command):
+    """Options of both commands."""
+    for option in reversed((
+        click.option("--db", metavar="URL", help="The history: an SQLite file or an SQLAlchemy URL  "
+                     "[default: draftproof-nightly.sqlite in the current folder].",
+                     envvar="DRAFTPROOF_DB", show_envvar=True),
+        click.option("--json", "json_file", metavar="FILE", help="Write the history as JSON ('-': standard output)."),
+        click.option("--html", "html_file", metavar="FILE", help="Write the history as one self-contained page."),
+        click.option("--wait", type=click.FloatRange(min=0.1, max=3600), default=30.0, show_default=True, metavar="S",
+                     help="Seconds to wait for another writer."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.group()
+def nightly() -> None:
+    """A regression that stays quiet for years: fresh draws every night, one history, alarms with a lifetime error rate."""
+
+
+@nightly.command()
+@click.argument("subjects", nargs=-1, metavar="[SUBJECT ...]")
+@_shared
+@click.option(
+    "--problem", "problems", multiple=True, metavar="FILE", help="Check on this problem, not on the usual ones."
+)
+@click.option("--samples", type=click.IntRange(min=100, max=10**8), default=20_000, show_default=True,
+              help="Draws a check.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), help="Derive the seeds from this and the night  [default: fresh].")
+@click.option("--night", metavar="DATE", help="The night the draws count for  [default: today, UTC].")
+@click.option("--lifetime-alpha", type=click.FloatRange(min=0, max=0.1, min_open=True),
+              help="The chance of a false alarm in the whole life of a history that begins now  [default: 0.001].")  # fmt: skip
+@click.option("--array", type=click.Choice(("numpy", "rows", "list", "torch")), help="What the rows arrive as.")
+@click.option("--dtype", type=click.Choice(("float64", "float32")), default="float64", show_default=True,
+              help="Precision of the rows.")  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(min=0.1), default=300.0, show_default=True, metavar="S",
+              help="Seconds for the draws of one check.")  # fmt: skip
+@click.option("--memory", type=click.FloatRange(min=0.5), default=8.0, show_default=True, metavar="GIB",
+              help="Address space of the child process.")  # fmt: skip
+def run(subjects, db, json_file, html_file, wait, problems, night, lifetime_alpha, **options):
+    """Draw from each SUBJECT (all reference verifiers and installed adapters if none is named) and add to the history.
+
+    Exit status: 1 if a check drawn from is in alarm, 3 if a subject could not be drawn from. A second run on the same
+    night adds its draws to the first's; an interrupted run keeps what it has drawn."""
+    history_of = _history()
+    from .history import checked_night
+    from .run import Night, default_subjects, run_night
+    from .told import show
+
+    if options["timeout"] != options["timeout"]:
+        raise click.UsageError("--timeout must be a number of seconds")
+    array, dtype = options.pop("array"), options["dtype"]
+    specs = [subject_from(name, array, (dtype,)) for name in dict.fromkeys(subjects or default_subjects())]
+    loaded, date = [load_problem(problem) for problem in problems], checked_night(night)
+    for file in (json_file, html_file):
+        must_be_writable(file)
+    history = history_of.begin(db, lifetime_alpha, wait)
+    try:
+        with progress() as told:
+            report = run_night(history, specs, Night(date, problems=loaded, progress=told, **options))
+    finally:
+        history.close()
+    drawn = [check for check in report["checks"] if check["id"] in report["drawn"]]
+    _write(report, json_file, html_file)
+    show(report, drawn, Console(stderr="-" in (json_file, html_file), highlight=False))
+    alarm = any(check["state"] == "alarm" for check in drawn)
+    sys.exit(REFUTED if alarm else NOT_AUDITED if report["failures"] else OK)
+
+
+@nightly.command()
+@_shared
+def status(db, json_file, html_file, wait):
+    """What the history says now. Exit status: 1 if a check of a current version is in alarm."""
+    history_of = _history()
+    from .states import status as of
+    from .told import show
+
+    for file in (json_file, html_file):
+        must_be_writable(file)
+    history = history_of.read(db, wait)
+    try:
+        report = of(history)
+    finally:
+        history.close()
+    _write(report, json_file, html_file)
+    current = [check for check in report["checks"] if check["current"]]
+    show(report, current, Console(stderr="-" in (json_file, html_file), highlight=False))
+    sys.exit(REFUTED if report["state"] == "alarm" else OK)
+
+
+def _history():
+    """The class, if what it needs is installed."""
+    try:
+        from .history import History
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "sqlalchemy":
+            raise
+        raise InputError("nightly needs sqlalchemy; install draftproof[nightly]") from None
+    return History
+
+
+def _write(report: dict, json_file: str | None, html_file: str | None) -> None:
+    if json_file:
+        write(json_file, json.dumps(report, indent=1) + "\n")
+    if html_file:
+        from .page import page
+
+        write(html_file, page(report))

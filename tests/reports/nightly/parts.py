@@ -1,0 +1,56 @@
+"""Subjects, nights and batches for the tests of the nightly regression."""
+
+from datetime import date, timedelta
+
+import numpy as np
+
+from draftproof.models.battery import drawn
+from draftproof.reports.nightly.checks import Counted, check_of
+from draftproof.reports.nightly.run import Night, run_night
+from draftproof.reports.subject import subject_from
+
+START = "import sys; from draftproof.reports.cli import main; main()"
+
+RIGHT = """
+import numpy as np
+def verify(target_probs, draft_probs, draft_tokens, rng):
+    for i, x in enumerate(draft_tokens):
+        p, q = target_probs[i], draft_probs[i]
+        if rng.random() * q[x] >= p[x]:
+            rest = np.maximum(p - q, 0)
+            return [*draft_tokens[:i], rng.choice(len(p), p=rest / rest.sum())]
+    return [*draft_tokens, rng.choice(len(target_probs[-1]), p=target_probs[-1])]
+"""
+WRONG = RIGHT.replace("np.maximum(p - q, 0)", "p")
+SLIPS = """
+from pathlib import Path
+from draftproof.verifiers.zoo.entries import MUTANTS
+from right import verify as right
+wrong = MUTANTS["M01"].function
+def verify(target_probs, draft_probs, draft_tokens, rng):
+    chosen = wrong if Path(__file__).with_name("driver-was-updated").exists() else right
+    return chosen(target_probs, draft_probs, draft_tokens, rng)
+"""
+
+
+def night_of(day):
+    return (date(2025, 1, 1) + timedelta(day - 1)).isoformat()
+
+
+def drawn_by(history, file, day, samples=3000, problems=(), **options):
+    night = Night(night_of(day), samples=samples, problems=problems or [drawn(3, 2, "generic")], **options)
+    return run_night(history, [subject_from(f"{file}:verify")], night)
+
+
+def a_check():
+    return check_of(drawn(2, 3, "generic"), False)
+
+
+def recorded(history, nights, draws=2000, seed=0):
+    """A history of clean nights of one check, without a subject."""
+    rng, check = np.random.default_rng(seed), a_check()
+    (number,) = history.enrol("someone.py:f", "sha256:0123456789abcdef", [check])
+    for day in range(1, nights + 1):
+        counted = Counted(rng.multinomial(draws, check.law), None)
+        history.record(number, check, night_of(day), 1000 * seed + day, counted)
+    return number, check

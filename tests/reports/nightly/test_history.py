@@ -1,0 +1,174 @@
+"""The database: its complaints in one line, and nothing lost."""
+
+import math
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sqlalchemy", reason="needs sqlalchemy: pip install -c constraints.txt draftproof[nightly]")
+
+from draftproof.models.errors import InputError
+from draftproof.reports.nightly.checks import Counted, nightly_problems
+from draftproof.reports.nightly.history import History, checked_night
+from draftproof.reports.nightly.states import status
+
+from .parts import RIGHT, START, a_check, night_of, recorded
+
+
+def all_rows(path):
+    with closing(sqlite3.connect(path)) as connection:
+        return [list(connection.execute(f"select * from draftproof_{t}")) for t in ("settings", "checks", "batches")]
+
+
+def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path, nightly):
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, but dear to somebody\n" * 100)
+    before = path.read_bytes()
+    for command in (("run", "token"), ("status",)):
+        done = nightly(*command, "--db", path)
+        assert done.returncode == 2
+        assert "is not an SQLite database" in done.stderr
+    assert path.read_bytes() == before
+
+
+def test_a_database_of_a_newer_schema_is_left_as_it_is(tmp_path, nightly):
+    path = tmp_path / "nights.sqlite"
+    with closing(History.begin(str(path))) as history:
+        recorded(history, 2)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update draftproof_settings set value = '99' where name = 'schema'")
+    before = all_rows(path)
+    for command in (("run", "token"), ("status",)):
+        done = nightly(*command, "--db", path)
+        assert done.returncode == 2
+        assert "version 99" in done.stderr
+    assert all_rows(path) == before
+
+
+def test_a_database_of_something_else_has_no_history_and_is_not_harmed(tmp_path, nightly):
+    path = tmp_path / "other.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("create table mine (x)")
+    done = nightly("status", "--db", path)
+    assert done.returncode == 2
+    assert "no nightly history" in done.stderr
+
+
+def test_a_locked_database_is_told_after_the_wait_and_nothing_is_lost(tmp_path, nightly):
+    path = tmp_path / "nights.sqlite"
+    with closing(History.begin(str(path))) as history:
+        recorded(history, 3)
+    before = all_rows(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        done = nightly("run", "token", "--samples", 100, "--db", path, "--wait", 0.5)
+        other.execute("ROLLBACK")
+    assert done.returncode == 2
+    assert "locked by another program for 0.5 s" in done.stderr
+    assert all_rows(path) == before
+    assert nightly("run", "token", "--samples", 100, "--db", path).returncode == 0
+
+
+def test_a_lock_in_the_middle_of_a_run_loses_only_the_check_in_progress(tmp_path):
+    path = tmp_path / "nights.sqlite"
+    with closing(History.begin(str(path), wait=0.3)) as history:
+        number, check = recorded(history, 2)
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(InputError, match="locked by another program"):
+                history.record(number, check, night_of(3), 99, Counted(np.array([100, *[0] * 16]), None))
+            other.execute("ROLLBACK")
+        assert status(history)["checks"][0]["draws"] == 4000
+
+
+def test_a_read_only_database_can_be_looked_at_but_not_added_to(tmp_path, nightly):
+    path = tmp_path / "nights.sqlite"
+    with closing(History.begin(str(path))) as history:
+        recorded(history, 2)
+    url = f"sqlite:///file:{path}?mode=ro&uri=true"
+    assert nightly("status", "--db", url).returncode == 0
+    done = nightly("run", "token", "--samples", 100, "--db", url)
+    assert done.returncode == 2
+    assert "is read-only" in done.stderr
+
+
+def test_another_lifetime_error_rate_is_refused(tmp_path):
+    path = str(tmp_path / "nights.sqlite")
+    History.begin(path, 1e-4).close()
+    History.begin(path).close()
+    with pytest.raises(InputError, match="began with a lifetime error rate"):
+        History.begin(path, 1e-3)
+    with closing(History.read(path)) as history:
+        assert history.lifetime_alpha == 1e-4
+
+
+def test_a_batch_is_recorded_entirely_or_not_at_all(history):
+    number, check = recorded(history, 3)
+    before = status(history)
+    with pytest.raises(InputError, match="the same draws cannot count twice"):
+        history.record(number, check, night_of(4), 2, Counted(np.array([100, *[0] * 16]), None))
+    with pytest.raises(InputError, match="expected"):
+        history.record(number, check, night_of(4), 77, Counted(np.array([100, 0]), None))
+    assert status(history) == before
+
+
+def test_a_batch_that_comes_late_counts_for_the_night_that_is_open(history):
+    number, check = recorded(history, 3)
+    counted = Counted(np.array([*np.full(16, 10), 0]), None)
+    assert history.record(number, check, night_of(1), 55, counted).night == night_of(3)
+    assert [night["draws"] for night in status(history)["checks"][0]["nights"]] == [2000, 2000, 2160]
+
+
+def test_checked_night_takes_dates_and_today():
+    assert checked_night("2025-02-28") == "2025-02-28"
+    assert checked_night(None) == checked_night(checked_night(None))
+
+
+def test_each_version_gets_a_cohort_and_a_smaller_share_of_the_budget(history):
+    check = a_check()
+    for version in ("a", "b", "a", "c"):
+        history.enrol("someone.py:f", version, [check])
+    report = status(history)
+    assert [check["cohort"] for check in report["checks"]] == [1, 2, 3]
+    levels = [check["alarm_at"] for check in report["checks"]]
+    assert levels == sorted(levels)
+    assert sum(math.exp(-level) for level in levels) < 1e-3
+
+
+@pytest.mark.parametrize(("sent", "status_of"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_a_run_that_is_ended_keeps_every_check_that_was_drawn(tmp_path, file, sent, status_of):
+    path = tmp_path / "nights.sqlite"
+    slow = RIGHT.replace("    for i, x", "    import time; time.sleep(0.0008)\n    for i, x")
+    file.write_text(slow)
+    run = subprocess.Popen(
+        [sys.executable, "-c", START, "nightly", "run", f"{file}:verify", "--samples", "1000", "--db", str(path)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        if path.exists() and batches(path) >= 2:
+            break
+        time.sleep(0.05)
+    run.send_signal(sent)
+    _, told = run.communicate(timeout=60)
+    assert run.returncode == status_of, told
+    assert "Traceback" not in told
+    with closing(History.read(str(path))) as history:
+        checks = [check for check in status(history)["checks"] if check["draws"]]
+    assert 2 <= len(checks) < len(nightly_problems())
+    assert {check["draws"] for check in checks} == {1000}
+    assert batches(path) == len(checks)
+
+
+def batches(path):
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            return connection.execute("select count(*) from draftproof_batches").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0

@@ -1,0 +1,83 @@
+"""Nights and audits that are simulated, clean ones and broken ones: for the tests, and at full size for the benchmark."""
+
+import numpy as np
+
+from draftproof.stattests.anytime import audit, looks
+from draftproof.stattests.eprocess import EProcess, log_evidence
+from draftproof.stattests.power import limit_noncentrality
+
+DRAWS = 20_000
+"""A night and check."""
+
+
+def uniform(cells):
+    return np.full(cells, 1 / cells)
+
+
+def moved(law, direction, size):
+    """The law moved along a direction until the total variation is ``size``."""
+    return law + direction * (2 * size / np.abs(direction).sum())
+
+
+def spread(law, size):
+    """The deviation of that size that is hardest to see: every cell moved in proportion to its probability.
+
+    sum_k (p'_k - p_k)^2 / p_k is then 4 size^2, the least there is (exactly so for an even number of equal cells).
+    """
+    return moved(law, law * np.where(np.arange(len(law)) % 2, 1.0, -1.0), size)
+
+
+def nights_to_alarm(law, broken, threshold, *, runs, rng, begins=181, most=40, restarts=True):
+    """For each run the nights from the first broken one to the alarm, inclusive; infinite if it takes more than ``most``."""
+    process = EProcess(law, (runs,))
+    found = np.full(runs, np.inf)
+    for night in range(1, begins + most):
+        if restarts or night == 1:
+            process.open_night()
+        process.add(rng.multinomial(DRAWS, law if night < begins else broken, size=runs))
+        if night < begins:
+            assert (process.log_e < threshold).all()
+        else:
+            found[(process.log_e >= threshold) & np.isinf(found)] = night - begins + 1
+        if np.isfinite(found).all():
+            break
+    return found
+
+
+def clean_peaks(law, *, checks, nights, rng):
+    """The largest log E that each of the checks reaches in so many clean nights."""
+    process = EProcess(law, (checks,))
+    peaks = np.zeros(checks)
+    for _ in range(nights):
+        process.open_night()
+        process.add(rng.multinomial(DRAWS, law, size=checks))
+        peaks = np.maximum(peaks, process.log_e)
+    return peaks
+
+
+def clean_audits(law, *, audits, most, rng):
+    """The largest log E at any look of each of the audits of a source that follows the law."""
+    counts = np.zeros((audits, len(law)), dtype=np.int64)
+    peaks, before = np.full(audits, -np.inf), 0
+    for at in looks(most):
+        counts += rng.multinomial(at - before, law, size=audits)
+        peaks, before = np.maximum(peaks, log_evidence(counts, law)), at
+    return peaks
+
+
+def draws_to_refute(law, broken, *, runs, rng, alpha=1e-6, most=10_000_000):
+    """The draws after which each audit ended; every one must end with a refutation."""
+    ends = []
+    for _ in range(runs):
+        found = audit(lambda n: rng.multinomial(n, broken), law, alpha=alpha, most=most)
+        assert found.refuted
+        ends.append(found.draws)
+    return np.array(ends)
+
+
+def fixed_sample_optimum(size, cells, alpha=1e-6, beta=1e-3):
+    """The draws that a chi-square test of fixed size needs for the deviation that is hardest to see.
+
+    n such that noncentrality 4 n size^2 is missed with probability beta at rate alpha.
+    """
+    return limit_noncentrality(cells - 1, alpha, beta) / (4 * size**2)

@@ -1,0 +1,139 @@
+"""Clean sources stay quiet for years, planted deviations are found within days, and an audit ends when it can."""
+
+import math
+
+import numpy as np
+import pytest
+
+from draftproof.models.errors import InputError
+from draftproof.stattests.anytime import audit
+from draftproof.stattests.holm import cohort_alpha, holm
+
+from .simulated_nights import (
+    DRAWS,
+    clean_audits,
+    clean_peaks,
+    draws_to_refute,
+    fixed_sample_optimum,
+    nights_to_alarm,
+    spread,
+    uniform,
+)
+
+ALPHA_400 = cohort_alpha(1e-3, 1) / 400
+"""What one of 400 checks has of the default lifetime budget, as the first to be refuted."""
+
+
+def test_clean_audits_raise_no_false_alarm():
+    peaks = clean_audits(uniform(16), audits=1000, most=50_000, rng=np.random.default_rng(5))
+    assert peaks.max() < math.log(1e6)
+
+
+def test_looking_at_a_fixed_sample_test_every_night_would_have_raised_false_alarms():
+    """The simulation can see them: the same clean audits, judged by a chi-square test at each look."""
+    from scipy.stats import chi2
+
+    from draftproof.stattests.anytime import looks
+
+    rng, law = np.random.default_rng(5), uniform(16)
+    counts, before, hit = np.zeros((1000, 16), dtype=np.int64), 0, np.zeros(1000, dtype=bool)
+    for at in looks(50_000):
+        counts += rng.multinomial(at - before, law, size=1000)
+        before = at
+        hit |= ((counts - at / 16) ** 2).sum(axis=1) * 16 / at > chi2.isf(1e-3, 15)
+    assert hit.sum() > 3
+
+
+def test_clean_nights_of_400_checks_stay_quiet():
+    peaks = clean_peaks(uniform(16), checks=400, nights=40, rng=np.random.default_rng(6))
+    assert not holm(peaks, cohort_alpha(1e-3, 1)).alarm.any()
+    assert not holm(peaks, cohort_alpha(math.sqrt(1e-3), 1)).alarm.any()
+
+
+def test_a_late_deviation_is_found_within_3_nights_and_without_restarts_it_is_not():
+    law, rng = uniform(16), np.random.default_rng(7)
+    broken = law.copy()
+    broken[:2] += [0.02, -0.02]
+    threshold = -math.log(ALPHA_400)
+    with_restarts = nights_to_alarm(law, broken, threshold, runs=20, rng=rng)
+    assert with_restarts.max() <= 3
+    without = nights_to_alarm(law, spread(law, 0.02), threshold, runs=20, rng=rng, restarts=False, most=4)
+    hardest = nights_to_alarm(law, spread(law, 0.02), threshold, runs=20, rng=rng, most=10)
+    assert np.median(hardest) <= 3
+    assert np.isinf(without).mean() > 0.5
+
+
+def test_the_draws_that_refute_are_fewer_than_3_times_the_fixed_sample_optimum():
+    law, rng = uniform(16), np.random.default_rng(8)
+    ends = draws_to_refute(law, spread(law, 0.01), runs=15, rng=rng)
+    assert np.median(ends) < 3 * fixed_sample_optimum(0.01, 16)
+
+
+def test_an_audit_ends_as_soon_as_it_can():
+    law, rng = uniform(8), np.random.default_rng(9)
+    clean = audit(lambda n: rng.multinomial(n, law), law, bound=0.02, most=10**6)
+    assert not clean.refuted
+    assert clean.upper <= 0.02
+    assert clean.draws < 10**6
+    broken = audit(lambda n: rng.multinomial(n, spread(law, 0.2)), law, bound=0.02)
+    assert broken.refuted
+    assert broken.draws <= 5000
+    out = audit(lambda n: rng.multinomial(n, law), law, bound=0.001, most=5000)
+    assert (out.refuted, out.draws) == (False, 5000)
+    assert out.upper > 0.001
+
+
+def test_an_audit_that_meets_the_impossible_ends_there_and_names_it():
+    found = audit(lambda n: np.array([n - 3, 0, 3]), [0.5, 0.5, 0.0])
+    assert found.refuted
+    assert found.impossible == (2, 3)
+    assert found.draws == 1000
+
+
+def test_the_bound_of_an_audit_covers_a_deviation_that_it_did_not_refute():
+    law, rng = uniform(16), np.random.default_rng(10)
+    for _ in range(30):
+        found = audit(lambda n: rng.multinomial(n, spread(law, 0.01)), law, most=20_000)
+        assert found.refuted or found.upper >= 0.01
+
+
+@pytest.mark.parametrize(
+    ("draw", "options", "told"),
+    [
+        (lambda n: np.array([n, 0, 0]), {}, "3 counts, expected 2"),
+        (lambda n: np.array([n - 1, 0]), {}, "999 draws were counted, expected 1000"),
+        (lambda n: np.array([0, 0]), {}, "n = 0"),
+        (lambda n: np.array([n, 0]), {"alpha": 0}, "0 < alpha < 1"),
+        (lambda n: np.array([n, 0]), {"bound": 2}, "0 < bound < 1"),
+        (lambda n: np.array([n, 0]), {"most": 0}, "most >= 1"),
+    ],
+)
+def test_bad_input_of_an_audit_is_told_in_one_line(draw, options, told):
+    with pytest.raises(InputError, match=told):
+        audit(draw, [0.5, 0.5], **options)
+
+
+@pytest.mark.simulation
+def test_10000_clean_audits_raise_no_false_alarm():
+    peaks = clean_audits(uniform(16), audits=10_000, most=1_000_000, rng=np.random.default_rng(11))
+    assert peaks.max() < math.log(1e6)
+    # The rate that Ville's inequality states, where a simulation can see it.
+    assert np.mean(peaks >= math.log(20)) <= 1 / 20
+
+
+@pytest.mark.simulation
+def test_three_years_of_nights_with_400_checks_raise_no_false_alarm():
+    peaks = clean_peaks(uniform(16), checks=400, nights=3 * 365, rng=np.random.default_rng(12))
+    assert not holm(peaks, cohort_alpha(1e-3, 1)).alarm.any()
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize(("size", "nights"), [(0.02, 3), (0.01, 7)])
+def test_a_deviation_in_a_few_cells_is_found_within_days(size, nights):
+    """Mass moved between two of 16 cells: the least favourable directions take longer (benchmarks/anytime.py)."""
+    law = uniform(16)
+    broken = law.copy()
+    broken[:2] += [size, -size]
+    found = nights_to_alarm(law, broken, -math.log(ALPHA_400), runs=100, rng=np.random.default_rng(13))
+    assert found.max() <= nights
+    assert DRAWS == 20_000
