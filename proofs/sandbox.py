@@ -32,7 +32,13 @@ class SubjectFailed(Exception):
 
 
 class Sandbox:
-    """A child process that has loaded one subject. Use as a context manager."""
+    """A child process that has loaded one subject. Use as a context manager.
+
+    child: the module whose ``main`` the child runs, with ``arguments``.
+    """
+
+    child = "draftproof.proofs.interception.child"
+    arguments: tuple[str, ...] = ()
 
     def __init__(self, subject: str, array: str | None = None, dtype: str = "float64", *, timeout: float = 60.0,
                  memory: float = MEMORY, torch: bool = False):  # fmt: skip
@@ -54,10 +60,10 @@ class Sandbox:
         """
         self.stop()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed in stop(), with the child
-        start = "import sys; sys.path.pop(0); from draftproof.proofs.interception.child import main; main()"
+        start = f"import sys; sys.path.pop(0); from {self.child} import main; main()"
         threads = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0"}
         self._child = subprocess.Popen(
-            [sys.executable, "-c", start],
+            [sys.executable, "-c", start, *self.arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

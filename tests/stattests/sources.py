@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 
-from draftproof.stattests.campaign import SourceFailed
-from draftproof.stattests.compiled import Compiled
-from draftproof.stattests.tally import Outcomes, Tally
+from draftproof.stattests.campaign.compiled import Compiled
+from draftproof.stattests.campaign.run import SourceFailed
+from draftproof.stattests.campaign.tally import Outcomes, Tally
 
 
 class Slow(Compiled):
@@ -43,5 +43,5 @@ class Uniform:
 
 def has_drawn():
     """Whether this process has drawn from a compiled source."""
-    module = sys.modules.get("draftproof.stattests.compiled")
+    module = sys.modules.get("draftproof.stattests.campaign.compiled")
     return module is not None and module.compiled_walk.cache_info().currsize > 0

@@ -1,0 +1,1 @@
+"""The command draftproof campaign: what it samples, how it judges."""

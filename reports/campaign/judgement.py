@@ -1,0 +1,133 @@
+"""What the counts of a campaign say about losslessness: evidence in the words of the audit."""
+
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ...models.errors import InputError
+from ...models.modification import modified
+from ...models.problem import Problem, as_json
+from ...proofs.claims import coupling_bound
+from ...proofs.laws import as_float, expected_accepted, in_field, joint_law, output_law
+from ...proofs.measurement import rounding_allowed
+from ...stattests.bounds import tokens_per_call, total_variation_bound
+from ...stattests.campaign.tally import Tally
+from ...stattests.completion import completed_counts
+from ...stattests.design import min_detectable_goodness
+from ...stattests.explanation import most_off
+from ...stattests.law_free import fit_of_many, min_detectable_by_law_free, sharp
+from ...verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
+from ...verifiers.registry import reference
+
+ALPHA, BETA = 1e-6, 1e-3
+"""Error rates of a campaign: a false alarm, and a miss at its detection limit."""
+
+MOST_SEQUENCES = 2**17
+"""Sequences of gamma + 1 tokens beyond which a campaign is not attempted: their law is held against the counts."""
+
+
+class Judge:
+    """Holds counts against the target's law: emitted tokens are completed by the target (Lemma 2).
+
+    modifies_target: of greedy block verification, whose tokens are completed by the modified target (Lemma 8).
+    dtype: of the rows that the subject got; what its rounding can account for is no refutation.
+    Raises: InputError if the problem is too large.
+    """
+
+    def __init__(self, problem: Problem, *, modifies_target: bool = False, dtype: str = "float64", seed: int = 0):
+        if problem.vocabulary ** (problem.gamma + 1) > MOST_SEQUENCES:
+            raise InputError(
+                f"{problem.name}: {problem.vocabulary}^{problem.gamma + 1} sequences of {problem.gamma + 1} tokens are "
+                f"too many for a campaign; expected at most {MOST_SEQUENCES:,}"
+            )
+        self.problem, self.seed = problem, seed
+        self.length = problem.gamma if modifies_target else problem.gamma + 1
+        self.continued = modified(problem.target, problem.draft, (0,) if modifies_target else (), problem.gamma)
+        self.law = {o: as_float(p) for o, p in joint_law(in_field(problem).target, self.length).items()}
+        self.slack = 0.0 if dtype == "float64" else rounding_allowed(problem.gamma, dtype)
+
+    def completed(self, tally: Tally) -> dict[Any, int]:
+        """The first gamma + 1 tokens of every sample; what was no tokens stands under its kind."""
+        generator = np.random.default_rng([self.seed, 1])
+        counts = dict(completed_counts(dict(tally.items()), self.continued, self.length, generator))
+        return counts | {kind: seen.times for kind, seen in tally.strange.items()}
+
+    def bound(self, tally: Tally) -> float:
+        """The total variation that the deviation from lossless is below, at 1 - ALPHA (for one look)."""
+        counts = self.completed(tally)
+        return total_variation_bound(counts, dict.fromkeys(counts, 0.0) | self.law, ALPHA).upper
+
+    def evidence(self, tally: Tally) -> Evidence:
+        """Refuted or not, how far off at most, and what would have been seen."""
+        counts, n = self.completed(tally), tally.n
+        law = dict.fromkeys(counts, 0.0) | self.law
+        distance = total_variation_bound(counts, law, ALPHA)
+        rounded = {o for o in counts if not law[o] and counts[o] <= self.slack * n}
+        fit = fit_of_many({o: m for o, m in counts.items() if o not in rounded}, law, ALPHA)
+        refuted = fit.p_value <= ALPHA and (not self.slack or distance.lower > self.slack)
+        cells = max(fit.cells, 2)
+        limit = (min_detectable_goodness if sharp(n, len(self.law)) else min_detectable_by_law_free)(
+            n, cells, ALPHA, BETA
+        )
+        accepted = (
+            tokens_per_call(self._accepted(tally), self.problem.gamma, *self.theory, ALPHA)
+            if tally.counts.any()
+            else None
+        )
+        detail = {
+            "samples": n,
+            "p_value": fit.p_value,
+            "p_value_by": fit.method,
+            "cells": fit.cells,
+            "false_alarm_rate": ALPHA,
+            "miss_rate": BETA,
+            "detection_limit": limit,
+            "rounding_allowed": self.slack,
+            "accepted": accepted and {
+                "mean": accepted.accepted.mean,
+                "interval": [accepted.accepted.lower, accepted.accepted.upper],
+                "optimum": accepted.optimum,
+                "cap": accepted.cap,
+            },
+            "strange": {kind: list(seen) for kind, seen in tally.strange.items()},
+        }  # fmt: skip
+        return Evidence(
+            "lossless",
+            "sampling campaign",
+            REFUTED if refuted else NO_EVIDENCE,
+            self.problem.name,
+            total_variation=distance.empirical,
+            bound=distance.upper,
+            witness=self._witness(counts, law, fit, tally) if refuted else None,
+            detail=detail,
+        )
+
+    def _witness(self, counts: dict, law: dict, fit, tally: Tally) -> dict[str, Any]:
+        if fit.impossible is None:
+            worst = max(law, key=lambda o: (counts.get(o, 0) - tally.n * law[o]) ** 2 / max(law[o], 1e-300))
+            why = str(most_off(counts, law))
+        else:
+            worst, why = fit.impossible[0], "it has probability 0"
+            if worst in tally.strange:
+                why = f"for example {tally.strange[worst].example}"
+        return {
+            "problem": as_json(self.problem),
+            "sequence": worst if isinstance(worst, str) else ",".join(map(str, worst)),
+            "expected": f"{law[worst]:.6g}",
+            "observed": f"{counts.get(worst, 0)}/{tally.n}",
+            "why": why,
+        }
+
+    def _accepted(self, tally: Tally) -> dict[int, int]:
+        """tau -> how often."""
+        first = [tally.outcomes.first(length) for length in range(1, tally.outcomes.longest + 2)]
+        return {tau: int(tally.counts[a:b].sum()) for tau, (a, b) in enumerate(pairwise(first))}
+
+    @cached_property
+    def theory(self) -> tuple[float, float]:
+        """E[tau] of block verification, and the cap that no lossless rule exceeds."""
+        exact = in_field(self.problem)
+        optimum = expected_accepted(output_law(exact, reference("block")))
+        return as_float(optimum), as_float(sum(coupling_bound(exact).values()))

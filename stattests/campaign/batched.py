@@ -1,0 +1,153 @@
+"""Sampling of functions that verify many blocks at once: arrays in, padded tokens out.
+
+    f(target_probs, draft_probs, draft_tokens[, rng | generator]) -> emitted tokens
+
+| argument | shape | |
+|---|---|---|
+| target_probs | [B, gamma + 1, V] | the plain calling convention with a batch axis in front |
+| draft_probs | [B, gamma, V] | |
+| draft_tokens | [B, gamma] | |
+| result | [B, any] | tau + 1 tokens a row, then -1; or a list of B sequences of tokens |
+"""
+
+import random
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from ...models.problem import Problem
+from ...verifiers.adapters.plain import BadResult, arguments, call, plan_call, tokens_of
+from .compiled import fingerprint
+from .tally import Outcomes, Tally
+
+PADDING = -1
+
+
+class Blocks:
+    """A problem's rows as arrays, and batches of draft blocks drawn from them.
+
+    dtype: of NumPy, or of torch where array is "torch"; drafts are drawn from the rows as they are in that precision.
+    """
+
+    def __init__(self, problem: Problem, array: str = "numpy", dtype: str = "float64"):
+        self.problem = problem
+
+        def table(model, length):
+            rows = [[float(p) for p in model.row(prefix)] for prefix in problem.prefixes(length)]
+            rounded = arguments(rows, rows, (), array, dtype)[0]
+            return np.asarray(rounded.double() if array == "torch" else rounded, dtype=np.float64)
+
+        self.target = [table(problem.target, length) for length in range(problem.gamma + 1)]
+        self.draft = [table(problem.draft, length) for length in range(problem.gamma)]
+        self._edges = [np.array([_edges(row) for row in rows]) for rows in self.draft]
+
+    def draw(self, generator: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """target [size, gamma + 1, V], draft [size, gamma, V], tokens [size, gamma] of drafted blocks, float64 and int64."""
+        prefix = np.zeros(size, np.int64)
+        target, draft, tokens = [self.target[0][prefix]], [], []
+        for step, edges in enumerate(self._edges):
+            draft.append(self.draft[step][prefix])
+            token = (generator.random(size)[:, None] >= edges[prefix]).sum(axis=1)
+            prefix = prefix * self.problem.vocabulary + token
+            tokens.append(token)
+            target.append(self.target[step + 1][prefix])
+        return np.stack(target, axis=1), np.stack(draft, axis=1), np.stack(tokens, axis=1)
+
+
+def _edges(row: np.ndarray) -> list[float]:
+    """Cumulative probabilities, exact until rounded once; from the last possible token on, above every uniform."""
+    exact = [Fraction(float(p)) for p in row]
+    total = sum(exact)
+    return [float(upto / total) if upto < total else 2.0 for upto in accumulate(exact)]
+
+
+class Batched:
+    """A function that verifies ``batch`` blocks a call, in this process: a source of a campaign.
+
+    The function always gets whole batches; of the last one no more is counted than was asked for.
+    Raises: NotASubject if it cannot be called by the convention.
+    """
+
+    chunk = 200_000
+
+    def __init__(self, function: Callable, problem: Problem, batch: int, *, name: str = "", array: str = "numpy",
+                 dtype: str = "float64"):  # fmt: skip
+        self.function, self.batch, self.dtype = function, batch, dtype
+        self.plan = plan_call(function, name or getattr(function, "__name__", "the function"))
+        self.array = "torch" if self.plan.random == "generator" else array
+        self.blocks = Blocks(problem, self.array, dtype)
+        self.outcomes = Outcomes(problem.vocabulary, problem.gamma + 1)
+        self.identity = {"subject": name, "problem": fingerprint(problem), "batch": str(batch), "dtype": dtype}
+
+    def sample(self, seed: np.random.SeedSequence, n: int) -> Tally:
+        """n blocks. What the function raises is counted as the outcome of its whole batch."""
+        draws, given = seed.spawn(2)
+        generator, source = np.random.Generator(np.random.PCG64DXSM(draws)), self._random(given)
+        tally = Tally(self.outcomes)
+        for start in range(0, n, self.batch):
+            target, draft, tokens = self.blocks.draw(generator, self.batch)
+            now = min(self.batch, n - start)
+            try:
+                result = call(
+                    self.function, self.plan, arguments(target, draft, tokens, self.array, self.dtype), source
+                )
+                count_emitted(tally, result, self.batch, now)
+            except (BadResult, Exception, SystemExit) as error:
+                told = "".join(c for c in " ".join(str(error).split()) if c.isprintable())
+                tally.count(f"{type(error).__name__}: {told[:160]}", now)
+        return tally
+
+    def _random(self, seed: np.random.SeedSequence) -> Any:
+        """Seed the global generators, and make the one that the function asks for."""
+        seeds = [int(word) for word in seed.generate_state(4)]
+        random.seed(seeds[0])
+        np.random.seed(seeds[1])
+        if "torch" in sys.modules:
+            sys.modules["torch"].manual_seed(seeds[2])
+        if self.plan.random == "generator":
+            return sys.modules["torch"].Generator().manual_seed(seeds[3])
+        return np.random.default_rng(seeds[3])
+
+
+def count_emitted(tally: Tally, result: Any, batch: int, n: int) -> None:
+    """Count the first n of the ``batch`` sequences that a batched function returned.
+
+    Raises: BadResult, and nothing is counted, if there are not ``batch`` sequences, or they are not tokens.
+    """
+    if hasattr(result, "detach"):
+        result = result.detach().cpu().numpy()
+    if isinstance(result, (str, bytes)) or not hasattr(result, "__len__"):
+        raise BadResult(f"returned a {type(result).__name__} for {batch} blocks, expected one row of tokens a block")
+    if len(result) != batch:
+        raise BadResult(f"returned {len(result)} rows for {batch} blocks, expected one row of tokens a block")
+    if isinstance(result, np.ndarray) and result.ndim == 2 and result.dtype.kind in "iuf":
+        if (result != np.floor(result)).any():
+            raise BadResult("returned numbers that are not whole among the tokens")
+        _count_rows(tally, result[:n].astype(np.int64))
+        return
+    for tokens in [tokens_of(row) for row in result][:n]:
+        tally.count(tokens)
+
+
+def _count_rows(tally: Tally, rows: np.ndarray) -> None:
+    """rows: [n, any] int64, each a sequence of tokens and then padding."""
+    outcomes = tally.outcomes
+    lengths = (rows != PADDING).cumprod(axis=1).sum(axis=1)
+    places = np.arange(rows.shape[1])
+    within = (rows >= 0) & (rows < outcomes.vocabulary)
+    padded = np.where(places < lengths[:, None], within, rows == PADDING).all(axis=1)
+    allowed = padded & (lengths >= 1) & (lengths <= outcomes.longest)
+    kept, lengths = rows[allowed], lengths[allowed]
+    index = np.zeros(len(kept), np.int64)
+    for place in places[: outcomes.longest]:
+        here = place < lengths
+        index[here] = index[here] * outcomes.vocabulary + kept[here, place]
+    first = np.array([0, *(outcomes.first(length) for length in range(1, outcomes.longest + 1))])
+    tally.counts += np.bincount(first[lengths] + index, minlength=outcomes.size)
+    for row in rows[~allowed]:
+        tokens = row[: len(row) - int((row[::-1] == PADDING).cumprod().sum())]
+        tally.count(tuple(tokens.tolist()) or "no tokens: returned only padding")

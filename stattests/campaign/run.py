@@ -1,0 +1,177 @@
+"""A sampling campaign: chunks of samples, drawn in parallel, counted, and kept in a checkpoint.
+
+Chunk k of a campaign draws from SeedSequence(seed, spawn_key=(k,)) and from nothing else, so the counts are the same
+to the last one for any number of workers, on any cluster, and after any number of interruptions.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ...models.errors import InputError
+from .checkpoint import Checkpoint, Done
+from .clusters import WorkersLost, parallel
+from .tally import Outcomes, Tally
+
+WRITING = 0.05
+"""The part of the time that may go into writing checkpoints and computing bounds."""
+
+
+class Source(Protocol):
+    """What a campaign samples. It travels to the workers, so it can be pickled.
+
+    identity: texts that tell it from other sources (checkpoints of other sources are refused).
+    outcomes: what it may emit. chunk: samples a chunk, unless told otherwise; a chunk should take about a second.
+    """
+
+    identity: dict[str, str]
+    outcomes: Outcomes
+    chunk: int
+
+    def sample(self, seed: np.random.SeedSequence, n: int) -> Tally:
+        """n samples; the same seed gives the same counts.
+
+        Raises: SourceFailed if it cannot go on.
+        """
+        ...
+
+
+class SourceFailed(Exception):
+    """The source could not be sampled (further). kind: "load", "crash", "timeout", "memory"."""
+
+    def __init__(self, kind: str, message: str):
+        super().__init__(kind, message)  # both, so that it can be pickled
+        self.kind, self.message = kind, message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class Plan(NamedTuple):
+    """samples: in all; chunk: of how many at a time; seed: of the whole campaign."""
+
+    samples: int
+    chunk: int
+    seed: int
+
+    @property
+    def chunks(self) -> int:
+        return -(-self.samples // self.chunk)
+
+    def size(self, chunk: int) -> int:
+        return min(self.chunk, self.samples - chunk * self.chunk)
+
+
+def plan(source: Source, samples: int, seed: int = 0, chunk: int | None = None) -> Plan:
+    """The chunks of a campaign.
+
+    Raises: InputError if there is nothing to draw.
+    """
+    if samples < 1:
+        raise InputError(f"no samples to draw (n = {samples}); expected at least 1")
+    if seed < 0 or (chunk is not None and chunk < 1):
+        raise InputError(f"seed {seed}, chunk {chunk}: expected a seed of at least 0 and a chunk of at least 1")
+    return Plan(samples, min(chunk or source.chunk, samples), seed)
+
+
+class Counted(NamedTuple):
+    """tally: the counts so far. resumed: samples of them that came from the checkpoint. seconds: for the others."""
+
+    tally: Tally
+    resumed: int = 0
+    seconds: float = 0.0
+
+
+Bound = Callable[[Tally], float]
+Progress = Callable[[int, int, float | None], None]
+
+
+def run_campaign(
+    source: Source,
+    planned: Plan,
+    *,
+    workers: int | None = None,
+    cluster: str | None = None,
+    checkpoint: str | None = None,
+    bound: Bound | None = None,
+    progress: Progress = lambda done, of, bound: None,
+) -> Counted:
+    """Draw and count the samples of a plan that the checkpoint does not have yet.
+
+    workers: processes on this machine, all processors that this process may use if not given; cluster: "ray" or
+    "dask://HOST:PORT" instead. bound(tally): what can still hide, told to progress(samples done, in all, bound).
+    Guarantee: the counts depend on the source, the plan, and nothing else; memory depends on neither the samples nor
+    the chunks; what is killed at any moment goes on from the last checkpoint, written after every chunk unless
+    writing takes more than a twentieth of the time.
+    Raises: InputError (checkpoint, cluster), SourceFailed; the chunks done until then are in the checkpoint.
+    """
+    kept = Checkpoint(checkpoint, {**source.identity, **planned._asdict()})
+    done, tally = kept.load(source.outcomes)
+    resumed = tally.n
+    if resumed != sum(map(planned.size, done.ahead)) + min(done.below * planned.chunk, planned.samples):
+        raise InputError(f"{checkpoint}: the checkpoint holds other counts than its chunks; it was left as it is")
+    state, left = (done, tally), _chunks(source, planned, done, workers, cluster)
+    save, bounded = _Seldom(lambda: kept.save(*state)), _Seldom(lambda: bound(state[1]) if bound else None)
+    start = time.monotonic()
+    progress(resumed, planned.samples, None)
+    try:
+        with contextlib.closing(left) as results:
+            for chunk, counts in results:
+                # One assignment: whatever interrupts it, counts and chunks go together.
+                state = (state[0].with_chunk(chunk), state[1] + counts)
+                save()
+                bounded()
+                progress(state[1].n, planned.samples, bounded.value)
+    finally:
+        save.now()
+    return Counted(state[1], resumed, time.monotonic() - start)
+
+
+def _chunks(source, planned: Plan, done: Done, workers, cluster) -> Iterator[tuple[int, Tally]]:
+    """The chunks not done yet, as they are finished, in any order."""
+    left = (k for k in range(done.below, planned.chunks) if k not in done.ahead)
+    first = next(left, None)
+    if first is None:
+        return
+    tasks = ((sample_chunk, source, planned, k) for ks in ((first,), left) for k in ks)
+    with parallel(workers, cluster, source, planned.chunks) as run:
+        try:
+            yield from run(tasks)
+        except WorkersLost as lost:
+            raise SourceFailed("crash", str(lost)) from None
+
+
+def sample_chunk(source: Source, planned: Plan, chunk: int) -> tuple[int, Tally]:
+    """One chunk, in whatever process.
+
+    Raises: SourceFailed if the source does, or emitted another number of samples than it was asked for.
+    """
+    n = planned.size(chunk)
+    tally = source.sample(np.random.SeedSequence(planned.seed, spawn_key=(chunk,)), n)
+    if tally.n != n:
+        raise SourceFailed("crash", f"asked for {n} samples, it gave {tally.n}")
+    return chunk, tally
+
+
+class _Seldom:
+    """Work that is done again only when it will not take more than its share of the time."""
+
+    def __init__(self, work: Callable[[], Any]):
+        self._work, self._stale, self._due = work, False, 0.0
+        self.value: Any = None
+
+    def __call__(self) -> None:
+        self._stale = True
+        if time.monotonic() >= self._due:
+            self.now()
+
+    def now(self) -> None:
+        """Do it now, if anything has happened since."""
+        if self._stale:
+            start = time.monotonic()
+            self.value, self._stale = self._work(), False
+            end = time.monotonic()
+            self._due = end + (end - start) / WRITING

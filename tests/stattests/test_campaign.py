@@ -1,0 +1,337 @@
+"""Campaigns: the same counts for any number of workers, on a cluster, and after being killed; memory that stays."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
+
+import pytest
+
+from draftproof.models.battery import toy
+from draftproof.models.errors import InputError
+from draftproof.proofs.laws import in_field
+from draftproof.stattests.campaign import checkpoint, clusters
+from draftproof.stattests.campaign import run as campaign
+from draftproof.stattests.campaign.compiled import Compiled
+from draftproof.stattests.campaign.run import SourceFailed, plan, run_campaign, sample_chunk
+from draftproof.stattests.campaign.tally import Outcomes, Tally
+from draftproof.tests.stattests.sources import Uniform, has_drawn
+from draftproof.verifiers.registry import reference
+
+pytest.importorskip("numba", reason="needs numba: pip install draftproof[campaign]")
+pytest.importorskip("joblib", reason="needs joblib: pip install draftproof[campaign]")
+
+SAMPLES, SEED, CHUNK = 40_000, 5, 2_000
+
+
+def block():
+    return Compiled(reference("block"), in_field(toy(3)))
+
+
+def run(source, samples=SAMPLES, seed=SEED, chunk=CHUNK, **options):
+    return run_campaign(source, plan(source, samples, seed, chunk), **{"workers": 1, **options})
+
+
+@pytest.fixture(scope="module")
+def uninterrupted():
+    return run(block()).tally
+
+
+def test_all_samples_are_counted(uninterrupted):
+    assert uninterrupted.n == SAMPLES
+    assert run(block(), samples=4_321).tally.n == 4_321
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_counts_are_the_same_for_any_number_of_workers(uninterrupted, workers):
+    assert run(block(), workers=workers).tally == uninterrupted
+
+
+def test_a_source_that_depends_on_its_process_is_seen_by_that_comparison():
+    assert run(Uniform()).tally == run(Uniform(), workers=2).tally
+    assert run(Uniform("process")).tally != run(Uniform("process"), workers=2).tally
+
+
+def test_another_seed_gives_other_counts(uninterrupted):
+    assert run(block(), seed=6).tally != uninterrupted
+
+
+# ---------------------------------------------------------------- clusters
+
+
+def test_counts_are_the_same_on_a_dask_cluster_of_two_workers(uninterrupted):
+    distributed = pytest.importorskip("distributed", reason="needs distributed: pip install draftproof[campaign]")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
+    ) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        assert run(block(), workers=None, cluster=address).tally == uninterrupted
+        assert run(Uniform("process"), workers=None, cluster=address).tally != run(Uniform("process")).tally
+        with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+            assert list(client.run(has_drawn).values()) == [True, True], "both workers took part"
+
+
+def test_counts_are_the_same_on_ray(uninterrupted):
+    pytest.importorskip("ray", reason="needs ray: pip install ray")
+    assert run(block(), workers=None, cluster="ray").tally == uninterrupted
+
+
+@pytest.mark.parametrize("cluster", ["spark://here:1", "dask", "dask://", "dask://nowhere", "ray:here", "http://a:1"])
+def test_an_unknown_cluster_is_one_line(cluster):
+    with pytest.raises(InputError, match=r"cluster .* is not known; expected dask://HOST:PORT, ray or ray://HOST:PORT"):
+        run(Uniform(), workers=None, cluster=cluster)
+
+
+def test_a_cluster_that_does_not_answer_is_one_line(monkeypatch):
+    pytest.importorskip("distributed", reason="needs distributed: pip install draftproof[campaign]")
+    monkeypatch.setattr(clusters, "PATIENCE", 1)
+    with pytest.raises(InputError, match=r"dask://127\.0\.0\.1:9: no scheduler answers there"):
+        run(Uniform(), workers=None, cluster="dask://127.0.0.1:9")
+
+
+def test_what_is_not_installed_is_one_line(monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(clusters.importlib, "import_module", missing)
+    with pytest.raises(InputError, match=r"a campaign needs joblib; install draftproof\[campaign\]"):
+        run(Uniform())
+
+
+def test_a_cluster_says_itself_how_many_workers_it_has():
+    with pytest.raises(InputError, match="either workers, or a cluster"):
+        run(Uniform(), workers=2, cluster="ray")
+
+
+# ---------------------------------------------------------------- interruptions
+
+
+KILLED = """
+import sys
+from draftproof.models.battery import toy
+from draftproof.proofs.laws import in_field
+from draftproof.stattests.campaign.run import plan, run_campaign
+from draftproof.tests.stattests.sources import Slow
+from draftproof.verifiers.registry import reference
+if __name__ == "__main__":
+    source = Slow(reference("block"), in_field(toy(3)))
+    run_campaign(source, plan(source, *map(int, sys.argv[2:])), workers=2, checkpoint=sys.argv[1])
+"""
+
+
+def chunks_in(file):
+    state = json.loads(file.read_text())["state"] if file.exists() else {"below": 0, "ahead": []}
+    return state["below"] + len(state["ahead"])
+
+
+def test_a_campaign_killed_with_sigkill_goes_on_from_its_last_chunk_to_the_same_counts(tmp_path, uninterrupted):
+    file, script = tmp_path / "campaign.json", tmp_path / "killed.py"
+    script.write_text(KILLED)
+    arguments = [file, SAMPLES, SEED, CHUNK]
+    child = subprocess.Popen([sys.executable, script, *map(str, arguments)], stderr=subprocess.DEVNULL)
+    try:
+        while chunks_in(file) < 3:
+            assert child.poll() is None, "it ended before it could be killed"
+            time.sleep(0.01)
+        child.send_signal(signal.SIGKILL)
+    finally:
+        child.kill()
+        child.wait()
+    done = chunks_in(file)
+    assert 3 <= done < SAMPLES // CHUNK
+    resumed = run(block(), checkpoint=file)
+    assert resumed.resumed == done * CHUNK
+    assert resumed.tally == uninterrupted
+    assert run(block(), checkpoint=file).resumed == SAMPLES, "and once more there is nothing left to draw"
+
+
+def test_chunks_that_ran_ahead_are_not_drawn_again(tmp_path, uninterrupted):
+    file, source = tmp_path / "campaign.json", block()
+    planned = plan(source, SAMPLES, SEED, CHUNK)
+    done, tally = checkpoint.Done(), Tally(source.outcomes)
+    for chunk in (0, 3, 2, 7):
+        done, tally = done.with_chunk(chunk), tally + sample_chunk(source, planned, chunk)[1]
+    assert done == (1, {2, 3, 7})
+    checkpoint.Checkpoint(file, {**source.identity, **planned._asdict()}).save(done, tally)
+    resumed = run(block(), checkpoint=file)
+    assert resumed.resumed == 4 * CHUNK
+    assert resumed.tally == uninterrupted
+
+
+@pytest.mark.parametrize(("owner", "place"), [(checkpoint.Done, "with_chunk"), (Tally, "__add__")])
+def test_an_interruption_in_the_middle_of_counting_loses_that_chunk_only(
+    tmp_path, monkeypatch, uninterrupted, owner, place
+):
+    file, calls = tmp_path / "campaign.json", []
+    original = getattr(owner, place)
+
+    def interrupted(self, other):
+        calls.append(1)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return original(self, other)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(owner, place, interrupted)
+        run(block(), checkpoint=file)
+    assert chunks_in(file) == 4
+    assert run(block(), checkpoint=file).tally == uninterrupted
+
+
+def test_a_source_that_fails_keeps_what_was_counted_before(tmp_path):
+    file = tmp_path / "campaign.json"
+    with pytest.raises(SourceFailed, match="it had enough"):
+        run(Uniform("fails"), checkpoint=file)
+    assert chunks_in(file) == 3
+    assert run(Uniform(), checkpoint=file).tally == run(Uniform()).tally
+
+
+def test_workers_that_end_are_told_and_what_was_counted_is_kept(tmp_path):
+    file = tmp_path / "campaign.json"
+    with pytest.raises(SourceFailed, match="the workers were lost"):
+        run(Uniform("crashes"), checkpoint=file, workers=2)
+    assert run(Uniform(), checkpoint=file).tally == run(Uniform()).tally
+
+
+def test_a_source_that_drops_samples_is_an_error():
+    with pytest.raises(SourceFailed, match="asked for 2000 samples, it gave 1999"):
+        run(Uniform("drops"))
+
+
+# ---------------------------------------------------------------- checkpoints
+
+
+@pytest.fixture
+def written(tmp_path):
+    file = tmp_path / "campaign.json"
+    run(Uniform(), checkpoint=file)
+    return file
+
+
+def changed(text):
+    data = json.loads(text)
+    data["state"]["tally"]["counts"][0][1] += 1
+    return json.dumps(data)
+
+
+def signed(**state):
+    def change(text):
+        data = json.loads(text)
+        data["state"] |= state
+        return json.dumps(data | {"sha256": checkpoint._digest(data["state"])})
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text[: len(text) // 2], "is cut short, or no checkpoint of a campaign"),
+        (lambda text: "my thesis", "is cut short, or no checkpoint of a campaign"),
+        (lambda text: "[1, 2]", "is cut short, or no checkpoint of a campaign"),
+        (lambda text: text.replace('"version": 1', '"version": 2'), "has version 2; this draftproof reads version 1"),
+        (lambda text: text.replace('"state"', '"other"'), "is no checkpoint of a campaign"),
+        (changed, "was damaged"),
+        (signed(below=3), "holds other counts than its chunks"),
+        (signed(tally={"counts": [[99, 1]], "strange": {}}), "is no checkpoint of a campaign"),
+        (signed(parameters={"subject": "other"}), "its subject is other, here uniform"),
+    ],
+)
+def test_a_file_that_is_not_this_campaigns_checkpoint_is_refused_and_left_as_it_is(written, change, message):
+    text = change(written.read_text())
+    written.write_text(text)
+    with pytest.raises(InputError, match=message):
+        run(Uniform(), checkpoint=written)
+    assert written.read_text() == text
+
+
+@pytest.mark.parametrize("other", [{"seed": 6}, {"samples": SAMPLES + 1}, {"chunk": CHUNK // 2}])
+def test_a_checkpoint_of_other_parameters_is_refused_by_their_name(written, other):
+    text = written.read_text()
+    with pytest.raises(InputError, match=f"belongs to another campaign: its {next(iter(other))} is"):
+        run(Uniform(), checkpoint=written, **other)
+    assert written.read_text() == text
+
+
+def test_a_file_that_is_no_text_or_no_file_is_refused(tmp_path):
+    (tmp_path / "picture").write_bytes(b"\xff\xfe\x00")
+    for name, message in (("picture", "not a text file"), (".", "cannot be read")):
+        with pytest.raises(InputError, match=message):
+            run(Uniform(), checkpoint=tmp_path / name)
+
+
+def test_a_full_disk_leaves_the_last_checkpoint_and_no_rubbish(written, monkeypatch):
+    text = written.read_text()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint.os, "fsync", full)
+    kept = checkpoint.Checkpoint(written, {})
+    with pytest.raises(InputError, match=r"the checkpoint cannot be written \(No space left on device\)"):
+        kept.save(checkpoint.Done(), Tally(Outcomes(4, 1)))
+    assert written.read_text() == text
+    assert [path.name for path in written.parent.iterdir()] == ["campaign.json"]
+
+
+# ---------------------------------------------------------------- memory, progress, bad input
+
+
+def peak(source, samples):
+    tracemalloc.start()
+    try:
+        run(source, samples=samples, chunk=1_000)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_does_not_grow_with_the_samples():
+    for source in (block(), Uniform()):
+        peak(source, 10_000)  # what is imported and compiled on first use
+        assert peak(source, 400_000) < peak(source, 20_000) + 50_000
+    assert peak(Uniform("keeps"), 400_000) > peak(Uniform("keeps"), 20_000) + 50_000, "the planted leak is seen"
+
+
+def test_progress_tells_the_samples_and_the_bound():
+    told = []
+    run(Uniform(), progress=lambda *now: told.append(now), bound=lambda tally: 1 / tally.n)
+    assert told[0] == (0, SAMPLES, None)
+    assert [done for done, _, _ in told] == list(range(0, SAMPLES + 1, CHUNK))
+    assert all(0 < bound <= 1 / CHUNK for _, _, bound in told[1:])
+
+
+def test_work_is_repeated_only_for_its_share_of_the_time(monkeypatch):
+    clock, calls = [0.0], []
+    monkeypatch.setattr(campaign.time, "monotonic", lambda: clock[0])
+
+    def work():
+        clock[0] += 1.0
+        calls.append(clock[0])
+
+    seldom = campaign._Seldom(work)
+    for _ in range(1000):
+        seldom()
+        clock[0] += 0.1
+    assert len(calls) == pytest.approx(campaign.WRITING * clock[0], abs=1.1)
+    before = len(calls)
+    seldom.now()
+    seldom.now()
+    assert len(calls) == before + 1, "at the end it is done once more, if anything has happened since"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"samples": 0}, "no samples to draw .n = 0."),
+        ({"samples": -5}, "no samples to draw"),
+        ({"chunk": 0}, "a chunk of at least 1"),
+        ({"seed": -1}, "a seed of at least 0"),
+        ({"workers": 0}, "workers: expected at least 1, got 0"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_line(options, message):
+    with pytest.raises(InputError, match=message):
+        run(Uniform(), **options)
