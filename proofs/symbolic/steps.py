@@ -2,21 +2,28 @@
 
 The algorithms meet a draft token through four formulas (``SubBlockRule``), which see p_{i-1}, the two rows and
 nothing else. Each lemma below runs those formulas on z3 reals. The sums over the vocabulary enter only through
-what holds token by token, so a lemma about sums assumes for m_x (kept) and r_x (residual) what ``token`` proves of
-the code, and stays small for any V.
+what holds token by token: a lemma about sums assumes of m_x (kept) and r_x (residual) what ``token`` proves of the code
+(both say it with ``_shares``), and stays small for any V.
 
 Block verification, from these lemmas (Sun et al. 2025, Appendix B):
+    Range. p_0 = 1, and ``token``: p_i in [0, 1] gives p_{i+1} in [0, 1]; so h_gamma = p_gamma is, and h_i by ``bounds``.
+        Where the residual is empty it is not drawn from: Pr(tau = i | X^i) = h_i (1 - sum_x m_x) = 0.
     Lemma 3. Backward induction over i: Pr(tau >= gamma | X^gamma) = h_gamma = p_gamma; if it holds at i + 1, then
         Pr(tau >= i | X^i) = sum_x M_s(x) p_{i+1}(X^i x) + h_i (1 - sum_x M_s(x) p_{i+1}(X^i x)) = p_i   (``lemma-3``).
     Theorem 1. Given X^i, tau >= i has probability p_i; of that, x comes next with sum over "kept" and "residual":
         M_s(x) p_{i+1}(X^i x) + h_i (1 - sum) max(p_i M_b(x) - M_s(x), 0) / S = p_i M_b(x)   (``token``, ``law``).
-        So given tau >= i and X^i the next token follows M_b, and by induction over i so does every prefix.
+        Induction over the length i of the completed output O: Pr(O^i = x^i) is M_s(x^i) p_i (that is tau >= i, Lemma 3)
+        and the rest, tau < i, where the target goes on. So Pr(O^{i+1} = x^i x) = Pr(O^i = x^i) M_b(x)   (``extension``);
+        from i = gamma on the target goes on in either case.
     Theorem 2 against token verification. Pr_token(tau >= i | X^i) = prod_j min(1, ratio_j) = t_i. If t_i <= p_i then
         t_{i+1} <= p_{i+1} (``dominance``); t_0 = p_0 = 1.
 
-Greedy block verification, with B = M_b(x^l), S = M_s(x^l) joint, p = B / S (Appendix C):
-    Lemma 9. Backward induction: sum_x min(B b_x, S s_x) + (S - sum) h = min(B, S)   (``lemma-9``).
-    Lemma 8. min(B b_x, S s_x) + (B - sum_y min(B b_y, S s_y)) M_new(x) = B b_x   (``lemma-8``).
+Greedy block verification, with B = M_b(x^l), S = M_s(x^l) joint and p = B / S, everything divided by S (Appendix C):
+    Token by token (``greedy: token``): p stays the ratio of the joint masses, M_s(x) p' = p M_b(x); what the code calls
+        residual and shortfall is p M_b(x) - min and M_s(x) - min, min = min(p M_b(x), M_s(x)).
+    Range. h_l in [0, 1], h_gamma too, and an empty residual is not drawn from   (``greedy: bounds``).
+    Lemma 9. Backward induction from h_gamma = min(1, p): sum_x min(p b_x, s_x) + (1 - sum) h = min(p, 1)   (``lemma-9``).
+    Lemma 8. min(p b_x, s_x) + (p - sum_y min(p b_y, s_y)) M_new(x) = p b_x, M_new the normalised residual   (``lemma-8``).
 """
 
 import time
@@ -29,7 +36,9 @@ from ...verifiers import block_verification as block
 from ...verifiers import greedy_block_verification as greedy
 from ...verifiers.arithmetic import minimum, positive_part, ratio, residual
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
+from ...verifiers.registry import Reference
 from ...verifiers.sub_block import SubBlockRule
+from . import mutants
 from .reals import reals, total
 
 TIME_LIMIT = 20.0
@@ -69,25 +78,31 @@ def _row(name: str, size: int) -> tuple[list, list]:
     return row, [*(x >= 0 for x in row), total(row) == 1]
 
 
-def _step(size: int):
-    """p_i in [0, 1], two rows, and for each token the kept mass m and the residual r as ``token`` proves them."""
+def _shares(p, b, s, m, r) -> list:
+    """m of s is kept, r is the residual, and together they are p b."""
+    return [m >= 0, m <= s, r >= 0, m + r == p * b]
+
+
+def _step(size: int, most: int | None = 1):
+    """p_i from 0 to ``most``, two rows, and for each token the kept mass m and the residual r as ``token`` proves them."""
     p = z3.Real("p")
     (b, row_b), (s, row_s) = _row("b", size), _row("s", size)
     m, r = reals("m", size), reals("r", size)
-    given = [p >= 0, p <= 1, *row_b, *row_s]
+    given = [p >= 0, *([] if most is None else [p <= most]), *row_b, *row_s]
     for bx, sx, mx, rx in zip(b, s, m, r):
-        given += [mx >= 0, mx <= sx, rx >= 0, mx + rx == p * bx]
+        given += _shares(p, bx, sx, mx, rx)
     return p, b, s, m, r, given
 
 
 def token(rule: SubBlockRule, size: int) -> Query:
-    """0 <= p' <= 1 and M_s p' + max(p M_b - M_s, 0) = p M_b for every token that can be drafted; if it cannot, the
-    residual alone is p M_b. These hold token by token, so one token stands for all V."""
+    """0 <= p' <= 1, and M_s p' and max(p M_b - M_s, 0) are shares of p M_b, for every token that can be drafted; if it
+    cannot, the residual alone is p M_b. These hold token by token, so one token stands for all V."""
     p, b, s = z3.Reals("p b s")
     kept = rule.survive(p, b, s)
     rest = residual([b], [s], p)[0]
-    drafted = z3.And(kept >= 0, kept <= 1, s * kept + rest == p * b)
-    return Query(z3.If(s > 0, drafted, rest == p * b), [p >= 0, p <= 1, b >= 0, b <= 1, s >= 0, s <= 1])
+    drafted = z3.And(kept >= 0, kept <= 1, *_shares(p, b, s, s * kept, rest))
+    never = z3.And(*_shares(p, b, s, z3.RealVal(0), rest))
+    return Query(z3.If(s > 0, drafted, never), [p >= 0, p <= 1, b >= 0, b <= 1, s >= 0, s <= 1])
 
 
 def bounds(rule: SubBlockRule, size: int) -> Query:
@@ -111,78 +126,106 @@ def law(rule: SubBlockRule, size: int) -> Query:
     return Query(h * (1 - total(m)) == total(r), given)
 
 
+def extension(rule: SubBlockRule, size: int) -> Query:
+    """Pr(O^{i+1} = x^i x) = Pr(O^i = x^i) M_b(x): of the mass a that drafts x^i, and u that the target has gone on with.
+
+    The draw from the residual is of the share q = r_x / S, with q S = r_x; where S = 0 it does not happen (``bounds``).
+    """
+    p, b, s, m, r, given = _step(size)
+    a, u, q = z3.Reals("a u q")
+    h = rule.accept(p, total(r), b, s)
+    given += [a >= 0, u >= 0, q >= 0, q <= 1, q * total(r) == r[0]]
+    after = a * (m[0] + h * (1 - total(m)) * q) + u * b[0]
+    return Query(after == (a * p + u) * b[0], given)
+
+
 def dominance(rule: SubBlockRule, size: int) -> Query:
     t, p, b, s = z3.Reals("t p b s")
     given = [t >= 0, t <= p, p <= 1, b >= 0, b <= 1, s > 0, s <= 1]
     return Query(t * minimum(ratio(b, s), 1) <= rule.survive(p, b, s), given)
 
 
-def _joint(size: int):
-    """B, S joint masses of a prefix, and what its continuations have: w_x = B b_x, v_x = S s_x."""
-    whole_b, whole_s = z3.Reals("B S")
-    w, v = reals("w", size), reals("v", size)
-    given = [whole_s > 0, whole_b >= 0, *(x >= 0 for x in w + v), total(w) == whole_b, total(v) == whole_s]
-    return whole_b, whole_s, w, v, given
+def joint_token(rule: SubBlockRule, size: int) -> Query:
+    """M_s p' = p M_b where the token can be drafted; and min(p M_b, M_s) is what residual and shortfall leave."""
+    p, b, s = z3.Reals("p b s")
+    both, rest, short = minimum(p * b, s), residual([b], [s], p)[0], positive_part(s - p * b)
+    followed = z3.Implies(s > 0, s * rule.survive(p, b, s) == p * b)
+    given = [p >= 0, b >= 0, b <= 1, s >= 0, s <= 1]
+    return Query(z3.And(followed, *_shares(p, b, s, both, rest), short == s - both), given)
+
+
+def _greedy_step(rule: SubBlockRule, size: int):
+    """Any p >= 0, two rows, and h with the code's own term for each token's shortfall named s - m, as ``greedy: token``
+    allows."""
+    p, b, s, m, r, given = _step(size, most=None)
+    h = rule.accept(p, total(r), b, s)
+    h = z3.substitute(h, *((positive_part(y - p * x), y - mx) for x, y, mx in zip(b, s, m)))
+    return p, m, r, h, given
+
+
+def joint_bounds(rule: SubBlockRule, size: int) -> Query:
+    """0 <= h <= 1 and 0 <= h_gamma <= 1; and where the residual is empty nothing is drawn from it."""
+    p, m, r, h, given = _greedy_step(rule, size)
+    last = rule.accept_all(p)
+    nothing = z3.Implies(total(r) == 0, (1 - total(m)) * h == 0)
+    return Query(z3.And(h >= 0, h <= 1, nothing, last >= 0, last <= 1), given)
 
 
 def lemma_9(rule: SubBlockRule, size: int) -> Query:
-    """The code's h depends on p_i M_b and M_s through max(p_i M_b - M_s, 0) and max(M_s - p_i M_b, 0) only, and their
-    quotient does not change with scale: it is asked at the joint masses. The code's own term for each token's
-    shortfall is then named n_x, of which ``lemma-8``'s token-wise part gives n_x + min = v_x."""
-    whole_b, whole_s, w, v, given = _joint(size)
-    m, r, n = reals("m", size), reals("r", size), reals("n", size)
-    for wx, vx, mx, rx, nx in zip(w, v, m, r, n):
-        given += [mx >= 0, mx <= wx, mx <= vx, rx == wx - mx, nx == vx - mx]
-    h = rule.accept(1, total(r), w, v)
-    h = z3.substitute(h, *((positive_part(y - 1 * x), nx) for x, y, nx in zip(w, v, n)))
-    return Query(total(m) + (whole_s - total(m)) * h == minimum(whole_b, whole_s), given)
+    p, m, _, h, given = _greedy_step(rule, size)
+    return Query(total(m) + (1 - total(m)) * h == minimum(p, 1), given)
 
 
 def lemma_8(rule: SubBlockRule, size: int) -> Query:
-    """The mass that is left, B - sum_y min, is that of max(B b - S s, 0), so M_new restores B b_x; and the same for
-    what the draft has too much. Token by token."""
-    whole_b, _, w, v, given = _joint(size)
-    both = [minimum(x, y) for x, y in zip(w, v)]
-    left = [positive_part(x - y) for x, y in zip(w, v)]
-    over = [positive_part(y - x) for x, y in zip(w, v)]
-    each = [z3.And(m + rest == x, m + more == y) for m, rest, more, x, y in zip(both, left, over, w, v)]
-    return Query(z3.And(total(left) == whole_b - total(both), *each), given)
+    """The mass that is left, p - sum_y min, is that of max(p b - s, 0), so M_new restores p b_x; and the same for what
+    the draft has too much. Token by token, p b_x named w_x."""
+    p, w = z3.Real("p"), reals("w", size)
+    s, row_s = _row("s", size)
+    both, left, over = [minimum(x, y) for x, y in zip(w, s)], residual(w, s), residual(s, w)
+    each = [z3.And(m + rest == x, m + more == y) for m, rest, more, x, y in zip(both, left, over, w, s)]
+    return Query(z3.And(total(left) == p - total(both), *each), [*row_s, *(x >= 0 for x in w), total(w) == p])
 
 
-def lemma_8_from_the_draft(rule: SubBlockRule, size: int) -> Query:
-    """A wrong Lemma 8: the joint mass of the draft not taken out. Only to see the query fail."""
-    _whole_b, _, w, v, given = _joint(size)
-    both = [minimum(x, y) for x, y in zip(w, v)]
-    return Query(z3.And(*(m + x == x for m, x in zip(both, w))), given)
+def lemma_8_forgotten(rule: SubBlockRule, size: int) -> Query:
+    """Lemma 8 for one token with M_new = M_b, the target not modified: only to see the query fail."""
+    p, b, s, m, _, given = _step(size, most=None)
+    given += [mx == minimum(p * x, y) for mx, x, y in zip(m, b, s)]
+    return Query(m[0] + (p - total(m)) * b[0] == p * b[0], given)
 
 
 class Lemma(NamedTuple):
-    """name; the rule it is about; how it is asked; the same with a defect, which must have a counterexample."""
+    """A statement about one step.
+
+    claim: the statement of the papers that it is a step of; query: how it is asked of a rule
+    mutant: a verifier with a defect, of which the same query (or mutant_query) must have a counterexample
+    refutes: the claim about the whole algorithm that the exact engine refutes of the mutant (``counterexample``)
+    """
 
     name: str
+    claim: str
     rule: SubBlockRule
     query: Callable[[SubBlockRule, int], Query]
-    mutant: SubBlockRule
+    mutant: Reference
+    refutes: str
     mutant_query: Callable[[SubBlockRule, int], Query] | None = None
 
+    @property
+    def greedy(self) -> bool:
+        return self.rule is greedy.RULE
+
     def mutated(self, size: int) -> Query:
-        return (self.mutant_query or self.query)(self.mutant, size)
+        return (self.mutant_query or self.query)(self.mutant.rule, size)
 
-
-UNCAPPED = block.RULE._replace(survive=greedy.survive)
-NO_NORMALISER = block.RULE._replace(accept=lambda kept, surplus, target, draft: surplus)
-LOW = block.RULE._replace(survive=lambda kept, p, q: kept * block.survive(kept, p, q))
-NO_SHORTFALL = greedy.RULE._replace(accept=lambda kept, surplus, target, draft: minimum(surplus, 1))
-GENEROUS = block.RULE._replace(
-    accept=lambda kept, surplus, target, draft: block.accept(kept, surplus, target, draft) + kept
-)
 
 LEMMAS = [
-    Lemma("block: token", block.RULE, token, UNCAPPED),
-    Lemma("block: bounds", block.RULE, bounds, GENEROUS),
-    Lemma("block: lemma-3", block.RULE, lemma_3, NO_NORMALISER),
-    Lemma("block: law", block.RULE, law, NO_NORMALISER),
-    Lemma("block: dominance over token", block.RULE, dominance, LOW),
-    Lemma("greedy: lemma-9", greedy.RULE, lemma_9, NO_SHORTFALL),
-    Lemma("greedy: lemma-8", greedy.RULE, lemma_8, greedy.RULE, lemma_8_from_the_draft),
+    Lemma("block: token", "theorem-1", block.RULE, token, mutants.UNCAPPED, "bounds"),
+    Lemma("block: bounds", "acceptance", block.RULE, bounds, mutants.GENEROUS, "bounds"),
+    Lemma("block: lemma-3", "lemma-3", block.RULE, lemma_3, mutants.NO_NORMALISER, "lemma-3"),
+    Lemma("block: law", "theorem-1", block.RULE, law, mutants.NO_NORMALISER, "validity"),
+    Lemma("block: extension", "theorem-1", block.RULE, extension, mutants.NO_NORMALISER, "validity"),
+    Lemma("block: dominance over token", "theorem-2", block.RULE, dominance, mutants.LOW, "expected-acceptance"),
+    Lemma("greedy: token", "lemma-9", greedy.RULE, joint_token, mutants.CAPPED, "lemma-9"),
+    Lemma("greedy: bounds", "acceptance", greedy.RULE, joint_bounds, mutants.NO_CAP, "bounds"),
+    Lemma("greedy: lemma-9", "lemma-9", greedy.RULE, lemma_9, mutants.NO_SHORTFALL, "lemma-9"),
+    Lemma("greedy: lemma-8", "lemma-8", greedy.RULE, lemma_8, mutants.FORGETFUL, "lemma-8", lemma_8_forgotten),
 ]

@@ -1,0 +1,135 @@
+"""From a point that z3 found to a problem with rational numbers, and the exact engine's word on it.
+
+A defect that z3 refutes in one step is refuted as a whole verifier too: the step becomes the second of a draft block.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+
+import z3
+
+from ...models.law import Table
+from ...models.problem import Problem
+from ...verifiers.arithmetic import minimum
+from ...verifiers.chance import NothingToDrawError
+from ...verifiers.registry import Reference, reference
+from .. import claims
+from ..laws import enumerated_law, expected_accepted, in_field, output_law
+from .reals import reals, total
+from .steps import TIME_LIMIT, Lemma
+
+DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 60, 100, 1000, 10**4, 10**6, 10**9)
+DIGITS = 30
+
+
+def _near(value: z3.ExprRef) -> Fraction:
+    """A number of z3's as a fraction: exactly if it is rational, to DIGITS digits if it is algebraic."""
+    if z3.is_algebraic_value(value):
+        value = value.approx(DIGITS)
+    return Fraction(value.numerator_as_long(), value.denominator_as_long())
+
+
+def _candidates(value: Fraction) -> list[Fraction]:
+    """Fractions ever nearer to the value, those with small denominators first."""
+    nearer: list[Fraction] = []
+    for largest in DENOMINATORS:
+        candidate = value.limit_denominator(largest)
+        if not nearer or abs(candidate - value) < abs(nearer[-1] - value):
+            nearer.append(candidate)
+    return nearer if nearer[-1] == value else [*nearer, value]
+
+
+def rational_point(solver: z3.Solver, variables: Sequence[z3.ArithRef]) -> list[Fraction] | None:
+    """A rational point that satisfies the solver's assertions, or None where none was found.
+
+    The variables are fixed one after the other, each to the simplest fraction near its value that leaves the rest
+    satisfiable; z3 is asked after each, so the point is exact however the model was irrational before.
+    """
+    if solver.check() != z3.sat:
+        return None
+    point: list[Fraction] = []
+    model = solver.model()
+    solver.push()
+    for x in variables:
+        for candidate in _candidates(_near(model.eval(x, model_completion=True))):
+            solver.push()
+            solver.add(x == z3.Q(candidate.numerator, candidate.denominator))
+            if solver.check() == z3.sat:
+                point.append(candidate)
+                model = solver.model()
+                break
+            solver.pop()
+        else:
+            break
+    solver.pop(solver.num_scopes())
+    return point if len(point) == len(variables) else None
+
+
+def _made(lemma: Lemma, size: int) -> list:
+    """What a step must also satisfy to be the second step of a draft block, and to be seen in the block's law.
+
+    What a lemma leaves free of m and r is what the construction makes it; its one token is the first of a row; some mass
+    is left undecided. Above p = 1 greedy block verification keeps all that can be kept, and a defect shows in a coin of
+    more than 1 or in a prefix that the residual before it emits; any other defect is asked for below.
+    """
+    p, t, b, s = z3.Reals("p t b s")
+    (target, draft), (m, r) = (reals("b", size), reals("s", size)), (reals("m", size), reals("r", size))
+    made = [p > 1 if lemma.greedy and lemma.refutes in ("bounds", "lemma-8") else p < 1, p > 0, t == p]
+    made += [b == target[0], s == draft[0], s > 0, total(m) < 1]
+    made += [*(x >= 0 for x in (*target, *draft)), total(target) == 1, total(draft) == 1]
+    return made + [z3.And(mx == minimum(p * x, y), rx == p * x - mx) for mx, rx, x, y in zip(m, r, target, draft)]
+
+
+def _second_step(p: Fraction, q: Fraction, target: list[Fraction], draft: list[Fraction]) -> Problem:
+    """gamma = 2: token 0 comes first with p and q, and after it the rows given; elsewhere the models are equal."""
+    vocabulary = len(target)
+    certain = tuple(Fraction(int(t == 0)) for t in range(vocabulary))
+
+    def rows(first, second):
+        after = {(t,): certain for t in range(1, vocabulary)}
+        return {(): (first, 1 - first, *[Fraction(0)] * (vocabulary - 2)), (0,): tuple(second), **after}
+
+    ends = dict.fromkeys(product(range(vocabulary), repeat=2), certain)
+    models = Table({**rows(p, target), **ends}, "target"), Table(rows(q, draft), "draft")
+    return Problem(vocabulary, 2, *models, "counterexample")
+
+
+def of_step(lemma: Lemma, size: int = 2, limit: float = TIME_LIMIT) -> Problem | None:
+    """A problem with gamma = 2 in whose second step the lemma's mutant fails; None if none was found in time."""
+    query = lemma.mutated(size)
+    solver = z3.Solver()
+    solver.set("timeout", int(1000 * limit))
+    solver.add(*query.given, z3.Not(query.claim), *_made(lemma, size))
+    point = rational_point(solver, [z3.Real("p"), *reals("b", size), *reals("s", size)])
+    if point is None:
+        return None
+    p, target, draft = point[0], point[1 : size + 1], point[size + 1 :]
+    return _second_step(min(p, Fraction(1)), min(1 / p, Fraction(1)), target, draft)
+
+
+def exactly_refuted(claim: str, problem: Problem, verifier: Reference) -> str | None:
+    """What the exact engine finds against a claim about a verifier on one problem; None if the claim holds there.
+
+    claim: as in ``whole`` ("validity", "expected-acceptance", "bounds", "residual", "lemma-8", "lemma-9"), or "lemma-3".
+    A verifier that fails in another way (a coin outside [0, 1] where its law is asked for) has no law to judge: None.
+    Raises: KeyError for a claim that is none of these.
+    """
+    problem = in_field(problem)
+    try:
+        law = enumerated_law(problem, verifier)
+    except NothingToDrawError as error:
+        return f"residual: {error}" if claim in ("residual", "bounds") else None
+    except ValueError as error:
+        return f"bounds: {error}" if claim == "bounds" else None
+    if claim == "expected-acceptance":
+        own, least = expected_accepted(law), expected_accepted(output_law(problem, reference("token")))
+        return f"E[tau] = {own}, token verification {least}" if own < least else None
+    if claim in ("bounds", "residual"):
+        return None
+    if claim == "lemma-8":
+        evidence = claims.lemma_8(problem, verifier)
+    else:
+        checks = {"validity": claims.lossless, "lemma-3": claims.lemma_3, "lemma-9": claims.lemma_9}
+        evidence = checks[claim](problem, law)
+    return None if evidence.holds else str(evidence.witness)

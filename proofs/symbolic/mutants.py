@@ -1,0 +1,74 @@
+"""Verifiers with a defect, for the proofs to refute: a query that no defect can fail proves nothing."""
+
+from ...verifiers import block_verification as block
+from ...verifiers import greedy_block_verification as greedy
+from ...verifiers.arithmetic import minimum, positive_part, quotient, ratio, residual
+from ...verifiers.block_stream import block_stream
+from ...verifiers.draft_block import Verdict
+from ...verifiers.registry import Reference, reference
+from ...verifiers.sub_block import SubBlockRule, longest_sub_block
+
+
+def _rule(name: str, rule: SubBlockRule) -> Reference:
+    """A verifier of the sub-block family, by its formulas."""
+    return Reference(name, lambda block, chance: longest_sub_block(rule, block, chance), "a defect", rule)
+
+
+def _block(name: str, **parts) -> Reference:
+    return _rule(f"block, {name}", block.RULE._replace(**parts))
+
+
+def _greedy(name: str, **parts) -> Reference:
+    return _rule(f"greedy block, {name}", greedy.RULE._replace(**parts))
+
+
+def _uncapped_acceptance(kept, surplus, target, draft):
+    return quotient(surplus, sum(positive_part(q - kept * p) for p, q in zip(target, draft)), 1)
+
+
+UNCAPPED = _block("p_i without its cap", survive=greedy.survive)
+LOW = _block("p_{i-1} twice in p_i", survive=lambda kept, p, q: kept * block.survive(kept, p, q))
+NO_NORMALISER = _block("h_i without its denominator", accept=lambda kept, surplus, target, draft: surplus)
+GENEROUS = _block(
+    "p_i added to h_i",
+    accept=lambda kept, surplus, target, draft: block.accept(kept, surplus, target, draft) + kept,
+)
+HASTY = _block("p_i for h_i", accept=lambda kept, surplus, target, draft: kept)
+
+CAPPED = _greedy("each ratio capped", survive=lambda kept, p, q: kept * minimum(ratio(p, q), 1))
+NO_SHORTFALL = _greedy("h_i without its denominator", accept=lambda kept, surplus, target, draft: minimum(surplus, 1))
+NO_CAP = _greedy("h_i without its cap", accept=_uncapped_acceptance)
+CERTAIN = _greedy("h_i = 1", accept=lambda kept, surplus, target, draft: 1)
+FORGETFUL = reference("greedy-block")._replace(name="greedy block, its modification forgotten", modifies_target=False)
+
+
+def _redrawn(block_, chance):
+    verdict = block.block_verification(block_, chance)
+    if verdict.accepted == block_.gamma:
+        return verdict
+    return Verdict(verdict.accepted, chance.draw(block_.target[verdict.accepted]))
+
+
+REDRAWN = Reference("block, replacing from the target", _redrawn, "a defect")
+
+
+def _token(name: str, accept=lambda p, q: minimum(ratio(p, q), 1), rest=residual) -> Reference:
+    """Token verification with another acceptance probability, or another law of what replaces a rejected token."""
+
+    def verify(block, chance):
+        for i, x in enumerate(block.tokens):
+            if not chance.flip(accept(block.target[i][x], block.draft[i][x])):
+                return Verdict(i, chance.draw(rest(block.target[i], block.draft[i])))
+        return Verdict(block.gamma, chance.draw(block.target[block.gamma]))
+
+    return Reference(name, verify, "a defect")
+
+
+FROM_TARGET = _token("token, replacing from the target", rest=lambda target, draft: target)
+RATIO = _token("token, accepting with the bare ratio", accept=ratio)
+HALF = _token("token, accepting with half the ratio", accept=lambda p, q: minimum(ratio(p, q) / 2, 1))
+FIRST_ROW = Reference(
+    "block stream that takes the target's first row everywhere",
+    lambda block, chance: block_stream(block._replace(target=[block.target[0]] * len(block.target)), chance),
+    "a defect",
+)
