@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup audit test exact zoo bench mechanized lint clean
+.PHONY: setup audit test exact zoo prove bench mechanized lint clean
 
 setup: $(READY)
 
@@ -15,7 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "draftproof needs Python 3.10 or later, this is %s" % sys.version.split()[0])'
 	@$(PYTHON) -m venv --clear .venv || { echo "no virtual environment could be made; on Debian: apt-get install python3-venv"; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[transformers,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[transformers,openvino,dev]'
 	@touch $(READY)
 
 audit: $(READY)
@@ -26,7 +26,7 @@ audit: $(READY)
 	@echo "reports: out/block.html out/token.html out/transformers.html"
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 exact: $(READY)
 	$(BIN)/python -m pytest -m exact
@@ -34,7 +34,11 @@ exact: $(READY)
 zoo: $(READY)
 	$(BIN)/draftproof audit --zoo
 
-# The theorems for every vocabulary and every gamma, checked by Coq (about half a minute once it is installed).
+# Every proof of the papers' statements; what could not be run here is said at the end.
+prove: $(READY)
+	$(BIN)/draftproof prove
+
+# The theorems for every vocabulary and every gamma, checked by Coq (about 40 s of processor time once it is installed).
 mechanized:
 	@command -v coqc >/dev/null || { command -v apt-get >/dev/null || { echo "mechanized: needs Coq 8.16 with MathComp 1.15 (Debian: coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics)"; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics make; }
@@ -43,6 +47,8 @@ mechanized:
 bench: $(READY)
 	$(BIN)/python benchmarks/exact_law.py
 	$(BIN)/python benchmarks/audits.py
+	$(BIN)/python benchmarks/sampling.py
+	$(BIN)/python benchmarks/anytime.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -104,6 +104,13 @@ def lossless(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
     return _same("lossless", problem, completed(law, problem.target, length), joint_law(problem.target, length))
 
 
+def lemma_2(problem: Problem, verifier: Reference, iterations: int) -> Evidence:
+    """The text of i iterations of Algorithm 3, completed by the target, follows M_b^{i (gamma + 1)}."""
+    length = iterations * (problem.gamma + 1)
+    observed = completed_after_modification(iterated_law(problem, verifier, iterations), problem, length)
+    return _same("lemma-2", problem, observed, joint_law(problem.target, length))
+
+
 def lemma_3(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
     """Pr(tau >= i | X^i = x) = p_i(x) for every i and every x that can be drafted."""
     kept = {x: mass for x, mass in survival(law).items() if mass != 0}

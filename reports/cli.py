@@ -1,4 +1,4 @@
-"""The command line: draftproof audit, law, certificate, list."""
+"""The command line: draftproof audit, law, list; the other commands are modules of their own."""
 
 import json
 import sys
@@ -12,8 +12,13 @@ from .. import __version__
 from ..models.errors import InputError
 from ..models.problem import Problem, load_problem, problem_from
 from ..verifiers.evidence import CLAIMS
+from .campaign.commands import campaign
 from .certificate import certificate
 from .console import INCONCLUSIVE, NOT_AUDITED, OK, REFUTED, WRONG_USE, Comma, must_be_writable, progress, write
+from .engines.commands import engine
+from .forge import forge_command
+from .nightly.commands import nightly
+from .prove import prove
 
 STATUS = {"lossless": OK, "holds": OK, "inconclusive": OK, "refuted": REFUTED, "error": NOT_AUDITED}
 
@@ -193,6 +198,11 @@ def list_(what):
 
 
 cli.add_command(certificate)
+cli.add_command(prove)
+cli.add_command(nightly)
+cli.add_command(engine)
+cli.add_command(forge_command)
+cli.add_command(campaign)
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..proofs.laws import acceptance_ccdf, as_float, output_law
 from ..proofs.measurement import Measurement
+from ..proofs.paper_mapping import standing, summary
 from ..verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence
 from ..verifiers.registry import reference
 
@@ -93,6 +94,7 @@ class Report:
             ],
             "failure": self.failure,
             "curves": self.curves,
+            "standing": summary(standing()),
             "environment": self.environment,
             "seed": self.seed,
         }

@@ -1,52 +1,14 @@
-"""Theorem 2 over several iterations: true against token verification, false against every valid verifier.
-
-The models: equal, a point mass, for gamma tokens; then a coin of the target that the draft model calls for token 0; after
-token 0 the draft model is unsure where the target is certain, and both agree from there on; after token 1 nothing in
-common. Verification that starts before the coin can make up for it (the likelihood ratio 1/2 is followed by 2), one that
-starts after it cannot; block verification's bonus token always takes it past the coin.
-"""
+"""Theorem 2 over several iterations: true against token verification, false against every valid verifier."""
 
 import pytest
-from sympy import QQ
 
 from draftproof.models.battery import drawn
-from draftproof.models.problem import Problem
 from draftproof.proofs.claims import lossless, theorem_2
+from draftproof.proofs.counterexample import SHORTER, pair
 from draftproof.proofs.laws import expected_tokens, in_field, iterated_law, output_law
-from draftproof.verifiers.block_verification import block_verification
-from draftproof.verifiers.draft_block import Block
-from draftproof.verifiers.registry import Reference, reference
+from draftproof.verifiers.registry import reference
 
 pytestmark = pytest.mark.exact
-FIRST, SECOND, COIN = (QQ(1), QQ(0)), (QQ(0), QQ(1)), (QQ(1, 2), QQ(1, 2))
-
-
-class Model:
-    def __init__(self, row):
-        self.row = row
-
-    def state(self, prefix):
-        return prefix
-
-
-def pair(gamma):
-    def target(prefix):
-        if len(prefix) == gamma:
-            return COIN
-        return SECOND if len(prefix) > gamma and prefix[gamma] == 1 else FIRST
-
-    def draft(prefix):
-        return COIN if len(prefix) == gamma + 1 and prefix[gamma] == 0 else FIRST
-
-    return Problem(2, gamma, Model(target), Model(draft), f"coin-after-{gamma}")
-
-
-def shorter(block, chance):
-    """Block verification of all draft tokens but the last."""
-    return block_verification(Block(block.target[:-1], block.draft[:-1], block.tokens[:-1]), chance)
-
-
-SHORTER = Reference("block, one token shorter", shorter, "a valid verifier")
 
 
 @pytest.mark.parametrize(("gamma", "block", "short"), [(5, "33/4", "8"), (7, "43/4", "11"), (8, "12", "25/2")])

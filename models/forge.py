@@ -1,0 +1,180 @@
+"""Forged checkpoints: Llama models whose next-token law is a problem's, known before any engine has run them."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .errors import InputError
+from .forge_llama import save_checkpoint
+from .law import Markov, Model, Table
+from .problem import Problem
+
+LEAST, MOST = 2, 64
+"""Vocabularies that can be forged."""
+
+LARGEST_VOCABULARY = 151_936
+"""The most ids that padding may lead to: the vocabulary of Qwen3."""
+
+DTYPES = ("float32", "bfloat16", "float16", "float64")
+
+SMALLEST = 1e-37
+"""A positive probability below this is 0 in a float32 softmax."""
+
+
+class Forged(NamedTuple):
+    """Where the two checkpoints are, and the token that stands for the empty prefix."""
+
+    target: Path
+    draft: Path
+    start: int
+
+
+def forge(problem: Problem, folder: str | Path, vocabulary_size: int | None = None, dtype: str = "float32") -> Forged:
+    """Write a problem's target and draft as Llama checkpoints: folder/target and folder/draft.
+
+    softmax(logits after ..., k) = M(. | k) for k < V, and M(. | empty) after every other id.
+    Tokens 0..V-1 are the problem's, <s> is V (the prompt of one <s> stands for the empty prefix), </s> is V + 1 and
+    the padding. vocabulary_size: how many ids the models have, V + 2 or more; all from V on are impossible.
+    Guarantee: in float32 the law read back (``law_of_checkpoint``) is within 1e-6 of the problem's, entry by entry,
+    and probabilities of 0 are exactly 0; in other precisions up to the rounding of the logits.
+    Raises: InputError in one line if the models are not of order 1, sizes do not fit, or the folder cannot be used.
+    """
+    pair = {"target": order_one(problem.target, problem.vocabulary, "target")}
+    pair["draft"] = order_one(problem.draft, problem.vocabulary, "draft")
+    size = _checked_size(problem.vocabulary, vocabulary_size)
+    if dtype not in DTYPES:
+        raise InputError(f"dtype {dtype!r}: expected one of {', '.join(DTYPES)}")
+    _require_transformers()
+    folder = _empty(Path(folder))
+    from safetensors import SafetensorError
+
+    for name, law in pair.items():
+        try:
+            with _quiet():
+                save_checkpoint(law, folder / name, size, dtype, f"{name} of {problem.name}")
+        except (OSError, SafetensorError) as error:
+            raise InputError(f"{folder / name}: cannot be written ({_reason(error)})") from None
+    return Forged(folder / "target", folder / "draft", problem.vocabulary)
+
+
+def order_one(model: Model, vocabulary: int, where: str) -> Markov:
+    """The same model as start row and a row after each token.
+
+    Raises: InputError that names the first prefix whose row depends on more than its last token.
+    """
+    if not LEAST <= vocabulary <= MOST:
+        raise InputError(f"vocabulary {vocabulary}: a checkpoint can be forged for {LEAST} to {MOST} tokens")
+    tokens = range(vocabulary)
+    found = Markov(_exact(model.row(())), tuple(_exact(model.row((t,))) for t in tokens))
+    if isinstance(model, Table):
+        longer = [prefix for prefix, row in model.rows.items() if prefix and _exact(row) != found.after[prefix[-1]]]
+    else:
+        longer = [(s, t) for s in tokens for t in tokens if model.state((s, t)) != model.state((t,))]
+    if longer:
+        prefix = min(longer, key=lambda p: (len(p), p))
+        raise InputError(
+            f'{where}: the row after "{",".join(map(str, prefix))}" is not the row after "{prefix[-1]}"; a checkpoint '
+            "can be forged for context-free lists and order-1 Markov models"
+        )
+    for after, row in (("", found.start), *((str(t), row) for t, row in enumerate(found.after))):
+        for token, p in enumerate(row):
+            if 0 < p < SMALLEST:
+                raise InputError(
+                    f'{where}: token {token} after "{after}" has a probability below {SMALLEST:g}, which is 0 in '
+                    "float32; expected 0 or at least that"
+                )
+    return found
+
+
+def law_of_checkpoint(folder: str | Path) -> Markov:
+    """The law of a forged checkpoint as transformers computes it: softmax, in float32, of the logits after each token.
+
+    Rows of floats over the problem's V tokens, from one forward pass over <s>, 0, ..., V-1.
+    Raises: InputError if the folder is no forged checkpoint, or an id beyond the problem's tokens is possible.
+    """
+    _require_transformers()
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    folder = Path(folder)
+    config = _config(folder)
+    try:
+        with _quiet():
+            model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    except Exception as error:
+        raise InputError(f"{folder}: cannot be loaded ({_reason(error)})") from None
+    # transformers 4 loads as float32 whatever was saved, 5 as saved.
+    model.to(getattr(torch, config.get("dtype") or config["torch_dtype"]))
+    start = config["bos_token_id"]
+    with torch.no_grad():
+        logits = model(torch.tensor([[start, *range(start)]])).logits[0]
+    rows = logits.float().softmax(-1)
+    beyond = rows[:, start:].sum().item()
+    if beyond != 0:
+        raise InputError(f"{folder}: ids from {start} on have the probability {beyond:.3g}, expected 0")
+    first, *after = (tuple(row) for row in rows[:, :start].tolist())
+    return Markov(first, tuple(after))
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        config = {}
+    if "forged_from" not in config:
+        raise InputError(f"{folder}: not a forged checkpoint; expected a folder that draftproof forge has written")
+    return config
+
+
+def _checked_size(vocabulary: int, size: int | None) -> int:
+    least = vocabulary + 2
+    if size is None:
+        return least
+    if not least <= size <= LARGEST_VOCABULARY:
+        raise InputError(
+            f"vocabulary size {size}: expected {least} (the problem's {vocabulary} tokens, <s> and </s>) to "
+            f"{LARGEST_VOCABULARY}"
+        )
+    return size
+
+
+def _empty(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise InputError(f"{folder}: is not empty; expected a folder that is new or empty")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+    return folder
+
+
+def _require_transformers() -> None:
+    missing = [package for package in ("torch", "transformers") if find_spec(package) is None]
+    if missing:
+        raise InputError(f"forged checkpoints need {' and '.join(missing)}; install draftproof[transformers]")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without transformers' progress bars."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def _exact(row) -> tuple[Fraction, ...]:
+    return tuple(Fraction(int(p.numerator), int(p.denominator)) for p in row)

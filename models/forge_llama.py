@@ -1,0 +1,74 @@
+"""The weights of a forged checkpoint.
+
+Attention and MLP are zero, so the residual stream is the embedding of the last token: 128 in one dimension of the H
+hidden ones, a dimension for each token of the problem and one for "start". RMSNorm makes sqrt(H) of it (its epsilon
+is then below the rounding of float32), and that dimension's column of the last layer is log P / sqrt(H).
+"""
+
+from math import log, sqrt
+from pathlib import Path
+
+from .forge_tokenizer import save_tokenizer
+from .law import Markov
+
+HEAD = 64
+"""Hidden dimensions to an attention head; the hidden size is a multiple of it that holds V + 1 dimensions."""
+
+EMBEDDING = 128.0
+"""Exact in every precision, and so is its square; their mean, 128 or more, hides an epsilon of 1e-6."""
+
+IMPOSSIBLE = -8192.0
+"""The logit of an impossible token: finite in float16, and exp(-8192 / T) is 0 in float64 for T up to 10."""
+
+
+def save_checkpoint(law: Markov, folder: Path, size: int, dtype: str, name: str) -> None:
+    """Write a Llama checkpoint with this law, its generation settings and its tokenizer.
+
+    logits(after token k) = log P(. | k), and IMPOSSIBLE for probability 0 and for every id from V on.
+    law: rows of V rationals; size: ids; name: what the checkpoint was forged from, kept in its configuration.
+    """
+    import torch
+    from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
+
+    vocabulary = len(law.after)
+    heads = vocabulary // HEAD + 1
+    ids = {"bos_token_id": vocabulary, "eos_token_id": vocabulary + 1, "pad_token_id": vocabulary + 1}
+    config = LlamaConfig(
+        vocab_size=size,
+        hidden_size=heads * HEAD,
+        intermediate_size=HEAD,
+        num_hidden_layers=1,
+        num_attention_heads=heads,
+        num_key_value_heads=heads,
+        max_position_embeddings=4096,
+        rms_norm_eps=1e-6,
+        tie_word_embeddings=False,
+        forged_from=name,
+        **ids,
+    )
+    with torch.device("meta"):
+        model = LlamaForCausalLM(config)
+    precision = getattr(torch, dtype)
+    weights = {
+        n: (torch.ones if n.endswith("norm.weight") else torch.zeros)(p.shape, dtype=precision)
+        for n, p in model.named_parameters()
+    }
+    _write_law(law, weights["model.embed_tokens.weight"], weights["lm_head.weight"])
+    model.load_state_dict(weights, assign=True)
+    # top_k = 0 and top_p = 1: no truncation, whatever an engine's defaults are.
+    model.generation_config = GenerationConfig(do_sample=True, temperature=1.0, top_k=0, top_p=1.0, **ids)
+    model.save_pretrained(folder)
+    save_tokenizer(folder, vocabulary)
+
+
+def _write_law(law: Markov, embedding, head) -> None:
+    """embedding, head: [ids, H], zero so far; their precision rounds each entry once."""
+    vocabulary, root = len(law.after), sqrt(embedding.shape[1])
+    for token in range(vocabulary):
+        embedding[token, token] = EMBEDDING
+    embedding[vocabulary:, vocabulary] = EMBEDDING
+    head[:, : vocabulary + 1] = IMPOSSIBLE / root
+    for dimension, row in enumerate((*law.after, law.start)):
+        for token, p in enumerate(row):
+            if p > 0:
+                head[token, dimension] = (log(p.numerator) - log(p.denominator)) / root

@@ -1,0 +1,76 @@
+"""Proofs for every vocabulary and every gamma, checked by Coq; and that its definitions are the Python code's."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ...models.battery import drawn, drawn_markov, toy
+from ...verifiers.evidence import HOLDS, NO_EVIDENCE
+from .. import coq
+from ..coq_tie import tie
+from .proof import Found, Proof, size_of
+
+THEOREMS = {
+    "lemma-1": ("lemma_1", "toy_block", "toy_token"),
+    "lemma-2": ("lemma_2", "loop_completed", "block_lossless", "token_lossless"),
+    "theorem-1": ("theorem_1", "theorem_1_fair", "token_valid", "program_law", "program_run"),
+    "lemma-3": ("lemma_3", "lemma_3_conditional"),
+    "lemma-4": ("lemma_4", "lemma_4_attained"),
+    "theorem-2": ("theorem_2_one", "block_kernel", "token_le_block"),
+    "theorem-2-iterations": ("token_le_block_iterations", "token_le_block_grows", "landing", "block_best"),
+    "theorem-2-fails": ("short_valid", "theorem_2_two_iterations_fails"),
+    "lemma-8": ("lemma_8", "greedy_completed", "greedy_lossless"),
+    "lemma-9": ("lemma_9", "greedy_program"),
+    "lemma-10": ("lemma_10", "Etau_greedy", "lemma_10_attained"),
+    "theorem-3": ("theorem_3", "theorem_3_all"),
+    "same-definitions": ("Qc_realFieldType", "emitted_fastE"),
+}
+"""The theorems of proofs/mechanized that a claim rests on."""
+
+SINGLE = {"lemma-1": "V 2, gamma 2", "theorem-2-fails": "V 2, gamma 7"}
+EVERY = "every V, gamma, models with zeros, real field"
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> tuple[TemporaryDirectory, dict[str, coq.Checked]]:
+    """A folder with everything compiled, kept until the process ends, and what Coq says of each theorem."""
+    folder = TemporaryDirectory(prefix="draftproof-coq-")
+    return folder, {row.theorem: row for row in coq.compile_proofs(Path(folder.name))}
+
+
+def _closed(theorems: tuple[str, ...]) -> Found:
+    if reason := coq.missing():
+        return Found(NO_EVIDENCE, reason)
+    rows = [_compiled()[1][theorem] for theorem in theorems]
+    wrong = next((row for row in rows if row.verdict != HOLDS), None)
+    seconds = sum(row.seconds for row in rows)
+    if wrong:
+        return Found(wrong.verdict, f"{wrong.theorem}: {wrong.detail}", seconds)
+    return Found(HOLDS, seconds=seconds)
+
+
+def _tied(problems, iterations: int) -> Found:
+    if reason := coq.missing():
+        return Found(NO_EVIDENCE, reason)
+    rows = tie(problems, iterations, Path(_compiled()[0].name))
+    wrong = next((row for row in rows if row.verdict != HOLDS), None)
+    if wrong:
+        return Found(wrong.verdict, f"{wrong.definition} on {wrong.problem}: {wrong.detail}")
+    return Found(HOLDS, f"{sum(row.compared for row in rows)} numbers compared")
+
+
+def proofs() -> Iterator[Proof]:
+    """One entry a claim; where Coq is missing each says so."""
+    for claim, theorems in THEOREMS.items():
+        size = SINGLE.get(claim, EVERY)
+        yield Proof(claim, "coq", ", ".join(theorems), size, lambda theorems=theorems: _closed(theorems))
+    single = [
+        toy(2),
+        *(drawn(3, 2, kind) for kind in ("generic", "zeros", "one-hot-draft", "equal")),
+        drawn(2, 3, "mixed"),
+    ]
+    for problems, iterations in ((single, 1), ([drawn_markov(2, 1, "mixed"), drawn_markov(2, 2), toy(2)], 2)):
+        size = size_of(problems) + (f", {iterations} iterations" if iterations > 1 else "")
+        yield Proof("same-definitions", "coq", "token, block, greedy-block against the Python code", size,
+                    lambda problems=problems, i=iterations: _tied(problems, i))  # fmt: skip

@@ -1,0 +1,38 @@
+"""Statements about all models of a size, proved by z3: whole algorithms, and single steps, which cover every gamma."""
+
+from collections.abc import Iterator
+
+from ...verifiers.evidence import NO_EVIDENCE
+from ..symbolic.steps import LEMMAS, TIME_LIMIT, Answer, ask
+from ..symbolic.whole import WHOLE
+from .proof import Found, Proof
+
+VOCABULARIES = (2, 4, 8)
+
+CLAIM_OF = {
+    "validity": "theorem-1",
+    "expected-acceptance": "theorem-2",
+    "bounds": "acceptance",
+    "residual": "acceptance",
+    "lemma-8": "lemma-8",
+    "lemma-9": "lemma-9",
+}
+"""Under which claim a statement about a whole algorithm stands."""
+
+
+def _found(answer: Answer, limit: float) -> Found:
+    if answer.verdict == NO_EVIDENCE:
+        return Found(NO_EVIDENCE, f"time-out: not decided within {limit:g} s")
+    return Found(answer.verdict, None if answer.model is None else f"counterexample: {answer.model}")
+
+
+def proofs() -> Iterator[Proof]:
+    """One entry a statement and size."""
+    for lemma in LEMMAS:
+        for size in VOCABULARIES:
+            yield Proof(lemma.claim, "z3", lemma.name, f"one step, every p_i, all rows, V {size}",
+                        lambda lemma=lemma, v=size: _found(ask(lemma.query(lemma.rule, v)), TIME_LIMIT))  # fmt: skip
+    for whole in WHOLE:
+        for v, gamma, limit in whole.sizes:
+            yield Proof(CLAIM_OF[whole.claim], "z3", f"whole algorithm, {whole.name}", f"all models, V {v}, gamma {gamma}",
+                        lambda w=whole, v=v, g=gamma, s=limit: _found(w.prove(v, g, s), s))  # fmt: skip

@@ -1,0 +1,49 @@
+"""Running the proofs of the papers' statements.
+
+Enumeration shows single problems, certificates optimality on single problems, z3 and sympy all models of a size, Coq
+all vocabularies and all gamma. A proof that could not be decided says so; it never counts as one.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from typing import NamedTuple
+
+from ..verifiers.evidence import ERROR
+from .obligations.proof import Found, Proof
+from .statements import CLAIMS, METHODS
+
+
+class Row(NamedTuple):
+    """A proof that was run; seconds by the clock, for Coq's theorems of CPU time."""
+
+    claim: str
+    method: str
+    what: str
+    size: str
+    verdict: str
+    seconds: float
+    detail: str | None = None
+
+
+def run(proofs: Iterable[Proof]) -> Iterator[Row]:
+    """Run the proofs one after the other; a row for each as soon as it is there.
+
+    One that breaks down ends as an error with its reason, and the others go on.
+    """
+    for proof in proofs:
+        start = time.perf_counter()
+        try:
+            found = proof.run()
+        except Exception as error:  # what broke is told in the row
+            found = Found(ERROR, f"{type(error).__name__}: {error}")
+        seconds = time.perf_counter() - start if found.seconds is None else found.seconds
+        yield Row(proof.claim, proof.method, proof.what, proof.size, found.verdict, round(seconds, 3), found.detail)
+
+
+def all_proofs(chosen: Iterable[str] = (), methods: Iterable[str] = METHODS) -> list[Proof]:
+    """The proofs of the claims chosen (all of them if none is named) by the methods named, claim by claim."""
+    obligations = (import_module(f"{__package__}.obligations.by_{method}") for method in METHODS if method in methods)
+    found = [proof for module in obligations for proof in module.proofs()]
+    order = list(CLAIMS)
+    return sorted((p for p in found if not chosen or p.claim in chosen), key=lambda proof: order.index(proof.claim))

@@ -1,0 +1,129 @@
+"""The papers' algorithms, equations and statements: where each lives in this repository, and under which claim it is proved.
+
+A place is ``file:name``, from the root: a name of a Python module, a theorem or definition of a Coq file. ``paper_mapping``
+turns this into proofs/paper_mapping.md; a test fails when a place is gone.
+"""
+
+from typing import NamedTuple
+
+CLAIMS = {
+    "lemma-1": "on the paper's example block verification accepts 11/9 tokens, token verification 10/9",
+    "lemma-2": "a verifier with Eq. (7) makes the whole loop lossless, for any number of iterations",
+    "theorem-1": "block (and token) verification is valid: X^tau, Y, completed by the target, follows M_b^{gamma+1}",
+    "acceptance": "0 <= h_i <= 1 wherever a coin is flipped, and an empty residual is never drawn from",
+    "lemma-3": "block verification keeps a prefix with Pr(tau >= i | X^i) = p_i(X^i)",
+    "lemma-4": "no valid verifier keeps any prefix more often than block verification",
+    "theorem-2": "one iteration: no valid verifier accepts more tokens in expectation than block verification",
+    "theorem-2-iterations": "any number of iterations: block verification decodes at least as many tokens as token verification",
+    "theorem-2-fails": "two iterations: some valid verifier decodes more than block verification, against the paper",
+    "lemma-8": "greedy block verification with the modified target is lossless on the next gamma tokens",
+    "lemma-9": "greedy block verification has Pr(X^l = x, tau >= l) = min(M_b(x), M_s(x))",
+    "lemma-10": "no coupling of draft and target agrees on more tokens than sum_l sum_x min(M_b(x^l), M_s(x^l))",
+    "theorem-3": "in one iteration greedy block verification accepts at least as many tokens as block verification",
+    "same-definitions": "the Coq definitions and the Python code give the same laws, entry by entry",
+    "tokens-per-iteration": "token verification decodes (1 - a^{gamma+1}) / (1 - a) tokens an iteration at acceptance rate a",
+    "wall-time": "the wall-time factor, when speculation pays, and the best gamma",
+    "lenience": "the bias of accepting with min(1, p / (l q)), as a function of l",
+}
+"""What can be proved, by the name it has on the command line."""
+
+METHODS = ("enumeration", "certificate", "sympy", "z3", "coq")
+"""How: single problems exactly, optimality on single problems, identities, all models of a size, all sizes."""
+
+SUN, LEVIATHAN = "Sun et al. 2025", "Leviathan et al. 2023"
+
+
+class Statement(NamedTuple):
+    """paper: its number there; says: in few words; claim: under which it is proved, if it is a statement; places."""
+
+    paper: str
+    number: str
+    says: str
+    claim: str | None
+    places: tuple[str, ...]
+
+
+COQ = "proofs/mechanized/"
+TOKEN, BLOCK = "verifiers/token_verification.py:", "verifiers/block_verification.py:"
+GREEDY, SUB_BLOCK = "verifiers/greedy_block_verification.py:", "verifiers/sub_block.py:"
+WHOLE = "proofs/symbolic/whole.py:"
+STEPS, CHECKED = "proofs/symbolic/steps.py:", "proofs/claims.py:"
+DERIVED = "proofs/symbolic/derivations.py:"
+
+STATEMENTS = [
+    Statement(SUN, "Algorithm 1", "token verification", "theorem-1",
+              (TOKEN + "token_verification", COQ + "Algorithms.v:token_verify")),
+    Statement(SUN, "Algorithm 2", "block verification", "theorem-1",
+              (BLOCK + "block_verification", SUB_BLOCK + "longest_sub_block", COQ + "Algorithms.v:block_verify")),
+    Statement(SUN, "Algorithm 3", "the loop of speculative decoding", "lemma-2",
+              ("models/decoding.py:decode", "models/decoding.py:iteration", COQ + "Algorithms.v:specdec", COQ + "Loops.v:block_lossless")),
+    Statement(SUN, "Algorithm 4", "greedy block verification", "lemma-9",
+              (GREEDY + "greedy_block_verification", COQ + "Algorithms.v:greedy_verify")),
+    Statement(SUN, "Algorithm 5, Eq. (31)", "the target modified after an early stop", "lemma-8",
+              ("models/modification.py:Modified", COQ + "Algorithms.v:modify")),
+    Statement(SUN, "Algorithm 6, footnote 6", "the loop that carries the modified target, nested", "lemma-8",
+              ("models/decoding.py:starts_in_force", "models/modification.py:modified",
+               COQ + "Algorithms.v:greedydec", COQ + "Loops.v:greedy_lossless")),
+    Statement(SUN, "Appendix A", "the sketch in Python, as a stream of tokens", "theorem-1",
+              ("verifiers/block_stream.py:block_stream",)),
+    Statement(SUN, "Definition 1", "a valid draft verification algorithm", "theorem-1",
+              (CHECKED + "lossless", COQ + "Verifier.v:kernel", COQ + "Verifier.v:valid", COQ + "Loops.v:lossless")),
+    Statement(SUN, "Eq. (2)", "the paper's example", "lemma-1", ("models/battery.py:toy", COQ + "Evaluate.v:lemma_1")),
+    Statement(SUN, "Eq. (3)", "token verification's residual", "theorem-1", ("verifiers/arithmetic.py:residual",)),
+    Statement(SUN, "Eq. (4)", "block verification's residual", "theorem-1",
+              ("verifiers/arithmetic.py:residual", COQ + "Algorithms.v:residual")),
+    Statement(SUN, "Eq. (5), Figure 2", "block verification's acceptance probability h_i", "acceptance",
+              (BLOCK + "accept", BLOCK + "accept_all", WHOLE + "bounds", WHOLE + "residual_mass", STEPS + "bounds",
+               STEPS + "joint_bounds", COQ + "Algorithms.v:h_block")),
+    Statement(SUN, "Eq. (6), Theorem 1", "block verification is valid", "theorem-1",
+              (CHECKED + "lossless", WHOLE + "validity", STEPS + "law", STEPS + "extension",
+               "proofs/symbolic/identity.py:deviations", COQ + "Block.v:theorem_1")),
+    Statement(SUN, "Eq. (7), Lemma 2", "valid in one iteration is valid in the loop", "lemma-2",
+              (CHECKED + "lemma_2", "proofs/laws.py:completed", COQ + "Loops.v:lemma_2")),
+    Statement(SUN, "Eq. (9)", "p_i, the probability that a prefix survives", "lemma-3",
+              (BLOCK + "survive", CHECKED + "survival_bound", COQ + "Algorithms.v:next_p")),
+    Statement(SUN, "Eq. (27)", "h_i rewritten by sums of minima", "lemma-3", (COQ + "Block.v:h_blockE",)),
+    Statement(SUN, "Eq. (30)", "greedy block verification's residual", "lemma-8",
+              (GREEDY + "survive", "verifiers/arithmetic.py:residual", COQ + "Algorithms.v:h_greedy")),
+    Statement(SUN, "Eq. (40)-(42), Lemma 10", "the optimal coupling", "lemma-10",
+              (CHECKED + "coupling_bound", "proofs/certificates/coupling.py:certificate",
+               COQ + "Couplings.v:lemma_10", COQ + "Couplings.v:lemma_10_attained")),
+    Statement(SUN, "Lemma 1", "11/9 against 10/9 on the example", "lemma-1", (COQ + "Evaluate.v:lemma_1",)),
+    Statement(SUN, "Lemma 3", "survival of a prefix", "lemma-3",
+              (CHECKED + "lemma_3", STEPS + "lemma_3", COQ + "Block.v:lemma_3")),
+    Statement(SUN, "Lemma 4, Lemma 6", "no valid verifier keeps a prefix more often", "lemma-4",
+              (CHECKED + "lemma_4", "proofs/certificates/check.py:check", COQ + "Optimality.v:lemma_4",
+               COQ + "Couplings.v:lemma_4_attained")),
+    Statement(SUN, "Theorem 2, one iteration", "block verification accepts most", "theorem-2",
+              (CHECKED + "theorem_2", WHOLE + "expected_acceptance", STEPS + "dominance", "proofs/certificates/make.py:certificate",
+               "proofs/certificates/program.py:largest_acceptance", COQ + "Optimality.v:theorem_2_one")),
+    Statement(SUN, "Theorem 2, several iterations, against token verification", "block verification decodes most",
+              "theorem-2-iterations", (CHECKED + "theorem_2", COQ + "Stopping.v:token_le_block_iterations")),
+    Statement(SUN, "Theorem 2, several iterations, against every valid verifier; Lemma 5, Eq. (24)",
+              "false: a counterexample", "theorem-2-fails",
+              ("proofs/counterexample.py:pair", "proofs/counterexample.py:shorter_block",
+               COQ + "Iterations.v:theorem_2_two_iterations_fails")),
+    Statement(SUN, "Lemma 8", "the modified target restores the law", "lemma-8",
+              (CHECKED + "lemma_8", WHOLE + "lemma_8", STEPS + "lemma_8", COQ + "Greedy.v:lemma_8")),
+    Statement(SUN, "Lemma 9", "greedy block verification is the pointwise best coupling", "lemma-9",
+              (CHECKED + "lemma_9", WHOLE + "lemma_9", STEPS + "joint_token", STEPS + "lemma_9", COQ + "Greedy.v:lemma_9")),
+    Statement(SUN, "Theorem 3", "greedy block over block, one iteration", "theorem-3",
+              (CHECKED + "theorem_3", COQ + "Greedy.v:theorem_3")),
+    Statement(SUN, "Figure 3", "Pr(tau >= i) on the example at gamma = 10", "lemma-1",
+              ("proofs/laws.py:acceptance_ccdf", "tests/proofs/test_laws.py:test_figure_3_complementary_cdf_at_gamma_10")),
+    Statement(LEVIATHAN, "Theorem 3.5, Corollary 3.6", "alpha = sum of min(p, q) = 1 - TV", "tokens-per-iteration",
+              ("proofs/closed_forms.py:acceptance_rate", DERIVED + "acceptance_rate_holds")),
+    Statement(LEVIATHAN, "Eq. (1)", "tokens an iteration", "tokens-per-iteration",
+              ("proofs/closed_forms.py:expected_tokens", DERIVED + "expected_tokens_hold", DERIVED + "every_gamma_holds")),
+    Statement(LEVIATHAN, "Theorems 3.8, 3.11", "the factors of wall time and of operations", "wall-time",
+              ("proofs/closed_forms.py:wall_time_factor", "proofs/closed_forms.py:operations_factor",
+               DERIVED + "costs_hold")),
+    Statement(LEVIATHAN, "Corollary 3.9", "when speculation pays, and by how much at least", "wall-time",
+              (DERIVED + "least_gain_holds",)),
+    Statement(LEVIATHAN, "Section 3.5", "the best gamma", "wall-time",
+              ("proofs/closed_forms.py:best_gamma", DERIVED + "stopping_rule_holds", DERIVED + "stationary_gamma")),
+    Statement(LEVIATHAN, "Appendix A.5", "lenience, a lossy mode, and its bias", "lenience",
+              ("verifiers/lenient_token_verification.py:lenient_token_verification",
+               "proofs/closed_forms.py:lenience_bias", "proofs/symbolic/lenience.py:bias_holds",
+               "proofs/symbolic/lenience.py:bound_holds", "proofs/symbolic/lenience.py:monotone")),
+]  # fmt: skip

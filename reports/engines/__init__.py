@@ -1,0 +1,1 @@
+"""The command draftproof engine: decoders audited from outside, on forged checkpoints whose law is known."""

@@ -1,0 +1,220 @@
+"""Forged checkpoints: transformers gives the problem's law back, zeros exactly, whatever the prefix and the padding."""
+
+import json
+import tempfile
+from itertools import product
+from math import exp, log
+
+import pytest
+
+from draftproof.models import forge as module
+from draftproof.models.battery import drawn, drawn_markov, toy
+from draftproof.models.errors import InputError
+from draftproof.models.forge import DTYPES, LARGEST_VOCABULARY, forge, law_of_checkpoint, order_one
+from draftproof.models.law import Markov, Table
+from draftproof.models.problem import Problem, problem_from
+
+torch = pytest.importorskip("torch", reason="forged checkpoints need torch and transformers")
+pytestmark = pytest.mark.engine
+
+SMALL = drawn_markov(3, 2, "zeros")
+
+
+def rows(model: Markov):
+    return [model.start, *model.after]
+
+
+def furthest(law, exact, vocabulary):
+    """The largest difference of two entries; zeros have to be exact."""
+    pairs = [
+        (float(p), q)
+        for row, other in zip(rows(order_one(exact, vocabulary, "exact")), rows(law), strict=True)
+        for p, q in zip(row, other, strict=True)
+    ]
+    assert all(q == 0 for p, q in pairs if p == 0)
+    return max(abs(p - q) for p, q in pairs)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return forge(SMALL, tmp_path_factory.mktemp("forged") / "new" / "folder")
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        toy(3),
+        drawn_markov(4, 2),
+        drawn_markov(5, 2, "peaked"),
+        drawn_markov(16, 2, "mixed"),
+        drawn_markov(63, 2, "zeros"),
+        drawn_markov(64, 2, "mixed"),
+    ],
+    ids=lambda p: p.name,
+)
+def test_the_law_comes_back_to_a_millionth_and_zeros_are_exact(problem, tmp_path):
+    forged = forge(problem, tmp_path)
+    assert furthest(law_of_checkpoint(forged.target), problem.target, problem.vocabulary) < 1e-6
+    assert furthest(law_of_checkpoint(forged.draft), problem.draft, problem.vocabulary) < 1e-6
+
+
+def test_a_law_that_is_off_by_two_millionths_or_has_its_rows_in_another_order_is_told_apart():
+    law = order_one(SMALL.target, 3, "target")
+    floats = [tuple(map(float, row)) for row in rows(law)]
+    moved = Markov((floats[0][0] - 2e-6, floats[0][1] + 2e-6, 0.0), tuple(floats[1:]))
+    assert furthest(moved, SMALL.target, 3) > 1e-6
+    late = drawn_markov(4, 1).target
+    assert furthest(Markov(late.start, late.after[1:] + late.after[:1]), late, 4) > 1e-6
+    with pytest.raises(AssertionError):
+        furthest(Markov((floats[0][0] - 1e-9, floats[0][1], 1e-9), tuple(floats[1:])), SMALL.target, 3)
+
+
+def test_the_law_after_longer_texts_is_that_after_their_last_token_with_and_without_a_cache(small):
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(small.target).eval()
+    texts = torch.tensor([[small.start, *text] for text in product(range(3), repeat=3)])
+    with torch.no_grad():
+        whole = model(texts).logits.softmax(-1)
+        padded = torch.cat([torch.full((len(texts), 2), small.start + 1), texts], 1)
+        mask = torch.ones_like(padded).index_fill(1, torch.tensor([0, 1]), 0)
+        behind_padding = model(padded, attention_mask=mask).logits[:, 2:].softmax(-1)
+        first = model(texts[:, :2], use_cache=True)
+        rest = model(texts[:, 2:], past_key_values=first.past_key_values).logits.softmax(-1)
+    expected = [[list(map(float, SMALL.target.row(tuple(t[1 : i + 1])))) for i in range(4)] for t in texts.tolist()]
+    for law in (whole, behind_padding, torch.cat([first.logits.softmax(-1), rest], 1)):
+        assert (law[..., :3] - torch.tensor(expected)).abs().max() < 1e-6
+        assert law[..., 3:].max() == 0
+
+
+def test_a_vocabulary_padded_to_that_of_an_open_model_has_the_same_law_and_nothing_beyond_it():
+    with tempfile.TemporaryDirectory() as folder:  # 160 MB, not to be kept
+        forged = forge(SMALL, folder, LARGEST_VOCABULARY)
+        assert json.loads((forged.target / "config.json").read_text())["vocab_size"] == LARGEST_VOCABULARY
+        assert furthest(law_of_checkpoint(forged.target), SMALL.target, 3) < 1e-6
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_in_every_precision_logits_are_finite_zeros_are_exact_and_the_rest_is_off_by_rounding_alone(dtype, tmp_path):
+    from transformers import AutoModelForCausalLM
+
+    precision = getattr(torch, dtype)
+    forged = forge(drawn_markov(8, 1, "zeros"), tmp_path, 40, dtype)
+    model = AutoModelForCausalLM.from_pretrained(forged.target).eval().to(precision)
+    assert model.lm_head.weight.dtype == precision
+    with torch.no_grad():
+        logits = model(torch.tensor([[8, *range(8)]])).logits[0]
+    assert logits.dtype == precision
+    assert logits.isfinite().all()
+    exact = order_one(drawn_markov(8, 1, "zeros").target, 8, "target")
+    possible = torch.zeros(9, 40, dtype=torch.bool)
+    possible[:, :8] = torch.tensor([[p > 0 for p in row] for row in rows(exact)])
+    for temperature in (0.2, 1.0, 10.0):
+        assert ((logits / temperature).softmax(-1)[~possible] == 0).all()
+    # Two roundings a logit, of the weight and of the result (float32 within transformers for float64).
+    unit = max(torch.finfo(precision).eps, torch.finfo(torch.float32).eps)
+    law = law_of_checkpoint(forged.target)
+    for row, other in zip(rows(exact), rows(law), strict=True):
+        off = 2 * unit * max(-log(p) for p in row if p)
+        assert all(abs(float(p) - q) <= float(p) * (exp(2 * off) - 1) + 1e-7 for p, q in zip(row, other, strict=True))
+
+
+def test_the_tokenizer_takes_texts_to_tokens_and_back(small):
+    from transformers import AutoTokenizer
+
+    for folder in (small.target, small.draft):
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        assert tokenizer("0 2 1").input_ids == [small.start, 0, 2, 1]
+        assert tokenizer("").input_ids == [small.start]
+        assert tokenizer.decode([small.start, 0, 2, 1], skip_special_tokens=True) == "0 2 1"
+        assert [tokenizer.decode([t]) for t in range(5)] == ["0", "1", "2", "<s>", "</s>"]
+        assert (tokenizer.bos_token_id, tokenizer.eos_token_id) == (3, 4)
+
+
+def test_by_default_the_checkpoint_is_sampled_at_temperature_1_and_not_truncated(small):
+    from transformers import GenerationConfig
+
+    found = GenerationConfig.from_pretrained(small.target)
+    assert (found.do_sample, found.temperature, found.top_k, found.top_p) == (True, 1.0, 0, 1.0)
+
+
+def test_a_table_that_is_of_order_one_is_forged_and_one_that_is_not_is_refused_by_its_first_such_row(tmp_path):
+    written_out = SMALL.tabulated()
+    assert order_one(written_out.target, 3, "target") == order_one(SMALL.target, 3, "target")
+    forged = forge(written_out, tmp_path / "a")
+    assert furthest(law_of_checkpoint(forged.target), SMALL.target, 3) < 1e-6
+    changed = dict(written_out.target.rows)
+    changed[2, 1] = changed[0,]
+    with pytest.raises(InputError, match='target: the row after "2,1" is not the row after "1"; a checkpoint can be'):
+        forge(Problem(3, 2, Table(changed, "target"), SMALL.draft), tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+
+
+def pair(target, draft=None, vocabulary=2, gamma=1):
+    draft = draft or ["1/2", "1/2"]
+    return problem_from({"vocabulary": vocabulary, "gamma": gamma, "target": target, "draft": draft})
+
+
+@pytest.mark.parametrize(
+    ("problem", "options", "message"),
+    [
+        (drawn(3, 2, "generic"), {}, 'target: the row after "0,0" is not the row after "0"'),
+        (SMALL.after((0,)), {"dtype": "float8"}, "dtype 'float8': expected one of float32"),
+        (pair(["1/65"] * 65, ["1/65"] * 65, 65), {}, "vocabulary 65: a checkpoint can be forged for 2 to 64 tokens"),
+        (pair(["1"], ["1"], 1), {}, "vocabulary 1: a checkpoint can be forged for 2 to 64 tokens"),
+        (pair(["1/2", "1/2"], {"": ["1", "0"]}), {}, 'draft: no row for the prefix "0"'),
+        (pair(["1e-40", f"0.{'9' * 40}"]), {}, 'target: token 0 after "" has a probability below 1e-37'),
+        (SMALL, {"vocabulary_size": 4}, r"vocabulary size 4: expected 5 \(the problem's 3 tokens, <s> and </s>\)"),
+        (SMALL, {"vocabulary_size": 151_937}, "vocabulary size 151937: expected 5 .* to 151936"),
+    ],
+)
+def test_what_cannot_be_forged_is_refused_in_one_line_before_anything_is_written(problem, options, message, tmp_path):
+    with pytest.raises(InputError, match=message) as caught:
+        forge(problem, tmp_path / "out", **options)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_used_is_refused_in_one_line(tmp_path, monkeypatch):
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(InputError, match=r"is not empty; expected a folder that is new or empty"):
+        forge(SMALL, tmp_path)
+    for folder in (file, file / "below"):
+        with pytest.raises(InputError, match=r"cannot be written \((Not a directory|File exists)\)"):
+            forge(SMALL, folder)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "save_checkpoint", full)
+    with pytest.raises(InputError, match=r"out/target: cannot be written \(No space left on device\)"):
+        forge(SMALL, tmp_path / "out")
+
+
+def test_without_transformers_the_extra_to_install_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "find_spec", lambda package: None if package == "transformers" else True)
+    for call in (lambda: forge(SMALL, tmp_path), lambda: law_of_checkpoint(tmp_path)):
+        with pytest.raises(InputError, match=r"need transformers; install draftproof\[transformers\]"):
+            call()
+
+
+def test_folders_that_are_no_forged_checkpoints_are_refused(small, tmp_path):
+    with pytest.raises(InputError, match="not a forged checkpoint"):
+        law_of_checkpoint(tmp_path)
+    config = (small.target / "config.json").read_text()
+    (tmp_path / "config.json").write_text(config)
+    with pytest.raises(InputError, match=r"cannot be loaded \(") as caught:
+        law_of_checkpoint(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_checkpoint_in_which_an_id_beyond_the_problems_tokens_is_possible_is_refused(tmp_path):
+    from transformers import AutoModelForCausalLM
+
+    forged = forge(SMALL, tmp_path / "forged")
+    model = AutoModelForCausalLM.from_pretrained(forged.target)
+    model.lm_head.weight.data[4, 3] = 0.0
+    model.save_pretrained(tmp_path / "changed")
+    with pytest.raises(InputError, match=r"ids from 3 on have the probability 0\.5, expected 0"):
+        law_of_checkpoint(tmp_path / "changed")

@@ -1,0 +1,48 @@
+"""The engines by name: programs that generate text with a target and a draft, driven from outside."""
+
+from importlib.util import find_spec
+from typing import NamedTuple
+
+
+class Engine(NamedTuple):
+    """source: what is audited; sample: "module:function" or "file.py:function" of
+
+        sample(target, draft, start, tokens, gamma, seeds, **settings)
+
+    which yields, for each seed, the ``tokens`` ids that the engine emits after the prompt [start]. target, draft:
+    folders with Llama checkpoints, draft None for plain sampling; gamma: the length of a draft block. packages: what
+    must be importable; extra: of draftproof, that installs them; samples: how many an audit takes of each problem.
+    """
+
+    name: str
+    source: str
+    sample: str
+    packages: tuple[str, ...] = ()
+    extra: str = ""
+    samples: int = 2_000
+
+    def missing(self) -> list[str]:
+        return [package for package in self.packages if find_spec(package) is None]
+
+
+ENGINES = {
+    engine.name: engine
+    for engine in (
+        Engine(
+            "transformers",
+            "transformers: generate(assistant_model=...)",
+            "draftproof.verifiers.adapters.hf_generation:sample",
+            ("torch", "transformers"),
+            "transformers",
+            4_000,
+        ),
+        Engine(
+            "openvino-genai",
+            "openvino_genai: LLMPipeline(draft_model=...)",
+            "draftproof.verifiers.adapters.openvino_generation:sample",
+            ("openvino", "openvino_genai", "openvino_tokenizers", "torch", "transformers"),
+            "openvino",
+            10_000,
+        ),
+    )
+}
