@@ -20,7 +20,7 @@ CLAIMS = {
     "lemma-9": "greedy block verification has Pr(X^l = x, tau >= l) = min(M_b(x), M_s(x))",
     "lemma-10": "no coupling of draft and target agrees on more tokens than sum_l sum_x min(M_b(x^l), M_s(x^l))",
     "theorem-3": "in one iteration greedy block verification accepts at least as many tokens as block verification",
-    "same-definitions": "the Coq definitions and the Python code give the same laws, entry by entry",
+    "same-definitions": "the Coq definitions and the Python code give the same laws, entry by entry, on the problems compared",
     "tokens-per-iteration": "token verification decodes (1 - a^{gamma+1}) / (1 - a) tokens an iteration at acceptance rate a",
     "wall-time": "the wall-time factor, when speculation pays, and the best gamma",
     "lenience": "the bias of accepting with min(1, p / (l q)), as a function of l",

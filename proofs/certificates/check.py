@@ -13,7 +13,9 @@ import re
 from fractions import Fraction
 from itertools import product
 
-RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*)?")
+RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*)?", re.ASCII)
+TOKENS = re.compile(r"(0|[1-9][0-9]*)(,(0|[1-9][0-9]*))*|", re.ASCII)
+LONGEST_GAMMA = 200
 FORMAT = "draftproof-certificate/2"
 FIELDS = {"format", "problem", "expected_accepted", "verifier", "slack", "martingale", "survival"}
 
@@ -34,12 +36,30 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     kernel = _kernel(data["verifier"])
     reached = _value_of_verifier(pair, kernel)
     if reached != claimed:
-        raise Rejected(f"its verifier accepts {reached} tokens, not the {claimed} claimed")
+        raise Rejected(f"its verifier accepts {shown(reached)} tokens, not the {shown(claimed)} claimed")
     bound = _value_of_bound(pair, table_of(data["slack"], "slack"), table_of(data["martingale"], "martingale"))
     if bound != claimed:
-        raise Rejected(f"its bound is {bound}, not the {claimed} claimed")
+        raise Rejected(f"its bound is {shown(bound)}, not the {shown(claimed)} claimed")
     _must_survive_most(pair, kernel, data["survival"])
     return claimed
+
+
+def shown(value: Fraction) -> str:
+    """A rational as people read it: whole, or how large it is where it has thousands of digits."""
+    if max(abs(value.numerator), value.denominator) < 10**400:
+        return str(value)
+    if abs(value) > 10**300:
+        return "(a number of hundreds of digits)"
+    return f"(about {float(value):.6g})"
+
+
+def form_of(text: str) -> str | None:
+    """What form a file says it has; None if it does not say so."""
+    try:
+        data = json.loads(text, parse_int=str)
+    except (ValueError, RecursionError):
+        return None
+    return data.get("format") if isinstance(data, dict) else None
 
 
 def fields(text: str, form: str, expected: set[str]) -> dict:
@@ -48,9 +68,13 @@ def fields(text: str, form: str, expected: set[str]) -> dict:
     Raises: Rejected.
     """
     try:
-        data = json.loads(text, parse_float=_no_float)
+        data = json.loads(
+            text, parse_float=_no_float, parse_constant=_no_float, parse_int=_short, object_pairs_hook=_once
+        )
     except json.JSONDecodeError as error:
         raise Rejected(f"not JSON: the file may have been cut short ({error})") from None
+    except RecursionError:
+        raise Rejected("nested too deeply") from None
     if not isinstance(data, dict) or data.get("format") != form:
         raise Rejected(f"not a certificate of the form {form}")
     if set(data) != expected:
@@ -70,17 +94,42 @@ def _no_float(number: str):
     raise Rejected(f"{number} is a float; rationals are strings")
 
 
+def _short(number: str) -> int:
+    if len(number) > 18:
+        raise Rejected(f"the whole number {number[:12]}... is too long; rationals are strings")
+    return int(number)
+
+
+def _once(pairs: list) -> dict:
+    """A JSON object in which no name comes twice: a reader would see one value, the checker another."""
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise Rejected(f"the name {next(n for n in names if names.count(n) > 1)!r} comes twice")
+    return table
+
+
+def _whole(digits: str) -> int:
+    """int(), for any number of digits (Python's own stops at 4300)."""
+    if digits.startswith("-"):
+        return -_whole(digits[1:])
+    if len(digits) <= 4000:
+        return int(digits)
+    half = len(digits) // 2
+    return _whole(digits[:half]) * 10 ** (len(digits) - half) + _whole(digits[half:])
+
+
 def rational_of(value, where: str) -> Fraction:
     if not isinstance(value, str) or not RATIONAL.fullmatch(value):
-        raise Rejected(f"{where}: {value!r} is not a rational")
-    return Fraction(value)
+        raise Rejected(f"{where}: {str(value)[:60]!r} is not a rational")
+    above, _, below = value.partition("/")
+    return Fraction(_whole(above), _whole(below or "1"))
 
 
 def prefix_of(key: str, where: str) -> tuple[int, ...]:
-    try:
-        return tuple(map(int, key.split(","))) if key else ()
-    except ValueError:
-        raise Rejected(f"{where}: {key!r} is not a sequence of tokens") from None
+    if not TOKENS.fullmatch(key):
+        raise Rejected(f"{where}: {key!r} is not a sequence of tokens")
+    return tuple(map(_whole, key.split(","))) if key else ()
 
 
 def table_of(data, where: str) -> dict[tuple[int, ...], Fraction]:
@@ -97,6 +146,8 @@ class Pair:
             self.vocabulary, self.gamma = data["vocabulary"], data["gamma"]
             if {type(self.vocabulary), type(self.gamma)} != {int} or min(self.vocabulary, self.gamma) < 1:
                 raise Rejected("its problem's vocabulary and gamma are not positive whole numbers")
+            if self.gamma > LONGEST_GAMMA:
+                raise Rejected(f"gamma is {self.gamma}, expected at most {LONGEST_GAMMA}")
             self.target = self._rows(data["target"], self.gamma, "target")
             self.draft = self._rows(data["draft"], self.gamma - 1, "draft")
         except (KeyError, TypeError, AttributeError):
@@ -106,6 +157,8 @@ class Pair:
         return vars(self) == vars(other)
 
     def _rows(self, data, longest, where):
+        if not all(isinstance(row, list) for row in data.values()):
+            raise Rejected(f"{where} is not a table of rows")
         rows = {prefix_of(k, where): [rational_of(p, f"{where}[{k}]") for p in row] for k, row in data.items()}
         # Counted before they are written out: the sizes are the file's own word.
         few = all(sum(self.vocabulary**n for n in range(k)) <= len(rows) for k in range(longest + 2))
@@ -146,7 +199,7 @@ def _value_of_verifier(pair: Pair, kernel: dict) -> Fraction:
             if not 1 <= len(output) <= pair.gamma + 1 or not tokens_known or output[:-1] != block[: len(output) - 1]:
                 raise Rejected(f"its verifier emits {output} on block {block}")
             if mass < 0:
-                raise Rejected(f"its verifier has the negative probability {mass} on block {block}")
+                raise Rejected(f"its verifier has the negative probability {shown(mass)} on block {block}")
             emitted[output] = emitted.get(output, Fraction(0)) + mass
     _must_follow_target(pair, emitted, (), Fraction(0), Fraction(1))
     return sum(((len(o) - 1) * mass for o, mass in emitted.items()), Fraction(0))
@@ -160,7 +213,9 @@ def _must_follow_target(pair: Pair, emitted: dict, prefix: tuple[int, ...], comp
     here = completed + emitted.get(prefix, Fraction(0))
     if len(prefix) == pair.gamma + 1:
         if here != expected:
-            raise Rejected(f"its verifier is not lossless: {prefix} comes out with {here}, expected {expected}")
+            raise Rejected(
+                f"its verifier is not lossless: {prefix} comes out with {shown(here)}, expected {shown(expected)}"
+            )
         return
     for token, p in enumerate(pair.target[prefix]):
         _must_follow_target(pair, emitted, (*prefix, token), here * p, expected * p)
@@ -207,5 +262,5 @@ def _must_survive_most(pair: Pair, kernel: dict, data) -> None:
             most *= (pair.draft if i < last else pair.target)[x[:i]][token]
         if survived.get(x, Fraction(0)) != most:
             raise Rejected(
-                f"its verifier keeps {x} with {survived.get(x, Fraction(0))}, not with the {most} of its bound"
+                f"its verifier keeps {x} with {shown(survived.get(x, Fraction(0)))}, not with the {shown(most)} of its bound"
             )

@@ -3,10 +3,12 @@
 from fractions import Fraction
 from itertools import product
 
-from .check import Pair, Rejected, fields, pair_of, rational_of, table_of
+from .check import Pair, Rejected, fields, pair_of, rational_of, shown, table_of
 
 FORMAT = "draftproof-coupling/1"
 FIELDS = {"format", "problem", "expected_accepted", "coupling", "draft_potential", "target_potential"}
+MOST_BLOCKS = 4096
+"""Every pair of blocks is looked at."""
 
 
 def check(text: str, problem: dict | None = None) -> Fraction:
@@ -17,6 +19,8 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     """
     data = fields(text, FORMAT, FIELDS)
     pair = pair_of(data, problem)
+    if pair.vocabulary**pair.gamma > MOST_BLOCKS:
+        raise Rejected(f"{pair.vocabulary}^{pair.gamma} blocks are too many, expected at most {MOST_BLOCKS:,}")
     claimed = rational_of(data["expected_accepted"], "expected_accepted")
     if not isinstance(data["coupling"], dict):
         raise Rejected("coupling is not a table")
@@ -24,11 +28,11 @@ def check(text: str, problem: dict | None = None) -> Fraction:
                 for y, mass in table_of(law, f"coupling[{key}]").items()}  # fmt: skip
     reached = _value_of_coupling(pair, coupling)
     if reached != claimed:
-        raise Rejected(f"its coupling agrees on {reached} tokens, not on the {claimed} claimed")
+        raise Rejected(f"its coupling agrees on {shown(reached)} tokens, not on the {shown(claimed)} claimed")
     potentials = [table_of(data[name], name) for name in ("draft_potential", "target_potential")]
     bound = _value_of_potentials(pair, *potentials)
     if bound != claimed:
-        raise Rejected(f"its bound is {bound}, not the {claimed} claimed")
+        raise Rejected(f"its bound is {shown(bound)}, not the {shown(claimed)} claimed")
     return claimed
 
 
@@ -50,7 +54,7 @@ def _value_of_coupling(pair: Pair, coupling: dict) -> Fraction:
     margins = [dict.fromkeys(blocks, Fraction(0)), dict.fromkeys(blocks, Fraction(0))]
     for sides, mass in coupling.items():
         if mass < 0:
-            raise Rejected(f"its coupling has the negative probability {mass} at {sides}")
+            raise Rejected(f"its coupling has the negative probability {shown(mass)} at {sides}")
         for margin, block in zip(margins, sides):
             if block not in margin:
                 raise Rejected(f"its coupling has {block}, which is not a block of {pair.gamma} tokens")
@@ -58,7 +62,9 @@ def _value_of_coupling(pair: Pair, coupling: dict) -> Fraction:
     for margin, rows, name in zip(margins, (pair.draft, pair.target), ("draft", "target")):
         for block, mass in margin.items():
             if mass != _mass(pair, rows, block):
-                raise Rejected(f"its coupling gives the {name} block {block} probability {mass}, not the model's")
+                raise Rejected(
+                    f"its coupling gives the {name} block {block} probability {shown(mass)}, not the model's"
+                )
     return sum((common(x, y) * mass for (x, y), mass in coupling.items()), Fraction(0))
 
 

@@ -21,6 +21,7 @@ from typing import Any
 from sympy import QQ
 
 from ...models.decoding import Decoded, starts_in_force
+from ...models.errors import InputError
 from ...models.law import Model, Prefix
 from ...models.problem import Problem, as_json
 from ...verifiers.registry import reference
@@ -29,6 +30,7 @@ from ..enumeration import law_of
 from ..laws import completed_after_modification, in_field, joint_law
 
 FORMAT = "draftproof-coupling/1"
+MOST_BLOCKS = 4096
 
 
 def greedy_coupling(problem: Problem) -> dict[Prefix, dict[Prefix, Any]]:
@@ -46,8 +48,14 @@ def certificate(problem: Problem) -> dict[str, Any]:
     """The certificate of a problem in its JSON form; rationals as strings.
 
     Its value is greedy block verification's E[tau] = sum_l sum_x min(M_b(x^l), M_s(x^l)).
+    Raises: InputError for a problem of more than 4096 blocks (all pairs of blocks are looked at).
     Source: Sun et al. 2025, Eq. (40), Lemma 9, Lemma 10; Kantorovich duality.
     """
+    if problem.vocabulary**problem.gamma > MOST_BLOCKS:
+        raise InputError(
+            f"{problem.name}: {problem.vocabulary}^{problem.gamma} blocks are too many for a coupling, "
+            f"expected at most {MOST_BLOCKS:,}"
+        )
     exact = in_field(problem)
     draft_potential, target_potential = {}, {}
     for x in exact.prefixes(exact.gamma):

@@ -26,6 +26,7 @@ from typing import Any
 
 from sympy import QQ
 
+from ...models.errors import InputError
 from ...models.law import Prefix
 from ...models.problem import Problem, as_json
 from ...verifiers.registry import reference
@@ -34,6 +35,9 @@ from ..enumeration import law_of
 from ..laws import in_field
 
 FORMAT = "draftproof-certificate/2"
+
+MOST_BLOCKS = 65_536
+"""A certificate has a line for every draft block and every output."""
 
 
 class Potential:
@@ -99,8 +103,15 @@ def block_kernel(problem: Problem) -> dict[Prefix, dict[Prefix, Any]]:
 def certificate(problem: Problem) -> dict[str, Any]:
     """The certificate of a problem in its JSON form; rationals as strings.
 
-    Its value is block verification's E[tau]. Source: Sun et al. 2025, Theorem 2 and Lemma 4; linear programming duality.
+    Its value is block verification's E[tau].
+    Raises: InputError for a problem of more than 65,536 draft blocks.
+    Source: Sun et al. 2025, Theorem 2 and Lemma 4; linear programming duality.
     """
+    if problem.vocabulary**problem.gamma > MOST_BLOCKS:
+        raise InputError(
+            f"{problem.name}: {problem.vocabulary}^{problem.gamma} draft blocks are too many for a certificate, "
+            f"expected at most {MOST_BLOCKS:,}"
+        )
     exact = in_field(problem)
     potential, kernel = Potential(exact), block_kernel(exact)
     value = sum(((len(o) - 1) * p for law in kernel.values() for o, p in law.items()), QQ(0))

@@ -326,5 +326,5 @@ def _following(function, name):
         return x.unary(lambda value: function(value, *more), name, *map(constant_key, more))
 
     follow.follows = True
-    follow.__name__ = name
+    follow.__name__, follow.__module__ = name, "math"  # numba finds functions by module and name
     return follow

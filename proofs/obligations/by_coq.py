@@ -28,7 +28,11 @@ THEOREMS = {
 }
 """The theorems of proofs/mechanized that a claim rests on."""
 
-SINGLE = {"lemma-1": "V 2, gamma 2", "theorem-2-fails": "V 2, gamma 7"}
+SINGLE = {
+    "lemma-1": "V 2, gamma 2",
+    "theorem-2-fails": "V 2, gamma 7",
+    "same-definitions": "what the comparison rests on, not the comparison",
+}
 EVERY = "every V, gamma, models with zeros, real field"
 
 

@@ -17,7 +17,7 @@ def proofs() -> Iterator[Proof]:
 
     for vocabulary, gamma in ((2, 3), (3, 3), (4, 3)):
         size = f"all rows, V {vocabulary}, gamma {gamma}"
-        yield Proof("theorem-1", "sympy", "token, block and all between, min left free", size,
+        yield Proof("theorem-1", "sympy", "the sub-block law with any mass kept", size,
                     lambda v=vocabulary, g=gamma: identity(v, g))  # fmt: skip
     for d in DERIVATIONS:
         yield Proof(d.claim, "sympy", d.name, d.size, lambda d=d: Found(HOLDS if d.check() else REFUTED))

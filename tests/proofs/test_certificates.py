@@ -7,7 +7,9 @@ from fractions import Fraction as F
 import pytest
 
 from draftproof.models.battery import drawn, exact_battery, toy
-from draftproof.models.problem import as_json
+from draftproof.models.errors import InputError
+from draftproof.models.law import ContextFree
+from draftproof.models.problem import Problem, as_json
 from draftproof.proofs.certificates import check_coupling, coupling
 from draftproof.proofs.certificates.check import Rejected, check
 from draftproof.proofs.certificates.make import Potential, block_kernel, certificate
@@ -86,7 +88,7 @@ def moved_mass(data):
         (changed(["survival", "1,1"], 0), "its verifier keeps (1, 1)"),
         (changed(["survival", "0,0"], 3), "is not a length"),
         (changed(["survival"], {}), "its survival is not given"),
-        (changed(["problem", "gamma"], 10**9), "does not have exactly the prefixes"),
+        (changed(["problem", "gamma"], 10**9), "expected at most 200"),
         (changed(["problem", "vocabulary"], 10**6), "does not have exactly the prefixes"),
         (changed(["problem", "vocabulary"], "two"), "not positive whole numbers"),
         (changed(["problem", "gamma"], 0), "not positive whole numbers"),
@@ -108,6 +110,42 @@ def test_a_file_that_was_cut_short_is_rejected():
     whole = text(certificate(toy(2)))
     with pytest.raises(Rejected, match="cut short"):
         check(whole[: len(whole) // 2])
+
+
+@pytest.mark.parametrize(
+    ("said", "instead", "reason"),
+    [
+        ('"expected_accepted":', '"expected_accepted": "2", "expected_accepted":', "the name 'expected_accepted' comes twice"),
+        ('"0,0": "', '"+0,0": "1", "0,0": "', "is not a sequence of tokens"),
+        ('"0,0": "', '"٠,0": "1", "0,0": "', "is not a sequence of tokens"),
+        ('"gamma": 2', '"gamma": ' + "9" * 5000, "is too long"),
+        ('"gamma": 2', '"gamma": 990', "gamma is 990, expected at most 200"),
+        ('"gamma": 2', '"gamma": NaN', "NaN is a float"),
+        ('"expected_accepted": "11/9"', '"expected_accepted": "' + "9" * 5000 + '"', "claimed"),
+        ('"expected_accepted": "11/9"', '"expected_accepted": ' + "[" * 100_000, "nested too deeply"),
+        ('"": ["1/3", "2/3"]', '"": {"1/3": 0, "2/3": 0}', "is not a table of rows"),
+    ],
+)  # fmt: skip
+def test_a_file_that_shows_a_reader_something_else_or_is_out_of_all_size_is_rejected(said, instead, reason):
+    whole = text(certificate(toy(2)))
+    assert said in whole
+    with pytest.raises(Rejected) as caught:
+        check(whole.replace(said, instead, 1))
+    assert reason in str(caught.value)
+
+
+def test_an_honest_certificate_of_very_long_numbers_passes():
+    tiny = F(1, 10**600)
+    row, other = (tiny, 1 - tiny), (F(1, 2), F(1, 2))
+    problem = Problem(2, 8, ContextFree(row), ContextFree(other), "tiny")
+    value = check(text(certificate(problem)))
+    assert 0 < value < 8
+
+
+def test_what_is_too_large_to_be_certified_is_said_at_once():
+    for certify in (certificate, coupling.certificate):
+        with pytest.raises(InputError, match="are too many for a c"):
+            certify(toy(20))
 
 
 def test_a_certificate_of_another_problem_is_rejected():

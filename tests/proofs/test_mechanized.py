@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from functools import partial
 
 import pytest
 
@@ -12,6 +13,7 @@ from draftproof.proofs.coq_tie import tie
 from draftproof.proofs.laws import expected_accepted, in_field, output_law
 from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
 from draftproof.verifiers.registry import Reference, reference
+from draftproof.verifiers.sub_block import longest_sub_block
 
 from .planted import NO_NORMALISER, SAMPLES_TARGET, UNCAPPED_GREEDY
 
@@ -113,6 +115,25 @@ def test_a_change_of_the_algorithm_breaks_its_proof_and_its_tie_to_the_code(
 
 
 @needs_coq
+@pytest.mark.parametrize(
+    ("right", "wrong", "file"),
+    [
+        ("Num.min (excess b s p / under b s p) 1.", "(excess b s p / under b s p).", "Greedy"),
+        ("(start <= size text < start + gamma)", "(start <= size text <= start + gamma)", "Loops"),
+    ],
+    ids=["greedy's h without its minimum", "the modified target reaches one token too far"],
+)
+def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_path, right, wrong, file):
+    folder = shutil.copytree(compiled[0], tmp_path / "changed")
+    text = (folder / "Algorithms.v").read_text()
+    assert text.count(right) == 1
+    (folder / "Algorithms.v").write_text(text.replace(right, wrong))
+    done = coq.make(folder, f"{file}.vo", limit=300)
+    assert done.returncode != 0
+    assert re.search(rf"{file}\.v, line \d+", coq.first_error(done.stderr))
+
+
+@needs_coq
 def test_coq_and_python_give_the_same_law_entry_by_entry(compiled):
     rows = tie(PROBLEMS, folder=compiled[0])
     assert [row for row in rows if row.verdict != HOLDS] == []
@@ -135,8 +156,8 @@ def test_coq_and_python_give_the_same_text_after_two_iterations(compiled):
 def test_a_wrong_verifier_is_not_tied_to_the_definition(compiled):
     wrong = {
         "token_verify": SAMPLES_TARGET,
-        "block_verify": Reference("no-normaliser", reference("block").verify, "planted", NO_NORMALISER),
-        "greedy_verify": Reference("uncapped", reference("greedy-block").verify, "planted", UNCAPPED_GREEDY),
+        "block_verify": Reference("no-normaliser", partial(longest_sub_block, NO_NORMALISER), "planted"),
+        "greedy_verify": Reference("uncapped", partial(longest_sub_block, UNCAPPED_GREEDY), "planted"),
     }
     rows = tie([drawn(3, 2, "generic")], folder=compiled[0], verifiers=wrong)
     assert [(row.definition, row.verdict) for row in rows] == [(name, REFUTED) for name in wrong]

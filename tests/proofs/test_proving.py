@@ -1,10 +1,13 @@
 """The list of proofs: each kind is seen rejecting a wrong verifier under the name of a right one."""
 
+from functools import partial
+
 import pytest
 
 from draftproof.proofs.proving import all_proofs, run
 from draftproof.proofs.statements import CLAIMS
 from draftproof.verifiers.registry import REFERENCES, Reference
+from draftproof.verifiers.sub_block import longest_sub_block
 
 from .planted import ACCEPTS_ALL, NO_NORMALISER, TOKEN_RESIDUAL, UNCAPPED_GREEDY
 
@@ -26,7 +29,7 @@ def test_two_proofs_do_not_share_a_row():
 
 @pytest.mark.parametrize("claim", ["theorem-1", "lemma-1", "lemma-2", "lemma-3", "lemma-10"])
 def test_enumeration_refutes_a_block_verification_without_its_normaliser(monkeypatch, claim):
-    monkeypatch.setitem(REFERENCES, "block", Reference("block", None, "planted", rule=NO_NORMALISER))
+    monkeypatch.setitem(REFERENCES, "block", Reference("block", partial(longest_sub_block, NO_NORMALISER), "planted"))
     if claim == "theorem-1":
         monkeypatch.setitem(REFERENCES, "block", TOKEN_RESIDUAL._replace(name="block"))
     if claim == "lemma-10":
@@ -43,7 +46,7 @@ def test_enumeration_refutes_a_token_verification_that_accepts_everything(monkey
 
 @pytest.mark.parametrize("claim", ["lemma-8", "lemma-9"])
 def test_enumeration_refutes_a_greedy_block_verification_without_its_normaliser(monkeypatch, claim):
-    wrong = Reference("greedy-block", None, "planted", rule=UNCAPPED_GREEDY, modifies_target=True)
+    wrong = Reference("greedy-block", partial(longest_sub_block, UNCAPPED_GREEDY), "planted", modifies_target=True)
     monkeypatch.setitem(REFERENCES, "greedy-block", wrong)
     assert "refuted" in verdicts(claim, "enumeration").values()
 
@@ -63,3 +66,12 @@ def test_enumeration_refutes_an_order_that_is_the_wrong_way_round(monkeypatch, c
 def test_a_certificate_of_a_rule_that_accepts_less_is_refuted(monkeypatch, claim, name):
     monkeypatch.setitem(REFERENCES, name, REFERENCES["token"]._replace(name=name))
     assert verdicts(claim, "certificate")[name] == "refuted"
+
+
+@pytest.mark.parametrize("claim", ["theorem-1", "lemma-2", "lemma-8", "lemma-9"])
+def test_what_is_enumerated_is_the_code_that_runs_and_not_its_rule_alone(monkeypatch, claim):
+    """Each verifier runs the other's procedure, with its own rule untouched."""
+    block, greedy = REFERENCES["block"], REFERENCES["greedy-block"]
+    monkeypatch.setitem(REFERENCES, "block", block._replace(verify=greedy.verify))
+    monkeypatch.setitem(REFERENCES, "greedy-block", greedy._replace(verify=block.verify))
+    assert "refuted" in verdicts(claim, "enumeration").values()

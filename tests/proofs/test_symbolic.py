@@ -6,7 +6,7 @@ from sympy import ZZ
 from sympy.polys.fields import field
 
 from draftproof.models.battery import drawn
-from draftproof.proofs.laws import in_field, output_law, sub_block_law
+from draftproof.proofs.laws import enumerated_law, in_field, output_law, sub_block_law
 from draftproof.proofs.symbolic.identity import Sparse, deviations
 from draftproof.proofs.symbolic.steps import LEMMAS, Query, ask
 from draftproof.verifiers import block_verification as block
@@ -94,3 +94,35 @@ def test_the_free_kept_mass_at_the_minimum_is_block_verification():
         problem, rule, rest_of=lambda target, draft, kept: [kept * p - min(kept * p, q) for p, q in zip(target, draft)]
     )
     assert law == output_law(problem, reference("block"))
+
+
+def test_the_free_kept_mass_at_the_token_rule_is_token_verification():
+    """The identity's rule with m = p min(M_b, M_s) gives the law of Algorithm 1's code."""
+    problem = in_field(drawn(3, 2, "generic"))
+    rule = block.RULE._replace(survive=lambda kept, p, q: kept * min(p, q) / q)
+    law = sub_block_law(
+        problem, rule, rest_of=lambda target, draft, kept: [kept * p - kept * min(p, q) for p, q in zip(target, draft)]
+    )
+    emitted = enumerated_law(problem, reference("token"))
+    assert {o: p for o, p in law.items() if p} == {o: p for o, p in emitted.items() if p}
+
+
+@pytest.mark.parametrize("lemma", [lemma for lemma in LEMMAS if lemma.name.startswith("block")], ids=lambda x: x.name)
+def test_what_is_assumed_leaves_out_no_survival_and_no_zero(lemma):
+    """p = 0 and p = 1, and rows with a zero, are among the models that a lemma of block verification speaks of."""
+    given = lemma.query(lemma.rule, 3).given
+    names = {str(x) for fact in given for x in z3util_names(fact)}
+    for name in names & {"p", "b", "s", "b0", "s0"}:
+        for value in (0, 1):
+            solver = z3.Solver()
+            solver.add(*given, z3.Real(name) == value)
+            allowed = not (name == "s" and value == 0 and "dominance" in lemma.name)
+            assert (solver.check() == z3.sat) == allowed, (name, value)
+
+
+def z3util_names(fact):
+    """The variables of a z3 term."""
+    if z3.is_const(fact) and fact.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+        yield fact
+    for child in fact.children():
+        yield from z3util_names(child)

@@ -13,7 +13,7 @@ from draftproof.proofs.symbolic import mutants
 from draftproof.proofs.symbolic.counterexample import exactly_refuted, of_step, rational_point
 from draftproof.proofs.symbolic.pieces import AllModels, Models
 from draftproof.proofs.symbolic.reals import reals
-from draftproof.proofs.symbolic.regions import NONZERO, POSITIVE, ZERO, SignTest
+from draftproof.proofs.symbolic.regions import NEGATIVE, NONZERO, POSITIVE, ZERO, SignTest, Space
 from draftproof.proofs.symbolic.steps import LEMMAS, Query, ask
 from draftproof.proofs.symbolic.trees import Branch
 from draftproof.proofs.symbolic.whole import SMALL, WHOLE, _output_law, all_models
@@ -223,3 +223,24 @@ def test_the_exact_engine_confirms_nothing_of_a_verifier_without_a_defect():
     assert exactly_refuted("validity", problem, mutants.REDRAWN)
     with pytest.raises(KeyError):
         exactly_refuted("valid", problem, mutants.REDRAWN)
+
+
+class GivesUp:
+    """A solver that never knows."""
+
+    def check(self):
+        return z3.unknown
+
+
+def test_a_question_that_z3_gives_up_on_is_no_evidence(monkeypatch):
+    monkeypatch.setattr(Space, "question", lambda *arguments: GivesUp())
+    for whole in WHOLE:
+        assert whole.mutated(2, 2, 60)[0].verdict == "no-evidence"
+
+
+def test_a_region_that_z3_gives_up_on_counts_as_not_empty(monkeypatch):
+    space, _, _ = plane()
+    x, y = space.variables
+    ((number, _),) = space.factors(x + y).powers
+    monkeypatch.setattr(space.solver, "check", lambda *arguments: z3.unknown)
+    assert space.everywhere.part(SignTest(number, NEGATIVE)) is not None

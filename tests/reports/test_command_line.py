@@ -240,6 +240,9 @@ def test_a_coupling_is_certified_and_rejected_when_tampered_with(tmp_path):
     (tmp_path / "high.json").write_text(json.dumps(data | {"expected_accepted": "3/2"}))
     done = draftproof("certificate", "--check", "high.json", cwd=tmp_path)
     assert (done.returncode, "not on the 3/2 claimed" in done.stdout) == (1, True)
+    (tmp_path / "sorted.json").write_text(json.dumps(data, sort_keys=True))
+    assert draftproof("certificate", "--check", "sorted.json", cwd=tmp_path).returncode == 0
+    assert draftproof("certificate", "--check", "c.json", "--of", "verifiers", cwd=tmp_path).returncode == 2
 
 
 def test_a_token_beyond_every_vocabulary_is_a_refutation(tmp_path):
