@@ -62,6 +62,17 @@ def must_be_writable(file: str | None) -> None:
         raise InputError(f"{file}: cannot be written ({error.strerror})") from None
 
 
+def must_differ(**files: str | None) -> None:
+    """Files of one command that would overwrite each other. Raises: InputError."""
+    taken: dict[Path, str] = {}
+    for name, file in files.items():
+        if file is None or file == "-":
+            continue
+        other = taken.setdefault(Path(file).resolve(), name)
+        if other != name:
+            raise InputError(f"{file}: named by both --{other} and --{name}; expected different files")
+
+
 def write(file: str, text: str) -> None:
     if file == "-":
         click.echo(text, nl=False)

@@ -105,7 +105,7 @@ def goodness(measurement: Measurement, counts: Counts, settings, alpha: float, d
     apart = (
         sum(abs(done.get(o, 0) / n - law.get(o, 0.0)) for o in done.keys() | law.keys()) + sum(strange.values()) / n
     ) / 2
-    refuted = result.p_value <= alpha and apart > slack
+    refuted = bool(strange) or (result.p_value <= alpha and apart > slack)
     detail = {
         "samples": n,
         "statistic": result.statistic if result.impossible is None else None,

@@ -58,13 +58,17 @@ def audit(
     """
     if not 0 < alpha < 1 or not (bound is None or 0 < bound < 1) or most < 1:
         raise InputError(f"expected 0 < alpha < 1, 0 < bound < 1, most >= 1; got {alpha}, {bound}, {most}")
-    row = np.array(list(checked_law(law).values()))
+    law = checked_law(law)
+    row = np.array(list(law.values()))
     kept = row > 0
     counts = np.zeros(len(row), dtype=np.int64)
     log_e, upper = 0.0, 1.0
     for look, n in enumerate(looks(most)):
         wanted = n - int(counts.sum())
-        fresh = np.array(list(checked_counts(draw(wanted), dict(enumerate(row))).values()))
+        seen = dict(checked_counts(draw(wanted), law))
+        fresh = np.array([seen.pop(outcome, 0) for outcome in law])
+        if seen:
+            raise InputError(f"counts of {next(iter(seen))!r}, which the law does not list")
         if fresh.sum() != wanted:
             raise InputError(f"{fresh.sum()} draws were counted, expected {wanted}")
         counts += fresh

@@ -84,14 +84,15 @@ def impossible(counts: Mapping[Hashable, int], law: Mapping[Hashable, float]) ->
 def pooled(counts: Mapping[Hashable, int], law: Mapping[Hashable, float], fewest: float = FEWEST) -> Cells:
     """Cells of an expected count of at least ``fewest``, the rarest outcomes pooled first.
 
-    Which outcomes go together depends on the law and on n, never on what was seen.
+    Which outcomes go together depends on the law and on n, never on what was seen: not on the order either in which
+    the law lists outcomes of one probability, which may be the order in which they were seen.
     """
     n = sum(counts.values())
     observed: list[int] = []
     expected: list[float] = []
     outcomes: list[list[Hashable]] = []
     is_open = False
-    for outcome in sorted((o for o in law if law[o] > 0), key=lambda o: law[o]):
+    for outcome in sorted((o for o in law if law[o] > 0), key=lambda o: (law[o], repr(o))):
         if not is_open:
             observed.append(0)
             expected.append(0.0)

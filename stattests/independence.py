@@ -233,7 +233,8 @@ def _numbered(values):
 def _coded(values):
     """Numbers of the outcomes, rare ones pooled; which are rare depends on their own frequencies only."""
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
-    ranked = [outcome for outcome, _ in Counter(values).most_common()]
+    # Equally frequent ones by name: the order in which they came would tie the two columns together.
+    ranked = [o for o, _ in sorted(Counter(values).items(), key=lambda seen: (-seen[1], repr(seen[0])))]
     if len(ranked) <= MOST_OUTCOMES:
         return _numbered(values)
     kept = set(ranked[: MOST_OUTCOMES - 1])

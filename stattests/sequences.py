@@ -50,7 +50,8 @@ def ngram_homogeneity(
         raise InputError(f"no sequence has {length} tokens or more")
     # What is pooled may not depend on which sequence is whose: the permutations keep it.
     smaller = min(len(sequences), len(others)) / len(labels)
-    kept = {gram: k for k, (gram, n) in enumerate(totals.most_common(MOST_CELLS)) if n * smaller >= FEWEST}
+    ranked = sorted(totals.items(), key=lambda seen: (-seen[1], seen[0]))[:MOST_CELLS]
+    kept = {gram: k for k, (gram, n) in enumerate(ranked) if n * smaller >= FEWEST}
     table = np.zeros((len(grams), len(kept) + 1))
     for unit, of_one in enumerate(grams):
         for gram, times in of_one.items():

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from ...models.problem import load_problem
 from ...verifiers.evidence import NO_EVIDENCE, REFUTED
-from ..console import NOT_AUDITED, OK, must_be_writable, progress, write
+from ..console import NOT_AUDITED, OK, must_be_writable, must_differ, progress, write
 from ..console import REFUTED as EXIT_REFUTED
 
 SCHEMA_VERSION = "1.0"
@@ -52,6 +52,9 @@ def campaign(subject, problem, samples, workers, cluster, checkpoint, seed, chun
     if batch and array in ("rows", "list"):
         raise click.UsageError(f"--batch gives arrays; --array {array} does not go with it")
     given = load_problem(problem)
+    if timeout != timeout:
+        raise click.UsageError("--timeout must be a number of seconds")
+    must_differ(json=json_file, checkpoint=checkpoint)
     for file in (json_file, checkpoint):
         must_be_writable(file)
     from .judgement import Judge

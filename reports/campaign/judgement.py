@@ -64,13 +64,14 @@ class Judge:
         counts, n = self.completed(tally), tally.n
         law = dict.fromkeys(counts, 0.0) | self.law
         distance = total_variation_bound(counts, law, ALPHA)
-        rounded = {o for o in counts if not law[o] and counts[o] <= self.slack * n}
+        rounded = {o for o in counts if not law[o] and counts[o] <= self.slack * n} - set(tally.strange)
         fit = fit_of_many({o: m for o, m in counts.items() if o not in rounded}, law, ALPHA)
-        refuted = fit.p_value <= ALPHA and (not self.slack or distance.lower > self.slack)
-        cells = max(fit.cells, 2)
+        # Where rounding is much less than what can be seen it explains nothing; what is no tokens it never explains.
         limit = (min_detectable_goodness if sharp(n, len(self.law)) else min_detectable_by_law_free)(
-            n, cells, ALPHA, BETA
+            n, max(fit.cells, 2), ALPHA, BETA
         )
+        explained = self.slack > limit / 10 and distance.lower <= self.slack
+        refuted = bool(tally.strange) or (fit.p_value <= ALPHA and not explained)
         accepted = (
             tokens_per_call(self._accepted(tally), self.problem.gamma, *self.theory, ALPHA)
             if tally.counts.any()

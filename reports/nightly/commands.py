@@ -8,7 +8,7 @@ from rich.console import Console
 
 from ...models.errors import InputError
 from ...models.problem import load_problem
-from ..console import NOT_AUDITED, OK, REFUTED, must_be_writable, progress, write
+from ..console import NOT_AUDITED, OK, REFUTED, must_be_writable, must_differ, progress, write
 from ..subject import subject_from
 
 
@@ -66,6 +66,7 @@ def run(subjects, db, json_file, html_file, wait, problems, night, lifetime_alph
     array, dtype = options.pop("array"), options["dtype"]
     specs = [subject_from(name, array, (dtype,)) for name in dict.fromkeys(subjects or default_subjects())]
     loaded, date = [load_problem(problem) for problem in problems], checked_night(night)
+    must_differ(json=json_file, html=html_file, db=db.removeprefix("sqlite:///") if db else "draftproof-nightly.sqlite")
     for file in (json_file, html_file):
         must_be_writable(file)
     history = history_of.begin(db, lifetime_alpha, wait)
@@ -89,6 +90,7 @@ def status(db, json_file, html_file, wait):
     from .states import status as of
     from .told import show
 
+    must_differ(json=json_file, html=html_file, db=db.removeprefix("sqlite:///") if db else "draftproof-nightly.sqlite")
     for file in (json_file, html_file):
         must_be_writable(file)
     history = history_of.read(db, wait)

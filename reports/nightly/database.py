@@ -101,7 +101,9 @@ class Database:
             self.url = _url(url or DEFAULT_FILE)
             self.name = self.url.render_as_string(hide_password=True)
             self._engine = create_engine(self.url, connect_args=self._arguments())
-        except (ArgumentError, NoSuchModuleError) as error:
+        except (ArgumentError, NoSuchModuleError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
             raise InputError(
                 f"--db: {_first_line(error)}; expected a file or a URL like postgresql://user@host/name"
             ) from None
@@ -164,7 +166,7 @@ class Database:
 
     def _settled(self, connection: Connection) -> float:
         values = dict(connection.execute(select(settings.c.name, settings.c.value)).all())
-        if int(values.get("schema", 0)) != SCHEMA:
+        if values.get("schema") != str(SCHEMA) or "lifetime_alpha" not in values:
             raise InputError(
                 f"{self.name}: its tables are of version {values.get('schema')}, this draftproof knows {SCHEMA}; "
                 "nothing was changed, a newer draftproof is needed"
@@ -207,9 +209,9 @@ class Database:
 
 
 def _url(text: str) -> URL:
-    if "://" not in text:
-        return URL.create("sqlite", database=text)
-    url = make_url(text)
+    url = make_url(text) if "://" in text else URL.create("sqlite", database=text)
+    if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
+        raise InputError(f"--db: {text} is kept in memory only; expected a file, so that the history stays")
     return url.set(drivername="postgresql+psycopg") if url.drivername in ("postgres", "postgresql") else url
 
 

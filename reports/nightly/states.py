@@ -49,7 +49,8 @@ def judged(cohort: Sequence[Any], lifetime_alpha: float) -> list[State]:
 def status(history: History, failures: Sequence[dict[str, str]] = ()) -> dict[str, Any]:
     """The history in its JSON form. Infinite numbers are the text "inf".
 
-    state: the worst of the current checks, those whose version is the one of its subject that was drawn from last.
+    state: the worst of the current checks, those of a version that was drawn from on its subject's last night: two
+    versions in use side by side are both current.
     """
     nights = history.nights()
     cohorts: dict[int, list] = {}
@@ -57,13 +58,14 @@ def status(history: History, failures: Sequence[dict[str, str]] = ()) -> dict[st
         cohorts.setdefault(row.cohort, []).append(row)
     rows = [row for members in cohorts.values() for row in members]
     states = [state for members in cohorts.values() for state in judged(members, history.lifetime_alpha)]
-    latest = {row.subject: row.version for row in sorted(rows, key=lambda r: (r.seen, r.id))}
+    last = {row.subject: row.night for row in sorted(rows, key=lambda r: r.night)}
+    current = {(row.subject, row.version) for row in rows if row.night == last[row.subject]}
     found = [
         {
             "id": row.id,
             "subject": row.subject,
             "version": row.version,
-            "current": latest[row.subject] == row.version,
+            "current": (row.subject, row.version) in current,
             "check": row.name,
             "parameters": json.loads(row.parameters),
             "cohort": row.cohort,

@@ -20,7 +20,11 @@ pytest.importorskip("joblib", reason="needs joblib: pip install draftproof[campa
 PAPER = '{"vocabulary": 2, "gamma": 2, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
 GENERIC = json.dumps(as_json(drawn(3, 2, "generic")))
 BATCHED = str(Path(batched_subjects.__file__))
-START = "from draftproof.reports.cli import main; main()"
+# A shell's background jobs inherit an interrupt that is ignored; a user's command does not.
+START = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from draftproof.reports.cli import main; main()"
+)
 PLAIN = """
 import os
 import numpy as np
@@ -230,3 +234,27 @@ def test_wrong_use_and_bad_input_are_one_line_and_status_2(arguments, line, tmp_
     assert done.err.strip().startswith("draftproof: ")
     assert done.err.strip().count("\n") == 0
     assert done.out == ""
+
+
+@pytest.mark.parametrize("wrong", ["return [99]", "raise ValueError('no')"])
+def test_what_is_no_tokens_is_refuted_in_every_precision(tmp_path, wrong):
+    (tmp_path / "s.py").write_text(f"{PLAIN}\ndef seldom(target_probs, draft_probs, draft_tokens, rng):\n"
+                                   f"    if rng.random() < 0.01:\n        {wrong}\n"
+                                   "    return verify(target_probs, draft_probs, draft_tokens, rng)\n")  # fmt: skip
+    done = campaign(
+        tmp_path / "s.py:seldom", "--problem", PAPER, "--samples", 5000, "--dtype", "float32", "--workers", 1
+    )
+    assert done.returncode == 1, done.out
+
+
+def test_tied_outcomes_do_not_refute_a_right_verifier():
+    problem = json.dumps({"vocabulary": 8, "gamma": 3, "target": ["1/8"] * 8,
+                          "draft": ["1/4", "1/4", "1/8", "1/8", "1/16", "1/16", "1/16", "1/16"]})  # fmt: skip
+    assert campaign("token", "--problem", problem, "--samples", 20_000, "--workers", 1).returncode == 0
+
+
+def test_a_report_does_not_take_the_place_of_the_checkpoint(tmp_path):
+    file = tmp_path / "c.json"
+    done = campaign("block", "--problem", PAPER, "--samples", 1000, "--checkpoint", file, "--json", file)
+    assert done.returncode == 2
+    assert "named by both --json and --checkpoint" in done.err

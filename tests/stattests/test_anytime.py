@@ -137,3 +137,17 @@ def test_a_deviation_in_a_few_cells_is_found_within_days(size, nights):
     found = nights_to_alarm(law, broken, -math.log(ALPHA_400), runs=100, rng=np.random.default_rng(13))
     assert found.max() <= nights
     assert DRAWS == 20_000
+
+
+def test_counts_are_taken_by_outcome_in_whatever_order_they_come():
+    generator = np.random.default_rng(4)
+
+    def draw(n):
+        ones = int(generator.binomial(n, 0.1))
+        return {1: ones, 0: n - ones}
+
+    assert not audit(draw, [0.9, 0.1], most=5000).refuted
+    assert audit(lambda n: {0: n}, [1.0, 0.0], most=2000).impossible is None
+    assert audit(lambda n: {0: n - 1, 1: 1}, [1.0, 0.0], most=2000).impossible == (1, 1)
+    with pytest.raises(InputError):
+        audit(lambda n: {0: n - 1, 7: 1}, [0.5, 0.5], most=2000)

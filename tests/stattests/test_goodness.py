@@ -1,5 +1,6 @@
 """Goodness of fit: p-values that hold, on clean sources and on planted deviations, and what is an error."""
 
+from collections import Counter
 from math import comb
 
 import numpy as np
@@ -223,3 +224,14 @@ def test_completed_counts_of_a_biased_verifier_do_not():
 def test_completion_leaves_long_outputs_as_they_are():
     target = ContextFree(in_field(drawn(2, 1, "generic")).target.row(()))
     assert completed_counts({(0, 1): 7}, target, 2, np.random.default_rng(0)) == {(0, 1): 7}
+
+
+def test_pooling_does_not_depend_on_the_order_in_which_outcomes_were_seen():
+    """Outcomes of one probability, listed with those seen first, as a caller's mapping of counts has them."""
+    law = {(k, 0): 1 / 4096 for k in range(4096)}
+    drawn = np.random.default_rng(1).integers(4096, size=5000)
+    counts = Counter((int(k), 0) for k in drawn)
+    plain = goodness_of_fit(counts, law)
+    seen_first = goodness_of_fit(counts, dict.fromkeys(counts, 0.0) | law)
+    assert plain.p_value == seen_first.p_value > 1e-3
+    assert plain.statistic == pytest.approx(seen_first.statistic)

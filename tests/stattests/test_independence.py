@@ -178,3 +178,9 @@ def test_clean_seeds_are_refuted_no_more_often_than_stated():
 def test_wrong_use_is_an_error(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_independent_draws_that_never_repeat_are_not_tied_by_their_order():
+    generator = np.random.default_rng(3)
+    one, other = (generator.integers(2**62, size=1000).tolist() for _ in range(2))
+    assert independence(one, other).p_value > 1e-3

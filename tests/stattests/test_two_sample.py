@@ -1,5 +1,6 @@
 """Two sources of unknown law: one law is not refuted, two are, and dependence within a sequence deceives nobody."""
 
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -133,3 +134,19 @@ def test_sequences_change_places_within_their_prompt_only(test):
 def test_wrong_use_is_an_error(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("rare", ["zipf", "uniform"])
+def test_two_samples_of_a_law_with_many_rare_outcomes_are_not_told_apart(rare):
+    def sample(seed):
+        generator = np.random.default_rng(seed)
+        drawn = generator.zipf(1.5, 5000) if rare == "zipf" else generator.integers(20_000, size=5000)
+        return Counter(drawn.tolist())
+
+    assert all(homogeneity(sample(k), sample(k + 100)).p_value > 1e-4 for k in range(4))
+
+
+def test_ngrams_that_are_all_different_do_not_tell_two_samples_apart():
+    generator = np.random.default_rng(2)
+    one, other = (generator.integers(10**6, size=(600, 1)).repeat(5, axis=1).tolist() for _ in range(2))
+    assert ngram_homogeneity(one, other, length=1, alpha=1e-3).p_value > 0.01

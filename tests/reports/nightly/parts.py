@@ -9,7 +9,11 @@ from draftproof.reports.nightly.checks import Counted, check_of
 from draftproof.reports.nightly.run import Night, run_night
 from draftproof.reports.subject import subject_from
 
-START = "import sys; from draftproof.reports.cli import main; main()"
+# A shell's background jobs inherit an interrupt that is ignored; a user's command does not.
+START = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from draftproof.reports.cli import main; main()"
+)
 
 RIGHT = """
 import numpy as np

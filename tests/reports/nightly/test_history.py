@@ -141,6 +141,32 @@ def test_each_version_gets_a_cohort_and_a_smaller_share_of_the_budget(history):
     assert sum(math.exp(-level) for level in levels) < 1e-3
 
 
+@pytest.mark.parametrize(
+    ("db", "says"),
+    [
+        (":memory:", "is kept in memory only"),
+        ("sqlite://", "is kept in memory only"),
+        ("postgresql://h:abc/x", "--db: "),
+        ("report.json", "named by both"),
+    ],
+)
+def test_a_database_that_could_keep_nothing_is_refused_in_one_line(nightly, db, says):
+    done = nightly("run", "block", "--samples", "100", "--db", db, "--json", "report.json")
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_history_whose_settings_are_damaged_is_refused_in_one_line(tmp_path, nightly):
+    path = tmp_path / "h.sqlite"
+    assert nightly("run", "block", "--samples", "100", "--db", str(path)).returncode == 0
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("update draftproof_settings set value = 'abc' where name = 'schema'")
+        connection.commit()
+    done = nightly("status", "--db", str(path))
+    assert (done.returncode, "its tables are of version abc" in done.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(("sent", "status_of"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_a_run_that_is_ended_keeps_every_check_that_was_drawn(tmp_path, file, sent, status_of):
     path = tmp_path / "nights.sqlite"
