@@ -1,0 +1,110 @@
+"""How many tokens to draft: a fixed number, or the best one for what was measured so far.
+
+gamma of an iteration depends on the iterations before it alone, so a lossless verifier stays lossless: given the past,
+its guarantee holds for whatever gamma it is.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..errors import InputError
+from .generated import Iteration
+
+
+class Pace(Protocol):
+    """gamma(): of the next iteration, at least 1. saw(iteration): what the last one did."""
+
+    def gamma(self) -> int: ...
+
+    def saw(self, iteration: Iteration) -> None: ...
+
+
+class Steady:
+    """The same number each time."""
+
+    def __init__(self, gamma: int):
+        self._gamma = gamma
+
+    def gamma(self) -> int:
+        return self._gamma
+
+    def saw(self, iteration: Iteration) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Leviathan's best gamma for the acceptance rate and the cost ratio measured so far.
+
+    longest: gamma is 1 to this; first: gamma of the first iteration.
+    cost: c, the time of one draft step over that of one target step; None to measure it. A measured c makes the blocks'
+    lengths, and so the text, depend on the clock: only with a given c does a seed repeat itself.
+    """
+
+    longest: int = 8
+    first: int = 4
+    cost: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.first <= self.longest:
+            raise InputError(
+                f"adaptive gamma: first {self.first} and longest {self.longest}, expected 1 <= first <= longest"
+            )
+        if self.cost is not None and not self.cost > 0:
+            raise InputError(f"adaptive gamma: cost {self.cost}, expected a positive number or none")
+
+
+class Measuring:
+    """The pace of ``Adaptive``.
+
+    alpha = (1 + accepted) / (2 + tried), a draft token being tried if all before it were accepted: the mean of
+    independent, identical acceptances under a uniform prior, so never 0 or 1. c = seconds a draft step over seconds a
+    target step, sums over all iterations.
+    """
+
+    def __init__(self, settings: Adaptive):
+        self.settings = settings
+        self.accepted = self.tried = self.steps = self.calls = 0
+        self.draft_seconds = self.target_seconds = 0.0
+
+    @property
+    def alpha(self) -> float:
+        return (1 + self.accepted) / (2 + self.tried)
+
+    @property
+    def cost(self) -> float:
+        if self.settings.cost is not None:
+            return self.settings.cost
+        return (self.draft_seconds / self.steps) / (self.target_seconds / self.calls)
+
+    def gamma(self) -> int:
+        return best_gamma(self.alpha, self.cost, self.settings.longest) if self.calls else self.settings.first
+
+    def saw(self, iteration: Iteration) -> None:
+        for tau in iteration.accepted:
+            self.accepted += tau
+            self.tried += min(tau + 1, iteration.gamma)
+        self.steps += iteration.gamma
+        self.calls += 1
+        self.draft_seconds += iteration.draft_seconds
+        self.target_seconds += iteration.target_seconds
+
+
+def best_gamma(alpha: float, cost: float, longest: int) -> int:
+    """The gamma in 1..longest with the largest wall-time factor, the smallest of equals.
+
+    E[tau + 1] / (gamma c + 1), E[tau + 1] = 1 + alpha + ... + alpha^gamma.
+    Source: Leviathan et al. 2023, Theorem 3.8 and Section 3.5; ``proofs.closed_forms`` has it exactly, with 0 allowed.
+    """
+    best, most, tokens = 1, 0.0, 1.0
+    for gamma in range(1, longest + 1):
+        tokens += alpha**gamma
+        factor = tokens / (gamma * cost + 1)
+        if factor > most:
+            best, most = gamma, factor
+    return best
+
+
+def pace_of(gamma: int | Adaptive) -> Pace:
+    """The pace that the settings ask for."""
+    return Measuring(gamma) if isinstance(gamma, Adaptive) else Steady(gamma)

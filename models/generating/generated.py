@@ -1,0 +1,50 @@
+"""What a run of the decoding loop gives back."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Iteration(NamedTuple):
+    """One pass of the loop over the rows that were still open.
+
+    rows: which prompts; accepted: tau of each; added: tokens each text grew by, tau + 1 or fewer where it ended.
+    gamma: tokens drafted, 0 in plain decoding. Seconds of the draft's steps, the target's pass, the verification.
+    """
+
+    gamma: int
+    rows: tuple[int, ...]
+    accepted: tuple[int, ...]
+    added: tuple[int, ...]
+    draft_seconds: float = 0.0
+    target_seconds: float = 0.0
+    verify_seconds: float = 0.0
+
+
+@dataclass
+class Generated:
+    """tokens: for each prompt the tokens that follow it, the end token included where one came.
+
+    seconds: wall time of the loop behind the prefill; prefill_seconds: of reading the prompts.
+    verifier: its name, "plain" without one. lossy: empty, or what was given up; whoever reports the run says so.
+    """
+
+    verifier: str
+    lossy: str
+    device: str
+    dtype: str
+    tokens: list[list[int]]
+    iterations: list[Iteration] = field(default_factory=list)
+    prefill_seconds: float = 0.0
+    seconds: float = 0.0
+
+    def accepted(self, row: int) -> list[int]:
+        """tau of each iteration of one prompt."""
+        return [each.accepted[each.rows.index(row)] for each in self.iterations if row in each.rows]
+
+    def lengths(self, row: int) -> list[int]:
+        """How many tokens the prompt was continued by before each of its iterations, and in the end."""
+        lengths = [0]
+        for each in self.iterations:
+            if row in each.rows:
+                lengths.append(lengths[-1] + each.added[each.rows.index(row)])
+        return lengths

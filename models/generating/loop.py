@@ -1,0 +1,190 @@
+"""The decoding loop on models of transformers: Algorithm 3 with any verifier, Algorithm 6 for the greedy one.
+
+``models.decoding`` is the loop in its exact form. This is the loop that runs: caches, batches, temperature, ends.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...verifiers.batched.emitted import Emitted
+from ...verifiers.chance import Chance
+from ...verifiers.registry import Reference
+from ..errors import InputError
+from .adaptive import pace_of
+from .caches import Cached
+from .carrying import Nested
+from .chances import Chances, Given, Streams
+from .generated import Generated, Iteration
+from .rules import Drafted, Rule, rule_of
+from .sampling import warp
+from .settings import Settings, checked_device, checked_models, checked_prompts, checked_vocabulary
+
+
+def generate(
+    target: Any,
+    draft: Any,
+    prompts: Sequence[Sequence[int]],
+    verifier: str | Reference | Rule = "block",
+    *,
+    chance: Sequence[Chance] | None = None,
+    device: str | None = None,
+    loop: "type[Loop] | None" = None,
+    **settings: Any,
+) -> Generated:
+    """Continue the prompts by speculative decoding.
+
+    target, draft: causal language models of transformers in evaluation mode, with one tokenizer; moved to ``device``,
+    by default the target's. prompts: token ids, of any lengths. verifier: "token", "block", "greedy-block", another
+    name of ``verifiers.registry``, a ``Reference`` or a ``Rule`` (``rules.lenient`` for instance).
+    chance: one source for each prompt, for the exact law; by default streams seeded by ``seed``.
+    loop: a ``Loop`` of another kind, such as one of ``defects``. settings: see ``Settings``.
+    Guarantee: each text follows the target's law under the settings, cut at the first end token or at max_new_tokens,
+    up to rounding, for a lossless verifier and any gamma; a seed gives the same text again (on a GPU as far as its
+    kernels repeat themselves), and with a fixed gamma a row's text does not depend on the rows beside it.
+    Raises: InputError in one line for what cannot be run.
+    Source: Sun et al. 2025, Algorithms 3 and 6.
+    """
+    try:
+        return (loop or Loop)(target, draft, prompts, rule_of(verifier), Settings(**settings), chance, device).run()
+    except torch.cuda.OutOfMemoryError:
+        raise InputError(
+            f"out of memory on {device or target.device} with {len(prompts)} prompts; expected fewer or shorter ones"
+        ) from None
+
+
+class Loop:
+    """One run over a batch. What a known defect gets wrong is a method or a class of its own here (see ``mutants``)."""
+
+    target_cache: type[Cached] = Cached
+    draft_cache: type[Cached] = Cached
+    streams: type[Streams] = Streams
+
+    def __init__(
+        self,
+        target: Any,
+        draft: Any | None,
+        prompts: Sequence[Sequence[int]],
+        rule: Rule,
+        settings: Settings,
+        chance: Sequence[Chance] | None = None,
+        device: str | None = None,
+    ):
+        models = {"target": target, "draft": draft} if draft is not None else {"target": target}
+        checked_models(models)
+        self.vocabulary = checked_vocabulary(models, settings.vocabulary)
+        self.texts = checked_prompts(prompts, models, self.vocabulary, settings)
+        self.device = checked_device(device, target)
+        kinds = {"target": self.target_cache, "draft": self.draft_cache}
+        self.caches = {n: kinds[n](m.to(self.device), len(self.texts), n) for n, m in models.items()}
+        self.rule, self.settings = rule, settings
+        self.warp = warp(settings.temperature, settings.top_k, settings.top_p)
+        if chance is not None and len(chance) != len(self.texts):
+            raise InputError(f"{len(chance)} chances for {len(self.texts)} prompts; expected one each")
+        self.chances: Chances = self.streams(settings.seed, len(self.texts)) if chance is None else Given(chance)
+        self.pace, self.nested = pace_of(settings.gamma), Nested()
+        self.open = list(range(len(self.texts)))
+        self.eos = frozenset([settings.eos] if isinstance(settings.eos, int) else settings.eos)
+        self.ends = [len(text) + settings.max_new_tokens for text in self.texts]
+        dtype = str(target.dtype).removeprefix("torch.")
+        self.found = Generated(rule.name, rule.lossy, str(self.device), dtype, [[] for _ in self.texts])
+
+    @torch.inference_mode()
+    def run(self) -> Generated:
+        """Prefill, then iterate until all texts have ended."""
+        began = self.clock()
+        for cached in self.caches.values():
+            cached.read_up([text[:-1] for text in self.texts])
+        ready = self.clock()
+        while self.open:
+            self.found.iterations.append(self.iteration())
+            self.pace.saw(self.found.iterations[-1])
+        self.found.prefill_seconds, self.found.seconds = ready - began, self.clock() - ready
+        return self.found
+
+    def iteration(self) -> Iteration:
+        """Draft, verify, append, and take both caches back to the text."""
+        texts = [self.texts[row] for row in self.open]
+        gamma = self.pace.gamma()
+        times = [self.clock()]
+        tokens, proposed = self.drafts(texts, gamma)
+        times.append(self.clock())
+        target = self.caches["target"]
+        last, real = target.unread(texts)
+        real = torch.cat([real, torch.ones(tokens.shape, dtype=torch.bool)], 1)
+        rows = self.target_scores(target.logits(torch.cat([last, tokens], 1), real)[:, -gamma - 1 :])
+        times.append(self.clock())
+        given = self.verified(Drafted(rows, proposed, tokens))
+        accepted, emitted = given.accepted.tolist(), given.tokens.tolist()
+        rows_now, added = tuple(self.open), self.append(emitted, accepted)
+        times.append(self.clock())
+        spent = (after - before for before, after in pairwise(times))
+        return Iteration(gamma, rows_now, tuple(accepted), tuple(added), *spent)
+
+    def drafts(self, texts: Sequence[Sequence[int]], gamma: int) -> tuple[Tensor, Tensor]:
+        """X^gamma of each row, [B, gamma], and the scores they are verified by, [B, gamma, V]."""
+        tokens, scores, draft = [], [], self.caches["draft"]
+        read, real = draft.unread(texts)
+        for _ in range(gamma):
+            token, score = self.proposal(draft.logits(read, real)[:, -1, : self.vocabulary])
+            read, real = token[:, None], None
+            tokens.append(token)
+            scores.append(score)
+        return torch.stack(tokens, 1), torch.stack(scores, 1)
+
+    def proposal(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        """One draft token of each row, and the logarithms of the law it was drawn from."""
+        scores = self.warp(logits)
+        return self.chances.draw(scores), scores
+
+    def target_scores(self, logits: Tensor) -> Tensor:
+        """The logarithms of the target's law at each row of the blocks, up to constants."""
+        return self.warp(logits[..., : self.vocabulary])
+
+    def verified(self, drafted: Drafted) -> Emitted:
+        """The verdict on a batch of blocks; under Algorithm 6 against the modified target, and noting the new one."""
+        if not self.rule.modifies_target:
+            return self.rule.verify(drafted, self.chances)
+        now, seen = self.nested.applied(drafted)
+        given = self.rule.verify(now, self.chances)
+        self.nested.followed(seen, given)
+        return given
+
+    def append(self, emitted: list[list[int]], accepted: list[int]) -> list[int]:
+        """Add X^tau, Y to each open text, close those that have ended; how much each grew."""
+        added, still = [], []
+        for at, (row, tokens, tau) in enumerate(zip(self.open, emitted, accepted, strict=True)):
+            text = self.texts[row]
+            new = self.cut(tokens[: tau + 1])[: self.ends[row] - len(text)]
+            text += new
+            self.found.tokens[row] += new
+            added.append(len(new))
+            if len(text) < self.ends[row] and new[-1] not in self.eos:
+                still.append(at)
+        self.continue_with(still)
+        return added
+
+    def cut(self, tokens: list[int]) -> list[int]:
+        """Nothing behind an end token."""
+        ends = [at for at, token in enumerate(tokens) if token in self.eos]
+        return tokens[: ends[0] + 1] if ends else tokens
+
+    def continue_with(self, rows: list[int]) -> None:
+        """Drop the rows of the batch that have ended; of the others forget what is not their text."""
+        if rows and len(rows) < len(self.open):
+            for part in (*self.caches.values(), self.chances, self.nested):
+                part.select(rows)
+        self.open = [self.open[at] for at in rows]
+        if rows:
+            for cached in self.caches.values():
+                cached.rewind(torch.tensor([len(self.texts[row]) - 1 for row in self.open]))
+
+    def clock(self) -> float:
+        """Seconds, with the device's work done."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        return perf_counter()

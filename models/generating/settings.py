@@ -1,0 +1,122 @@
+"""What the decoding loop is asked to do, and what it refuses."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from ..errors import InputError
+from .adaptive import Adaptive
+
+
+@dataclass(frozen=True)
+class Settings:
+    """gamma: draft tokens an iteration, or ``Adaptive``; temperature, top_k, top_p: see ``sampling.warp``, for both
+    models alike; max_new_tokens: no text grows by more; eos: tokens that end a text; seed: of all randomness.
+
+    vocabulary: ids from it on are padding and masked in both models; None where both have the same number of ids.
+    Raises: InputError for a value out of its range.
+    """
+
+    gamma: int | Adaptive = 4
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    max_new_tokens: int = 64
+    eos: int | Collection[int] = ()
+    seed: int = 0
+    vocabulary: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.gamma, Adaptive):
+            whole("gamma", self.gamma, 1)
+        whole("max_new_tokens", self.max_new_tokens, 1)
+        whole("top_k", self.top_k, 0)
+        whole("seed", self.seed, 0)
+        if not (isfinite(self.temperature) and self.temperature >= 0):
+            raise InputError(f"temperature {self.temperature}: expected a number of at least 0")
+        if not 0 < self.top_p <= 1:
+            raise InputError(f"top_p {self.top_p}: expected a number above 0 and at most 1")
+
+
+def whole(name: str, value: Any, least: int) -> None:
+    """Raises InputError unless the value is a whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(f"{name} {value!r}: expected a whole number of at least {least}")
+
+
+def text_config(model: Any) -> Any:
+    """The part of a model's configuration that is of its text."""
+    return model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
+
+
+def checked_device(device: str | None, model: Any) -> Any:
+    """The torch device of that name, the model's own if none is named.
+
+    Raises: InputError if there is no such device here.
+    """
+    import torch
+
+    if device is None:
+        return model.device
+    try:
+        found = torch.device(device)
+        torch.empty(0, device=found)
+    except (RuntimeError, AssertionError):  # torch without CUDA asserts
+        have = "cpu" + "".join(f", cuda:{n}" for n in range(torch.cuda.device_count()))
+        raise InputError(f"device {device!r}: not available here; expected one of {have}") from None
+    return found
+
+
+def checked_vocabulary(models: dict[str, Any], vocabulary: int | None) -> int:
+    """How many ids both models have, padding apart.
+
+    Raises: InputError if their numbers differ and none is given, or one is given that a model does not have.
+    """
+    sizes = {name: text_config(model).vocab_size for name, model in models.items()}
+    if vocabulary is None:
+        if len(set(sizes.values())) > 1:
+            told = ", ".join(f"the {name} {size}" for name, size in sizes.items())
+            raise InputError(
+                f"vocabularies differ: {told} ids; if that is padding, say vocabulary= (the tokenizer's length)"
+            )
+        return next(iter(sizes.values()))
+    for name, size in sizes.items():
+        if not 1 <= vocabulary <= size:
+            raise InputError(f"vocabulary {vocabulary}: the {name} has {size} ids, expected 1 to {size}")
+    return vocabulary
+
+
+def checked_prompts(
+    prompts: Sequence[Sequence[int]], models: dict[str, Any], vocabulary: int, settings: Settings
+) -> list[list[int]]:
+    """The prompts as lists.
+
+    Raises: InputError for none, an empty one, a token outside the vocabulary, or a text too long for a context.
+    """
+    contexts = {name: getattr(text_config(model), "max_position_embeddings", None) for name, model in models.items()}
+    texts = [[int(token) for token in prompt] for prompt in prompts]
+    if not texts:
+        raise InputError("no prompts; expected at least one")
+    for n, text in enumerate(texts):
+        if not text:
+            raise InputError(f"prompt {n}: is empty; expected at least one token (the start token, say)")
+        strange = [token for token in text if not 0 <= token < vocabulary]
+        if strange:
+            raise InputError(
+                f"prompt {n}: token {strange[0]} is outside the vocabulary, expected 0 to {vocabulary - 1}"
+            )
+        for name, context in contexts.items():
+            if context is not None and len(text) + settings.max_new_tokens > context:
+                raise InputError(
+                    f"prompt {n}: {len(text)} tokens and {settings.max_new_tokens} new ones are more than the "
+                    f"{context} of the {name}'s context"
+                )
+    return texts
+
+
+def checked_models(models: dict[str, Any]) -> None:
+    """Raises InputError if a model would drop units at random."""
+    for name, model in models.items():
+        if model.training:
+            raise InputError(f"the {name} is in training mode, with dropout; expected model.eval()")

@@ -1,0 +1,55 @@
+"""Adaptive gamma: the formula, what it is fed, and that the loop follows it."""
+
+from itertools import product
+
+import pytest
+
+from draftproof.models.errors import InputError
+from draftproof.models.generating.adaptive import Adaptive, Measuring, best_gamma, pace_of
+from draftproof.models.generating.generated import Iteration
+from draftproof.proofs import closed_forms
+
+
+def test_the_best_gamma_is_that_of_the_closed_forms_wherever_speculating_pays():
+    cases = list(product([0.0, 0.05, 0.3, 0.5, 0.8, 0.9, 0.99], [0.01, 0.05, 0.2, 0.5, 1.0], [1, 4, 12]))
+    best = [(best_gamma(*case), closed_forms.best_gamma(*case)) for case in cases]
+    assert all(found == max(expected, 1) for found, expected in best)
+    assert {expected for _, expected in best} > {0, 1, 4, 12}
+
+
+def test_a_longer_block_is_chosen_for_a_better_draft_and_for_a_cheaper_one():
+    assert best_gamma(0.5, 0.1, 20) < best_gamma(0.8, 0.1, 20) < best_gamma(0.9, 0.1, 20)
+    assert best_gamma(0.8, 0.3, 20) < best_gamma(0.8, 0.1, 20) < best_gamma(0.8, 0.02, 20)
+
+
+def test_what_is_measured_is_the_share_of_tried_tokens_accepted_and_the_ratio_of_times_a_step():
+    pace = Measuring(Adaptive(longest=8, first=3))
+    assert pace.gamma() == 3
+    # tau = 1 of 3: one accepted, two tried; tau = 3 of 3: three and three.
+    pace.saw(Iteration(3, (0, 1), (1, 3), (2, 4), draft_seconds=0.3, target_seconds=1.0))
+    assert pace.alpha == (1 + 4) / (2 + 5)
+    assert pace.cost == pytest.approx(0.1)
+    assert pace.gamma() == closed_forms.best_gamma(5 / 7, pace.cost, 8)
+    pace.saw(Iteration(1, (0,), (0,), (1,), draft_seconds=0.1, target_seconds=3.0))
+    assert pace.alpha == (1 + 4) / (2 + 6)
+    assert pace.cost == pytest.approx((0.4 / 4) / (4.0 / 2))
+    assert Measuring(Adaptive(cost=0.25)).cost == 0.25
+
+
+def test_a_number_is_a_steady_pace():
+    pace = pace_of(5)
+    pace.saw(Iteration(5, (0,), (0,), (1,)))
+    assert pace.gamma() == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"first": 0}, "first 0 and longest 8, expected 1 <= first <= longest"),
+        ({"longest": 3}, "first 4 and longest 3"),
+        ({"cost": 0.0}, "cost 0.0, expected a positive number or none"),
+    ],
+)
+def test_a_pace_that_cannot_be_is_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        Adaptive(**options)

@@ -1,0 +1,137 @@
+"""Caches of the decoding loop: what a verifier is given is what forward passes over the whole text give."""
+
+import pytest
+
+from draftproof.models.errors import InputError
+
+torch = pytest.importorskip("torch", reason="the decoding loop needs torch and transformers")
+pytest.importorskip("transformers", reason="the decoding loop needs torch and transformers")
+
+from draftproof.models.generating.caches import Cached, can_be_cropped, crop, select  # noqa: E402
+from draftproof.models.generating.defects import MUTANTS  # noqa: E402
+from draftproof.models.generating.loop import Loop, generate  # noqa: E402
+from draftproof.models.generating.rules import rule_of  # noqa: E402
+from draftproof.models.generating.settings import Settings  # noqa: E402
+from draftproof.tests.models import generating_parts as parts  # noqa: E402
+
+pytestmark = pytest.mark.engine
+one_thread = pytest.fixture(autouse=True, scope="module")(parts.one_thread)
+
+ONE = [[3, 4, 5]]
+RAGGED = [[3], [4, 5, 6, 7, 8], [2, 3], [5, 5, 5, 5]]
+ROUNDING = 1e-5
+
+
+def run(kind, prompts, loop=Loop, **settings):
+    """The largest differences of rows, and the texts and iterations of the run."""
+    target, draft = parts.attentive(kind)
+    settings = {"gamma": 3, "max_new_tokens": 20, "seed": 3, **settings}
+    running = parts.watched(loop)(target, draft, prompts, rule_of("block"), Settings(**settings))
+    found = running.run()
+    return parts.furthest_rows(running.blocks, target, draft), found
+
+
+@pytest.mark.parametrize("prompts", [ONE, RAGGED], ids=["one", "ragged"])
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "qwen2", "gpt_neox"])
+def test_rows_are_those_of_whole_texts_whatever_was_accepted_beside_them(kind, prompts):
+    worst, found = run(kind, prompts)
+    assert max(worst.values()) < ROUNDING
+    assert {tau for each in found.iterations for tau in each.accepted} >= {0, 3}
+    if len(prompts) > 1:
+        assert any(len(set(each.accepted)) > 1 for each in found.iterations)
+        assert len({len(each.rows) for each in found.iterations}) > 1
+
+
+@pytest.mark.parametrize("name", ["L01", "L02", "L03", "L04", "L05"])
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_rows_give_a_wrong_cache_away(kind, name):
+    defect = MUTANTS[name]
+    worst, _ = run(kind, RAGGED if defect.ragged else ONE, defect.loop)
+    assert worst[defect.breaks.split()[0]] > 1e-3
+    if name == "L03":  # costs acceptance and not the law: what is verified with is what was drawn from
+        assert worst["target"] < ROUNDING
+
+
+def test_a_single_text_may_outgrow_a_sliding_window_and_a_batch_is_refused_where_it_would():
+    worst, _ = run("mistral", ONE)
+    assert max(worst.values()) < ROUNDING
+    worst, _ = run("mistral", [[3], [4, 5]], max_new_tokens=2, gamma=2)
+    assert max(worst.values()) < ROUNDING
+    with pytest.raises(InputError, match=r"outgrown its sliding window of 8; expected shorter ones or a batch of one"):
+        run("mistral", RAGGED)
+
+
+def test_a_model_without_position_ids_goes_alone():
+    worst, _ = run("bloom", ONE)
+    assert max(worst.values()) < ROUNDING
+    with pytest.raises(InputError, match=r"BloomForCausalLM takes no position_ids; expected a batch of one, got 4"):
+        run("bloom", RAGGED)
+
+
+def test_a_recurrent_model_is_refused():
+    with pytest.raises(
+        InputError, match=r"target: MambaForCausalLM keeps a state that cannot be rolled back; expected"
+    ):
+        run("mamba", ONE)
+
+
+def test_a_text_fills_the_context_to_its_last_place_though_blocks_reach_beyond():
+    """GPT-2's table of positions ends there; a position behind it would be an index error."""
+    found = generate(*parts.attentive("gpt2"), [[1, 2, 3], [1] * 12], gamma=4, max_new_tokens=20)
+    assert [len(tokens) for tokens in found.tokens] == [20, 20]
+
+
+def keys(cached):
+    """The first layer's keys, [B, heads, columns, size]; a cache's layers came with transformers 4.54."""
+    cache = cached.cache
+    return cache.layers[0].keys if hasattr(cache, "layers") else cache[0][0]
+
+
+def test_a_cache_reads_only_what_it_lacks_and_rewinds_to_any_length():
+    target, _ = parts.attentive("llama")
+    cached = Cached(target, 2)
+    tokens, real = cached.unread([[1, 2, 3], [4]])
+    assert tokens.tolist() == [[1, 2, 3], [0, 0, 4]]
+    assert real.tolist() == [[True] * 3, [False, False, True]]
+    with torch.no_grad():
+        cached.logits(tokens, real)
+        cached.logits(torch.tensor([[5, 6], [7, 8]]))
+    cached.rewind(torch.tensor([2, 2]))
+    assert cached.read.tolist() == [2, 2]
+    assert cached.filled.tolist() == [[True, True, False, False], [False, False, True, True]]
+    assert keys(cached).shape[2] == 4
+    assert cached.unread([[1, 2, 9], [4, 7]])[0].tolist() == [[9], [0]]
+    cached.select([1])
+    assert cached.read.tolist() == [2]
+    assert keys(cached).shape[0] == 1
+
+
+class Croppable:
+    """Cache.crop of transformers 4 (a length to keep, or a negative number of tokens) and of 5 (negative only)."""
+
+    def __init__(self, old):
+        self.old, self.length = old, 7
+
+    def crop(self, tokens):
+        if tokens > 0 and not self.old:
+            raise ValueError("positive")
+        self.length = tokens if tokens > 0 else self.length + tokens
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_cropping_means_the_same_before_and_after_the_change_of_crop(old):
+    cache = Croppable(old)
+    assert crop(cache, 0).length == 7
+    assert crop(cache, 2).length == 5
+    assert crop(cache, 5).length == 0
+
+
+def test_caches_that_are_tuples_are_cropped_and_selected_too():
+    layer = tuple(torch.arange(24.0).view(3, 1, 4, 2) + k for k in range(2))
+    shorter = crop((layer,), 1)
+    assert torch.equal(shorter[0][1], layer[1][:, :, :3])
+    assert torch.equal(select(shorter, torch.tensor([2, 0]))[0][0], layer[0][[2, 0], :, :3])
+    assert crop(None, 2) is None
+    assert select(None, torch.tensor([0])) is None
+    assert can_be_cropped(shorter)
+    assert not any(map(can_be_cropped, (((layer[0][0],),), None, object())))

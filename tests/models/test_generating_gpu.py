@@ -1,0 +1,61 @@
+"""The decoding loop on a GPU: rows, laws and seeds as on the CPU."""
+
+from collections import Counter
+
+import pytest
+
+from draftproof.models.battery import drawn_markov
+from draftproof.stattests.design import assert_goodness
+
+torch = pytest.importorskip("torch", reason="the decoding loop needs torch and transformers")
+pytest.importorskip("transformers", reason="the decoding loop needs torch and transformers")
+
+from draftproof.models.generating.loop import generate  # noqa: E402
+from draftproof.models.generating.rules import rule_of  # noqa: E402
+from draftproof.models.generating.settings import Settings  # noqa: E402
+from draftproof.tests.models import generating_parts as parts  # noqa: E402
+
+pytestmark = [
+    pytest.mark.engine,
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device, and there is none here"),
+]
+
+RAGGED = [[3], [4, 5, 6, 7, 8], [2, 3], [5, 5, 5, 5]]
+
+
+@pytest.fixture(autouse=True)
+def back_on_the_cpu():
+    """Models are shared with the other tests."""
+    yield
+    for pair in (parts.attentive("gpt2"), parts.attentive("llama"), parts.forged(drawn_markov, 3, 2)[:2]):
+        for model in pair:
+            model.to("cpu")
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+@pytest.mark.parametrize("name", ["token", "block", "greedy-block"])
+def test_rows_on_the_gpu_are_those_of_whole_texts(kind, name):
+    target, draft = parts.attentive(kind)
+    settings = Settings(gamma=3, max_new_tokens=20, seed=3)
+    running = parts.watched()(target, draft, RAGGED, rule_of(name), settings, None, "cuda")
+    found = running.run()
+    assert found.device.startswith("cuda")
+    assert max(parts.furthest_rows(running.blocks, target, draft).values()) < 1e-4
+
+
+@pytest.mark.parametrize("name", ["token", "block", "greedy-block"])
+def test_texts_on_the_gpu_follow_the_target_and_a_seed_repeats_itself(name):
+    target, draft, start = parts.forged(drawn_markov, 3, 2)
+    settings = {"gamma": 2, "max_new_tokens": 3, "seed": 5, "device": "cuda"}
+    found = generate(target, draft, [[start]] * 10_000, name, **settings)
+    assert_goodness(Counter(map(tuple, found.tokens)), parts.law_of_text(drawn_markov(3, 2).target, 3))
+    assert generate(target, draft, [[start]] * 10_000, name, **settings).tokens == found.tokens
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_half_precision_runs_on_the_gpu_and_is_named(dtype):
+    target, draft = (type(m)(m.config).to(getattr(torch, dtype)).eval() for m in parts.attentive("llama"))
+    found = generate(target, draft, RAGGED, "block", gamma=3, max_new_tokens=8, device="cuda")
+    assert found.dtype == dtype
+    assert [len(tokens) for tokens in found.tokens] == [8] * 4

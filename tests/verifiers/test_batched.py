@@ -1,0 +1,399 @@
+"""The batched verifiers, coupled with the reference: the same uniforms must give the same tokens, block for block."""
+
+import random
+from fractions import Fraction
+from itertools import accumulate
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the batched verifiers need torch: pip install draftproof[torch]")
+
+from draftproof.models.battery import audit_battery, drawn_markov, toy  # noqa: E402
+from draftproof.models.decoding import Decoded, iteration  # noqa: E402
+from draftproof.models.modification import modified as modified_model  # noqa: E402
+from draftproof.verifiers.batched import rows as rows_module  # noqa: E402
+from draftproof.verifiers.batched.block_verification import block_verification  # noqa: E402
+from draftproof.verifiers.batched.emitted import PADDING  # noqa: E402
+from draftproof.verifiers.batched.greedy_block_verification import (  # noqa: E402
+    Modification,
+    carried,
+    greedy_block_verification,
+    modified,
+)
+from draftproof.verifiers.batched.rows import Probabilities, rows_of  # noqa: E402
+from draftproof.verifiers.batched.sampling import Uniforms, pick, uniforms  # noqa: E402
+from draftproof.verifiers.batched.token_verification import token_verification  # noqa: E402
+from draftproof.verifiers.draft_block import Block  # noqa: E402
+from draftproof.verifiers.registry import reference  # noqa: E402
+
+no_cuda = "needs a CUDA device and a torch that sees it; torch.cuda.is_available() is False"
+DEVICES = [
+    "cpu",
+    pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason=no_cuda)]),
+]
+VERIFIERS = {
+    "token": token_verification,
+    "block": block_verification,
+    "greedy-block": lambda rows, chance: greedy_block_verification(rows, chance)[0],
+}
+LARGEST = 1 - 2**-53
+
+
+def probabilities32(target, draft, tokens):
+    return rows_of(target.float(), draft.float(), tokens, logits=False)
+
+
+def probabilities64(target, draft, tokens):
+    return rows_of(target, draft, tokens, logits=False)
+
+
+def logits32(target, draft, tokens):
+    """With an offset that the softmax must not see."""
+    return rows_of(target.log().float() + 40, draft.log().float() - 40, tokens, logits=True)
+
+
+def logits64(target, draft, tokens):
+    return rows_of(target.log(), draft.log(), tokens, logits=True)
+
+
+def in_torch(target, draft, tokens):
+    """As where there is no numba."""
+    return Probabilities(target.float(), draft.float(), tokens)
+
+
+def as_on_cuda(target, draft, tokens):
+    """Nothing is looked at on the way."""
+    rows = in_torch(target, draft, tokens)
+    rows.waits = True
+    return rows
+
+
+FORMS = [probabilities32, probabilities64, logits32, logits64, in_torch, as_on_cuda]
+
+
+@pytest.fixture(params=FORMS, ids=lambda form: form.__name__)
+def form(request):
+    return request.param
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    return request.param
+
+
+class Scripted:
+    """A reference's chance that reads given uniforms: coins in the order of its flips, one uniform a draw."""
+
+    def __init__(self, coins, draws):
+        self.coins, self.draws = iter(coins), iter(draws)
+
+    def flip(self, probability):
+        return next(self.coins) < probability
+
+    def draw(self, weights):
+        edges = list(accumulate(weights))
+        point = Fraction(next(self.draws)) * edges[-1]
+        return next(k for k, edge in enumerate(edges) if edge > point)
+
+
+def coins_of(name, eta):
+    """eta_1..eta_gamma in the order in which the reference flips: token verification from the front."""
+    return eta if name == "token" else eta[::-1]
+
+
+def batch_of(problem, size, seed):
+    """Drafted blocks of a problem, float64 rows: target [B, gamma + 1, V], draft [B, gamma, V], tokens [B, gamma]."""
+    draw, blocks = random.Random(f"{problem.name}/{seed}"), []
+    for _ in range(size):
+        tokens = ()
+        for _ in range(problem.gamma):
+            row = problem.draft.row(tokens)
+            tokens += tuple(draw.choices(range(problem.vocabulary), weights=list(map(float, row))))
+        blocks.append(problem.block(tokens))
+    rows = [[[[float(p) for p in row] for row in getattr(b, model)] for b in blocks] for model in ("target", "draft")]
+    return blocks, *(torch.tensor(r, dtype=torch.float64) for r in rows), torch.tensor([b.tokens for b in blocks])
+
+
+def on(device, chance):
+    return Uniforms(*(x.to(device) for x in chance))
+
+
+def given(tokens, row):
+    return tuple(tokens[row][: int((tokens[row] != PADDING).sum())].tolist())
+
+
+@pytest.mark.parametrize("name", VERIFIERS)
+def test_with_the_same_uniforms_the_same_tokens_as_the_reference(name, form, device):
+    differing, blocks_seen = [], 0
+    for problem in audit_battery():
+        blocks, target, draft, tokens = batch_of(problem, 40, name)
+        chance = uniforms(tokens, *(torch.Generator().manual_seed(k) for k in (1, 2)))
+        moved = form(target.to(device), draft.to(device), tokens.to(device))
+        found = VERIFIERS[name](moved, on(device, chance))
+        for k, block in enumerate(blocks):
+            scripted = Scripted(coins_of(name, chance.acceptance[k].tolist()), [float(chance.residual[k, 1])])
+            verdict = reference(name).verify(block, scripted)
+            blocks_seen += 1
+            if (int(found.accepted[k]), given(found.tokens, k)) != (verdict.accepted, verdict.tokens(block)):
+                differing.append((problem.name, block.tokens))
+    assert blocks_seen == 880
+    assert not differing
+
+
+def test_a_planted_bug_differs_from_the_reference():
+    class WrongRow(Probabilities):
+        def excess(self, at, kept):
+            return super().excess((at + 1).clamp(max=kept.shape[1]), kept)
+
+    for name in VERIFIERS:
+        with pytest.raises(AssertionError, match="generic-V2"):
+            test_with_the_same_uniforms_the_same_tokens_as_the_reference(name, WrongRow, "cpu")
+
+
+def large(size, vocabulary, gamma, seed=0):
+    """A batch on a large vocabulary, with tokens that either model excludes."""
+    make = torch.Generator().manual_seed(seed)
+    target = torch.randn(size, gamma + 1, vocabulary, generator=make, dtype=torch.float64) * 3
+    draft = target[:, :gamma] + torch.randn(size, gamma, vocabulary, generator=make, dtype=torch.float64)
+    for rows in (target, draft):
+        rows[torch.rand(rows.shape, generator=make) < 0.3] = -torch.inf
+    target, draft = target.softmax(-1), draft.softmax(-1)
+    flat = draft.reshape(-1, vocabulary)
+    return target, draft, torch.multinomial(flat, 1, generator=make).view(size, gamma)
+
+
+class InChunks(Scripted):
+    """Draws as the batched verifiers do: a chunk, then a token in it. Floats."""
+
+    def draw(self, weights):
+        width = min(rows_module.WIDTH, len(weights))
+        chunks = [weights[k : k + width] for k in range(0, len(weights), width)]
+        chosen = super().draw([sum(map(Fraction, chunk)) for chunk in chunks])
+        return chosen * width + super().draw(list(map(Fraction, chunks[chosen])))
+
+
+@pytest.mark.parametrize("name", VERIFIERS)
+def test_so_it_is_on_a_vocabulary_of_several_chunks(name, form, device):
+    target, draft, tokens = large(12, 2500, 3)
+    chance = uniforms(tokens, *(torch.Generator().manual_seed(k) for k in (3, 4)))
+    found = VERIFIERS[name](form(target.to(device), draft.to(device), tokens.to(device)), on(device, chance))
+    for k in range(len(tokens)):
+        block = Block(target[k].tolist(), draft[k].tolist(), tuple(tokens[k].tolist()))
+        scripted = InChunks(coins_of(name, chance.acceptance[k].tolist()), chance.residual[k].tolist())
+        verdict = reference(name).verify(block, scripted)
+        assert (int(found.accepted[k]), given(found.tokens, k)) == (verdict.accepted, verdict.tokens(block))
+
+
+@pytest.mark.parametrize("uniform", [0.0, LARGEST])
+@pytest.mark.parametrize("name", VERIFIERS)
+def test_a_token_that_the_target_excludes_is_never_emitted_at_either_end_of_the_uniforms(name, uniform, form, device):
+    batches = [batch_of(problem, 20, uniform)[1:] for problem in audit_battery()] + [large(6, 2500, 3)]
+    for target, draft, tokens in batches:
+        batch, gamma = tokens.shape
+        full = torch.full((batch, gamma), uniform, dtype=torch.float64)
+        for chance in (
+            Uniforms(full, full[:, :1].expand(-1, 2)),
+            Uniforms(full, 1 - full[:, :1].expand(-1, 2) - 2**-53),
+        ):
+            chance = on(device, Uniforms(chance.acceptance, chance.residual.clamp(0, LARGEST)))
+            found = VERIFIERS[name](form(target.to(device), draft.to(device), tokens.to(device)), chance)
+            emitted = found.tokens.cpu()
+            allowed = target.gather(2, emitted.clamp(min=0)[..., None]).squeeze(-1) > 0
+            assert bool((allowed | (emitted == PADDING)).all())
+            assert bool(((emitted != PADDING).sum(-1) == found.accepted.cpu() + 1).all())
+
+
+def test_accepting_at_u_equal_to_the_ratio_would_be_seen():
+    """The planted bug of the test above: <= at u = 0 keeps a token that the target excludes."""
+    target, draft = torch.tensor([[[0.0, 1.0]] * 2]).double(), torch.tensor([[[1.0, 0.0]]]).double()
+    tokens, zero = torch.tensor([[0]]), torch.zeros(1, 2).double()
+    below_zero = Uniforms(zero[:, :1] - 1e-300, zero)  # u < p/q at u just below 0 is u <= p/q at 0
+    assert token_verification(rows_of(target, draft, tokens, logits=False), below_zero).tokens.tolist() == [[0, 1]]
+    assert token_verification(
+        rows_of(target, draft, tokens, logits=False), Uniforms(zero[:, :1], zero)
+    ).tokens.tolist() == [[1, PADDING]]
+
+
+def test_a_pick_lies_on_a_positive_weight_for_every_uniform():
+    weights = torch.tensor([[0.0, 0.1, 0.0, 0.2, 0.0, 0.0], [0.0, 0.0, 3e-39, 0.0, 0.0, 0.0]])
+    for uniform in (0.0, 2**-53, 0.5, LARGEST):
+        chosen = pick(weights.cumsum(-1, dtype=torch.float64), torch.full((2, 1), uniform, dtype=torch.float64))
+        assert bool((weights.gather(1, chosen) > 0).all())
+
+
+@pytest.mark.parametrize("name", VERIFIERS)
+@pytest.mark.parametrize(
+    "form", [probabilities32, probabilities64, in_torch, as_on_cuda], ids=lambda form: form.__name__
+)
+def test_where_rounding_empties_the_residual_the_target_row_is_drawn_from(name, form, device):
+    """Two rows of 1/2, one entry short by its last place: the coin can fall there, and nothing is left to draw."""
+    draft = torch.full((1, 1, 2), 0.5, dtype=torch.float64)
+    target = torch.tensor([[[0.5 - 2**-24, 0.5], [0.25, 0.75]]], dtype=torch.float64)
+    tokens, coin = torch.tensor([[0]]), torch.full((1, 1), LARGEST, dtype=torch.float64)
+    for uniform, token in ((0.25, 0), (0.75, 1)):
+        chance = on(device, Uniforms(coin, torch.full((1, 2), uniform, dtype=torch.float64)))
+        found = VERIFIERS[name](form(target.to(device), draft.to(device), tokens.to(device)), chance)
+        assert found.tokens.tolist() == [[token, PADDING]]
+
+
+@pytest.mark.parametrize("name", VERIFIERS)
+def test_each_member_of_a_batch_gets_what_it_gets_alone(name, form, device):
+    target, draft, tokens = (x.to(device) for x in large(9, 1500, 4, seed=5))
+    chance = on(device, uniforms(tokens.cpu(), *(torch.Generator().manual_seed(k) for k in (7, 8))))
+    together = VERIFIERS[name](form(target, draft, tokens), chance)
+    assert 0 < float(together.accepted.double().mean()) < 4
+    for k in range(9):
+        alone = VERIFIERS[name](
+            form(*(x[k : k + 1] for x in (target, draft, tokens))), Uniforms(*(x[k : k + 1] for x in chance))
+        )
+        assert alone.tokens.tolist() == together.tokens[k : k + 1].tolist()
+
+
+@pytest.mark.parametrize(
+    "problem", [toy(3), drawn_markov(3, 3, "mixed"), drawn_markov(4, 2), drawn_markov(2, 4)], ids=lambda p: p.name
+)
+def test_the_loop_with_the_modified_target_is_algorithm_6_nested_modifications_included(problem, device):
+    """Four iterations of 60 texts in one batch, coupled with models.decoding, draft draws and all."""
+    size, gamma, greedy = 60, problem.gamma, reference("greedy-block")
+    draw = random.Random(problem.name)
+    decoded, modifications, nested = [Decoded()] * size, [], 0
+    for _ in range(4):
+        draws = [[draw.random() for _ in range(gamma)] for _ in range(size)]
+        chance = Uniforms(
+            *(torch.tensor([[draw.random() for _ in range(n)] for _ in range(size)]).double() for n in (gamma, 2))
+        )
+        target, draft, tokens = drafted_behind(problem, [d.tokens for d in decoded], draws, device)
+        inner = []
+        for modification in modifications:  # the oldest first; each changes what the next one is nested in
+            rows = rows_of(target, draft, tokens, logits=False)
+            inner.append(rows)
+            target = modified(target, rows, draft, modification)
+        found, fresh = greedy_block_verification(rows_of(target, draft, tokens, logits=False), on(device, chance))
+        modifications = [*(carried(m, rows, found) for m, rows in zip(modifications, inner)), fresh]
+        nested += int((sum((m.remaining > 0).long() for m in modifications) > 1).sum())
+        for k in range(size):
+            coins = chance.acceptance[k].tolist()[::-1]
+            scripted = Scripted(coins, [*draws[k], float(chance.residual[k, 1])])
+            after = iteration(problem, greedy, decoded[k], scripted)
+            assert after.tokens[len(decoded[k].tokens) :] == given(found.tokens, k)
+            decoded[k] = after
+    assert gamma == 2 or nested > 0
+
+
+def drafted_behind(problem, texts, draws, device):
+    """A batch with each block drafted behind its own text, by the given uniforms; the target is not modified."""
+    target, draft, tokens = [], [], []
+    for text, uniform in zip(texts, draws):
+        chance, drafted = Scripted((), uniform), ()
+        for _ in range(problem.gamma):
+            drafted = (*drafted, chance.draw(problem.draft.row(text + drafted)))
+        block = problem.block(drafted, text)
+        target.append([list(map(float, row)) for row in block.target])
+        draft.append([list(map(float, row)) for row in block.draft])
+        tokens.append(drafted)
+    kind = {"dtype": torch.float64, "device": device}
+    return torch.tensor(target, **kind), torch.tensor(draft, **kind), torch.tensor(tokens, device=device)
+
+
+def test_a_modified_row_is_that_of_the_reference_and_a_lost_ratio_is_seen():
+    problem = drawn_markov(3, 3)
+    start = modified_model(problem.target, problem.draft, (0,), 3)
+    text = (2, 0)  # two tokens after the iteration began: one row is still modified
+    target, draft, tokens = drafted_behind(problem, [text], [[0.1, 0.5, 0.9]], "cpu")
+    rows = rows_of(target, draft, tokens, logits=False)
+    ratio = 1.0
+    for n in range(2):
+        ratio *= float(problem.target.row(text[:n])[text[n]] / problem.draft.row(text[:n])[text[n]])
+    known = Modification(torch.tensor([1]), torch.tensor([ratio], dtype=torch.float64).log())
+    new = modified(target, rows, draft, known)
+    assert new[0, 0].tolist() == pytest.approx(list(map(float, start.row(text))), abs=1e-12)
+    assert bool((new[:, 1:] == target[:, 1:]).all())
+    lost = modified(target, rows, draft, Modification(known.remaining, torch.zeros(1).double()))
+    assert lost[0, 0].tolist() != pytest.approx(list(map(float, start.row(text))), abs=1e-3)
+
+
+def test_acceptance_and_residual_come_from_their_own_generators():
+    tokens = torch.zeros(3, 4, dtype=torch.long)
+
+    def seeded(*seeds):
+        return uniforms(tokens, *(torch.Generator().manual_seed(seed) for seed in seeds))
+
+    first, other_coins, other_draws = seeded(1, 2), seeded(3, 2), seeded(1, 4)
+    assert bool((first.residual == other_coins.residual).all())
+    assert not bool((first.acceptance == other_coins.acceptance).any())
+    assert bool((first.acceptance == other_draws.acceptance).all())
+    assert not bool((first.residual == other_draws.residual).any())
+
+
+def test_inputs_are_left_as_they_were(form):
+    target, draft, tokens = large(2, 1500, 3)
+    kept = [x.clone() for x in (target, draft, tokens)]
+    for verify in VERIFIERS.values():
+        verify(form(target, draft, tokens), uniforms(tokens))
+    assert all(bool((now == before).all()) for now, before in zip((target, draft, tokens), kept))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        lambda x: x * 30,
+        lambda x: x.sort().values * 60,
+        lambda x: x + torch.linspace(-2000, 3000, x.numel()),
+        lambda x: torch.cat([torch.full((1100,), -torch.inf), x[1100:]]),
+        lambda x: torch.where(torch.arange(x.numel()) == x.numel() - 1, 0.0, -torch.inf),
+    ],
+    ids=["wide", "rising", "far", "first-part-excluded", "one-hot"],
+)
+def test_logits_of_any_range_have_their_softmax(row):
+    """log(M_b / M_s) of the last token, which every row allows, against float64; a uniform draft's is -log V."""
+    size = 5000
+    logits = row(torch.randn(size, generator=torch.Generator().manual_seed(1))).float()
+    target, draft = logits.repeat(1, 2, 1), torch.zeros(1, 1, size)
+    found = rows_of(target, draft, torch.tensor([[size - 1]]), logits=True)
+    expected = logits.double().log_softmax(0)[-1] + torch.tensor(size).log()
+    assert float(found.log_ratios()) == pytest.approx(float(expected), rel=1e-6, abs=1e-5)
+    point = Uniforms(torch.full((1, 1), LARGEST).double(), torch.full((1, 2), 0.5).double())
+    assert float(logits[int(token_verification(found, point).tokens[0, 0])]) > -torch.inf
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_logits_that_are_not_finite_are_told_wherever_they_stand(value):
+    pytest.importorskip("numba", reason="told where the rows are compiled for: needs numba")
+    for where in (0, 2000, 4999):
+        for model in (0, 1):
+            given = [torch.zeros(1, 2, 5000), torch.zeros(1, 1, 5000)]
+            given[model][0, 0, where] = value
+            with pytest.raises(ValueError, match=r"block 0, row 0 allows no token, or holds NaN or \+inf"):
+                rows_of(*given, torch.tensor([[3]]), logits=True)
+
+
+def test_rows_that_do_not_fit_or_allow_nothing_are_told():
+    target, draft, tokens = large(2, 5, 3)
+    with pytest.raises(ValueError, match=r"need target \[2, 4, 5\] and draft \[2, 3, 5\]; got \[2, 3, 5\]"):
+        rows_of(target[:, :3], draft, tokens, logits=False)
+    with pytest.raises(ValueError, match="none of them empty"):
+        rows_of(target, draft, tokens[0], logits=False)
+    pytest.importorskip("numba", reason="told where the rows are compiled for: needs numba")
+    empty = draft.log().float()
+    empty[1, 2] = -torch.inf
+    with pytest.raises(ValueError, match="block 1, row 2 allows no token"):
+        rows_of(target.log().float(), empty, tokens, logits=True)
+    with pytest.raises(ValueError, match="draft tokens from 0 to 5; expected 0 to 4"):
+        rows_of(target.float(), draft.float(), torch.tensor([[0, 1, 2], [2, 1, 5]]), logits=False).log_ratios()
+    bonus, zero = target.float(), torch.zeros(2, 3, dtype=torch.float64)
+    bonus[0, 3], bonus[:, :3] = 0, draft  # all is accepted, and then there is no bonus token
+    with pytest.raises(ValueError, match="block 0, row 3 allows no token"):
+        token_verification(rows_of(bonus, draft.float(), tokens, logits=False), Uniforms(zero, zero[:, :2]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_an_emitted_token_that_the_draft_excludes_leaves_the_target_as_it_is(dtype):
+    """M_b(y | c) / M_s(y | c) is infinite behind it, so Algorithm 5 has M_new = M_b."""
+    target = torch.tensor([[[0.2, 0.3, 0.5]] * 4], dtype=dtype)
+    draft = torch.tensor([[[0.6, 0.4, 0.0]] * 3], dtype=dtype)
+    rows = rows_of(target, draft, torch.tensor([[0, 0, 0]]), logits=False)
+    none = torch.full((1, 3), 1 - 2.0**-53, dtype=torch.float64)
+    given, modification = greedy_block_verification(rows, Uniforms(none, torch.full((1, 2), 0.99, dtype=torch.float64)))
+    assert given.tokens.tolist() == [[2, -1, -1, -1]]
+    assert modification.remaining.tolist() == [2]
+    assert torch.allclose(modified(target, rows, draft, modification), target)

@@ -1,0 +1,153 @@
+"""The batched verifiers by interception: their exact law is the reference's, and planted bugs change it."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from draftproof.models.battery import audit_battery, drawn, toy
+from draftproof.proofs.enumeration import law_of
+from draftproof.proofs.laws import as_float, output_law, total_variation
+from draftproof.proofs.measurement import measured, rounding_allowed
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.reports.face import audit
+from draftproof.verifiers.registry import reference
+
+pytestmark = [pytest.mark.interception, pytest.mark.engine]
+FILE = Path(__file__).parents[1] / "subjects" / "batched.py"
+ALGORITHM = {"token": "token", "block": "block", "greedy": "greedy-block"}
+TELLING = [
+    toy(2),
+    drawn(3, 1, "disjoint"),
+    drawn(2, 2, "equal"),
+    drawn(3, 2, "mixed"),
+    drawn(3, 2, "zeros"),
+    drawn(3, 2, "generic"),
+]
+PAIRS = [toy(1), drawn(3, 1, "generic"), drawn(2, 2, "generic")]
+
+
+@pytest.fixture(scope="module", params=["float64", "float32", "bfloat16"])
+def sandbox(request):
+    with Sandbox("", "torch", request.param, timeout=120, torch=True) as box:
+        yield box
+
+
+@pytest.fixture(scope="module")
+def exact():
+    with Sandbox("", "torch", "float64", timeout=120, torch=True) as box:
+        yield box
+
+
+def measurements(sandbox, name, problems):
+    sandbox.load(f"{FILE}:{name}", [toy(1), drawn(3, 2, "generic")])
+    for problem in problems:
+        found = measured(problem, sandbox.dtype, sandbox.law(problem))
+        assert found.known, (name, problem.name, found.reason)
+        yield found
+
+
+def verifier_of(name):
+    return reference(ALGORITHM[name.split("_")[0]])
+
+
+def allowed(found, name):
+    """Logits are worked on in float32 at least, whatever their type: held to that type's rounding."""
+    finer = found.dtype == "bfloat16" and name.endswith("_logits")
+    return rounding_allowed(found.problem.gamma, "float32") if finer else found.tolerance
+
+
+def equal_in_law(sandbox, name, problems):
+    """Whether the measured law of (X^tau, Y) is the reference's on the rows in use, up to rounding, on all problems."""
+    for found in measurements(sandbox, name, problems):
+        expected = output_law(found.in_use, verifier_of(name))
+        if as_float(total_variation(found.outcomes(), expected)) > allowed(found, name):
+            return False
+    return True
+
+
+def joint_law(found, verifier, drafted):
+    """Of a block and its mirror image, verified independently, as the pair subjects tell it."""
+    block, joint = found.in_use.block(drafted), Counter()
+    law = law_of(lambda chance: verifier.verify(block, chance).tokens(block))
+
+    def told(tokens):
+        return (len(tokens) - 1, *tokens, *[-1] * (block.gamma + 1 - len(tokens)))
+
+    for tokens, p in law.items():
+        for others, q in law.items():
+            mirrored = tuple(found.problem.vocabulary - 1 - token for token in others)
+            joint[told(tokens) + told(mirrored)] += p * q
+    return joint
+
+
+def independent_and_equal_in_law(sandbox, name, problems):
+    """Whether both members of a batch of two follow the reference's law, each for itself."""
+    return all(
+        as_float(total_variation(law, joint_law(found, verifier_of(name), drafted))) <= 2 * found.tolerance
+        for found in measurements(sandbox, name, problems)
+        for drafted, law in found.blocks.items()
+    )
+
+
+@pytest.mark.parametrize("name", ["token_logits", "block_logits", "greedy_logits"])
+def test_the_law_on_the_whole_battery_is_the_law_of_the_reference(sandbox, name):
+    assert equal_in_law(sandbox, name, audit_battery())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("token", "block", "greedy", "token_torch", "block_torch", "greedy_torch", "block_waits", "greedy_waits"),
+        *("token_chunks", "block_chunks"),
+    ],
+)
+def test_so_it_is_for_probabilities_without_numba_as_on_cuda_and_in_narrow_chunks(sandbox, name):
+    assert equal_in_law(sandbox, name, TELLING[:4])
+
+
+@pytest.mark.parametrize("name", ["token_pair", "block_pair", "greedy_pair"])
+def test_the_members_of_a_batch_are_independent_and_follow_their_own_law(sandbox, name):
+    assert independent_and_equal_in_law(sandbox, name, PAIRS)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"{algorithm}_{bug}"
+        for algorithm in ("token", "block", "greedy")
+        for bug in ("next_row", "row_before", "noise", "without_survival", "coins")
+        if (algorithm, bug) not in {("token", "without_survival"), ("token", "coins")}
+    ],
+)
+def test_a_planted_bug_changes_the_law(exact, name):
+    assert not equal_in_law(exact, name, TELLING)
+
+
+@pytest.mark.parametrize("name", ["token_pair_noise", "block_pair_noise", "greedy_pair_noise"])
+def test_noise_shared_in_the_batch_is_seen(exact, name):
+    assert not independent_and_equal_in_law(exact, name, PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("token", "float64"),
+        ("block", "float64"),
+        ("token_logits", "float32"),
+        ("block_logits", "float32"),
+        ("block_logits", "bfloat16"),
+    ],
+)
+def test_the_audit_finds_them_lossless(name, dtype):
+    subject = f"draftproof.verifiers.adapters.batched_tensors:{name}"
+    report = audit(subject, TELLING[:4], claims=("lossless", "support"), dtypes=[dtype])
+    assert report.verdict == "lossless", report.failure
+    optimal = {e.verdict for e in report.evidence if e.claim == "optimal"}
+    assert optimal == ({"holds"} if name.startswith("block") else {"holds", "refuted"})
+
+
+@pytest.mark.parametrize("name", ["token_next_row", "block_next_row", "block_coins"])
+def test_the_audit_refutes_a_planted_bug(name):
+    report = audit(f"{FILE}:{name}", [drawn(3, 2, "generic")], explain=False)
+    assert report.verdict == "refuted", report.failure

@@ -1,0 +1,172 @@
+"""The rows of both models under a batch of draft blocks, as the batched verifiers ask about them."""
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+WIDTH = 1024
+"""Tokens in a chunk, the unit in which the weights of a row are summed."""
+
+COMPILED = find_spec("numba") is not None
+"""Whether float32 rows on the CPU go to ``compiled``. All others, and these without numba, are worked on in torch."""
+
+
+class Excess(NamedTuple):
+    """What is left of the target at one row of each block: weights of tokens, summed up chunk by chunk.
+
+    edges: [B, C] float64, the sum of the weights of chunk 0 to c; width: W, tokens c * W to c * W + W - 1 are chunk c;
+    inside(chunk): [B, 1] -> [B, W] float64, running sums over the weights in one chunk of each block.
+    """
+
+    edges: Tensor
+    width: int
+    inside: Callable[[Tensor], Tensor]
+
+
+class Rows(Protocol):
+    """B draft blocks of gamma tokens with the rows of both models. tokens: [B, gamma] int64."""
+
+    tokens: Tensor
+
+    def log_ratios(self) -> Tensor:
+        """log(M_b(X_i) / M_s(X_i)) for all draft tokens, [B, gamma], float64.
+
+        Where the draft excludes the token: -inf if the target does too, else 0 (see ``arithmetic.ratio``).
+        """
+        ...
+
+    def log_ratio(self, at: Tensor, tokens: Tensor) -> Tensor:
+        """The same for one token of each block at row ``at`` < gamma, all [B]; +inf where only the target allows it.
+
+        Such a token is emitted, not drafted: what follows it owes the draft nothing.
+        """
+        ...
+
+    def acceptance(self, kept: Tensor, open_: Tensor) -> Tensor:
+        """h_i of sub-blocks i = 1..gamma, [B, gamma] float64, where it can decide.
+
+        h_i = S_i / (S_i + 1 - p_i), S_i = sum_x max(p_i M_b(x) - M_s(x), 0), and 1 where p_i >= 1;
+        h_gamma = min(p_gamma, 1).
+        kept: p_i, float64; open_: bool, eta_i < p_i. S_i <= p_i, so h_i <= p_i: where ``open_`` is False the coin has
+        failed, and 0 may stand for h_i. So it may below an i that is sure to be accepted.
+        """
+        ...
+
+    def excess(self, at: Tensor, kept: Tensor) -> Excess:
+        """max(p_i M_b - M_s, 0) at row i = ``at`` [B] of each block, up to a factor; M_b at row gamma.
+
+        kept: p_1..p_gamma, [B, gamma] float64; p_0 = 1. Where rounding leaves nothing the weights are M_b, the limit of
+        equal rows.
+        """
+        ...
+
+
+def rows_of(target: Tensor, draft: Tensor, tokens: Tensor, *, logits: bool) -> Rows:
+    """The rows of a batch of draft blocks.
+
+    target: [B, gamma + 1, V], rows M_b(. | c, X^i) for i = 0..gamma; draft: [B, gamma, V], rows M_s(. | c, X^i) for
+    i = 0..gamma-1; tokens: [B, gamma]; all on one device, of any floating type.
+    logits: True for log-probabilities up to a constant a row, temperature and truncation already applied (-inf excludes
+    a token); the softmax is taken in float32, of float64 logits in float64. False for probabilities.
+    Raises: ValueError if the shapes do not fit. (Where it costs nothing, that is for float32 on the CPU, a row that
+    allows no token is an error too, here or when it is drawn from.)
+    """
+    batch, gamma = tokens.shape if tokens.ndim == 2 else (0, 0)
+    if target.ndim != 3 or 0 in (batch, gamma, target.shape[-1]):
+        raise ValueError(
+            "expected target [B, gamma + 1, V], draft [B, gamma, V] and tokens [B, gamma], none of them empty; got "
+            f"{list(target.shape)}, {list(draft.shape)} and {list(tokens.shape)}"
+        )
+    wanted = (batch, gamma + 1, target.shape[2]), (batch, gamma, target.shape[2])
+    if (target.shape, draft.shape) != wanted:
+        raise ValueError(
+            f"{batch} blocks of {gamma} draft tokens need target {list(wanted[0])} and draft {list(wanted[1])}; got "
+            f"{list(target.shape)} and {list(draft.shape)}"
+        )
+    kind = torch.float64 if torch.float64 in (target.dtype, draft.dtype) else torch.float32
+    target, draft, tokens = target.to(kind), draft.to(kind), tokens.long()
+    if COMPILED and kind == torch.float32 and target.device.type == "cpu":
+        from .compiled import Compiled
+
+        return Compiled(target, draft, tokens, logits)
+    if logits:
+        target, draft = target.softmax(-1), draft.softmax(-1)
+    return Probabilities(target, draft, tokens)
+
+
+class Probabilities:
+    """Rows given as probabilities, float32 or float64, on any device.
+
+    waits: True where to look at a result would stop the device; then nothing that is computed depends on one.
+    """
+
+    def __init__(self, target: Tensor, draft: Tensor, tokens: Tensor):
+        self.target, self.draft, self.tokens = target, draft, tokens
+        self.blocks = torch.arange(len(tokens), device=tokens.device)
+        self.waits = tokens.device.type != "cpu"
+
+    def log_ratios(self) -> Tensor:
+        steps = torch.arange(self.tokens.shape[1], device=self.tokens.device)
+        return self._log_ratio(0.0, self.blocks[:, None], steps, self.tokens)
+
+    def log_ratio(self, at: Tensor, tokens: Tensor) -> Tensor:
+        return self._log_ratio(torch.inf, self.blocks, at, tokens)
+
+    def _log_ratio(self, undrafted: float, *where: Tensor) -> Tensor:
+        p, q = self.target[where].double(), self.draft[where].double()
+        return torch.where(q > 0, (p / q).log(), torch.where(p > 0, undrafted, -torch.inf))
+
+    def acceptance(self, kept: Tensor, open_: Tensor) -> Tensor:
+        short = (1 - kept).clamp(min=0)
+        surplus = self._surplus(kept, open_ & (short > 0))
+        accept = torch.where(short > 0, surplus / (surplus + short), 1.0)
+        accept[:, -1] = kept[:, -1].clamp(max=1)
+        return accept
+
+    def _surplus(self, kept: Tensor, wanted: Tensor) -> Tensor:
+        """S_i, [B, gamma], 0 at gamma; where looking costs nothing only of the rows wanted, and 0 of the others."""
+        gamma = kept.shape[1]
+        surplus = torch.zeros_like(kept)
+        if gamma == 1:
+            return surplus
+        p = kept[:, :-1].to(self.target.dtype).clamp(max=1)
+        if self.waits:
+            left = self.target[:, 1:-1] * p[..., None] - self.draft[:, 1:]
+            surplus[:, :-1] = left.clamp_(min=0).sum(-1).double()
+            return surplus
+        blocks, i = (wanted[:, :-1] & ~wanted[:, -1:]).nonzero(as_tuple=True)
+        left = row_of(self.target, blocks, i + 1).mul_(p[blocks, i, None]).sub_(row_of(self.draft, blocks, i + 1))
+        surplus[blocks, i] = left.clamp_(min=0).sum(-1).double()
+        return surplus
+
+    def excess(self, at: Tensor, kept: Tensor) -> Excess:
+        gamma = kept.shape[1]
+        p = torch.where(at > 0, kept[self.blocks, at - 1], 1.0)
+        share = torch.where(at < gamma, 1 / p.clamp(min=1), 0.0).to(self.target.dtype)
+        target, draft = row_of(self.target, self.blocks, at), row_of(self.draft, self.blocks, at.clamp(max=gamma - 1))
+        left = (target * p.clamp(max=1).to(target.dtype)[:, None]).sub_(draft.mul_(share[:, None])).clamp_(min=0)
+        empty = left.sum(-1, keepdim=True) <= 0
+        return self._in_chunks(torch.where(empty, target, left))
+
+    def _in_chunks(self, weights: Tensor) -> Excess:
+        count, width = chunked(weights.shape[1])
+        missing = count * width - weights.shape[1]
+        if missing:
+            weights = torch.nn.functional.pad(weights, (0, missing))
+        weights = weights.view(-1, count, width)
+        edges = weights.sum(-1).double().cumsum(-1)
+        return Excess(edges, width, lambda chunk: weights[self.blocks, chunk[:, 0]].cumsum(-1, dtype=torch.float64))
+
+
+def row_of(rows: Tensor, blocks: Tensor, at: Tensor) -> Tensor:
+    """A copy of rows[blocks, at], [N, V]; several times faster on the CPU than by two indices."""
+    return rows.flatten(0, 1).index_select(0, blocks * rows.shape[1] + at)
+
+
+def chunked(size: int) -> tuple[int, int]:
+    """The number of chunks and their width, for a vocabulary of that size."""
+    width = min(WIDTH, size)
+    return -(-size // width), width

@@ -1,0 +1,51 @@
+"""The randomness of the batched verifiers: uniforms in float64, and a draw from weights by inverse transform."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from .rows import Excess
+
+
+class Uniforms(NamedTuple):
+    """All the chance that one verification of a batch uses. Entries are independent, uniform on [0, 1), float64.
+
+    acceptance: [B, gamma], eta_i of the coins; residual: [B, 2], for the chunk of the vocabulary and the token in it.
+    """
+
+    acceptance: Tensor
+    residual: Tensor
+
+
+def uniforms(tokens: Tensor, acceptance: torch.Generator | None = None, residual: torch.Generator | None = None):
+    """Fresh uniforms for draft tokens [B, gamma], on their device, each kind from a generator of its own.
+
+    float64, so that a coin or a draw is off by 2^-53 at most; a float32 uniform has 24 bits, and a vocabulary of
+    128,000 tokens has probabilities below that.
+    """
+    kind = {"dtype": torch.float64, "device": tokens.device}
+    batch, gamma = tokens.shape
+    return Uniforms(
+        torch.rand(batch, gamma, generator=acceptance, **kind), torch.rand(batch, 2, generator=residual, **kind)
+    )
+
+
+def pick(edges: Tensor, uniform: Tensor) -> Tensor:
+    """One index for each row, [B, 1]: k with probability weights[k] / sum(weights).
+
+    edges: [B, N] float64, running sums of weights that are not negative and not all zero; uniform: [B, 1] in [0, 1).
+    Guarantee: weights[k] > 0 for every uniform, 0 included. The index is that of the first edge strictly above the
+    point u * sum, and the point lies strictly below the sum: u <= 1 - 2^-53, and the sum less its 2^53th part, which is
+    half a unit in its last place or more, never rounds back to it.
+    """
+    return torch.searchsorted(edges, uniform * edges[:, -1:], right=True)
+
+
+def draw(excess: Excess, uniform: Tensor) -> Tensor:
+    """One token for each row, [B, 1]: first its chunk of the vocabulary, then the token in the chunk; uniform: [B, 2].
+
+    Two short running sums in place of one over the vocabulary, which is serial and would be the longest step.
+    """
+    chunk = pick(excess.edges, uniform[:, :1])
+    return chunk * excess.width + pick(excess.inside(chunk), uniform[:, 1:])

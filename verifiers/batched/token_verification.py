@@ -1,0 +1,25 @@
+"""Token verification of a batch: each draft token is accepted or rejected on its own.
+
+Source: Leviathan et al. 2023, Algorithm 1; Sun et al. 2025, Algorithm 1. The reference is verifiers/token_verification.py.
+"""
+
+import torch
+
+from .emitted import Emitted, emitted
+from .rows import Rows
+from .sampling import Uniforms, draw
+
+
+def token_verification(rows: Rows, chance: Uniforms) -> Emitted:
+    """Accept draft tokens until the first rejection, then draw from the residual at that row.
+
+    h_i = min(1, M_b(X_i | X^{i-1}) / M_s(X_i | X^{i-1}));  Y ~ max(M_b - M_s, 0) normalised, or M_b if all gamma
+    tokens are accepted.
+    Guarantee: the law of ``verifiers.token_verification``, to the rounding of the rows' type; a token to which the
+    target gives probability 0 is never emitted.
+    Source: Sun et al. 2025, Algorithm 1 and Eq. (3).
+    """
+    ratio = rows.log_ratios().exp()
+    accepted = (chance.acceptance < ratio).cumprod(-1).sum(-1)
+    rest = rows.excess(accepted, torch.ones_like(ratio))
+    return emitted(rows.tokens, accepted, draw(rest, chance.residual))
