@@ -19,6 +19,7 @@ from .engines.commands import engine
 from .forge import forge_command
 from .nightly.commands import nightly
 from .prove import prove
+from .train_pair import train_pair_command
 
 STATUS = {"lossless": OK, "holds": OK, "inconclusive": OK, "refuted": REFUTED, "error": NOT_AUDITED}
 
@@ -200,6 +201,7 @@ def list_(what):
 cli.add_command(certificate)
 cli.add_command(prove)
 cli.add_command(nightly)
+cli.add_command(train_pair_command)
 cli.add_command(engine)
 cli.add_command(forge_command)
 cli.add_command(campaign)

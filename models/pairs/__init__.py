@@ -1,0 +1,1 @@
+"""Pairs of real models: one trained offline, open ones from the Hub, and prompts for them."""

@@ -1,0 +1,56 @@
+"""The tokenizer of a trained pair: byte-level BPE, trained on the same text."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+BOS, EOS = "<s>", "</s>"
+BOS_ID, EOS_ID = 0, 1
+
+LEAST = 258
+"""<s>, </s> and the 256 bytes, of which every text can be made."""
+
+
+def train_tokenizer(texts: Iterable[str], size: int) -> Any:
+    """A byte-level BPE tokenizer of ``size`` ids; the same texts in the same order give the same tokenizer.
+
+    <s> is 0 and put before every text, </s> is 1; every text comes back byte for byte.
+    """
+    from tokenizers import Tokenizer
+    from tokenizers.decoders import ByteLevel as Decoder
+    from tokenizers.models import BPE
+    from tokenizers.pre_tokenizers import ByteLevel
+    from tokenizers.processors import TemplateProcessing
+    from tokenizers.trainers import BpeTrainer
+
+    tokenizer = Tokenizer(BPE())
+    tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = Decoder()
+    alphabet = sorted(ByteLevel.alphabet())
+    trainer = BpeTrainer(
+        vocab_size=size, special_tokens=[BOS, EOS], initial_alphabet=alphabet, min_frequency=2, show_progress=False
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.post_processor = TemplateProcessing(single=f"{BOS} $A", special_tokens=[(BOS, BOS_ID)])
+    return tokenizer
+
+
+def stream(tokenizer: Any, texts: Sequence[str]) -> list[int]:
+    """The ids of all texts, each followed by </s>."""
+    encoded = tokenizer.encode_batch(list(texts), add_special_tokens=False)
+    return [token for text in encoded for token in (*text.ids, EOS_ID)]
+
+
+def save_tokenizer(tokenizer: Any, folder: Path) -> None:
+    """Write it as transformers does, so that AutoTokenizer loads it."""
+    from transformers import PreTrainedTokenizerFast
+
+    wrapped = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token=BOS,
+        eos_token=EOS,
+        pad_token=EOS,
+        clean_up_tokenization_spaces=False,
+        model_input_names=["input_ids", "attention_mask"],
+    )
+    wrapped.save_pretrained(folder)

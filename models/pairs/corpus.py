@@ -1,0 +1,87 @@
+"""Text that every Python installation has: the standard library's sources and the help topics of pydoc."""
+
+import hashlib
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import InputError
+
+ELSEWHERE = {
+    "__pycache__", "dist-packages", "distutils", "encodings", "ensurepip", "idlelib", "lib2to3", "pydoc_data",
+    "site-packages", "test", "tests", "tkinter", "turtledemo",
+}  # fmt: skip
+"""Folders left out: tables of characters, what some installations go without, and what is not of the library."""
+
+HELD_OUT = (
+    "argparse.py", "bisect.py", "calendar.py", "csv.py", "fractions.py", "heapq.py", "json/decoder.py", "shlex.py",
+    "statistics.py", "tarfile.py", "textwrap.py", "unittest/case.py",
+)  # fmt: skip
+"""Modules on which neither a model nor the tokenizer is trained. Help topics are not held out: they share passages."""
+
+LEAST = 1_000_000
+"""Characters; with less text something is missing from the installation."""
+
+
+class Document(NamedTuple):
+    """A module, named by its path in the standard library, or a help topic, named topics/NAME."""
+
+    name: str
+    text: str
+
+
+class Corpus(NamedTuple):
+    """What to train on, and what is held out for prompts and for measuring; each in the order of names."""
+
+    training: tuple[Document, ...]
+    held_out: tuple[Document, ...]
+
+    def digest(self) -> str:
+        """sha256 of all of it: two installations with the same digest have the same text."""
+        told = hashlib.sha256()
+        for documents in self:
+            for document in documents:
+                told.update(f"{document.name}\0{document.text}\0".encode())
+            told.update(b"\0")
+        return told.hexdigest()
+
+
+def corpus() -> Corpus:
+    """The text of this installation.
+
+    Raises: InputError if the sources are not there (in some installations the library is there in compiled form only).
+    """
+    folder = Path(sysconfig.get_path("stdlib"))
+    documents = [*sorted(_modules(folder)), *_topics()]
+    training = tuple(d for d in documents if d.name not in HELD_OUT)
+    held_out = tuple(d for d in documents if d.name in HELD_OUT)
+    found = sum(len(d.text) for d in training)
+    if found < LEAST or not held_out:
+        raise InputError(
+            f"{folder}: has {found:,} characters of Python sources; expected those of the standard library"
+        )
+    return Corpus(training, held_out)
+
+
+def _modules(folder: Path) -> Iterator[Document]:
+    for path in folder.rglob("*.py"):
+        *folders, file = path.relative_to(folder).parts
+        if any(name in ELSEWHERE or name.startswith("config-") for name in folders):
+            continue
+        if file.startswith("_sysconfigdata"):  # differs from machine to machine
+            continue
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        if text.strip():
+            yield Document("/".join((*folders, file)), text)
+
+
+def _topics() -> list[Document]:
+    try:
+        from pydoc_data.topics import topics
+    except ImportError:
+        return []
+    return [Document(f"topics/{name}", topics[name]) for name in sorted(topics)]

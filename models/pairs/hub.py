@@ -1,0 +1,92 @@
+"""From a folder or a name on the Hub to a folder with a whole checkpoint."""
+
+import json
+from pathlib import Path
+
+from ..errors import InputError
+from .libraries import reason
+
+FILES = ("*.json", "*.model", "*.txt", "*.jinja")
+"""What is downloaded besides the weights: configuration and tokenizer."""
+
+SECONDS = 20
+"""How long the Hub may take to say what a model consists of."""
+
+
+def checkpoint_folder(name: str) -> Path:
+    """The folder named, or the Hub's snapshot of the model named: from the cache if it is whole there, else downloaded.
+
+    Raises: InputError that says what is missing, and what to download and where to put it.
+    """
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        missing = missing_from(folder)
+        if missing:
+            raise InputError(f"{name}: not a checkpoint, it has no {missing}; expected what save_pretrained writes")
+        return folder
+    if folder.exists() or name.count("/") > 1 or name.startswith((".", "/", "~")) or "\\" in name:
+        raise InputError(f"{name}: no such folder; expected one with a checkpoint, or a name of the Hub")
+    return _cached(name) or _downloaded(name)
+
+
+def missing_from(folder: Path) -> str | None:
+    """The first file that a checkpoint needs and that is not there."""
+    from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, WEIGHTS_INDEX_NAME, WEIGHTS_NAME
+
+    if not (folder / "config.json").is_file():
+        return "config.json"
+    for whole, index in ((SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME), (WEIGHTS_NAME, WEIGHTS_INDEX_NAME)):
+        if (folder / whole).is_file():
+            return None
+        if (folder / index).is_file():
+            return next((part for part in _parts(folder / index) if not (folder / part).is_file()), None)
+    return SAFE_WEIGHTS_NAME
+
+
+def commit_of(folder: Path) -> str | None:
+    """The commit of a snapshot in the Hub's cache."""
+    return folder.name if folder.parent.name == "snapshots" else None
+
+
+def _parts(index: Path) -> list[str]:
+    try:
+        return sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(
+            f"{index}: not an index of weights; expected a JSON object with the field weight_map"
+        ) from None
+
+
+def _cached(name: str) -> Path | None:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.utils import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        folder = Path(snapshot_download(name, local_files_only=True))
+    except HFValidationError:
+        raise InputError(f"{name!r}: neither a folder nor a name of the Hub; expected OWNER/MODEL") from None
+    except LocalEntryNotFoundError:
+        return None
+    return None if missing_from(folder) else folder
+
+
+def _downloaded(name: str) -> Path:
+    from huggingface_hub import HfApi, constants, snapshot_download
+    from huggingface_hub.utils import GatedRepoError, RepositoryNotFoundError
+
+    where = f"put its files into a folder and name that, or into the cache {constants.HF_HUB_CACHE} (HF_HOME)"
+    if constants.HF_HUB_OFFLINE:
+        raise InputError(f"{name}: not downloaded yet, and HF_HUB_OFFLINE is set; hf download {name}, or {where}")
+    try:
+        files = [file.rfilename for file in HfApi().model_info(name, timeout=SECONDS).siblings or ()]
+        weights = "*.safetensors" if any(file.endswith(".safetensors") for file in files) else "*.bin"
+        return Path(snapshot_download(name, allow_patterns=[*FILES, weights]))
+    except GatedRepoError:
+        raise InputError(f"{name}: its owner grants access; ask for it on the model's page and set HF_TOKEN") from None
+    except RepositoryNotFoundError:
+        raise InputError(f"{name}: no such folder, and no such model on the Hub (or it is private: HF_TOKEN)") from None
+    except Exception as error:  # whatever the network does, of several libraries
+        raise InputError(
+            f"{name}: not downloaded yet, and the Hub cannot be reached ({reason(error)}); where there is a network: "
+            f"hf download {name}; then {where}"
+        ) from None

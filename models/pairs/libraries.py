@@ -1,0 +1,41 @@
+"""The libraries that models need: asked for, kept quiet, and their errors told in one line."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from ..errors import InputError
+
+
+def require(*packages: str, extra: str = "transformers") -> None:
+    """Raises InputError that names the packages that are not installed, and the extra that brings them."""
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        raise InputError(f"{' and '.join(missing)} not found; install draftproof[{extra}]")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without transformers' progress bars and advice; errors are raised as ever."""
+    from transformers.utils import logging
+
+    shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if shown:
+            logging.enable_progress_bar()
+
+
+def reason(error: BaseException) -> str:
+    """The first line of what an error says."""
+    return getattr(error, "strerror", None) or next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def is_of_memory(error: BaseException) -> bool:
+    """Whether memory has run out: torch has a class for that on a GPU, and a plain RuntimeError on the machine."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return bool(names & {"MemoryError", "OutOfMemoryError"}) or "DefaultCPUAllocator" in str(error)

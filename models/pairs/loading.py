@@ -1,0 +1,129 @@
+"""Pairs from folders and from the Hub."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..generating.settings import checked_device
+from .hub import checkpoint_folder, commit_of
+from .libraries import is_of_memory, quiet, reason, require
+from .pair import Pair
+
+DTYPES = ("float32", "bfloat16", "float16", "float64")
+
+
+def load_pair(
+    target: str | Path,
+    draft: str | Path,
+    device: str = "cpu",
+    dtype: str = "float32",
+    template: str = "{prompt}",
+) -> Pair:
+    """Load two causal language models with one tokenizer.
+
+    target, draft: folders as ``save_pretrained`` writes them, or names on the Hub (downloaded once, into HF_HOME).
+    device: cpu, cuda or cuda:N. dtype: one of DTYPES. template: what prompts are put into, see ``presets``.
+    The models may have rows for more ids than the tokenizer has tokens: ``Pair.vocabulary`` is what is common to both
+    and to the tokenizer. Below it, every id is the same token to both.
+    Raises: InputError in one line: no such checkpoint and how to get it, a file that cannot be read, tokenizers that
+    differ (with the first id at which they do), no such device, memory that runs out.
+    """
+    require("torch", "transformers")
+    if dtype not in DTYPES:
+        raise InputError(f"dtype {dtype!r}: expected one of {', '.join(DTYPES)}")
+    found_device = checked_device(device, None)
+    names = str(target), str(draft)
+    folders = [checkpoint_folder(name) for name in names]
+    with quiet():
+        configs = [_config(name, folder) for name, folder in zip(names, folders)]
+        tokenizers = [_tokenizer(name, folder) for name, folder in zip(names, folders)]
+        rows = [config.vocab_size for config in configs]
+        must_agree(names, [tokenizer.get_vocab() for tokenizer in tokenizers], min(rows))
+        models = [_model(name, folder, found_device, dtype) for name, folder in zip(names, folders)]
+    tokenizer = tokenizers[0]
+    vocabulary = min(*rows, max(tokenizer.get_vocab().values()) + 1)
+    end = _end(models[0], tokenizer, vocabulary)
+    contexts = [n for n in (getattr(config, "max_position_embeddings", None) for config in configs) if n]
+    return Pair(
+        target=models[0],
+        draft=models[1],
+        tokenizer=tokenizer,
+        vocabulary=vocabulary,
+        end=end,
+        pad=next((i for i in (tokenizer.pad_token_id, *end) if i is not None and i < vocabulary), 0),
+        context=min(contexts, default=None),
+        names=names,
+        commits=(commit_of(folders[0]), commit_of(folders[1])),
+        device=str(found_device),
+        dtype=dtype,
+        template=template,
+    )
+
+
+def must_agree(names: tuple[str, str], vocabularies: list[dict[str, int]], rows: int) -> None:
+    """Raises InputError that names the first id below ``rows`` at which two tokenizers have different tokens.
+
+    rows: the ids that both models have; tokens beyond it can come from neither.
+    """
+    first, second = ({(i, token) for token, i in v.items() if i < rows} for v in vocabularies)
+    if first == second:
+        return
+    at = min(first ^ second)[0]
+    told = [[token for i, token in sorted(v) if i == at] for v in (first, second)]
+    said = [f"{' and '.join(map(repr, tokens)) or 'nothing'} to {name}" for tokens, name in zip(told, names)]
+    raise InputError(f"the tokenizers differ: id {at} is {said[0]}, and {said[1]}; expected models with one tokenizer")
+
+
+def _config(name: str, folder: Path) -> Any:
+    from transformers import AutoConfig
+
+    try:
+        config = AutoConfig.from_pretrained(folder)
+        return config.get_text_config() if hasattr(config, "get_text_config") else config
+    except Exception as error:
+        raise InputError(f"{name}: its config.json cannot be used ({reason(error)})") from None
+
+
+def _tokenizer(name: str, folder: Path) -> Any:
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(folder)
+    except Exception as error:
+        needs = ""
+        if not (folder / "tokenizer.json").is_file() and find_spec("sentencepiece") is None:
+            needs = "; without a tokenizer.json it needs the packages sentencepiece and protobuf"
+        raise InputError(f"{name}: its tokenizer cannot be loaded ({reason(error)}){needs}") from None
+
+
+def _model(name: str, folder: Path, device: Any, dtype: str) -> Any:
+    import torch
+    import transformers
+
+    # Under one name transformers 4 does not know the precision, under the other transformers 5 warns.
+    keyword = "dtype" if tuple(map(int, transformers.__version__.split(".")[:2])) >= (4, 56) else "torch_dtype"
+    precision = {keyword: getattr(torch, dtype)}
+    try:
+        model, found = transformers.AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True, **precision)
+        model = model.to(device).eval()
+    except Exception as error:
+        if is_of_memory(error):
+            raise InputError(
+                f"{name}: out of memory in {dtype} on {device}; expected a smaller model or fewer bytes a number "
+                "(dtype bfloat16)"
+            ) from None
+        raise InputError(f"{name}: cannot be loaded ({reason(error)})") from None
+    absent = sorted(map(str, found["missing_keys"]))
+    if absent:
+        raise InputError(f"{name}: its weights have no {absent[0]}; expected those of its config.json")
+    return model
+
+
+def _end(model: Any, tokenizer: Any, vocabulary: int) -> tuple[int, ...]:
+    """The ids at which the model's own settings end a text; the tokenizer's where they say nothing."""
+    given = model.generation_config.eos_token_id if model.generation_config else None
+    if given is None:
+        given = tokenizer.eos_token_id
+    ids = given if isinstance(given, (list, tuple)) else [given]
+    return tuple(i for i in ids if i is not None and i < vocabulary)

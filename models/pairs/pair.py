@@ -1,0 +1,62 @@
+"""A target, a draft model and the tokenizer of both, ready to decode."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InputError
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What ``loading.load_pair`` gives.
+
+    target, draft: causal language models of transformers, in evaluation mode on ``device`` in ``dtype``.
+    vocabulary: ids below it are tokens of both; from it on there is padding, or one model only.
+    end: ids that end a text; pad: fills the shorter texts of a batch; context: the tokens that both models can read,
+    None if they do not say. names: as they were asked for; commits: of the Hub's snapshots, None for plain folders.
+    template: what a prompt is put into before it is encoded, with ``{prompt}`` in its place.
+    """
+
+    target: Any
+    draft: Any
+    tokenizer: Any
+    vocabulary: int
+    end: tuple[int, ...]
+    pad: int
+    context: int | None
+    names: tuple[str, str]
+    commits: tuple[str | None, str | None]
+    device: str
+    dtype: str
+    template: str = "{prompt}"
+
+    def mask(self, logits: Any) -> Any:
+        """The logits of the common vocabulary, [..., vocabulary], as a view.
+
+        softmax(mask(logits)) is the model's law given that it emits a common token. Every law of the pair is this one:
+        cut before the softmax, not after it, so that no mass is lost to padding.
+        """
+        return logits[..., : self.vocabulary]
+
+    def encode(self, prompt: str, room: int = 0) -> list[int]:
+        """The prompt's ids, in the template and after the start token if the tokenizer puts one; never empty.
+
+        room: tokens that are to follow it.
+        Raises: InputError if both do not fit the context, or the tokenizer knows tokens that a model does not.
+        """
+        ids = list(self.tokenizer(self.template.replace("{prompt}", prompt))["input_ids"])
+        if not ids:
+            ids = [next(i for i in (self.tokenizer.bos_token_id, *self.end, self.pad) if i is not None)]
+        if self.context is not None and len(ids) + room > self.context:
+            raise InputError(
+                f"prompt {prompt[:40]!r}: {len(ids)} tokens and {room} to come; expected at most {self.context}, "
+                f"the context of {' and '.join(self.names)}"
+            )
+        if max(ids) >= self.vocabulary:
+            raise InputError(f"prompt {prompt[:40]!r}: token {max(ids)}; expected ids below {self.vocabulary}")
+        return ids
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of these ids, without special tokens."""
+        return self.tokenizer.decode(list(tokens), skip_special_tokens=True)

@@ -1,0 +1,174 @@
+"""Prompts: of the paper's data sets, of Spec-Bench, of a local file, or a few of our own."""
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.request import urlopen
+
+from ..errors import InputError
+from .cache import cache_folder
+from .libraries import reason, require
+
+FIELDS = ("prompt", "turns", "question", "text")
+"""Where a line of a JSON Lines file may have its prompt; of ``turns`` (Spec-Bench) it is the first."""
+
+
+SECONDS = 20
+"""How long a download may take to begin."""
+
+
+class DataSet(NamedTuple):
+    """What ``datasets.load_dataset`` is asked for, and where a row has its prompt: names and positions with dots."""
+
+    path: str
+    field: str
+    split: str = "test"
+    name: str | None = None
+    revision: str | None = None
+
+
+PARQUET = "refs/convert/parquet"
+"""The Hub's own conversion of data sets that are a script, which ``datasets`` no longer runs."""
+
+DATA_SETS = {
+    "lm1b": DataSet("billion-word-benchmark/lm1b", "text", revision=PARQUET),
+    "gpt-prompts": DataSet("MohamedRashad/ChatGPT-prompts", "human_prompt", "train"),
+    "webqa": DataSet("stanfordnlp/web_questions", "question"),
+    "piqa": DataSet("ybisk/piqa", "goal", revision=PARQUET),
+    "sharegpt": DataSet("liyucheng/ShareGPT90K", "conversations.value.0", "train"),
+    "xsum": DataSet("EdinburghNLP/xsum", "document", revision=PARQUET),
+    "gsm8k": DataSet("openai/gsm8k", "question", name="main"),
+    "wmt-deen": DataSet("wmt/wmt14", "translation.de", name="de-en"),
+}
+"""The data sets of Sun et al. 2025, Table 1. How the paper's prompts were made of them it does not say."""
+
+SPEC_BENCH = "spec-bench"
+SPEC_BENCH_FILE = "https://raw.githubusercontent.com/hemingkx/Spec-Bench/main/data/spec_bench/question.jsonl"
+"""The questions of Table 2; a file of JSON Lines, downloaded once."""
+
+EMBEDDED = "embedded"
+"""The name of the prompts that are here and need nothing."""
+
+OWN = (
+    "The three laws of thermodynamics say that",
+    "def binary_search(items, wanted):\n    ",
+    "Once upon a time, in a harbour where no ship had called for years,",
+    "Q: A train leaves at 9:40 and arrives at 13:05. How long is the journey?\nA:",
+    "Translate into English: Der Zug nach Hamburg hat heute zwanzig Minuten Verspätung.",
+    "Write a short letter that declines an invitation politely.",
+    "List five uses of a paper clip that have nothing to do with paper.",
+    "Summary: The council met on Tuesday to vote on the bridge. After four hours it had not voted. In short,",
+    "What is the capital of Australia, and why is it not Sydney?",
+    "SELECT customer, SUM(amount) FROM orders WHERE",
+    "A recipe for bread: first",
+    "The difference between a proof and a test is",
+)
+
+
+def prompts(source: str | Path, count: int | None = None, seed: int = 0) -> list[str]:
+    """``count`` prompts, drawn without replacement in an order that the seed decides; all of them in order if None.
+
+    source: a name in DATA_SETS (by the package ``datasets``), "spec-bench", "embedded", a JSON Lines file whose lines are strings or
+    objects with a field of FIELDS, or a folder with a prompts.jsonl, such as a trained pair's.
+    Raises: InputError in one line: no such source, a malformed line with its number, fewer prompts than asked for, a
+    data set that cannot be had and what to download instead.
+    """
+    found = _all(str(source))
+    if count is None:
+        return found
+    if not 1 <= count <= len(found):
+        raise InputError(f"{source}: has {len(found)} prompts, and {count} were asked for")
+    return random.Random(seed).sample(found, count)
+
+
+def _all(source: str) -> list[str]:
+    if source == EMBEDDED:
+        return list(OWN)
+    if source in DATA_SETS:
+        return _of_data_set(source)
+    file = _spec_bench() if source == SPEC_BENCH else Path(source).expanduser()
+    if file.is_dir():
+        file = file / "prompts.jsonl"
+    if not file.is_file():
+        known = ", ".join((EMBEDDED, *DATA_SETS, SPEC_BENCH))
+        raise InputError(f"{source}: no such prompts; expected a JSON Lines file or one of {known}")
+    found = list(_of_file(file))
+    if not found:
+        raise InputError(f"{file}: has no prompts; expected a JSON object a line")
+    return found
+
+
+def _of_file(file: Path) -> Iterator[str]:
+    expected = f"expected a string, or an object with one of the fields {', '.join(FIELDS)}"
+    try:
+        lines = file.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: cannot be read ({reason(error)})") from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            given = json.loads(line)
+        except (ValueError, RecursionError):
+            raise InputError(f"{file}: line {number} is not JSON; {expected}") from None
+        if isinstance(given, dict):
+            given = next((given[field] for field in FIELDS if field in given), None)
+        if isinstance(given, list) and given:
+            given = given[0]
+        if not isinstance(given, str) or not given.strip():
+            raise InputError(f"{file}: line {number} has no prompt; {expected}")
+        yield given
+
+
+def _spec_bench() -> Path:
+    """The file in the user's cache; put there if it is not."""
+    file = cache_folder() / "spec-bench.jsonl"
+    if file.is_file():
+        return file
+    try:
+        with urlopen(SPEC_BENCH_FILE, timeout=SECONDS) as answer:
+            text = answer.read()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        beside = file.with_name(f"{file.name}.{os.getpid()}")
+        beside.write_bytes(text)
+        os.replace(beside, file)
+    except OSError as error:
+        raise InputError(
+            f"{SPEC_BENCH}: cannot be had ({reason(error)}); where there is a network download {SPEC_BENCH_FILE}, and "
+            f"give the file, or put it at {file}"
+        ) from None
+    return file
+
+
+def _of_data_set(name: str) -> list[str]:
+    given = DATA_SETS[name]
+    instead = "or give a JSON Lines file with the field prompt"
+    try:
+        require("datasets", extra="data")
+    except InputError as error:
+        raise InputError(f"{name}: {error}, {instead}") from None
+    from datasets import load_dataset
+
+    try:
+        rows = load_dataset(given.path, given.name, split=given.split, revision=given.revision)
+    except Exception as error:  # whatever the network does, of several libraries
+        raise InputError(
+            f"{name}: {given.path} cannot be had ({reason(error)}); where there is a network: load it "
+            f"once with datasets and copy its cache (HF_HOME), {instead}"
+        ) from None
+    try:
+        found = [_at(row, given.field) for row in rows]
+    except (KeyError, IndexError, TypeError):
+        raise InputError(f"{name}: a row of {given.path} has no {given.field}; {instead}") from None
+    return [text for text in found if text.strip()]
+
+
+def _at(row: Any, field: str) -> str:
+    for part in field.split("."):
+        row = row[int(part)] if part.isdigit() else row[part]
+    if not isinstance(row, str):
+        raise TypeError(field)
+    return row

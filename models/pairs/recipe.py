@@ -1,0 +1,85 @@
+"""How a pair is trained: sizes, text, steps. All that its weights depend on besides the text and the libraries."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+
+from ..errors import InputError
+from .byte_tokenizer import LEAST
+
+STEPS_A_MINUTE = 110
+"""Steps that one core of a 2023 server does in a minute."""
+
+KEPT_EVERY = 25
+"""Steps from checkpoint to checkpoint."""
+
+FEWEST, MOST = 0.2, 600.0
+"""Minutes that can be asked for."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """A Llama model: layers, hidden dimensions, attention heads. Its MLP is 8/3 as wide, to the next multiple of 32."""
+
+    layers: int
+    hidden: int
+    heads: int
+
+    @property
+    def intermediate(self) -> int:
+        return -(-8 * self.hidden // (3 * 32)) * 32
+
+    def __str__(self) -> str:
+        return f"{self.layers} layer{'s' * (self.layers > 1)} of {self.hidden}"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A target and two drafters, trained at once: the target on text, the drafters on the target's laws there.
+
+    vocabulary: of the tokenizer; context: positions of the models, and tokens in a window of training; batch: windows
+    in a step; rate, embedding_rate: of learning, for the layers and for the embedding; text: characters of training
+    text, None for all; measured: held-out windows; prompts: held-out prompts.
+    The target is deep and narrow: one token takes it eight times as long as a drafter of one layer.
+    """
+
+    vocabulary: int = 2048
+    target: Size = Size(12, 128, 4)
+    draft: Size = Size(2, 128, 4)
+    small_draft: Size = Size(1, 32, 1)
+    steps: int = 6 * STEPS_A_MINUTE
+    context: int = 256
+    batch: int = 4
+    rate: float = 0.01
+    embedding_rate: float = 0.02
+    warmup: int = 20
+    fall: float = 0.6
+    text: int | None = None
+    measured: int = 32
+    prompts: int = 200
+
+    def __post_init__(self) -> None:
+        if self.vocabulary < LEAST:
+            raise InputError(f"vocabulary {self.vocabulary}: expected at least {LEAST}")
+
+    @property
+    def sizes(self) -> dict[str, Size]:
+        """By the folder that each is saved in; the target first."""
+        return {"target": self.target, "draft": self.draft, "small-draft": self.small_draft}
+
+    def for_minutes(self, minutes: float) -> "Recipe":
+        """The same with as many steps as one core does in that time. No clock is read: a slower core takes longer.
+
+        Raises: InputError for a time out of range.
+        """
+        if not FEWEST <= minutes <= MOST:
+            raise InputError(f"minutes {minutes:g}: expected {FEWEST:g} to {MOST:g}")
+        return replace(self, steps=round(minutes * STEPS_A_MINUTE))
+
+    def share_of_rate(self, step: int) -> float:
+        """Of the learning rates: 1 after the warm-up, falling to 0 over the last ``fall`` of the steps."""
+        return min((step + 1) / self.warmup, 1.0, (self.steps - step) / (self.steps * self.fall))
+
+    def digest(self, **besides: str | int) -> str:
+        """sha256 of the recipe, and of what else the weights depend on."""
+        return hashlib.sha256(json.dumps({**asdict(self), **besides}, sort_keys=True).encode()).hexdigest()

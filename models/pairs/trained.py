@@ -1,0 +1,157 @@
+"""A pair trained offline on Python's own text, kept in the user's cache: the stand-in where no weights can be had."""
+
+import json
+import os
+import platform
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from .cache import cache_folder
+from .corpus import Corpus, corpus
+from .libraries import quiet, reason, require
+from .recipe import Recipe
+
+FORMAT = "draftproof trained pair 1"
+FIGURES, PROMPTS, CHECKPOINT = "pair.json", "prompts.jsonl", "training.pt"
+
+SEEDS = 2**63
+"""As many as torch's generator takes."""
+
+
+def train_pair(
+    folder: str | Path,
+    seed: int = 0,
+    recipe: Recipe | None = None,
+    told: Callable[[str, int, int], None] = lambda *_: None,
+) -> dict[str, Any]:
+    """Write folder/target, folder/draft, folder/small-draft, each with the tokenizer, and folder/prompts.jsonl.
+
+    They are loaded as any checkpoint is; prompts.jsonl has the beginnings of texts that none was trained on.
+    Returns, and writes to folder/pair.json: ``models``, by name, with parameters, loss and alpha (see ``measuring``);
+    seed, recipe, steps' cpu_seconds, and the ``key`` that names the pair in the cache.
+    Guarantee: one recipe and seed give one pair, on one machine with one set of libraries; a killed run goes on where
+    it was, and a pair that the cache has is copied.
+    Raises: InputError in one line: a folder in use, a cache that cannot be written, no text to train on.
+    """
+    require("torch", "transformers")
+    recipe, folder = recipe or Recipe(), Path(folder)
+    if not 0 <= seed < SEEDS:
+        raise InputError(f"seed {seed}: expected a whole number from 0 on and below 2^63")
+    told("reading", 0, recipe.steps)
+    text = corpus()
+    key = recipe.digest(seed=seed, text=text.digest(), python=platform.python_version(), **_libraries())[:16]
+    there = _figures(folder)
+    if there and there.get("key") == key:
+        return there
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise InputError(f"{folder}: is not empty; expected a folder that is new, empty, or has this very pair")
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({reason(error)})") from None
+    kept = cache_folder() / "pairs" / key
+    try:
+        kept.mkdir(parents=True, exist_ok=True)
+        figures = _figures(kept)
+        if figures is None:
+            with quiet():
+                figures = _make(kept, key, recipe, seed, text, told)
+    except OSError as error:
+        raise InputError(
+            f"{kept}: cannot be written ({reason(error)}); XDG_CACHE_HOME says where to keep pairs"
+        ) from None
+    try:
+        for name in (*recipe.sizes, PROMPTS, FIGURES):
+            copy = shutil.copytree if (kept / name).is_dir() else shutil.copyfile
+            copy(kept / name, folder / name)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({reason(error)})") from None
+    return figures
+
+
+def trained_folder() -> Path | None:
+    """The pair in the cache that was finished last."""
+    found = [file.parent for file in (cache_folder() / "pairs").glob(f"*/{FIGURES}") if _figures(file.parent)]
+    return max(found, key=lambda folder: (folder / FIGURES).stat().st_mtime, default=None)
+
+
+def _make(
+    kept: Path, key: str, recipe: Recipe, seed: int, text: Corpus, told: Callable[[str, int, int], None]
+) -> dict[str, Any]:
+    """Train, measure and save; the figures last: with them a pair is whole."""
+    import torch
+    from safetensors import SafetensorError
+
+    from .byte_tokenizer import save_tokenizer, stream, train_tokenizer
+    from .held_out import write_prompts
+    from .measuring import measured
+    from .training import train
+
+    texts = _cut([d.text for d in text.training], recipe.text)
+    tokenizer = train_tokenizer(texts, recipe.vocabulary)
+    ids = torch.tensor(stream(tokenizer, texts))
+    models, cpu_seconds = train(recipe, seed, ids, kept / CHECKPOINT, told)
+    told("measuring", recipe.steps, recipe.steps)
+    found = measured(models, torch.tensor(stream(tokenizer, [d.text for d in text.held_out])), recipe)
+    for name, model in models.items():
+        try:
+            model.save_pretrained(kept / name)
+        except SafetensorError as error:
+            raise OSError(reason(error)) from None
+        save_tokenizer(tokenizer, kept / name)
+    prompts = write_prompts(text.held_out, recipe.prompts, kept / PROMPTS)
+    figures = {
+        "format": FORMAT,
+        "key": key,
+        "seed": seed,
+        "python": platform.python_version(),
+        **_libraries(),
+        "text": text.digest(),
+        "tokens": len(ids),
+        "prompts": prompts,
+        "cpu_seconds": round(cpu_seconds, 1),
+        "recipe": asdict(recipe),
+        "models": {
+            name: {"parameters": sum(p.numel() for p in models[name].parameters()), **found[name]._asdict()}
+            for name in models
+        },
+    }
+    beside = kept / f"{FIGURES}.{os.getpid()}"
+    beside.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    os.replace(beside, kept / FIGURES)
+    (kept / CHECKPOINT).unlink(missing_ok=True)
+    return figures
+
+
+def _libraries() -> dict[str, str]:
+    import tokenizers
+    import torch
+    import transformers
+
+    return {module.__name__: module.__version__ for module in (torch, transformers, tokenizers)}
+
+
+def _figures(folder: Path) -> dict[str, Any] | None:
+    """What pair.json says; None if the folder has no pair that is whole."""
+    try:
+        figures = json.loads((folder / FIGURES).read_text(encoding="utf-8"))
+        return figures if figures["format"] == FORMAT else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _cut(texts: list[str], characters: int | None) -> list[str]:
+    """The first ``characters`` of all texts together."""
+    if characters is None:
+        return texts
+    kept = []
+    for text in texts:
+        kept.append(text[:characters])
+        characters -= len(kept[-1])
+        if not characters:
+            break
+    return kept

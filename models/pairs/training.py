@@ -1,0 +1,155 @@
+"""Training a target and its drafters at once, on one thread, to the same weights every time."""
+
+import contextlib
+import io
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy, kl_div
+
+from .byte_tokenizer import BOS_ID, EOS_ID
+from .muon import Muon
+from .recipe import KEPT_EVERY, Recipe, Size
+
+Told = Callable[[str, int, int], None]
+"""What is going on, how much of it is done, and of how much."""
+
+
+def train(
+    recipe: Recipe, seed: int, ids: Tensor, checkpoint: Path, told: Told = lambda *_: None
+) -> tuple[dict[str, Any], float]:
+    """The models of a recipe, trained on the text ``ids``, by name, in evaluation mode; and the CPU seconds it took.
+
+    The target's loss is the cross entropy of the text; a drafter's is KL(target || drafter) at the same positions.
+    Guarantee: the same recipe, seed, text and libraries give the same weights on one machine, bit for bit, however
+    often the run was killed: it goes on from ``checkpoint``, and what a step does depends on the seed and its number
+    alone. On one thread, because the order of a sum, and so its rounding, would depend on how many there are.
+    """
+    with _one_thread():
+        state = _State(recipe, seed)
+        state.load(checkpoint)
+        while state.done < recipe.steps:
+            told("training", state.done, recipe.steps)
+            began = process_time()
+            state.step(windows(ids, recipe, seed, state.done))
+            state.cpu_seconds += process_time() - began
+            if state.done % KEPT_EVERY == 0 or state.done == recipe.steps:
+                state.save(checkpoint)
+        told("training", recipe.steps, recipe.steps)
+    return {name: model.eval() for name, model in state.models.items()}, state.cpu_seconds
+
+
+def windows(ids: Tensor, recipe: Recipe, seed: int, step: int) -> Tensor:
+    """The windows of a step, [batch, context + 1]: <s>, and text from a place drawn for each."""
+    draws = np.random.default_rng((seed, step))
+    starts = torch.from_numpy(draws.integers(len(ids) - recipe.context, size=(recipe.batch, 1)))
+    return with_start(ids[starts + torch.arange(recipe.context)])
+
+
+def with_start(texts: Tensor) -> Tensor:
+    """<s> before each text, [B, L] to [B, L + 1]."""
+    return torch.nn.functional.pad(texts, (1, 0), value=BOS_ID)
+
+
+class _State:
+    """The models and their optimizers between two steps, how many were done, and the CPU seconds they took."""
+
+    def __init__(self, recipe: Recipe, seed: int):
+        self.recipe, self.done, self.cpu_seconds = recipe, 0, 0.0
+        with torch.random.fork_rng(devices=[]):
+            torch.random.default_generator.manual_seed(seed)
+            self.models = {name: new_model(recipe, size) for name, size in recipe.sizes.items()}
+        self.optimizers = {name: _optimizers(model, recipe) for name, model in self.models.items()}
+
+    def step(self, texts: Tensor) -> None:
+        read, wanted = texts[:, :-1], texts[:, 1:].flatten()
+        law = None
+        for name, model in self.models.items():
+            rows = model(read, use_cache=False).logits.flatten(0, 1)
+            if law is None:
+                loss, law = cross_entropy(rows, wanted), rows.detach().log_softmax(-1)
+            else:
+                loss = kl_div(rows.log_softmax(-1), law, reduction="batchmean", log_target=True)
+            model.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            for optimizer in self.optimizers[name]:
+                for group in optimizer.param_groups:
+                    group["lr"] = group["rate"] * self.recipe.share_of_rate(self.done)
+                optimizer.step()
+        self.done += 1
+
+    def save(self, checkpoint: Path) -> None:
+        """Replace the checkpoint; whoever kills the run finds the old one or the new one, whole."""
+        models = {name: model.state_dict() for name, model in self.models.items()}
+        optimizers = {name: [o.state_dict() for o in given] for name, given in self.optimizers.items()}
+        counted = {"done": self.done, "cpu_seconds": self.cpu_seconds}
+        whole = io.BytesIO()  # torch tells a full disk by a RuntimeError, Python by an OSError
+        torch.save({**counted, "models": models, "optimizers": optimizers}, whole)
+        beside = checkpoint.with_name(f"{checkpoint.name}.{os.getpid()}")
+        try:
+            beside.write_bytes(whole.getvalue())
+            os.replace(beside, checkpoint)
+        finally:
+            with contextlib.suppress(OSError):
+                beside.unlink(missing_ok=True)
+
+    def load(self, checkpoint: Path) -> None:
+        """Go on from the checkpoint; from the beginning if there is none or it cannot be read."""
+        try:
+            saved = torch.load(checkpoint, weights_only=True)
+        except Exception:  # whatever a damaged file makes torch raise
+            return
+        self.done, self.cpu_seconds = saved["done"], saved["cpu_seconds"]
+        for name, model in self.models.items():
+            model.load_state_dict(saved["models"][name])
+            for optimizer, state in zip(self.optimizers[name], saved["optimizers"][name], strict=True):
+                optimizer.load_state_dict(state)
+
+
+def new_model(recipe: Recipe, size: Size) -> Any:
+    """A Llama model with random weights, from torch's own generator."""
+    from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
+
+    ids = {"bos_token_id": BOS_ID, "eos_token_id": EOS_ID, "pad_token_id": EOS_ID}
+    config = LlamaConfig(
+        vocab_size=recipe.vocabulary,
+        hidden_size=size.hidden,
+        intermediate_size=size.intermediate,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        num_key_value_heads=size.heads,
+        max_position_embeddings=recipe.context,
+        tie_word_embeddings=True,
+        **ids,
+    )
+    model = LlamaForCausalLM(config).float().train()
+    # top_k = 0 and top_p = 1: no truncation, whatever an engine's defaults are.
+    model.generation_config = GenerationConfig(do_sample=True, temperature=1.0, top_k=0, top_p=1.0, **ids)
+    return model
+
+
+def _optimizers(model: Any, recipe: Recipe) -> list[torch.optim.Optimizer]:
+    """Muon for the matrices of the layers, AdamW for the embedding and the norms."""
+    matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and "layers" in name]
+    others = [p for name, p in model.named_parameters() if p.ndim != 2 or "layers" not in name]
+    return [
+        Muon([{"params": matrices, "rate": recipe.rate}]),
+        torch.optim.AdamW([{"params": others, "rate": recipe.embedding_rate}], betas=(0.9, 0.95), weight_decay=0.0),
+    ]
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
