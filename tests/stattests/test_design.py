@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from draftproof.stattests.design import (
+    POOLED_BY_SAMPLE,
     NotShown,
     Refuted,
     assert_equivalence,
@@ -69,7 +70,8 @@ def test_limits_fall_with_the_root_of_the_samples_and_are_never_above_one():
     assert min_detectable_goodness(40_000, 10) == pytest.approx(min_detectable_goodness(10_000, 10) / 2)
     assert min_detectable_goodness(3, 10) == 1.0
     assert min_detectable_goodness(100, 1) == 1.0
-    assert min_detectable_homogeneity(10**9, 10, 10_000) == pytest.approx(min_detectable_goodness(10_000, 10), rel=1e-4)
+    one_sample = min_detectable_goodness(10_000, 10)
+    assert min_detectable_homogeneity(10**9, 10, 10_000) == pytest.approx(one_sample * POOLED_BY_SAMPLE**0.5, rel=1e-4)
 
 
 @pytest.mark.parametrize(
