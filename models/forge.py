@@ -1,8 +1,6 @@
 """Forged checkpoints: Llama models whose next-token law is a problem's, known before any engine has run them."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any, NamedTuple
 from .errors import InputError
 from .forge_llama import save_checkpoint
 from .law import Markov, Model, Table
+from .libraries import quiet, reason
 from .problem import Problem
 
 LEAST, MOST = 2, 64
@@ -54,10 +53,10 @@ def forge(problem: Problem, folder: str | Path, vocabulary_size: int | None = No
 
     for name, law in pair.items():
         try:
-            with _quiet():
+            with quiet():
                 save_checkpoint(law, folder / name, size, dtype, f"{name} of {problem.name}")
         except (OSError, SafetensorError) as error:
-            raise InputError(f"{folder / name}: cannot be written ({_reason(error)})") from None
+            raise InputError(f"{folder / name}: cannot be written ({reason(error)})") from None
     return Forged(folder / "target", folder / "draft", problem.vocabulary)
 
 
@@ -103,10 +102,10 @@ def law_of_checkpoint(folder: str | Path) -> Markov:
     folder = Path(folder)
     config = _config(folder)
     try:
-        with _quiet():
+        with quiet():
             model = AutoModelForCausalLM.from_pretrained(folder).eval()
     except Exception as error:
-        raise InputError(f"{folder}: cannot be loaded ({_reason(error)})") from None
+        raise InputError(f"{folder}: cannot be loaded ({reason(error)})") from None
     # transformers 4 loads as float32 whatever was saved, 5 as saved.
     model.to(getattr(torch, config.get("dtype") or config["torch_dtype"]))
     start = config["bos_token_id"]
@@ -156,24 +155,6 @@ def _require_transformers() -> None:
     missing = [package for package in ("torch", "transformers") if find_spec(package) is None]
     if missing:
         raise InputError(f"forged checkpoints need {' and '.join(missing)}; install draftproof[transformers]")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without transformers' progress bars."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _exact(row) -> tuple[Fraction, ...]:

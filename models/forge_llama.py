@@ -8,7 +8,7 @@ is then below the rounding of float32), and that dimension's column of the last 
 from math import log, sqrt
 from pathlib import Path
 
-from .forge_tokenizer import save_tokenizer
+from .forge_tokenizer import save_word_tokenizer
 from .law import Markov
 
 HEAD = 64
@@ -58,7 +58,7 @@ def save_checkpoint(law: Markov, folder: Path, size: int, dtype: str, name: str)
     # top_k = 0 and top_p = 1: no truncation, whatever an engine's defaults are.
     model.generation_config = GenerationConfig(do_sample=True, temperature=1.0, top_k=0, top_p=1.0, **ids)
     model.save_pretrained(folder)
-    save_tokenizer(folder, vocabulary)
+    save_word_tokenizer(folder, vocabulary)
 
 
 def _write_law(law: Markov, embedding, head) -> None:

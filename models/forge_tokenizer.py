@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+from .libraries import save_tokenizer
+
 BOS, EOS = "<s>", "</s>"
 
 
-def save_tokenizer(folder: Path, vocabulary: int) -> None:
+def save_word_tokenizer(folder: Path, vocabulary: int) -> None:
     """Write a word-level tokenizer: "0 2 1" <-> [V, 0, 2, 1], the text split at blanks.
 
     Tokens 0..V-1 are the words "0", "1", ...; <s> is V and is put before every text, </s> is V + 1. Ids beyond are
@@ -15,18 +17,9 @@ def save_tokenizer(folder: Path, vocabulary: int) -> None:
     from tokenizers.models import WordLevel
     from tokenizers.pre_tokenizers import WhitespaceSplit
     from tokenizers.processors import TemplateProcessing
-    from transformers import PreTrainedTokenizerFast
 
     words = [*map(str, range(vocabulary)), BOS, EOS]
     tokenizer = Tokenizer(WordLevel({word: token for token, word in enumerate(words)}))
     tokenizer.pre_tokenizer = WhitespaceSplit()
     tokenizer.post_processor = TemplateProcessing(single=f"{BOS} $A", special_tokens=[(BOS, vocabulary)])
-    wrapped = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        bos_token=BOS,
-        eos_token=EOS,
-        pad_token=EOS,
-        clean_up_tokenization_spaces=False,
-        model_input_names=["input_ids", "attention_mask"],
-    )
-    wrapped.save_pretrained(folder)
+    save_tokenizer(tokenizer, folder, BOS, EOS)

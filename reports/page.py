@@ -14,13 +14,6 @@ from .summary import allowance, also_refuted, price, reasons, rows
 
 def page(report: Mapping[str, Any]) -> str:
     """The page of a report in its JSON form. Equal reports give equal bytes."""
-    environment = Environment(
-        loader=PackageLoader("draftproof.reports", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     again = _restored(report)
     first = again.witness()
     pictures = {
@@ -28,7 +21,8 @@ def page(report: Mapping[str, Any]) -> str:
         "deviations": figures.deviations(report["evidence"]),
         "witness": figures.by_prefix(first.witness.get("prefixes", [])) if first and first.witness else None,
     }
-    return environment.get_template("page.html.j2").render(
+    return rendered(
+        "page.html.j2",
         report=report,
         rows=rows(again),
         price=price(again),
@@ -40,8 +34,20 @@ def page(report: Mapping[str, Any]) -> str:
         refuted=[e for e in again.evidence if e.verdict == REFUTED],
         evidence=again.evidence,
         pictures={name: Markup(svg) if svg else None for name, svg in pictures.items()},
-        css=Markup(environment.get_template("page.css").render()),
     )
+
+
+def rendered(template: str, **content: Any) -> str:
+    """A self-contained page: the template with its content, escaped, and the style sheet of all pages."""
+    environment = Environment(
+        loader=PackageLoader("draftproof.reports", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    css = Markup(environment.get_template("page.css").render())
+    return environment.get_template(template).render(css=css, **content)
 
 
 def _restored(report: Mapping[str, Any]) -> Report:

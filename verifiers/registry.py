@@ -23,6 +23,10 @@ class Reference(NamedTuple):
     rule: SubBlockRule | None = None
     modifies_target: bool = False
 
+    def as_run(self) -> "Reference":
+        """The same without its rule, so that its law is had from ``verify`` and not from the rule in one pass."""
+        return self._replace(rule=None)
+
 
 REFERENCES = {
     r.name: r

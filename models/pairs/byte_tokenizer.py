@@ -1,7 +1,6 @@
 """The tokenizer of a trained pair: byte-level BPE, trained on the same text."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 BOS, EOS = "<s>", "</s>"
@@ -39,18 +38,3 @@ def stream(tokenizer: Any, texts: Sequence[str]) -> list[int]:
     """The ids of all texts, each followed by </s>."""
     encoded = tokenizer.encode_batch(list(texts), add_special_tokens=False)
     return [token for text in encoded for token in (*text.ids, EOS_ID)]
-
-
-def save_tokenizer(tokenizer: Any, folder: Path) -> None:
-    """Write it as transformers does, so that AutoTokenizer loads it."""
-    from transformers import PreTrainedTokenizerFast
-
-    wrapped = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        bos_token=BOS,
-        eos_token=EOS,
-        pad_token=EOS,
-        clean_up_tokenization_spaces=False,
-        model_input_names=["input_ids", "attention_mask"],
-    )
-    wrapped.save_pretrained(folder)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from ..errors import InputError
-from .libraries import reason
+from ..libraries import reason
 
 FILES = ("*.json", "*.model", "*.txt", "*.jinja")
 """What is downloaded besides the weights: configuration and tokenizer."""

@@ -6,8 +6,8 @@ from typing import Any
 
 from ..errors import InputError
 from ..generating.settings import checked_device
+from ..libraries import is_of_memory, quiet, reason, require
 from .hub import checkpoint_folder, commit_of
-from .libraries import is_of_memory, quiet, reason, require
 from .pair import Pair
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from urllib.request import urlopen
 
 from ..errors import InputError
+from ..libraries import reason, require
 from .cache import cache_folder
-from .libraries import reason, require
 
 FIELDS = ("prompt", "turns", "question", "text")
 """Where a line of a JSON Lines file may have its prompt; of ``turns`` (Spec-Bench) it is the first."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..libraries import quiet, reason, require, save_tokenizer
 from .cache import cache_folder
 from .corpus import Corpus, corpus
-from .libraries import quiet, reason, require
 from .recipe import Recipe
 
 FORMAT = "draftproof trained pair 1"
@@ -86,7 +86,7 @@ def _make(
     import torch
     from safetensors import SafetensorError
 
-    from .byte_tokenizer import save_tokenizer, stream, train_tokenizer
+    from .byte_tokenizer import BOS, EOS, stream, train_tokenizer
     from .held_out import write_prompts
     from .measuring import measured
     from .training import train
@@ -102,7 +102,7 @@ def _make(
             model.save_pretrained(kept / name)
         except SafetensorError as error:
             raise OSError(reason(error)) from None
-        save_tokenizer(tokenizer, kept / name)
+        save_tokenizer(tokenizer, kept / name, BOS, EOS)
     prompts = write_prompts(text.held_out, recipe.prompts, kept / PROMPTS)
     figures = {
         "format": FORMAT,

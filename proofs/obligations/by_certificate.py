@@ -28,7 +28,7 @@ def proofs() -> Iterator[Proof]:
                     value = checker(json.dumps(certify(problem)), as_json(problem.tabulated()))
                 except check.Rejected as reason:
                     return Found(REFUTED, f"on {problem.name}: {reason}")
-                reached = expected_accepted(output_law(in_field(problem), reference(name)._replace(rule=None)))
+                reached = expected_accepted(output_law(in_field(problem), reference(name).as_run()))
                 if str(value) != str(reached):
                     return Found(REFUTED, f"on {problem.name}: the optimum is {value}, {name} accepts {reached}")
             return Found(HOLDS)
@@ -46,7 +46,7 @@ def proofs() -> Iterator[Proof]:
 def _optimum(problems) -> Found:
     """The numerical optimum, which knows nothing of block verification; peaked rows are beyond its tolerances."""
     for problem in problems:
-        value = as_float(expected_accepted(output_law(in_field(problem), reference("block")._replace(rule=None))))
+        value = as_float(expected_accepted(output_law(in_field(problem), reference("block").as_run())))
         optimum = largest_acceptance(problem)
         if abs(optimum - value) > 1e-7:
             return Found(REFUTED, f"on {problem.name}: the optimum is {optimum}, block accepts {value}")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from ...models.battery import drawn_markov, exact_battery, toy
 from ...models.problem import Problem
 from ...verifiers.evidence import HOLDS, REFUTED, Evidence
-from ...verifiers.registry import Reference, reference
+from ...verifiers.registry import reference
 from .. import claims
 from ..counterexample import SHORTER, pair
 from ..laws import Loop, OutputLaw, expected_accepted, in_field, output_law
@@ -26,13 +26,8 @@ def _on_each(problems: list[Problem], check_one: Callable[[Problem], Evidence]) 
     return run_all
 
 
-def _code(name: str) -> Reference:
-    """The verifier as it runs: without its rule, whose one-pass law does not call it."""
-    return reference(name)._replace(rule=None)
-
-
 def _law(problem: Problem, name: str) -> OutputLaw:
-    return output_law(problem, _code(name))
+    return output_law(problem, reference(name).as_run())
 
 
 def proofs() -> Iterator[Proof]:
@@ -52,22 +47,24 @@ def proofs() -> Iterator[Proof]:
     yield entry("theorem-1", "block, its formulas in one pass", battery,
                 lambda p: claims.lossless(p, output_law(p, reference("block"))))  # fmt: skip
     for name in ("token", "block"):
-        yield entry("lemma-2", name, few, lambda p, name=name: claims.lemma_2(p, _code(name), 2), ", 2 iterations")
+        yield entry(
+            "lemma-2", name, few, lambda p, name=name: claims.lemma_2(p, reference(name).as_run(), 2), ", 2 iterations"
+        )
     yield entry("lemma-3", "block", small, lambda p: claims.lemma_3(p, _law(p, "block")))
     yield entry("lemma-4", "token", small, lambda p: claims.lemma_4(p, _law(p, "token")))
     yield entry("theorem-2", "block over token", small,
-                lambda p: claims.theorem_2(p, _code("block"), _code("token")))  # fmt: skip
+                lambda p: claims.theorem_2(p, reference("block").as_run(), reference("token").as_run()))  # fmt: skip
     for i in (2, 3, 4):
         yield entry("theorem-2-iterations", "block over token", chains,
-                    lambda p, i=i: claims.theorem_2(p, _code("block"), _code("token"), i), f", {i} iterations")  # fmt: skip
+                    lambda p, i=i: claims.theorem_2(p, reference("block").as_run(), reference("token").as_run(), i), f", {i} iterations")  # fmt: skip
     yield Proof(
         "theorem-2-fails", "enumeration", "block, one token shorter, over block", "V 2, gamma 7, 2 iterations", _fails
     )
     yield entry("lemma-9", "greedy-block", small, lambda p: claims.lemma_9(p, _law(p, "greedy-block")))
-    yield entry("lemma-8", "greedy-block", small, lambda p: claims.lemma_8(p, _code("greedy-block")))
+    yield entry("lemma-8", "greedy-block", small, lambda p: claims.lemma_8(p, reference("greedy-block").as_run()))
     for i in (2, 3):
         yield entry("lemma-8", "greedy-block, nested", few,
-                    lambda p, i=i: claims.lemma_8(p, _code("greedy-block"), i), f", {i} iterations")  # fmt: skip
+                    lambda p, i=i: claims.lemma_8(p, reference("greedy-block").as_run(), i), f", {i} iterations")  # fmt: skip
     for name in ("block", "greedy-block"):
         yield entry("lemma-10", name, small, lambda p, name=name: claims.lemma_10(p, _law(p, name)))
     yield entry("theorem-3", "greedy-block over block", small,
@@ -86,5 +83,5 @@ def _fails() -> Found:
     for here in map(problem.after, contexts):
         if not claims.lossless(here, output_law(here, SHORTER)).holds:
             return Found(REFUTED, "the shorter verifier is not lossless")
-    less, more = (Loop(problem, verifier).expected_tokens(2) for verifier in (_code("block"), SHORTER))
+    less, more = (Loop(problem, verifier).expected_tokens(2) for verifier in (reference("block").as_run(), SHORTER))
     return Found(HOLDS if more > less else REFUTED, f"E[N(2)] = {more} against {less} of block verification")

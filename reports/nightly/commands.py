@@ -10,13 +10,14 @@ from ...models.errors import InputError
 from ...models.problem import load_problem
 from ..console import NOT_AUDITED, OK, REFUTED, must_be_writable, must_differ, progress, write
 from ..subject import subject_from
+from . import DEFAULT_FILE
 
 
 def _shared(command):
     """Options of both commands."""
     for option in reversed((
         click.option("--db", metavar="URL", help="The history: an SQLite file or an SQLAlchemy URL  "
-                     "[default: draftproof-nightly.sqlite in the current folder].",
+                     f"[default: {DEFAULT_FILE} in the current folder].",
                      envvar="DRAFTPROOF_DB", show_envvar=True),
         click.option("--json", "json_file", metavar="FILE", help="Write the history as JSON ('-': standard output)."),
         click.option("--html", "html_file", metavar="FILE", help="Write the history as one self-contained page."),
@@ -66,7 +67,7 @@ def run(subjects, db, json_file, html_file, wait, problems, night, lifetime_alph
     array, dtype = options.pop("array"), options["dtype"]
     specs = [subject_from(name, array, (dtype,)) for name in dict.fromkeys(subjects or default_subjects())]
     loaded, date = [load_problem(problem) for problem in problems], checked_night(night)
-    must_differ(json=json_file, html=html_file, db=db.removeprefix("sqlite:///") if db else "draftproof-nightly.sqlite")
+    must_differ(json=json_file, html=html_file, db=(db or DEFAULT_FILE).removeprefix("sqlite:///"))
     for file in (json_file, html_file):
         must_be_writable(file)
     history = history_of.begin(db, lifetime_alpha, wait)
@@ -90,7 +91,7 @@ def status(db, json_file, html_file, wait):
     from .states import status as of
     from .told import show
 
-    must_differ(json=json_file, html=html_file, db=db.removeprefix("sqlite:///") if db else "draftproof-nightly.sqlite")
+    must_differ(json=json_file, html=html_file, db=(db or DEFAULT_FILE).removeprefix("sqlite:///"))
     for file in (json_file, html_file):
         must_be_writable(file)
     history = history_of.read(db, wait)

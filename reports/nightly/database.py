@@ -25,12 +25,10 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from ...models.errors import InputError
+from . import DEFAULT_FILE
 
 SCHEMA = 1
 """Of the tables below. A history of a newer one is left alone."""
-
-DEFAULT_FILE = "draftproof-nightly.sqlite"
-"""In the current folder, where no --db is given."""
 
 metadata = MetaData()
 

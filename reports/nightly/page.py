@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ..page import rendered
 from .figure import history
 from .states import STATES
 from .told import explained, short, summary, tens, witness
@@ -13,20 +13,14 @@ from .told import explained, short, summary, tens, witness
 
 def page(report: Mapping[str, Any]) -> str:
     """The page of a history in its JSON form. Equal histories give equal bytes."""
-    environment = Environment(
-        loader=PackageLoader("draftproof.reports", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     subjects = list(dict.fromkeys(check["subject"] for check in report["checks"]))
     panels = []
     for subject in subjects:
         checks = [check for check in report["checks"] if check["subject"] == subject]
         picture = history(checks, {check["version"]: short(check["version"]) for check in checks})
         panels.append({"subject": subject, "checks": checks, "picture": Markup(picture) if picture else None})
-    return environment.get_template("nightly/nightly.html.j2").render(
+    return rendered(
+        "nightly/nightly.html.j2",
         report=report,
         rows=summary(report["checks"]),
         panels=panels,
@@ -36,5 +30,4 @@ def page(report: Mapping[str, Any]) -> str:
         short=short,
         witness=witness,
         explained=explained,
-        css=Markup(environment.get_template("page.css").render()),
     )

@@ -30,7 +30,8 @@ def save(folder: Path, rows: int = WORDS, words: int = WORDS, seed: int = 0, eos
     import torch
     from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
-    from draftproof.models.pairs.byte_tokenizer import save_tokenizer, train_tokenizer
+    from draftproof.models.libraries import save_tokenizer
+    from draftproof.models.pairs.byte_tokenizer import BOS, EOS, train_tokenizer
 
     def model(vocabulary):
         config = LlamaConfig(
@@ -60,5 +61,5 @@ def save(folder: Path, rows: int = WORDS, words: int = WORDS, seed: int = 0, eos
     padded.load_state_dict(weights)
     padded.generation_config = GenerationConfig(bos_token_id=0, eos_token_id=eos)
     padded.save_pretrained(folder)
-    save_tokenizer(train_tokenizer(TEXT, words), folder)
+    save_tokenizer(train_tokenizer(TEXT, words), folder, BOS, EOS)
     return folder

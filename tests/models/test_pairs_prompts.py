@@ -122,7 +122,7 @@ def test_a_data_set_that_cannot_be_had_is_one_line_that_says_what_to_do(datasets
 
 def test_without_the_package_datasets_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
-    monkeypatch.setattr("draftproof.models.pairs.libraries.find_spec", lambda package: None)
+    monkeypatch.setattr("draftproof.models.libraries.find_spec", lambda package: None)
     with pytest.raises(InputError, match=r"gsm8k: datasets not found; install draftproof\[data\], or give a JSON"):
         prompts("gsm8k")
 

@@ -90,7 +90,7 @@ def test_a_folder_in_use_is_bad_input(tmp_path, monkeypatch):
 
 
 def test_without_torch_the_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("draftproof.models.pairs.libraries.find_spec", lambda package: None)
+    monkeypatch.setattr("draftproof.models.libraries.find_spec", lambda package: None)
     done = train_pair("--out", tmp_path)
     assert str(done.exception) == "torch and transformers not found; install draftproof[transformers]"
 

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
-from ..errors import InputError
+from .errors import InputError
 
 
 def require(*packages: str, extra: str = "transformers") -> None:
@@ -39,3 +41,18 @@ def is_of_memory(error: BaseException) -> bool:
     """Whether memory has run out: torch has a class for that on a GPU, and a plain RuntimeError on the machine."""
     names = {kind.__name__ for kind in type(error).__mro__}
     return bool(names & {"MemoryError", "OutOfMemoryError"}) or "DefaultCPUAllocator" in str(error)
+
+
+def save_tokenizer(tokenizer: Any, folder: Path, begin: str, end: str) -> None:
+    """Write a tokenizer of ``tokenizers`` as transformers does, so that AutoTokenizer loads it; ``end`` pads too."""
+    from transformers import PreTrainedTokenizerFast
+
+    wrapped = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token=begin,
+        eos_token=end,
+        pad_token=end,
+        clean_up_tokenization_spaces=False,
+        model_input_names=["input_ids", "attention_mask"],
+    )
+    wrapped.save_pretrained(folder)
