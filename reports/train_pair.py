@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from ..models.pairs.recipe import FEWEST, KEPT_EVERY, MOST, STEPS_A_MINUTE, Recipe
+from ..models.pairs.recipe import FEWEST, KEPT_EVERY, MOST, RECIPES, STEPS_A_MINUTE, Recipe
 from .console import progress
 
 INTERRUPTED = 130
@@ -17,15 +17,18 @@ INTERRUPTED = 130
 @click.option("--minutes", type=click.FloatRange(FEWEST, MOST), default=Recipe().steps / STEPS_A_MINUTE,
               show_default=True, metavar="M",
               help=f"How long to train: {STEPS_A_MINUTE} steps a minute, about what one core does.")  # fmt: skip
-def train_pair_command(folder, seed, minutes):
+@click.option("--size", type=click.Choice(list(RECIPES)), default="small", show_default=True,
+              help="large: a target of 32 layers, for a GPU.")  # fmt: skip
+@click.option("--device", default="cpu", show_default=True, metavar="D", help="cpu, cuda, cuda:N.")
+def train_pair_command(folder, seed, minutes, size, device):
     """Train a target and two drafters on the text that every Python has, the standard library's sources and help
     topics: real models where none can be downloaded.
 
-    They are Llama checkpoints with a tokenizer of their own. DIR/prompts.jsonl has prompts from modules held out. The
-    same seed and minutes give the same weights; the user's cache keeps them, and a run that was stopped goes on."""
+    They are Llama checkpoints with a tokenizer of their own. DIR/prompts.jsonl has prompts from modules held out. On
+    the CPU the same seed and minutes give the same weights; the user's cache keeps them, and a run that was stopped goes on."""
     from ..models.pairs.trained import train_pair
 
-    recipe, reached = Recipe().for_minutes(minutes), [0]
+    recipe, reached = RECIPES[size].for_minutes(minutes), [0]
     try:
         with progress() as bar:
 
@@ -33,7 +36,7 @@ def train_pair_command(folder, seed, minutes):
                 reached[0] = max(done, reached[0])
                 bar(what, done, of)
 
-            trained = train_pair(folder, seed, recipe, told)
+            trained = train_pair(folder, seed, recipe, told, device)
     except KeyboardInterrupt:
         click.echo(
             f"draftproof: interrupted; the same command goes on from step {reached[0] // KEPT_EVERY * KEPT_EVERY}",

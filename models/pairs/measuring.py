@@ -33,6 +33,7 @@ def measured(models: dict[str, Any], ids: Tensor, recipe: Recipe) -> dict[str, M
     texts = with_start(ids[starts[:, None] + torch.arange(recipe.context)])
     sums = {name: [0.0, 0.0] for name in models}
     for part in texts.split(AT_ONCE):
+        part = part.to(next(iter(models.values())).device)
         read, wanted = part[:, :-1], part[:, 1:]
         target = None
         for name, model in models.items():

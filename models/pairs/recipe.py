@@ -83,3 +83,18 @@ class Recipe:
     def digest(self, **besides: str | int) -> str:
         """sha256 of the recipe, and of what else the weights depend on."""
         return hashlib.sha256(json.dumps({**asdict(self), **besides}, sort_keys=True).encode()).hexdigest()
+
+
+LARGE = Recipe(
+    vocabulary=4096,
+    target=Size(32, 512, 8),
+    draft=Size(4, 256, 4),
+    small_draft=Size(1, 128, 2),
+    context=512,
+    batch=16,
+    embedding_rate=0.01,
+    text=None,
+)
+"""For a GPU, where a token takes as long as its layers' kernels take to launch, however narrow they are."""
+
+RECIPES = {"small": Recipe(), "large": LARGE}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..generating.settings import checked_device
 from ..libraries import quiet, reason, require, save_tokenizer
 from .cache import cache_folder
 from .corpus import Corpus, corpus
@@ -27,23 +28,28 @@ def train_pair(
     seed: int = 0,
     recipe: Recipe | None = None,
     told: Callable[[str, int, int], None] = lambda *_: None,
+    device: str = "cpu",
 ) -> dict[str, Any]:
     """Write folder/target, folder/draft, folder/small-draft, each with the tokenizer, and folder/prompts.jsonl.
 
     They are loaded as any checkpoint is; prompts.jsonl has the beginnings of texts that none was trained on.
     Returns, and writes to folder/pair.json: ``models``, by name, with parameters, loss and alpha (see ``measuring``);
     seed, recipe, steps' cpu_seconds, and the ``key`` that names the pair in the cache.
-    Guarantee: one recipe and seed give one pair, on one machine with one set of libraries; a killed run goes on where
+    device: where to train; what is written is the same kind of files.
+    Guarantee: one recipe and seed give one pair, on one machine with one set of libraries (see ``training.train``); a killed run goes on where
     it was, and a pair that the cache has is copied.
-    Raises: InputError in one line: a folder in use, a cache that cannot be written, no text to train on.
+    Raises: InputError in one line: a folder in use, a cache that cannot be written, no text to train on, no such device.
     """
     require("torch", "transformers")
     recipe, folder = recipe or Recipe(), Path(folder)
     if not 0 <= seed < SEEDS:
         raise InputError(f"seed {seed}: expected a whole number from 0 on and below 2^63")
+    device = str(checked_device(device, None))
     told("reading", 0, recipe.steps)
     text = corpus()
-    key = recipe.digest(seed=seed, text=text.digest(), python=platform.python_version(), **_libraries())[:16]
+    key = recipe.digest(seed=seed, text=text.digest(), python=platform.python_version(), **_libraries(), **_on(device))[
+        :16
+    ]
     there = _figures(folder)
     if there and there.get("key") == key:
         return there
@@ -59,7 +65,7 @@ def train_pair(
         figures = _figures(kept)
         if figures is None:
             with quiet():
-                figures = _make(kept, key, recipe, seed, text, told)
+                figures = _make(kept, key, recipe, seed, text, told, device)
     except OSError as error:
         raise InputError(
             f"{kept}: cannot be written ({reason(error)}); XDG_CACHE_HOME says where to keep pairs"
@@ -80,7 +86,7 @@ def trained_folder() -> Path | None:
 
 
 def _make(
-    kept: Path, key: str, recipe: Recipe, seed: int, text: Corpus, told: Callable[[str, int, int], None]
+    kept: Path, key: str, recipe: Recipe, seed: int, text: Corpus, told: Callable[[str, int, int], None], device: str
 ) -> dict[str, Any]:
     """Train, measure and save; the figures last: with them a pair is whole."""
     import torch
@@ -94,7 +100,7 @@ def _make(
     texts = _cut([d.text for d in text.training], recipe.text)
     tokenizer = train_tokenizer(texts, recipe.vocabulary)
     ids = torch.tensor(stream(tokenizer, texts))
-    models, cpu_seconds = train(recipe, seed, ids, kept / CHECKPOINT, told)
+    models, cpu_seconds = train(recipe, seed, ids, kept / CHECKPOINT, told, device)
     told("measuring", recipe.steps, recipe.steps)
     found = measured(models, torch.tensor(stream(tokenizer, [d.text for d in text.held_out])), recipe)
     for name, model in models.items():
@@ -110,6 +116,7 @@ def _make(
         "seed": seed,
         "python": platform.python_version(),
         **_libraries(),
+        **_on(device),
         "text": text.digest(),
         "tokens": len(ids),
         "prompts": prompts,
@@ -133,6 +140,11 @@ def _libraries() -> dict[str, str]:
     import transformers
 
     return {module.__name__: module.__version__ for module in (torch, transformers, tokenizers)}
+
+
+def _on(device: str) -> dict[str, str]:
+    """What the key says of the device: nothing of the CPU."""
+    return {} if device == "cpu" else {"device": device}
 
 
 def _figures(folder: Path) -> dict[str, Any] | None:

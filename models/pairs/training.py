@@ -22,17 +22,18 @@ Told = Callable[[str, int, int], None]
 
 
 def train(
-    recipe: Recipe, seed: int, ids: Tensor, checkpoint: Path, told: Told = lambda *_: None
+    recipe: Recipe, seed: int, ids: Tensor, checkpoint: Path, told: Told = lambda *_: None, device: str = "cpu"
 ) -> tuple[dict[str, Any], float]:
     """The models of a recipe, trained on the text ``ids``, by name, in evaluation mode; and the CPU seconds it took.
 
     The target's loss is the cross entropy of the text; a drafter's is KL(target || drafter) at the same positions.
-    Guarantee: the same recipe, seed, text and libraries give the same weights on one machine, bit for bit, however
-    often the run was killed: it goes on from ``checkpoint``, and what a step does depends on the seed and its number
-    alone. On one thread, because the order of a sum, and so its rounding, would depend on how many there are.
+    Guarantee: on the CPU the same recipe, seed, text and libraries give the same weights on one machine, bit for bit,
+    however often the run was killed: it goes on from ``checkpoint``, and what a step does depends on the seed and its
+    number alone. On one thread, because the order of a sum, and so its rounding, would depend on how many there are. On
+    a GPU the weights are the same as far as its kernels repeat themselves.
     """
     with _one_thread():
-        state = _State(recipe, seed)
+        state = _State(recipe, seed, device)
         state.load(checkpoint)
         while state.done < recipe.steps:
             told("training", state.done, recipe.steps)
@@ -60,14 +61,15 @@ def with_start(texts: Tensor) -> Tensor:
 class _State:
     """The models and their optimizers between two steps, how many were done, and the CPU seconds they took."""
 
-    def __init__(self, recipe: Recipe, seed: int):
-        self.recipe, self.done, self.cpu_seconds = recipe, 0, 0.0
+    def __init__(self, recipe: Recipe, seed: int, device: str):
+        self.recipe, self.device, self.done, self.cpu_seconds = recipe, device, 0, 0.0
         with torch.random.fork_rng(devices=[]):
             torch.random.default_generator.manual_seed(seed)
-            self.models = {name: new_model(recipe, size) for name, size in recipe.sizes.items()}
+            self.models = {name: new_model(recipe, size).to(device) for name, size in recipe.sizes.items()}
         self.optimizers = {name: _optimizers(model, recipe) for name, model in self.models.items()}
 
     def step(self, texts: Tensor) -> None:
+        texts = texts.to(self.device)
         read, wanted = texts[:, :-1], texts[:, 1:].flatten()
         law = None
         for name, model in self.models.items():
@@ -103,7 +105,7 @@ class _State:
     def load(self, checkpoint: Path) -> None:
         """Go on from the checkpoint; from the beginning if there is none or it cannot be read."""
         try:
-            saved = torch.load(checkpoint, weights_only=True)
+            saved = torch.load(checkpoint, map_location=self.device, weights_only=True)
         except Exception:  # whatever a damaged file makes torch raise
             return
         self.done, self.cpu_seconds = saved["done"], saved["cpu_seconds"]

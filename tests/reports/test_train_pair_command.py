@@ -1,5 +1,6 @@
 """The command draftproof train-pair: figures in a few lines, resumed after a kill, wrong use in one line."""
 
+import json
 import os
 import signal
 import subprocess
@@ -25,6 +26,14 @@ def told(what, done, of):
 
 trained.train_pair(sys.argv[1], 0, MINIATURE, told)
 """
+
+
+def cuda_is_there() -> bool:
+    try:
+        import torch
+    except ImportError:
+        return False
+    return torch.cuda.is_available()
 
 
 @pytest.fixture
@@ -69,7 +78,7 @@ def test_a_killed_run_goes_on_and_the_figures_are_those_of_an_unbroken_one(minia
 def test_ctrl_c_is_status_130_and_says_where_it_goes_on(miniature, tmp_path, monkeypatch):
     from draftproof.models.pairs import trained
 
-    def interrupted(folder, seed, recipe, told):
+    def interrupted(folder, seed, recipe, told, device):
         told("training", 57, recipe.steps)
         raise KeyboardInterrupt
 
@@ -77,6 +86,30 @@ def test_ctrl_c_is_status_130_and_says_where_it_goes_on(miniature, tmp_path, mon
     done = train_pair("--out", tmp_path / "out")
     assert done.exit_code == 130
     assert done.output.splitlines()[-1] == "draftproof: interrupted; the same command goes on from step 50"
+
+
+@pytest.mark.engine
+def test_a_device_that_is_not_there_is_bad_input_and_nothing_is_written(miniature, tmp_path):
+    done = train_pair("--out", tmp_path / "out", "--device", "cuda:7")
+    assert isinstance(done.exception, InputError)
+    assert str(done.exception).startswith("device 'cuda:7': not available here; expected one of cpu")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.engine
+@pytest.mark.gpu
+@pytest.mark.skipif(not cuda_is_there(), reason="needs a CUDA device, and there is none here")
+def test_a_pair_trained_on_a_gpu_is_loaded_like_any_other_and_is_another_in_the_cache(miniature, tmp_path):
+    from draftproof.models.pairs.loading import load_pair
+
+    done = train_pair("--out", tmp_path / "out", "--device", "cuda")
+    assert done.exit_code == 0, done.output
+    figures = json.loads((tmp_path / "out" / "pair.json").read_text())
+    assert figures["device"] == "cuda"
+    assert figures["models"]["draft"]["alpha"] > figures["models"]["small-draft"]["alpha"]
+    assert load_pair(tmp_path / "out" / "target", tmp_path / "out" / "draft").device == "cpu"
+    train_pair("--out", tmp_path / "another")
+    assert len(list((tmp_path / "cache").rglob("pair.json"))) == 2
 
 
 @pytest.mark.engine
