@@ -88,7 +88,7 @@ class Recipe:
 LARGE = Recipe(
     vocabulary=4096,
     target=Size(32, 512, 8),
-    draft=Size(4, 256, 4),
+    draft=Size(2, 256, 4),
     small_draft=Size(1, 128, 2),
     context=512,
     batch=16,
