@@ -15,6 +15,7 @@ from ..stattests.completion import completed_counts
 from ..stattests.design import min_detectable_goodness
 from ..stattests.explanation import most_off
 from ..stattests.goodness import goodness_of_fit
+from ..stattests.rounding import beyond_rounding, impossible_by_rounding, min_detectable_beyond
 from ..verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
 from .report import Report
 
@@ -88,37 +89,36 @@ def statistical(
 
 def goodness(measurement: Measurement, counts: Counts, settings, alpha: float, dtype: str) -> Evidence:
     """The test of fit of one problem's counts, with what it could have seen."""
-    problem, length = measurement.problem, measurement.problem.gamma + 1
+    problem, (continued, length) = measurement.problem, measurement.completion()
     outputs = {o: n for o, n in counts.items() if measurement.is_output(o)}
     strange = {str(o): n for o, n in counts.items() if o not in outputs}
     n = sum(counts.values())
     target = measurement.in_use.target
     law = {o: as_float(p) for o, p in joint_law(target, length).items()}
-    done = completed_counts(outputs, target, length, np.random.default_rng([settings.seed, 1]))
-    # In half precision rounding alone is seen by this many samples: a deviation has to exceed what it is allowed.
+    done = completed_counts(outputs, continued, length, np.random.default_rng([settings.seed, 1]))
     slack = 0.0 if dtype in ("float64", "exact") else rounding_allowed(problem.gamma, dtype)
-    rounded = {o for o in done if not law.get(o) and done[o] <= slack * n}
+    rounded = impossible_by_rounding(done, law, slack, alpha)
     seen_cells = {o: m for o, m in done.items() if o not in rounded}
     # Whatever came out is an outcome; the target gives probability 0 to what it does not list.
     outcomes = dict.fromkeys(seen_cells | strange, 0.0) | law
     result = goodness_of_fit(seen_cells | strange, outcomes, alpha)
-    apart = (
-        sum(abs(done.get(o, 0) / n - law.get(o, 0.0)) for o in done.keys() | law.keys()) + sum(strange.values()) / n
-    ) / 2
-    refuted = bool(strange) or (result.p_value <= alpha and apart > slack)
+    distance = total_variation_bound(seen_cells | strange, outcomes, alpha)
+    fit_limit = min_detectable_goodness(n, max(result.cells, 1), alpha, BETA)
+    refuted = bool(strange) or beyond_rounding(result.p_value, distance.lower, slack, fit_limit, alpha)
     detail = {
         "samples": n,
         "statistic": result.statistic if result.impossible is None else None,
         "degrees_of_freedom": result.freedom,
         "p_value": result.p_value,
         "p_value_by": result.method,
-        "total_variation_at_most": total_variation_bound(seen_cells | strange, outcomes, alpha).upper,
+        "total_variation_at_most": distance.upper,
+        "rounding_allowed": slack,
         "false_alarm_rate": alpha,
         "miss_rate": BETA,
         "dtype": dtype,
         "why_not_exact": measurement.reason,
     }
-    limit = min_detectable_goodness(n, max(result.cells, 1), alpha, BETA)
+    limit = min_detectable_beyond(n, len(law), slack, fit_limit, alpha, BETA)
     witness = None
     if refuted:
         if result.impossible is None:

@@ -3,7 +3,8 @@
 ``assert_*`` raises ``Refuted`` with a witness, or returns what was found. ``min_detectable_*``: at that total variation
 and beyond, n samples refute except with probability beta. ``samples_needed_*`` is its inverse: samples_needed(
 min_detectable(n)) = n wherever that limit is below 1. alpha: false alarms, beta: misses. The same three for equivalence
-are in ``bounds``, for a mean in ``mean``.
+are in ``bounds``, for a mean in ``mean``, for audits and nights in ``anytime_design``, for texts and seeds in
+``sequence_design``, for an order of two verifiers in ``paired``.
 """
 
 from collections.abc import Hashable, Sequence

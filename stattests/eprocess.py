@@ -89,14 +89,22 @@ class EProcess:
         """Begin a night: a new start takes its weight from what is unspent.
 
         Where all places are taken, the start with the smallest fortune makes room, and its fortune is lost: that can
-        only make E smaller.
+        only make E smaller. The younger half of the starts stay: what began lately has had no time to show.
         """
-        place = np.expand_dims(self._values.argmin(axis=-1), -1)
+        place = np.expand_dims(np.where(self._young(), np.inf, self._values).argmin(axis=-1), -1)
         weight = math.log(unspent(self.night) - unspent(self.night + 1))
         self.night += 1
         np.put_along_axis(self._weights, place, weight, -1)
         np.put_along_axis(self._values, place, weight, -1)
         np.put_along_axis(self._counts, place[..., None], 0, -2)
+
+    def _young(self) -> np.ndarray:
+        """Which places hold the latest most // 2 starts: weights fall from night to night."""
+        half = self.most // 2
+        if not half:
+            return np.zeros(self._weights.shape, dtype=bool)
+        oldest = np.partition(self._weights, half - 1, axis=-1)[..., half - 1 : half]
+        return (self._weights > -np.inf) & (self._weights <= oldest)
 
     def add(self, counts: Any) -> None:
         """Count draws of the night that is open (the first is opened by itself).

@@ -79,9 +79,9 @@ def min_detectable_mean(n: int, expected: float, top: float = 1.0, alpha: float 
     """
     checked_size("n", n, 1)
     checked_rates(alpha, beta)
-    rooms = _rooms(expected, top)
+    rooms, goal = _rooms(expected, top), log(2 * len(STAKES) / alpha)
     return top * max(
-        smallest(lambda shift, m=m: _log_missed(n, m, shift, alpha) - log(beta), 0.0, room) for m, room in rooms
+        smallest(lambda shift, m=m: log_missed(_shifted(m, shift), n, goal) - log(beta), 0.0, room) for m, room in rooms
     )
 
 
@@ -94,10 +94,12 @@ def samples_needed_mean(
     Guarantee, Source: as there.
     """
     checked_rates(alpha, beta)
-    rooms = _rooms(expected, top)
+    rooms, goal = _rooms(expected, top), log(2 * len(STAKES) / alpha)
     checked_distance("shift", shift, top * max(room for _, room in rooms))
     return rounded_up(
-        max(_log_needed(m, shift / top, alpha, beta) for m, room in rooms if shift / top <= room * (1 + 1e-12))
+        max(
+            draws_needed(_shifted(m, shift / top), goal, beta) for m, room in rooms if shift / top <= room * (1 + 1e-12)
+        )
     )
 
 
@@ -109,23 +111,33 @@ def _rooms(expected: float, top: float):
     return [(a, 1 - a) for a in (m, 1 - m) if a < 1]
 
 
-def _log_rates(m: float, shift: float) -> np.ndarray:
-    """log E[(1 + l (x - m))^-r] for x in {0, 1} of mean m + shift, over powers r (rows) and stakes l (columns)."""
-    at_0, at_1 = -np.log1p(-np.minimum(STAKES * m, 1 - 1e-12)), -np.log1p(STAKES * (1 - m))
+def log_rates(low: float, at_low: np.ndarray, at_high: np.ndarray) -> np.ndarray:
+    """log E[W^-r] of one draw from two points; [powers r, stakes].
+
+    low: the probability of the lower point; at_low, at_high: -log W at either, by stake.
+    """
     r = POWERS[:, None]
+    return np.log1p(low * np.expm1(r * at_low) + (1 - low) * np.expm1(r * at_high))
+
+
+def log_missed(rates: np.ndarray, n: float, goal: float) -> float:
+    """log of the bound on Pr(log W < goal) after n draws, the best over powers and stakes.
+
+    rates: ``log_rates``, of a W that one stake makes alone; what the mixture costs belongs to the goal.
+    """
+    return float((n * rates + POWERS[:, None] * goal).min())
+
+
+def draws_needed(rates: np.ndarray, goal: float, beta: float) -> float:
+    """The draws, not rounded, at which that bound is beta; infinite if it never is."""
+    price = POWERS[:, None] * goal - log(beta)
+    return float(np.where(rates < 0, price / np.where(rates < 0, -rates, 1.0), np.inf).min())
+
+
+def _shifted(m: float, shift: float) -> np.ndarray:
+    """The rates of draws from {0, 1} of mean m + shift, for bets that the mean is above m."""
     mean = min(m + shift, 1.0)
-    return np.log1p((1 - mean) * np.expm1(r * at_0) + mean * np.expm1(r * at_1))
-
-
-def _log_missed(n: float, m: float, shift: float, alpha: float) -> float:
-    price = POWERS[:, None] * log(2 * len(STAKES) / alpha)
-    return float((n * _log_rates(m, shift) + price).min())
-
-
-def _log_needed(m: float, shift: float, alpha: float, beta: float) -> float:
-    price = POWERS[:, None] * log(2 * len(STAKES) / alpha)
-    rates = _log_rates(m, shift)
-    return float(np.where(rates < 0, (price - log(beta)) / np.where(rates < 0, -rates, 1.0), np.inf).min())
+    return log_rates(1 - mean, -np.log1p(-np.minimum(STAKES * m, 1 - 1e-12)), -np.log1p(STAKES * (1 - m)))
 
 
 def _checked(counts, top):

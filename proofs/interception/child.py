@@ -69,10 +69,13 @@ def _problem(data):
 def _load(harness, request):
     if request["array"] == "torch" or request["torch"]:
         import torch  # noqa: F401  # before the foreign module, so that its "from torch import ..." is followed
+    from .digests import digest_of
+
     subject = harness.Subject(request["subject"], request["array"], request["dtype"])
+    digest = digest_of(subject.function)  # before a call changes what it keeps
     how = subject.probe([_problem(p) for p in request["probe"]])
     subject.description = {
-        "digest": harness.digest_of(subject.function),
+        "digest": digest,
         "convention": how,
         "findings": subject.findings,
         "versions": _versions(),

@@ -1,10 +1,8 @@
 """In the child process: load a foreign function, call it by the plain convention, explore or sample it."""
 
 import functools
-import hashlib
 import importlib
 import importlib.util
-import inspect
 import itertools
 import random
 import signal
@@ -72,16 +70,6 @@ def _module(place: str):
     return module
 
 
-def digest_of(function: Any) -> str:
-    """SHA-256 of the source file that defines the function (of an adapter: the engine's): what was audited."""
-    function = getattr(function, "published", lambda: function)()
-    try:
-        path = inspect.getsourcefile(inspect.unwrap(function))
-        return "sha256:" + hashlib.sha256(Path(path).read_bytes()).hexdigest()  # type: ignore[arg-type]
-    except (TypeError, OSError):
-        return "unknown"
-
-
 class Subject:
     """A foreign function with everything needed to call it."""
 
@@ -133,7 +121,7 @@ class Subject:
         if self.plan.random == "generator":
             import torch
 
-            return torch.Generator().manual_seed(seed)
+            return torch.Generator().manual_seed(seed % 2**64)  # as many bits as it takes
         return None
 
     def outcome(self, rows: "Rows", block: tuple[int, ...], generator: Any) -> Any:
@@ -240,13 +228,14 @@ def samples(subject: Subject, problem: Problem, count: int, seed: int) -> Counte
     """How often each outcome came with real random numbers, the draft block drawn afresh each time."""
     rows = Rows(problem, subject)
     _, draft = rows.in_use()
-    seeds = np.random.SeedSequence(seed).generate_state(5)
-    draw = random.Random(int(seeds[0]))
-    random.seed(int(seeds[1]))
-    np.random.seed(int(seeds[2]))
+    words = np.random.SeedSequence(seed).generate_state(40).reshape(5, 8)  # 256 bits for each generator
+    seeds = [int.from_bytes(row.tobytes(), "little") for row in words]
+    draw = random.Random(seeds[0])
+    random.seed(seeds[1])
+    np.random.seed(words[2])
     if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(int(seeds[3]))
-    generator = subject.real_random(int(seeds[4]))  # a stream of its own
+        sys.modules["torch"].manual_seed(seeds[3] % 2**64)
+    generator = subject.real_random(seeds[4])  # a stream of its own
     cumulative = {prefix: list(itertools.accumulate(map(float, row))) for prefix, row in draft.items()}
     counts: Counter = Counter()
     for _ in range(count):

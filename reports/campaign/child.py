@@ -7,6 +7,7 @@ import numpy as np
 
 from ...models.problem import problem_from
 from ...proofs.interception import child
+from ...proofs.interception.digests import digest_of
 from ...stattests.campaign.batched import Batched
 
 
@@ -27,13 +28,14 @@ class _Loaded:
         self.findings: dict[str, str] = {}
         function = harness.load(name)
         problem = problem_from(request["probe"][0])
+        digest = digest_of(function)  # before a call changes what it keeps
         self.source = Batched(function, problem, batch, name=name, array=array, dtype=dtype)
         tally = self.source.sample(np.random.SeedSequence(0), batch)
         if tally.failures == tally.n:
             (kind, seen), *_ = tally.strange.items()
             raise harness.NotASubject(f"{name} fails on its first call: {kind}: {seen.example}")
         self.description = {
-            "digest": harness.digest_of(function),
+            "digest": digest,
             "convention": {"array": array, "random": self.source.plan.random or "global generators"},
             "findings": {},
             "versions": {},

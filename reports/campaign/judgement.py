@@ -18,6 +18,7 @@ from ...stattests.completion import completed_counts
 from ...stattests.design import min_detectable_goodness
 from ...stattests.explanation import most_off
 from ...stattests.law_free import fit_of_many, min_detectable_by_law_free, sharp
+from ...stattests.rounding import beyond_rounding, impossible_by_rounding, min_detectable_beyond
 from ...verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
 from ...verifiers.registry import reference
 
@@ -64,14 +65,14 @@ class Judge:
         counts, n = self.completed(tally), tally.n
         law = dict.fromkeys(counts, 0.0) | self.law
         distance = total_variation_bound(counts, law, ALPHA)
-        rounded = {o for o in counts if not law[o] and counts[o] <= self.slack * n} - set(tally.strange)
+        tokens = {o: m for o, m in counts.items() if o not in tally.strange}  # rounding explains no others
+        rounded = impossible_by_rounding(tokens, law, self.slack, ALPHA)
         fit = fit_of_many({o: m for o, m in counts.items() if o not in rounded}, law, ALPHA)
-        # Where rounding is much less than what can be seen it explains nothing; what is no tokens it never explains.
-        limit = (min_detectable_goodness if sharp(n, len(self.law)) else min_detectable_by_law_free)(
+        fit_limit = (min_detectable_goodness if sharp(n, len(self.law)) else min_detectable_by_law_free)(
             n, max(fit.cells, 2), ALPHA, BETA
         )
-        explained = self.slack > limit / 10 and distance.lower <= self.slack
-        refuted = bool(tally.strange) or (fit.p_value <= ALPHA and not explained)
+        refuted = bool(tally.strange) or beyond_rounding(fit.p_value, distance.lower, self.slack, fit_limit, ALPHA)
+        limit = min_detectable_beyond(n, len(self.law), self.slack, fit_limit, ALPHA, BETA)
         accepted = (
             tokens_per_call(self._accepted(tally), self.problem.gamma, *self.theory, ALPHA)
             if tally.counts.any()

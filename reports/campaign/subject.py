@@ -1,11 +1,13 @@
 """Somebody's function as a source of a campaign: every chunk in a child process of its own, with limits."""
 
+import secrets
 from typing import Any
 
 import numpy as np
 
 from ...models.battery import drawn, toy
 from ...models.problem import Problem
+from ...proofs.interception.digests import UNKNOWN
 from ...proofs.sandbox import Sandbox, SubjectFailed
 from ...stattests.campaign.compiled import fingerprint
 from ...stattests.campaign.run import SourceFailed
@@ -29,7 +31,7 @@ class ForeignSource:
         self.chunk = 200_000 if batch else 20_000
         self.outcomes = Outcomes(problem.vocabulary, problem.gamma + 1)
         self.identity = {
-            "subject": f"{subject.name} ({self._described()['digest']})",
+            "subject": f"{subject.name} ({_told_apart(self._described()['digest'])})",
             "problem": fingerprint(problem),
             "rows": f"{subject.array or 'as it takes them'} {self.dtype}, {batch or 1} a call",
         }
@@ -41,7 +43,7 @@ class ForeignSource:
             with self._sandbox() as sandbox:
                 sandbox.start(self._probe())
                 for answer in sandbox.sample(
-                    self.problem, n, int.from_bytes(seed.generate_state(2).tobytes(), "little")
+                    self.problem, n, int.from_bytes(seed.generate_state(8).tobytes(), "little")
                 ):
                     for outcome, times in answer.get("counts", ()):
                         told = outcome if isinstance(outcome, list) else f"{outcome['raised']}: {outcome['message']}"
@@ -66,6 +68,11 @@ class ForeignSource:
         if self.batch:
             return BatchedSandbox(self.batch, self.subject.target, self.subject.array, self.dtype, **settings)
         return Sandbox(self.subject.target, self.subject.array, self.dtype, **settings)
+
+
+def _told_apart(digest: str) -> str:
+    """A digest as it stands; what has none is another subject each time, so that no checkpoint mixes versions of it."""
+    return digest if digest != UNKNOWN else f"version unknown, as loaded for run {secrets.token_hex(4)}"
 
 
 class BatchedSandbox(Sandbox):

@@ -9,7 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ...proofs.interception.harness import NotASubject, digest_of, load, readable
+from ...proofs.interception.digests import digest_of
+from ...proofs.interception.harness import NotASubject, load, readable
 
 ENDED = -1
 """Stands where an engine ended its text before the length that was asked for."""

@@ -12,6 +12,9 @@ import pytest
 
 from draftproof.models.battery import drawn
 from draftproof.models.problem import as_json
+from draftproof.reports.campaign.subject import ForeignSource
+from draftproof.reports.subject import subject_from
+from draftproof.stattests.campaign.run import plan, sample_chunk
 from draftproof.tests.stattests import batched_subjects
 
 pytest.importorskip("numba", reason="needs numba: pip install draftproof[campaign]")
@@ -129,6 +132,17 @@ def test_counts_of_a_function_that_keeps_state_do_not_depend_on_the_workers(plai
     assert reports[0]["counts_digest"] == reports[1]["counts_digest"]
     assert reports[0]["evidence"][0]["detail"]["strange"] == {"RuntimeError": [4, "tired"]}
     assert reports[0]["verdict"] == "refuted"
+
+
+@pytest.mark.parametrize("batch", [None, 100])
+def test_two_chunks_of_a_function_differ_and_one_drawn_again_does_not(plain, batch):
+    """Else a campaign of a million samples would be one chunk, counted over and over."""
+    name = f"{BATCHED}:block" if batch else plain("verify")
+    source = ForeignSource(subject_from(name), drawn(3, 2, "generic"), batch=batch)
+    planned = plan(source, 4000, seed=0, chunk=2000)
+    first, second, again = (sample_chunk(source, planned, k)[1] for k in (0, 1, 0))
+    assert first != second
+    assert first == again
 
 
 @pytest.mark.parametrize(("name", "status"), [("block", 0), ("lists", 0), ("one_in_twenty_is_zero", 1),

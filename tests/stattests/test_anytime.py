@@ -7,8 +7,11 @@ import pytest
 
 from draftproof.models.errors import InputError
 from draftproof.stattests.anytime import audit
+from draftproof.stattests.bounds import total_variation_bound
+from draftproof.stattests.eprocess import log_evidence, unspent
 from draftproof.stattests.holm import cohort_alpha, holm
 
+from .enumerated import most_by_chance
 from .simulated_nights import (
     DRAWS,
     clean_audits,
@@ -151,3 +154,36 @@ def test_counts_are_taken_by_outcome_in_whatever_order_they_come():
     assert audit(lambda n: {0: n - 1, 1: 1}, [1.0, 0.0], most=2000).impossible == (1, 1)
     with pytest.raises(InputError):
         audit(lambda n: {0: n - 1, 7: 1}, [0.5, 0.5], most=2000)
+
+
+def test_clean_audits_at_a_rate_that_can_be_seen_are_refuted_no_more_often_than_stated():
+    law, rng, audits = uniform(4), np.random.default_rng(14), 2000
+    found = [audit(lambda n: rng.multinomial(n, law), law, alpha=0.05, most=3000) for _ in range(audits)]
+    assert sum(one.refuted for one in found) <= most_by_chance(audits, 0.05)
+    assert max(one.log_e for one in found) > 1, "some came half of the way: a threshold far below it would show"
+
+
+def test_an_audit_refutes_where_the_evidence_reaches_one_in_alpha_and_not_before():
+    law, counts = uniform(4), np.array([290, 230, 240, 240])
+    log_e = float(log_evidence(counts, law))
+    assert log_e > 0.1
+    for alpha, refuted in ((math.exp(-log_e) * 1.001, True), (math.exp(-log_e) * 0.999, False)):
+        assert audit(lambda n: counts, law, alpha=alpha, most=1000).refuted == refuted
+
+
+def test_the_bound_of_an_audit_spends_its_rate_over_the_looks():
+    """alpha_j = alpha (unspent(j) - unspent(j + 1)), never all of alpha at one look."""
+    law, rng, alpha, seen = uniform(4), np.random.default_rng(15), 1e-3, []
+
+    def draw(n):
+        seen.append(rng.multinomial(n, law))
+        return seen[-1]
+
+    found = audit(draw, law, alpha=alpha, most=2000)
+    assert len(seen) > 5
+    shares = [alpha * (unspent(look) - unspent(look + 1)) for look in range(len(seen))]
+    assert sum(shares) < alpha
+    so_far = np.cumsum(seen, axis=0)
+    bounds = [total_variation_bound(row, law, share).upper for row, share in zip(so_far, shares, strict=True)]
+    assert found.upper == min(bounds)
+    assert found.upper > min(total_variation_bound(row, law, alpha).upper for row in so_far)

@@ -1,5 +1,8 @@
 """Functions that verify many blocks a call: their counts are what they emitted, and deviations in them are refuted."""
 
+import random
+import sys
+
 import numpy as np
 import pytest
 
@@ -144,3 +147,43 @@ def test_a_function_that_asks_for_a_torch_generator_gets_tensors():
     tally = sampled(in_torch, n=20_000)
     assert tally == sampled(in_torch, n=20_000)
     assert p_value(tally, "block") > 1e-6
+
+
+@pytest.mark.parametrize("function", [subjects.block, subjects.token])
+def test_two_chunks_of_a_source_differ_and_one_drawn_again_does_not(function):
+    source = Batched(function, PROBLEM, 500, name="planted")
+    chunks = [source.sample(np.random.SeedSequence(3, spawn_key=(k,)), 5000) for k in (0, 1, 0)]
+    assert chunks[0] != chunks[1]
+    assert chunks[0] == chunks[2]
+
+
+@pytest.mark.parametrize("kind", ["draft tokens", "rng", "random", "numpy", "torch", "generator"])
+def test_the_random_numbers_handed_to_a_function_are_its_own_in_every_chunk(kind):
+    """Of the drafts and each generator the function may draw from: the numbers of two chunks differ, those of one drawn again do not."""
+    if kind in ("torch", "generator"):
+        pytest.importorskip("torch", reason="needs torch: pip install draftproof[torch]")
+    seen = []
+
+    def with_rng(target_probs, draft_probs, draft_tokens, rng):
+        seen.append(rng.random(3).tolist())
+        return [[0]] * len(draft_tokens)
+
+    def with_generator(target_probs, draft_probs, draft_tokens, generator):
+        seen.append(sys.modules["torch"].rand(3, generator=generator).tolist())
+        return [[0]] * len(draft_tokens)
+
+    def with_none(target_probs, draft_probs, draft_tokens):
+        draw = {
+            "random": random.random,
+            "numpy": np.random.random,
+            "torch": lambda: sys.modules["torch"].rand(()).item(),
+        }
+        seen.append(draft_tokens.tolist() if kind == "draft tokens" else [draw[kind]() for _ in range(3)])
+        return [[0]] * len(draft_tokens)
+
+    source = Batched({"rng": with_rng, "generator": with_generator}.get(kind, with_none), PROBLEM, 10, name="planted")
+    for k in (0, 1, 0):
+        source.sample(np.random.SeedSequence(3, spawn_key=(k,)), 20)
+    assert len(seen) == 6
+    assert seen[:2] == seen[4:] != seen[2:4]
+    assert seen[0] != seen[1]

@@ -156,3 +156,15 @@ def test_a_verifier_that_accepts_too_much_is_proved_biased():
 def test_wrong_use_is_an_error(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("cells", [2, 4, 200])
+def test_the_lower_bound_has_a_cell_for_everything_that_the_law_does_not_list(cells):
+    """The source may emit what the law excludes: one cell more than the law has."""
+    n, alpha, law = 5000, 1e-3, np.full(cells, 1 / cells)
+    counts = np.zeros(cells, dtype=int)
+    counts[0] = n
+    found = total_variation_bound(counts, law, alpha)
+    radius = min(weissman_radius(n, cells + 1, alpha), mcdiarmid_radius(n, cells + 1, alpha))
+    assert found.lower == pytest.approx(1 - 1 / cells - radius)
+    assert total_variation_bound([*counts, 0], [*law, 0.0], alpha) == found

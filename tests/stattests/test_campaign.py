@@ -61,6 +61,7 @@ def test_another_seed_gives_other_counts(uninterrupted):
 # ---------------------------------------------------------------- clusters
 
 
+@pytest.mark.cluster
 def test_counts_are_the_same_on_a_dask_cluster_of_two_workers(uninterrupted):
     distributed = pytest.importorskip("distributed", reason="needs distributed: pip install draftproof[campaign]")
     with distributed.LocalCluster(
@@ -73,6 +74,7 @@ def test_counts_are_the_same_on_a_dask_cluster_of_two_workers(uninterrupted):
             assert list(client.run(has_drawn).values()) == [True, True], "both workers took part"
 
 
+@pytest.mark.cluster
 def test_counts_are_the_same_on_ray(uninterrupted):
     pytest.importorskip("ray", reason="needs ray: pip install ray")
     assert run(block(), workers=None, cluster="ray").tally == uninterrupted

@@ -235,3 +235,13 @@ def test_pooling_does_not_depend_on_the_order_in_which_outcomes_were_seen():
     seen_first = goodness_of_fit(counts, dict.fromkeys(counts, 0.0) | law)
     assert plain.p_value == seen_first.p_value > 1e-3
     assert plain.statistic == pytest.approx(seen_first.statistic)
+
+
+@pytest.mark.parametrize("tests", [1, 2, 7])
+def test_by_context_the_p_value_is_that_of_one_context_times_their_number(tests):
+    counts, law = [34, 17, 9], [0.4, 0.4, 0.2]
+    single = goodness_of_fit(counts, law).p_value
+    assert 0.01 < single < 1 / 7
+    found = by_context(dict.fromkeys(range(tests), counts), dict.fromkeys(range(tests), law))
+    assert [f.p_value for f in found.values()] == pytest.approx([tests * single] * tests)
+    assert by_context({0: [41, 39, 20], 1: [40, 40, 20]}, {0: law, 1: law})[0].p_value == 1.0

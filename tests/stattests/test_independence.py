@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency, multivariate_hypergeom
 
-from draftproof.stattests.independence import across, along, independence, log_e_value, reproducible, seeds_differ
+from draftproof.stattests.independence import (
+    ASIDE,
+    across,
+    along,
+    independence,
+    log_e_value,
+    reproducible,
+    seeds_differ,
+)
 from draftproof.tests.stattests.enumerated import most_by_chance, tables
 
 LAW = np.array([0.4, 0.3, 0.2, 0.1])
@@ -184,3 +192,45 @@ def test_independent_draws_that_never_repeat_are_not_tied_by_their_order():
     generator = np.random.default_rng(3)
     one, other = (generator.integers(2**62, size=1000).tolist() for _ in range(2))
     assert independence(one, other).p_value > 1e-3
+
+
+def pairs(table):
+    """The pairs that a table counts, as two columns."""
+    cells = [(a, b) for a, row in enumerate(table) for b, n in enumerate(row) for _ in range(n)]
+    return [list(column) for column in zip(*cells, strict=True)]
+
+
+def test_along_and_across_the_p_value_is_that_of_one_test_times_their_number():
+    first, second = pairs([[16, 6], [6, 16]])
+    alpha = 1e-2
+    single = [independence(first, second, alpha=alpha / tests).p_value for tests in (1, 3)]
+    assert 0 < single[1] < 1 / 3
+    stream = [x for pair in zip(first, second, strict=True) for x in pair]
+    assert along(stream, (1,), alpha=alpha)[1].p_value == single[0]
+    assert along(stream, (1, 2, 3), alpha=alpha)[1].p_value == pytest.approx(3 * single[1])
+    table = [[a, b, 0] for a, b in zip(first, second, strict=True)]
+    assert across([row[:2] for row in table], alpha=alpha)[0, 1].p_value == single[0]
+    assert across(table, alpha=alpha)[0, 1].p_value == pytest.approx(3 * single[1])
+
+
+@pytest.mark.parametrize("lag", [1, 2, 3])
+def test_along_a_stream_no_draw_is_in_two_pairs(lag):
+    n = 12 * lag
+    assert along(np.random.default_rng(11).integers(2, size=n).tolist(), (lag,), alpha=0.1)[lag].pairs == n // 2
+
+
+def test_the_e_value_and_the_random_tables_share_the_rate():
+    """A hundredth is set aside for the e-value, so that it counts a hundredfold, and the rest is for the tables."""
+    strong = pairs([[30, 0], [0, 30]])
+    assert independence(*strong).p_value == pytest.approx(np.exp(-log_e_value(np.diag([30, 30]))) / ASIDE)
+    # One table in 1,716 is as extreme: none of the 200 drawn.
+    weak, alpha = pairs([[7, 0], [0, 7]]), 1e-2
+    assert log_e_value(np.diag([7, 7])) < np.log(1 / (ASIDE * alpha))
+    assert independence(*weak, alpha=alpha).p_value == pytest.approx(1 / 201 / (1 - ASIDE))
+
+
+def test_two_seeds_that_agree_as_often_as_two_draws_do_are_no_evidence():
+    assert seeds_differ({0: 1, 1: 1}, 0.25).p_value == pytest.approx(0.25)
+    assert seeds_differ({0: 1, 1: 1, 2: 5, 3: 5}, 0.25).p_value == pytest.approx(1 / 16)
+    assert seeds_differ({0: 1, 1: 1, 2: 5, 3: 6}, 0.25).p_value == pytest.approx(1 - 0.75**2)
+    assert seeds_differ({0: 1, 1: 2}, 0.25).p_value == 1

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from draftproof.stattests.mean import log_fortune, mean_interval, min_detectable_mean, samples_needed_mean
+from draftproof.stattests.mean import STAKES, log_fortune, mean_interval, min_detectable_mean, samples_needed_mean
 from draftproof.tests.stattests.enumerated import probabilities, tables
 
 
@@ -100,3 +100,13 @@ def test_a_coin_at_the_limit_is_missed_no_more_often_than_stated(expected):
 def test_wrong_use_is_an_error(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 0.05])
+@pytest.mark.parametrize("n", [40, 1000])
+def test_where_all_draws_are_equal_the_interval_ends_where_the_closed_form_does(n, alpha):
+    """Of n zeros the bets against a mean of m have made mean over l of (1 + l m)^n: 2 / alpha at the end."""
+    upper = mean_interval({0: n}, 1, alpha).upper
+    assert ((1 + STAKES * upper) ** n).mean() == pytest.approx(2 / alpha)
+    assert mean_interval({1: n}, 1, alpha).lower == pytest.approx(1 - upper)
+    assert ((1 + STAKES * upper) ** n).mean() > 1.5 / alpha, "at 1 / alpha the interval would be narrower"

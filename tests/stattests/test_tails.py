@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, multivariate_hypergeom
 
+from draftproof.stattests import tails
 from draftproof.stattests.tails import chernoff_critical, hypergeometric_tail, likelihood_ratio, multinomial_tail
 from draftproof.tests.stattests.enumerated import probabilities, tables
 
@@ -77,3 +78,24 @@ def test_a_bound_is_told_without_underflow_and_is_one_at_the_mean():
     assert multinomial_tail(1e6, np.full(4, 1e6)) == 1e-300
     assert multinomial_tail(3.0, np.full(4, 100.0)) == 1.0
     assert hypergeometric_tail(0.5, 50, np.array([50, 0, 50])) == 1.0
+
+
+@pytest.mark.parametrize(("totals", "first"), [((50, 50), 50), ((200, 100, 300), 120), ((40,) * 10, 200)])
+def test_the_bounds_are_near_one_near_the_mean(totals, first):
+    """There nothing is tilted, and what is left is the probability that the counts have their sum, over itself."""
+    totals = np.array(totals)
+    freedom = len(totals) - 1
+    assert hypergeometric_tail(freedom * 1.001, first, totals) == pytest.approx(1, abs=0.01)
+    assert multinomial_tail(freedom * 1.001, totals.astype(float)) == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize("kept", [1.0, 4.0])
+def test_values_of_a_count_that_are_left_out_make_the_bound_larger_and_never_smaller(monkeypatch, kept):
+    expected, totals = np.array([40.0, 40.0, 20.0]), np.array([60, 60, 80])
+    whole = [multinomial_tail(g, expected) for g in (4.0, 8.0, 15.0)]
+    whole += [hypergeometric_tail(g, 100, totals) for g in (4.0, 8.0, 15.0)]
+    monkeypatch.setattr(tails, "NEGLIGIBLE", kept)
+    cut = [multinomial_tail(g, expected) for g in (4.0, 8.0, 15.0)]
+    cut += [hypergeometric_tail(g, 100, totals) for g in (4.0, 8.0, 15.0)]
+    assert all(small >= large for small, large in zip(cut, whole, strict=True))
+    assert cut != whole, "something was left out"

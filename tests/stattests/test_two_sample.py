@@ -150,3 +150,10 @@ def test_ngrams_that_are_all_different_do_not_tell_two_samples_apart():
     generator = np.random.default_rng(2)
     one, other = (generator.integers(10**6, size=(600, 1)).repeat(5, axis=1).tolist() for _ in range(2))
     assert ngram_homogeneity(one, other, length=1, alpha=1e-3).p_value > 0.01
+
+
+@pytest.mark.parametrize(("n", "m", "cells"), [(1000, 1000, 100), (1000, 100, 20), (100, 1000, 20)])
+def test_outcomes_are_pooled_to_five_expected_in_the_smaller_sample(n, m, cells):
+    """100 outcomes seen equally often: one in a hundred of 100 draws is 1, and five of them make a cell."""
+    first, other = dict.fromkeys(range(100), n // 100), dict.fromkeys(range(100), m // 100)
+    assert homogeneity(first, other).cells == cells

@@ -2,7 +2,10 @@
 
 import torch
 
-from draftproof.verifiers.adapters.batched_tensors import block, block_logits, softmax, token, token_logits
+from draftproof.verifiers.adapters.batched_tensors import block as block_logits
+from draftproof.verifiers.adapters.batched_tensors import greedy_block as greedy_logits
+from draftproof.verifiers.adapters.batched_tensors import softmax
+from draftproof.verifiers.adapters.batched_tensors import token as token_logits
 from draftproof.verifiers.batched import rows as rows_module
 from draftproof.verifiers.batched.block_verification import block_verification
 from draftproof.verifiers.batched.greedy_block_verification import greedy_block_verification
@@ -10,8 +13,8 @@ from draftproof.verifiers.batched.rows import Probabilities, rows_of
 from draftproof.verifiers.batched.sampling import Uniforms, uniforms
 from draftproof.verifiers.batched.token_verification import token_verification
 
-ADAPTED = (token, block, token_logits, block_logits)
-"""As the adapter has them; found here by the same names."""
+ADAPTED = (token_logits, block_logits, greedy_logits)
+"""As the adapters have them; found here by these names."""
 
 
 def greedy_verification(rows, chance):
@@ -53,8 +56,9 @@ def as_on_cuda(target, draft, tokens, *, logits):
     return rows
 
 
+token = subject(token_verification)
+block = subject(block_verification)
 greedy = subject(greedy_verification)
-greedy_logits = subject(greedy_verification, logits=True)
 token_torch = subject(token_verification, logits=True, make=in_torch)
 block_torch = subject(block_verification, logits=True, make=in_torch)
 greedy_torch = subject(greedy_verification, logits=True, make=in_torch)

@@ -1,0 +1,191 @@
+"""Which of two verifiers is better, pair by pair: evidence for an order that may be looked at after every pair.
+
+d_t = A_t - B_t is what both made of the same prompt with the same seed (tokens per call, say), within -b and b. A
+gambler bets that the next difference is positive, another that it is negative; neither can be expected to win while the
+order is not as they say.
+"""
+
+from collections.abc import Sequence
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import logsumexp
+
+from ..models.errors import InputError
+from .design import Refuted
+from .mean import STAKES, draws_needed, log_missed, log_rates
+from .power import checked_distance, checked_rates, checked_size, rounded_up, smallest
+
+SHARES = STAKES[1:]
+"""Shares of the fortune that are staked. Not all of it: one difference of -b would end the bet."""
+
+PAIRS_AT_ONCE = 10_000
+"""Pairs whose fortunes are in memory together."""
+
+GREATER, LESS, UNDECIDED = "greater", "less", "undecided"
+
+
+class Standing(NamedTuple):
+    """mean: of the n differences; lower, upper: around the mean of their conditional means; log_e_greater, log_e_less:
+    the largest evidence so far (log) against "A is no better than B" and "A is no worse"; verdict: "greater" (than B),
+    "less" or "undecided"."""
+
+    mean: float
+    lower: float
+    upper: float
+    n: int
+    log_e_greater: float
+    log_e_less: float
+    verdict: str
+
+
+class PairedOrder:
+    """Paired differences in sequence, their order and the interval of their mean.
+
+    E_t = mean over shares l of prod over s <= t of (1 + l d_s / b), and the same with -d_s. The verdict is "greater" once
+    E has reached 2 / alpha at any time, "less" once the other has, "undecided" before that and where both have.
+    Interval: all m with mean over l of exp(l (S - t m) / (2 b) - psi(l) V / (4 b^2)) < 2 / alpha on either side,
+    S = sum of d_s, V = sum of (d_s - mean of those before)^2, psi(l) = -log(1 - l) - l.
+    bound: b, in the unit of the differences.
+    Guarantee: if no conditional mean E[d_t | past] is above 0, Pr(ever "greater") <= alpha / 2; if none is below 0,
+    Pr(ever "less") <= alpha / 2; with both, a pair of equals is ever told apart with probability at most alpha, whenever
+    one stops. Pr(the mean of E[d_s | past] over s <= t is outside of the interval at any t) <= alpha, be the conditional
+    means equal or not. The verdict speaks earlier than the interval leaves 0, since its hypothesis is the narrower one.
+    Raises: InputError for a bound that is not positive and a rate outside of (0, 1).
+    Source: Waudby-Smith and Ramdas 2024 (bets; the mixture over fixed shares is ours); Howard, Ramdas, McAuliffe, Sekhon
+    2021, Theorem 4 (the interval); Ville 1939.
+    """
+
+    def __init__(self, bound: float, alpha: float = 1e-6):
+        checked_rates(alpha)
+        _checked_bound(bound)
+        self.bound, self.alpha = float(bound), alpha
+        self._logs = np.zeros((2, len(SHARES)))
+        self._highest = np.zeros(2)
+        self._sum = self._spread = 0.0
+        self._n = 0
+
+    def observe(self, differences: Sequence[float] | Any) -> Standing:
+        """Count further differences, in the order in which they were made.
+
+        differences: [T], within -b and b, or a single number. Raises: InputError if one is not, or there are none.
+        """
+        shares = np.atleast_1d(np.asarray(differences, dtype=float)) / self.bound
+        if shares.ndim != 1 or not len(shares):
+            raise InputError(f"differences of shape {shares.shape}, expected one axis with one difference or more")
+        outside = np.flatnonzero(~(np.abs(shares) <= 1 + 1e-9))
+        if len(outside):
+            raise InputError(
+                f"difference {outside[0]} is {shares[outside[0]] * self.bound:g}, expected a number within "
+                f"-{self.bound:g} and {self.bound:g}"
+            )
+        shares = np.clip(shares, -1.0, 1.0)
+        for start in range(0, len(shares), PAIRS_AT_ONCE):
+            self._settle(shares[start : start + PAIRS_AT_ONCE])
+        return self.standing
+
+    @property
+    def standing(self) -> Standing:
+        """Where it stands after all differences so far. Raises: InputError before the first."""
+        if not self._n:
+            raise InputError("no differences were observed")
+        greater, less = (float(e) for e in self._highest)
+        mean, radius = self._sum / self._n, _radius(self._spread, self.alpha) / self._n
+        goal = log(2 / self.alpha)
+        verdict = UNDECIDED if (greater >= goal) == (less >= goal) else GREATER if greater >= goal else LESS
+        lower, upper = (self.bound * float(np.clip(mean + sign * radius, -1, 1)) for sign in (-1, 1))
+        return Standing(self.bound * mean, lower, upper, self._n, greater, less, verdict)
+
+    def _settle(self, shares: np.ndarray) -> None:
+        staked = np.outer(SHARES, shares)
+        paths = self._logs[:, :, None] + np.cumsum(np.log1p(np.stack([staked, -staked])), axis=2)
+        fortunes = logsumexp(paths, axis=1) - log(len(SHARES))
+        self._highest = np.maximum(self._highest, fortunes.max(axis=1))
+        self._logs = paths[:, :, -1]
+        sums = self._sum + np.concatenate([[0.0], np.cumsum(shares)])
+        # The guess for each difference depends on those before it only: their mean, with one 0 to begin with.
+        guesses = sums[:-1] / np.arange(self._n + 1, self._n + len(shares) + 1)
+        self._spread += float(((shares - guesses) ** 2).sum())
+        self._sum, self._n = float(sums[-1]), self._n + len(shares)
+
+
+def assert_no_worse(differences: Sequence[float] | Any, bound: float, alpha: float = 1e-6) -> Standing:
+    """A is no worse than B, as far as the pairs can tell.
+
+    Guarantee: refutes with probability at most alpha / 2 where no conditional mean of A - B is below 0 (``PairedOrder``);
+    what it sees: ``min_detectable_difference``, ``pairs_needed``.
+    Raises: Refuted with the interval; InputError.
+    """
+    found = PairedOrder(bound, alpha).observe(differences)
+    if found.verdict == LESS:
+        raise Refuted(
+            f"A is worse than B: {found.mean:.6g} in the mean of {found.n} pairs, between {found.lower:.6g} and "
+            f"{found.upper:.6g} at 1 - {alpha:g}; log E = {found.log_e_less:.3g}",
+            found,
+        )
+    return found
+
+
+def min_detectable_difference(
+    n: int, bound: float, variance: float | None = None, alpha: float = 1e-6, beta: float = 1e-3
+) -> float:
+    """The mean difference from which on n pairs show the order, except with probability beta.
+
+    A miss has probability Pr(E < 2 / alpha) <= (2 L / alpha)^r E[(1 + l d / b)^-r]^n for each of the L shares l and every
+    r > 0. Of all laws on [-b, b] of at least that mean and at most that variance the one on two points of which one is
+    -b makes this largest (the power has a negative third derivative), so the statement holds for every law.
+    bound, result: in the unit of the differences, the bound itself where n pairs are too few for any order; variance: in
+    its square, b^2 if not given (every law).
+    Guarantee: finite-sample, for differences of at least that conditional mean and at most that conditional variance;
+    for the evidence of the one direction ("greater"), the other by symmetry.
+    Raises: InputError for a size, bound, variance or rate that cannot be.
+    Source: Markov's inequality; the extremal law as in Bennett 1962.
+    """
+    checked_size("n", n, 1)
+    spread, goal = _scaled(bound, variance, alpha, beta), log(2 * len(SHARES) / alpha)
+    return bound * smallest(lambda d: log_missed(_rates(d, spread), n, goal) - log(beta), 0.0, 1.0)
+
+
+def pairs_needed(
+    difference: float, bound: float, variance: float | None = None, alpha: float = 1e-6, beta: float = 1e-3
+) -> int:
+    """The fewest pairs that show an order of at least that mean difference except with probability beta.
+
+    The inverse of ``min_detectable_difference`` wherever that is below the bound.
+    Guarantee, Raises, Source: as there.
+    """
+    spread = _scaled(bound, variance, alpha, beta)
+    checked_distance("difference", difference, bound)
+    return rounded_up(draws_needed(_rates(difference / bound, spread), log(2 * len(SHARES) / alpha), beta))
+
+
+def _radius(spread: float, alpha: float) -> float:
+    """How far the sum of d / b is from the sum of its conditional means, at most."""
+    price = (-np.log1p(-SHARES) - SHARES) * spread / 4
+    goal = log(2 * len(SHARES) / alpha)
+    most = float(((goal + price) * 2 / SHARES).min())
+    return float(brentq(lambda s: logsumexp(SHARES * s / 2 - price) - goal, 0.0, most, rtol=1e-12))
+
+
+def _rates(difference: float, variance: float) -> np.ndarray:
+    """log E[(1 + l d)^-r] for d of mean ``difference`` on -1 and one other point; powers r by shares l."""
+    below = 1 + difference
+    variance = min(variance, 1 - difference**2)
+    weight = variance / (variance + below**2)
+    return log_rates(weight, -np.log1p(-SHARES), -np.log1p(SHARES * (difference + variance / below)))
+
+
+def _scaled(bound, variance, alpha, beta):
+    _checked_bound(bound)
+    checked_rates(alpha, beta)
+    if variance is None:
+        return 1.0
+    checked_distance("variance", variance, bound**2)
+    return variance / bound**2
+
+
+def _checked_bound(bound):
+    if not 0 < bound < float("inf"):
+        raise InputError(f"bound is {bound!r}, expected a positive number")

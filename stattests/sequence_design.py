@@ -1,0 +1,269 @@
+"""Design of the tests of sequences and seeds: assert, the smallest deviation that they see, and the samples it needs.
+
+Each in the unit of its test: the probability of a set for betting, the kernel's distance for MMD, the total variation
+between mean n-gram laws, the rate at which seeds agree. samples_needed(min_detectable(n)) = n as in ``design``.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from math import log, log1p, sqrt
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import rel_entr
+
+from ..models.errors import InputError
+from .betting import LOG_ODDS, Bets, Fortune, SetBetting, _log_gains
+from .design import POOLED_BY_SAMPLE, Refuted
+from .independence import Agreement, seeds_differ
+from .mean import draws_needed, log_missed, log_rates
+from .power import (
+    checked_distance,
+    checked_rates,
+    checked_size,
+    limit_noncentrality,
+    log_inverse,
+    rounded_up,
+    smallest,
+)
+from .sequences import Sequences, hamming_kernel, mmd, ngram_homogeneity
+from .two_sample import Homogeneity
+
+
+def assert_betting(bets: Mapping[str, Bets], alpha: float = 1e-6, slack: float = 0.0) -> Fortune:
+    """Tokens follow the target given the text before them, as far as the bets can tell.
+
+    Guarantee: refutes fair bets with probability at most alpha (``SetBetting``).
+    Raises: Refuted with the step and the family of sets; InputError.
+    """
+    found = SetBetting(list(bets), alpha, slack).observe(bets)
+    if found.refuted_at is not None:
+        raise Refuted(
+            f"not the target's conditional law: bets on {found.family!r} made 1 / {alpha:g} of 1 by step "
+            f"{found.refuted_at}",
+            found,
+        )
+    return found
+
+
+def min_detectable_betting(
+    n: int, probability: float, families: int = 1, slack: float = 0.0, alpha: float = 1e-6, beta: float = 1e-3
+) -> float:
+    """The shift of the probability of a family's sets beyond which bets on n tokens refute, except with probability beta.
+
+    A miss has probability Pr(E_n < 1 / alpha) <= (F D / alpha)^r E[gain^-r]^n for each of the D alternatives and every
+    r > 0, F families sharing the purse.
+    probability: P, of the sets under the target, in (0, 1); the shifted one is at least P + shift (or at most P - shift)
+    given the past. Up to where it can be: at most max(P, 1 - P). A deviation of total variation t shifts some set by t;
+    whether one that is bet on, the family decides.
+    Guarantee: finite-sample, in both directions. Source: Markov's inequality; ``SetBetting``.
+    """
+    checked_size("n", n, 1)
+    goal, rooms = _betting(probability, families, slack, alpha, beta)
+    return max(
+        smallest(
+            lambda d, sign=sign: log_missed(_set_rates(probability, sign * d, slack), n, goal) - log(beta), 0.0, room
+        )
+        for sign, room in rooms
+    )
+
+
+def samples_needed_betting(
+    shift: float, probability: float, families: int = 1, slack: float = 0.0, alpha: float = 1e-6, beta: float = 1e-3
+) -> int:
+    """The fewest tokens on which every such shift is refuted except with probability beta.
+
+    The inverse of ``min_detectable_betting`` wherever that is below max(P, 1 - P). Guarantee: as there.
+    Raises: InputError if no number is enough: a shift within the slack.
+    """
+    goal, rooms = _betting(probability, families, slack, alpha, beta)
+    checked_distance("shift", shift, max(room for _, room in rooms))
+    signs = [sign for sign, room in rooms if shift <= room * (1 + 1e-12)]
+    needed = max(draws_needed(_set_rates(probability, sign * shift, slack), goal, beta) for sign in signs)
+    if needed == float("inf"):
+        raise InputError(f"shift is {shift:g}: no number of tokens shows it, with a slack of {slack:g}")
+    return rounded_up(needed)
+
+
+def assert_seeds_differ(outputs: Mapping[Any, Hashable], collision: float, alpha: float = 1e-6) -> Agreement:
+    """Different seeds give independent outputs, as far as their agreements can tell.
+
+    Guarantee: refutes independent seeds with probability at most alpha (``seeds_differ``).
+    Raises: Refuted with two seeds that agree; InputError.
+    """
+    found = seeds_differ(outputs, collision)
+    if found.p_value <= alpha:
+        one, other = found.witness
+        raise Refuted(
+            f"seeds are not independent: {found.agree} of {found.pairs} pairs agree, p = {found.p_value:.2g}; seeds "
+            f"{one!r} and {other!r} give the same output",
+            found,
+        )
+    return found
+
+
+def min_detectable_agreement(pairs: int, collision: float, alpha: float = 1e-6, beta: float = 1e-3) -> float:
+    """The probability that two seeds agree beyond which so many pairs of seeds tell, except with probability beta.
+
+    s with n KL(x || s) = log(1 / beta), x > collision with n KL(x || collision) = log(1 / alpha): a share of x has a
+    p-value of alpha at most, and is not reached with probability beta at most.
+    pairs: n, half of the seeds. 1 where so few pairs tell nothing.
+    Guarantee: finite-sample. Source: Chernoff 1952, for both tails of the binomial law.
+    """
+    checked_size("pairs", pairs, 1)
+    _checked_collision(collision, alpha, beta)
+    return _agreement(pairs, collision, alpha, beta)
+
+
+def samples_needed_agreement(rate: float, collision: float, alpha: float = 1e-6, beta: float = 1e-3) -> int:
+    """The fewest pairs of seeds that tell agreement with probability ``rate`` except with probability beta.
+
+    The inverse of ``min_detectable_agreement`` wherever that is below 1. Guarantee: as there.
+    """
+    _checked_collision(collision, alpha, beta)
+    checked_distance("rate", rate)
+    if rate <= collision:
+        raise InputError(f"rate is {rate!r}, expected more than the collision rate {collision!r} of independent seeds")
+    if collision == 0:
+        return rounded_up(log_inverse(beta) / -log1p(-rate)) if rate < 1 else 1
+    # The share x at which both tails ask for the same number of pairs.
+    least = brentq(
+        lambda x: _kl(x, collision) * log_inverse(beta) - _kl(x, rate) * log_inverse(alpha),
+        collision,
+        rate,
+        xtol=1e-300,
+        rtol=1e-14,
+    )
+    return rounded_up(log_inverse(alpha) / _kl(least, collision))
+
+
+def assert_ngrams(
+    sequences: Sequences, others: Sequences, length: int = 2, alpha: float = 1e-6, **options: Any
+) -> Homogeneity:
+    """Two engines write n-grams equally often, as far as they can tell. options: those of ``ngram_homogeneity``.
+
+    Guarantee: refutes two engines alike with probability at most alpha. Raises: Refuted with the n-gram; InputError.
+    """
+    return _alike("n-grams differ", ngram_homogeneity(sequences, others, length, alpha, **options), alpha)
+
+
+def min_detectable_ngrams(n: int, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> float:
+    """The total variation between two engines' mean n-gram laws beyond which n sequences of each tell.
+
+    sqrt(v / (2 n)), v as for homogeneity, at the rates that a permutation test needs (``_permuted``). Where every
+    sequence is one n-gram over and over, n sequences are n draws; other dependence within a sequence costs less, and
+    independent n-grams, of which there are w a sequence, divide the limit by sqrt(w).
+    cells: n-grams told apart, after pooling. Sequences of one length, one prompt. Never more than 1.
+    Guarantee: that of the chi-square limit, confirmed by simulation.
+    """
+    checked_size("n", n, 1)
+    return min(1.0, sqrt(_ngrams(cells, alpha, beta) / (2 * n)))
+
+
+def samples_needed_ngrams(distance: float, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> int:
+    """The fewest sequences of each engine that tell every such distance.
+
+    The inverse of ``min_detectable_ngrams`` wherever that is below 1. Guarantee: as there.
+    """
+    checked_distance("distance", distance)
+    return rounded_up(_ngrams(cells, alpha, beta) / (2 * distance**2))
+
+
+def assert_mmd(
+    sequences: Sequences, others: Sequences, kernel: Callable = hamming_kernel, alpha: float = 1e-6, **options: Any
+) -> Homogeneity:
+    """Two engines write the same blocks, as far as the kernel can tell. options: those of ``mmd``.
+
+    Guarantee: refutes two engines alike with probability at most alpha. Raises: Refuted with the block; InputError.
+    """
+    return _alike("blocks differ", mmd(sequences, others, kernel, alpha, **options), alpha)
+
+
+def min_detectable_mmd(n: int, alpha: float = 1e-6, beta: float = 1e-3) -> float:
+    """The maximum mean discrepancy beyond which n blocks of each engine tell, except with probability beta.
+
+    [1 + sqrt(2 log(1 / a)) + sqrt(log(1 / b))] sqrt(2 / n), a and b as in ``_permuted``. Of the random swaps of a pairing
+    no more than a share a reaches sqrt(n / 2) MMD = 1 + sqrt(2 log(1 / a)); the estimate along the true difference of
+    the mean embeddings is sqrt(2 log(1 / b) / n) too small with probability b at most.
+    Unit: the kernel's distance ||E k(x, .) - E k(y, .)||, kernels within [0, 1]. A total variation of t over M blocks is
+    an MMD of 2 t sqrt(e / M) at least, e the kernel's least eigenvalue (2^-L for ``hamming_kernel``): which deviations it
+    sees well is the kernel's choice. Never more than sqrt(2), the most there can be.
+    Guarantee: finite-sample, for every two laws and kernel, one prompt.
+    Source: McDiarmid 1989 and Hoeffding 1963 in a Hilbert space, as in Gretton et al. 2012, Theorem 7.
+    """
+    checked_size("n", n, 1)
+    return min(sqrt(2), _mmd(alpha, beta) * sqrt(2 / n))
+
+
+def samples_needed_mmd(distance: float, alpha: float = 1e-6, beta: float = 1e-3) -> int:
+    """The fewest blocks of each engine that tell every such discrepancy.
+
+    The inverse of ``min_detectable_mmd`` wherever that is below sqrt(2). Guarantee: as there.
+    """
+    checked_distance("distance", distance, sqrt(2))
+    return rounded_up(2 * (_mmd(alpha, beta) / distance) ** 2)
+
+
+def _betting(probability, families, slack, alpha, beta):
+    checked_rates(alpha, beta)
+    checked_size("families", families, 1)
+    if not 0 < probability < 1:
+        raise InputError(f"probability is {probability!r}, expected more than 0 and less than 1")
+    SetBetting(["one"], alpha, slack)  # checks the slack
+    return log(families * len(LOG_ODDS) / alpha), [(1, 1 - probability), (-1, probability)]
+
+
+def _set_rates(probability: float, shift: float, slack: float) -> np.ndarray:
+    hit, missed = (
+        -_log_gains(np.full((1, 1), probability), np.full((1, 1), seen), slack)[0, :, 0] for seen in (True, False)
+    )
+    return log_rates(min(max(1 - probability - shift, 0.0), 1.0), missed, hit)
+
+
+def _kl(x: float, p: float) -> float:
+    return float(rel_entr(x, p) + rel_entr(1 - x, 1 - p))
+
+
+def _agreement(pairs: int, collision: float, alpha: float, beta: float) -> float:
+    goal = log_inverse(alpha) / pairs
+    if collision == 0:
+        share = 0.0
+    elif _kl(1.0, collision) <= goal:
+        return 1.0
+    else:
+        share = float(brentq(lambda x: _kl(x, collision) - goal, collision, 1.0, xtol=1e-300, rtol=1e-14))
+    if share == 0:
+        return -float(np.expm1(-log_inverse(beta) / pairs))
+    return smallest(lambda s: log_inverse(beta) / pairs - _kl(share, s), share, 1.0)
+
+
+def _checked_collision(collision: float, alpha: float, beta: float) -> None:
+    checked_rates(alpha, beta)
+    if not 0 <= collision < 1:
+        raise InputError(f"collision is {collision!r}, expected 0 or more and less than 1")
+
+
+def _permuted(alpha: float, beta: float) -> tuple[float, float]:
+    """What a permutation test needs: the share of all permutations, and what is left of beta.
+
+    Of the 2 / alpha permutations drawn no more than one may be as extreme. If a share of alpha sqrt(beta) / 2 of all
+    is, two or more of those drawn are with probability (2 sqrt(beta) / 2)^2 / 2 = beta / 2 at most.
+    """
+    checked_rates(alpha, beta)
+    return alpha * sqrt(beta) / 2, beta / 2
+
+
+def _ngrams(cells: int, alpha: float, beta: float) -> float:
+    checked_size("cells", cells, 2)
+    return POOLED_BY_SAMPLE * limit_noncentrality(cells - 1, *_permuted(alpha, beta))
+
+
+def _mmd(alpha: float, beta: float) -> float:
+    share, left = _permuted(alpha, beta)
+    return 1 + sqrt(2 * log_inverse(share)) + sqrt(log_inverse(left))
+
+
+def _alike(what: str, found: Homogeneity, alpha: float) -> Homogeneity:
+    if found.p_value <= alpha:
+        raise Refuted(f"{what}: p = {found.p_value:.2g} ({found.method}); {found.witness}", found)
+    return found

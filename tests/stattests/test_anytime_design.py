@@ -1,0 +1,218 @@
+"""What the anytime-valid tests are certain to find: by enumeration for small samples, by simulated nights for real ones."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from draftproof.models.errors import InputError
+from draftproof.stattests.anytime_design import (
+    KEPT_NIGHTS,
+    assert_audit,
+    certain_from,
+    min_detectable_anytime,
+    min_detectable_audit,
+    samples_needed_anytime,
+    samples_needed_audit,
+)
+from draftproof.stattests.design import Refuted
+from draftproof.stattests.eprocess import EProcess, log_evidence, unspent
+from draftproof.tests.stattests.enumerated import most_by_chance, probabilities, tables
+from draftproof.tests.stattests.simulated_nights import moved, nights_to_alarm, spread, uniform
+
+LAWS = [[0.5, 0.5], [0.9, 0.1], [1 / 3] * 3, [0.6, 0.3, 0.1], [0.25] * 4, [0.02, 0.28, 0.3, 0.4]]
+
+
+def directions(law, size, rng):
+    """Laws at that total variation from the law, along single cells, along halves of the mass, and anywhere."""
+    k = len(law)
+    found = [np.eye(k)[a] - np.eye(k)[b] for a in range(k) for b in range(k) if a != b]
+    found += [law * (np.where(part, 1 / law[part].sum(), -1 / law[~part].sum())) for part in _parts(k)]
+    found += [d - d.mean() for d in rng.normal(size=(30, k))]
+    moves = [moved(law, direction, size) for direction in found]
+    return [row for row in moves if (row >= 0).all()]
+
+
+def _parts(k):
+    return [np.array([bool(bits >> i & 1) for i in range(k)]) for bits in range(1, 2**k - 1)]
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("goal", [3.0, 8.0])
+def test_no_counts_so_far_from_the_law_leave_the_evidence_below_the_goal(law, goal):
+    n = {2: 400, 3: 120, 4: 40}[len(law)]
+    law, counts = np.array(law), tables(n, len(law))
+    apart = np.abs(counts / n - law).sum(axis=1) / 2
+    log_e = log_evidence(counts, law)
+    certain = certain_from(n, tuple(law), goal)
+    assert log_e[apart >= certain].min(initial=np.inf) >= goal
+    if certain < 0.5:
+        nearest = apart[log_e < goal].max()
+        assert nearest > 0.85 * certain, "the distance is not idle"
+
+
+def test_the_dual_finds_what_a_direct_search_finds():
+    """For equal cells the least evidence is where all cells of a set have the same count."""
+    n, cells, goal = 20_000, 12, 20.0
+    law = uniform(cells)
+
+    def least(distance):
+        return min(
+            float(
+                log_evidence(n * (law + np.where(np.arange(cells) < up, distance / up, -distance / (cells - up))), law)
+            )
+            for up in range(1, cells)
+            if distance < 1 - up / cells
+        )
+
+    found = certain_from(n, tuple(law), goal)
+    assert least(found) >= goal
+    assert least(0.97 * found) < goal
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_deviation_at_the_limit_is_missed_no_more_often_than_stated_in_any_direction(law):
+    """Exactly, by the probabilities of all counts."""
+    n, alpha, beta = {2: 400, 3: 120, 4: 40}[len(law)], 0.05, 0.05
+    law, counts = np.array(law), tables({2: 400, 3: 120, 4: 40}[len(law)], len(law))
+    limit = min_detectable_audit(n, law, alpha, beta)
+    quiet = counts[log_evidence(counts, law) < math.log(1 / alpha)]
+    tried = directions(law, limit, np.random.default_rng(1))
+    assert len(tried) > 2 or len(law) == 2
+    assert max(probabilities(quiet, other).sum() for other in tried) <= beta
+    nearer = directions(law, limit / 2, np.random.default_rng(1))
+    assert max(probabilities(quiet, other).sum() for other in nearer) > beta, "the limit is not idle"
+
+
+@pytest.mark.parametrize("n", [300, 5000, 20_000, 1_000_000])
+@pytest.mark.parametrize("cells", [2, 16, (0.7, 0.2, 0.1)])
+def test_draws_needed_for_what_n_draws_detect_are_n(n, cells):
+    limit = min_detectable_anytime(n, cells, 3, checks=7)
+    assert 0 < limit < 1
+    assert samples_needed_anytime(limit, cells, 3, checks=7) == n
+    assert samples_needed_audit(min_detectable_audit(n, cells), cells) == n
+
+
+def test_one_draw_fewer_would_not_do():
+    n = samples_needed_anytime(0.03, 8)
+    assert min_detectable_anytime(n, 8) <= 0.03 < min_detectable_anytime(n - 1, 8)
+    assert samples_needed_anytime(0.03, 8, nights=4) < n / 3.5
+
+
+def test_the_limit_follows_the_rule_of_the_nightly():
+    """The share of Holm, the weight of the start, and what an audit, which has neither, sees."""
+    whole = min_detectable_anytime(20_000, 16, alpha=1e-5, checks=10, begins=1)
+    assert whole == min_detectable_anytime(20_000, 16, alpha=1e-6, checks=1, begins=1)
+    weight = unspent(99) - unspent(100)
+    late = min_detectable_anytime(20_000, 16, begins=100)
+    assert late == pytest.approx(min_detectable_audit(20_000, 16, alpha=1e-6 * weight))
+    assert min_detectable_audit(20_000, 16) < whole < late < min_detectable_anytime(20_000, 16)
+    several = min_detectable_anytime(20_000, 16, nights=4, begins=100)
+    assert several == pytest.approx(min_detectable_anytime(80_000, 16, begins=100))
+    kept = min_detectable_anytime(100, 16, nights=KEPT_NIGHTS, begins=100 + 9)
+    assert min_detectable_anytime(100, 16, nights=KEPT_NIGHTS + 9, begins=100) == kept
+
+
+def alarms(law, other, n, nights, threshold, runs, begins, rng):
+    """The share of runs with an alarm in the first nights of a deviation, by the code of the nightly."""
+    process = EProcess(law, (runs,))
+    peak = np.zeros(runs)
+    for night in range(1, begins + nights):
+        process.open_night()
+        process.add(rng.multinomial(n, law if night < begins else other, size=runs))
+        peak = np.maximum(peak, process.log_e)
+    return (peak >= threshold).mean()
+
+
+@pytest.mark.parametrize(("nights", "begins"), [(1, 1), (3, 50)])
+def test_nights_that_deviate_by_the_limit_end_in_an_alarm_as_often_as_stated(nights, begins):
+    n, runs, alpha, beta, checks = 2000, 400, 1e-4, 0.02, 5
+    law, rng = np.array([0.4, 0.3, 0.2, 0.1]), np.random.default_rng(2)
+    limit = min_detectable_anytime(n, law, nights, alpha, beta, checks, begins)
+    goal = math.log(checks / alpha)
+    for part in ([True, False, False, True], [False, False, False, True], [True, False, False, False]):
+        part = np.array(part)
+        direction = law * np.where(part, 1 / law[part].sum(), -1 / law[~part].sum())
+        found = alarms(law, moved(law, direction, limit), n, nights, goal, runs, begins, rng)
+        assert runs * (1 - found) <= most_by_chance(runs, beta)
+    assert alarms(law, spread(law, limit / 3), n, nights, goal, 100, begins, rng) < 1 - beta
+    assert alarms(law, law, n, nights, goal, 100, begins, rng) == 0
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize(("cells", "dearer"), [(4, 1.15), (16, 1.2), (64, 1.3), (256, 1.5)])
+def test_at_the_size_of_real_nights_the_limit_holds_and_is_not_far_from_what_would_do(cells, dearer):
+    nights, begins, alpha, beta, checks, runs = 3, 40, 1e-4, 0.02, 400, 400
+    law, rng, threshold = uniform(cells), np.random.default_rng(cells), math.log(checks / alpha)
+    limit = min_detectable_anytime(20_000, cells, nights, alpha, beta, checks, begins)
+    found = nights_to_alarm(law, spread(law, limit), threshold, runs=runs, rng=rng, begins=begins, most=nights)
+    assert (found > nights).sum() <= most_by_chance(runs, beta)
+    nearer = nights_to_alarm(
+        law, spread(law, limit / dearer), threshold, runs=runs, rng=rng, begins=begins, most=nights
+    )
+    assert (nearer > nights).mean() > beta
+
+
+def test_where_only_the_impossible_can_deviate_one_draw_is_enough():
+    limit = min_detectable_anytime(1000, [1.0, 0.0], beta=1e-3)
+    assert (1 - limit) ** 1000 == pytest.approx(1e-3)
+    assert limit < min_detectable_anytime(1000, [0.5, 0.5])
+
+
+def test_an_audit_refutes_what_its_limit_says_and_passes_what_follows_the_law():
+    law, rng, n, beta = uniform(8), np.random.default_rng(3), 20_000, 0.02
+    other = spread(law, min_detectable_audit(n, 8, beta=beta))
+    missed = 0
+    for _ in range(100):
+        try:
+            missed += assert_audit(lambda m: rng.multinomial(m, other), law, most=n) is not None
+        except Refuted as refutation:
+            assert refutation.found.log_e >= math.log(1e6)
+            assert "not the law: log E" in str(refutation)
+    assert missed <= most_by_chance(100, beta)
+    assert not assert_audit(lambda m: rng.multinomial(m, law), law, most=n).refuted
+    with pytest.raises(Refuted, match="'b' has probability 0 and was seen 4 times: certain"):
+        assert_audit(lambda m: {"a": m - 4, "b": 4}, {"a": 1.0, "b": 0.0})
+
+
+def test_the_least_evidence_is_not_below_the_dual_for_counts_that_a_search_makes_small():
+    """A law of many different cells: counts at that distance, and the evidence made as small as a search can."""
+    rng = np.random.default_rng(4)
+    law, n, goal = rng.dirichlet(np.ones(9)), 3000, 12.0
+    certain = certain_from(n, tuple(np.sort(law)), goal)
+    least = math.inf
+    for _ in range(40):
+        part = rng.random(9) < 0.5
+        if not 0.15 < law[part].sum() < 0.85:
+            continue
+
+        def counts(logs, part=part):
+            row = law * np.exp(logs - logs.mean())
+            up, down = row[part].sum(), row[~part].sum()
+            share = law[part].sum() + certain
+            return n * np.where(part, row * share / up, row * (1 - share) / down)
+
+        found = minimize(lambda x: float(log_evidence(counts(x), law)), np.zeros(9), method="L-BFGS-B")
+        least = min(least, found.fun)
+    assert goal <= least < goal + 5
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: min_detectable_anytime(0, 4), "n is 0"),
+        (lambda: min_detectable_anytime(10, 0), "cells is 0"),
+        (lambda: min_detectable_anytime(10, [0.5, 0.6]), "the law sums to 1.1"),
+        (lambda: min_detectable_anytime(10, 4, 0), "nights is 0"),
+        (lambda: min_detectable_anytime(10, 4, checks=0), "checks is 0"),
+        (lambda: min_detectable_anytime(10, 4, begins=0), "begins is 0"),
+        (lambda: min_detectable_anytime(10, 4, alpha=2.0), "alpha is 2.0"),
+        (lambda: min_detectable_audit(10, 4, beta=0.0), "beta is 0.0"),
+        (lambda: samples_needed_anytime(0.0, 4), "distance is 0.0"),
+        (lambda: samples_needed_audit(1e-7, 4), "draws would not be enough"),
+    ],
+)
+def test_wrong_use_is_an_error(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
