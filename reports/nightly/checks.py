@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,12 +11,15 @@ from ...models.battery import drawn
 from ...models.errors import InputError
 from ...models.law import Model
 from ...models.modification import Modified
-from ...models.problem import Problem, as_json
+from ...models.problem import Problem, as_json, problem_from
 from ...proofs.laws import as_float, in_field, joint_law
 from ...stattests.completion import completed_counts
 
 MOST_CELLS = 1024
 """Sequences of a check beyond which a night's draws are spread too thin to see anything."""
+
+LEMMA_2, LEMMA_8 = "Lemma 2", "Lemma 8"
+"""How short outputs are completed: by the target, or by the modified target."""
 
 SIZES = (
     (3, 1, "generic"), (4, 1, "zeros"), (2, 3, "generic"), (3, 2, "generic"), (3, 2, "zeros"), (3, 2, "mixed"),
@@ -35,7 +39,7 @@ class Check(NamedTuple):
     """One law that draws are held against.
 
     cells: the sequences of positive probability; law: [V + 1], theirs and 0 for everything else; model: by which short
-    outputs are continued; length: of the completed sequences; parameters: what the draws depend on, as JSON.
+    outputs are continued; length: of the completed sequences; parameters: what makes it this check, as JSON.
     """
 
     name: str
@@ -65,12 +69,11 @@ class Check(NamedTuple):
         return Counted(counts, max(strange.items(), key=lambda item: item[1], default=None))
 
 
-def check_of(problem: Problem, modifies_target: bool, how: Mapping[str, Any] | None = None) -> Check:
+def check_of(problem: Problem, modifies_target: bool) -> Check:
     """The check of a verifier on a problem.
 
     Completed by the target and held against its law of gamma + 1 tokens (Lemma 2); for greedy block verification
     completed by the modified target and held against the target's law of gamma tokens (Lemma 8).
-    how: dtype and array, where the subject is somebody's function.
     Raises: InputError for a problem of more than MOST_CELLS sequences.
     """
     length = problem.gamma if modifies_target else problem.gamma + 1
@@ -82,11 +85,21 @@ def check_of(problem: Problem, modifies_target: bool, how: Mapping[str, Any] | N
     exact = in_field(problem)
     law = {o: as_float(p) for o, p in joint_law(exact.target, length).items()}
     model = Modified(exact.target, exact.draft, 0, problem.gamma) if modifies_target else exact.target
-    parameters = {"problem": as_json(problem), "completed": "Lemma 8" if modifies_target else "Lemma 2", **(how or {})}
+    parameters = {"problem": as_json(problem), "completed": LEMMA_8 if modifies_target else LEMMA_2}
     cells = {sequence: k for k, sequence in enumerate(law)}
     row = np.array([*law.values(), 0.0])
     text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
     return Check(problem.name, problem, cells, row / row.sum(), model, length, text)
+
+
+@cache
+def law_of(parameters: str) -> tuple[float, ...]:
+    """The probabilities, all positive, of the sequences of the check with these parameters.
+
+    Raises: ValueError, KeyError or TypeError if they are no check's.
+    """
+    told = json.loads(parameters)
+    return tuple(check_of(problem_from(told["problem"]), told["completed"] == LEMMA_8).law[:-1].tolist())
 
 
 def nightly_problems() -> list[Problem]:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 
 import click
 from rich.console import Console
@@ -9,8 +10,11 @@ from rich.console import Console
 from ...models.errors import InputError
 from ...models.problem import load_problem
 from ..console import NOT_AUDITED, OK, REFUTED, must_be_writable, must_differ, progress, write
-from ..subject import subject_from
+from ..subject import SubjectSpec, subject_from
 from . import DEFAULT_FILE
+
+LONGEST_VERSION = 80
+"""Characters of --subject-version."""
 
 
 def _shared(command):
@@ -43,6 +47,8 @@ def nightly() -> None:
               help="Draws a check.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), help="Derive the seeds from this and the night  [default: fresh].")
 @click.option("--night", metavar="DATE", help="The night the draws count for  [default: today, UTC].")
+@click.option("--subject-version", metavar="TEXT", help="What SUBJECT's version is called: needed where its code cannot be "
+              "digested, told beside the digest otherwise. A new one begins new e-processes.")  # fmt: skip
 @click.option("--lifetime-alpha", type=click.FloatRange(min=0, max=0.1, min_open=True),
               help="The chance of a false alarm in the whole life of a history that begins now  [default: 0.001].")  # fmt: skip
 @click.option("--array", type=click.Choice(("numpy", "rows", "list", "torch")), help="What the rows arrive as.")
@@ -56,7 +62,7 @@ def run(subjects, db, json_file, html_file, wait, problems, night, lifetime_alph
     """Draw from each SUBJECT (all reference verifiers and installed adapters if none is named) and add to the history.
 
     Exit status: 1 if a check drawn from is in alarm, 3 if a subject could not be drawn from. A second run on the same
-    night adds its draws to the first's; an interrupted run keeps what it has drawn."""
+    night adds its draws to the first's; with the same --seed it goes on where the first one was interrupted."""
     history_of = _history()
     from .history import checked_night
     from .run import Night, default_subjects, run_night
@@ -66,6 +72,7 @@ def run(subjects, db, json_file, html_file, wait, problems, night, lifetime_alph
         raise click.UsageError("--timeout must be a number of seconds")
     array, dtype = options.pop("array"), options["dtype"]
     specs = [subject_from(name, array, (dtype,)) for name in dict.fromkeys(subjects or default_subjects())]
+    _must_be_a_version(options["subject_version"], specs)
     loaded, date = [load_problem(problem) for problem in problems], checked_night(night)
     must_differ(json=json_file, html=html_file, db=(db or DEFAULT_FILE).removeprefix("sqlite:///"))
     for file in (json_file, html_file):
@@ -76,7 +83,8 @@ def run(subjects, db, json_file, html_file, wait, problems, night, lifetime_alph
             report = run_night(history, specs, Night(date, problems=loaded, progress=told, **options))
     finally:
         history.close()
-    drawn = [check for check in report["checks"] if check["id"] in report["drawn"]]
+    ids = {*report["drawn"], *report["resumed"]}
+    drawn = [check for check in report["checks"] if check["id"] in ids]
     _write(report, json_file, html_file)
     show(report, drawn, Console(stderr="-" in (json_file, html_file), highlight=False))
     alarm = any(check["state"] == "alarm" for check in drawn)
@@ -103,6 +111,19 @@ def status(db, json_file, html_file, wait):
     current = [check for check in report["checks"] if check["current"]]
     show(report, current, Console(stderr="-" in (json_file, html_file), highlight=False))
     sys.exit(REFUTED if report["state"] == "alarm" else OK)
+
+
+def _must_be_a_version(text: str | None, specs: Sequence[SubjectSpec]) -> None:
+    """Raises: InputError if it names nothing, could be taken for another, or there is no one subject that it is of."""
+    if text is None:
+        return
+    if text != " ".join(text.split()) or not text.isprintable() or not 0 < len(text) <= LONGEST_VERSION:
+        raise InputError(
+            f"--subject-version: {text!r} is no version; expected 1 to {LONGEST_VERSION} characters in one line, single "
+            "spaces between words"
+        )
+    if len(specs) != 1 or specs[0].reference:
+        raise InputError("--subject-version: expected one SUBJECT, and it is not one of draftproof's own verifiers")
 
 
 def _history():

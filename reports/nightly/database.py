@@ -1,5 +1,6 @@
 """Where the history is kept: any database SQLAlchemy knows, its tables, and its complaints in one line."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -116,7 +117,10 @@ class Database:
         if self.url.get_backend_name() == "sqlite":
             return {"timeout": self.wait}
         if self.url.get_backend_name() == "postgresql":
-            return {"options": f"-c lock_timeout={max(1, int(self.wait * 1000))}", "connect_timeout": 10}
+            given = self.url.query.get("options", os.environ.get("PGOPTIONS", ""))
+            given = [given] if isinstance(given, str) else given
+            options = " ".join([*given, f"-c lock_timeout={max(1, int(self.wait * 1000))}"]).strip()
+            return {"options": options, "connect_timeout": self.url.query.get("connect_timeout", 10)}
         return {}
 
     @contextmanager
@@ -169,7 +173,16 @@ class Database:
                 f"{self.name}: its tables are of version {values.get('schema')}, this draftproof knows {SCHEMA}; "
                 "nothing was changed, a newer draftproof is needed"
             )
-        return float(values["lifetime_alpha"])
+        try:
+            alpha = float(values["lifetime_alpha"])
+            if not 0 < alpha < 1:
+                raise ValueError
+        except ValueError:
+            raise InputError(
+                f"{self.name}: its lifetime error rate {values['lifetime_alpha']!r} is damaged; nothing was changed, "
+                "expected a number between 0 and 1"
+            ) from None
+        return alpha
 
     def close(self) -> None:
         self._engine.dispose()

@@ -13,7 +13,7 @@ from ..figures import BAD, LIMIT, STYLE, SUBJECT, svg
 QUIET_LINE = "#8aa6cc"
 COLOURS = {"quiet": QUIET_LINE, "watch": LIMIT, "alarm": BAD}
 NIGHT = timedelta(days=1)
-LABEL = 0.12
+LABEL = 0.2
 """The part of the picture's width that the name of a version needs."""
 
 MOST_LINES = 12

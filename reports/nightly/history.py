@@ -2,8 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta, timezone
+import math
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 from sqlalchemy import func, insert, select, update
@@ -11,8 +12,14 @@ from sqlalchemy import func, insert, select, update
 from ...models.errors import InputError
 from ...stattests.eprocess import EProcess
 from ...stattests.holm import LIFETIME_ALPHA
-from .checks import Check, Counted
+from .checks import Check, Counted, law_of
 from .database import Database, batches, checks, cohorts, settings
+
+EARLIEST = date(2000, 1, 1)
+"""The first night that is taken for one."""
+
+SAME = 1e-6
+"""How far log E may be from what was recorded with the state that it comes from: rounding, in relative terms."""
 
 
 class Recorded(NamedTuple):
@@ -21,6 +28,25 @@ class Recorded(NamedTuple):
     night: str
     log_e: float
     peak: float
+
+
+class Kept(NamedTuple):
+    """What is kept of a check besides its e-process. law: as ``law_of`` says; peak: the largest log E so far."""
+
+    id: int
+    cohort: int
+    subject: str
+    version: str
+    name: str
+    parameters: dict[str, Any]
+    law: tuple[float, ...]
+    log_e: float
+    peak: float
+    draws: int
+    night: str
+    impossible: dict[str, Any] | None
+    alarm: str | None
+    witness: dict[str, Any] | None
 
 
 class History:
@@ -77,13 +103,13 @@ class History:
         """
         with self.database.writing() as connection:
             row = connection.execute(select(checks).where(checks.c.id == number).with_for_update()).one()
-            process = EProcess.from_json(check.law, json.loads(row.state))
+            process = self._read(row, "state", lambda text: _process(check, text, float(row.log_e)))
             night = max(night, row.night)
             if night != row.night:
                 process.open_night()
             process.add(counted.counts)
             log_e = process.log_e
-            peak = max(log_e, float(row.peak))
+            peak = max(log_e, self._read(row, "peak", _number))
             connection.execute(
                 insert(batches).values(
                     check_id=number,
@@ -108,10 +134,11 @@ class History:
             connection.execute(update(checks).where(checks.c.id == number).values(values))
         return Recorded(night, log_e, peak)
 
-    def seeds(self, number: int) -> set[str]:
-        """The seeds recorded for a check."""
+    def draws_of(self, number: int, seed: int) -> int:
+        """The draws recorded for a check from a seed, 0 if it was not used yet."""
+        this = (batches.c.check_id == number) & (batches.c.seed == str(seed))
         with self.database.reading() as connection:
-            return set(connection.scalars(select(batches.c.seed).where(batches.c.check_id == number)))
+            return connection.scalar(select(batches.c.draws).where(this)) or 0
 
     def note_alarm(self, number: int, night: str, witness: Mapping[str, Any] | None) -> None:
         """Remember when a check was first found in alarm, and the witness that was found then."""
@@ -122,24 +149,47 @@ class History:
                 text = json.dumps(witness)
                 connection.execute(update(checks).where(this & checks.c.witness.is_(None)).values(witness=text))
 
-    def rows(self) -> list[Any]:
-        """All checks, in the order in which they began, without the states of their e-processes."""
-        columns = [column for column in checks.c if column.name != "state"]
+    def rows(self) -> list[Kept]:
+        """All checks, in the order in which they began.
+
+        Raises: InputError if what was kept of one cannot be read.
+        """
+        readers = {
+            "log_e": _number, "peak": _number, "parameters": _json, "law": law_of, "impossible": _json, "witness": _json
+        }  # fmt: skip
+        columns = [column for column in checks.c if column.name in Kept._fields]
+        chosen = select(*columns, checks.c.parameters.label("law")).order_by(checks.c.cohort, checks.c.id)
         with self.database.reading() as connection:
-            return list(connection.execute(select(*columns).order_by(checks.c.cohort, checks.c.id)))
+            return [
+                Kept(**{name: self._read(row, name, readers.get(name, _as_it_is)) for name in Kept._fields})
+                for row in connection.execute(chosen)
+            ]
 
     def nights(self) -> dict[int, list[dict[str, Any]]]:
-        """For each check its nights: date, draws, and log E after the last batch of the night."""
+        """For each check its nights: date, draws, and log E after the last batch of the night.
+
+        Raises: InputError if what was kept of one cannot be read.
+        """
         found: dict[int, list[dict[str, Any]]] = {}
-        columns = (batches.c.check_id, batches.c.night, batches.c.draws, batches.c.log_e)
+        columns = (batches.c.check_id.label("id"), batches.c.night, batches.c.draws, batches.c.log_e)
         with self.database.reading() as connection:
-            for number, night, draws, log_e in connection.execute(select(*columns).order_by(batches.c.id)):
-                mine = found.setdefault(number, [])
+            for row in connection.execute(select(*columns).order_by(batches.c.id)):
+                mine = found.setdefault(row.id, [])
+                night, log_e = self._read(row, "night", _night), self._read(row, "log_e", _number)
                 if mine and mine[-1]["night"] == night:
-                    mine[-1] |= {"draws": mine[-1]["draws"] + draws, "log_e": float(log_e)}
+                    mine[-1] |= {"draws": mine[-1]["draws"] + row.draws, "log_e": log_e}
                 else:
-                    mine.append({"night": night, "draws": draws, "log_e": float(log_e)})
+                    mine.append({"night": night, "draws": row.draws, "log_e": log_e})
         return found
+
+    def _read(self, row: Any, column: str, reader: Callable[[Any], Any]) -> Any:
+        try:
+            return reader(getattr(row, column))
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError):
+            raise InputError(
+                f"{self.database.name}: check {row.id}: its {column} is damaged; nothing was changed, expected what a "
+                "nightly run wrote (a copy of the database from before?)"
+            ) from None
 
     def close(self) -> None:
         self.database.close()
@@ -149,6 +199,35 @@ def _key(subject: str, version: str, check: Check) -> str:
     return hashlib.sha256(json.dumps([subject, version, check.name, check.parameters]).encode()).hexdigest()
 
 
+def _process(check: Check, text: str, log_e: float) -> EProcess:
+    """Raises: ValueError (or another) if the state is damaged: it has to give the log E that was recorded with it."""
+    process = EProcess.from_json(check.law, json.loads(text))
+    if not math.isclose(process.log_e, log_e, rel_tol=SAME, abs_tol=SAME):
+        raise ValueError
+    return process
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if math.isnan(number):
+        raise ValueError
+    return number
+
+
+def _night(text: str) -> str:
+    if date.fromisoformat(text) < EARLIEST:
+        raise ValueError
+    return text
+
+
+def _json(text: str | None) -> Any:
+    return json.loads(text) if text else None
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
@@ -156,7 +235,8 @@ def _now() -> str:
 def checked_night(text: str | None) -> str:
     """A date as YYYY-MM-DD, today in UTC if none is given.
 
-    Raises: InputError for anything else, and for a night still to come: all later draws would count for it.
+    Raises: InputError for anything else, for a night before EARLIEST, and for one still to come: all later draws would
+    count for it.
     """
     today = datetime.now(timezone.utc).date()
     if text is None:
@@ -167,4 +247,6 @@ def checked_night(text: str | None) -> str:
         raise InputError(f"--night: {text!r} is not a date; expected YYYY-MM-DD") from None
     if night > today + timedelta(days=1):
         raise InputError(f"--night: {text} is still to come; expected today ({today}, UTC) or earlier")
+    if night < EARLIEST:
+        raise InputError(f"--night: {text} is no night of a history; expected {EARLIEST} or later")
     return night.isoformat()

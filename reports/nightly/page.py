@@ -8,7 +8,7 @@ from markupsafe import Markup
 from ..page import rendered
 from .figure import history
 from .states import STATES
-from .told import explained, short, summary, tens, witness
+from .told import explained, limits, limits_meaning, short, summary, tens, witness
 
 
 def page(report: Mapping[str, Any]) -> str:
@@ -30,4 +30,6 @@ def page(report: Mapping[str, Any]) -> str:
         short=short,
         witness=witness,
         explained=explained,
+        limits=limits,
+        limits_meaning=limits_meaning,
     )

@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...models.errors import InputError
 from ...models.problem import Problem
@@ -27,6 +27,7 @@ class Night:
     """What a night draws. samples: of each check. seed: of the whole night; fresh from the system if none is given.
 
     dtype: of the rows of foreign functions, float64 or float32 (in half precision rounding itself would be seen).
+    subject_version: what the foreign function's owner calls its version.
     """
 
     date: str
@@ -36,7 +37,15 @@ class Night:
     dtype: str = "float64"
     timeout: float = 300.0
     memory: float = MEMORY
+    subject_version: str | None = None
     progress: Progress = field(default=lambda what, done, of: None)
+
+
+class _Done(NamedTuple):
+    """The checks drawn from now, and those that the same seed drew before."""
+
+    drawn: list[int]
+    resumed: list[int]
 
 
 def default_subjects() -> list[str]:
@@ -48,46 +57,53 @@ def run_night(history: History, subjects: Sequence[SubjectSpec], night: Night) -
     """Draw, record, search for witnesses; the history afterwards, in the JSON form of ``status``.
 
     Every check is recorded by itself: an interruption loses at most the one in progress, and a second run of the same
-    night adds its draws to the first's. What goes wrong with one subject is told as a failure and does not keep the
-    others from being drawn.
-    Raises: InputError for problems that are too large, and when the database complains.
+    night adds its draws to the first's. With a seed it goes on where the first one ended instead: what the seed drew
+    that night is not drawn again ("resumed"), and the history ends as if nothing had been interrupted. What goes wrong
+    with one subject is told as a failure and does not keep the others from being drawn.
+    Raises: InputError for problems that are too large, when the database complains, and if the seed was used for
+    another number of samples that night.
     """
     problems = list(night.problems) or nightly_problems()
     failures: list[dict[str, str]] = []
-    drawn: list[int] = []
+    done = _Done([], [])
     for k, subject in enumerate(subjects):
         night.progress(subject.name, k * len(problems), len(subjects) * len(problems))
         try:
-            source = source_of(subject, night.dtype, night.timeout, night.memory)
+            source = source_of(subject, night.dtype, night.timeout, night.memory, night.subject_version)
         except SubjectFailed as failure:
             failures.append({"subject": subject.name, "kind": failure.kind, "message": str(failure)})
             continue
         try:
-            _draw_all(history, subject, source, problems, night, k * len(problems), len(subjects), drawn)
+            steps = k * len(problems), len(subjects) * len(problems)
+            _draw_all(history, subject, source, problems, night, steps, done)
         except SubjectFailed as failure:
             failures.append({"subject": subject.name, "kind": failure.kind, "message": str(failure)})
         finally:
             source.close()
     report = status(history, failures)
-    return {**report, "night": night.date, "drawn": drawn}
+    return {**report, "night": night.date, **done._asdict()}
 
 
-def _draw_all(history, subject: SubjectSpec, source: Source, problems, night: Night, done, subjects, drawn) -> None:
-    found = [check_of(problem, source.modifies_target, source.how) for problem in problems]
+def _draw_all(history, subject: SubjectSpec, source: Source, problems, night: Night, steps, done: _Done) -> None:
+    found = [check_of(problem, source.modifies_target) for problem in problems]
     checks = list({check.parameters: check for check in found}.values())
     numbers = history.enrol(subject.name, source.version, checks)
     for k, (number, check) in enumerate(zip(numbers, checks)):
-        night.progress(f"{subject.name} on {check.name}", done + k, subjects * len(problems))
-        seed = _seed(night, subject.name, source.version, check)
-        if night.seed is not None and str(seed) in history.seeds(number):
-            raise InputError(
-                f"{subject.name}, {check.name}: seed {night.seed} was drawn for {night.date} before; the same draws "
-                "cannot count twice (without --seed every run draws afresh)"
-            )
+        night.progress(f"{subject.name} on {check.name}", steps[0] + k, steps[1])
+        seed = _seed(night, subject.name, source.version, check.name, check.parameters)
+        before = history.draws_of(number, seed) if night.seed is not None else 0
+        if before:
+            if before != night.samples:
+                raise InputError(
+                    f"{subject.name}, {check.name}: seed {night.seed} drew {before:,} for {night.date}, and the same "
+                    f"draws cannot count twice; expected --samples {before} to go on, another --seed, or none"
+                )
+            done.resumed.append(number)
+            continue
         began = time.perf_counter()
         counted = check.count(source.draw(check.problem, night.samples, seed), seed)
         history.record(number, check, night.date, seed, counted, time.perf_counter() - began, source.environment)
-        drawn.append(number)
+        done.drawn.append(number)
     _explain_alarm(history, subject, source, dict(zip(numbers, checks)), night)
 
 
@@ -107,15 +123,15 @@ def _explain_alarm(history: History, subject: SubjectSpec, source: Source, check
     if alarmed and not any(row.witness for row in rows):
         night.progress(f"alarm: looking for the smallest witness of {subject.name}", 0, 1)
         number = min(alarmed, key=lambda number: len(checks[number].cells))
-        seed = secrets.randbits(62)
+        seed = _seed(night, subject.name, source.version, "witness")
         found = smallest_witness(subject, source, checks[number], night.samples, seed, night.dtype)
         if found:
             history.note_alarm(number, night.date, found)
 
 
-def _seed(night: Night, subject: str, version: str, check: Check) -> int:
-    """A seed for one batch: from the system, or derived from the night's seed, its date and the check."""
+def _seed(night: Night, *what: str) -> int:
+    """A seed for one batch: from the system, or derived from the night's seed, its date, and what is drawn."""
     if night.seed is None:
         return secrets.randbits(62)
-    told = json.dumps([night.seed, night.date, subject, version, check.name, check.parameters])
+    told = json.dumps([night.seed, night.date, *what])
     return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big") >> 2

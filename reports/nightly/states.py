@@ -1,12 +1,12 @@
 """What the history says now: quiet, watch or alarm, check by check, in the JSON form that everything shown comes from."""
 
-import json
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...stattests.holm import cohort_alpha, holm
 from .history import History
+from .limits import detects
 
 QUIET, WATCH, ALARM = "quiet", "watch", "alarm"
 
@@ -35,8 +35,8 @@ def judged(cohort: Sequence[Any], lifetime_alpha: float) -> list[State]:
     calm down).
     """
     number = cohort[0].cohort
-    far = holm([float(row.peak) for row in cohort], cohort_alpha(lifetime_alpha, number))
-    near = holm([float(row.log_e) for row in cohort], cohort_alpha(math.sqrt(lifetime_alpha), number))
+    far = holm([row.peak for row in cohort], cohort_alpha(lifetime_alpha, number))
+    near = holm([row.log_e for row in cohort], cohort_alpha(math.sqrt(lifetime_alpha), number))
     return [
         State(
             ALARM if far.alarm[k] else WATCH if near.alarm[k] else QUIET,
@@ -50,7 +50,8 @@ def status(history: History, failures: Sequence[dict[str, str]] = ()) -> dict[st
     """The history in its JSON form. Infinite numbers are the text "inf".
 
     state: the worst of the current checks, those of a version that was drawn from on its subject's last night: two
-    versions in use side by side are both current.
+    versions in use side by side are both current. detects: what a current check would have seen (``limits.detects``).
+    Raises: InputError if the history is damaged.
     """
     nights = history.nights()
     cohorts: dict[int, list] = {}
@@ -67,17 +68,27 @@ def status(history: History, failures: Sequence[dict[str, str]] = ()) -> dict[st
             "version": row.version,
             "current": (row.subject, row.version) in current,
             "check": row.name,
-            "parameters": json.loads(row.parameters),
+            "parameters": row.parameters,
             "cohort": row.cohort,
             "state": state.name,
-            "log_e": told(float(row.log_e)),
-            "largest_log_e": told(float(row.peak)),
+            "log_e": told(row.log_e),
+            "largest_log_e": told(row.peak),
             "alarm_at": state.alarm_at,
             "watch_at": state.watch_at,
             "draws": row.draws,
+            "detects": detects(
+                row.law,
+                nights[row.id][-1]["draws"],
+                len(nights[row.id]),
+                row.cohort,
+                len(cohorts[row.cohort]),
+                history.lifetime_alpha,
+            )
+            if row.id in nights and (row.subject, row.version) in current
+            else None,
             "alarm_since": row.alarm,
-            "impossible": json.loads(row.impossible) if row.impossible else None,
-            "witness": json.loads(row.witness) if row.witness else None,
+            "impossible": row.impossible,
+            "witness": row.witness,
             "nights": [{**night, "log_e": told(night["log_e"])} for night in nights.get(row.id, [])],
         }
         for row, state in zip(rows, states)

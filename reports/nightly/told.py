@@ -1,6 +1,7 @@
 """The history in words and numbers, for the terminal and for the page."""
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -8,13 +9,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from .limits import MISS, WITHIN
 from .states import worst
 
 COLOURS = {"quiet": "green", "watch": "yellow", "alarm": "red"}
 
 
 class Row(NamedTuple):
-    """One version of one subject; highest: the check that comes nearest to an alarm, with its log10 E and the alarm's."""
+    """One version of one subject; highest: the check that comes nearest to an alarm, with its log10 E and the alarm's.
+
+    limits: what the check that sees least would have seen, within each of the numbers of nights; none if the version is
+    no longer drawn from.
+    """
 
     subject: str
     version: str
@@ -25,6 +31,7 @@ class Row(NamedTuple):
     highest: str
     log_e: str
     alarm_at: str
+    limits: str
 
 
 def summary(checks: Sequence[dict[str, Any]]) -> list[Row]:
@@ -44,6 +51,7 @@ def summary(checks: Sequence[dict[str, Any]]) -> list[Row]:
                 top["check"],
                 tens(top["log_e"]),
                 tens(top["alarm_at"]),
+                limits(mine),
             )
         )
     return rows
@@ -52,14 +60,14 @@ def summary(checks: Sequence[dict[str, Any]]) -> list[Row]:
 def show(report: dict[str, Any], checks: Sequence[dict[str, Any]], console: Console) -> None:
     """The versions among the checks, each alarm with its witness, what failed, and the state of all."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("subject", "version", "state", "checks", "nights", "draws", "log10 E", "alarm at"):
+    for column in ("subject", "version", "state", "checks", "nights", "draws", "log10 E", "alarm at", "TV seen"):
         right = column not in ("subject", "version", "state")
-        table.add_column(column, justify="right" if right else "left", overflow="fold")
+        table.add_column(column, justify="right" if right else "left", overflow="fold", no_wrap=column == "TV seen")
     for row in summary(checks):
         state = f"[{COLOURS[row.state]}]{row.state}[/]"
         table.add_row(
             escape(row.subject), escape(row.version), state, str(row.checks), str(row.nights), f"{row.draws:,}",
-            row.log_e, row.alarm_at,
+            row.log_e, row.alarm_at, row.limits,
         )  # fmt: skip
     console.print(table if checks else "nothing has been drawn yet")
     for check in checks:
@@ -74,9 +82,34 @@ def show(report: dict[str, Any], checks: Sequence[dict[str, Any]], console: Cons
                 console.print(escape(check["witness"]["replay"]), soft_wrap=True, highlight=False)
     for failure in report["failures"]:
         console.print(f"[magenta]failure[/]     {escape(failure['subject'])}: {escape(failure['message'])}")
+    resumed = len(report.get("resumed", ()))
+    if resumed:
+        console.print(f"resumed     drawn before for this night by the same seed, and not drawn again: {resumed}")
     console.print(f"\nstate       [{COLOURS[report['state']]}]{report['state']}[/]")
     console.print(f"history     {escape(report['history'])}", soft_wrap=True)
-    console.print(f"budget      false alarms: {report['lifetime_alpha']:g} over the life of the history\n")
+    console.print(f"budget      false alarms: {report['lifetime_alpha']:g} over the life of the history")
+    if any(check["detects"] for check in checks):
+        console.print(f"TV seen     {limits_meaning()}", soft_wrap=True)
+    console.print()
+
+
+def limits(checks: Sequence[dict[str, Any]]) -> str:
+    """What the check that sees least would have seen, within 1 / 7 nights, rounded up."""
+    told = [[limit["total_variation"] for limit in check["detects"]["within"]] for check in checks if check["detects"]]
+    return " / ".join(map(variation, map(max, zip(*told)))) or "-"
+
+
+def variation(distance: float) -> str:
+    """A total variation that is certain to be seen, rounded up; all of it is none."""
+    return "nothing" if distance >= 1 else f"{math.ceil(distance * 1000) / 1000:.3f}"
+
+
+def limits_meaning() -> str:
+    """What the limits say, in one sentence."""
+    return (
+        f"a deviation of that total variation or more, in any direction, is in alarm within {' / '.join(map(str, WITHIN))} "
+        f"nights of as many draws as the last one, except with probability {MISS:g}; a smaller one may go unseen"
+    )
 
 
 def explained(check: dict[str, Any], checks: Sequence[dict[str, Any]]) -> str | None:
@@ -113,5 +146,4 @@ def tens(log_e: float | str) -> str:
 
 def short(version: str) -> str:
     """A version with its digest cut to what tells it apart."""
-    name, mark, digest = version.partition("sha256:")
-    return f"{name}{mark and digest[:8]}"
+    return re.sub(r"sha256:([0-9a-f]{8})[0-9a-f]*", r"\1", version)

@@ -61,7 +61,7 @@ def smallest_witness(
 
     def audited(problem: Problem, alpha: float, most: int, until: float) -> tuple[Check, Audited, Draws] | None:
         try:
-            this = check_of(problem, source.modifies_target, source.how)
+            this = check_of(problem, source.modifies_target)
             draws = Draws(source, this, seeds, until)
             found = audit(draws, this.law, alpha=alpha, most=most)
         except (SubjectFailed, InputError, _OutOfTime):

@@ -1,5 +1,10 @@
 """Subjects, nights and batches for the tests of the nightly regression."""
 
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
 from datetime import date, timedelta
 
 import numpy as np
@@ -25,6 +30,11 @@ def verify(target_probs, draft_probs, draft_tokens, rng):
             return [*draft_tokens[:i], rng.choice(len(p), p=rest / rest.sum())]
     return [*draft_tokens, rng.choice(len(target_probs[-1]), p=target_probs[-1])]
 """
+SLOWLY = RIGHT.replace(
+    "    for i, x",
+    "    import time; from pathlib import Path\n"
+    "    time.sleep(0.0008 * Path(__file__).with_name('slow').exists())\n    for i, x",
+)
 WRONG = RIGHT.replace("np.maximum(p - q, 0)", "p")
 SLIPS = """
 from pathlib import Path
@@ -58,3 +68,26 @@ def recorded(history, nights, draws=2000, seed=0):
         counted = Counted(rng.multinomial(draws, check.law), None)
         history.record(number, check, night_of(day), 1000 * seed + day, counted)
     return number, check
+
+
+def batches(path):
+    """How many are recorded in a file, which may not be there yet."""
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            return connection.execute("select count(*) from draftproof_batches").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+
+
+def cut_short(path, sent, *arguments):
+    """A run of the command that gets a signal once it has recorded two batches, and what it told."""
+    run = subprocess.Popen(
+        [sys.executable, "-c", START, "nightly", *arguments, "--db", str(path)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    until = time.monotonic() + 120
+    while batches(path) < 2 and time.monotonic() < until:
+        time.sleep(0.02)
+    run.send_signal(sent)
+    _, told = run.communicate(timeout=60)
+    return run, told

@@ -1,11 +1,9 @@
 """The database: its complaints in one line, and nothing lost."""
 
+import json
 import math
 import signal
 import sqlite3
-import subprocess
-import sys
-import time
 from contextlib import closing
 
 import numpy as np
@@ -13,12 +11,16 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="needs sqlalchemy: pip install -c constraints.txt draftproof[nightly]")
 
+from draftproof.models.battery import toy
 from draftproof.models.errors import InputError
+from draftproof.models.problem import as_json
 from draftproof.reports.nightly.checks import Counted, nightly_problems
 from draftproof.reports.nightly.history import History, checked_night
 from draftproof.reports.nightly.states import status
 
-from .parts import RIGHT, START, a_check, night_of, recorded
+from .parts import SLOWLY, a_check, batches, cut_short, night_of, recorded
+
+PROBLEM = json.dumps(as_json(toy(1)))
 
 
 def all_rows(path):
@@ -128,6 +130,7 @@ def test_a_batch_that_comes_late_counts_for_the_night_that_is_open(history):
 def test_checked_night_takes_dates_and_today():
     assert checked_night("2025-02-28") == "2025-02-28"
     assert checked_night(None) == checked_night(checked_night(None))
+    assert checked_night("2000-01-01") == "2000-01-01"
 
 
 def test_each_version_gets_a_cohort_and_a_smaller_share_of_the_budget(history):
@@ -167,22 +170,57 @@ def test_a_history_whose_settings_are_damaged_is_refused_in_one_line(tmp_path, n
     assert (done.returncode, "its tables are of version abc" in done.stderr) == (2, True)
 
 
+DAMAGED = [
+    ("checks", "state", '{"night": 1'),
+    ("checks", "state", "[]"),
+    ("checks", "state", '{"night": 1, "most": 32, "impossible": {}, "starts": [{"weight": 0, "counts": [1, 2]}]}'),
+    ("checks", "state", '{"night": 1, "most": 32, "impossible": {"99": 1}, "starts": []}'),
+    ("checks", "state", '{"night": 0, "most": 32, "impossible": {}, "starts": []}'),  # readable, and not what it was
+    ("checks", "peak", "high"),
+    ("checks", "log_e", "nan"),
+    ("checks", "parameters", "{}"),
+    ("checks", "parameters", "nothing"),
+    ("checks", "impossible", "{"),
+    ("checks", "witness", "{"),
+    ("batches", "night", "0001-01-01"),
+    ("batches", "night", "tomorrow"),
+    ("batches", "log_e", "?"),
+]
+
+
+@pytest.mark.parametrize(("table", "column", "text"), DAMAGED)
+def test_what_is_damaged_in_a_history_is_told_in_one_line_and_left_as_it_is(tmp_path, nightly, table, column, text):
+    path = tmp_path / "h.sqlite"
+    draw = ("run", "block", "--problem", PROBLEM, "--samples", 200, "--db", path)
+    assert nightly(*draw).returncode == 0
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"update draftproof_{table} set {column} = ?", (text,))
+    for command in [draw] if column == "state" else [("status", "--db", path, "--html", "page.html")]:
+        before = all_rows(path)
+        done = nightly(*command)
+        assert done.returncode == 2
+        assert f"check 1: its {column} is damaged; nothing was changed" in done.stderr or column == "parameters"
+        assert "is damaged" in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+        assert all_rows(path) == before
+
+
+@pytest.mark.parametrize("text", ["often", "2", "nan"])
+def test_a_history_whose_lifetime_error_rate_is_damaged_is_refused_in_one_line(tmp_path, nightly, text):
+    path = tmp_path / "h.sqlite"
+    History.begin(str(path)).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update draftproof_settings set value = ? where name = 'lifetime_alpha'", (text,))
+    done = nightly("status", "--db", path)
+    assert (done.returncode, f"its lifetime error rate '{text}' is damaged" in done.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(("sent", "status_of"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_a_run_that_is_ended_keeps_every_check_that_was_drawn(tmp_path, file, sent, status_of):
     path = tmp_path / "nights.sqlite"
-    slow = RIGHT.replace("    for i, x", "    import time; time.sleep(0.0008)\n    for i, x")
-    file.write_text(slow)
-    run = subprocess.Popen(
-        [sys.executable, "-c", START, "nightly", "run", f"{file}:verify", "--samples", "1000", "--db", str(path)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    until = time.monotonic() + 120
-    while time.monotonic() < until:
-        if path.exists() and batches(path) >= 2:
-            break
-        time.sleep(0.05)
-    run.send_signal(sent)
-    _, told = run.communicate(timeout=60)
+    file.write_text(SLOWLY)
+    (tmp_path / "slow").write_text("")
+    run, told = cut_short(path, sent, "run", f"{file}:verify", "--samples", "1000")
     assert run.returncode == status_of, told
     assert "Traceback" not in told
     with closing(History.read(str(path))) as history:
@@ -190,11 +228,3 @@ def test_a_run_that_is_ended_keeps_every_check_that_was_drawn(tmp_path, file, se
     assert 2 <= len(checks) < len(nightly_problems())
     assert {check["draws"] for check in checks} == {1000}
     assert batches(path) == len(checks)
-
-
-def batches(path):
-    try:
-        with closing(sqlite3.connect(path)) as connection:
-            return connection.execute("select count(*) from draftproof_batches").fetchone()[0]
-    except sqlite3.OperationalError:
-        return 0

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from itertools import takewhile
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from draftproof.proofs.laws import as_float, completed, completed_after_modifica
 from draftproof.reports.nightly.checks import Counted, check_of, nightly_problems
 from draftproof.reports.nightly.sources import ReferenceSource
 from draftproof.reports.nightly.states import status
+from draftproof.stattests.eprocess import EProcess
 from draftproof.stattests.goodness import goodness_of_fit
 from draftproof.verifiers.registry import REFERENCES
 
@@ -26,7 +28,7 @@ from .parts import RIGHT, SLIPS, START, WRONG, a_check, drawn_by, night_of
 def test_the_draws_of_every_reference_verifier_follow_the_law_of_their_check(name):
     source = ReferenceSource(REFERENCES[name])
     for problem in nightly_problems():
-        check = check_of(problem, source.modifies_target, source.how)
+        check = check_of(problem, source.modifies_target)
         counted = check.count(source.draw(problem, 4000, 7), 7)
         assert counted.impossible is None
         law = dict(enumerate(check.law))
@@ -109,6 +111,37 @@ def test_a_regression_without_a_new_version_is_found_within_days(history, tmp_pa
     assert check["alarm_since"] >= night_of(5)
 
 
+def test_an_alarm_stays_though_clean_nights_take_its_evidence_away(history):
+    check = a_check()
+    (number,) = history.enrol("someone.py:f", "sha256:00", [check])
+    rng = np.random.default_rng(5)
+    broken = check.law.copy()
+    broken[:2] += [0.03, -0.03]
+    for day, law, draws in [(1, broken, 2500), *((day, check.law, 100_000) for day in range(2, 6))]:
+        history.record(number, check, night_of(day), day, Counted(rng.multinomial(draws, law), None))
+        (now,) = status(history)["checks"]
+        assert now["state"] == "alarm"
+    assert now["log_e"] < now["alarm_at"] / 2
+    assert now["largest_log_e"] >= now["alarm_at"]
+
+
+def test_every_night_of_a_history_is_a_fresh_start(history):
+    """What is recorded is the e-process with a start each night, which is another one than that of a single night."""
+    check = a_check()
+    (number,) = history.enrol("someone.py:f", "sha256:00", [check])
+    fresh, single = EProcess(check.law), EProcess(check.law)
+    rng = np.random.default_rng(6)
+    for day in range(1, 5):
+        fresh.open_night()
+        for part in range(2):
+            counts = rng.multinomial(500, check.law)
+            recorded = history.record(number, check, night_of(day), 10 * day + part, Counted(counts, None))
+            fresh.add(counts)
+            single.add(counts)
+    assert recorded.log_e == pytest.approx(fresh.log_e, abs=1e-12)
+    assert abs(fresh.log_e - single.log_e) > 0.01
+
+
 def test_an_alarm_stays_until_another_version_comes(history, file):
     file.write_text(WRONG)
     drawn_by(history, file, 1)
@@ -137,14 +170,11 @@ def test_watch_comes_before_alarm_and_calms_down(history):
         history.record(number, check, night_of(day), day, Counted(rng.multinomial(300, law), None))
         return status(history)["checks"][0]["state"]
 
-    day, states = 0, []
-    while "watch" not in states:
-        states.append(after(broken, day := day + 1))
-    assert set(states[:-1]) == {"quiet"}
-    while (state := after(check.law, day := day + 1)) == "watch":
-        pass
-    assert state == "quiet"
-    assert day < 300
+    days = iter(range(1, 300))
+    states = list(takewhile(lambda state: state == "quiet", (after(broken, day) for day in days)))
+    assert len(states) < 200  # the state that ended them was taken too
+    assert status(history)["checks"][0]["state"] == "watch"
+    assert next((state for day in days if (state := after(check.law, day)) != "watch"), "never calm") == "quiet"
 
 
 def test_a_crash_of_one_subject_is_told_and_the_others_are_drawn(tmp_path, file, nightly):
@@ -190,11 +220,14 @@ def test_a_seed_makes_a_night_repeatable_and_cannot_count_twice(tmp_path, nightl
         done = nightly("run", "block", *options, "--db", name, "--json", "-")
         reports.append(json.loads(done.stdout)["checks"])
     assert reports[0] == reports[1]
-    done = nightly("run", "block", *options, "--db", "a.sqlite")
-    assert done.returncode == 2
-    assert "the same draws cannot count twice" in done.stderr
+    again = nightly("run", "block", *options, "--db", "a.sqlite")
+    assert again.returncode == 0
+    assert "and not drawn again: 1" in again.stdout
+    more = nightly("run", "block", *options[:-4], "--samples", 600, *options[-2:], "--db", "a.sqlite")
+    assert more.returncode == 2
+    assert "the same draws cannot count twice" in more.stderr
     kept = json.loads(nightly("status", "--db", "a.sqlite", "--json", "-").stdout)
-    assert kept["checks"] == [{**check} for check in reports[0]]
+    assert kept["checks"] == reports[0]
 
 
 @pytest.mark.parametrize(
@@ -204,6 +237,11 @@ def test_a_seed_makes_a_night_repeatable_and_cannot_count_twice(tmp_path, nightl
         (("run", "nonsense"), "is no subject"),
         (("run", "token", "--night", "yesterday"), "expected YYYY-MM-DD"),
         (("run", "token", "--night", "2999-01-01"), "still to come"),
+        (("run", "token", "--night", "0001-01-01", "--html", "nothing.html"), "expected 2000-01-01 or later"),
+        (("run", "token", "--subject-version", "7"), "not one of draftproof's own verifiers"),
+        (("run", "a:b", "c:d", "--subject-version", "7"), "expected one SUBJECT"),
+        (("run", "a:b", "--subject-version", ""), "is no version"),
+        (("run", "a:b", "--subject-version", "7\n8"), "is no version"),
         (("run", "token", "--lifetime-alpha", "0.5"), "--lifetime-alpha"),
         (("run", "token", "--db", "nothing://x"), "expected a file or a URL"),
         (("run", "token", "--db", "no/such/folder/x.sqlite"), "cannot be opened"),

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -91,6 +92,33 @@ def test_writers_that_read_and_write_apart_would_lose_draws_and_the_count_shows_
     assert check["draws"] < WRITERS * BATCHES * 300
 
 
+def enrolled_at_once(url, writers=6, versions=8):
+    """Writers that enrol new versions of their subjects at the same time, and what went wrong with them."""
+    History.begin(url).close()
+    together, complaints, check = threading.Barrier(writers), [], a_check()
+
+    def enrol(writer):
+        with closing(History.begin(url, wait=60)) as history:
+            together.wait()
+            for version in range(versions):
+                try:
+                    history.enrol(f"{writer}.py:f", f"sha256:{version}", [check])
+                except InputError as error:
+                    complaints.append(str(error))
+
+    threads = [threading.Thread(target=enrol, args=(writer,)) for writer in range(writers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with closing(History.read(url)) as history:
+        return complaints, sorted(row.cohort for row in history.rows())
+
+
+def test_versions_enrolled_at_once_each_get_a_cohort_of_their_own_on_sqlite(tmp_path):
+    assert enrolled_at_once(str(tmp_path / "nights.sqlite")) == ([], list(range(1, 49)))
+
+
 @pytest.fixture(scope="module")
 def postgresql():
     """The URL of a real PostgreSQL server, started for these tests in a folder of its own and stopped after them."""
@@ -144,6 +172,7 @@ def emptied(url):
     return url
 
 
+@pytest.mark.database
 def test_several_writers_at_once_lose_nothing_on_postgresql(postgresql):
     url = emptied(postgresql)
     written_at_once(url)
@@ -153,6 +182,7 @@ def test_several_writers_at_once_lose_nothing_on_postgresql(postgresql):
     assert check["log_e"] == written_in_turn()
 
 
+@pytest.mark.database
 def test_a_night_on_postgresql_from_the_command_line(postgresql, tmp_path, nightly):
     url = emptied(postgresql)
     assert nightly("status", "--db", url).returncode == 2
@@ -162,6 +192,7 @@ def test_a_night_on_postgresql_from_the_command_line(postgresql, tmp_path, night
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.database
 def test_infinite_evidence_is_kept_on_postgresql(postgresql, tmp_path, file):
     file.write_text("def verify(target_probs, draft_probs, draft_tokens, rng):\n    return [9]\n")
     with closing(History.begin(emptied(postgresql))) as history:
@@ -169,6 +200,7 @@ def test_infinite_evidence_is_kept_on_postgresql(postgresql, tmp_path, file):
     assert (check["state"], check["log_e"]) == ("alarm", "inf")
 
 
+@pytest.mark.database
 def test_a_lock_on_postgresql_is_told_after_the_wait(postgresql):
     from sqlalchemy import select
 
@@ -181,3 +213,25 @@ def test_a_lock_on_postgresql_is_told_after_the_wait(postgresql):
             with pytest.raises(InputError, match="locked by another program"):
                 history.record(number, check, night_of(3), 99, Counted(np.array([100, *[0] * 16]), None))
         assert status(history)["checks"][0]["draws"] == 4000
+
+
+@pytest.mark.database
+def test_versions_enrolled_at_once_each_get_a_cohort_of_their_own_on_postgresql(postgresql):
+    assert enrolled_at_once(emptied(postgresql)) == ([], list(range(1, 49)))
+
+
+@pytest.mark.database
+@pytest.mark.parametrize("by", ["url", "environment"])
+def test_the_options_that_a_postgresql_server_is_given_are_kept(postgresql, monkeypatch, by):
+    from sqlalchemy import text
+
+    from draftproof.reports.nightly.database import Database
+
+    url = postgresql
+    if by == "url":
+        url += "&options=-c%20statement_timeout%3D45678"
+    else:
+        monkeypatch.setenv("PGOPTIONS", "-c statement_timeout=45678")
+    with closing(Database(url, wait=1.5)) as database, database.reading() as connection:
+        shown = {name: connection.scalar(text(f"show {name}")) for name in ("statement_timeout", "lock_timeout")}
+    assert shown == {"statement_timeout": "45678ms", "lock_timeout": "1500ms"}
