@@ -2,14 +2,13 @@
 
 import json
 from fractions import Fraction
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .errors import InputError
 from .forge_llama import save_checkpoint
 from .law import Markov, Model, Table
-from .libraries import quiet, reason
+from .libraries import must_be_dtype, quiet, reason, require
 from .problem import Problem
 
 LEAST, MOST = 2, 64
@@ -17,8 +16,6 @@ LEAST, MOST = 2, 64
 
 LARGEST_VOCABULARY = 151_936
 """The most ids that padding may lead to: the vocabulary of Qwen3."""
-
-DTYPES = ("float32", "bfloat16", "float16", "float64")
 
 SMALLEST = 1e-37
 """A positive probability below this is 0 in a float32 softmax."""
@@ -45,9 +42,8 @@ def forge(problem: Problem, folder: str | Path, vocabulary_size: int | None = No
     pair = {"target": order_one(problem.target, problem.vocabulary, "target")}
     pair["draft"] = order_one(problem.draft, problem.vocabulary, "draft")
     size = _checked_size(problem.vocabulary, vocabulary_size)
-    if dtype not in DTYPES:
-        raise InputError(f"dtype {dtype!r}: expected one of {', '.join(DTYPES)}")
-    _require_transformers()
+    must_be_dtype(dtype)
+    require("torch", "transformers")
     folder = _empty(Path(folder))
     from safetensors import SafetensorError
 
@@ -95,7 +91,7 @@ def law_of_checkpoint(folder: str | Path) -> Markov:
     Rows of floats over the problem's V tokens, from one forward pass over <s>, 0, ..., V-1.
     Raises: InputError if the folder is no forged checkpoint, or an id beyond the problem's tokens is possible.
     """
-    _require_transformers()
+    require("torch", "transformers")
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -147,14 +143,8 @@ def _empty(folder: Path) -> Path:
         if any(folder.iterdir()):
             raise InputError(f"{folder}: is not empty; expected a folder that is new or empty")
     except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+        raise InputError(f"{folder}: cannot be written ({reason(error)})") from None
     return folder
-
-
-def _require_transformers() -> None:
-    missing = [package for package in ("torch", "transformers") if find_spec(package) is None]
-    if missing:
-        raise InputError(f"forged checkpoints need {' and '.join(missing)}; install draftproof[transformers]")
 
 
 def _exact(row) -> tuple[Fraction, ...]:

@@ -8,12 +8,24 @@ from typing import Any
 
 from .errors import InputError
 
+DTYPES = ("float32", "bfloat16", "float16", "float64")
+"""The precisions that models are had in."""
+
+OUT_OF_MEMORY = "out of memory", "DefaultCPUAllocator", "CUBLAS_STATUS_ALLOC_FAILED"
+"""What errors of no class of their own say where memory has run out."""
+
 
 def require(*packages: str, extra: str = "transformers") -> None:
     """Raises InputError that names the packages that are not installed, and the extra that brings them."""
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
         raise InputError(f"{' and '.join(missing)} not found; install draftproof[{extra}]")
+
+
+def must_be_dtype(dtype: str) -> None:
+    """Raises InputError unless it is one of DTYPES."""
+    if dtype not in DTYPES:
+        raise InputError(f"dtype {dtype!r}: expected one of {', '.join(DTYPES)}")
 
 
 @contextmanager
@@ -38,9 +50,9 @@ def reason(error: BaseException) -> str:
 
 
 def is_of_memory(error: BaseException) -> bool:
-    """Whether memory has run out: torch has a class for that on a GPU, and a plain RuntimeError on the machine."""
+    """Whether memory has run out: torch has a class for that on a GPU, but not for all of it, nor on the machine."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    return bool(names & {"MemoryError", "OutOfMemoryError"}) or "DefaultCPUAllocator" in str(error)
+    return bool(names & {"MemoryError", "OutOfMemoryError"}) or any(text in str(error) for text in OUT_OF_MEMORY)
 
 
 def save_tokenizer(tokenizer: Any, folder: Path, begin: str, end: str) -> None:

@@ -57,16 +57,15 @@ def _evidence(claim: str, measurement: Measurement, refuted: bool, **fields) -> 
 
 
 def lossless(measurement: Measurement) -> Evidence:
-    """The completed law against the target's, over the rows in use (Eq. 7).
+    """The completed law against the target's, over the rows in use (Eq. 7; Lemma 8 where the target is modified).
 
     What is not a sequence of 1..gamma+1 tokens of the vocabulary, an exception say, counts as deviation in full.
     """
-    length = measurement.problem.gamma + 1
-    target = measurement.in_use.target
+    continued, length = measurement.completion()
     outcomes = measurement.outcomes()
-    observed: dict[Any, Any] = completed(measurement.outputs(), target, length)
+    observed: dict[Any, Any] = completed(measurement.outputs(), continued, length)
     observed |= {o: p for o, p in outcomes.items() if not measurement.is_output(o)}
-    expected = joint_law(target, length)
+    expected = joint_law(measurement.in_use.target, length)
     deviation = as_float(total_variation(observed, expected))
     refuted = deviation > measurement.tolerance
     witness = _side_by_side(measurement, observed, expected) if refuted else None
@@ -85,7 +84,7 @@ def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping
         emitted = worst if isinstance(worst, str) else f"emits {name_of(worst)}"
         shown = [{"sequence": emitted, "expected": "0", "observed": told(strange[worst], slack)}]
         return {"problem": as_json(measurement.problem), "draft_block": name_of(block), "laws": shown, **shown[0]}
-    for length in range(1, measurement.problem.gamma + 2):
+    for length in range(1, measurement.completion()[1] + 1):
         shorter = [_marginal(law, length) for law in (observed, expected)]
         gaps = {o: abs(shorter[0].get(o, 0) - shorter[1].get(o, 0)) for o in shorter[0].keys() | shorter[1].keys()}
         if max(gaps.values()) > slack / 4:
@@ -110,7 +109,7 @@ def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping
 def _by_prefix(measurement: Measurement, observed: Mapping, expected: Mapping) -> list[list]:
     """[prefix, expected, observed] as floats for the prefixes of every length, those that deviate most if there are many."""
     entries = []
-    for length in range(1, measurement.problem.gamma + 2):
+    for length in range(1, measurement.completion()[1] + 1):
         seen, right = _marginal(observed, length), _marginal(expected, length)
         entries += [
             (length, o, as_float(right.get(o, 0)), as_float(seen.get(o, 0))) for o in seen.keys() | right.keys()
@@ -175,6 +174,11 @@ def optimal(measurement: Measurement) -> Evidence:
 
     Below it is the price of the rule in tokens per call; above it proves bias.
     """
+    if measurement.modifies_target:
+        evidence = _evidence("optimal", measurement, False)
+        evidence.verdict = NOT_CLAIMED
+        evidence.detail["why"] = "not valid in the plain loop, so Theorem 2 does not bound it"
+        return evidence
     outputs = measurement.outputs()
     failed = sum((p for o, p in measurement.outcomes().items() if not measurement.is_output(o)), QQ(0))
     if as_float(failed) > measurement.tolerance:

@@ -7,7 +7,8 @@ from typing import Any
 
 from sympy import QQ
 
-from ..models.law import Prefix, Table
+from ..models.law import Model, Prefix, Table
+from ..models.modification import modified
 from ..models.problem import Problem
 from .laws import in_field
 
@@ -34,6 +35,7 @@ class Measurement:
     blocks: for each draft block the law of the emitted tokens given the block; a key is a tuple of tokens, or the
     text of what was raised instead.
     tolerance: the total variation below which a deviation is rounding. reason: why no law is known, if none is.
+    modifies_target: True of greedy block verification, which has to be followed by a modified target.
     """
 
     problem: Problem
@@ -45,6 +47,16 @@ class Measurement:
     paths: int = 0
     reason: str | None = None
     findings: dict[str, str] = field(default_factory=dict)
+    modifies_target: bool = False
+
+    def completion(self) -> tuple[Model, int]:
+        """What continues the emitted tokens, and to which length, so that they follow the target if it is lossless.
+
+        The target, to gamma + 1 tokens (Lemma 2); or the modified target, to gamma tokens (Lemma 8).
+        """
+        if self.modifies_target:
+            return modified(self.in_use.target, self.in_use.draft, (0,), self.problem.gamma), self.problem.gamma
+        return self.in_use.target, self.problem.gamma + 1
 
     @property
     def known(self) -> bool:
@@ -86,9 +98,11 @@ class Measurement:
 EXACTNESS = ("exact", "lattice", "resolution", "not interceptable")
 
 
-def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]]) -> Measurement:
+def measured(
+    problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]], modifies_target: bool = False
+) -> Measurement:
     """A measurement from the answers of the sandbox."""
-    found = Measurement(problem, in_field(problem), dtype=dtype)
+    found = Measurement(problem, in_field(problem), dtype=dtype, modifies_target=modifies_target)
     resolution = 0.0
     for answer in answers:
         if "target" in answer:

@@ -147,6 +147,10 @@ def _judge_modifying(found: Measurement, verifier: Reference) -> list[Evidence]:
 def _audit_foreign(subject: SubjectSpec, dtype: str, settings: Settings, report: Report) -> None:
     problems = _named(settings.problems) or audit_battery()
     failed: list[Problem] = []
+
+    def measure(problem: Problem) -> Measurement:
+        return measured(problem, dtype, sandbox.law(problem), subject.modifies_target)
+
     with Sandbox(
         subject.target, subject.array, dtype, timeout=settings.timeout, memory=settings.memory, torch=subject.torch
     ) as sandbox:
@@ -165,7 +169,7 @@ def _audit_foreign(subject: SubjectSpec, dtype: str, settings: Settings, report:
         for k, problem in enumerate(problems):
             settings.progress(problem.name, k, len(problems))
             try:
-                found = measured(problem, dtype, sandbox.law(problem)) if "exact" in settings.levels else None
+                found = measure(problem) if "exact" in settings.levels else None
             except SubjectFailed as failure:
                 report.fail(failure.kind, f"on problem {problem.name}: {failure}")
                 failed.append(problem)
@@ -173,7 +177,8 @@ def _audit_foreign(subject: SubjectSpec, dtype: str, settings: Settings, report:
                     break
                 continue
             if found is None:
-                found = Measurement(problem, in_field(problem), dtype=dtype, reason=NOT_ASKED)
+                found = measured(problem, dtype, (), subject.modifies_target)
+                found.reason = NOT_ASKED
             if "never-returned" in found.findings:
                 report.fail("timeout", f"on problem {problem.name}: {found.reason}")
             judged = judge(found)
@@ -197,7 +202,7 @@ def _audit_foreign(subject: SubjectSpec, dtype: str, settings: Settings, report:
             _with_replay(sampled, subject, settings, dtype)
             report.add(None, sampled)
         if settings.explain and not sandbox.ended:
-            _explain(subject, sandbox, kept, settings, report, dtype)
+            _explain(subject, sandbox, measure, kept, settings, report, dtype)
     settings.progress("done", len(problems), len(problems))
 
 
@@ -265,7 +270,7 @@ def replay(subject: SubjectSpec, item: Evidence, settings: Settings, dtype: str)
 # ---------------------------------------------------------------- why, and the smallest case
 
 
-def _explain(subject, sandbox, kept: list, settings: Settings, report: Report, dtype: str) -> None:
+def _explain(subject, sandbox, measure, kept: list, settings: Settings, report: Report, dtype: str) -> None:
     """kept: the measurements with a known law, each with what was judged of it."""
     refuted = [any(e.claim == "lossless" and e.verdict == REFUTED for e in judged) for _, judged in kept]
     failing = [found for (found, _), failed in zip(kept, refuted) if failed]
@@ -276,7 +281,7 @@ def _explain(subject, sandbox, kept: list, settings: Settings, report: Report, d
 
     def law_on(problem: Problem) -> Measurement | None:
         try:
-            found = measured(problem, dtype, sandbox.law(problem))
+            found = measure(problem)
         except SubjectFailed:
             return None
         return found if found.known else None

@@ -2,8 +2,9 @@
 
 import click
 
-from ..models.forge import DTYPES, forge, law_of_checkpoint, order_one
+from ..models.forge import forge, law_of_checkpoint, order_one
 from ..models.law import Markov
+from ..models.libraries import DTYPES
 from ..models.problem import load_problem
 
 

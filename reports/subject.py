@@ -8,7 +8,10 @@ from ..verifiers.registry import REFERENCES, Reference
 
 
 class SubjectSpec(NamedTuple):
-    """name: as given; target: what the sandbox loads (None for a reference verifier); dtypes: to audit it in."""
+    """name: as given; target: what the sandbox loads (None for a reference verifier); dtypes: to audit it in.
+
+    modifies_target: True of greedy block verification, judged as Lemma 8 states it.
+    """
 
     name: str
     reference: Reference | None = None
@@ -18,6 +21,7 @@ class SubjectSpec(NamedTuple):
     array: str | None = None
     torch: bool = False
     given_array: str | None = None
+    modifies_target: bool = False
 
 
 def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = ()) -> SubjectSpec:
@@ -26,11 +30,20 @@ def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = 
     Raises: InputError if the name has no form of a subject.
     """
     if name in REFERENCES:
-        return SubjectSpec(name, reference=REFERENCES[name], source=REFERENCES[name].source, dtypes=("exact",))
+        given = REFERENCES[name]
+        return SubjectSpec(name, given, source=given.source, dtypes=("exact",), modifies_target=given.modifies_target)
     if name in ADAPTERS:
         adapter = ADAPTERS[name]
+        dtypes = dtypes or ("float64", "float32", "bfloat16")
         return SubjectSpec(
-            name, None, adapter.target, adapter.source, dtypes or ("float64", "float32", "bfloat16"), "torch", True
+            name,
+            None,
+            adapter.target,
+            adapter.source,
+            dtypes,
+            "torch",
+            torch=True,
+            modifies_target=adapter.modifies_target,
         )
     if ":" in name:
         low = set(dtypes) & {"bfloat16", "float16"}

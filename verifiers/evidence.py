@@ -12,6 +12,14 @@ CLAIMS = {
 }
 """The claims an audit examines."""
 
+LOOP_CLAIMS = {
+    "rows": "each block is verified with both models' rows of its own text, under the settings asked for",
+    "drafts": "draft tokens are drawn from the draft's rows of their own text",
+    "noise": "no random number is used twice: by two rows, streams or purposes",
+    "acceptance": "E[tau] of the first iteration is the verifier's own on this pair",
+}
+"""What an end-to-end run examines besides."""
+
 
 @dataclass
 class Evidence:

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...verifiers.batched.rows import running_sums
 from ...verifiers.batched.sampling import Uniforms, pick
 from ...verifiers.chance import Chance, RandomChance
 from ..errors import InputError
@@ -49,7 +50,7 @@ class Streams:
         return [np.random.Generator(np.random.Philox(key=key)) for key in keys]
 
     def draw(self, scores: Tensor) -> Tensor:
-        edges = scores.softmax(-1).cumsum(-1, dtype=torch.float64)
+        edges = running_sums(scores.softmax(-1))
         return pick(edges, numbers(self.drafts, 1).to(scores.device)).squeeze(1)
 
     def uniforms(self, tokens: Tensor) -> Uniforms:

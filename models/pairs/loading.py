@@ -6,11 +6,9 @@ from typing import Any
 
 from ..errors import InputError
 from ..generating.settings import checked_device
-from ..libraries import is_of_memory, quiet, reason, require
+from ..libraries import is_of_memory, must_be_dtype, quiet, reason, require
 from .hub import checkpoint_folder, commit_of
 from .pair import Pair
-
-DTYPES = ("float32", "bfloat16", "float16", "float64")
 
 
 def load_pair(
@@ -23,15 +21,14 @@ def load_pair(
     """Load two causal language models with one tokenizer.
 
     target, draft: folders as ``save_pretrained`` writes them, or names on the Hub (downloaded once, into HF_HOME).
-    device: cpu, cuda or cuda:N. dtype: one of DTYPES. template: what prompts are put into, see ``presets``.
+    device: cpu, cuda or cuda:N. dtype: one of ``libraries.DTYPES``. template: what prompts are put into, see ``presets``.
     The models may have rows for more ids than the tokenizer has tokens: ``Pair.vocabulary`` is what is common to both
     and to the tokenizer. Below it, every id is the same token to both.
     Raises: InputError in one line: no such checkpoint and how to get it, a file that cannot be read, tokenizers that
     differ (with the first id at which they do), no such device, memory that runs out.
     """
     require("torch", "transformers")
-    if dtype not in DTYPES:
-        raise InputError(f"dtype {dtype!r}: expected one of {', '.join(DTYPES)}")
+    must_be_dtype(dtype)
     found_device = checked_device(device, None)
     names = str(target), str(draft)
     folders = [checkpoint_folder(name) for name in names]

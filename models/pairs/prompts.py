@@ -15,6 +15,8 @@ from .cache import cache_folder
 FIELDS = ("prompt", "turns", "question", "text")
 """Where a line of a JSON Lines file may have its prompt; of ``turns`` (Spec-Bench) it is the first."""
 
+GROUPS = ("source", "category")
+"""Where it may say what the prompt is one of: the module it is from (a trained pair's), the task (Spec-Bench)."""
 
 SECONDS = 20
 """How long a download may take to begin."""
@@ -76,7 +78,7 @@ def prompts(source: str | Path, count: int | None = None, seed: int = 0) -> list
     Raises: InputError in one line: no such source, a malformed line with its number, fewer prompts than asked for, a
     data set that cannot be had and what to download instead.
     """
-    found = _all(str(source))
+    found = [text for text, _ in _all(str(source))]
     if count is None:
         return found
     if not 1 <= count <= len(found):
@@ -84,11 +86,22 @@ def prompts(source: str | Path, count: int | None = None, seed: int = 0) -> list
     return random.Random(seed).sample(found, count)
 
 
-def _all(source: str) -> list[str]:
+def grouped_prompts(source: str | Path) -> dict[str, list[str]]:
+    """All prompts of a source by what its lines say in a field of GROUPS; under the source's name where they do not.
+
+    source, Raises: as ``prompts``.
+    """
+    groups: dict[str, list[str]] = {}
+    for text, group in _all(str(source)):
+        groups.setdefault(group or str(source), []).append(text)
+    return groups
+
+
+def _all(source: str) -> list[tuple[str, str | None]]:
     if source == EMBEDDED:
-        return list(OWN)
+        return [(text, None) for text in OWN]
     if source in DATA_SETS:
-        return _of_data_set(source)
+        return [(text, None) for text in _of_data_set(source)]
     file = _spec_bench() if source == SPEC_BENCH else Path(source).expanduser()
     if file.is_dir():
         file = file / "prompts.jsonl"
@@ -101,7 +114,7 @@ def _all(source: str) -> list[str]:
     return found
 
 
-def _of_file(file: Path) -> Iterator[str]:
+def _of_file(file: Path) -> Iterator[tuple[str, str | None]]:
     expected = f"expected a string, or an object with one of the fields {', '.join(FIELDS)}"
     try:
         lines = file.read_text(encoding="utf-8").split("\n")
@@ -114,13 +127,15 @@ def _of_file(file: Path) -> Iterator[str]:
             given = json.loads(line)
         except (ValueError, RecursionError):
             raise InputError(f"{file}: line {number} is not JSON; {expected}") from None
+        group = None
         if isinstance(given, dict):
+            group = next((given[field] for field in GROUPS if isinstance(given.get(field), str)), None)
             given = next((given[field] for field in FIELDS if field in given), None)
         if isinstance(given, list) and given:
             given = given[0]
         if not isinstance(given, str) or not given.strip():
             raise InputError(f"{file}: line {number} has no prompt; {expected}")
-        yield given
+        yield given, group
 
 
 def _spec_bench() -> Path:

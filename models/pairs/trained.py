@@ -9,9 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, OutOfMemoryError
 from ..generating.settings import checked_device
-from ..libraries import quiet, reason, require, save_tokenizer
+from ..libraries import is_of_memory, quiet, reason, require, save_tokenizer
 from .cache import cache_folder
 from .corpus import Corpus, corpus
 from .recipe import Recipe
@@ -36,9 +36,10 @@ def train_pair(
     Returns, and writes to folder/pair.json: ``models``, by name, with parameters, loss and alpha (see ``measuring``);
     seed, recipe, steps' cpu_seconds, and the ``key`` that names the pair in the cache.
     device: where to train; what is written is the same kind of files.
-    Guarantee: one recipe and seed give one pair, on one machine with one set of libraries (see ``training.train``); a killed run goes on where
-    it was, and a pair that the cache has is copied.
-    Raises: InputError in one line: a folder in use, a cache that cannot be written, no text to train on, no such device.
+    Guarantee: one recipe and seed give one pair, on one machine with one set of libraries (see ``training.train``); a
+    killed run goes on where it was, and a pair that the cache has is copied.
+    Raises: InputError in one line: a folder in use, a cache that cannot be written, no text to train on, no such device,
+    memory that runs out.
     """
     require("torch", "transformers")
     recipe, folder = recipe or Recipe(), Path(folder)
@@ -70,6 +71,10 @@ def train_pair(
         raise InputError(
             f"{kept}: cannot be written ({reason(error)}); XDG_CACHE_HOME says where to keep pairs"
         ) from None
+    except (RuntimeError, MemoryError) as error:
+        if not is_of_memory(error):
+            raise
+        raise OutOfMemoryError(f"out of memory on {device} in training; expected a smaller recipe") from None
     try:
         for name in (*recipe.sizes, PROMPTS, FIGURES):
             copy = shutil.copytree if (kept / name).is_dir() else shutil.copyfile

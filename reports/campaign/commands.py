@@ -59,9 +59,7 @@ def campaign(subject, problem, samples, workers, cluster, checkpoint, seed, chun
         must_be_writable(file)
     from .judgement import Judge
 
-    judge = Judge(
-        given, modifies_target=bool(spec.reference and spec.reference.modifies_target), dtype=dtype, seed=seed
-    )
+    judge = Judge(given, modifies_target=spec.modifies_target, dtype=dtype, seed=seed)
     reached = [0]
     try:
         source = _source(spec, given, batch, timeout)

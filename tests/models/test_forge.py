@@ -10,8 +10,9 @@ import pytest
 from draftproof.models import forge as module
 from draftproof.models.battery import drawn, drawn_markov, toy
 from draftproof.models.errors import InputError
-from draftproof.models.forge import DTYPES, LARGEST_VOCABULARY, forge, law_of_checkpoint, order_one
+from draftproof.models.forge import LARGEST_VOCABULARY, forge, law_of_checkpoint, order_one
 from draftproof.models.law import Markov, Table
+from draftproof.models.libraries import DTYPES
 from draftproof.models.problem import Problem, problem_from
 
 torch = pytest.importorskip("torch", reason="forged checkpoints need torch and transformers")
@@ -193,9 +194,11 @@ def test_a_folder_that_cannot_be_used_is_refused_in_one_line(tmp_path, monkeypat
 
 
 def test_without_transformers_the_extra_to_install_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "find_spec", lambda package: None if package == "transformers" else True)
+    monkeypatch.setattr(
+        "draftproof.models.libraries.find_spec", lambda package: None if package == "transformers" else True
+    )
     for call in (lambda: forge(SMALL, tmp_path), lambda: law_of_checkpoint(tmp_path)):
-        with pytest.raises(InputError, match=r"need transformers; install draftproof\[transformers\]"):
+        with pytest.raises(InputError, match=r"transformers not found; install draftproof\[transformers\]"):
             call()
 
 

@@ -1,4 +1,4 @@
-"""The decoding loop on a GPU: rows, laws and seeds as on the CPU."""
+"""Pairs and the decoding loop on a GPU: rows, laws and seeds as on the CPU."""
 
 from collections import Counter
 
@@ -13,7 +13,9 @@ pytest.importorskip("transformers", reason="the decoding loop needs torch and tr
 from draftproof.models.generating.loop import generate  # noqa: E402
 from draftproof.models.generating.rules import rule_of  # noqa: E402
 from draftproof.models.generating.settings import Settings  # noqa: E402
+from draftproof.models.pairs.loading import load_pair  # noqa: E402
 from draftproof.tests.models import generating_parts as parts  # noqa: E402
+from draftproof.tests.models.pairs_parts import save  # noqa: E402
 
 pytestmark = [
     pytest.mark.engine,
@@ -30,7 +32,7 @@ def back_on_the_cpu():
     yield
     for pair in (parts.attentive("gpt2"), parts.attentive("llama"), parts.forged(drawn_markov, 3, 2)[:2]):
         for model in pair:
-            model.to("cpu")
+            model.to("cpu", torch.float32)
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
@@ -59,3 +61,25 @@ def test_half_precision_runs_on_the_gpu_and_is_named(dtype):
     found = generate(target, draft, RAGGED, "block", gamma=3, max_new_tokens=8, device="cuda")
     assert found.dtype == dtype
     assert [len(tokens) for tokens in found.tokens] == [8] * 4
+
+
+def test_a_pair_is_loaded_onto_the_gpu_in_the_precision_asked_for_and_decodes_there(tmp_path):
+    folders = save(tmp_path / "target"), save(tmp_path / "draft", seed=1)
+    pair = load_pair(*folders, device="cuda", dtype="bfloat16")
+    assert {(p.device.type, p.dtype) for m in (pair.target, pair.draft) for p in m.parameters()} == {
+        ("cuda", torch.bfloat16)
+    }
+    prompts = [pair.encode("def f(x):"), pair.encode("the quick")]
+    found = generate(pair.target, pair.draft, prompts, "block", gamma=3, max_new_tokens=6, vocabulary=pair.vocabulary)
+    assert (found.device, found.dtype) == ("cuda:0", "bfloat16")
+    assert [len(tokens) for tokens in found.tokens] == [6, 6]
+
+
+def test_greedy_block_verification_on_the_gpu_gives_the_text_of_the_cpu_token_by_token():
+    """float64 on both: rounding moves no coin and no draw, unless one in 2^40 is that close."""
+    target, draft, start = parts.forged(drawn_markov, 3, 2)
+    texts = []
+    for device in ("cpu", "cuda"):
+        models = [model.double().to(device) for model in (target, draft)]
+        texts.append(generate(*models, [[start]] * 200, "greedy-block", gamma=3, max_new_tokens=12, seed=1).tokens)
+    assert texts[0] == texts[1]

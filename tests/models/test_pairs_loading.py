@@ -227,11 +227,13 @@ def test_a_device_or_precision_there_is_not_is_an_error(folders):
     )
 
 
-@pytest.mark.parametrize("where", ["gpu", "machine"])
+@pytest.mark.parametrize("where", ["gpu", "its runtime", "machine"])
 def test_memory_that_runs_out_is_one_line_that_says_what_was_loaded(where, folders, monkeypatch):
     def exhausted(*arguments, **options):
         if where == "gpu":
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+        if where == "its runtime":
+            raise RuntimeError("CUDA error: out of memory")
         return torch.empty(1 << 60)
 
     monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", exhausted)

@@ -11,8 +11,19 @@ torch = pytest.importorskip("torch", reason="the batched verifiers need torch: p
 from draftproof.models.battery import audit_battery, drawn_markov, toy  # noqa: E402
 from draftproof.models.decoding import Decoded, iteration  # noqa: E402
 from draftproof.models.modification import modified as modified_model  # noqa: E402
+from draftproof.tests.verifiers.batched_parts import (  # noqa: E402
+    DEVICES,
+    FORMS,
+    LARGEST,
+    VERIFIERS,
+    as_on_cuda,
+    in_torch,
+    large,
+    on,
+    probabilities32,
+    probabilities64,
+)
 from draftproof.verifiers.batched import rows as rows_module  # noqa: E402
-from draftproof.verifiers.batched.block_verification import block_verification  # noqa: E402
 from draftproof.verifiers.batched.emitted import PADDING  # noqa: E402
 from draftproof.verifiers.batched.greedy_block_verification import (  # noqa: E402
     Modification,
@@ -21,54 +32,10 @@ from draftproof.verifiers.batched.greedy_block_verification import (  # noqa: E4
     modified,
 )
 from draftproof.verifiers.batched.rows import Probabilities, rows_of  # noqa: E402
-from draftproof.verifiers.batched.sampling import Uniforms, pick, uniforms  # noqa: E402
+from draftproof.verifiers.batched.sampling import Uniforms, uniforms  # noqa: E402
 from draftproof.verifiers.batched.token_verification import token_verification  # noqa: E402
 from draftproof.verifiers.draft_block import Block  # noqa: E402
 from draftproof.verifiers.registry import reference  # noqa: E402
-
-no_cuda = "needs a CUDA device and a torch that sees it; torch.cuda.is_available() is False"
-DEVICES = [
-    "cpu",
-    pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason=no_cuda)]),
-]
-VERIFIERS = {
-    "token": token_verification,
-    "block": block_verification,
-    "greedy-block": lambda rows, chance: greedy_block_verification(rows, chance)[0],
-}
-LARGEST = 1 - 2**-53
-
-
-def probabilities32(target, draft, tokens):
-    return rows_of(target.float(), draft.float(), tokens, logits=False)
-
-
-def probabilities64(target, draft, tokens):
-    return rows_of(target, draft, tokens, logits=False)
-
-
-def logits32(target, draft, tokens):
-    """With an offset that the softmax must not see."""
-    return rows_of(target.log().float() + 40, draft.log().float() - 40, tokens, logits=True)
-
-
-def logits64(target, draft, tokens):
-    return rows_of(target.log(), draft.log(), tokens, logits=True)
-
-
-def in_torch(target, draft, tokens):
-    """As where there is no numba."""
-    return Probabilities(target.float(), draft.float(), tokens)
-
-
-def as_on_cuda(target, draft, tokens):
-    """Nothing is looked at on the way."""
-    rows = in_torch(target, draft, tokens)
-    rows.waits = True
-    return rows
-
-
-FORMS = [probabilities32, probabilities64, logits32, logits64, in_torch, as_on_cuda]
 
 
 @pytest.fixture(params=FORMS, ids=lambda form: form.__name__)
@@ -114,10 +81,6 @@ def batch_of(problem, size, seed):
     return blocks, *(torch.tensor(r, dtype=torch.float64) for r in rows), torch.tensor([b.tokens for b in blocks])
 
 
-def on(device, chance):
-    return Uniforms(*(x.to(device) for x in chance))
-
-
 def given(tokens, row):
     return tuple(tokens[row][: int((tokens[row] != PADDING).sum())].tolist())
 
@@ -148,18 +111,6 @@ def test_a_planted_bug_differs_from_the_reference():
     for name in VERIFIERS:
         with pytest.raises(AssertionError, match="generic-V2"):
             test_with_the_same_uniforms_the_same_tokens_as_the_reference(name, WrongRow, "cpu")
-
-
-def large(size, vocabulary, gamma, seed=0):
-    """A batch on a large vocabulary, with tokens that either model excludes."""
-    make = torch.Generator().manual_seed(seed)
-    target = torch.randn(size, gamma + 1, vocabulary, generator=make, dtype=torch.float64) * 3
-    draft = target[:, :gamma] + torch.randn(size, gamma, vocabulary, generator=make, dtype=torch.float64)
-    for rows in (target, draft):
-        rows[torch.rand(rows.shape, generator=make) < 0.3] = -torch.inf
-    target, draft = target.softmax(-1), draft.softmax(-1)
-    flat = draft.reshape(-1, vocabulary)
-    return target, draft, torch.multinomial(flat, 1, generator=make).view(size, gamma)
 
 
 class InChunks(Scripted):
@@ -212,13 +163,6 @@ def test_accepting_at_u_equal_to_the_ratio_would_be_seen():
     assert token_verification(
         rows_of(target, draft, tokens, logits=False), Uniforms(zero[:, :1], zero)
     ).tokens.tolist() == [[1, PADDING]]
-
-
-def test_a_pick_lies_on_a_positive_weight_for_every_uniform():
-    weights = torch.tensor([[0.0, 0.1, 0.0, 0.2, 0.0, 0.0], [0.0, 0.0, 3e-39, 0.0, 0.0, 0.0]])
-    for uniform in (0.0, 2**-53, 0.5, LARGEST):
-        chosen = pick(weights.cumsum(-1, dtype=torch.float64), torch.full((2, 1), uniform, dtype=torch.float64))
-        assert bool((weights.gather(1, chosen) > 0).all())
 
 
 @pytest.mark.parametrize("name", VERIFIERS)
@@ -312,78 +256,12 @@ def test_a_modified_row_is_that_of_the_reference_and_a_lost_ratio_is_seen():
     assert lost[0, 0].tolist() != pytest.approx(list(map(float, start.row(text))), abs=1e-3)
 
 
-def test_acceptance_and_residual_come_from_their_own_generators():
-    tokens = torch.zeros(3, 4, dtype=torch.long)
-
-    def seeded(*seeds):
-        return uniforms(tokens, *(torch.Generator().manual_seed(seed) for seed in seeds))
-
-    first, other_coins, other_draws = seeded(1, 2), seeded(3, 2), seeded(1, 4)
-    assert bool((first.residual == other_coins.residual).all())
-    assert not bool((first.acceptance == other_coins.acceptance).any())
-    assert bool((first.acceptance == other_draws.acceptance).all())
-    assert not bool((first.residual == other_draws.residual).any())
-
-
 def test_inputs_are_left_as_they_were(form):
     target, draft, tokens = large(2, 1500, 3)
     kept = [x.clone() for x in (target, draft, tokens)]
     for verify in VERIFIERS.values():
         verify(form(target, draft, tokens), uniforms(tokens))
     assert all(bool((now == before).all()) for now, before in zip((target, draft, tokens), kept))
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        lambda x: x * 30,
-        lambda x: x.sort().values * 60,
-        lambda x: x + torch.linspace(-2000, 3000, x.numel()),
-        lambda x: torch.cat([torch.full((1100,), -torch.inf), x[1100:]]),
-        lambda x: torch.where(torch.arange(x.numel()) == x.numel() - 1, 0.0, -torch.inf),
-    ],
-    ids=["wide", "rising", "far", "first-part-excluded", "one-hot"],
-)
-def test_logits_of_any_range_have_their_softmax(row):
-    """log(M_b / M_s) of the last token, which every row allows, against float64; a uniform draft's is -log V."""
-    size = 5000
-    logits = row(torch.randn(size, generator=torch.Generator().manual_seed(1))).float()
-    target, draft = logits.repeat(1, 2, 1), torch.zeros(1, 1, size)
-    found = rows_of(target, draft, torch.tensor([[size - 1]]), logits=True)
-    expected = logits.double().log_softmax(0)[-1] + torch.tensor(size).log()
-    assert float(found.log_ratios()) == pytest.approx(float(expected), rel=1e-6, abs=1e-5)
-    point = Uniforms(torch.full((1, 1), LARGEST).double(), torch.full((1, 2), 0.5).double())
-    assert float(logits[int(token_verification(found, point).tokens[0, 0])]) > -torch.inf
-
-
-@pytest.mark.parametrize("value", [torch.nan, torch.inf])
-def test_logits_that_are_not_finite_are_told_wherever_they_stand(value):
-    pytest.importorskip("numba", reason="told where the rows are compiled for: needs numba")
-    for where in (0, 2000, 4999):
-        for model in (0, 1):
-            given = [torch.zeros(1, 2, 5000), torch.zeros(1, 1, 5000)]
-            given[model][0, 0, where] = value
-            with pytest.raises(ValueError, match=r"block 0, row 0 allows no token, or holds NaN or \+inf"):
-                rows_of(*given, torch.tensor([[3]]), logits=True)
-
-
-def test_rows_that_do_not_fit_or_allow_nothing_are_told():
-    target, draft, tokens = large(2, 5, 3)
-    with pytest.raises(ValueError, match=r"need target \[2, 4, 5\] and draft \[2, 3, 5\]; got \[2, 3, 5\]"):
-        rows_of(target[:, :3], draft, tokens, logits=False)
-    with pytest.raises(ValueError, match="none of them empty"):
-        rows_of(target, draft, tokens[0], logits=False)
-    pytest.importorskip("numba", reason="told where the rows are compiled for: needs numba")
-    empty = draft.log().float()
-    empty[1, 2] = -torch.inf
-    with pytest.raises(ValueError, match="block 1, row 2 allows no token"):
-        rows_of(target.log().float(), empty, tokens, logits=True)
-    with pytest.raises(ValueError, match="draft tokens from 0 to 5; expected 0 to 4"):
-        rows_of(target.float(), draft.float(), torch.tensor([[0, 1, 2], [2, 1, 5]]), logits=False).log_ratios()
-    bonus, zero = target.float(), torch.zeros(2, 3, dtype=torch.float64)
-    bonus[0, 3], bonus[:, :3] = 0, draft  # all is accepted, and then there is no bonus token
-    with pytest.raises(ValueError, match="block 0, row 3 allows no token"):
-        token_verification(rows_of(bonus, draft.float(), tokens, logits=False), Uniforms(zero, zero[:, :2]))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

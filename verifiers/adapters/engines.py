@@ -1,7 +1,8 @@
 """The engines by name: programs that generate text with a target and a draft, driven from outside."""
 
-from importlib.util import find_spec
 from typing import NamedTuple
+
+from .registry import not_installed
 
 
 class Engine(NamedTuple):
@@ -22,7 +23,7 @@ class Engine(NamedTuple):
     samples: int = 2_000
 
     def missing(self) -> list[str]:
-        return [package for package in self.packages if find_spec(package) is None]
+        return not_installed(self.packages)
 
 
 ENGINES = {

@@ -12,7 +12,6 @@ from torch import Tensor
 from .emitted import Emitted, emitted
 from .rows import Rows
 from .sampling import Uniforms, draw
-from .sub_block import longest_sub_block
 
 
 class Modification(NamedTuple):
@@ -36,8 +35,7 @@ def greedy_block_verification(rows: Rows, chance: Uniforms) -> tuple[Emitted, Mo
     """
     walk = rows.log_ratios().cumsum(-1)
     kept = walk.exp()
-    accepted = longest_sub_block(rows, kept, chance.acceptance)
-    rest = rows.excess(accepted, kept)
+    accepted, rest = rows.longest_sub_block(kept, chance.acceptance)
     last = draw(rest, chance.residual)
     fresh = Modification(torch.full_like(accepted, kept.shape[1]), torch.zeros_like(walk[:, 0]))
     return emitted(rows.tokens, accepted, last), _after(fresh, rows, walk, accepted, last)

@@ -1,8 +1,8 @@
 """The rows of both models under a batch of draft blocks, as the batched verifiers ask about them."""
 
 from collections.abc import Callable
-from importlib.util import find_spec
-from typing import NamedTuple, Protocol
+from functools import cache
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -10,8 +10,18 @@ from torch import Tensor
 WIDTH = 1024
 """Tokens in a chunk, the unit in which the weights of a row are summed."""
 
-COMPILED = find_spec("numba") is not None
-"""Whether float32 rows on the CPU go to ``compiled``. All others, and these without numba, are worked on in torch."""
+
+@cache
+def compiled() -> Any:
+    """What holds float32 rows on the CPU; None without numba, or with one that refuses the installed NumPy.
+
+    All others, and these without it, are worked on in torch.
+    """
+    try:
+        from .compiled import Compiled
+    except ImportError:
+        return None
+    return Compiled
 
 
 class Excess(NamedTuple):
@@ -19,6 +29,7 @@ class Excess(NamedTuple):
 
     edges: [B, C] float64, the sum of the weights of chunk 0 to c; width: W, tokens c * W to c * W + W - 1 are chunk c;
     inside(chunk): [B, 1] -> [B, W] float64, running sums over the weights in one chunk of each block.
+    Both never fall, and do not rise where the weight is 0 (see ``sampling.pick``).
     """
 
     edges: Tensor
@@ -45,13 +56,20 @@ class Rows(Protocol):
         """
         ...
 
-    def acceptance(self, kept: Tensor, open_: Tensor) -> Tensor:
-        """h_i of sub-blocks i = 1..gamma, [B, gamma] float64, where it can decide.
+    def survival(self) -> Tensor:
+        """p_i = min(p_{i-1} M_b(X_i) / M_s(X_i), 1) for i = 1..gamma, p_0 = 1, [B, gamma] float64; see ``log_ratios``.
+
+        Source: Sun et al. 2025, Algorithm 2, line 4.
+        """
+        ...
+
+    def longest_sub_block(self, kept: Tensor, coins: Tensor) -> tuple[Tensor, Excess]:
+        """tau = max{i : eta_i < h_i} of each block, 0 if there is none, [B], and ``excess`` at row tau.
 
         h_i = S_i / (S_i + 1 - p_i), S_i = sum_x max(p_i M_b(x) - M_s(x), 0), and 1 where p_i >= 1;
         h_gamma = min(p_gamma, 1).
-        kept: p_i, float64; open_: bool, eta_i < p_i. S_i <= p_i, so h_i <= p_i: where ``open_`` is False the coin has
-        failed, and 0 may stand for h_i. So it may below an i that is sure to be accepted.
+        kept: p_i, coins: eta_i, [B, gamma] both, float64. S_i <= p_i, so h_i <= p_i: rows are summed only where
+        eta_i < p_i, and not below an i that is sure to be accepted.
         """
         ...
 
@@ -86,15 +104,16 @@ def rows_of(target: Tensor, draft: Tensor, tokens: Tensor, *, logits: bool) -> R
             f"{batch} blocks of {gamma} draft tokens need target {list(wanted[0])} and draft {list(wanted[1])}; got "
             f"{list(target.shape)} and {list(draft.shape)}"
         )
+    if not target.device == draft.device == tokens.device:
+        raise ValueError(
+            f"target on {target.device}, draft on {draft.device}, tokens on {tokens.device}; expected one device"
+        )
     kind = torch.float64 if torch.float64 in (target.dtype, draft.dtype) else torch.float32
-    target, draft, tokens = target.to(kind), draft.to(kind), tokens.long()
-    if COMPILED and kind == torch.float32 and target.device.type == "cpu":
-        from .compiled import Compiled
-
-        return Compiled(target, draft, tokens, logits)
+    if kind == torch.float32 and target.device.type == "cpu" and (held := compiled()):
+        return held(target.to(kind), draft.to(kind), tokens.long(), logits)
     if logits:
-        target, draft = target.softmax(-1), draft.softmax(-1)
-    return Probabilities(target, draft, tokens)
+        return Probabilities(target.softmax(-1, dtype=kind), draft.softmax(-1, dtype=kind), tokens.long())
+    return Probabilities(target.to(kind), draft.to(kind), tokens.long())
 
 
 class Probabilities:
@@ -112,6 +131,12 @@ class Probabilities:
         steps = torch.arange(self.tokens.shape[1], device=self.tokens.device)
         return self._log_ratio(0.0, self.blocks[:, None], steps, self.tokens)
 
+    def survival(self) -> Tensor:
+        """In logarithms a walk that is held at 0 from above: its sums, less the highest of them so far where that is
+        above 0. Exactly 1 where it is held."""
+        walk = self.log_ratios().cumsum(-1)
+        return (walk - walk.cummax(-1).values.clamp_(min=0)).exp()
+
     def log_ratio(self, at: Tensor, tokens: Tensor) -> Tensor:
         return self._log_ratio(torch.inf, self.blocks, at, tokens)
 
@@ -119,7 +144,14 @@ class Probabilities:
         p, q = self.target[where].double(), self.draft[where].double()
         return torch.where(q > 0, (p / q).log(), torch.where(p > 0, undrafted, -torch.inf))
 
+    def longest_sub_block(self, kept: Tensor, coins: Tensor) -> tuple[Tensor, Excess]:
+        accept = self.acceptance(kept, coins < kept)
+        steps = torch.arange(1, kept.shape[1] + 1, device=kept.device)
+        longest = ((coins < accept) * steps).amax(-1)
+        return longest, self.excess(longest, kept)
+
     def acceptance(self, kept: Tensor, open_: Tensor) -> Tensor:
+        """h_i where ``open_``; elsewhere that or 0, [B, gamma]."""
         short = (1 - kept).clamp(min=0)
         surplus = self._surplus(kept, open_ & (short > 0))
         accept = torch.where(short > 0, surplus / (surplus + short), 1.0)
@@ -157,8 +189,19 @@ class Probabilities:
         if missing:
             weights = torch.nn.functional.pad(weights, (0, missing))
         weights = weights.view(-1, count, width)
-        edges = weights.sum(-1).double().cumsum(-1)
-        return Excess(edges, width, lambda chunk: weights[self.blocks, chunk[:, 0]].cumsum(-1, dtype=torch.float64))
+        return Excess(
+            running_sums(weights.sum(-1)), width, lambda chunk: running_sums(weights[self.blocks, chunk[:, 0]])
+        )
+
+
+def running_sums(weights: Tensor) -> Tensor:
+    """Sums of the first 1, 2, ... weights of each row, [..., N], in float64: they rise at positive weights only.
+
+    On a GPU a sum may be taken in another order at each index, so that a weight of 0 can come with a rise of one unit
+    in the last place. There the sum so far, the highest of those at positive weights, is put.
+    """
+    sums = weights.cumsum(-1, dtype=torch.float64)
+    return torch.where(weights > 0, sums, 0.0).cummax(-1).values
 
 
 def row_of(rows: Tensor, blocks: Tensor, at: Tensor) -> Tensor:

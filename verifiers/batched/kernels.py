@@ -1,0 +1,328 @@
+"""Loops over rows in float32, compiled by numba, for logits and for probabilities.
+
+With logits they work in powers of two: the weight of a logit x is 2^(x log2(e) - shift) with a whole number for the
+shift, so that going from one shift to another is exact; a row's probabilities are its weights over their sum, its mass.
+"""
+
+import math
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+PART = 2048
+"""Entries of a row that are summed in float32; the sums of parts are added in float64."""
+
+FAR = np.float32(2.0**60)
+"""Times the largest weight that was expected: beyond it the shift is moved. Far from overflow, and from rounding to 0."""
+
+SINGLE = np.float32
+LOG2_E = SINGLE(math.log2(math.e))
+LOWEST, HIGHEST = SINGLE(-127), SINGLE(127)
+SERIES = np.polynomial.Chebyshev.interpolate(np.exp2, 6, [-0.5, 0.5]).convert(kind=np.polynomial.Polynomial).coef
+C0, C1, C2, C3, C4, C5, C6 = map(SINGLE, SERIES)
+
+ROWS = "float32[:, :, ::1]"
+SCALES = "boolean, float64[:, :, ::1]"
+"""Whether the rows are logits; the shifts and masses of the target's rows, then of the draft's, [4, B, gamma]."""
+
+ORDERED = {"contract", "nsz"}
+"""Fused multiply-add. Infinities and NaN keep their meaning: a logit of -inf has weight exactly 0."""
+
+FLAGS = ORDERED | {"reassoc"}
+"""Sums in any order besides, so that they vectorize; not where a difference has to cancel exactly."""
+
+
+def kernel(*arguments: str):
+    """A function compiled for these arguments when the module is imported; kept on disk where that is possible."""
+
+    def compiled(function):
+        signature = f"({', '.join(arguments)})"
+        try:
+            return njit(signature, fastmath=ORDERED, nogil=True, cache=True)(function)
+        except RuntimeError:  # no folder that numba could keep it in
+            return njit(signature, fastmath=ORDERED, nogil=True)(function)
+
+    return compiled
+
+
+@intrinsic
+def bits_as_single(typing, bits):
+    """The float32 of these 32 bits."""
+    return types.float32(types.int32), lambda context, builder, signature, args: builder.bitcast(
+        args[0], ir.FloatType()
+    )
+
+
+def extreme(order: str, *flags: str):
+    """The larger (">") or smaller ("<") of two numbers: the first where it is NaN; as a single instruction."""
+
+    @intrinsic
+    def chosen(typing, a, b):
+        def generate(context, builder, signature, args):
+            return builder.select(builder.fcmp_unordered(order, *args, flags=flags), *args, flags=flags)
+
+        return types.float32(types.float32, types.float32), generate
+
+    return chosen
+
+
+larger, smaller = extreme(">"), extreme("<")
+largest_so_far = extreme(">", "nnan", "nsz")
+"""Of a running maximum, which vectorizes only if nothing is promised of NaN."""
+
+
+@njit(fastmath=ORDERED)
+def power_of_two(t):
+    """2^t to one unit in the last place; exactly 0 for t <= -127, -inf included; 2^127 for all above that; NaN of NaN."""
+    t = smaller(larger(t, LOWEST), HIGHEST)
+    whole = np.int32(t + SINGLE(127.5))
+    f = t - (SINGLE(whole) - SINGLE(127))
+    series = (((((C6 * f + C5) * f + C4) * f + C3) * f + C2) * f + C1) * f + C0
+    return series * bits_as_single(np.int32(whole << 23))
+
+
+@njit(fastmath=ORDERED)
+def weight(x, shift, logits):
+    """Of an entry of a row: 2^(x log2(e) - shift) of a logit, a probability as it is."""
+    return power_of_two(x * LOG2_E - shift) if logits else x
+
+
+@njit(inline="always")
+def whole_shift(logits):
+    """The whole number next below log2 of the largest weight."""
+    top = SINGLE(-math.inf)
+    for k in range(logits.size):
+        top = largest_so_far(logits[k], top)
+    return SINGLE(math.floor(top * LOG2_E))
+
+
+@njit(fastmath=FLAGS)
+def mass_of(logits, shift):
+    total = SINGLE(0)
+    for k in range(logits.size):
+        total += weight(logits[k], shift, True)
+    return total
+
+
+@kernel(ROWS, ROWS, "int64, int64, float64[:, :, ::1]")
+def normalise(target, draft, first, end, scales):
+    """Shift and mass = sum_x 2^(x log2(e) - shift) of the first gamma rows of both models, into ``scales``.
+
+    Rows are numbered, those of the draft behind the target's; here from ``first`` to ``end``. The shift is that of the
+    largest logit of some part of the row; it has to move only if the others come near to overflow.
+    Returns a row that allows no token, or holds NaN or +inf; -1 if there is none.
+    """
+    batch, gamma = draft.shape[0], draft.shape[1]
+    for number in range(first, end):
+        model, b, i = number // (batch * gamma), number // gamma % batch, number % gamma
+        row, total = (draft if model else target)[b, i], 0.0
+        base = whole_shift(row[:PART])
+        for start in range(0, row.size, PART):
+            part = row[start : start + PART]
+            some = mass_of(part, base)
+            if some > FAR:
+                top = whole_shift(part)
+                total *= 2.0 ** (base - top)
+                base, some = top, mass_of(part, top)
+            total += some if not some > FAR else math.nan
+        if not total > 0:
+            return number
+        scales[2 * model, b, i], scales[2 * model + 1, b, i] = base, total
+    return -1
+
+
+@njit
+def log_probability(x, shift, mass, logits):
+    """Of an entry of a row, in float64. No fused multiply-add: equal rows must give equal numbers."""
+    if logits:
+        return (np.float64(x) * np.float64(LOG2_E) - shift) * math.log(2.0) - math.log(mass)
+    return math.log(x) if x > 0 else -math.inf
+
+
+@njit
+def log_ratio(target, draft, logits, scales, b, i, x, undrafted):
+    """log(M_b(x) / M_s(x)) at row i of block b; ``undrafted`` where only M_b allows x."""
+    p = log_probability(target[b, i, x], scales[0, b, i], scales[1, b, i], logits)
+    q = log_probability(draft[b, i, x], scales[2, b, i], scales[3, b, i], logits)
+    if q == -math.inf:
+        return -math.inf if p == -math.inf else undrafted
+    return p - q
+
+
+@kernel(ROWS, ROWS, SCALES, "int64[::1], int64[:, :], float64, float64[:, ::1]")
+def log_ratios(target, draft, logits, scales, first, tokens, undrafted, found):
+    """``log_ratio`` of tokens [B, K] at K rows from ``first`` [B] on, into ``found``.
+
+    Returns whether all tokens are in the vocabulary.
+    """
+    for b in range(tokens.shape[0]):
+        for k in range(tokens.shape[1]):
+            x = tokens[b, k]
+            if not 0 <= x < target.shape[2]:
+                return False
+            found[b, k] = log_ratio(target, draft, logits, scales, b, first[b] + k, x, undrafted)
+    return True
+
+
+@njit
+def ratio(target, draft, logits, scales, b, i, x):
+    """The same without the logarithm, 0 or 1 where the draft excludes x."""
+    if not logits and draft[b, i, x] > 0:
+        return np.float64(target[b, i, x]) / np.float64(draft[b, i, x])
+    return math.exp(log_ratio(target, draft, logits, scales, b, i, x, 0.0))
+
+
+@kernel(ROWS, ROWS, SCALES, "int64[:, :], float64[:, ::1]")
+def survival(target, draft, logits, scales, tokens, kept):
+    """``Rows.survival`` into ``kept``. Returns whether all tokens are in the vocabulary."""
+    for b in range(tokens.shape[0]):
+        p = 1.0
+        for i in range(tokens.shape[1]):
+            x = tokens[b, i]
+            if not 0 <= x < target.shape[2]:
+                return False
+            p = min(p * ratio(target, draft, logits, scales, b, i, x), 1.0)
+            kept[b, i] = p
+    return True
+
+
+@njit(fastmath=ORDERED)
+def left(more, less, terms, logits):
+    """max(scale * weight of the target - share * weight of the draft, 0); terms: shift and scale, shift and share."""
+    up, scale, down, share = terms
+    return larger(scale * weight(more, up, logits) - share * weight(less, down, logits), SINGLE(0))
+
+
+@njit
+def terms_of(scales, b, i, p, q):
+    """The terms of ``left`` at row i < gamma of block b for max(p M_b - q M_s, 0)."""
+    up, mass, down, draft_mass = scales[0, b, i], scales[1, b, i], scales[2, b, i], scales[3, b, i]
+    return SINGLE(up), SINGLE(p / mass), SINGLE(down), SINGLE(q / draft_mass)
+
+
+@njit(fastmath=FLAGS)
+def left_in_all(more, less, terms, logits):
+    total = SINGLE(0)
+    for k in range(more.size):
+        total += left(more[k], less[k], terms, logits)
+    return total
+
+
+@njit(fastmath=FLAGS)
+def all_of(more, terms, logits):
+    """The same where nothing is taken; then the draft's row need not be read."""
+    total = SINGLE(0)
+    for k in range(more.size):
+        total += terms[1] * weight(more[k], terms[0], logits)
+    return total
+
+
+@njit
+def sums_of(more, less, terms, logits, width, edges):
+    """Running sums of ``left`` over chunks into ``edges`` [C]; returns the sum over all."""
+    total = 0.0
+    for c in range(edges.size):
+        k = c * width
+        if terms[3] == 0:
+            total += all_of(more[k : k + width], terms, logits)
+        else:
+            total += left_in_all(more[k : k + width], less[k : k + width], terms, logits)
+        edges[c] = total
+    return total
+
+
+@kernel(ROWS, ROWS, SCALES, "float64[:, ::1], boolean[:, :], float64[:, ::1], float64[:, :, ::1], int64")
+def acceptance(target, draft, logits, scales, kept, open_, accept, edges, width):
+    """h_i where it can decide (see ``Rows.longest_sub_block``), from the longest sub-block down, up to the first that is
+    sure to be accepted; 0 elsewhere. Where S_i had to be summed, its running sums over chunks are left in ``edges``.
+    """
+    gamma = kept.shape[1]
+    for b in range(kept.shape[0]):
+        accept[b] = 0.0
+        for i in range(gamma, 0, -1):
+            p = kept[b, i - 1]
+            if not open_[b, i - 1]:
+                continue
+            if i == gamma or p >= 1:
+                accept[b, i - 1] = min(p, 1.0)
+                break
+            terms = terms_of(scales, b, i, p, 1.0)
+            surplus = sums_of(target[b, i], draft[b, i], terms, logits, width, edges[b, i - 1])
+            accept[b, i - 1] = surplus / (surplus + (1 - p))
+
+
+@njit
+def excess_of(target, draft, logits, scales, b, i, p, chosen, edges, width):
+    """Running sums of ``Rows.excess`` at row i of block b over chunks into ``edges`` [C], its terms into ``chosen`` [4].
+
+    Row gamma is not normalised: nothing is taken from it, so its weights may have any scale.
+    Returns whether the row allows a token.
+    """
+    gamma = draft.shape[1]
+    j = min(i, gamma - 1)
+    more, less = target[b, i], draft[b, j]
+    top, scale, bottom, share = terms_of(scales, b, j, min(p, 1.0), 1 / max(p, 1.0))
+    if i == gamma:
+        top, scale, share = whole_shift(more) if logits else SINGLE(0), SINGLE(1), SINGLE(0)
+    total = sums_of(more, less, (top, scale, bottom, share), logits, width, edges)
+    if not total > 0 and share > 0:
+        share = SINGLE(0)
+        total = sums_of(more, less, (top, scale, bottom, share), logits, width, edges)
+    chosen[0], chosen[1], chosen[2], chosen[3] = top, scale, bottom, share
+    return total > 0
+
+
+@kernel(ROWS, ROWS, SCALES, "int64[::1], float64[:, ::1], float32[:, ::1], float64[:, ::1], int64")
+def excess(target, draft, logits, scales, at, kept, chosen, edges, width):
+    """``excess_of`` at row ``at`` [B] of each block. Returns a block whose row allows no token, or -1."""
+    for b in range(at.size):
+        i = at[b]
+        p = kept[b, i - 1] if i > 0 else 1.0
+        if not excess_of(target, draft, logits, scales, b, i, p, chosen[b], edges[b], width):
+            return b
+    return -1
+
+
+@kernel(
+    ROWS,
+    ROWS,
+    SCALES,
+    "boolean[:, :], float64[:, ::1], float64[:, :, ::1], int64[::1], float32[:, ::1], float64[:, ::1], int64",
+)
+def behind_longest(target, draft, logits, scales, passed, kept, summed, longest, chosen, edges, width):
+    """``excess`` behind the longest sub-block that passed, whose length goes into ``longest`` [B].
+
+    summed: the running sums that ``acceptance`` has left. It summed those of a sub-block that passed by a coin.
+    """
+    gamma = passed.shape[1]
+    for b in range(longest.size):
+        i = gamma
+        while i > 0 and not passed[b, i - 1]:
+            i -= 1
+        longest[b] = i
+        p = kept[b, i - 1] if i > 0 else 1.0
+        if i < gamma and p < 1:
+            chosen[b, 0], chosen[b, 1], chosen[b, 2], chosen[b, 3] = terms_of(scales, b, i, p, 1.0)
+            edges[b] = summed[b, i - 1]
+        elif not excess_of(target, draft, logits, scales, b, i, p, chosen[b], edges[b], width):
+            return b
+    return -1
+
+
+@kernel(ROWS, ROWS, "boolean, int64[::1], int64[::1], float32[:, ::1], float64[:, ::1]")
+def inside(target, draft, logits, at, chunk, chosen, edges):
+    """Running sums of the same weights over one chunk of each block, into ``edges`` [B, W]."""
+    width = edges.shape[1]
+    for b in range(at.size):
+        start = chunk[b] * width
+        more = target[b, at[b], start : start + width]
+        less = draft[b, min(at[b], draft.shape[1] - 1), start : start + width]
+        terms, found, total = (chosen[b, 0], chosen[b, 1], chosen[b, 2], chosen[b, 3]), edges[b], 0.0
+        for k in range(more.size):
+            found[k] = left(more[k], less[k], terms, logits)
+        found[more.size :] = 0
+        for k in range(width):
+            total += found[k]
+            found[k] = total
