@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup audit test exact zoo prove bench mechanized lint clean
+.PHONY: setup audit test exact zoo prove tables bench mechanized lint clean
 
 setup: $(READY)
 
@@ -44,11 +44,18 @@ mechanized:
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics make; }
 	$(MAKE) -C proofs/mechanized
 
+# The paper's tables on the pair trained here: about six minutes of training, half an hour of measuring; goes on when interrupted.
+tables: $(READY)
+	$(BIN)/draftproof train-pair --out out/pair
+	$(BIN)/draftproof tables --out out/tables --target out/pair/target --draft out/pair/draft --draft out/pair/small-draft
+
 bench: $(READY)
 	$(BIN)/python benchmarks/exact_law.py
 	$(BIN)/python benchmarks/audits.py
 	$(BIN)/python benchmarks/sampling.py
 	$(BIN)/python benchmarks/anytime.py
+	$(BIN)/python benchmarks/batched.py
+	$(BIN)/python benchmarks/e2e.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -15,6 +15,7 @@ import time
 
 import torch
 
+from draftproof.verifiers.adapters.hf_transformers import called, published
 from draftproof.verifiers.batched.block_verification import block_verification
 from draftproof.verifiers.batched.greedy_block_verification import greedy_block_verification
 from draftproof.verifiers.batched.rows import compiled, rows_of
@@ -48,13 +49,12 @@ def calls(target, draft, tokens):
     rows = {True: (target, draft), False: (target.softmax(-1), draft.softmax(-1))}
     found = {"read": lambda: (target.sum(), draft.sum())}
     try:
-        from transformers.generation.utils import _speculative_sampling as published
+        published()
     except ImportError:
         pass
     else:
-        gamma = tokens.shape[1]
-        texts = [(tokens[k : k + 1], draft[k : k + 1], gamma, target[k : k + 1]) for k in range(len(tokens))]
-        found["transformers"] = lambda: [published(*text) for text in texts]
+        texts = [(target[k : k + 1], draft[k : k + 1], tokens[k : k + 1]) for k in range(len(tokens))]
+        found["transformers"] = lambda: [called(*text) for text in texts]
     for logits in (True, False):
         for name, verify in VERIFIERS.items():
             found[f"{name}, {'logits' if logits else 'probabilities'}"] = lambda v=verify, r=rows[logits], g=logits: v(

@@ -15,10 +15,12 @@ from ..verifiers.evidence import CLAIMS
 from .campaign.commands import campaign
 from .certificate import certificate
 from .console import INCONCLUSIVE, NOT_AUDITED, OK, REFUTED, WRONG_USE, Comma, must_be_writable, progress, write
+from .e2e.commands import e2e
 from .engines.commands import engine
 from .forge import forge_command
 from .nightly.commands import nightly
 from .prove import prove
+from .tables.commands import tables
 from .train_pair import train_pair_command
 
 STATUS = {"lossless": OK, "holds": OK, "inconclusive": OK, "refuted": REFUTED, "error": NOT_AUDITED}
@@ -98,9 +100,8 @@ def _refuse_missing_packages(spec) -> None:
 
         missing = [] if find_spec("torch") else ["torch"]
     if missing:
-        raise InputError(
-            f"{spec.name} needs {' and '.join(missing)}; install draftproof[{spec.name if spec.name in ADAPTERS else 'torch'}]"
-        )
+        extra = ADAPTERS[spec.name].extra if spec.name in ADAPTERS else "torch"
+        raise InputError(f"{spec.name} needs {' and '.join(missing)}; install draftproof[{extra}]")
 
 
 def _zoo(json_file: str | None, seed: int) -> int:
@@ -175,9 +176,10 @@ def _problem_of(problem: str | None, target: str | None, draft: str | None, gamm
 
 
 @cli.command(name="list")
-@click.argument("what", type=click.Choice(("verifiers", "claims", "checks", "mutants", "adapters")))
+@click.argument("what", type=click.Choice(("verifiers", "claims", "checks", "mutants", "adapters", "presets")))
 def list_(what):
-    """What there is: verifiers, claims, checks, mutants, adapters."""
+    """What there is: verifiers, claims, checks, mutants, adapters, presets (pairs of models)."""
+    from ..models.pairs.presets import PRESETS
     from ..verifiers.adapters.registry import ADAPTERS
     from ..verifiers.registry import REFERENCES
     from ..verifiers.zoo.entries import MUTANTS
@@ -190,6 +192,8 @@ def list_(what):
         ]
     elif what == "mutants":
         lines = [(e.name, f"{e.title}  {e.link}") for e in MUTANTS.values()]
+    elif what == "presets":
+        lines = [(name, f"{p.target} with {' or '.join(p.drafts)}: {p.about}") for name, p in PRESETS.items()]
     else:
         known = {"verifiers": {r.name: r.source for r in REFERENCES.values()}, "claims": CLAIMS, "checks": CHECKS}
         lines = list(known[what].items())
@@ -205,6 +209,8 @@ cli.add_command(train_pair_command)
 cli.add_command(engine)
 cli.add_command(forge_command)
 cli.add_command(campaign)
+cli.add_command(e2e)
+cli.add_command(tables)
 
 
 def main() -> None:

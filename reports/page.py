@@ -6,7 +6,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..verifiers.evidence import CLAIMS, REFUTED, Evidence
+from ..verifiers.evidence import CLAIMS, LOOP_CLAIMS, REFUTED, Evidence
 from . import figures
 from .report import Report
 from .summary import allowance, also_refuted, price, reasons, rows
@@ -30,7 +30,7 @@ def page(report: Mapping[str, Any]) -> str:
         reasons=reasons(again),
         also=also_refuted(again),
         witness=first,
-        claims=CLAIMS,
+        claims=CLAIMS | LOOP_CLAIMS,
         refuted=[e for e in again.evidence if e.verdict == REFUTED],
         evidence=again.evidence,
         pictures={name: Markup(svg) if svg else None for name, svg in pictures.items()},

@@ -44,6 +44,9 @@ def _row(key: tuple[str, str, str], group: list[Evidence]) -> Row:
     }
     verdict = next(v for v in (REFUTED, NO_EVIDENCE, NOT_CLAIMED, HOLDS) if counts[v])
     problems = f"{counts[verdict]} of {len(group)}"
+    if "how" in group[0].detail:  # said by the run itself
+        told = max((e for e in group if e.verdict == verdict), key=lambda e: e.total_variation or 0).detail
+        return Row(claim, numbers, verdict, problems, told["how"], told["worst"], told["limit"])
     known = [e for e in group if e.verdict != NO_EVIDENCE or method == "chi-square"]
     kinds = {str(e.detail.get("exactness", "")) for e in known}
     worst_kind = next((k for k in reversed(HOW) if k in kinds), "")
@@ -96,7 +99,8 @@ def price(report: Report) -> str:
 
 def allowance(report: Report) -> str:
     """What a clean verdict in half precision leaves open."""
-    half = [e for e in report.evidence if e.claim == "lossless" and e.holds and "16" in str(e.detail.get("dtype"))]
+    half = [e for e in report.evidence if e.claim == "lossless" and e.holds and e.bound is not None]
+    half = [e for e in half if "16" in str(e.detail.get("dtype"))]
     if not half or report.verdict != "lossless":
         return ""
     widest = max(float(e.bound) for e in half)

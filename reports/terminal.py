@@ -23,7 +23,8 @@ def show(report: Report, console: Console) -> None:
     for column in ("claim", "numbers", "verdict", "problems", "how", "worst", "allowed"):
         table.add_column(column)
     for row in rows(report):
-        table.add_row(row.claim, row.numbers, _coloured(row.verdict), row.problems, row.how, row.deviation, row.bound)
+        cells = map(escape, (row.problems, row.how, row.deviation, row.bound))
+        table.add_row(row.claim, row.numbers, _coloured(row.verdict), *cells)
     if report.evidence:
         console.print(table)
     told = price(report)

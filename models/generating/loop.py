@@ -14,7 +14,8 @@ from torch import Tensor
 from ...verifiers.batched.emitted import Emitted
 from ...verifiers.chance import Chance
 from ...verifiers.registry import Reference
-from ..errors import InputError
+from ..errors import InputError, OutOfMemoryError
+from ..libraries import is_of_memory
 from .adaptive import pace_of
 from .caches import Cached
 from .carrying import Nested
@@ -49,12 +50,7 @@ def generate(
     Raises: InputError in one line for what cannot be run.
     Source: Sun et al. 2025, Algorithms 3 and 6.
     """
-    try:
-        return (loop or Loop)(target, draft, prompts, rule_of(verifier), Settings(**settings), chance, device).run()
-    except torch.cuda.OutOfMemoryError:
-        raise InputError(
-            f"out of memory on {device or target.device} with {len(prompts)} prompts; expected fewer or shorter ones"
-        ) from None
+    return (loop or Loop)(target, draft, prompts, rule_of(verifier), Settings(**settings), chance, device).run()
 
 
 class Loop:
@@ -95,7 +91,17 @@ class Loop:
 
     @torch.inference_mode()
     def run(self) -> Generated:
-        """Prefill, then iterate until all texts have ended."""
+        """Prefill, then iterate until all texts have ended. Raises: OutOfMemoryError."""
+        try:
+            return self._run()
+        except (RuntimeError, MemoryError) as error:
+            if not is_of_memory(error):
+                raise
+            raise OutOfMemoryError(
+                f"out of memory on {self.device} with {len(self.texts)} prompts; expected fewer or shorter ones"
+            ) from None
+
+    def _run(self) -> Generated:
         began = self.clock()
         for cached in self.caches.values():
             cached.read_up([text[:-1] for text in self.texts])

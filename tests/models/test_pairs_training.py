@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from draftproof.models.errors import InputError
+from draftproof.models.errors import InputError, OutOfMemoryError
 
 torch = pytest.importorskip("torch", reason="training needs torch and transformers")
 pytest.importorskip("transformers", reason="training needs torch and transformers")
@@ -226,3 +226,19 @@ def test_the_tokenizer_is_the_same_every_time_and_gives_every_byte_back():
     for text in ("\x00\x7f é ☃ \U0001f600", "  indented\n\n\ttext  ", ""):
         assert first.decode(first.encode(text).ids) == text
         assert first.encode(text).ids[0] == 0
+
+
+@pytest.mark.parametrize(
+    "error", [torch.cuda.OutOfMemoryError("CUDA out of memory"), RuntimeError("CUDA error: out of memory")]
+)
+def test_memory_that_runs_out_in_training_is_one_line(error, tmp_path, monkeypatch):
+    def exhausted(*_):
+        raise error
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(trained, "_make", exhausted)
+    with pytest.raises(OutOfMemoryError, match=r"^out of memory on cpu in training; expected a smaller recipe$"):
+        trained.train_pair(tmp_path / "pair", recipe=MINIATURE)
+    monkeypatch.setattr(trained, "_make", lambda *_: (_ for _ in ()).throw(RuntimeError("something else")))
+    with pytest.raises(RuntimeError, match="something else"):
+        trained.train_pair(tmp_path / "pair", recipe=MINIATURE)

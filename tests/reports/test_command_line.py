@@ -194,7 +194,7 @@ def test_the_statistical_route_refutes_what_it_can_see(tmp_path):
     assert "chi-square" in done.stdout
 
 
-@pytest.mark.parametrize("what", ["verifiers", "claims", "checks", "mutants", "adapters"])
+@pytest.mark.parametrize("what", ["verifiers", "claims", "checks", "mutants", "adapters", "presets"])
 def test_list_shows_what_there_is(what):
     done = draftproof("list", what)
     assert done.returncode == 0
@@ -204,6 +204,7 @@ def test_list_shows_what_there_is(what):
         "checks": "pure",
         "mutants": "M45",
         "adapters": "transformers",
+        "presets": "lmsys/vicuna-7b-v1.3",
     }
     assert expected[what] in done.stdout
 

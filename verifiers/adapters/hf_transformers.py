@@ -12,13 +12,18 @@ LOSSY = "assistant_ensemble_weight"
 
 def verify(target_probs, draft_probs, draft_tokens):
     """The plain convention around transformers' function: logits are log-probabilities, batch of one."""
+    return called(target_probs.log()[None], draft_probs.log()[None], draft_tokens[None])[0]
+
+
+def called(target_logits, draft_logits, draft_tokens):
+    """The tokens that transformers' function emits, [1, tau + 1], for logits [1, gamma + 1, V] and [1, gamma, V]."""
     function = published()
-    gamma = len(draft_tokens)
+    gamma = draft_tokens.shape[1]
     given = {
-        "candidate_input_ids": draft_tokens[None, :],
-        "candidate_logits": draft_probs.log()[None, :, :],
+        "candidate_input_ids": draft_tokens,
+        "candidate_logits": draft_logits,
         "candidate_length": gamma,
-        "new_logits": target_probs.log()[None, :, :],
+        "new_logits": target_logits,
         # Up to 4.5x: whether the candidate ended with an end-of-sequence token, and how many may be matched.
         "is_done_candidate": False,
         "last_assistant_token_is_eos": False,
@@ -26,7 +31,7 @@ def verify(target_probs, draft_probs, draft_tokens):
     }
     known = inspect.signature(function).parameters
     valid_tokens, _ = function(**{name: value for name, value in given.items() if name in known})
-    return valid_tokens[0]
+    return valid_tokens
 
 
 def rows_in_use(probabilities):

@@ -1,0 +1,85 @@
+"""Wall clock on the trained pair: block verification against token verification, both against plain decoding.
+
+Limits: block verification at least as fast as token verification, both faster than plain decoding; for every drafter and
+gamma asked for, in one run, by intervals over prompts. All columns of a prompt follow each other in an order of its own,
+so that a slow minute hits all alike; processor time is printed beside, which other programs disturb less.
+The pair: --pair DIR as draftproof train-pair wrote it; by default the one that was trained last.
+"""
+
+import argparse
+from pathlib import Path
+
+import torch
+
+from draftproof.models.pairs.presets import TRAINED
+from draftproof.reports.tables.commands import threads
+from draftproof.reports.tables.estimates import Totals, improvement, speedup
+from draftproof.reports.tables.measure import Bench
+from draftproof.reports.tables.plan import Column, Plan
+from draftproof.reports.tables.subjects import data_for, few_threads, groups_of, loaded, named, settings_of
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pair", type=Path)
+    parser.add_argument("--gamma", type=int, nargs="+", default=[4])
+    parser.add_argument("--temperature", type=float, default=1.0)
+    parser.add_argument("--prompts", type=int, default=36)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--new-tokens", type=int, default=64)
+    parser.add_argument("--device", default="cpu")
+    asked = parser.parse_args()
+    if asked.pair:
+        target, drafts = str(asked.pair / "target"), tuple(str(asked.pair / n) for n in ("draft", "small-draft"))
+    else:
+        target, drafts, _ = named(TRAINED)
+    plan = Plan(
+        target, drafts, device=asked.device, data=data_for(TRAINED, target), prompts=asked.prompts,
+        new_tokens=asked.new_tokens, gammas=tuple(asked.gamma), temperatures=(asked.temperature,), seeds=asked.seeds,
+        verifiers=("token", "block"),
+    )  # fmt: skip
+    pairs = loaded(plan)
+    groups = groups_of(plan, pairs[0])
+    bench, cells = Bench(plan, pairs, groups), {}
+    with threads(1 if few_threads(pairs[0]) else None):
+        print(
+            f"wall clock on {settings_of(plan, pairs, groups)['machine']}, {torch.get_num_threads()} threads, torch "
+            f"{torch.__version__}; T = {asked.temperature:g}, {asked.prompts} prompts, {asked.seeds} seeds, "
+            f"{asked.new_tokens} new tokens\n"
+        )
+        bench.warm_up()
+        for cell in plan.cells(len(groups)):
+            cells[cell] = bench.cell(cell)
+    report(plan, Totals(cells))
+
+
+def report(plan, totals):
+    def told(powers):
+        found = totals.estimate(powers)
+        return found, f"{found.value:.2f} [{found.lower:.2f}, {found.upper:.2f}]"
+
+    print(f"{'':26}{'token / plain':>20}{'block / plain':>20}{'block / token':>20}   (times as fast, 95 % intervals)")
+    for drafter in plan.drafters():
+        for gamma in plan.gammas:
+            lower = {}
+            for clock, label in (("seconds", "wall clock"), ("processor_seconds", "processor, with prefill")):
+                columns = {
+                    "token / plain": speedup(Column(drafter, "token", gamma), clock),
+                    "block / plain": speedup(Column(drafter, "block", gamma), clock),
+                    "block / token": improvement(drafter, gamma, lambda column, c=clock: speedup(column, c)),
+                }
+                lines = {name: told(powers) for name, powers in columns.items()}
+                if clock == "seconds":
+                    print(f"drafter {drafter + 1}, gamma {gamma}")
+                    lower = {name: found for name, (found, _) in lines.items()}
+                print(f"  {label:24}" + "".join(f"{text:>20}" for _, text in lines.values()))
+            print("  limits: " + ", ".join(f"{name} {verdict(found)}" for name, found in lower.items()))
+
+
+def verdict(found):
+    """Whether the interval lies at or above 1, below it, or on both sides."""
+    return "held" if found.lower >= 1 else "missed" if found.upper < 1 else "open (1 is within the interval)"
+
+
+if __name__ == "__main__":
+    main()

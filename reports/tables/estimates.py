@@ -1,0 +1,130 @@
+"""Ratios of totals over prompts, with what the prompts and the seeds leave open."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from math import exp, log
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import t as student
+
+from .plan import PLAIN, Cell, Column
+
+LEVEL = 0.95
+
+
+class Estimate(NamedTuple):
+    """value; deviation: the standard deviation over seeds, None for one seed; lower, upper: an interval at LEVEL over
+    prompts, None where there is one prompt or group only."""
+
+    value: float
+    deviation: float | None
+    lower: float | None
+    upper: float | None
+
+    def less_one_in_percent(self) -> "Estimate":
+        """Of a ratio of two: by how much the one is better."""
+        kept = self.deviation
+        return Estimate(*(None if x is None else 100 * (x - 1) for x in (self.value, None, self.lower, self.upper)))._replace(
+            deviation=None if kept is None else 100 * kept
+        )  # fmt: skip
+
+
+Powers = Counter
+"""A product of totals to whole powers: (column, field) -> power. The powers add up to 0."""
+
+
+SAME_TOKEN, SAME_BLOCK = "token, same blocks", "block, same blocks"
+"""In the place of a verifier's name: what it can expect of the blocks of one run, one token a call included."""
+
+
+def _on_the_same(found: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+    for one in found["on_the_same"]:
+        for name, taus in ((SAME_TOKEN, one["token"]), (SAME_BLOCK, one["block"])):
+            yield {
+                "drafter": one["drafter"], "verifier": name, "gamma": one["gamma"],
+                "tokens": sum(taus) + len(taus), "calls": len(taus),
+            }  # fmt: skip
+
+
+def block_efficiency(column: Column) -> Powers:
+    """Decoded tokens per serial call of the target. Source: Sun et al. 2025, Section 5."""
+    return Counter({(column, "tokens"): 1, (column, "calls"): -1})
+
+
+def speedup(column: Column, clock: str = "seconds") -> Powers:
+    """Seconds a token of plain decoding over seconds a token, in the same cells. Source: as there."""
+    plain = Column(column.drafter, PLAIN, 0)
+    return Counter({(plain, clock): 1, (plain, "tokens"): -1, (column, clock): -1, (column, "tokens"): 1})
+
+
+def over(better: Powers, worse: Powers) -> Powers:
+    """The quotient of two."""
+    quotient = Counter(better)
+    quotient.subtract(worse)
+    return Counter({total: power for total, power in quotient.items() if power})
+
+
+def improvement(drafter: int, gamma: int, of: Callable[[Column], Powers]) -> Powers:
+    """Block verification's over token verification's."""
+    return over(of(Column(drafter, "block", gamma)), of(Column(drafter, "token", gamma)))
+
+
+class Totals:
+    """The measurements of some cells, summed up column by column."""
+
+    def __init__(self, cells: Mapping[Cell, Mapping[str, Any]]):
+        self.cells = cells
+        self.columns = {
+            cell: {
+                Column(c["drafter"], c["verifier"], c["gamma"]): c for c in [*found["columns"], *_on_the_same(found)]
+            }
+            for cell, found in cells.items()
+        }
+
+    def of(self, temperature: float, data: str | None = None) -> "Totals":
+        """The cells at a temperature, of one data set or of all."""
+        return Totals(
+            {
+                cell: found
+                for cell, found in self.cells.items()
+                if cell.temperature == temperature and data in (None, found["data"])
+            }
+        )
+
+    def estimate(self, powers: Powers) -> Estimate | None:
+        """The product of the totals' powers; None if a column was not measured.
+
+        value: by the totals over all prompts and seeds; deviation: of the values of single seeds.
+        Interval: exp(log value -+ t se), se^2 = sum_i z_i^2 / (n (n - 1)), z_i = sum_k power_k x_ik / mean_k, over n
+        prompts (all seeds of one together) or groups of a batch, t with n - 1 degrees of freedom.
+        Guarantee: none for finite n: the delta method; right as the number of prompts grows.
+        """
+        wanted = [column for column, _ in powers]
+        cells = [cell for cell, columns in self.columns.items() if all(column in columns for column in wanted)]
+        if not cells:
+            return None
+        value = self._value(cells, powers)
+        of_seeds = [self._value([c for c in cells if c.seed == seed], powers) for seed in {c.seed for c in cells}]
+        deviation = float(np.std(of_seeds, ddof=1)) if len(of_seeds) > 1 else None
+        groups = sorted({cell.group for cell in cells})
+        if len(groups) < 2:
+            return Estimate(value, deviation, None, None)
+        sums = np.array([self._sums([c for c in cells if c.group == group], powers) for group in groups])
+        z = (sums / sums.mean(0)) @ np.array(list(powers.values()))
+        radius = float(student.ppf((1 + LEVEL) / 2, len(groups) - 1) * z.std(ddof=1) / np.sqrt(len(groups)))
+        return Estimate(value, deviation, value * exp(-radius), value * exp(radius))
+
+    def _sums(self, cells: Iterable[Cell], powers: Powers) -> list[float]:
+        cells = list(cells)
+        return [sum(self.columns[cell][column][field] for cell in cells) for column, field in powers]
+
+    def _value(self, cells: Iterable[Cell], powers: Powers) -> float:
+        return exp(sum(n * log(total) for n, total in zip(powers.values(), self._sums(cells, powers), strict=True)))
+
+    def acceptance(self, column: Column) -> list[float]:
+        """Pr(tau >= i) for i = 0..gamma, as it came out."""
+        found = [columns[column]["accepted"] for columns in self.columns.values() if column in columns]
+        taus = [tau for prompts in found for of_one in prompts for tau in of_one]
+        times = np.bincount(taus, minlength=column.gamma + 1)
+        return [float(p) for p in times[::-1].cumsum()[::-1] / len(taus)]
