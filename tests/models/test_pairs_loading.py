@@ -231,7 +231,7 @@ def test_a_device_or_precision_there_is_not_is_an_error(folders):
 def test_memory_that_runs_out_is_one_line_that_says_what_was_loaded(where, folders, monkeypatch):
     def exhausted(*arguments, **options):
         if where == "gpu":
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
         if where == "its runtime":
             raise RuntimeError("CUDA error: out of memory")
         return torch.empty(1 << 60)

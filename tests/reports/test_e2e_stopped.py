@@ -50,7 +50,7 @@ OUT_OF_MEMORY = "CUDA out of memory. Tried to allocate 2 GiB\nand more"
 @pytest.mark.parametrize(
     ("error", "status", "kind"),
     [
-        (torch.OutOfMemoryError(OUT_OF_MEMORY), 3, "memory"),
+        (torch.cuda.OutOfMemoryError(OUT_OF_MEMORY), 3, "memory"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 3, "memory"),
         (session.TimeUp("not done within 5 s"), 3, "timeout"),
         (KeyboardInterrupt(), 130, "interrupted"),
