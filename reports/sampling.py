@@ -10,12 +10,10 @@ from ..models.problem import Problem, as_json
 from ..proofs.laws import as_float, joint_law
 from ..proofs.measurement import Measurement, rounding_allowed
 from ..proofs.sandbox import Sandbox, SubjectFailed
-from ..stattests.bounds import total_variation_bound
 from ..stattests.completion import completed_counts
-from ..stattests.design import min_detectable_goodness
 from ..stattests.explanation import most_off
 from ..stattests.goodness import goodness_of_fit
-from ..stattests.rounding import beyond_rounding, impossible_by_rounding, min_detectable_beyond
+from ..stattests.rounding import deviation
 from ..verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
 from .report import Report
 
@@ -65,8 +63,8 @@ def statistical(
 ) -> list[Evidence]:
     """Evidence where the law cannot be had: samples of the completed tokens against the target (Lemma 2).
 
-    The p-values hold at any sample size (``goodness_of_fit``), so the rate of false alarms is at most ALPHA for all
-    problems and precisions together.
+    Every route to a refutation of one problem has its share of that problem's rate (``deviation``), each holds at any
+    sample size, so the rate of false alarms is at most ALPHA for all problems and precisions together.
     """
     ranked = sorted(lawless, key=lambda m: (m.problem.vocabulary**m.problem.gamma, m.problem.name))
     chosen = [ranked[k] for k in sorted({round(i * (len(ranked) - 1) / 5) for i in range(6)})]
@@ -88,7 +86,7 @@ def statistical(
 
 
 def goodness(measurement: Measurement, counts: Counts, settings, alpha: float, dtype: str) -> Evidence:
-    """The test of fit of one problem's counts, with what it could have seen."""
+    """One problem's counts held against the target's law, with what they could have shown."""
     problem, (continued, length) = measurement.problem, measurement.completion()
     outputs = {o: n for o, n in counts.items() if measurement.is_output(o)}
     strange = {str(o): n for o, n in counts.items() if o not in outputs}
@@ -97,33 +95,29 @@ def goodness(measurement: Measurement, counts: Counts, settings, alpha: float, d
     law = {o: as_float(p) for o, p in joint_law(target, length).items()}
     done = completed_counts(outputs, continued, length, np.random.default_rng([settings.seed, 1]))
     slack = 0.0 if dtype in ("float64", "exact") else rounding_allowed(problem.gamma, dtype)
-    rounded = impossible_by_rounding(done, law, slack, alpha)
-    seen_cells = {o: m for o, m in done.items() if o not in rounded}
     # Whatever came out is an outcome; the target gives probability 0 to what it does not list.
-    outcomes = dict.fromkeys(seen_cells | strange, 0.0) | law
-    result = goodness_of_fit(seen_cells | strange, outcomes, alpha)
-    distance = total_variation_bound(seen_cells | strange, outcomes, alpha)
-    fit_limit = min_detectable_goodness(n, max(result.cells, 1), alpha, BETA)
-    refuted = bool(strange) or beyond_rounding(result.p_value, distance.lower, slack, fit_limit, alpha)
+    outcomes = dict.fromkeys(done, 0.0) | law
+    found = deviation(done | strange, dict.fromkeys(strange, 0.0) | outcomes, slack, alpha, BETA, strange)
+    result = found.fit
     detail = {
         "samples": n,
         "statistic": result.statistic if result.impossible is None else None,
         "degrees_of_freedom": result.freedom,
-        "p_value": result.p_value,
+        "p_value": found.p_value,
         "p_value_by": result.method,
-        "total_variation_at_most": distance.upper,
+        "total_variation_at_least": found.distance.lower,
+        "total_variation_at_most": found.distance.upper,
         "rounding_allowed": slack,
         "false_alarm_rate": alpha,
         "miss_rate": BETA,
         "dtype": dtype,
         "why_not_exact": measurement.reason,
     }
-    limit = min_detectable_beyond(n, len(law), slack, fit_limit, alpha, BETA)
     witness = None
-    if refuted:
+    if found.refuted:
         if result.impossible is None:
-            detail["explanation"] = str(most_off(seen_cells, law))
-        worst = result.impossible[0] if result.impossible else max(law, key=lambda o: abs(done.get(o, 0) / n - law[o]))
+            detail["explanation"] = str(most_off(done, outcomes))
+        worst = (result.impossible or [max(outcomes, key=lambda o: abs(done.get(o, 0) / n - outcomes[o]))])[0]
         seen = result.impossible[1] if result.impossible else done.get(worst, 0)
         witness = {
             "problem": as_json(problem),
@@ -131,5 +125,5 @@ def goodness(measurement: Measurement, counts: Counts, settings, alpha: float, d
             "expected": f"{law.get(worst, 0.0):.6g}",
             "observed": f"{seen}/{n}",
         }
-    verdict = REFUTED if refuted else NO_EVIDENCE
-    return Evidence("lossless", "chi-square", verdict, problem.name, bound=limit, witness=witness, detail=detail)
+    verdict = REFUTED if found.refuted else NO_EVIDENCE
+    return Evidence("lossless", "chi-square", verdict, problem.name, bound=found.limit, witness=witness, detail=detail)

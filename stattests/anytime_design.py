@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq, minimize
-from scipy.special import digamma, gammaln, polygamma
+from scipy.special import digamma, gammaln, zeta
 
 from ..models.errors import InputError
 from .anytime import Audited, audit
@@ -217,27 +217,26 @@ class _Dual:
         if point[1] > STEEPEST:
             return inf
         down, up = point[0], point[0] + exp(point[1])
-        x, y = np.clip(self._at(down), 0, self.due), np.maximum(self._at(up), self.due)
-        below, above = self._worth(x) - down * x, self._worth(y) - up * y + (up - down) * self.due
+        # Both slopes in one call of the special functions, which is where the time goes.
+        k = len(self.logs)
+        at = _inverse_digamma(np.concatenate([self.logs + down, self.logs + up]))
+        x, y = np.clip(at[:k] - self.before, 0, self.due), np.maximum(at[k:] - self.before, self.due)
+        worth = gammaln(np.concatenate([self.before + x, self.before + y]))
+        below = worth[:k] - x * (self.logs + down)
+        above = worth[k:] - y * (self.logs + up) + (up - down) * self.due
         total = self.cells.either @ np.minimum(below, above) + self.cells.above @ above + self.cells.below @ below
         return float((self.missing - total - down * self.cells.draws) / ((up - down) * self.cells.draws))
 
     def least(self) -> float:
         """The least d that is found."""
         corners = self.start + np.array([[0, 0], [self.step, 0], [0, 0.25]])
-        options = {"initial_simplex": corners, "xatol": 1e-7, "fatol": 1e-14, "maxiter": 400}
+        options = {"initial_simplex": corners, "xatol": 1e-4, "fatol": 1e-7, "maxiter": 400}
         return max(0.0, float(minimize(self.distance, self.start, method="Nelder-Mead", options=options).fun))
-
-    def _at(self, slope: float) -> np.ndarray:
-        return _inverse_digamma(self.logs + slope) - self.before
-
-    def _worth(self, x: np.ndarray) -> np.ndarray:
-        return gammaln(self.before + x) - x * self.logs
 
 
 def _inverse_digamma(y: np.ndarray) -> np.ndarray:
     """By Newton's method from Minka's start (2000, Estimating a Dirichlet distribution, Appendix C)."""
     x = np.where(y >= -2.22, np.exp(y) + 0.5, -1 / (y - digamma(1)))
     for _ in range(5):
-        x = x - (digamma(x) - y) / polygamma(1, x)
+        x = x - (digamma(x) - y) / zeta(2, x)  # zeta(2, x) is the trigamma function, in a fraction of the time
     return x

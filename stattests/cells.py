@@ -26,6 +26,15 @@ class Cells(NamedTuple):
     expected: np.ndarray
     outcomes: tuple[tuple[Hashable, ...], ...]
 
+    @property
+    def hidden(self) -> float:
+        """The law's mass in cells of several outcomes: the total variation of what pooling hides is at most that.
+
+        Within a cell C it is at most min(p(C), p'(C)).
+        """
+        several = [len(cell) > 1 for cell in self.outcomes]
+        return float(self.expected[several].sum() / self.expected.sum())
+
 
 def checked_law(law: Law, where: str = "the law") -> dict[Hashable, float]:
     """A law as floats that add up to 1.
@@ -81,32 +90,41 @@ def impossible(counts: Mapping[Hashable, int], law: Mapping[Hashable, float]) ->
     return None if not strange else (worst, counts[worst])
 
 
-def pooled(counts: Mapping[Hashable, int], law: Mapping[Hashable, float], fewest: float = FEWEST) -> Cells:
-    """Cells of an expected count of at least ``fewest``, the rarest outcomes pooled first.
+def pooled(
+    counts: Mapping[Hashable, int], law: Mapping[Hashable, float], fewest: float = FEWEST, least: float = 0.0
+) -> Cells:
+    """Cells of an expected count of at least ``fewest``, outcomes rarer than that pooled, the rarest first.
 
+    An outcome that expects ``fewest`` or more is a cell of its own: what moves between it and rare ones is seen. Rare
+    outcomes left over join the pool before; where there is none they are a cell below ``fewest``, unless they expect
+    less than ``least``: then they join the smallest other cell.
     Which outcomes go together depends on the law and on n, never on what was seen: not on the order either in which
     the law lists outcomes of one probability, which may be the order in which they were seen.
     """
     n = sum(counts.values())
-    observed: list[int] = []
-    expected: list[float] = []
-    outcomes: list[list[Hashable]] = []
-    is_open = False
+    rare: list[list[Hashable]] = []
+    single: list[list[Hashable]] = []
+    expected = fewest
     for outcome in sorted((o for o in law if law[o] > 0), key=lambda o: (law[o], repr(o))):
-        if not is_open:
-            observed.append(0)
-            expected.append(0.0)
-            outcomes.append([])
-        observed[-1] += counts.get(outcome, 0)
-        expected[-1] += n * law[outcome]
-        outcomes[-1].append(outcome)
-        is_open = expected[-1] < fewest
-    if is_open and len(observed) > 1:
-        seen, hoped, last = observed.pop(), expected.pop(), outcomes.pop()
-        observed[-1] += seen
-        expected[-1] += hoped
-        outcomes[-1] += last
-    return Cells(np.array(observed), np.array(expected), tuple(map(tuple, outcomes)))
+        if n * law[outcome] >= fewest:
+            single.append([outcome])
+            continue
+        if expected >= fewest:
+            rare.append([])
+            expected = 0.0
+        rare[-1].append(outcome)
+        expected += n * law[outcome]
+    if expected < fewest and len(rare) > 1:
+        last = rare.pop()
+        rare[-1] += last
+    elif expected < least and single:
+        single[0] += rare.pop()
+    outcomes = rare + single
+    return Cells(
+        np.array([sum(counts.get(o, 0) for o in cell) for cell in outcomes]),
+        np.array([sum(n * law[o] for o in cell) for cell in outcomes]),
+        tuple(map(tuple, outcomes)),
+    )
 
 
 def _by_outcome(row: Any, where: str) -> dict[Hashable, Any]:

@@ -62,7 +62,8 @@ def min_detectable_goodness(n: int, cells: int, alpha: float = 1e-6, beta: float
     sqrt(v / (4 n)), v: the noncentrality that a chi-square variable with k - 1 degrees of freedom, against Chernoff's
     critical value, misses with probability beta. A deviation of total variation t has n sum (p' - p)^2 / p >= 4 n t^2
     (Cauchy-Schwarz), with equality for the same relative change everywhere.
-    cells: k, after pooling. Never more than 1.
+    cells: k, after pooling. Never more than 1. Between the laws as they are, the law's mass in pooled cells
+    (``Goodness.hidden``) is to be added: ``rounding.deviation`` does, and has a route that pools nothing.
     Guarantee: alpha is the test's own, finite-sample; beta is that of the noncentral chi-square limit, which simulation
     confirms at expected counts of 5 and more. Where the test is exact or by simulation it sees more.
     """
@@ -126,7 +127,7 @@ def assert_homogeneity(counts: Counts, other: Counts, alpha: float = 1e-6, seed:
 def min_detectable_homogeneity(
     n: int, cells: int, other: int | None = None, alpha: float = 1e-6, beta: float = 1e-3
 ) -> float:
-    """The total variation between two sources beyond which n samples of one and ``other`` of the second tell.
+    """The total variation between two sources, as pooled, beyond which n samples of one and ``other`` of the second tell.
 
     sqrt(v / (4 h)), h = n m / (n + m): n m / (n + m) sum_k (p_k - q_k)^2 / mixed_k >= 4 h t^2 (Cauchy-Schwarz).
     other: m, equal to n if not given. Guarantee: as ``min_detectable_goodness``.

@@ -9,7 +9,7 @@ from scipy.special import gammaln, xlogy
 from scipy.stats import chi2
 
 from ..models.errors import InputError
-from .cells import FEWEST, Counts, Law, checked_counts, checked_law, impossible, pooled
+from .cells import FEWEST, Cells, Counts, Law, checked_counts, checked_law, impossible, pooled
 from .monte_carlo import draws_for, monte_carlo_p
 from .power import checked_rates
 from .tails import likelihood_ratio, multinomial_tail
@@ -28,7 +28,9 @@ class Goodness(NamedTuple):
 
     p_value: valid at any rate, in the way that ``method`` says; statistic: what it is of, G or (chi_square) Pearson's;
     freedom: one less than cells; cells: after pooling. impossible: an outcome seen to which the law gives probability
-    0, with its count: a certain refutation and not a statistic; the p-value is then 0.
+    0, with its count: a certain refutation and not a statistic; the p-value is then 0. hidden: the law's mass in cells
+    of several outcomes, the most by which the total variation as pooled falls short of the true one; rarest: the least
+    expected count of a cell.
     """
 
     statistic: float
@@ -37,6 +39,19 @@ class Goodness(NamedTuple):
     cells: int
     impossible: tuple[Hashable, int] | None
     method: str
+    hidden: float
+    rarest: float
+
+
+def certain(strange: tuple[Hashable, int]) -> Goodness:
+    """What a test of fit says of an outcome of probability 0, with its count."""
+    return Goodness(float("inf"), 0, 0.0, 0, strange, CERTAIN, 0.0, 0.0)
+
+
+def found_in(cells: Cells, statistic: float, p_value: float, method: str) -> Goodness:
+    """What a test of fit says of pooled counts."""
+    k = len(cells.observed)
+    return Goodness(statistic, k - 1, p_value, k, None, method, cells.hidden, float(cells.expected.min()))
 
 
 def goodness_of_fit(
@@ -51,7 +66,8 @@ def goodness_of_fit(
     for 10): all are enumerated, cells not pooled;
     monte-carlo: alpha is 1e-3 or more: 2 / alpha draws under the law, fewer where nothing is to be seen;
     bound: Chernoff's bound with the exact generating function of G (``tails``).
-    The last two pool cells to an expected count of 5, rarest first.
+    The last two pool outcomes that expect less than 5 to cells of 5, rarest first; rare ones that expect less than 5 all
+    together are one cell, no other outcome in it (the p-values hold at any expected count).
     counts: outcome -> times seen; law: outcome -> probability, sum 1; or rows of both. The counts are of independent
     draws: of whole blocks with their continuation, in one context (``by_context`` for several).
     Guarantee: Pr(p_value <= a) <= a under the law, for every a, n and law ("monte-carlo": over the draws as well).
@@ -66,7 +82,7 @@ def goodness_of_fit(
         raise InputError(f"method is {method!r}, expected {EXACT}, {MONTE_CARLO} or {BOUND}")
     strange = impossible(counts, law)
     if strange is not None:
-        return Goodness(float("inf"), 0, 0.0, 0, strange, CERTAIN)
+        return certain(strange)
     n, possible = sum(counts.values()), sum(p > 0 for p in law.values())
     if method is None:
         tables = comb(n + possible - 1, possible - 1)
@@ -86,13 +102,14 @@ def goodness_of_fit(
         )
     else:
         p_value = multinomial_tail(statistic, cells.expected)
-    return Goodness(statistic, len(cells.observed) - 1, p_value, len(cells.observed), None, method)
+    return found_in(cells, statistic, p_value, method)
 
 
 def chi_square(counts: Counts, law: Law) -> Goodness:
     """Pearson's statistic with its customary p-value, to be shown and not to decide by.
 
-    sum over cells of (observed - expected)^2 / expected, cells of expected count below 5 pooled, the rarest first.
+    sum over cells of (observed - expected)^2 / expected, cells of expected count below 5 pooled, the rarest first; what
+    stays below 5 joins the smallest other cell, where it is not seen.
     Guarantee: none that is finite. The p-value is the chi-square limit's; at an expected count of 5 it is 60 times too
     small at 1e-6 (a test computes how often it would refute). ``goodness_of_fit`` decides.
     Raises: InputError as ``goodness_of_fit``.
@@ -102,13 +119,11 @@ def chi_square(counts: Counts, law: Law) -> Goodness:
     counts = checked_counts(counts, law)
     strange = impossible(counts, law)
     if strange is not None:
-        return Goodness(float("inf"), 0, 0.0, 0, strange, CERTAIN)
-    cells = pooled(counts, law)
+        return certain(strange)
+    cells = pooled(counts, law, FEWEST, least=FEWEST)
     statistic = float(((cells.observed - cells.expected) ** 2 / cells.expected).sum())
     freedom = len(cells.observed) - 1
-    return Goodness(
-        statistic, freedom, float(chi2.sf(statistic, freedom)) if freedom else 1.0, freedom + 1, None, "limit"
-    )
+    return found_in(cells, statistic, float(chi2.sf(statistic, freedom)) if freedom else 1.0, "limit")
 
 
 def by_context(

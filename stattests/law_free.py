@@ -3,7 +3,7 @@
 from math import exp, log, sqrt
 
 from .cells import Counts, Law, checked_counts, checked_law, impossible, pooled
-from .goodness import CERTAIN, Goodness, goodness_of_fit
+from .goodness import Goodness, certain, found_in, goodness_of_fit
 from .power import checked_rates, checked_size, needed_noncentrality
 from .tails import chernoff_critical, likelihood_ratio
 
@@ -25,12 +25,12 @@ def fit_of_many(counts: Counts, law: Law, alpha: float = 1e-6) -> Goodness:
     n, k = sum(counts.values()), sum(p > 0 for p in law.values())
     strange = impossible(counts, law)
     if strange is not None:
-        return Goodness(float("inf"), 0, 0.0, 0, strange, CERTAIN)
+        return certain(strange)
     if sharp(n, k):
         return goodness_of_fit(counts, law, alpha)
     cells = pooled(counts, law)
     statistic, freedom = float(likelihood_ratio(cells.observed, cells.expected)), len(cells.observed) - 1
-    return Goodness(statistic, freedom, law_free_tail(statistic, freedom), freedom + 1, None, LAW_FREE)
+    return found_in(cells, statistic, law_free_tail(statistic, freedom), LAW_FREE)
 
 
 def sharp(n: int, cells: int) -> bool:

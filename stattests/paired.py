@@ -5,8 +5,10 @@ gambler bets that the next difference is positive, another that it is negative; 
 order is not as they say.
 """
 
+import reprlib
 from collections.abc import Sequence
 from math import log
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,7 +74,10 @@ class PairedOrder:
 
         differences: [T], within -b and b, or a single number. Raises: InputError if one is not, or there are none.
         """
-        shares = np.atleast_1d(np.asarray(differences, dtype=float)) / self.bound
+        try:
+            shares = np.atleast_1d(np.asarray(differences, dtype=float)) / self.bound
+        except (TypeError, ValueError):
+            raise InputError(f"differences are {reprlib.repr(differences)}, expected numbers") from None
         if shares.ndim != 1 or not len(shares):
             raise InputError(f"differences of shape {shares.shape}, expected one axis with one difference or more")
         outside = np.flatnonzero(~(np.abs(shares) <= 1 + 1e-9))
@@ -187,5 +192,5 @@ def _scaled(bound, variance, alpha, beta):
 
 
 def _checked_bound(bound):
-    if not 0 < bound < float("inf"):
+    if not (isinstance(bound, Real) and 0 < bound < float("inf")):
         raise InputError(f"bound is {bound!r}, expected a positive number")

@@ -1,49 +1,148 @@
-"""Counts of a source that may be off its law by rounding: what is refuted only beyond that, and what is then seen."""
+"""Is a source off its law by more than rounding? The routes by which counts refute it, and what they can see."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
+from typing import NamedTuple
 
+from scipy.special import betaincinv
 from scipy.stats import binom
 
-from .bounds import mcdiarmid_radius, one_law_radius, weissman_radius
+from .bounds import Distance, mcdiarmid_radius, one_law_radius, total_variation_bound, weissman_radius
+from .cells import Counts, Law, checked_counts, checked_law
+from .design import min_detectable_goodness
+from .goodness import Goodness
+from .law_free import LAW_FREE, fit_of_many, min_detectable_by_law_free
+from .power import checked_distance, checked_rates, log_inverse
 
 NEGLIGIBLE = 0.01
-"""Part of the detection limit below which rounding moves the rate of a test of fit by less than a factor 2."""
+"""Part of the detection limit below which rounding, spread over all cells, moves the rate of a test of fit by less than
+a factor 2."""
+
+FACTOR = 0.7
+"""log 2: what the logarithm of that rate may be moved by if all rounding falls on the rarest cell."""
+
+
+class Deviation(NamedTuple):
+    """refuted: the source is off its law by more than the slack.
+
+    p_value: of the test of fit, multiplied so that the rate of false alarms is what it is held against; distance: the
+    bounds on the total variation, each at 1 - ``share``; limit: from that total variation on a source is refuted except
+    with probability beta; share: the part of alpha that one route has.
+    """
+
+    refuted: bool
+    p_value: float
+    distance: Distance
+    limit: float
+    fit: Goodness
+    share: float
+
+
+def deviation(
+    counts: Counts,
+    law: Law,
+    slack: float = 0.0,
+    alpha: float = 1e-6,
+    beta: float = 1e-3,
+    strange: Collection[Hashable] = (),
+) -> Deviation:
+    """Do the counts refute every source within a total variation of ``slack`` of the law?
+
+    By any of three routes: outcomes of probability 0 seen more often than the slack explains; the test of fit, where
+    rounding is negligible beside what it can see; the lower bound on the total variation, of the outcomes as they are.
+    The second sees small deviations, the third those that pooling hides. Each has alpha / 2 without slack, where the
+    first costs nothing, else alpha / 4, the second counted twice for what rounding does to its rate.
+    limit: the smaller of a + b + c and ``min_detectable_by_bound``, a: the mass of outcomes of probability 0 that may be
+    taken for rounding; b: what the test of fit sees between the laws as pooled; c: the law's mass in pooled cells.
+    counts, law: as in ``goodness_of_fit``; strange: outcomes that no rounding explains.
+    Guarantee: refutes a source within the slack with probability at most alpha; the limit is finite-sample but for the
+    part of it that is the test of fit's (``min_detectable_goodness``).
+    Raises: InputError as ``goodness_of_fit``.
+    Source: Bonferroni; ``goodness``, ``bounds``.
+    """
+    law = checked_law(law)
+    counts = checked_counts(counts, law)
+    checked_rates(alpha, beta)
+    if slack:
+        checked_distance("slack", slack)
+    n, possible = sum(counts.values()), sum(p > 0 for p in law.values())
+    share = alpha / (4 if slack else 2)
+    excused = impossible_by_rounding({o: m for o, m in counts.items() if o not in strange}, law, slack, share, n)
+    left = {o: m for o, m in counts.items() if o not in excused}
+    distance = total_variation_bound(counts, law, share)
+    limit = min_detectable_by_bound(n, possible, slack, share, beta)
+    if not any(left.values()):
+        # All that came was impossible: only a slack near 1 excuses that, and the bound decides.
+        fit = Goodness(0.0, 0, 1.0, 0, None, "none", 1.0, 0.0)
+        return Deviation(distance.lower > slack, 1.0, distance, limit, fit, share)
+    fit = fit_of_many(left, law, share)
+    few, mass = most_excused(n, slack, share, beta)
+    least = fit_limit(max(1, n - few), fit, share, beta)
+    by_fit = negligible(n, slack, least, fit.rarest, share)
+    refuted = fit.impossible is not None or distance.lower > slack or (by_fit and fit.p_value <= share)
+    if by_fit:
+        limit = min(limit, mass + least + fit.hidden)
+    return Deviation(refuted, min(1.0, fit.p_value * (alpha / share)), distance, limit, fit, share)
+
+
+def fit_limit(n: int, fit: Goodness, alpha: float, beta: float) -> float:
+    """What the test of fit that was made sees, between the laws as pooled."""
+    if fit.cells < 2:
+        return 1.0
+    limit = min_detectable_by_law_free if fit.method == LAW_FREE else min_detectable_goodness
+    return limit(n, fit.cells, alpha, beta)
 
 
 def impossible_by_rounding(
-    counts: Mapping[Hashable, int], law: Mapping[Hashable, float], slack: float, alpha: float
+    counts: Mapping[Hashable, int], law: Mapping[Hashable, float], slack: float, alpha: float, n: int | None = None
 ) -> set[Hashable]:
     """The outcomes of probability 0 that were seen, if rounding can account for all of them together; else none.
 
-    Pr(Binomial(n, slack) >= times seen) > alpha.
+    Pr(Binomial(n, slack) >= times seen) > alpha. n: of all draws, where counts has not all of them.
     Guarantee: for a source within a total variation of ``slack`` of the law they are left standing, and so refute it,
     with probability at most alpha.
     """
-    strange = {o for o, n in counts.items() if n and not law.get(o, 0)}
+    strange = {o for o, m in counts.items() if m and not law.get(o, 0)}
     seen = sum(counts[o] for o in strange)
-    return strange if seen and binom.sf(seen - 1, sum(counts.values()), slack) > alpha else set()
+    n = sum(counts.values()) if n is None else n
+    return strange if seen and binom.sf(seen - 1, n, slack) > alpha else set()
 
 
-def beyond_rounding(p_value: float, lower: float, slack: float, limit: float, alpha: float) -> bool:
-    """Whether a test of fit refutes a source that may be within ``slack`` of its law.
+def most_excused(n: int, slack: float, alpha: float, beta: float) -> tuple[int, float]:
+    """How many of n draws may be impossible and be taken for rounding, and of what source that leaves no more.
 
-    p_value: of the law itself; lower: bound on the true total variation at 1 - alpha (``total_variation_bound``); limit:
-    of the test of fit. Where rounding is negligible beside the limit the p-value decides, else both must.
-    Guarantee: refutes a source within the slack with probability at most alpha where both decide, and below 2 alpha
-    where the p-value does. The empirical total variation will not do for ``lower``: chance alone moves it beyond the
-    slack.
+    The largest m with Pr(Binomial(n, slack) >= m) > alpha, and the probability r with Pr(Binomial(n, r) <= m) = beta.
+    Guarantee: a source with more than that on outcomes of probability 0 is refuted by them except with probability beta.
+    Source: Clopper and Pearson 1934.
     """
-    return p_value <= alpha and (slack <= NEGLIGIBLE * limit or lower > slack)
+    if not slack:
+        return 0, 0.0
+    most = int(binom.isf(alpha, n, slack))
+    while most < n and binom.sf(most, n, slack) > alpha:
+        most += 1
+    while most and binom.sf(most - 1, n, slack) <= alpha:
+        most -= 1
+    return most, 1.0 if most >= n else float(betaincinv(most + 1, n - most, 1 - beta))
 
 
-def min_detectable_beyond(n: int, cells: int, slack: float, limit: float, alpha: float, beta: float) -> float:
-    """The total variation from which on a source is refuted except with probability beta, rounding allowed for.
+def negligible(n: int, slack: float, limit: float, rarest: float, alpha: float) -> bool:
+    """Whether the test of fit may decide although the source may be within ``slack`` of its law.
 
-    slack + radius(alpha) + sqrt(log(1 / beta) / (2 n)), and the limit of the test of fit where that is more or rounding
-    is negligible beside it. cells: of positive probability. Never more than 1.
-    Guarantee: of the part beyond ``limit`` finite-sample. Source: ``bounds``.
+    slack <= 0.01 limit, and d (e + sqrt(2 e L) + L) / e - d <= 0.7 for d = n slack on the rarest cell, of expected count
+    e, where counts up to about e + sqrt(2 e L) + L, L = log(1 / alpha), are not refuted (Bernstein).
     """
-    if slack <= NEGLIGIBLE * limit:
-        return limit
+    if not slack:
+        return True
+    tail, moved = log_inverse(alpha), n * slack
+    beyond = (2 * rarest * tail) ** 0.5 + tail
+    return slack <= NEGLIGIBLE * limit and moved * beyond <= FACTOR * rarest
+
+
+def min_detectable_by_bound(n: int, cells: int, slack: float, alpha: float = 1e-6, beta: float = 1e-3) -> float:
+    """The total variation from which on its lower bound is above ``slack``, except with probability beta.
+
+    slack + radius(alpha) + sqrt(log(1 / beta) / (2 n)), radius: the smaller of Weissman's and McDiarmid's. cells: of
+    positive probability. Never more than 1.
+    Guarantee: finite-sample, for every law and source, nothing pooled. Source: ``bounds``.
+    """
     around = min(weissman_radius(n, cells + 1, alpha), mcdiarmid_radius(n, cells + 1, alpha))
-    return min(1.0, max(limit, slack + around + one_law_radius(n, beta)))
+    return min(1.0, slack + around + one_law_radius(n, beta))

@@ -30,8 +30,8 @@ def homogeneity(
 ) -> Homogeneity:
     """Do two samples of independent draws come from one law?
 
-    G = 2 sum over cells and samples of x log(x / e), e from the margins; outcomes pooled, rarest first, to an expected
-    count of 5 in the smaller sample. p-value given both margins: at alpha of 1e-3 and more from 2 / alpha random
+    G = 2 sum over cells and samples of x log(x / e), e from the margins; outcomes that expect less than 5 in the
+    smaller sample pooled, rarest first, no other outcome among them. p-value given both margins: at alpha of 1e-3 and more from 2 / alpha random
     tables, below that from Chernoff's bound with the exact generating function.
     counts, other: outcome -> times seen.
     Guarantee: Pr(p_value <= a) <= a if both follow one law, whatever it is, for every a and any sample sizes.

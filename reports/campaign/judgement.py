@@ -15,10 +15,8 @@ from ...proofs.measurement import rounding_allowed
 from ...stattests.bounds import tokens_per_call, total_variation_bound
 from ...stattests.campaign.tally import Tally
 from ...stattests.completion import completed_counts
-from ...stattests.design import min_detectable_goodness
 from ...stattests.explanation import most_off
-from ...stattests.law_free import fit_of_many, min_detectable_by_law_free, sharp
-from ...stattests.rounding import beyond_rounding, impossible_by_rounding, min_detectable_beyond
+from ...stattests.rounding import deviation
 from ...verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
 from ...verifiers.registry import reference
 
@@ -64,15 +62,7 @@ class Judge:
         """Refuted or not, how far off at most, and what would have been seen."""
         counts, n = self.completed(tally), tally.n
         law = dict.fromkeys(counts, 0.0) | self.law
-        distance = total_variation_bound(counts, law, ALPHA)
-        tokens = {o: m for o, m in counts.items() if o not in tally.strange}  # rounding explains no others
-        rounded = impossible_by_rounding(tokens, law, self.slack, ALPHA)
-        fit = fit_of_many({o: m for o, m in counts.items() if o not in rounded}, law, ALPHA)
-        fit_limit = (min_detectable_goodness if sharp(n, len(self.law)) else min_detectable_by_law_free)(
-            n, max(fit.cells, 2), ALPHA, BETA
-        )
-        refuted = bool(tally.strange) or beyond_rounding(fit.p_value, distance.lower, self.slack, fit_limit, ALPHA)
-        limit = min_detectable_beyond(n, len(self.law), self.slack, fit_limit, ALPHA, BETA)
+        found = deviation(counts, law, self.slack, ALPHA, BETA, tally.strange)
         accepted = (
             tokens_per_call(self._accepted(tally), self.problem.gamma, *self.theory, ALPHA)
             if tally.counts.any()
@@ -80,12 +70,13 @@ class Judge:
         )
         detail = {
             "samples": n,
-            "p_value": fit.p_value,
-            "p_value_by": fit.method,
-            "cells": fit.cells,
+            "p_value": found.p_value,
+            "p_value_by": found.fit.method,
+            "cells": found.fit.cells,
+            "total_variation_at_least": found.distance.lower,
             "false_alarm_rate": ALPHA,
             "miss_rate": BETA,
-            "detection_limit": limit,
+            "detection_limit": found.limit,
             "rounding_allowed": self.slack,
             "accepted": accepted and {
                 "mean": accepted.accepted.mean,
@@ -98,11 +89,11 @@ class Judge:
         return Evidence(
             "lossless",
             "sampling campaign",
-            REFUTED if refuted else NO_EVIDENCE,
+            REFUTED if found.refuted else NO_EVIDENCE,
             self.problem.name,
-            total_variation=distance.empirical,
-            bound=distance.upper,
-            witness=self._witness(counts, law, fit, tally) if refuted else None,
+            total_variation=found.distance.empirical,
+            bound=found.distance.upper,
+            witness=self._witness(counts, law, found.fit, tally) if found.refuted else None,
             detail=detail,
         )
 

@@ -11,9 +11,7 @@ from ...models.forge import order_one
 from ...models.law import Markov, Prefix
 from ...models.problem import Problem, as_json
 from ...proofs.laws import as_float, in_field, joint_law
-from ...stattests.bounds import total_variation_bound
-from ...stattests.design import min_detectable_goodness
-from ...stattests.goodness import goodness_of_fit
+from ...stattests.rounding import deviation
 from ...verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
 from ..sampling import BETA
 
@@ -64,39 +62,39 @@ def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = Tru
 
     Tested for the first i = 1..gamma + 1 tokens of either window; and no text may have a token of probability 0.
     Guarantee: refuted with probability at most alpha under the law, for independent texts. A deviation of the law of a
-    window above ``bound`` (between the laws as pooled) is missed with probability 1e-3; ``detail["bounds"]`` has the
-    bounds by the places of the tokens. Where sampling was cut short (not complete), when it was may depend on the
+    window above ``bound`` is missed with probability 1e-3 (``deviation``); ``detail["bounds"]`` has the bounds by the
+    places of the tokens. Where sampling was cut short (not complete), when it was may depend on the
     texts: then only a token of probability 0 refutes.
     """
     length, n = problem.gamma + 1, sum(counts.values())
     target = order_one(problem.target, problem.vocabulary, "target")
     places = [(window, k) for window in _windows(problem, target, counts) for k in range(1, length + 1)]
     each = alpha / len(places)
-    tests = [goodness_of_fit(*window.shortened(k), each) for window, k in places]
+    tests = [deviation(*window.shortened(k), 0.0, each, BETA) for window, k in places]
     strange = _impossible(target, counts)
     best = min(tests, key=lambda test: test.p_value)
-    refuted = bool(strange) or (complete and best.p_value <= each)
+    refuted = bool(strange) or (complete and any(test.refuted for test in tests))
     detail = {
         "samples": n,
         "tokens": text_length(problem),
-        "statistic": best.statistic if best.impossible is None else None,
-        "degrees_of_freedom": best.freedom,
+        "statistic": best.fit.statistic if best.fit.impossible is None else None,
+        "degrees_of_freedom": best.fit.freedom,
         "p_value": min(1.0, len(tests) * best.p_value),
-        "p_value_by": best.method,
+        "p_value_by": best.fit.method,
         "false_alarm_rate": alpha,
         "miss_rate": BETA,
         "dtype": "float32",
     }
     if refuted:
-        apart = max(total_variation_bound(*window.shortened(k), each).lower for window, k in places)
+        apart = max(test.distance.lower for test in tests)
         detail |= {"total_variation_at_least": apart, "impossible": sum(strange.values())}
         witness = _witness(problem, [window for window, k in places if k == length], strange, n)
         return Evidence("lossless", "chi-square", REFUTED, problem.name, apart, None, witness, detail=detail)
     if not complete:
         return Evidence("lossless", "chi-square", NO_EVIDENCE, problem.name, detail=detail)
-    bounds = [min_detectable_goodness(n, max(test.cells, 1), each, BETA) for test in tests]
-    detail["bounds"] = {f"{w.first + 1}-{w.first + k}": bound for (w, k), bound in zip(places, bounds)}
-    return Evidence("lossless", "chi-square", NO_EVIDENCE, problem.name, bound=max(bounds), detail=detail)
+    detail["bounds"] = {f"{w.first + 1}-{w.first + k}": test.limit for (w, k), test in zip(places, tests)}
+    largest = max(test.limit for test in tests)
+    return Evidence("lossless", "chi-square", NO_EVIDENCE, problem.name, bound=largest, detail=detail)
 
 
 def _windows(problem: Problem, target: Markov, counts: Counter) -> Iterator[Window]:

@@ -275,7 +275,8 @@ def test_transformers_own_lossy_mode_is_refuted():
 def test_plain_sampling_of_openvino_genai_passes_with_a_detection_limit():
     report = audit_engine(OPENVINO, [REVERSED, MARKOV], plain=True, samples=4000)
     assert report.verdict == "inconclusive", report.failure
-    assert all(e.bound < 0.15 for e in report.evidence)
+    # A sixteenth of the law of four tokens of "reversed" is in pooled cells, and counts in the limit.
+    assert all(e.bound < 0.2 for e in report.evidence)
 
 
 @pytest.mark.engine

@@ -9,7 +9,9 @@ import pytest
 from draftproof.models.battery import drawn
 from draftproof.proofs.laws import as_float, in_field, joint_law
 from draftproof.proofs.measurement import Measurement, rounding_allowed
+from draftproof.reports import sampling
 from draftproof.reports.sampling import goodness
+from draftproof.stattests.rounding import deviation
 from draftproof.verifiers.evidence import NO_EVIDENCE, REFUTED
 
 PROBLEM = drawn(3, 2, "generic")
@@ -60,3 +62,57 @@ def test_a_deviation_at_the_limit_that_is_told_is_refuted(dtype):
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
 def test_what_is_no_output_is_refuted_in_every_precision(dtype):
     assert evidence(dtype, 0.0, strange=1).verdict == REFUTED
+
+
+def found_of(problem, dtype, row, n=20_000, seed=1):
+    """The evidence of counts drawn from a law of completed outputs: sequence -> probability."""
+    exact = in_field(problem)
+    draws = np.random.default_rng(seed).multinomial(n, list(row.values()))
+    counts = Counter(dict(zip(row, draws.tolist(), strict=True)))
+    return goodness(Measurement(problem, exact), +counts, SETTINGS, 1e-6, dtype)
+
+
+def completed_law(problem):
+    return {o: as_float(p) for o, p in joint_law(in_field(problem).target, problem.gamma + 1).items()}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_a_large_outcome_that_changes_places_with_a_rare_one_is_refuted(dtype):
+    """Seven outcomes near 1e-6, which in one cell with the one of 0.273 would take all of it unseen."""
+    law = completed_law(drawn(3, 2, "mixed"))
+    found = found_of(drawn(3, 2, "mixed"), dtype, law | {(2, 0, 0): law[2, 1, 0], (2, 1, 0): law[2, 0, 0]})
+    assert law[2, 0, 0] > 0.27 > 1e-5 > law[2, 1, 0]
+    assert found.verdict == REFUTED
+    assert found.detail["total_variation_at_least"] > 0.2
+    assert found_of(drawn(3, 2, "mixed"), dtype, law).verdict == NO_EVIDENCE
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
+def test_at_the_limit_impossible_outcomes_and_a_shift_of_the_others_are_refuted_together(dtype, part):
+    """part: how much of what rounding may do is on an outcome of probability 0."""
+    problem = drawn(3, 2, "mixed")
+    law = completed_law(problem)
+    never = next((a, b, c) for a in range(3) for b in range(3) for c in range(3) if not law.get((a, b, c)))
+    limit, away = found_of(problem, dtype, law).bound, part * rounding_allowed(problem.gamma, dtype)
+    least, most = sorted(law, key=law.get)[-2:]
+    wrong = law | {never: away, least: law[least] + limit - away, most: law[most] - limit}
+    assert sum(abs(wrong[o] - law.get(o, 0)) for o in wrong) / 2 == pytest.approx(limit)
+    assert limit < 0.12
+    assert [found_of(problem, dtype, wrong, seed=k).verdict for k in range(5)] == [REFUTED] * 5
+
+
+def test_the_routes_of_one_problem_share_its_rate_of_false_alarms(monkeypatch):
+    """A p-value between a share and the whole is no refutation: what is told has been multiplied by the routes."""
+    found = evidence("float64", 0.0)
+    assert found.detail["false_alarm_rate"] == 1e-6
+    told = []
+    monkeypatch.setattr(
+        sampling,
+        "deviation",
+        lambda counts, law, slack, alpha, *rest: told.append(deviation(counts, law, slack, alpha, *rest)) or told[-1],
+    )
+    for dtype, routes in (("float64", 2), ("bfloat16", 4)):
+        p_value = evidence(dtype, 0.002).detail["p_value"]
+        assert p_value == pytest.approx(min(1.0, routes * told[-1].fit.p_value))
+        assert told[-1].share == 1e-6 / routes

@@ -17,7 +17,7 @@ from draftproof.stattests.anytime_design import (
     samples_needed_audit,
 )
 from draftproof.stattests.design import Refuted
-from draftproof.stattests.eprocess import EProcess, log_evidence, unspent
+from draftproof.stattests.eprocess import MOST_STARTS, EProcess, log_evidence, unspent
 from draftproof.tests.stattests.enumerated import most_by_chance, probabilities, tables
 from draftproof.tests.stattests.simulated_nights import moved, nights_to_alarm, spread, uniform
 
@@ -112,6 +112,32 @@ def test_the_limit_follows_the_rule_of_the_nightly():
     assert several == pytest.approx(min_detectable_anytime(80_000, 16, begins=100))
     kept = min_detectable_anytime(100, 16, nights=KEPT_NIGHTS, begins=100 + 9)
     assert min_detectable_anytime(100, 16, nights=KEPT_NIGHTS + 9, begins=100) == kept
+
+
+def nights_kept(most):
+    """How many nights a start sees whose fortune is the least: all others met a deviation on more nights."""
+    process, first = EProcess([0.5, 0.5], most=most), 2 * most
+    for night in range(1, first + 1):
+        process.open_night()
+        process.add([60, 40] if night < first else [50, 50])
+    weight = np.log(unspent(first - 1) - unspent(first))
+    for seen in range(1, 2 * most):
+        process.open_night()
+        if not np.isclose(process._weights, weight, rtol=1e-9).any():
+            return seen
+        process.add([60, 40])
+    return 2 * most
+
+
+def test_the_limit_counts_on_no_more_nights_than_a_start_is_kept():
+    assert KEPT_NIGHTS <= nights_kept(MOST_STARTS) < MOST_STARTS
+
+
+def test_of_more_nights_than_a_start_is_kept_the_limit_is_that_of_one_start_s_draws():
+    kept = nights_kept(MOST_STARTS) - 1
+    long = min_detectable_anytime(100, 16, nights=kept + 9, begins=100)
+    assert long == pytest.approx(min_detectable_anytime(100 * kept, 16, begins=109))
+    assert long > min_detectable_anytime(100 * (kept + 9), 16, begins=100)
 
 
 def alarms(law, other, n, nights, threshold, runs, begins, rng):

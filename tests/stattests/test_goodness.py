@@ -10,6 +10,7 @@ from scipy.stats import binom, chisquare
 from draftproof.models.battery import drawn
 from draftproof.models.law import ContextFree
 from draftproof.proofs.laws import as_float, enumerated_law, in_field, joint_law
+from draftproof.stattests.cells import pooled
 from draftproof.stattests.completion import completed_counts
 from draftproof.stattests.explanation import most_off, oddities
 from draftproof.stattests.goodness import BOUND, CERTAIN, EXACT, MONTE_CARLO, by_context, chi_square, goodness_of_fit
@@ -45,6 +46,55 @@ def test_cells_of_small_expectation_are_pooled():
     counts = sample(law, 2000, 1)
     assert chi_square(counts, law).cells == 3
     assert goodness_of_fit(counts, law).cells == 3
+
+
+def test_rare_outcomes_that_swallow_a_large_one_would_hide_what_moves_between_them():
+    """Seven outcomes that expect 0.14 counts together, and all of a mass of 0.273 on one of them."""
+    law = {**{f"rare {k}": 1e-6 for k in range(7)}, "third": 0.273, "most": 0.727 - 7e-6}
+    counts = sample({"rare 3": 0.273, "most": 0.727}, 20_000, 3)
+    swallowed = {"third": counts["rare 3"], "most": counts["most"]}
+    planted = goodness_of_fit(swallowed, {"third": 0.273 + 7e-6, "most": 0.727 - 7e-6})
+    assert planted.p_value > 1e-3, "the planted defect: one cell of both"
+    found = goodness_of_fit(counts, law)
+    assert (found.method, found.cells, found.rarest) == (BOUND, 3, pytest.approx(0.14))
+    assert found.hidden == pytest.approx(7e-6)
+    assert found.p_value <= 1e-6
+    assert goodness_of_fit(sample(law, 20_000, 4), law).p_value > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("expected", "cells", "shown"),
+    [
+        ([1, 1, 98], [[0, 1], [2]], [[2, 0, 1]]),
+        ([1, 2, 47, 50], [[0, 1], [2], [3]], [[2, 0, 1], [3]]),
+        ([2, 2, 2, 3, 91], [[0, 1, 2, 3], [4]], [[0, 1, 2, 3], [4]]),
+        ([3, 3, 3, 3, 88], [[0, 1], [2, 3], [4]], [[0, 1], [2, 3], [4]]),
+        ([5, 95], [[0], [1]], [[0], [1]]),
+        ([1, 1, 1], [[0, 1, 2]], [[0, 1, 2]]),
+        ([4, 4, 4, 4, 4, 80], [[0, 1], [2, 3, 4], [5]], [[0, 1], [2, 3, 4], [5]]),
+    ],
+)
+def test_only_outcomes_that_expect_less_than_five_are_pooled(expected, cells, shown):
+    """What is left over joins the pool before; else it is a cell, but where each must expect 5 the smallest takes it."""
+    n = sum(expected)
+    law, counts = {k: e / n for k, e in enumerate(expected)}, dict(enumerate(expected))
+    for least, groups in ((0.0, cells), (5.0, shown)):
+        found = pooled(counts, law, least=least)
+        assert [list(cell) for cell in found.outcomes] == groups
+        assert found.observed.tolist() == [sum(expected[k] for k in cell) for cell in groups]
+        assert found.expected == pytest.approx(found.observed)
+        assert found.hidden == pytest.approx(sum(expected[k] for cell in groups if len(cell) > 1 for k in cell) / n)
+
+
+def test_the_p_value_holds_where_a_cell_expects_next_to_nothing():
+    law = np.array([*[2e-5] * 7, 0.3, 0.3, 0.4 - 14e-5])
+    rows = np.random.default_rng(12).multinomial(1000, law, size=2000)
+    found = [goodness_of_fit(row, law, method=BOUND) for row in rows]
+    assert found[0].rarest == pytest.approx(0.14)
+    p_values = np.array([f.p_value for f in found])
+    for alpha in (0.01, 0.05, 0.2):
+        assert (p_values <= alpha).sum() <= most_by_chance(2000, alpha)
+    assert (p_values <= 0.5).any()
 
 
 def test_a_hit_where_the_law_has_nothing_is_a_refutation_and_no_statistic():

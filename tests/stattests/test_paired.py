@@ -235,3 +235,23 @@ def test_a_worse_verifier_is_refuted_with_its_interval_and_a_better_one_is_not()
 def test_wrong_use_is_an_error(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: PairedOrder(1).observe("abc"), "differences are 'abc', expected numbers"),
+        (lambda: PairedOrder(1).observe([0.5, None, "x"]), "differences are .0.5, None, 'x'., expected numbers"),
+        (lambda: PairedOrder(1).observe([[0.5], [0.5, 0.1]]), "expected numbers"),
+        (lambda: PairedOrder("a"), "bound is 'a', expected a positive number"),
+        (lambda: min_detectable_difference(5, "a"), "bound is 'a', expected a positive number"),
+        (lambda: min_detectable_difference("5", 1.0), "n is '5', expected a number"),
+        (lambda: min_detectable_difference(5, 1.0, "a"), "variance is 'a', expected a number"),
+        (lambda: min_detectable_difference(5, 1.0, alpha="a"), "alpha is 'a', expected a rate"),
+        (lambda: pairs_needed("a", 1.0), "difference is 'a', expected a number"),
+    ],
+)
+def test_what_is_no_number_is_an_error_of_one_line(call, message):
+    with pytest.raises(InputError, match=message) as raised:
+        call()
+    assert "\n" not in str(raised.value)

@@ -157,3 +157,13 @@ def test_outcomes_are_pooled_to_five_expected_in_the_smaller_sample(n, m, cells)
     """100 outcomes seen equally often: one in a hundred of 100 draws is 1, and five of them make a cell."""
     first, other = dict.fromkeys(range(100), n // 100), dict.fromkeys(range(100), m // 100)
     assert homogeneity(first, other).cells == cells
+
+
+@pytest.mark.parametrize("rest", [{"b": 996}, {"b": 500, "c": 496}])
+def test_rare_outcomes_do_not_swallow_a_large_one(rest):
+    """4 in 1,000 where a million others have none: in one cell with "b" they would not be seen."""
+    many = {o: times * 1000 for o, times in rest.items()}
+    found = homogeneity({"a": 4} | rest, many)
+    assert found.cells == len(rest) + 1
+    assert found.p_value <= 1e-6
+    assert homogeneity({"a": 0} | rest, many | {"a": 4}).p_value > 0.5
