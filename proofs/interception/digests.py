@@ -1,12 +1,13 @@
 """Which version of a foreign function was audited: a digest of what it is made of."""
 
+import copyreg
 import functools
 import hashlib
 import inspect
+import re
 import sys
 import sysconfig
 import types
-from collections.abc import Callable
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
@@ -22,7 +23,11 @@ GENERATORS = {
     "random.Random", "numpy.random._generator.Generator", "numpy.random.mtrand.RandomState",
     "numpy.random.bit_generator.BitGenerator", "torch._C.Generator",
 }  # fmt: skip
-"""By name, for those that are followed are of classes derived from these."""
+"""By name, for those that are followed are of classes derived from these, in this package."""
+
+IN_EVERY_CLASS = {"__dict__", "__weakref__", "_abc_impl"}
+HEAP_TYPE = 1 << 9
+"""The flag of a class that was made while the program ran (CPython, Py_TPFLAGS_HEAPTYPE)."""
 
 STANDARD_LIBRARY = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")}
 
@@ -34,19 +39,19 @@ class _Undigestible(Exception):
 def digest_of(function: Any) -> str:
     """SHA-256 of what a function is made of (of an adapter: the engine's); UNKNOWN where a part of it has no content.
 
-    A plain function: the file that defines it, as ``sha256sum`` would say. With it what is bound: arguments of a
-    partial, the object of a method, closures and defaults of a function made by another, the classes and the state of
-    a callable object. Of a function compiled from Python (numba, torch.compile, jax): that function, the options and
-    the compiler's version. Of an extension module: its file and the version of its distribution. Of a random
-    generator: its kind; of Python's own library: names.
-    Guarantee: two digests other than UNKNOWN that are equal are of equal code and values. What the code calls in other
-    modules is not covered.
+    A Python function: the file that defines it, its name and its line there (two lambdas on a line: their code). With it
+    what is bound: arguments of a partial, the object of a method, closures and defaults of a function made by another,
+    attributes, the classes of a callable object and its state as it is told where the object is to be copied. Of a class
+    made by a function: all that it has. Of a function compiled from Python (numba, torch.compile, caches): that
+    function, the options and the compiler's version; of TorchScript, the graph with all that it calls. Of an extension
+    module: its file and the version of its distribution. Of a random generator: its kind, and what a subclass adds, not
+    the state; of Python's own library: names.
+    Guarantee: two digests other than UNKNOWN that are equal are of equal code and values, as far as said. What the code
+    finds under a global name, in its module or another, is covered by the file of its own module alone.
     """
     function = getattr(function, "published", lambda: function)()
     try:
-        parts = _Parts()
-        plain = inspect.isfunction(function) and not _carried(function) and not _original(function)
-        return "sha256:" + (_file(inspect.getsourcefile(function)) if plain else parts.of(function))
+        return "sha256:" + _Parts().of(function)
     except Exception:  # foreign objects decide what happens when one looks at them
         return UNKNOWN
 
@@ -74,41 +79,121 @@ class _Parts:
             return _joined(kind.__name__, *sorted(map(self.of, value)))
         if kind in (dict, types.MappingProxyType):
             return _joined("dict", *sorted(self.of(k) + self.of(v) for k, v in value.items()))
-        if isinstance(value, (np.ndarray, np.generic)):
-            content = self.of(value.tolist()) if value.dtype.hasobject else _hash(value.tobytes())
-            return _joined("array", str(value.dtype), str(value.shape), content)
-        generator = {f"{c.__module__}.{c.__qualname__}" for c in kind.__mro__} & GENERATORS
-        if generator:
-            return _joined("generator", *generator)
+        if kind is np.ndarray or (isinstance(value, np.generic) and kind.__module__ == "numpy"):
+            return self._array(value)
+        if {_name(c) for c in kind.__mro__} & GENERATORS:
+            return self._generator(value)
         if isinstance(value, types.ModuleType):
             return _module(value.__name__)
         if inspect.isclass(value):
-            return _joined(*(part for c in value.__mro__ for part in (c.__qualname__, _module(c.__module__))))
-        if isinstance(value, functools.partial):
-            return _joined("partial", *map(self.of, (value.func, value.args, value.keywords)))
+            return self._class(value)
+        if kind is functools.partial:
+            return _joined("partial", *map(self.of, (value.func, value.args, value.keywords, vars(value))))
         if inspect.ismethod(value):
             return _joined("method", self.of(value.__func__), self.of(value.__self__))
-        if _original(value):
-            options = self.of(getattr(value, "targetoptions", None))
-            return _joined("compiled", kind.__qualname__, _version(kind.__module__), options, self.of(_original(value)))
+        if compiled := self._compiled(value):
+            return compiled
         if inspect.isfunction(value):
-            place = f"{value.__qualname__}:{value.__code__.co_firstlineno}"
-            return _joined(place, _file(inspect.getsourcefile(value)), *map(self.of, _carried(value)))
+            return self._function(value)
+        if isinstance(value, (staticmethod, classmethod)):
+            return _joined(kind.__name__, self.of(value.__func__))
+        if isinstance(value, property):
+            return _joined("property", *map(self.of, (value.fget, value.fset, value.fdel)))
         if kind.__module__.partition(".")[0] == "torch":
             return self._of_torch(value)
-        if hasattr(value, "__name__") and callable(value):
+        if hasattr(value, "__name__") and callable(value) and not _has_python_class(value):
             return self._routine(value)
         return self._instance(value)
 
+    def _array(self, value: Any) -> str:
+        content = self.of(value.tolist()) if value.dtype.hasobject else _hash(value.tobytes())
+        return _joined("array", str(value.dtype), str(value.shape), content)
+
+    def _generator(self, value: Any) -> str:
+        """Its kind, without its state, which is another one in each process; a subclass by its code and its attributes."""
+        kind = type(value)
+        told = sorted({_name(c) for c in kind.__mro__} & GENERATORS)
+        if hasattr(value, "bit_generator"):
+            told.append(type(value.bit_generator).__qualname__)
+        if _name(kind) in GENERATORS or _is_ours(kind) or kind.__module__.startswith("numpy.random."):
+            return _joined("generator", *told)
+        return _joined("generator", *told, self.of(kind), self.of(_attributes(value)))
+
+    def _class(self, value: type) -> str:
+        return _joined(
+            *(part for c in value.__mro__ if not _is_ours(c) for part in self._one_class(c)),
+            "" if type(value) is type else self.of(type(value)),
+        )
+
+    def _one_class(self, value: type) -> list[str]:
+        """Its file; of a class that its module has not under its name, all that it has; else what is not in its source."""
+        told = [value.__qualname__, _module(value.__module__)]
+        if not value.__flags__ & HEAP_TYPE or _is_not_python(value.__module__):
+            return told
+        whole = _found(value) is not value
+        for name, member in sorted(vars(value).items()):
+            if name in IN_EVERY_CLASS or isinstance(member, (types.MemberDescriptorType, types.GetSetDescriptorType)):
+                continue
+            if type(member) in ATOMS or (whole and not callable(member)):
+                wanted = not (name.startswith("__") and name.endswith("__")) or _is_descriptor(member)
+                told += [name, self.of(member)] if wanted else []
+            elif whole:
+                told += [name, self.of(member)]
+            elif inspect.isfunction(member):
+                told += [name, self._code(member.__code__)]
+        return told
+
+    def _compiled(self, value: Any) -> str | None:
+        """What was made from a Python function by a compiler that is known, or is a cache of it."""
+        kind, root = type(value), type(value).__module__.partition(".")[0]
+        if kind is functools._lru_cache_wrapper:
+            if value.cache_info().currsize:
+                raise _Undigestible  # what it has kept may be of another function, and cannot be seen
+            besides = {n: v for n, v in vars(value).items() if n not in ("__wrapped__", "cache_parameters")}
+            return _joined("cache", *map(self.of, (value.cache_parameters(), besides, value.__wrapped__)))
+        if root == "numba" and hasattr(value, "py_func"):
+            options = self.of(value.targetoptions), self.of({str(k): str(v) for k, v in value.locals.items()})
+            return _joined("compiled", kind.__qualname__, _version(root), *options, self.of(value.py_func))
+        if inspect.isfunction(value):
+            cells = map(_content, value.__closure__ or ())
+            root = str(value.__globals__.get("__name__")).partition(".")[0]
+        else:
+            cells = [vars(value).get("dynamo_ctx")] if root == "torch" and hasattr(value, "__dict__") else []
+        if root == "torch" and "_torchdynamo_orig_callable" in getattr(value, "__dict__", ()):
+            (context,) = [cell for cell in cells if hasattr(cell, "callback")]
+            told = {name: v for name, v in vars(context).items() if type(v) in ATOMS and not name.endswith("_id")}
+            backend = context.callback
+            while (inner := getattr(backend, "_torchdynamo_orig_backend", None)) is not None:
+                backend = inner
+            parts = map(self.of, (told, backend, value._torchdynamo_orig_callable))
+            return _joined("compiled", kind.__qualname__, _version(root), *parts)
+        return None
+
+    def _function(self, value: Any) -> str:
+        code = value.__code__
+        place = f"{code.co_name}:{code.co_firstlineno}", _file(inspect.getsourcefile(value))
+        return _joined(*place, self._code(code) if "<" in code.co_name else "", *map(self.of, _carried(value)))
+
+    def _code(self, code: types.CodeType) -> str:
+        constants = [self._code(c) if isinstance(c, types.CodeType) else self.of(c) for c in code.co_consts]
+        return _joined(
+            "code", *map(self.of, (code.co_code, code.co_names, code.co_varnames, code.co_freevars)), *constants
+        )
+
     def _of_torch(self, value: Any) -> str:
         """A tensor, or a function of TorchScript that carries no constants."""
-        if hasattr(value, "detach"):
-            flat = value.detach().cpu().contiguous().flatten()
-            content = flat.view(sys.modules["torch"].uint8).numpy().tobytes() if flat.numel() else b""
-            return _joined("tensor", str(value.dtype), str(tuple(value.shape)), _hash(content))
-        code = getattr(value, "code", None)
-        if isinstance(code, str) and "CONSTANTS" not in code and not hasattr(value, "state_dict"):
-            return _joined("script", code, _version("torch"))
+        if type(value).__name__ in ("Tensor", "Parameter"):
+            torch = sys.modules["torch"]
+            plain = value.detach().cpu().resolve_conj().resolve_neg().flatten()
+            flat = plain.clone(memory_format=torch.contiguous_format)
+            content = flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
+            shape = str(value.dtype), str(tuple(value.shape))
+            return _joined("tensor", *shape, _hash(content), self.of(_attributes(value)))
+        if type(value).__name__ == "ScriptFunction":
+            graph = re.sub(r" # [^\"\n]*:\d+:\d+$", "", str(value.inlined_graph), flags=re.MULTILINE)
+            if "CONSTANTS" in value.code or re.search(r"value=<|\^|CallMethod", graph):
+                raise _Undigestible  # a part of it is elsewhere, and is only named
+            return _joined("script", value.code, graph, _version("torch"))
         return self._routine(value) if inspect.isroutine(value) else self._instance(value)
 
     def _routine(self, value: Any) -> str:
@@ -116,36 +201,30 @@ class _Parts:
         owner = getattr(value, "__self__", None)
         if owner is not None and not isinstance(owner, types.ModuleType) and value.__module__ is None:
             return _joined("method", value.__name__, self.of(owner))
-        found: Any = sys.modules.get(value.__module__)
-        for name in getattr(value, "__qualname__", value.__name__).split("."):
-            found = getattr(found, name, None)
-        if found is not value:
+        if _found(value) is not value:
             raise _Undigestible
-        return _joined(value.__name__, _module(value.__module__))
+        return _joined(getattr(value, "__qualname__", value.__name__), _module(value.__module__))
 
     def _instance(self, value: Any) -> str:
         """By what it says of itself where it is to be copied; what hides its state says TypeError."""
-        told = value.__reduce_ex__(2)
+        told, kind = value.__reduce_ex__(2), self.of(type(value))
         if isinstance(told, str):
-            return _joined("global", told, self.of(type(value)))
+            return _joined("global", told, kind)
         make, arguments, *rest = told
         state, items, pairs = (*rest, None, None, None)[:3]
-        return _joined("object", *map(self.of, (make, arguments, state, list(items or ()), dict(pairs or ()))))
+        parts = make, arguments, state, list(items or ()), dict(pairs or ())
+        hidden = _attributes(value) if isinstance(value, np.ndarray) else None  # numpy does not tell them
+        return _joined("object", kind, *map(self.of, (*parts, hidden)))
 
 
-def _original(value: Any) -> Any:
-    """The Python function that something was compiled from or is a cache of; of numba, torch.compile, and what wraps."""
-    names = ["py_func", "_torchdynamo_orig_callable", *(() if inspect.isfunction(value) else ("__wrapped__",))]
-    return next((f for f in (getattr(value, name, None) for name in names) if callable(f)), None)
-
-
-def _carried(function: Callable) -> list[Any]:
+def _carried(function: Any) -> list[Any]:
     """What a Python function has besides the file that defines it."""
-    carried = [*map(_content, function.__closure__ or ())]
-    if "<locals>" in function.__qualname__:
-        carried += [function.__defaults__, function.__kwdefaults__]
-    carried.append(getattr(function, "__wrapped__", None))
-    return [value for value in carried if value is not None]
+    wrapped = vars(function).get("__wrapped__")
+    copied = getattr(wrapped, "__dict__", {})  # by functools.wraps: told with the function that is wrapped
+    own = {n: v for n, v in vars(function).items() if n != "__wrapped__" and (n not in copied or copied[n] is not v)}
+    made = "<locals>" in function.__qualname__ or "<lambda>" in function.__qualname__
+    defaults = [function.__defaults__, function.__kwdefaults__] if made else []
+    return [[*map(_content, function.__closure__ or ())], defaults, wrapped, own]
 
 
 def _content(cell: types.CellType) -> Any:
@@ -155,12 +234,54 @@ def _content(cell: types.CellType) -> Any:
         return "not set yet"
 
 
+def _attributes(value: Any) -> dict[str, Any]:
+    """What an object has in its dictionary and its slots."""
+    slots = {name: getattr(value, name) for name in copyreg._slotnames(type(value)) if hasattr(value, name)}
+    return {**getattr(value, "__dict__", {}), **slots}
+
+
+def _found(value: Any) -> Any:
+    """What the module of a class or a function has under its name."""
+    found: Any = sys.modules.get(value.__module__)
+    for name in getattr(value, "__qualname__", value.__name__).split("."):
+        found = getattr(found, name, None)
+    return found
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith(f"{__package__}.")
+
+
+def _is_descriptor(member: Any) -> bool:
+    return isinstance(member, (staticmethod, classmethod, property))
+
+
+def _has_python_class(value: Any) -> bool:
+    """Whether its class was written in Python, so that it may keep something."""
+    kind = type(value)
+    path = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    from_python = kind.__flags__ & HEAP_TYPE and str(path).endswith(".py")
+    return bool(from_python) or not isinstance(kind.__call__, types.WrapperDescriptorType)
+
+
 def _module(name: str) -> str:
     """Of Python's own library the name; of an extension the file and its distribution's version; else the file."""
     path = getattr(sys.modules.get(name), "__file__", None)
     if path is None and name in sys.builtin_module_names:
         return _joined("python", name)
     return _joined(_file(path), _version(name) if str(path).endswith(tuple(EXTENSION_SUFFIXES)) else "")
+
+
+def _is_not_python(module: str) -> bool:
+    """Python's own library, or an extension."""
+    path = getattr(sys.modules.get(module), "__file__", None)
+    if path is None:
+        return module in sys.builtin_module_names and module != "builtins"
+    return path.endswith(tuple(EXTENSION_SUFFIXES)) or _is_standard(Path(path).resolve())
 
 
 def _is_standard(path: Path) -> bool:

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from ...models.errors import InputError
 from ...models.problem import load_problem
-from ..console import NOT_AUDITED, OK, REFUTED, must_be_writable, must_differ, progress, write
+from ..console import NOT_AUDITED, OK, REFUTED, Finite, must_be_writable, must_differ, progress, write
 from ..subject import SubjectSpec, subject_from
 from . import DEFAULT_FILE
 
@@ -25,7 +25,7 @@ def _shared(command):
                      envvar="DRAFTPROOF_DB", show_envvar=True),
         click.option("--json", "json_file", metavar="FILE", help="Write the history as JSON ('-': standard output)."),
         click.option("--html", "html_file", metavar="FILE", help="Write the history as one self-contained page."),
-        click.option("--wait", type=click.FloatRange(min=0.1, max=3600), default=30.0, show_default=True, metavar="S",
+        click.option("--wait", type=Finite(min=0.1, max=3600), default=30.0, show_default=True, metavar="S",
                      help="Seconds to wait for another writer."),
     )):  # fmt: skip
         command = option(command)
@@ -49,14 +49,14 @@ def nightly() -> None:
 @click.option("--night", metavar="DATE", help="The night the draws count for  [default: today, UTC].")
 @click.option("--subject-version", metavar="TEXT", help="What SUBJECT's version is called: needed where its code cannot be "
               "digested, told beside the digest otherwise. A new one begins new e-processes.")  # fmt: skip
-@click.option("--lifetime-alpha", type=click.FloatRange(min=0, max=0.1, min_open=True),
+@click.option("--lifetime-alpha", type=Finite(min=0, max=0.1, min_open=True),
               help="The chance of a false alarm in the whole life of a history that begins now  [default: 0.001].")  # fmt: skip
 @click.option("--array", type=click.Choice(("numpy", "rows", "list", "torch")), help="What the rows arrive as.")
 @click.option("--dtype", type=click.Choice(("float64", "float32")), default="float64", show_default=True,
               help="Precision of the rows.")  # fmt: skip
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=300.0, show_default=True, metavar="S",
+@click.option("--timeout", type=Finite(min=0.1, max=10**7), default=300.0, show_default=True, metavar="S",
               help="Seconds for the draws of one check.")  # fmt: skip
-@click.option("--memory", type=click.FloatRange(min=0.5), default=8.0, show_default=True, metavar="GIB",
+@click.option("--memory", type=Finite(min=0.5, max=2**20), default=8.0, show_default=True, metavar="GIB",
               help="Address space of the child process.")  # fmt: skip
 def run(subjects, db, json_file, html_file, wait, problems, night, lifetime_alpha, **options):
     """Draw from each SUBJECT (all reference verifiers and installed adapters if none is named) and add to the history.
@@ -68,8 +68,6 @@ def run(subjects, db, json_file, html_file, wait, problems, night, lifetime_alph
     from .run import Night, default_subjects, run_night
     from .told import show
 
-    if options["timeout"] != options["timeout"]:
-        raise click.UsageError("--timeout must be a number of seconds")
     array, dtype = options.pop("array"), options["dtype"]
     specs = [subject_from(name, array, (dtype,)) for name in dict.fromkeys(subjects or default_subjects())]
     _must_be_a_version(options["subject_version"], specs)

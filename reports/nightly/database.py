@@ -131,15 +131,20 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        with self._told(), self._engine.connect().execution_options(only_reads=True) as connection, connection.begin():
+        """One transaction that sees the history as it is at one moment."""
+        whole = {"isolation_level": "REPEATABLE READ"} if self._engine.dialect.name == "postgresql" else {}
+        opened = self._engine.connect().execution_options(only_reads=True, **whole)
+        with self._told(), opened as connection, connection.begin():
             yield connection
 
     def create(self, lifetime_alpha: float | None, default: float) -> float:
         """Make the tables if there are none, and say what the lifetime budget is.
 
         lifetime_alpha: as asked for now; a history keeps the one it began with.
-        Raises: InputError if that is another, or the tables are of a newer version.
+        Raises: InputError if that is another or no error rate, or the tables are of a newer version.
         """
+        if lifetime_alpha is not None and not 0 < lifetime_alpha < 1:
+            raise InputError(f"a lifetime error rate of {lifetime_alpha}; expected a number between 0 and 1")
         with self.writing() as connection:
             if connection.dialect.name == "postgresql":
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(712367)")  # two writers begin at once

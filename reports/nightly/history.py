@@ -2,24 +2,19 @@
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from ...models.errors import InputError
 from ...stattests.eprocess import EProcess
 from ...stattests.holm import LIFETIME_ALPHA
+from . import readers
 from .checks import Check, Counted, law_of
 from .database import Database, batches, checks, cohorts, settings
-
-EARLIEST = date(2000, 1, 1)
-"""The first night that is taken for one."""
-
-SAME = 1e-6
-"""How far log E may be from what was recorded with the state that it comes from: rounding, in relative terms."""
+from .readers import EARLIEST
 
 
 class Recorded(NamedTuple):
@@ -30,8 +25,17 @@ class Recorded(NamedTuple):
     peak: float
 
 
+class _Batch(NamedTuple):
+    night: str
+    draws: int
+    log_e: float
+
+
 class Kept(NamedTuple):
-    """What is kept of a check besides its e-process. law: as ``law_of`` says; peak: the largest log E so far."""
+    """What is kept of a check besides its e-process.
+
+    law: as ``law_of`` says; peak: the largest log E so far; nights: date, draws, and log E after the last batch of each.
+    """
 
     id: int
     cohort: int
@@ -47,6 +51,7 @@ class Kept(NamedTuple):
     impossible: dict[str, Any] | None
     alarm: str | None
     witness: dict[str, Any] | None
+    nights: list[dict[str, Any]]
 
 
 class History:
@@ -82,7 +87,7 @@ class History:
             numbers = dict(known.all())
             new = {key: check for key, check in keys.items() if key not in numbers}
             if new:
-                cohort = (connection.scalar(select(func.max(cohorts.c.number))) or 0) + 1
+                cohort = self._cohorts(connection) + 1
                 begun = {"number": cohort, "subject": subject, "version": version, "begun": _now()}
                 connection.execute(insert(cohorts).values(begun))
             for key, check in new.items():
@@ -103,13 +108,14 @@ class History:
         """
         with self.database.writing() as connection:
             row = connection.execute(select(checks).where(checks.c.id == number).with_for_update()).one()
-            process = self._read(row, "state", lambda text: _process(check, text, float(row.log_e)))
+            kept = self._kept(row, self._batches(connection, [number]).get(number, []), self._cohorts(connection))
+            process = self._read(row, "state", lambda text: readers.a_process(check, text, kept.log_e))
             night = max(night, row.night)
             if night != row.night:
                 process.open_night()
             process.add(counted.counts)
             log_e = process.log_e
-            peak = max(log_e, self._read(row, "peak", _number))
+            peak = max(log_e, kept.peak)
             connection.execute(
                 insert(batches).values(
                     check_id=number,
@@ -138,7 +144,8 @@ class History:
         """The draws recorded for a check from a seed, 0 if it was not used yet."""
         this = (batches.c.check_id == number) & (batches.c.seed == str(seed))
         with self.database.reading() as connection:
-            return connection.scalar(select(batches.c.draws).where(this)) or 0
+            row = connection.execute(select(batches.c.check_id.label("id"), batches.c.draws).where(this)).one_or_none()
+        return self._read(row, "draws", readers.some_draws) if row else 0
 
     def note_alarm(self, number: int, night: str, witness: Mapping[str, Any] | None) -> None:
         """Remember when a check was first found in alarm, and the witness that was found then."""
@@ -149,43 +156,73 @@ class History:
                 text = json.dumps(witness)
                 connection.execute(update(checks).where(this & checks.c.witness.is_(None)).values(witness=text))
 
-    def rows(self) -> list[Kept]:
-        """All checks, in the order in which they began.
+    def rows(self, subject: str | None = None, version: str | None = None) -> list[Kept]:
+        """All checks, or those of one version, in the order in which they began.
 
-        Raises: InputError if what was kept of one cannot be read.
+        Raises: InputError if what was kept of one cannot be read, or is not what its batches say.
         """
-        readers = {
-            "log_e": _number, "peak": _number, "parameters": _json, "law": law_of, "impossible": _json, "witness": _json
+        chosen = select(checks).order_by(checks.c.cohort, checks.c.id)
+        if subject is not None:
+            chosen = chosen.where((checks.c.subject == subject) & (checks.c.version == version))
+        with self.database.reading() as connection:
+            rows = connection.execute(chosen).all()
+            drawn = self._batches(connection, None if subject is None else [row.id for row in rows])
+            most = self._cohorts(connection)
+            return [self._kept(row, drawn.get(row.id, []), most) for row in rows]
+
+    def _kept(self, row: Any, drawn: Sequence[_Batch], most: int) -> Kept:
+        """most: the number of cohorts. Raises: InputError if it is damaged."""
+        last = drawn[-1] if drawn else _Batch("", 0, 0.0)
+        columns = {
+            "cohort": lambda number: readers.whole(number, 1, most),
+            "parameters": readers.decoded,
+            "log_e": lambda text: readers.the_same(last.log_e, readers.a_number(text)),
+            "peak": lambda text: readers.the_same(max([0.0, *(batch.log_e for batch in drawn)]), readers.a_number(text)),
+            "draws": lambda number: readers.the_same(sum(batch.draws for batch in drawn), readers.whole(number)),
+            "night": lambda text: readers.the_same(last.night, text),
+            "impossible": lambda text: readers.having(readers.decoded(text), sequence=str, count=int),
+            "alarm": lambda text: None if text is None else readers.a_night(text),
+            "witness": lambda text: readers.having(
+                readers.decoded(text), problem=dict, sequence=str, expected=str, observed=str, replay=str
+            ),
         }  # fmt: skip
-        columns = [column for column in checks.c if column.name in Kept._fields]
-        chosen = select(*columns, checks.c.parameters.label("law")).order_by(checks.c.cohort, checks.c.id)
-        with self.database.reading() as connection:
-            return [
-                Kept(**{name: self._read(row, name, readers.get(name, _as_it_is)) for name in Kept._fields})
-                for row in connection.execute(chosen)
-            ]
+        told = {name: self._read(row, name, reader) for name, reader in columns.items()}
+        told |= {name: self._read(row, name, readers.a_text) for name in ("subject", "version", "name")}
+        law = self._read(row, "parameters", law_of)
+        nights: list[dict[str, Any]] = []
+        for night, draws, log_e in drawn:
+            if nights and nights[-1]["night"] == night:
+                nights[-1] = {"night": night, "draws": nights[-1]["draws"] + draws, "log_e": log_e}
+            else:
+                nights.append({"night": night, "draws": draws, "log_e": log_e})
+        return Kept(id=row.id, law=law, nights=nights, **told)
 
-    def nights(self) -> dict[int, list[dict[str, Any]]]:
-        """For each check its nights: date, draws, and log E after the last batch of the night.
-
-        Raises: InputError if what was kept of one cannot be read.
-        """
-        found: dict[int, list[dict[str, Any]]] = {}
-        columns = (batches.c.check_id.label("id"), batches.c.night, batches.c.draws, batches.c.log_e)
-        with self.database.reading() as connection:
-            for row in connection.execute(select(*columns).order_by(batches.c.id)):
-                mine = found.setdefault(row.id, [])
-                night, log_e = self._read(row, "night", _night), self._read(row, "log_e", _number)
-                if mine and mine[-1]["night"] == night:
-                    mine[-1] |= {"draws": mine[-1]["draws"] + row.draws, "log_e": log_e}
-                else:
-                    mine.append({"night": night, "draws": row.draws, "log_e": log_e})
+    def _batches(self, connection: Connection, numbers: Sequence[int] | None) -> dict[int, list[_Batch]]:
+        """The batches of each of these checks, or of all."""
+        chosen = select(batches.c.check_id.label("id"), batches.c.night, batches.c.draws, batches.c.log_e)
+        if numbers is not None:
+            chosen = chosen.where(batches.c.check_id.in_(numbers))
+        found: dict[int, list[_Batch]] = {}
+        columns = {"night": readers.a_night, "draws": readers.some_draws, "log_e": readers.a_number}
+        for row in connection.execute(chosen.order_by(batches.c.id)):
+            batch = _Batch(**{name: self._read(row, name, reader) for name, reader in columns.items()})
+            found.setdefault(row.id, []).append(batch)
         return found
+
+    def _cohorts(self, connection: Connection) -> int:
+        """How many there are. Raises: InputError if they are not counted 1, 2, ..."""
+        numbers = sorted(connection.scalars(select(cohorts.c.number)))
+        if numbers != list(range(1, len(numbers) + 1)):
+            raise InputError(
+                f"{self.database.name}: the numbers of its cohorts are damaged; nothing was changed, expected 1, 2, ... "
+                "without a gap"
+            )
+        return len(numbers)
 
     def _read(self, row: Any, column: str, reader: Callable[[Any], Any]) -> Any:
         try:
             return reader(getattr(row, column))
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError):
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
             raise InputError(
                 f"{self.database.name}: check {row.id}: its {column} is damaged; nothing was changed, expected what a "
                 "nightly run wrote (a copy of the database from before?)"
@@ -199,35 +236,6 @@ def _key(subject: str, version: str, check: Check) -> str:
     return hashlib.sha256(json.dumps([subject, version, check.name, check.parameters]).encode()).hexdigest()
 
 
-def _process(check: Check, text: str, log_e: float) -> EProcess:
-    """Raises: ValueError (or another) if the state is damaged: it has to give the log E that was recorded with it."""
-    process = EProcess.from_json(check.law, json.loads(text))
-    if not math.isclose(process.log_e, log_e, rel_tol=SAME, abs_tol=SAME):
-        raise ValueError
-    return process
-
-
-def _number(text: str) -> float:
-    number = float(text)
-    if math.isnan(number):
-        raise ValueError
-    return number
-
-
-def _night(text: str) -> str:
-    if date.fromisoformat(text) < EARLIEST:
-        raise ValueError
-    return text
-
-
-def _json(text: str | None) -> Any:
-    return json.loads(text) if text else None
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
@@ -235,8 +243,8 @@ def _now() -> str:
 def checked_night(text: str | None) -> str:
     """A date as YYYY-MM-DD, today in UTC if none is given.
 
-    Raises: InputError for anything else, for a night before EARLIEST, and for one still to come: all later draws would
-    count for it.
+    Raises: InputError for anything else, for a night before EARLIEST, and for one still to come: all later draws would count
+    for it.
     """
     today = datetime.now(timezone.utc).date()
     if text is None:

@@ -112,7 +112,7 @@ def _explain_alarm(history: History, subject: SubjectSpec, source: Source, check
 
     A search whose draws do not show the deviation again is repeated with the next night's.
     """
-    rows = [row for row in history.rows() if (row.subject, row.version) == (subject.name, source.version)]
+    rows = history.rows(subject.name, source.version)
     alarmed: list[int] = []
     for cohort in {row.cohort for row in rows}:
         mine = [row for row in rows if row.cohort == cohort]

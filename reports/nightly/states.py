@@ -53,7 +53,6 @@ def status(history: History, failures: Sequence[dict[str, str]] = ()) -> dict[st
     versions in use side by side are both current. detects: what a current check would have seen (``limits.detects``).
     Raises: InputError if the history is damaged.
     """
-    nights = history.nights()
     cohorts: dict[int, list] = {}
     for row in history.rows():
         cohorts.setdefault(row.cohort, []).append(row)
@@ -78,18 +77,18 @@ def status(history: History, failures: Sequence[dict[str, str]] = ()) -> dict[st
             "draws": row.draws,
             "detects": detects(
                 row.law,
-                nights[row.id][-1]["draws"],
-                len(nights[row.id]),
+                row.nights[-1]["draws"],
+                len(row.nights),
                 row.cohort,
                 len(cohorts[row.cohort]),
                 history.lifetime_alpha,
             )
-            if row.id in nights and (row.subject, row.version) in current
+            if row.nights and (row.subject, row.version) in current
             else None,
             "alarm_since": row.alarm,
             "impossible": row.impossible,
             "witness": row.witness,
-            "nights": [{**night, "log_e": told(night["log_e"])} for night in nights.get(row.id, [])],
+            "nights": [{**night, "log_e": told(night["log_e"])} for night in row.nights],
         }
         for row, state in zip(rows, states)
     ]

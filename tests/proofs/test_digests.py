@@ -1,6 +1,5 @@
 """The digest of a foreign function changes with what the function is made of, and with nothing else."""
 
-import hashlib
 import os
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from draftproof.proofs.interception.digests import UNKNOWN, digest_of
 from draftproof.proofs.sandbox import Sandbox
 
 LIBRARY = """
-import threading
+import functools, random, threading
 import numpy as np
 def plain(target_probs, draft_probs, draft_tokens):
     return [0]
@@ -41,6 +40,38 @@ class Verifier(Base):
 class Locked(Base):
     def __init__(self):
         self.lock = threading.Lock()
+class Tempered:
+    def __init__(self, function, power):
+        functools.update_wrapper(self, function)
+        self.power = power
+    def __call__(self, target_probs, draft_probs, draft_tokens):
+        return self.__wrapped__(target_probs**self.power, draft_probs, draft_tokens)
+def local(kept):
+    class Local:
+        def __call__(self, target_probs, draft_probs, draft_tokens):
+            return [kept]
+    return Local()
+class Held(Base):
+    def __init__(self, **held):
+        self.__dict__.update(held)
+def dynamic(mark):
+    return type("Dynamic", (Base,), {"mark": mark})()
+class Coarse(random.Random):
+    def __init__(self, bits=8):
+        super().__init__()
+        self.bits = bits
+    def random(self):
+        return self.getrandbits(self.bits) / 2**self.bits
+class Marked(np.ndarray):
+    pass
+def marked(mark):
+    rows = np.eye(2).view(Marked)
+    rows.mark = mark
+    return rows
+class Flipped(functools.partial):
+    def __call__(self, *arguments):
+        return [1 - token for token in super().__call__(*arguments)]
+left, right = (lambda target_probs, draft_probs, draft_tokens: [0]), (lambda target_probs, draft_probs, draft_tokens: [1])
 """
 
 
@@ -65,9 +96,12 @@ def found(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_the_digest_of_a_plain_function_is_that_of_its_file(found, tmp_path):
-    told = found("def verify(a, b, c): return [0]")
-    assert told == "sha256:" + hashlib.sha256((tmp_path / "subject.py").read_bytes()).hexdigest()
+def test_the_digest_of_a_plain_function_is_that_of_its_file_and_of_its_place_there(found):
+    first, again = (found("def verify(a, b, c): return [0]") for _ in range(2))
+    assert first == again
+    assert first.startswith("sha256:")
+    others = {found(text) for text in ("def verify(a, b, c): return [1]", "def verify(a, b, c): return [0]\n#")}
+    assert len({first, UNKNOWN, *others}) == 4
 
 
 BOUND = [
@@ -84,6 +118,24 @@ BOUND = [
     ("verify = {}", "max", "min"),
     ("verify = {}", "np.add", "np.subtract"),
     ("verify = library.made({})", "library.plain", "library.other"),
+    ("verify = {}", "library.plain", "library.other"),
+    ("verify = {}", "library.left", "library.right"),
+    ("verify = functools.partial({})", "library.left", "library.right"),
+    ("verify = functools.partial(library.plain)\nverify.mark = {}", 1, 2),
+    ("verify = functools.partial(library.plain)\nlibrary.plain.mark = {}", 1, 2),
+    ("verify = {}(library.plain)", "functools.partial", "library.Flipped"),
+    ("verify = functools.lru_cache({})(library.plain)", 1, 2),
+    ("verify = library.Tempered(library.plain, {})", 1.0, 0.5),
+    ("verify = library.Tempered({}, 1.0)", "library.plain", "library.other"),
+    ("verify = library.local({})", 1, 2),
+    ("verify = library.dynamic({})", 1, 2),
+    ("library.Verifier.mark = {}\nverify = library.Verifier(0)", 1, 2),
+    ("library.Base.__call__ = {}\nverify = library.Held()", "library.plain", "library.other"),
+    ("verify = library.Held(rows=library.marked({}))", 1, 2),
+    ("verify = library.Held(rows=np.eye(2).view({}))", "np.ndarray", "library.Marked"),
+    ("verify = library.Held(rng=library.Coarse({}))", 4, 32),
+    ("verify = library.Held(rng={}())", "library.random.Random", "library.Coarse"),
+    ("verify = library.Held(rng=np.random.Generator(np.random.{}()))", "PCG64", "MT19937"),
 ]
 
 
@@ -118,6 +170,7 @@ def test_the_sources_of_all_base_classes_are_in_the_digest(found, tmp_path):
     "class Lies:\n    def __call__(self, a, b, c): return [0]\n    def __reduce_ex__(self, p): raise SystemError\n"
     "verify = Lies()",
     "import ctypes\nverify = ctypes.CDLL(None).abs",
+    "verify = functools.lru_cache(library.plain)\nverify(1, 2, 3)",
 ])  # fmt: skip
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_what_hides_its_code_or_its_state_has_no_digest(found, text):
@@ -133,14 +186,48 @@ def test_a_function_compiled_by_numba_is_digested_by_its_source_and_its_options(
     assert found(text.replace("{}", "")) == told[0]
 
 
+NEEDS_TORCH = "needs torch: pip install -c constraints.txt torch"
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, while its compiler is imported
-def test_functions_compiled_by_torch_are_digested_by_their_source(found):
-    pytest.importorskip("torch", reason="needs torch: pip install -c constraints.txt torch")
+def test_functions_compiled_by_torch_are_digested_by_their_source_and_the_options(found):
+    pytest.importorskip("torch", reason=NEEDS_TORCH)
     text = "import torch\nverify = torch.compile({})"
-    told = [found(text.replace("{}", name)) for name in ("library.plain", "library.other")]
-    weights = "import torch\nverify = library.Verifier(torch.{}(2))"
-    told += [found(weights.replace("{}", name)) for name in ("ones", "zeros")]
-    assert len({*told, UNKNOWN}) == 5
+    how = ("library.plain", "library.other", "library.plain, mode='max-autotune'", "library.plain, fullgraph=True",
+           "library.plain, dynamic=True", "library.plain, backend='eager'")  # fmt: skip
+    told = [found(text.replace("{}", name)) for name in how]
+    assert len({*told, UNKNOWN}) == len(how) + 1
+    assert found(text.replace("{}", how[2])) == told[2]
+
+
+@pytest.mark.parametrize(("one", "two"), [
+    ("torch.ones(2)", "torch.zeros(2)"),
+    ("torch.ones(2)", "torch.ones(2, 1)"),
+    ("torch.tensor([1 + 2j])", "torch.tensor([1 + 2j]).conj()"),
+    ("torch.tensor([1 + 2j]).imag", "torch.tensor([1 + 2j]).conj().imag"),
+])  # fmt: skip
+def test_tensors_are_digested_by_what_they_hold(found, one, two):
+    pytest.importorskip("torch", reason=NEEDS_TORCH)
+    told = [found(f"import torch\nverify = library.Held(rows={rows})") for rows in (one, two, one)]
+    assert told[0] == told[2]
+    assert len({*told, UNKNOWN}) == 3
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+def test_a_function_of_torchscript_is_digested_with_all_that_it_calls(found):
+    pytest.importorskip("torch", reason=NEEDS_TORCH)
+    code = "def helper(a):\n  return a * {}\ndef verify(a, b, c):\n  return helper(a)\n"
+    text = "import torch\nverify = torch.jit.CompilationUnit({}).verify"
+    told = [found(text.replace("{}", repr(code.replace("{}", factor)))) for factor in ("0.5", "0.50000000001", "0.5")]
+    assert told[0] == told[2]
+    assert len({*told, UNKNOWN}) == 3
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+def test_a_function_of_torchscript_that_keeps_a_tensor_has_no_digest(found):
+    pytest.importorskip("torch", reason=NEEDS_TORCH)
+    text = "import torch\nkept = torch.rand(30)\nverify = torch.jit.trace(lambda a: a + kept, torch.ones(30))"
+    assert found(text) == UNKNOWN
 
 
 def test_an_extension_module_is_digested_by_its_file_and_the_version_of_its_distribution(monkeypatch):

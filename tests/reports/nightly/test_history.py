@@ -185,6 +185,24 @@ DAMAGED = [
     ("batches", "night", "0001-01-01"),
     ("batches", "night", "tomorrow"),
     ("batches", "log_e", "?"),
+    ("checks", "state", '{"night": -1, "most": 32, "impossible": {}, "starts": []}'),
+    ("checks", "state", '{"night": 1, "most": 1000000000, "impossible": {}, "starts": []}'),
+    ("checks", "state", b"\x00"),
+    *(("checks", "cohort", value) for value in ("x", 0, -1, 2, 3.5, 2**62)),
+    *(("checks", "draws", value) for value in ("x", b"\x00", -1, 3.5, 10**15)),
+    *(("checks", column, b"\x00") for column in ("subject", "version", "name", "peak", "log_e", "night", "alarm")),
+    ("checks", "night", "1999-01-01"),
+    ("checks", "alarm", "some day"),
+    ("checks", "alarm", ""),
+    ("checks", "impossible", "1"),
+    ("checks", "witness", '{"sequence": "0"}'),
+    ("checks", "log_e", "-1.0"),
+    ("checks", "peak", "-1.0"),
+    ("checks", "peak", "3.5"),
+    *(("batches", "draws", value) for value in ("x", b"\x00", 0, 3.5)),
+    *(("batches", "night", value) for value in ("9999-12-31", b"\x00", "")),
+    ("batches", "log_e", "0.5"),
+    ("batches", "check_id", 7),
 ]
 
 
@@ -195,14 +213,54 @@ def test_what_is_damaged_in_a_history_is_told_in_one_line_and_left_as_it_is(tmp_
     assert nightly(*draw).returncode == 0
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"update draftproof_{table} set {column} = ?", (text,))
-    for command in [draw] if column == "state" else [("status", "--db", path, "--html", "page.html")]:
+    for command in [draw] if column == "state" else [draw, ("status", "--db", path, "--html", "page.html")]:
         before = all_rows(path)
         done = nightly(*command)
         assert done.returncode == 2
-        assert f"check 1: its {column} is damaged; nothing was changed" in done.stderr or column == "parameters"
-        assert "is damaged" in done.stderr
+        damaged = {"check_id": "log_e"}.get(column, column)
+        assert f"check 1: its {damaged} is damaged; nothing was changed" in done.stderr
         assert len(done.stderr.strip().splitlines()) == 1
         assert all_rows(path) == before
+
+
+@pytest.mark.parametrize("number", [-1, 0, 2, 10**15])
+def test_cohorts_that_are_not_counted_from_1_are_told_in_one_line(tmp_path, nightly, number):
+    path = tmp_path / "h.sqlite"
+    draw = ("run", "block", "--problem", PROBLEM, "--samples", 200, "--db", path)
+    assert nightly(*draw).returncode == 0
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update draftproof_cohorts set number = ?", (number,))
+    before = all_rows(path)
+    for command in (draw, ("status", "--db", path)):
+        done = nightly(*command)
+        assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
+        assert "the numbers of its cohorts are damaged" in done.stderr
+        assert all_rows(path) == before
+
+
+def test_an_alarm_cannot_be_taken_back_by_a_lower_peak(tmp_path, nightly):
+    path = tmp_path / "h.sqlite"
+    with closing(History.begin(str(path))) as history:
+        number, check = recorded(history, 2)
+        counts = np.zeros(len(check.law), dtype=int)
+        counts[0] = 300
+        alarmed = history.record(number, check, night_of(3), 7, Counted(counts, None)).peak
+        calm = np.round(10**6 * check.law).astype(int) - counts
+        assert history.record(number, check, night_of(3), 8, Counted(calm, None)).log_e < alarmed / 2
+        (told,) = status(history)["checks"]
+        assert told["state"] == "alarm"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update draftproof_checks set peak = log_e")
+    done = nightly("status", "--db", path)
+    assert (done.returncode, "check 1: its peak is damaged" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("alpha", [math.nan, math.inf, -1e-3, 0.0, 1.0])
+def test_a_history_does_not_begin_with_what_is_no_error_rate(tmp_path, alpha):
+    path = tmp_path / "h.sqlite"
+    with pytest.raises(InputError, match="expected a number between 0 and 1"):
+        History.begin(str(path), alpha)
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("text", ["often", "2", "nan"])

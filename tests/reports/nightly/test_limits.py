@@ -124,6 +124,18 @@ def test_a_version_shows_the_limit_of_the_check_that_sees_least_rounded_up():
     assert limits([{"detects": None}]) == "-"
 
 
+def test_the_limit_is_that_of_as_many_draws_as_the_last_night_had(history):
+    check = check_of(drawn(3, 1, "generic"), False)
+    (number,) = history.enrol("someone.py:f", "sha256:00", [check])
+    rng = np.random.default_rng(4)
+    for day, draws in enumerate((20_000, 2000), 1):
+        history.record(number, check, night_of(day), day, Counted(rng.multinomial(draws, check.law), None))
+    (told,) = status(history)["checks"]
+    assert [night["draws"] for night in told["nights"]] == [20_000, 2000]
+    assert told["detects"] == detects(check.law[:-1], 2000, 2, 1, 1, history.lifetime_alpha)
+    assert told["detects"] != detects(check.law[:-1], 20_000, 2, 1, 1, history.lifetime_alpha)
+
+
 def test_a_version_that_is_no_longer_drawn_from_states_no_limit(history, file):
     drawn_by(history, file, 1, samples=300)
     file.write_text(file.read_text() + "#")
