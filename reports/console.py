@@ -1,5 +1,6 @@
 """What every command shares: the progress bar, files named on the command line, words joined by commas."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,16 @@ class Comma(click.ParamType):
         return words
 
 
+class Finite(click.FloatRange):
+    """A number of a range: FloatRange itself takes nan for one of any range, and infinity where there is no end."""
+
+    def convert(self, value, param, ctx):
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no finite number", param, ctx)
+        return number
+
+
 @contextmanager
 def progress() -> Iterator:
     """A bar on standard error that goes away when the work is done."""
@@ -49,28 +60,32 @@ def progress() -> Iterator:
 
 
 def must_be_writable(file: str | None) -> None:
-    """Before the work is done, not after."""
+    """Before the work is done, not after; a file that was not there is not left behind. Raises: InputError."""
     if file is None or file == "-":
         return
-    path = Path(file)
-    if path.is_dir() or not path.resolve().parent.is_dir():
+    path = Path(file).resolve()
+    new = not path.exists()
+    if path.is_dir() or not path.parent.is_dir():
         raise InputError(f"{file}: cannot be written; expected a file in a folder that exists")
     try:
         with path.open("a"):
             pass
+        if new:
+            path.unlink()
     except OSError as error:
         raise InputError(f"{file}: cannot be written ({error.strerror})") from None
 
 
 def must_differ(**files: str | None) -> None:
-    """Files of one command that would overwrite each other. Raises: InputError."""
-    taken: dict[Path, str] = {}
+    """Files of one command that would overwrite each other, or be mixed on standard output ("-"). Raises: InputError."""
+    taken: dict[Path | None, str] = {}
     for name, file in files.items():
-        if file is None or file == "-":
+        if file is None:
             continue
-        other = taken.setdefault(Path(file).resolve(), name)
+        other = taken.setdefault(None if file == "-" else Path(file).resolve(), name)
         if other != name:
-            raise InputError(f"{file}: named by both --{other} and --{name}; expected different files")
+            place = "standard output" if file == "-" else file
+            raise InputError(f"{place}: named by both --{other} and --{name}; expected different files")
 
 
 def write(file: str, text: str) -> None:
