@@ -14,7 +14,18 @@ from ..models.problem import Problem, load_problem, problem_from
 from ..verifiers.evidence import CLAIMS
 from .campaign.commands import campaign
 from .certificate import certificate
-from .console import INCONCLUSIVE, NOT_AUDITED, OK, REFUTED, WRONG_USE, Comma, must_be_writable, progress, write
+from .console import (
+    INCONCLUSIVE,
+    NOT_AUDITED,
+    OK,
+    REFUTED,
+    WRONG_USE,
+    Comma,
+    Finite,
+    must_be_writable,
+    progress,
+    write,
+)
 from .e2e.commands import e2e
 from .engines.commands import engine
 from .forge import forge_command
@@ -51,9 +62,9 @@ def cli() -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the statistical route.")
 @click.option("--samples", type=click.IntRange(min=100), default=20_000, show_default=True,
               help="Samples a problem on the statistical route.")  # fmt: skip
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, metavar="S",
+@click.option("--timeout", type=Finite(min=0.1), default=60.0, show_default=True, metavar="S",
               help="Seconds for one problem; a single call may take half of it, 10 at most.")  # fmt: skip
-@click.option("--memory", type=click.FloatRange(min=0.5), default=8.0, show_default=True, metavar="GIB",
+@click.option("--memory", type=Finite(min=0.5), default=8.0, show_default=True, metavar="GIB",
               help="Address space of the child process.")  # fmt: skip
 @click.option("--require-decision", is_flag=True, help="Exit with 4 if the verdict is inconclusive.")
 @click.option("--zoo", is_flag=True, help="Audit the zoo of known defects and of unusual but right verifiers.")
@@ -70,8 +81,6 @@ def audit(subject, json_file, html_file, problems, require_decision, zoo, **opti
     from .subject import subject_from
     from .terminal import show
 
-    if options["timeout"] != options["timeout"]:
-        raise click.UsageError("--timeout must be a number of seconds")
     dtypes, array = options.pop("dtypes") or (), options.pop("array")
     spec = subject_from(subject, array, dtypes)
     loaded = [load_problem(p) for p in problems]

@@ -5,7 +5,7 @@ import sys
 import click
 
 from ..models.pairs.recipe import FEWEST, KEPT_EVERY, MOST, RECIPES, STEPS_A_MINUTE, Recipe
-from .console import progress
+from .console import Finite, progress
 
 INTERRUPTED = 130
 
@@ -14,7 +14,7 @@ INTERRUPTED = 130
 @click.option("--out", "folder", required=True, metavar="DIR",
               help="Where to write DIR/target, DIR/draft and DIR/small-draft.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of weights and windows.")
-@click.option("--minutes", type=click.FloatRange(FEWEST, MOST), default=Recipe().steps / STEPS_A_MINUTE,
+@click.option("--minutes", type=Finite(FEWEST, MOST), default=Recipe().steps / STEPS_A_MINUTE,
               show_default=True, metavar="M",
               help=f"How long to train: {STEPS_A_MINUTE} steps a minute, about what one core does.")  # fmt: skip
 @click.option("--size", type=click.Choice(list(RECIPES)), default="small", show_default=True,

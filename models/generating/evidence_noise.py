@@ -1,5 +1,6 @@
 """The random numbers that a loop uses, and whether one is used twice: by two rows, two streams, or two purposes."""
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +23,14 @@ class Use(NamedTuple):
 
 
 class Noise:
-    """Every number used so far. Two of n independent uniforms on the lattice of 2^-53 are equal with probability below
+    """Every number used so far; heard: how many for each purpose. Two of n independent uniforms on the lattice of 2^-53 are equal with probability below
     n^2 / 2^54: a number that is used twice is no chance.
     """
 
     def __init__(self) -> None:
         self.uses: dict[float, Use] = {}
         self.count = 0
+        self.heard: Counter = Counter()
         self.twice: list[tuple[float, Use, Use]] = []
         self.iteration = 0
         self.muted = False
@@ -36,6 +38,7 @@ class Noise:
     def used(self, number: float, purpose: str, row: int) -> None:
         use = Use(PURPOSES[purpose], row, self.iteration)
         self.count += 1
+        self.heard[purpose] += 1
         before = self.uses.setdefault(number, use)
         if before is not use:
             self.twice.append((number, before, use))

@@ -60,6 +60,7 @@ class Drift(NamedTuple):
     log_p: |log p - log p'| of the tokens that follow in the texts; total_variation: of the rows at temperature 1;
     warped: of the rows as they are sampled; each with its median, 99 % quantile and largest value, and the mean.
     gap: the largest change of the difference between the two largest logits; positions: how many were compared.
+    rounding: eps of the model's dtype times the largest |logit| among the two largest: one unit in its last place.
     """
 
     shape: str
@@ -68,24 +69,29 @@ class Drift(NamedTuple):
     total_variation: dict[str, float]
     warped: dict[str, float]
     gap: float
+    rounding: float
 
 
-def drift(model: Any, texts: Sequence[Sequence[int]], block: int, vocabulary: int, warp: Warp) -> list[Drift]:
+def drift(
+    model: Any, texts: Sequence[Sequence[int]], block: int, vocabulary: int, warp: Warp, together: bool = True
+) -> list[Drift]:
     """Drift of passes of one token, of ``block`` tokens, and of rows of a padded batch.
 
-    texts: of several tokens each; those of the batch are shortened by 0, 1, 2, ... tokens, so that it is padded.
+    texts: of several blocks each, as a first chunk is read as the whole text is; of n texts in the batch, text k is
+    shortened by the part k / 2n of it, so that it is padded. together: False for a model that takes no batch.
     """
-    ragged = [text[: max(2, len(text) - n)] for n, text in enumerate(texts)]
     shapes = {
         "one token": (texts, [in_chunks(model, text, 1, vocabulary) for text in texts]),
         f"blocks of {block}": (texts, [in_chunks(model, text, block, vocabulary) for text in texts]),
-        "padded rows": (ragged, as_rows(model, ragged, vocabulary)),
     }
+    if together:
+        ragged = [text[: max(2, len(text) - len(text) * n // (2 * len(texts)))] for n, text in enumerate(texts)]
+        shapes["padded rows"] = ragged, as_rows(model, ragged, vocabulary)
     return [_drift(shape, model, read, found, vocabulary, warp) for shape, (read, found) in shapes.items()]
 
 
 def _drift(shape, model, texts, found, vocabulary, warp) -> Drift:
-    log_p, raw, warped, gap = [], [], [], 0.0
+    log_p, raw, warped, gap, largest = [], [], [], 0.0, 0.0
     for text, rows in zip(texts, found, strict=True):
         whole = one_shot(model, text, vocabulary)
         following = torch.tensor(text[1:], device=whole.device)[:, None]
@@ -95,8 +101,9 @@ def _drift(shape, model, texts, found, vocabulary, warp) -> Drift:
         first = whole.topk(2).indices
         gaps = [pair[:, 0] - pair[:, 1] for pair in (whole.gather(1, first), rows.gather(1, first))]
         gap = max(gap, float((gaps[0] - gaps[1]).abs().max()))
+        largest = max(largest, float(whole.gather(1, first).nan_to_num(0, 0, 0).abs().max()))
     told = [_told(torch.cat(part)) for part in (log_p, raw, warped)]
-    return Drift(shape, sum(map(len, raw)), *told, gap)
+    return Drift(shape, sum(map(len, raw)), *told, gap, torch.finfo(model.dtype).eps * largest)
 
 
 def _told(values: Tensor) -> dict[str, float]:

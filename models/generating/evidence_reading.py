@@ -39,21 +39,32 @@ class Readings:
 
     A cache is taken to hold the columns that were read, cut at the end to the length that it states; whether it does
     shows in the rows that come out. Of no use for a model that is handed embeddings in the place of tokens.
+    A prefill calls the base model, a block the model, which may call a part of the base model only: both are heard, and
+    what the model calls of the base is the same pass.
     """
 
     def __init__(self, name: str, cached: Cached):
-        base = cached.model.base_model
+        model, base = cached.model, cached.model.base_model
         self.name, self.last_position, self.has_positions = name, cached.last_position, cached.has_positions
-        self.arguments = list(signature(base.forward).parameters)
         self.tokens = self.positions = torch.zeros(len(cached.read), 0, dtype=torch.int64)
         self.calls: list[Seen] = []
-        self.paused = False
-        self.handle = base.register_forward_pre_hook(self.note, with_kwargs=True)
+        self.paused = self.inside = False
+        self.model = model
+        self.handles = [each.register_forward_pre_hook(self.note, with_kwargs=True) for each in {model, base}]
+        self.handles.append(model.register_forward_hook(self.leave, always_call=True))
 
-    def note(self, _: Any, arguments: tuple, named: dict[str, Any]) -> None:
-        if self.paused:
+    def leave(self, *_: Any) -> None:
+        self.inside = False
+
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+    def note(self, module: Any, arguments: tuple, named: dict[str, Any]) -> None:
+        if self.paused or self.inside:
             return
-        given = dict(zip(self.arguments, arguments, strict=False)) | named
+        self.inside = module is self.model
+        given = dict(zip(signature(module.forward).parameters, arguments, strict=False)) | named
         new, past = given["input_ids"].cpu(), columns(given.get("past_key_values"))
         positions = given.get("position_ids")
         if positions is None:

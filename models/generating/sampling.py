@@ -14,7 +14,8 @@ def warp(temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Warp:
     law = softmax(logits / T) restricted to the k most probable tokens and then to the fewest whose mass reaches top_p,
     in that order, as transformers has it. T = 0 is the limit: all mass on the largest logit, the first of equals.
     0 for top_k, and 1 for top_p, restrict nothing.
-    Half precision is raised to float32 first; float64 stays.
+    Half precision is raised to float32 first; float64 stays. The row's largest logit is taken off before the division,
+    so that no temperature makes it overflow.
     """
     from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
@@ -31,6 +32,8 @@ def warp(temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Warp:
         if temperature == 0:
             return torch.full_like(logits, -torch.inf).scatter_(-1, logits.argmax(-1, keepdim=True), 0.0)
         flat = logits.reshape(-1, logits.shape[-1])
+        if temperature != 1:
+            flat = flat - flat.amax(-1, keepdim=True)
         for step in steps:
             flat = step(None, flat)
         return flat.view(logits.shape)

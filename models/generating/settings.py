@@ -8,6 +8,16 @@ from typing import Any
 from ..errors import InputError
 from .adaptive import Adaptive
 
+LONGEST = 64
+"""Draft tokens of a block, at most: far beyond any gamma that pays, and a block ends within reasonable time."""
+
+COLDEST = 1e-6
+"""The least temperature above 0: below it the rounding of float32 logits decides, and 0 says what is meant."""
+
+
+DEVICES = ("cpu", "cuda", "mps")
+"""Kinds of devices that the loop runs on."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -28,21 +38,27 @@ class Settings:
     vocabulary: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.gamma, Adaptive):
-            whole("gamma", self.gamma, 1)
+        if isinstance(self.gamma, Adaptive):
+            whole("adaptive gamma: longest", self.gamma.longest, 1, LONGEST)
+        else:
+            whole("gamma", self.gamma, 1, LONGEST)
         whole("max_new_tokens", self.max_new_tokens, 1)
         whole("top_k", self.top_k, 0)
         whole("seed", self.seed, 0)
         if not (isfinite(self.temperature) and self.temperature >= 0):
             raise InputError(f"temperature {self.temperature}: expected a number of at least 0")
+        if 0 < self.temperature < COLDEST:
+            raise InputError(f"temperature {self.temperature}: expected 0 or at least {COLDEST:g}")
         if not 0 < self.top_p <= 1:
             raise InputError(f"top_p {self.top_p}: expected a number above 0 and at most 1")
 
 
-def whole(name: str, value: Any, least: int) -> None:
-    """Raises InputError unless the value is a whole number of at least ``least``."""
+def whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+    """Raises InputError unless the value is a whole number of at least ``least`` and, if it is given, at most ``most``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"{name} {value!r}: expected a whole number of at least {least}")
+    if most is not None and value > most:
+        raise InputError(f"{name} {value}: expected a whole number of at most {most}")
 
 
 def text_config(model: Any) -> Any:
@@ -53,7 +69,7 @@ def text_config(model: Any) -> Any:
 def checked_device(device: str | None, model: Any) -> Any:
     """The torch device of that name, the model's own if none is named.
 
-    Raises: InputError if there is no such device here.
+    Raises: InputError if there is no such device here, or it is of a kind that computes nothing (meta) or is untried.
     """
     import torch
 
@@ -61,6 +77,8 @@ def checked_device(device: str | None, model: Any) -> Any:
         return model.device
     try:
         found = torch.device(device)
+        if found.type not in DEVICES:
+            raise RuntimeError
         torch.empty(0, device=found)
     except (RuntimeError, AssertionError):  # torch without CUDA asserts
         have = "cpu" + "".join(f", cuda:{n}" for n in range(torch.cuda.device_count()))

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from ...models.problem import load_problem
 from ...verifiers.evidence import NO_EVIDENCE, REFUTED
-from ..console import NOT_AUDITED, OK, must_be_writable, must_differ, progress, write
+from ..console import NOT_AUDITED, OK, Finite, must_be_writable, must_differ, progress, write
 from ..console import REFUTED as EXIT_REFUTED
 
 SCHEMA_VERSION = "1.0"
@@ -30,7 +30,7 @@ INTERRUPTED = 130
 @click.option("--array", type=click.Choice(("numpy", "rows", "list", "torch")), help="What the rows arrive as.")
 @click.option("--dtype", type=click.Choice(("float64", "float32", "float16", "bfloat16")), default="float64",
               show_default=True, help="Precision of the rows.")  # fmt: skip
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=600.0, show_default=True, metavar="S",
+@click.option("--timeout", type=Finite(min=0.1), default=600.0, show_default=True, metavar="S",
               help="Seconds for one chunk of calls of somebody's function.")  # fmt: skip
 @click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON ('-': standard output).")
 def campaign(subject, problem, samples, workers, cluster, checkpoint, seed, chunk, batch, array, dtype, timeout,
@@ -52,8 +52,6 @@ def campaign(subject, problem, samples, workers, cluster, checkpoint, seed, chun
     if batch and array in ("rows", "list"):
         raise click.UsageError(f"--batch gives arrays; --array {array} does not go with it")
     given = load_problem(problem)
-    if timeout != timeout:
-        raise click.UsageError("--timeout must be a number of seconds")
     must_differ(json=json_file, checkpoint=checkpoint)
     for file in (json_file, checkpoint):
         must_be_writable(file)

@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from ..console import INCONCLUSIVE, NOT_AUDITED, OK, REFUTED, must_be_writable, must_differ, progress, write
+from ..console import INCONCLUSIVE, NOT_AUDITED, OK, REFUTED, Finite, must_be_writable, must_differ, progress, write
 
 STATUS = {"lossless": OK, "inconclusive": OK, "refuted": REFUTED, "error": NOT_AUDITED}
 INTERRUPTED = 130
@@ -38,7 +38,7 @@ INTERRUPTED = 130
 @click.option("--batch", type=click.IntRange(min=1), metavar="B", help="Rows decoded together.  [default: 8]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all randomness.")
 @click.option("--defect", metavar="L01", help="Plant a known defect of such loops (L01 to L14), to see it refuted.")
-@click.option("--timeout", type=click.FloatRange(min=1), default=600.0, show_default=True, metavar="S", help="Seconds.")
+@click.option("--timeout", type=Finite(min=1), default=600.0, show_default=True, metavar="S", help="Seconds.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the report as JSON ('-': standard output).")
 @click.option("--html", "html_file", metavar="FILE", help="Write the report as one self-contained page.")
 @click.option("--require-decision", is_flag=True, help="Exit with 4 if the verdict is inconclusive.")
@@ -68,7 +68,7 @@ def e2e(json_file, html_file, require_decision, **options):
 
         write(html_file, page(report.as_json()))
     if report.failure and report.failure["kind"] == "interrupted":
-        click.echo(f"draftproof: interrupted after {len(report.evidence)} findings{_kept(json_file)}", err=True)
+        click.echo(f"draftproof: interrupted {_kept(len(report.evidence), json_file)}", err=True)
         sys.exit(INTERRUPTED)
     console = Console(stderr=json_file == "-" or html_file == "-", highlight=False)
     for name, text in report.lines():
@@ -77,5 +77,7 @@ def e2e(json_file, html_file, require_decision, **options):
     sys.exit(INCONCLUSIVE if require_decision and report.verdict == "inconclusive" else STATUS[report.verdict])
 
 
-def _kept(file: str | None) -> str:
-    return f"; they are in {file}" if file and file != "-" else ""
+def _kept(findings: int, file: str | None) -> str:
+    if not findings:
+        return "before the first finding"
+    return f"after {findings} findings" + (f"; they are in {file}" if file and file != "-" else "")

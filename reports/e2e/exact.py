@@ -16,6 +16,9 @@ from .session import Session
 MOST_PATHS = 20_000
 """Ways chance can fall that are walked."""
 
+LONGEST = 512
+"""Tokens of a text that is walked at temperature 0, where there is one path."""
+
 ROUNDING = 1e-6
 """Total variation a token that the rounding of rows in float32 may make."""
 
@@ -35,10 +38,13 @@ class Exact:
     def __init__(self, run: Session, known: Known):
         self.run, self.known = run, known
         self.length = run.settings["gamma"] + 2
+        if run.settings["temperature"] == 0:
+            self.length = max(self.length, min(LONGEST, run.options.new_tokens))
+        self.holds = False
         self.law: dict[Prefix, float] | None = None
 
     def go(self) -> None:
-        """The longest texts that can be walked, from gamma + 2 tokens down to one."""
+        """The longest texts that can be walked, from gamma + 2 tokens down to one; at temperature 0, from all of them."""
         while self.length:
             try:
                 self.law = self.walked()
@@ -87,6 +93,7 @@ class Exact:
                 "problem": as_json(problem), "sequence": ",".join(map(str, worst)),
                 "expected": f"{expected.get(worst, 0.0):.6g}", "observed": f"{self.law.get(worst, 0.0):.6g}",
             }  # fmt: skip
+        self.holds = off is None
         return [
             Evidence(
                 "lossless", "enumeration", REFUTED if off else HOLDS, problem.name, min(1.0, apart), allowed, off,

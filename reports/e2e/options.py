@@ -46,6 +46,8 @@ class Options:
     def __post_init__(self) -> None:
         if bool(self.preset) == bool(self.target or self.draft) or bool(self.target) != bool(self.draft):
             raise InputError("a pair is needed: --target and --draft, or --preset")
+        if self.drafter and not self.preset:
+            raise InputError(f"drafter {self.drafter}: one of a preset's; expected --preset with it")
 
     def command(self) -> str:
         """The command line that runs this again."""

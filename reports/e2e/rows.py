@@ -7,7 +7,7 @@ from ...stattests.betting import SetBetting, bets_on
 from ...stattests.betting_limit import detectable_shift
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence
 from ..sampling import BETA
-from .drifted import Drifts
+from .drifted import TOO_WIDE, WIDEST, Drifts
 from .session import Session
 
 FAMILIES = "argmax", "tail"
@@ -23,7 +23,7 @@ class Rows:
 
     def __init__(self, run: Session, drifts: Drifts, alpha: float):
         self.run, self.drifts, self.alpha = run, drifts, alpha
-        self.notes = Notes(self.drafted)
+        self.notes = Notes(self.drafted, warp=run.warp)
         self.betting = SetBetting(FAMILIES, alpha, drifts.slack)
         self.state, self.probabilities = None, {name: [] for name in FAMILIES}
         self.sums = {name: [0.0, 0] for name in FAMILIES}
@@ -45,6 +45,10 @@ class Rows:
             self.sums[name][0] += float(bet.probability.sum())
             self.sums[name][1] += int(bet.hit.sum())
         self.state = self.betting.observe(bets)
+
+    def left_out(self) -> dict[str, str]:
+        """Notices of what could not be examined."""
+        return {f"left out: {what}": why for what, why in self.notes.left_out.items()}
 
     def evidence(self, complete: bool) -> list[Evidence]:
         found = []
@@ -79,11 +83,12 @@ class Rows:
         )  # fmt: skip
 
     def of_rows(self, model: str, kind: str, rows: list[RowSeen]) -> Evidence:
-        """Single rows beyond the largest drift, or the mean beyond the mean drift."""
+        """Single rows beyond the largest drift, or the mean beyond the mean drift; no evidence where that is too wide."""
         most, mean = self.drifts.allowed(model) if kind == "forward-pass" else (SAME, SAME)
         worst = max(rows, key=lambda row: row.distance)
         average = float(np.mean([row.distance for row in rows]))
-        refuted = worst.distance > most or average > mean
+        wide = most > WIDEST
+        refuted = not wide and (worst.distance > most or average > mean)
         over = next((row for row in rows if row.distance > most), worst)
         what = f"the {model}'s row" + (" as sampled" if kind == "warp" else "")
         witness = {
@@ -92,11 +97,12 @@ class Rows:
             "expected": f"TV up to {most:.2g}", "observed": f"TV {over.distance:.2g}",
         } if refuted else None  # fmt: skip
         return Evidence(
-            "rows", kind, REFUTED if refuted else HOLDS, f"{model} rows", min(1.0, worst.distance), most, witness,
+            "rows", kind, NO_EVIDENCE if wide else REFUTED if refuted else HOLDS, f"{model} rows",
+            min(1.0, worst.distance), 1.0 if wide else most, witness,
             detail={
                 "dtype": self.run.pair.dtype, "model": model, "rows": len(rows), "mean": average, "mean_allowed": mean,
                 "how": ("own passes" if kind == "forward-pass" else "warp") + f", {len(rows):,} rows",
-                "worst": f"TV {worst.distance:.2g}", "limit": f"TV {most:.2g}",
+                "worst": f"TV {worst.distance:.2g}", "limit": TOO_WIDE if wide else f"TV {most:.2g}",
             },
         )  # fmt: skip
 
@@ -105,7 +111,8 @@ class Rows:
         limits = {
             name: detectable_shift(p, self.alpha, BETA, self.drifts.slack, len(FAMILIES)) for name, p in parts.items()
         }
-        refuted, witness = state.refuted_at is not None, None
+        wide = self.drifts.wide
+        refuted, witness = state.refuted_at is not None and not wide, None
         if refuted:
             expected, observed = self.sums[state.family]
             witness = {
@@ -113,19 +120,20 @@ class Rows:
                 "sequence": f"draft tokens in the set {state.family!r}, of {state.steps:,}",
                 "expected": f"{expected:.1f}", "observed": str(observed),
             }  # fmt: skip
-        bound = None if refuted else max(limits.values())
+        bound = None if refuted else 1.0 if wide else max(limits.values())
         return Evidence(
             "drafts", "betting", REFUTED if refuted else NO_EVIDENCE, self.what(), None, bound, witness,
             detail={
                 "dtype": self.run.pair.dtype, "tokens": state.steps, "p_value": state.p_value, "limits": limits,
                 "slack": self.drifts.slack, "false_alarm_rate": self.alpha, "miss_rate": BETA,
                 "how": f"betting, {state.steps:,} tokens", "worst": f"p = {state.p_value:.1g}",
-                "limit": "" if bound is None else f"TV {bound:.2g}",
+                "limit": TOO_WIDE if wide else "" if bound is None else f"TV {bound:.2g}",
             },
         )  # fmt: skip
 
     def of_noise(self) -> Evidence:
-        noise, wrong = self.notes.noise, None
+        noise, drafts, wrong = self.notes.noise, self.notes.draft_tokens, None
+        heard = noise.heard["drafts"]
         if noise.twice:
             number, before, after = noise.twice[0]
             wrong = {
@@ -134,10 +142,12 @@ class Rows:
                 "expected": f"{before}", "observed": f"{before}, and {after}",
             }  # fmt: skip
         return Evidence(
-            "noise", "listening", REFUTED if wrong else HOLDS, self.what(), None, None, wrong,
+            "noise", "listening", REFUTED if wrong else HOLDS if heard >= drafts else NO_EVIDENCE, self.what(), None, None,
+            wrong,
             detail={
                 "dtype": self.run.pair.dtype, "numbers": noise.count, "used_twice": len(noise.twice),
-                "by_chance": noise.count**2 / 2**54, "how": f"{noise.count:,} numbers",
+                "by_chance": noise.count**2 / 2**54, "draft_tokens": drafts, "draft_numbers_heard": heard,
+                "how": f"{noise.count:,} numbers, {heard:,} for {drafts:,} draft tokens",
                 "worst": f"{len(noise.twice)} used twice", "limit": "",
             },
         )  # fmt: skip

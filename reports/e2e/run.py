@@ -18,7 +18,7 @@ from .known import known_law
 from .options import Options
 from .report import EndToEnd
 from .rows import Rows
-from .session import SMALL, Session, TimeUp, session
+from .session import SMALL, LoopRaised, Session, TimeUp, session
 from .texts import Texts
 from .timed import Timed
 
@@ -38,7 +38,7 @@ def run_e2e(options: Options, told: Callable[[str, int, int], None] = lambda wha
     Guarantee: a loop that is lossless, reads its texts and draws its drafts as it says is refuted by a statistical
     test with probability at most 1e-6, all tests together. What single tests would have seen is in the evidence.
     Raises: InputError for what cannot be run at all. Out of memory, out of time, interrupted: a report with the
-    failure and everything before it.
+    failure and everything before it; so for a loop with a defect that raises.
     """
     run = session(options, told)
     threads = torch.get_num_threads()
@@ -63,14 +63,15 @@ def _examined(run: Session) -> EndToEnd:
     if not _done(report, drifts):
         return report
     report.drift = drifts.told()
-    parts: list[Any] = [Rows(run, drifts, alpha)]
+    parts: list[Any] = [rows := Rows(run, drifts, alpha)]
+    exact = None
     if run.start is not None and options.prompts is None:
         known = known_law(run)
         if isinstance(run.settings["gamma"], int):
-            parts.append(Exact(run, known))
+            parts.append(exact := Exact(run, known))
         if run.settings["temperature"] != 0:
             parts.append(Counted(run, known, alpha))
-    parts += [Texts(run, drifts, alpha), timed := Timed(run)]
+    parts += [texts := Texts(run, drifts, alpha, exact), timed := Timed(run)]
     for part in parts:
         complete = _done(report, part)
         for item in part.evidence(complete):
@@ -79,6 +80,7 @@ def _examined(run: Session) -> EndToEnd:
             report.add(None, [item])
         if not complete:
             break
+    report.notice(rows.left_out() | texts.reach())
     report.figures = timed.told()
     return report
 
@@ -89,6 +91,8 @@ def _done(report: EndToEnd, part: Any) -> bool:
         part.go()
     except TimeUp as late:
         report.fail("timeout", str(late))
+    except LoopRaised as raised:
+        report.fail("raises", str(raised))
     except KeyboardInterrupt:
         report.fail("interrupted", "interrupted; what was measured before is in the report")
     except Exception as error:

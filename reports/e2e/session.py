@@ -15,6 +15,7 @@ from ...models.generating.loop import Loop, generate
 from ...models.generating.plain import decode_plainly
 from ...models.generating.rules import Rule, lenient, rule_of
 from ...models.generating.sampling import warp
+from ...models.libraries import is_of_memory, reason
 from ...models.pairs.loading import load_pair
 from ...models.pairs.pair import Pair
 from ...models.pairs.presets import load_preset
@@ -30,6 +31,10 @@ ROWS = 8
 
 class TimeUp(Exception):
     """The seconds of the whole run are over."""
+
+
+class LoopRaised(Exception):
+    """A loop with a defect raised an exception of its own."""
 
 
 @dataclass
@@ -84,22 +89,39 @@ class Session:
             vocabulary=self.pair.vocabulary, loop=self.patient(loop or self.loop), **self.settings,
         )  # fmt: skip
 
-    def plainly(self, texts: list[list[int]], seed: int, length: int) -> Generated:
-        """Plain decoding of the same prompts."""
+    def plainly(self, texts: list[list[int]], seed: int, length: int, **settings: Any) -> Generated:
+        """Plain decoding of the same prompts; settings: in the place of the run's."""
         return decode_plainly(
             self.pair.target, texts, seed=seed, max_new_tokens=length, vocabulary=self.pair.vocabulary,
-            **{**self.settings, "gamma": 1},
+            **{**self.settings, "gamma": 1, **settings},
         )  # fmt: skip
 
     def patient(self, loop: type[Loop]) -> type[Loop]:
-        """The loop, which looks at the clock of the run before each iteration."""
+        """The loop, which looks at the clock of the run before each iteration and each draft token."""
         late = self.began + self.options.timeout
 
+        def in_time() -> None:
+            if monotonic() > late:
+                raise TimeUp(f"not done within {self.options.timeout:g} s")
+
+        foreign = self.defect is not None
+
         class Patient(loop):  # type: ignore[valid-type, misc]
+            def run(self) -> Any:
+                try:
+                    return super().run()
+                except Exception as error:
+                    if not foreign or isinstance(error, (TimeUp, InputError)) or is_of_memory(error):
+                        raise
+                    raise LoopRaised(f"the loop raised {type(error).__name__}: {reason(error)}") from error
+
             def iteration(self) -> Any:
-                if monotonic() > late:
-                    raise TimeUp("not done in time")
+                in_time()
                 return super().iteration()
+
+            def proposal(self, logits: Any) -> Any:
+                in_time()
+                return super().proposal(logits)
 
         return Patient
 

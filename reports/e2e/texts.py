@@ -1,5 +1,6 @@
 """Texts that the loop wrote, token by token against the target's rows by a forward pass over the finished text."""
 
+from math import log
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from ...stattests.betting import Fortune, SetBetting, bets_on, bets_on_sets
 from ...stattests.betting_limit import detectable_shift
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence
 from ..sampling import BETA
-from .drifted import Drifts
+from .drifted import TOO_WIDE, Drifts
+from .exact import Exact
 from .session import Session
 
 SAMPLES = 64
@@ -28,13 +30,14 @@ TOLD = "argmax", "draft above target"
 class Texts:
     """Texts behind the prompts, each prompt twice in a batch, so that a row can bet on what the row beside it took.
 
-    At temperature 0 there is nothing to bet on: every token has to be the target's most probable one.
+    At temperature 0 there is nothing to bet on: every token has to be the target's most probable one. Each prompt is then
+    decoded once, copies only fill up a batch, and the same text counts once.
     """
 
     name = "texts"
 
-    def __init__(self, run: Session, drifts: Drifts, alpha: float):
-        self.run, self.drifts, self.alpha = run, drifts, alpha
+    def __init__(self, run: Session, drifts: Drifts, alpha: float, exact: Exact | None = None):
+        self.run, self.drifts, self.alpha, self.exact = run, drifts, alpha, exact
         self.greedy = run.settings["temperature"] == 0
         families = [*EVERY_TOKEN, FAVOURITE, TWIN] + ([] if run.modifies_target else [BONUS])
         self.betting = SetBetting(families, alpha, drifts.slack)
@@ -48,6 +51,9 @@ class Texts:
         self.wrong: list[dict[str, Any]] = []
         self.unended: list[dict[str, Any]] = []
         self.samples = run.options.samples if run.start is None and run.options.samples else SAMPLES
+        if self.greedy:
+            self.samples = min(self.samples, max(len(run.prompts), run.rows))
+        self.distinct: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
         self.bias: list[tuple[float, list[int]]] = []
 
     def go(self) -> None:
@@ -71,6 +77,16 @@ class Texts:
     def take(self, prompt: list[int], tokens: list[int], found: Generated, row: int, twin: list[int]) -> None:
         """One finished text."""
         self.ended(prompt, tokens)
+        text = tuple(prompt), tuple(tokens)
+        if not self.greedy or text not in self.distinct:
+            self.examine(prompt, tokens, found, row, twin)
+        if self.greedy:
+            self.distinct[text] = len(tokens)
+        self.count += 1
+        self.tokens += len(tokens)
+
+    def examine(self, prompt: list[int], tokens: list[int], found: Generated, row: int, twin: list[int]) -> None:
+        """One text against the rows of both models."""
         place = slice(len(prompt) - 1, len(prompt) - 1 + len(tokens))
         pair = self.run.pair
         logits = {
@@ -82,8 +98,6 @@ class Texts:
         else:
             rows = {name: self.run.warp(found).double().softmax(-1).cpu().numpy() for name, found in logits.items()}
             self.settle(prompt, tokens, rows, bonus_places(found, row), twin)
-        self.count += 1
-        self.tokens += len(tokens)
 
     def ended(self, prompt: list[int], tokens: list[int]) -> None:
         """A text ends with its first end token, or has all the tokens that were asked for."""
@@ -139,19 +153,44 @@ class Texts:
             found.append(self.of_lenience())
         return found
 
+    @property
+    def enumerated(self) -> bool:
+        """Whether the exact law of texts as long as these was found to be the target's."""
+        return self.exact is not None and self.exact.holds and self.exact.length >= self.run.options.new_tokens
+
     def of_argmax(self) -> Evidence:
-        refuted = bool(self.wrong)
+        """What agreed is no proof: a loop that is off at the share f of the tokens, at random, agrees on n of them with
+        probability (1 - f)^n. It holds where the exact law of such texts was enumerated and no tie was excused."""
+        refuted, n, ties = bool(self.wrong), sum(self.distinct.values()), len(self.ties)
+        holds = not refuted and not ties and self.enumerated
+        bound = None if refuted or holds else min(1.0, ties / n + log(1 / BETA) / max(1, n - ties))
         return Evidence(
-            "lossless", "argmax", REFUTED if refuted else HOLDS, self.what(), None, None,
+            "lossless", "argmax", REFUTED if refuted else HOLDS if holds else NO_EVIDENCE, self.what(), None, bound,
             self.wrong[0] if refuted else None,
             detail={
-                **self.common(), "disagreements": len(self.wrong), "ties_excused": len(self.ties),
+                **self.common(), "distinct_texts": len(self.distinct), "distinct_tokens": n,
+                "disagreements": len(self.wrong), "ties_excused": ties, "share_excused": ties / n, "miss_rate": BETA,
                 "largest_gap_excused": max(self.ties, default=0.0), "tie_below": self.drifts.tie,
-                "how": f"argmax, {self.tokens:,} tokens",
-                "worst": f"{len(self.wrong)} differ" if refuted else f"{len(self.ties)} ties excused",
-                "limit": f"gap {self.drifts.tie:.2g}",
+                "how": f"argmax, {n:,} tokens of {len(self.distinct):,} texts",
+                "worst": f"{len(self.wrong)} differ" if refuted else f"agrees on {n - ties:,} tokens, {ties} ties excused ({ties / n:.1%})",
+                "limit": "" if bound is None else f"{bound:.2g} of the tokens",
             },
         )  # fmt: skip
+
+    def reach(self) -> dict[str, str]:
+        """A notice of how far agreement at temperature 0 reaches."""
+        if not self.greedy or not self.distinct or self.wrong:
+            return {}
+        n = sum(self.distinct.values()) - len(self.ties)
+        told = (
+            f"at temperature 0 the loop agrees with the target's argmax on {n:,} tokens of {len(self.distinct):,} texts"
+        )
+        if self.enumerated and not self.ties:
+            length = self.run.options.new_tokens
+            return {
+                "reach": f"{told}; the exact law was enumerated for texts of {length} tokens behind the start token"
+            }
+        return {"reach": f"{told}; other texts were not examined"}
 
     def of_bets(self) -> Evidence:
         state = self.state
@@ -163,7 +202,9 @@ class Texts:
             for name, parts in self.probabilities.items()
         }
         bound = max(limits[name] for name in TOLD)
-        refuted = self.refuting is not None
+        wide = self.drifts.wide
+        bound = 1.0 if wide else bound
+        refuted = self.refuting is not None and not wide
         witness = None
         if refuted:
             seen = families[state.family]
@@ -179,7 +220,7 @@ class Texts:
                 "limits": limits, "slack": self.drifts.slack, "false_alarm_rate": self.alpha, "miss_rate": BETA,
                 "refuted_at_token": state.refuted_at,
                 "how": f"betting, {self.tokens:,} tokens", "worst": f"p = {state.p_value:.1g}",
-                "limit": "" if refuted else f"TV {bound:.2g}",
+                "limit": TOO_WIDE if wide else "" if refuted else f"TV {bound:.2g}",
             },
         )  # fmt: skip
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from ...models.errors import InputError
 from ...models.problem import load_problem
-from ..console import INCONCLUSIVE, NOT_AUDITED, OK, REFUTED, must_be_writable, progress, write
+from ..console import INCONCLUSIVE, NOT_AUDITED, OK, REFUTED, Finite, must_be_writable, progress, write
 
 STATUS = {"lossless": OK, "inconclusive": OK, "refuted": REFUTED, "error": NOT_AUDITED}
 
@@ -21,7 +21,7 @@ STATUS = {"lossless": OK, "inconclusive": OK, "refuted": REFUTED, "error": NOT_A
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="What the calls' seeds come from."
 )
-@click.option("--timeout", type=click.FloatRange(min=1), default=600.0, show_default=True, metavar="S", help="Seconds.")
+@click.option("--timeout", type=Finite(min=1), default=600.0, show_default=True, metavar="S", help="Seconds.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the engine, in JSON.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the report as JSON ('-': standard output).")
 @click.option("--html", "html_file", metavar="FILE", help="Write the report as one self-contained page.")

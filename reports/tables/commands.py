@@ -9,6 +9,7 @@ from time import monotonic
 import click
 
 from ...models.errors import InputError, OutOfMemoryError
+from ...models.generating.settings import COLDEST, LONGEST
 from ...models.libraries import DTYPES
 from ...models.pairs.presets import PRESETS, TRAINED
 from ..console import NOT_AUDITED, Comma, progress
@@ -19,12 +20,15 @@ QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6,
 
 
 class Numbers(click.ParamType):
-    """Numbers joined by commas, each in a range, no two alike; given back in rising order."""
+    """Numbers joined by commas, each in a range, no two alike; given back in rising order.
+
+    least_above_zero: 0 itself is in the range, and nothing between the two.
+    """
 
     name = "LIST"
 
-    def __init__(self, kind, least, most):
-        self.kind, self.least, self.most = kind, least, most
+    def __init__(self, kind, least, most, least_above_zero=0):
+        self.kind, self.least, self.most, self.least_above_zero = kind, least, most, least_above_zero
 
     def convert(self, value, param, ctx):
         if not isinstance(value, str):
@@ -36,6 +40,9 @@ class Numbers(click.ParamType):
         if not numbers or not all(self.least <= number <= self.most for number in numbers):
             kind = "whole numbers" if self.kind is int else "numbers"
             self.fail(f"expected {kind} from {self.least} to {self.most} joined by commas, got {value!r}", param, ctx)
+        for number in numbers:
+            if 0 < number < self.least_above_zero:
+                self.fail(f"{number}: expected 0 or at least {self.least_above_zero:g}", param, ctx)
         return tuple(numbers)
 
 
@@ -49,8 +56,8 @@ class Numbers(click.ParamType):
 @click.option(
     "--dtype", type=click.Choice(DTYPES), default="float32", show_default=True, help="Precision of the models."
 )
-@click.option("--gamma", "gammas", type=Numbers(int, 1, 64), help="Draft tokens a block.  [default: 4,6,8]")
-@click.option("--temperature", "temperatures", type=Numbers(float, 0, 100), help="[default: 0,0.2,0.6,1]")
+@click.option("--gamma", "gammas", type=Numbers(int, 1, LONGEST), help="Draft tokens a block.  [default: 4,6,8]")
+@click.option("--temperature", "temperatures", type=Numbers(float, 0, 100, COLDEST), help="[default: 0,0.2,0.6,1]")
 @click.option("--seeds", type=click.IntRange(1, 1000), help="How many.  [default: 3]")
 @click.option("--data", metavar="LIST", help="Data sets, JSON Lines files or folders with a prompts.jsonl; by default what"
               " belongs to the pair.")  # fmt: skip
@@ -79,11 +86,18 @@ def tables(folder, preset, target, drafts, data, threads, quick, **options):
     if target is None:
         preset = preset or TRAINED
         target, drafts, template = named(preset)
-    sources = tuple(word.strip() for word in data.split(",") if word.strip()) if data else data_for(preset, target)
+    sources = data_for(preset, target) if data is None else _names(data)
     if len(set(drafts)) < len(drafts):
         raise click.UsageError("the same --draft twice")
     plan = Plan(target, tuple(drafts), template, data=sources, threads=threads, **{**defaults, **given})
     sys.exit(_measure_and_write(folder, plan))
+
+
+def _names(data: str) -> tuple[str, ...]:
+    found = tuple(word.strip() for word in data.split(",") if word.strip())
+    if not found:
+        raise click.UsageError(f"--data {data!r}: expected a list of names, joined by commas")
+    return found
 
 
 def _measure_and_write(folder: str, plan: Plan) -> int:

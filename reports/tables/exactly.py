@@ -38,7 +38,9 @@ def equalities(plan: Plan, totals: Totals) -> list[dict[str, Any]]:
         row = _row("at T = 0 every text is that of plain decoding", totals, pairs, ("texts",))
         if row["verdict"] == REFUTED:  # a pass over a block rounds otherwise than one over a token: near-ties may turn
             row["verdict"] = DIFFERS
-            row["first"] += "; rounding may turn a near-tie, and draftproof e2e --temperature 0 says whether that is all"
+            row["first"] += (
+                "; rounding may turn a near-tie, and draftproof e2e --temperature 0 says whether that is all"
+            )
         listed.append(row)
     return listed
 

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,14 @@ from ...models.errors import InputError
 from .plan import FORMAT, VERSION, Cell, must_be_the_same
 
 NAME = "cells.jsonl"
+
+CELL = {"seed": int, "group": int, "temperature": float, "data": str, "columns": list, "on_the_same": list}
+COLUMN = {
+    "drafter": int, "verifier": str, "gamma": int, "tokens": int, "calls": int, "seconds": float,
+    "processor_seconds": float, "accepted": list, "texts": str,
+}  # fmt: skip
+ON_THE_SAME = {"drafter": int, "gamma": int, "token": list, "block": list}
+"""What ``measure.Bench.cell`` writes, by name and type."""
 
 
 class Record:
@@ -62,16 +71,42 @@ class Record:
                         raise ValueError
                     must_be_the_same(found["settings"], header["settings"], str(self.folder))
                 else:
+                    _must_be_a_cell(found)
                     cell = Cell(*(found.pop(name) for name in Cell._fields))
                     self.cells[cell] = {name: found[name] for name in ("data", "columns", "on_the_same")}
             except InputError:
                 raise
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
                 raise InputError(
                     f"{self.file}: line {number} is not what was written there; it was left as it is"
                 ) from None
         if whole < len(text):  # a line that was being written when the run was killed
             os.truncate(self.file, whole)
+
+
+def _must_be_a_cell(found: Any) -> None:
+    """Raises ValueError, TypeError or KeyError for what is not a cell with all its columns' fields."""
+    _must_have(found, CELL)
+    for column in found["columns"]:
+        _must_have(column, COLUMN)
+        for taus in column["accepted"]:
+            _must_be_all(taus, int)
+    for one in found["on_the_same"]:
+        _must_have(one, ON_THE_SAME)
+        for name in ("token", "block"):
+            _must_be_all(one[name], float)
+
+
+def _must_have(found: Any, kinds: dict[str, type]) -> None:
+    for name, kind in kinds.items():
+        _must_be_all([found[name]], kind)
+
+
+def _must_be_all(values: Any, kind: type) -> None:
+    """A whole number is a number too; true and false are none; NaN and infinity are never written."""
+    kinds = (int, float) if kind is float else (kind,)
+    if type(values) is not list or any(type(v) not in kinds or (kind is float and not isfinite(v)) for v in values):
+        raise ValueError
 
 
 @contextmanager

@@ -51,15 +51,17 @@ def test_drift_is_larger_in_half_precision_and_names_the_shapes():
     texts = [list(range(3, 40)), list(range(50, 80)), list(range(90, 130))]
     fine, coarse = (drift(model, texts, 3, 200, warp(0.7, 4)) for model in (target, half))
     assert [each.shape for each in fine] == ["one token", "blocks of 3", "padded rows"]
-    assert [each.positions for each in fine] == [37 + 30 + 40, 37 + 30 + 40, 37 + 29 + 38]
+    assert [each.positions for each in fine] == [37 + 30 + 40, 37 + 30 + 40, 37 + 25 + 27]
     for each in fine:
         for part in (each.log_p, each.total_variation, each.warped):
             assert 0 <= part["median"] <= part["q99"] <= part["max"] < 1e-4
         assert each.gap < 1e-4
+        assert 0 < each.rounding < 1e-4
     for small, large in zip(fine[:2], coarse[:2], strict=True):
         assert large.total_variation["max"] > 100 * small.total_variation["max"]
         assert large.log_p["mean"] > 100 * small.log_p["mean"]
         assert large.gap > small.gap
+        assert large.rounding == pytest.approx(2.0**16 * small.rounding, rel=0.05)
 
 
 class Swapped(torch.nn.Module):
@@ -67,7 +69,7 @@ class Swapped(torch.nn.Module):
 
     def __init__(self, model):
         super().__init__()
-        self.model, self.device, self.config = model, model.device, model.config
+        self.model, self.device, self.dtype, self.config = model, model.device, model.dtype, model.config
 
     def forward(self, input_ids, past_key_values=None, use_cache=False, **given):
         if past_key_values is not None:
@@ -149,11 +151,43 @@ def test_draft_tokens_are_told_with_the_law_that_they_should_have():
         assert (law.gather(1, tokens[:, None]) > 0).all()
 
 
+@pytest.mark.parametrize("loop", ["right", "L01"])
+def test_a_model_that_does_not_call_its_base_model_is_heard(loop):
+    """OPT calls the base model's decoder, and so passes it by."""
+    from transformers import OPTConfig, OPTForCausalLM
+
+    config = OPTConfig(vocab_size=10, hidden_size=16, ffn_dim=32, num_hidden_layers=1, num_attention_heads=2,
+                       word_embed_proj_dim=16, max_position_embeddings=64, init_std=0.3)  # fmt: skip
+    torch.manual_seed(0)
+    target, draft = (OPTForCausalLM(config).eval() for _ in range(2))
+    notes = Notes()
+    found = generate(target, draft, RAGGED, loop=watched(MUTANTS["L01"].loop if loop == "L01" else Loop, notes), gamma=3,
+                     max_new_tokens=20)  # fmt: skip
+    assert notes.left_out == {}
+    assert notes.read == sum(len(each.rows) * (each.gamma + 1) for each in found.iterations)
+    assert bool(notes.misread) == (loop == "L01")
+
+
+def test_passes_that_were_not_heard_are_left_out_and_said():
+    notes = Notes()
+    loop = watched(Loop, notes)
+
+    class Deaf(loop):
+        def verified(self, drafted):
+            self.readings["draft"].calls.clear()
+            return super().verified(drafted)
+
+    generate(*parts.attentive("llama"), RAGGED, loop=Deaf, gamma=3, max_new_tokens=8)
+    assert notes.left_out["draft reading"].startswith("fewer passes of the draft were heard than a block takes")
+    assert notes.read > 0
+
+
 def test_hooks_are_gone_when_a_watched_loop_has_ended():
     target, draft = parts.attentive("llama")
     noted("llama")
-    assert not target.base_model._forward_pre_hooks
-    assert not draft.base_model._forward_pre_hooks
+    for module in (target, target.base_model, draft, draft.base_model):
+        assert not module._forward_pre_hooks
+        assert not module._forward_hooks
 
 
 @pytest.mark.parametrize("name", ["token", "block", "greedy-block", "block-stream"])

@@ -7,10 +7,12 @@ from draftproof.models.errors import InputError
 torch = pytest.importorskip("torch", reason="the decoding loop needs torch and transformers")
 pytest.importorskip("transformers", reason="the decoding loop needs torch and transformers")
 
+from draftproof.models.generating.adaptive import Adaptive  # noqa: E402
 from draftproof.models.generating.loop import Loop, generate  # noqa: E402
 from draftproof.models.generating.plain import decode_plainly  # noqa: E402
 from draftproof.models.generating.rules import lenient  # noqa: E402
-from draftproof.models.generating.settings import checked_device  # noqa: E402
+from draftproof.models.generating.sampling import warp  # noqa: E402
+from draftproof.models.generating.settings import COLDEST, checked_device  # noqa: E402
 from draftproof.tests.models import generating_parts as parts  # noqa: E402
 from draftproof.verifiers.chance import RandomChance  # noqa: E402
 
@@ -22,6 +24,10 @@ pytestmark = pytest.mark.engine
     [
         ({"gamma": 0}, "gamma 0: expected a whole number of at least 1"),
         ({"gamma": 2.5}, "gamma 2.5: expected a whole number of at least 1"),
+        ({"gamma": 65}, "gamma 65: expected a whole number of at most 64"),
+        ({"gamma": Adaptive(longest=65)}, "adaptive gamma: longest 65: expected a whole number of at most 64"),
+        ({"temperature": 1e-30}, "temperature 1e-30: expected 0 or at least 1e-06"),
+        ({"temperature": 9.9e-7}, "temperature 9.9e-07: expected 0 or at least 1e-06"),
         ({"temperature": -0.1}, "temperature -0.1: expected a number of at least 0"),
         ({"temperature": float("nan")}, "temperature nan: expected a number of at least 0"),
         ({"top_k": -1}, "top_k -1: expected a whole number of at least 0"),
@@ -39,6 +45,7 @@ pytestmark = pytest.mark.engine
         ({"chance": [RandomChance()] * 2}, "2 chances for 1 prompts; expected one each"),
         ({"chance": [RandomChance()]}, "a batched verifier draws uniforms"),
         ({"device": "nowhere"}, "device 'nowhere': not available here; expected one of cpu"),
+        ({"device": "meta"}, "device 'meta': not available here; expected one of cpu"),
     ],
     ids=lambda x: x if isinstance(x, str) else None,
 )
@@ -48,6 +55,23 @@ def test_bad_settings_are_refused_in_one_line(options, message):
         generate(*parts.attentive("gpt2"), **settings)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("temperature", [COLDEST, 1e-36])
+def test_the_law_near_temperature_0_is_the_argmax_and_does_not_overflow(temperature, dtype):
+    logits = torch.tensor([[3.0, 50000.0, -2.0], [-50000.0, -1.0, -torch.inf]], dtype=dtype)
+    assert (logits[0].float() / 1e-36).max() == torch.inf  # what the division alone gives
+    law = warp(temperature, top_k=2, top_p=0.9)(logits).softmax(-1)
+    assert law.tolist() == [[0, 1, 0], [0, 1, 0]]
+
+
+def test_the_coldest_temperature_gives_the_texts_of_greedy_decoding():
+    target, draft = parts.attentive("gpt2")
+    greedy = decode_plainly(target, [[1, 2]] * 3, temperature=0, max_new_tokens=8).tokens
+    cold = generate(target, draft, [[1, 2]] * 3, temperature=COLDEST, gamma=4, max_new_tokens=8).tokens
+    assert cold == greedy
+    assert generate(target, draft, [[1, 2]] * 3, temperature=1.0, gamma=4, max_new_tokens=8).tokens != greedy
 
 
 def test_vocabularies_that_differ_are_refused_unless_the_padding_is_said():

@@ -224,7 +224,7 @@ def test_gaps_no_larger_than_the_drift_are_ties_and_larger_ones_are_witnesses(tr
     run = session.session(Options(**{**trained, "temperature": 0.0}))
 
     class Drifts:
-        tie, slack = 0.01, 1e-5
+        tie, slack, wide = 0.01, 1e-5, False
 
     found = texts.Texts(run, Drifts(), 1e-6)
     logits = torch.tensor([[0.0, 1.0, 0.995], [2.0, 0.0, 1.9]])

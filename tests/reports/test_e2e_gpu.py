@@ -49,4 +49,4 @@ def test_the_law_of_texts_from_the_gpu_gives_a_defect_away(forged):
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_at_temperature_0_every_token_is_the_targets_argmax_but_for_ties(trained, dtype):
     report = examined(trained, temperature=0.0, dtype=dtype)
-    assert report.verdict == "lossless"
+    assert report.verdict == "inconclusive"

@@ -1,6 +1,7 @@
 """What stops an end-to-end run, what is kept then, and bad input in one line."""
 
 import json
+import sys
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -8,7 +9,9 @@ from jsonschema import Draft202012Validator
 torch = pytest.importorskip("torch", reason="end-to-end runs need torch and transformers")
 pytest.importorskip("transformers", reason="end-to-end runs need torch and transformers")
 
-from draftproof.reports.e2e import counted, session, texts, timed  # noqa: E402
+from draftproof.reports.cli import main  # noqa: E402
+from draftproof.reports.e2e import counted, drifted, session, texts, timed  # noqa: E402
+from draftproof.reports.e2e.options import Options  # noqa: E402
 
 from .e2e_parts import SCHEMA, command, examined, forged_pair, timed_twice, trained_pair, words_of  # noqa: E402
 
@@ -104,6 +107,41 @@ def test_a_run_ends_when_its_time_is_up(trained, tmp_path):
     assert report.verdict == "error"
 
 
+@engine
+def test_the_clock_is_looked_at_before_each_draft_token(forged, monkeypatch):
+    run = session.session(Options(**{**forged, "gamma": "64", "timeout": 60.0}))
+    seconds = iter(range(int(run.began), int(run.began) + 10_000, 20))  # each look finds 20 s gone
+    monkeypatch.setattr(session, "monotonic", lambda: next(seconds))
+    with pytest.raises(session.TimeUp, match="not done within 60 s"):
+        run.generated(run.batch(1), 0, 1)
+    drafted = (next(seconds) - int(run.began)) // 20
+    assert drafted < 8
+
+
+@engine
+def test_an_interrupt_while_loading_leaves_no_file_and_claims_no_findings(trained, monkeypatch, tmp_path, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "load_pair", interrupted)
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    old.write_text("kept")
+    monkeypatch.setattr(sys, "argv", ["draftproof", "e2e", *words_of(trained), "--json", str(new), "--html", str(old)])
+    with pytest.raises(SystemExit, match="130"):
+        main()
+    assert capsys.readouterr().err.strip() == "draftproof: interrupted"
+    assert not new.exists()
+    assert old.read_text() == "kept"
+
+
+@engine
+def test_an_interrupt_before_the_first_finding_does_not_say_where_findings_are(trained, monkeypatch, tmp_path):
+    monkeypatch.setattr(drifted.Drifts, "go", after(0, KeyboardInterrupt())(drifted.Drifts.go))
+    status, _, err = command(*words_of(trained), "--json", tmp_path / "report.json")
+    assert (status, err.strip().splitlines()[-1]) == (130, "draftproof: interrupted before the first finding")
+    assert json.loads((tmp_path / "report.json").read_text())["failure"]["kind"] == "interrupted"
+
+
 # ---------------------------------------------------------------- bad input
 
 
@@ -114,6 +152,12 @@ def test_a_run_ends_when_its_time_is_up(trained, tmp_path):
         ({"target": "EMPTY"}, "not a checkpoint, it has no config.json; expected what save_pretrained writes"),
         ({"draft": "OTHER"}, "the tokenizers differ: id 0 is '<s>'"),
         ({"gamma": "0"}, "gamma 0: expected a whole number of at least 1"),
+        ({"gamma": "100000"}, "gamma 100000: expected a whole number of at most 64"),
+        ({"temperature": "1e-30"}, "temperature 1e-30: expected 0 or at least 1e-06"),
+        ({"temperature": "1e-45"}, "temperature 1e-45: expected 0 or at least 1e-06"),
+        ({"device": "meta"}, "device 'meta': not available here; expected one of cpu"),
+        ({"drafter": "3"}, "drafter 3: one of a preset's; expected --preset with it"),
+        ({"json": "-", "html": "-"}, "standard output: named by both --json and --html; expected different files"),
         ({"temperature": "-1"}, "temperature -1.0: expected a number of at least 0"),
         ({"new-tokens": "48"}, "tokens and 48 to come; expected at most 48, the context of"),
         ({"device": "nowhere"}, "device 'nowhere': not available here; expected one of cpu"),
@@ -163,10 +207,11 @@ def test_new_tokens_beyond_a_forged_pairs_context_are_bad_input(forged):
         ["--batch", 0],
         ["--seed", -1],
         ["--timeout", 0],
+        ["--timeout", "nan"],
         ["--drafter", -1],
         ["--temperature", "hot"],
     ],
-    ids=lambda words: words[0],
+    ids=lambda words: " ".join(map(str, words)),
 )
 def test_wrong_use_is_status_2(words):
     assert command("--target", "a", "--draft", "b", *words)[0] == 2

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from draftproof.models.errors import InputError, OutOfMemoryError
 from draftproof.reports.tables.commands import tables
+from draftproof.reports.tables.record import Record
 
 from . import tables_parts as parts
 
@@ -189,6 +190,40 @@ def test_a_folder_with_something_else_a_file_and_a_damaged_record_are_refused(wh
         assert told == f"{damaged / 'cells.jsonl'}: line {line} is not what was written there; it was left as it is"
 
 
+DAMAGE = {
+    "a key renamed": lambda cell: cell["columns"][1].update(Seconds=cell["columns"][1].pop("seconds")),
+    "text for a number": lambda cell: cell["columns"][0].update(tokens="8"),
+    "true for a number": lambda cell: cell["columns"][0].update(calls=True),
+    "NaN": lambda cell: cell["columns"][0].update(seconds=float("nan")),
+    "beyond any float": lambda cell: cell["columns"][0].update(seconds=10**400),
+    "a number for a list": lambda cell: cell["columns"][0].update(accepted=3),
+    "text in a list": lambda cell: next(c for c in cell["columns"] if c["gamma"])["accepted"][0].append("1"),
+    "columns of another kind": lambda cell: cell.update(columns=[1, 2]),
+    "a key missing on the same blocks": lambda cell: cell["on_the_same"][0].pop("block"),
+    "data without a name": lambda cell: cell.update(data=None),
+    "a list for a seed": lambda cell: cell.update(seed=[0]),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_cell_that_was_damaged_is_refused_and_left_as_it_is(whole, tmp_path, damage):
+    header, first, second, *_ = map(json.loads, (whole[0] / "cells.jsonl").read_text().splitlines())
+    file = tmp_path / "cells.jsonl"
+
+    def written():
+        file.write_text("".join(json.dumps(line) + "\n" for line in (header, first, second)))
+        return file.read_bytes()
+
+    written()
+    assert len(Record(tmp_path, header["settings"]).cells) == 2
+    damage(second)
+    before = written()
+    with pytest.raises(InputError) as caught:
+        Record(tmp_path, header["settings"])
+    assert str(caught.value) == f"{file}: line 3 is not what was written there; it was left as it is"
+    assert file.read_bytes() == before
+
+
 def test_two_runs_into_one_folder_at_a_time_are_refused(whole, pair):
     out, _ = whole
     with (out / "cells.jsonl").open("rb") as file:
@@ -226,6 +261,10 @@ def test_tokenizers_that_differ_are_bad_input(pair, tmp_path):
         (["--gamma", "0"], "expected whole numbers from 1 to 64 joined by commas, got '0'"),
         (["--gamma", "4,x"], "expected whole numbers from 1 to 64 joined by commas"),
         (["--temperature", "-1"], "expected numbers from 0 to 100 joined by commas, got '-1'"),
+        (["--temperature", "0,1e-30"], "1e-30: expected 0 or at least 1e-06"),
+        (["--temperature", "1e-45"], "1e-45: expected 0 or at least 1e-06"),
+        (["--data", ","], "--data ',': expected a list of names, joined by commas"),
+        (["--data", ""], "--data '': expected a list of names, joined by commas"),
         (["--temperature", "nan"], "expected numbers from 0 to 100"),
         (["--verifiers", "token,best"], "'best' is not one of token, block, greedy-block"),
         (["--seeds", "0"], "0 is not in the range"),
