@@ -16,9 +16,10 @@ from .campaign.commands import campaign
 from .certificate import certificate
 from .console import (
     INCONCLUSIVE,
-    NOT_AUDITED,
+    INTERRUPTED,
     OK,
     REFUTED,
+    STATUS,
     WRONG_USE,
     Comma,
     Finite,
@@ -33,8 +34,6 @@ from .nightly.commands import nightly
 from .prove import prove
 from .tables.commands import tables
 from .train_pair import train_pair_command
-
-STATUS = {"lossless": OK, "holds": OK, "inconclusive": OK, "refuted": REFUTED, "error": NOT_AUDITED}
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -234,7 +233,7 @@ def main() -> None:
         sys.exit(WRONG_USE)
     except (click.Abort, KeyboardInterrupt):
         click.echo("draftproof: interrupted", err=True)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,12 @@ from ..models.errors import InputError
 OK, REFUTED, WRONG_USE, NOT_AUDITED, INCONCLUSIVE = 0, 1, 2, 3, 4
 """Exit statuses: nothing refuted; refuted; wrong use or bad input; could not be audited; inconclusive (on demand)."""
 
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
+STATUS = {"lossless": OK, "holds": OK, "inconclusive": OK, "refuted": REFUTED, "error": NOT_AUDITED}
+"""Exit status of a verdict."""
+
 
 class Comma(click.ParamType):
     """Words joined by commas, each one of those known."""

@@ -11,7 +11,7 @@ from rich.table import Table
 from ..models.errors import InputError
 from ..proofs.statements import CLAIMS, METHODS
 from ..verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
-from .console import INCONCLUSIVE, NOT_AUDITED, OK, Comma, must_be_writable, progress, write
+from .console import INCONCLUSIVE, INTERRUPTED, NOT_AUDITED, OK, Comma, must_be_writable, progress, write
 from .console import REFUTED as EXIT_REFUTED
 
 COLOURS = {HOLDS: "green", REFUTED: "red", NO_EVIDENCE: "yellow", ERROR: "red"}
@@ -56,7 +56,7 @@ def prove(claims, methods, json_file, require_decision, listed):
     _show(rows, len(proofs), Console(file=stream, highlight=False, width=None if stream.isatty() else 150))
     if interrupted:
         click.echo(f"draftproof: interrupted after {len(rows)} of {len(proofs)} proofs", err=True)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     verdicts = {row.verdict for row in rows}
     if REFUTED in verdicts:
         sys.exit(EXIT_REFUTED)

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..models.battery import drawn, toy
 from ..models.problem import Problem, as_json
+from ..proofs.claims import name_of
 from ..proofs.laws import as_float, joint_law
 from ..proofs.measurement import Measurement, rounding_allowed
 from ..proofs.sandbox import Sandbox, SubjectFailed
@@ -121,7 +122,7 @@ def goodness(measurement: Measurement, counts: Counts, settings, alpha: float, d
         seen = result.impossible[1] if result.impossible else done.get(worst, 0)
         witness = {
             "problem": as_json(problem),
-            "sequence": worst if isinstance(worst, str) else ",".join(map(str, worst)),
+            "sequence": worst if isinstance(worst, str) else name_of(worst),
             "expected": f"{law.get(worst, 0.0):.6g}",
             "observed": f"{seen}/{n}",
         }

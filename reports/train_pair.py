@@ -5,9 +5,7 @@ import sys
 import click
 
 from ..models.pairs.recipe import FEWEST, KEPT_EVERY, MOST, RECIPES, STEPS_A_MINUTE, Recipe
-from .console import Finite, progress
-
-INTERRUPTED = 130
+from .console import INTERRUPTED, Finite, progress
 
 
 @click.command(name="train-pair")

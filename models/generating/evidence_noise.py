@@ -23,8 +23,10 @@ class Use(NamedTuple):
 
 
 class Noise:
-    """Every number used so far; heard: how many for each purpose. Two of n independent uniforms on the lattice of 2^-53 are equal with probability below
-    n^2 / 2^54: a number that is used twice is no chance.
+    """Every number used so far; heard: how many for each purpose.
+
+    Two of n independent uniforms on the lattice of 2^-53 are equal with probability below n^2 / 2^54: a number that is
+    used twice is no chance.
     """
 
     def __init__(self) -> None:

@@ -9,11 +9,10 @@ from rich.markup import escape
 
 from ...models.problem import load_problem
 from ...verifiers.evidence import NO_EVIDENCE, REFUTED
-from ..console import NOT_AUDITED, OK, Finite, must_be_writable, must_differ, progress, write
+from ..console import INTERRUPTED, NOT_AUDITED, OK, Finite, must_be_writable, must_differ, progress, write
 from ..console import REFUTED as EXIT_REFUTED
 
 SCHEMA_VERSION = "1.0"
-INTERRUPTED = 130
 
 
 @click.command()

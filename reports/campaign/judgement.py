@@ -9,7 +9,7 @@ import numpy as np
 from ...models.errors import InputError
 from ...models.modification import modified
 from ...models.problem import Problem, as_json
-from ...proofs.claims import coupling_bound
+from ...proofs.claims import coupling_bound, name_of
 from ...proofs.laws import as_float, expected_accepted, in_field, joint_law, output_law
 from ...proofs.measurement import rounding_allowed
 from ...stattests.bounds import tokens_per_call, total_variation_bound
@@ -19,9 +19,7 @@ from ...stattests.explanation import most_off
 from ...stattests.rounding import deviation
 from ...verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
 from ...verifiers.registry import reference
-
-ALPHA, BETA = 1e-6, 1e-3
-"""Error rates of a campaign: a false alarm, and a miss at its detection limit."""
+from ..sampling import ALPHA, BETA
 
 MOST_SEQUENCES = 2**17
 """Sequences of gamma + 1 tokens beyond which a campaign is not attempted: their law is held against the counts."""
@@ -107,7 +105,7 @@ class Judge:
                 why = f"for example {tally.strange[worst].example}"
         return {
             "problem": as_json(self.problem),
-            "sequence": worst if isinstance(worst, str) else ",".join(map(str, worst)),
+            "sequence": worst if isinstance(worst, str) else name_of(worst),
             "expected": f"{law[worst]:.6g}",
             "observed": f"{counts.get(worst, 0)}/{tally.n}",
             "why": why,

@@ -6,16 +6,23 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from ..console import INCONCLUSIVE, NOT_AUDITED, OK, REFUTED, Finite, must_be_writable, must_differ, progress, write
-
-STATUS = {"lossless": OK, "inconclusive": OK, "refuted": REFUTED, "error": NOT_AUDITED}
-INTERRUPTED = 130
+from ...models.pairs.presets import PRESETS
+from ..console import (
+    INCONCLUSIVE,
+    INTERRUPTED,
+    STATUS,
+    Finite,
+    must_be_writable,
+    must_differ,
+    progress,
+    write,
+)
 
 
 @click.command()
 @click.option("--target", metavar="DIR", help="The target: a folder with a checkpoint, or a name of the Hub.")
 @click.option("--draft", metavar="DIR", help="The draft model.")
-@click.option("--preset", metavar="NAME", help="A named pair in their place: trained, gpt2, pythia, qwen3, vicuna.")
+@click.option("--preset", metavar="NAME", help=f"A named pair in their place: {', '.join(PRESETS)}.")
 @click.option(
     "--drafter", type=click.IntRange(min=0), default=0, show_default=True, help="Which drafter of the preset."
 )

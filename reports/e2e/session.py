@@ -73,6 +73,10 @@ class Session:
     def step(self, what: str, done: int, of: int) -> None:
         """Tell how far a part is. Raises: TimeUp."""
         self.told(what, done, of)
+        self.in_time()
+
+    def in_time(self) -> None:
+        """Raises: TimeUp."""
         if monotonic() - self.began > self.options.timeout:
             raise TimeUp(f"not done within {self.options.timeout:g} s")
 
@@ -98,13 +102,7 @@ class Session:
 
     def patient(self, loop: type[Loop]) -> type[Loop]:
         """The loop, which looks at the clock of the run before each iteration and each draft token."""
-        late = self.began + self.options.timeout
-
-        def in_time() -> None:
-            if monotonic() > late:
-                raise TimeUp(f"not done within {self.options.timeout:g} s")
-
-        foreign = self.defect is not None
+        in_time, foreign = self.in_time, self.defect is not None
 
         class Patient(loop):  # type: ignore[valid-type, misc]
             def run(self) -> Any:

@@ -8,9 +8,7 @@ from rich.console import Console
 
 from ...models.errors import InputError
 from ...models.problem import load_problem
-from ..console import INCONCLUSIVE, NOT_AUDITED, OK, REFUTED, Finite, must_be_writable, progress, write
-
-STATUS = {"lossless": OK, "inconclusive": OK, "refuted": REFUTED, "error": NOT_AUDITED}
+from ..console import INCONCLUSIVE, STATUS, Finite, must_be_writable, progress, write
 
 
 @click.command()

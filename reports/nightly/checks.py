@@ -12,6 +12,7 @@ from ...models.errors import InputError
 from ...models.law import Model
 from ...models.modification import Modified
 from ...models.problem import Problem, as_json, problem_from
+from ...proofs.claims import name_of
 from ...proofs.laws import as_float, in_field, joint_law
 from ...stattests.completion import completed_counts
 
@@ -112,4 +113,4 @@ def _is_output(outcome: Any, vocabulary: int, longest: int) -> bool:
 
 
 def _text(outcome: Any) -> str:
-    return ",".join(map(str, outcome)) if isinstance(outcome, Sequence) and not isinstance(outcome, str) else outcome
+    return name_of(outcome) if isinstance(outcome, Sequence) and not isinstance(outcome, str) else outcome

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...models.errors import InputError
 from ...models.problem import Problem, as_json
+from ...proofs.claims import name_of
 from ...proofs.sandbox import SubjectFailed
 from ...proofs.shrink import shrink
 from ...stattests.anytime import Audited, audit
@@ -97,7 +98,7 @@ def _worst(check: Check, found: Audited, draws: Draws) -> dict[str, Any]:
     n = found.draws
     worst = max(law, key=lambda prefix: abs(seen[prefix] - n * law[prefix]) / math.sqrt(n * law[prefix]))
     return {
-        "sequence": ",".join(map(str, worst)),
+        "sequence": name_of(worst),
         "expected": f"{law[worst]:.6g}",
         "observed": f"{seen[worst]}/{n}",
     }

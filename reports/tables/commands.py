@@ -12,10 +12,9 @@ from ...models.errors import InputError, OutOfMemoryError
 from ...models.generating.settings import COLDEST, LONGEST
 from ...models.libraries import DTYPES
 from ...models.pairs.presets import PRESETS, TRAINED
-from ..console import NOT_AUDITED, Comma, progress
+from ..console import INTERRUPTED, NOT_AUDITED, Comma, progress
 from .plan import VERIFIERS, Plan
 
-INTERRUPTED = 130
 QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6, "new_tokens": 32}
 
 

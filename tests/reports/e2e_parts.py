@@ -44,6 +44,14 @@ def trained_pair(folder):
     return {**pair, "prompts": str(prompts), **SHORT}
 
 
+def small_forged(tmp_path_factory):
+    return forged_pair(tmp_path_factory.mktemp("forged"), 3, 2)
+
+
+def small_trained(tmp_path_factory):
+    return trained_pair(tmp_path_factory.mktemp("trained"))
+
+
 def examined(pair, **options):
     """The report of a run."""
     from draftproof.reports.e2e.run import run_e2e

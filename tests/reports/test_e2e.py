@@ -78,15 +78,23 @@ pytest.importorskip("transformers", reason="end-to-end runs need torch and trans
 from draftproof.reports.e2e import counted, session, texts  # noqa: E402
 from draftproof.reports.e2e.known import known_law  # noqa: E402
 
-from .e2e_parts import SCHEMA, command, examined, forged_pair, refuted, timed_twice, trained_pair, words_of  # noqa: E402
+from .e2e_parts import (  # noqa: E402
+    SCHEMA,
+    command,
+    examined,
+    forged_pair,
+    refuted,
+    small_forged,
+    small_trained,
+    timed_twice,
+    words_of,
+)
 
 engine = pytest.mark.engine
 twice = pytest.fixture(autouse=True)(timed_twice)
 
 
-@pytest.fixture(scope="module")
-def forged(tmp_path_factory):
-    return forged_pair(tmp_path_factory.mktemp("forged"), 3, 2)
+forged = pytest.fixture(scope="module")(small_forged)
 
 
 @pytest.fixture(scope="module")
@@ -94,9 +102,7 @@ def zeros(tmp_path_factory):
     return forged_pair(tmp_path_factory.mktemp("zeros"), 3, 2, "zeros")
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    return trained_pair(tmp_path_factory.mktemp("trained"))
+trained = pytest.fixture(scope="module")(small_trained)
 
 
 @engine

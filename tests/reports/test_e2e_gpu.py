@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="end-to-end runs need torch and transformers")
 pytest.importorskip("transformers", reason="end-to-end runs need torch and transformers")
 
-from .e2e_parts import examined, forged_pair, refuted, trained_pair  # noqa: E402
+from .e2e_parts import examined, refuted, small_forged, small_trained  # noqa: E402
 
 pytestmark = [
     pytest.mark.engine,
@@ -16,12 +16,12 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def forged(tmp_path_factory):
-    return {**forged_pair(tmp_path_factory.mktemp("forged"), 3, 2), "device": "cuda"}
+    return {**small_forged(tmp_path_factory), "device": "cuda"}
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    return {**trained_pair(tmp_path_factory.mktemp("trained")), "device": "cuda"}
+    return {**small_trained(tmp_path_factory), "device": "cuda"}
 
 
 @pytest.mark.parametrize("verifier", ["token", "block", "greedy-block"])

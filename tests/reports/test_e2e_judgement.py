@@ -24,21 +24,19 @@ from draftproof.reports.e2e.rows import Rows  # noqa: E402
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED  # noqa: E402
 
 from ..models import generating_parts as parts  # noqa: E402
-from .e2e_parts import SCHEMA, command, examined, forged_pair, refuted, timed_twice, trained_pair, words_of  # noqa: E402
+from .e2e_parts import SCHEMA, command, examined, refuted, small_forged, small_trained, timed_twice, words_of  # noqa: E402
 
 pytestmark = pytest.mark.engine
 twice = pytest.fixture(autouse=True)(timed_twice)
 one_thread = pytest.fixture(autouse=True, scope="module")(parts.one_thread)
 
 
-@pytest.fixture(scope="module")
-def forged(tmp_path_factory):
-    return forged_pair(tmp_path_factory.mktemp("forged"), 3, 2)
+forged = pytest.fixture(scope="module")(small_forged)
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    return {**trained_pair(tmp_path_factory.mktemp("trained")), "samples": 8, "new_tokens": 12}
+    return {**small_trained(tmp_path_factory), "samples": 8, "new_tokens": 12}
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from draftproof.models.generating.defects import MUTANTS
 from draftproof.reports.e2e.commands import e2e
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE
 
-from .e2e_parts import examined, forged_pair, refuted, timed_twice, trained_pair
+from .e2e_parts import examined, refuted, small_forged, small_trained, timed_twice
 
 pytestmark = pytest.mark.engine
 twice = pytest.fixture(autouse=True)(timed_twice)
@@ -51,14 +51,10 @@ ON_TRAINED = {
 """The same where rows do look at the cache. L11 is missing: what it does to the law is too little for so few tokens."""
 
 
-@pytest.fixture(scope="module")
-def forged(tmp_path_factory):
-    return forged_pair(tmp_path_factory.mktemp("forged"), 3, 2)
+forged = pytest.fixture(scope="module")(small_forged)
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    return trained_pair(tmp_path_factory.mktemp("trained"))
+trained = pytest.fixture(scope="module")(small_trained)
 
 
 def test_every_defect_is_planted_somewhere():

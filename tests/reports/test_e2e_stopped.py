@@ -13,20 +13,16 @@ from draftproof.reports.cli import main  # noqa: E402
 from draftproof.reports.e2e import counted, drifted, session, texts, timed  # noqa: E402
 from draftproof.reports.e2e.options import Options  # noqa: E402
 
-from .e2e_parts import SCHEMA, command, examined, forged_pair, timed_twice, trained_pair, words_of  # noqa: E402
+from .e2e_parts import SCHEMA, command, examined, small_forged, small_trained, timed_twice, words_of  # noqa: E402
 
 engine = pytest.mark.engine
 twice = pytest.fixture(autouse=True)(timed_twice)
 
 
-@pytest.fixture(scope="module")
-def forged(tmp_path_factory):
-    return forged_pair(tmp_path_factory.mktemp("forged"), 3, 2)
+forged = pytest.fixture(scope="module")(small_forged)
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    return trained_pair(tmp_path_factory.mktemp("trained"))
+trained = pytest.fixture(scope="module")(small_trained)
 
 
 def after(calls, error):

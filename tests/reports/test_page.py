@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 
 import pytest
@@ -11,6 +9,8 @@ import pytest
 from draftproof.models.battery import drawn, toy
 from draftproof.reports.face import audit
 from draftproof.reports.page import page
+
+from .browser import chromium, needs_chromium
 
 EVIL = '<script>alert("x")</script>'
 
@@ -76,21 +76,14 @@ def test_the_page_of_a_failed_audit_says_so(tmp_path):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Debian's chromium: apt-get install chromium")
+@needs_chromium
 def test_a_real_browser_shows_the_page(refuted, tmp_path):
     """Headless Chromium renders it, with the verdict in the text and a picture that is not blank."""
     file = tmp_path / "report.html"
     file.write_text(page(refuted), encoding="utf-8")
-    base = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    dom = subprocess.run([*base, "--dump-dom", file.as_uri()], capture_output=True, text=True, timeout=120)
-    assert re.search(r'class="verdict refuted">\s*refuted', dom.stdout)
+    assert re.search(r'class="verdict refuted">\s*refuted', chromium(file, "--dump-dom"))
     shot = tmp_path / "page.png"
-    subprocess.run(
-        [*base, f"--screenshot={shot}", "--window-size=1000,1400", file.as_uri()],
-        capture_output=True,
-        timeout=120,
-        check=True,
-    )
+    chromium(file, f"--screenshot={shot}", "--window-size=1000,1400")
     from matplotlib import image
 
     pixels = image.imread(shot)

@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 from statistics import mean
 
 import pytest
@@ -14,6 +12,7 @@ from draftproof.reports.tables.page import markdown, page
 from draftproof.reports.tables.report import report_of
 
 from . import tables_parts as parts
+from .browser import chromium, needs_chromium
 from .test_page import EVIL, Sources
 
 MACHINE = {"machine": "a machine", "torch": "2", "transformers": "5"}
@@ -163,11 +162,10 @@ def test_names_of_the_papers_data_sets_are_those_of_its_tables():
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Debian's chromium: apt-get install chromium")
+@needs_chromium
 def test_a_real_browser_shows_the_tables(report, tmp_path):
     file = tmp_path / "tables.html"
     file.write_text(page(report), encoding="utf-8")
-    base = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    dom = subprocess.run([*base, "--dump-dom", file.as_uri()], capture_output=True, text=True, timeout=120)
-    assert re.search(r"<h2>Table 10</h2>", dom.stdout)
-    assert dom.stdout.count("</svg>") == 2
+    dom = chromium(file, "--dump-dom")
+    assert re.search(r"<h2>Table 10</h2>", dom)
+    assert dom.count("</svg>") == 2
