@@ -1,6 +1,6 @@
 """draftproof: speculative decoding proved, tested and audited.
 
-The face of the package; each name is loaded when it is first used.
+The public functions; each name is loaded when it is first used.
 
     audit(subject)                    the report on a verifier: a function, "file.py:function", or a known name
     law(verifier, problem)            the exact law of a reference verifier on one problem
@@ -12,19 +12,19 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-_FACE = {
-    "audit": "reports.face",
-    "law": "reports.face",
-    "check_verifier": "reports.checks",
-    "parametrize_with_checks": "reports.checks",
+_PUBLIC = {
+    "audit": "reports.audits.api",
+    "law": "reports.audits.api",
+    "check_verifier": "reports.audits.checks",
+    "parametrize_with_checks": "reports.audits.checks",
 }
 __all__ = ["__version__", "audit", "check_verifier", "law", "parametrize_with_checks"]
 
 
 def __getattr__(name: str):
-    if name not in _FACE:
+    if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_FACE[name]}", __name__), name)
+    return getattr(import_module(f".{_PUBLIC[name]}", __name__), name)
 
 
 def __dir__():

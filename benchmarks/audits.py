@@ -9,8 +9,8 @@ import subprocess
 import sys
 import time
 
-from draftproof.reports.face import audit
-from draftproof.reports.zoo import audit_zoo
+from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.functions.zoo import audit_zoo
 
 
 def main():

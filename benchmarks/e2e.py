@@ -11,9 +11,9 @@ from pathlib import Path
 
 from draftproof.models.battery import drawn_markov
 from draftproof.models.forge import forge
-from draftproof.models.generating.defects import MUTANTS
-from draftproof.reports.e2e.options import Options
-from draftproof.reports.e2e.run import run_e2e
+from draftproof.reports.audits.loops.mutants import MUTANTS
+from draftproof.reports.audits.loops.options import Options
+from draftproof.reports.audits.loops.run import run_e2e
 
 LIMIT = 120
 VERIFIERS = ("token", "block", "greedy-block")

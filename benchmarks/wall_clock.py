@@ -12,11 +12,11 @@ from pathlib import Path
 import torch
 
 from draftproof.models.pairs.presets import TRAINED
-from draftproof.reports.tables.commands import threads
-from draftproof.reports.tables.estimates import Totals, improvement, speedup
-from draftproof.reports.tables.measure import Bench
-from draftproof.reports.tables.plan import Column, Plan
-from draftproof.reports.tables.subjects import data_for, few_threads, groups_of, loaded, named, settings_of
+from draftproof.reports.audits.tables.estimates import Totals, improvement, speedup
+from draftproof.reports.audits.tables.measure import Bench
+from draftproof.reports.audits.tables.plan import Column, Plan
+from draftproof.reports.audits.tables.subjects import data_for, few_threads, groups_of, loaded, named, settings_of
+from draftproof.reports.commands.tables import threads
 
 
 def main():

@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""What all tests share: markers, and a reason for every test that is skipped because a package is missing."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -7,6 +7,15 @@ import pytest
 
 SUBJECTS = Path(__file__).parent / "subjects"
 
+EXTRAS = {
+    "torch": "torch",
+    "transformers": "transformers",
+    "numba": "campaign",
+    "joblib": "campaign",
+    "distributed": "campaign",
+    "sqlalchemy": "nightly",
+}
+"""Optional packages, and the extra of draftproof that installs each."""
 
 MARKERS = {
     "exact": "laws and claims checked over exact rationals; needs no torch",
@@ -20,7 +29,30 @@ MARKERS = {
     "cluster": "runs on a real two-worker Dask cluster that the test starts",
     "gpu": "needs a CUDA device",
     "database": "runs on a real PostgreSQL server that the test starts",
+    "needs(*packages)": "skipped, with the reason, where one of these optional packages is not installed",
 }
+
+
+def needs(package: str) -> str:
+    """The reason of a skip."""
+    return f"needs {package}: pip install -c constraints.txt draftproof[{EXTRAS[package]}]"
+
+
+class ModuleOfTests(pytest.Module):
+    """A test file that imports an optional package at its top is skipped where the package is not installed."""
+
+    def _getobj(self):
+        try:
+            return super()._getobj()
+        except self.CollectError as error:
+            missing = error.__cause__
+            if isinstance(missing, ModuleNotFoundError) and missing.name in EXTRAS:
+                pytest.skip(needs(missing.name), allow_module_level=True)
+            raise
+
+
+def pytest_pycollect_makemodule(module_path, parent):
+    return ModuleOfTests.from_parent(parent, path=module_path)
 
 
 def pytest_configure(config):
@@ -30,15 +62,12 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Tests of engines say why they are skipped where the engine is not installed."""
-    missing = [package for package in ("torch", "transformers") if find_spec(package) is None]
-    if missing:
-        reason = pytest.mark.skip(
-            reason=f"needs {' and '.join(missing)}: pip install -c constraints.txt draftproof[transformers]"
-        )
-        for item in items:
-            if "engine" in item.keywords:
-                item.add_marker(reason)
+    for item in items:
+        packages = [package for mark in item.iter_markers("needs") for package in mark.args]
+        packages += ["torch", "transformers"] if "engine" in item.keywords else []
+        missing = next((package for package in packages if find_spec(package) is None), None)
+        if missing:
+            item.add_marker(pytest.mark.skip(reason=needs(missing)))
 
 
 @pytest.fixture(scope="session")

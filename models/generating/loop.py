@@ -18,9 +18,9 @@ from ..errors import InputError, OutOfMemoryError
 from ..libraries import is_of_memory
 from .adaptive import pace_of
 from .caches import Cached
-from .carrying import Nested
-from .chances import Chances, Given, Streams
 from .generated import Generated, Iteration
+from .nested_modification import Nested
+from .randomness import Chances, Given, Streams
 from .rules import Drafted, Rule, rule_of
 from .sampling import warp
 from .settings import Settings, checked_device, checked_models, checked_prompts, checked_vocabulary

@@ -14,7 +14,7 @@ from ...verifiers.batched.token_verification import token_verification
 from ...verifiers.draft_block import Block
 from ...verifiers.registry import REFERENCES, Reference
 from ..errors import InputError
-from .chances import Chances
+from .randomness import Chances
 
 
 class Drafted(NamedTuple):

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from ...models.battery import drawn, drawn_markov, toy
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE
 from .. import coq
-from ..coq_tie import tie
+from ..coq_agreement import tie
 from .proof import Found, Proof, size_of
 
 THEOREMS = {

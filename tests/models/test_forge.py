@@ -6,6 +6,7 @@ from itertools import product
 from math import exp, log
 
 import pytest
+import torch
 
 from draftproof.models import forge as module
 from draftproof.models.battery import drawn, drawn_markov, toy
@@ -15,7 +16,6 @@ from draftproof.models.law import Markov, Table
 from draftproof.models.libraries import DTYPES
 from draftproof.models.problem import Problem, problem_from
 
-torch = pytest.importorskip("torch", reason="forged checkpoints need torch and transformers")
 pytestmark = pytest.mark.engine
 
 SMALL = drawn_markov(3, 2, "zeros")

@@ -5,7 +5,11 @@ from collections import Counter
 import pytest
 
 from draftproof.models.battery import drawn_markov
+from draftproof.models.generating.loop import Loop, generate
+from draftproof.models.generating.plain import decode_plainly
+from draftproof.models.generating.randomness import Streams
 from draftproof.models.law import Markov
+from draftproof.reports.audits.loops.mutants import MUTANTS
 from draftproof.stattests.design import (
     Refuted,
     assert_goodness,
@@ -13,15 +17,7 @@ from draftproof.stattests.design import (
     min_detectable_goodness,
     min_detectable_independence,
 )
-
-torch = pytest.importorskip("torch", reason="the decoding loop needs torch and transformers")
-pytest.importorskip("transformers", reason="the decoding loop needs torch and transformers")
-
-from draftproof.models.generating.chances import Streams  # noqa: E402
-from draftproof.models.generating.defects import MUTANTS  # noqa: E402
-from draftproof.models.generating.loop import Loop, generate  # noqa: E402
-from draftproof.models.generating.plain import decode_plainly  # noqa: E402
-from draftproof.tests.models import generating_parts as parts  # noqa: E402
+from draftproof.tests.models import generating_parts as parts
 
 pytestmark = pytest.mark.engine
 one_thread = pytest.fixture(autouse=True, scope="module")(parts.one_thread)

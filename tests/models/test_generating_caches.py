@@ -1,18 +1,15 @@
 """Caches of the decoding loop: what a verifier is given is what forward passes over the whole text give."""
 
 import pytest
+import torch
 
 from draftproof.models.errors import InputError
-
-torch = pytest.importorskip("torch", reason="the decoding loop needs torch and transformers")
-pytest.importorskip("transformers", reason="the decoding loop needs torch and transformers")
-
-from draftproof.models.generating.caches import Cached, can_be_cropped, crop, select  # noqa: E402
-from draftproof.models.generating.defects import MUTANTS  # noqa: E402
-from draftproof.models.generating.loop import Loop, generate  # noqa: E402
-from draftproof.models.generating.rules import rule_of  # noqa: E402
-from draftproof.models.generating.settings import Settings  # noqa: E402
-from draftproof.tests.models import generating_parts as parts  # noqa: E402
+from draftproof.models.generating.caches import Cached, can_be_cropped, crop, select
+from draftproof.models.generating.loop import Loop, generate
+from draftproof.models.generating.rules import rule_of
+from draftproof.models.generating.settings import Settings
+from draftproof.reports.audits.loops.mutants import MUTANTS
+from draftproof.tests.models import generating_parts as parts
 
 pytestmark = pytest.mark.engine
 one_thread = pytest.fixture(autouse=True, scope="module")(parts.one_thread)

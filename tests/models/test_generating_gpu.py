@@ -3,19 +3,16 @@
 from collections import Counter
 
 import pytest
+import torch
 
 from draftproof.models.battery import drawn_markov
+from draftproof.models.generating.loop import generate
+from draftproof.models.generating.rules import rule_of
+from draftproof.models.generating.settings import Settings
+from draftproof.models.pairs.loading import load_pair
 from draftproof.stattests.design import assert_goodness
-
-torch = pytest.importorskip("torch", reason="the decoding loop needs torch and transformers")
-pytest.importorskip("transformers", reason="the decoding loop needs torch and transformers")
-
-from draftproof.models.generating.loop import generate  # noqa: E402
-from draftproof.models.generating.rules import rule_of  # noqa: E402
-from draftproof.models.generating.settings import Settings  # noqa: E402
-from draftproof.models.pairs.loading import load_pair  # noqa: E402
-from draftproof.tests.models import generating_parts as parts  # noqa: E402
-from draftproof.tests.models.pairs_parts import save  # noqa: E402
+from draftproof.tests.models import generating_parts as parts
+from draftproof.tests.models.pairs_parts import save
 
 pytestmark = [
     pytest.mark.engine,

@@ -1,20 +1,17 @@
 """What the decoding loop refuses, in one line, before anything is run."""
 
 import pytest
+import torch
 
 from draftproof.models.errors import InputError
-
-torch = pytest.importorskip("torch", reason="the decoding loop needs torch and transformers")
-pytest.importorskip("transformers", reason="the decoding loop needs torch and transformers")
-
-from draftproof.models.generating.adaptive import Adaptive  # noqa: E402
-from draftproof.models.generating.loop import Loop, generate  # noqa: E402
-from draftproof.models.generating.plain import decode_plainly  # noqa: E402
-from draftproof.models.generating.rules import lenient  # noqa: E402
-from draftproof.models.generating.sampling import warp  # noqa: E402
-from draftproof.models.generating.settings import COLDEST, checked_device  # noqa: E402
-from draftproof.tests.models import generating_parts as parts  # noqa: E402
-from draftproof.verifiers.chance import RandomChance  # noqa: E402
+from draftproof.models.generating.adaptive import Adaptive
+from draftproof.models.generating.loop import Loop, generate
+from draftproof.models.generating.plain import decode_plainly
+from draftproof.models.generating.rules import lenient
+from draftproof.models.generating.sampling import warp
+from draftproof.models.generating.settings import COLDEST, checked_device
+from draftproof.tests.models import generating_parts as parts
+from draftproof.verifiers.chance import RandomChance
 
 pytestmark = pytest.mark.engine
 

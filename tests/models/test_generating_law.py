@@ -4,26 +4,23 @@ from math import exp, log
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from draftproof.models.battery import drawn_markov
+from draftproof.models.generating.adaptive import Adaptive
+from draftproof.models.generating.loop import Loop, generate
+from draftproof.models.generating.plain import decode_plainly
+from draftproof.models.generating.randomness import Coins
+from draftproof.models.generating.rules import Drafted, lenient, one_by_one
 from draftproof.models.law import Markov
 from draftproof.proofs.closed_forms import lenience_bias
 from draftproof.proofs.enumeration import law_of
+from draftproof.reports.audits.loops.mutant_loops import LastTokenEnds, TargetShort
+from draftproof.reports.audits.loops.mutants import MUTANTS
+from draftproof.tests.models import generating_parts as parts
+from draftproof.verifiers.batched.sampling import Uniforms
 from draftproof.verifiers.lenient_token_verification import lenient_token_verification
 from draftproof.verifiers.registry import REFERENCES, reference
-
-torch = pytest.importorskip("torch", reason="the decoding loop needs torch and transformers")
-pytest.importorskip("transformers", reason="the decoding loop needs torch and transformers")
-
-from draftproof.models.generating.adaptive import Adaptive  # noqa: E402
-from draftproof.models.generating.chances import Coins  # noqa: E402
-from draftproof.models.generating.defects import MUTANTS  # noqa: E402
-from draftproof.models.generating.loop import Loop, generate  # noqa: E402
-from draftproof.models.generating.mutants import LastTokenEnds, TargetShort  # noqa: E402
-from draftproof.models.generating.plain import decode_plainly  # noqa: E402
-from draftproof.models.generating.rules import Drafted, lenient, one_by_one  # noqa: E402
-from draftproof.tests.models import generating_parts as parts  # noqa: E402
-from draftproof.verifiers.batched.sampling import Uniforms  # noqa: E402
 
 pytestmark = pytest.mark.engine
 one_thread = pytest.fixture(autouse=True, scope="module")(parts.one_thread)

@@ -4,15 +4,13 @@ import json
 import shutil
 
 import pytest
+import torch
+import transformers
 
 from draftproof.models.errors import InputError
+from draftproof.models.pairs.loading import load_pair, must_agree
 
-torch = pytest.importorskip("torch", reason="pairs need torch and transformers")
-transformers = pytest.importorskip("transformers", reason="pairs need torch and transformers")
-
-from draftproof.models.pairs.loading import load_pair, must_agree  # noqa: E402
-
-from .pairs_parts import WORDS, save  # noqa: E402
+from .pairs_parts import WORDS, save
 
 pytestmark = pytest.mark.engine
 

@@ -5,24 +5,21 @@ import os
 from dataclasses import replace
 
 import pytest
+import torch
 
 from draftproof.models.errors import InputError, OutOfMemoryError
+from draftproof.models.pairs import trained, training
+from draftproof.models.pairs.byte_tokenizer import LEAST, stream, train_tokenizer
+from draftproof.models.pairs.loading import load_pair
+from draftproof.models.pairs.measuring import acceptance, measured
+from draftproof.models.pairs.muon import orthogonal
+from draftproof.models.pairs.presets import load_preset
+from draftproof.models.pairs.prompts import prompts
+from draftproof.models.pairs.recipe import KEPT_EVERY, Recipe
+from draftproof.models.pairs.trained import train_pair
+from draftproof.models.pairs.training import train
 
-torch = pytest.importorskip("torch", reason="training needs torch and transformers")
-pytest.importorskip("transformers", reason="training needs torch and transformers")
-
-from draftproof.models.pairs import trained, training  # noqa: E402
-from draftproof.models.pairs.byte_tokenizer import LEAST, stream, train_tokenizer  # noqa: E402
-from draftproof.models.pairs.loading import load_pair  # noqa: E402
-from draftproof.models.pairs.measuring import acceptance, measured  # noqa: E402
-from draftproof.models.pairs.muon import orthogonal  # noqa: E402
-from draftproof.models.pairs.presets import load_preset  # noqa: E402
-from draftproof.models.pairs.prompts import prompts  # noqa: E402
-from draftproof.models.pairs.recipe import KEPT_EVERY, Recipe  # noqa: E402
-from draftproof.models.pairs.trained import train_pair  # noqa: E402
-from draftproof.models.pairs.training import train  # noqa: E402
-
-from .pairs_parts import MINIATURE, TEXT  # noqa: E402
+from .pairs_parts import MINIATURE, TEXT
 
 pytestmark = pytest.mark.engine
 

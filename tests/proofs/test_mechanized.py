@@ -9,7 +9,7 @@ import pytest
 from draftproof.models.battery import KINDS, drawn, drawn_markov, toy
 from draftproof.models.errors import InputError
 from draftproof.proofs import coq
-from draftproof.proofs.coq_tie import tie
+from draftproof.proofs.coq_agreement import tie
 from draftproof.proofs.laws import expected_accepted, in_field, output_law
 from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
 from draftproof.verifiers.registry import Reference, reference

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from draftproof.models.problem import problem_from
-from draftproof.proofs.audited import lossless
+from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.laws import as_float
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox

@@ -78,7 +78,7 @@ def test_the_law_of_torch_code_is_the_true_one_or_none(torched, name):
     ids=["writes into the answers", "forks", "unprintable message", "huge token", "daemon holds the pipe"],
 )  # fmt: skip
 def test_the_parent_survives_what_the_child_does(tmp_path, source, text):
-    from draftproof.reports.face import audit
+    from draftproof.reports.audits.api import audit
 
     file = tmp_path / "hostile.py"
     file.write_text(source)
@@ -89,7 +89,7 @@ def test_the_parent_survives_what_the_child_does(tmp_path, source, text):
 
 
 def test_one_problem_that_cannot_be_repeated_takes_back_the_laws_of_all(tmp_path):
-    from draftproof.reports.face import audit
+    from draftproof.reports.audits.api import audit
 
     file = tmp_path / "sometimes.py"
     file.write_text(

@@ -20,8 +20,8 @@ from draftproof.stattests.campaign.tally import Outcomes, Tally
 from draftproof.tests.stattests.sources import Uniform, has_drawn
 from draftproof.verifiers.registry import reference
 
-pytest.importorskip("numba", reason="needs numba: pip install draftproof[campaign]")
-pytest.importorskip("joblib", reason="needs joblib: pip install draftproof[campaign]")
+pytestmark = pytest.mark.needs("numba", "joblib")
+
 
 SAMPLES, SEED, CHUNK = 40_000, 5, 2_000
 

@@ -20,7 +20,8 @@ from draftproof.stattests.goodness import goodness_of_fit
 from draftproof.verifiers.registry import REFERENCES, Reference, reference
 from draftproof.verifiers.token_verification import token_verification
 
-pytest.importorskip("numba", reason="needs numba: pip install draftproof[campaign]")
+pytestmark = pytest.mark.needs("numba")
+
 
 BLOCK = reference("block")
 SMALL = [p for p in exact_battery() if p.vocabulary**p.gamma <= 32]
@@ -196,6 +197,6 @@ def test_where_numba_cannot_keep_its_work_it_compiles_again(monkeypatch):
 
 def test_nothing_heavy_is_imported_before_a_campaign_runs():
     heavy = ("numba", "joblib", "distributed", "ray")
-    check = f"import sys, draftproof, draftproof.reports.cli, draftproof.stattests.campaign.run, draftproof.stattests.campaign.compiled; print([m for m in {heavy} if m in sys.modules])"
+    check = f"import sys, draftproof, draftproof.reports.commands.main, draftproof.stattests.campaign.run, draftproof.stattests.campaign.compiled; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

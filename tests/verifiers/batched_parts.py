@@ -1,14 +1,13 @@
 """What the tests of the batched verifiers share: devices, the forms that rows come in, a batch on a large vocabulary."""
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="the batched verifiers need torch: pip install draftproof[torch]")
-
-from draftproof.verifiers.batched.block_verification import block_verification  # noqa: E402
-from draftproof.verifiers.batched.greedy_block_verification import greedy_block_verification  # noqa: E402
-from draftproof.verifiers.batched.rows import Probabilities, rows_of  # noqa: E402
-from draftproof.verifiers.batched.sampling import Uniforms  # noqa: E402
-from draftproof.verifiers.batched.token_verification import token_verification  # noqa: E402
+from draftproof.verifiers.batched.block_verification import block_verification
+from draftproof.verifiers.batched.greedy_block_verification import greedy_block_verification
+from draftproof.verifiers.batched.rows import Probabilities, rows_of
+from draftproof.verifiers.batched.sampling import Uniforms
+from draftproof.verifiers.batched.token_verification import token_verification
 
 no_cuda = "needs a CUDA device and a torch that sees it; torch.cuda.is_available() is False"
 ON_CUDA = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason=no_cuda)]

@@ -5,13 +5,12 @@ from fractions import Fraction
 from itertools import accumulate
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="the batched verifiers need torch: pip install draftproof[torch]")
-
-from draftproof.models.battery import audit_battery, drawn_markov, toy  # noqa: E402
-from draftproof.models.decoding import Decoded, iteration  # noqa: E402
-from draftproof.models.modification import modified as modified_model  # noqa: E402
-from draftproof.tests.verifiers.batched_parts import (  # noqa: E402
+from draftproof.models.battery import audit_battery, drawn_markov, toy
+from draftproof.models.decoding import Decoded, iteration
+from draftproof.models.modification import modified as modified_model
+from draftproof.tests.verifiers.batched_parts import (
     DEVICES,
     FORMS,
     LARGEST,
@@ -23,19 +22,19 @@ from draftproof.tests.verifiers.batched_parts import (  # noqa: E402
     probabilities32,
     probabilities64,
 )
-from draftproof.verifiers.batched import rows as rows_module  # noqa: E402
-from draftproof.verifiers.batched.emitted import PADDING  # noqa: E402
-from draftproof.verifiers.batched.greedy_block_verification import (  # noqa: E402
+from draftproof.verifiers.batched import rows as rows_module
+from draftproof.verifiers.batched.emitted import PADDING
+from draftproof.verifiers.batched.greedy_block_verification import (
     Modification,
     carried,
     greedy_block_verification,
     modified,
 )
-from draftproof.verifiers.batched.rows import Probabilities, rows_of  # noqa: E402
-from draftproof.verifiers.batched.sampling import Uniforms, uniforms  # noqa: E402
-from draftproof.verifiers.batched.token_verification import token_verification  # noqa: E402
-from draftproof.verifiers.draft_block import Block  # noqa: E402
-from draftproof.verifiers.registry import reference  # noqa: E402
+from draftproof.verifiers.batched.rows import Probabilities, rows_of
+from draftproof.verifiers.batched.sampling import Uniforms, uniforms
+from draftproof.verifiers.batched.token_verification import token_verification
+from draftproof.verifiers.draft_block import Block
+from draftproof.verifiers.registry import reference
 
 
 @pytest.fixture(params=FORMS, ids=lambda form: form.__name__)

@@ -6,9 +6,9 @@ import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
-from draftproof.reports.audit import Settings, run_audit
-from draftproof.reports.face import audit
-from draftproof.reports.subject import subject_from
+from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.functions.audit import Settings, run_audit
+from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.verifiers.adapters.registry import ADAPTERS, not_installed
 
 pytestmark = [pytest.mark.interception, pytest.mark.engine]
@@ -65,7 +65,7 @@ def test_samples_of_it_are_completed_by_the_modified_target_too(modifies_target)
 
 
 def test_a_night_knows_that_it_modifies_the_target():
-    from draftproof.reports.nightly.sources import source_of
+    from draftproof.reports.audits.nightly.sources import source_of
 
     for name in NAMES[1:]:
         source = source_of(subject_from(name), "float64", 60.0, 8.0)

@@ -10,7 +10,7 @@ from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.laws import as_float, output_law, total_variation
 from draftproof.proofs.measurement import measured, rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.reports.face import audit
+from draftproof.reports.audits.api import audit
 from draftproof.verifiers.registry import reference
 
 pytestmark = [pytest.mark.interception, pytest.mark.engine]

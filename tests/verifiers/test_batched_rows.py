@@ -3,10 +3,9 @@
 import sys
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="the batched verifiers need torch: pip install draftproof[torch]")
-
-from draftproof.tests.verifiers.batched_parts import (  # noqa: E402
+from draftproof.tests.verifiers.batched_parts import (
     DEVICES,
     FORMS,
     LARGEST,
@@ -16,9 +15,9 @@ from draftproof.tests.verifiers.batched_parts import (  # noqa: E402
     large,
     token_verification,
 )
-from draftproof.verifiers.batched import rows as rows_module  # noqa: E402
-from draftproof.verifiers.batched.rows import Probabilities, rows_of, running_sums  # noqa: E402
-from draftproof.verifiers.batched.sampling import Uniforms, pick, uniforms  # noqa: E402
+from draftproof.verifiers.batched import rows as rows_module
+from draftproof.verifiers.batched.rows import Probabilities, rows_of, running_sums
+from draftproof.verifiers.batched.sampling import Uniforms, pick, uniforms
 
 
 def rise_at_weights_only(weights, sums):

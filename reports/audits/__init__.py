@@ -1,0 +1,1 @@
+"""Running audits and judging what was measured: functions, engines, loops end to end, campaigns, nightly, tables."""

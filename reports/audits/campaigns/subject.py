@@ -1,0 +1,85 @@
+"""Somebody's function as a source of a campaign: every chunk in a child process of its own, with limits."""
+
+import secrets
+from typing import Any
+
+import numpy as np
+
+from ....models.battery import drawn, toy
+from ....models.problem import Problem
+from ....proofs.interception.digests import UNKNOWN
+from ....proofs.sandbox import Sandbox, SubjectFailed
+from ....stattests.campaign.compiled import fingerprint
+from ....stattests.campaign.run import SourceFailed
+from ....stattests.campaign.tally import Outcomes, Tally
+from ..functions.subject import SubjectSpec
+
+
+class ForeignSource:
+    """Calls of a function that is not ours, one block a call, or ``batch`` blocks a call.
+
+    A fresh child process for every chunk: what the function keeps from call to call cannot make the counts depend on
+    which worker drew which chunk. timeout: seconds for a chunk; memory: GiB of the child.
+    Raises (sample): SourceFailed if the function cannot be loaded, crashes, or takes too long.
+    """
+
+    def __init__(self, subject: SubjectSpec, problem: Problem, *, batch: int | None = None, timeout: float = 600.0,
+                 memory: float = 8.0):  # fmt: skip
+        self.subject, self.problem, self.batch = subject, problem, batch
+        self.timeout, self.memory = timeout, memory
+        self.dtype = subject.dtypes[0]
+        self.chunk = 200_000 if batch else 20_000
+        self.outcomes = Outcomes(problem.vocabulary, problem.gamma + 1)
+        self.identity = {
+            "subject": f"{subject.name} ({_told_apart(self._described()['digest'])})",
+            "problem": fingerprint(problem),
+            "rows": f"{subject.array or 'as it takes them'} {self.dtype}, {batch or 1} a call",
+        }
+
+    def sample(self, seed: np.random.SeedSequence, n: int) -> Tally:
+        """n calls, or batches enough for n blocks."""
+        tally = Tally(self.outcomes)
+        try:
+            with self._sandbox() as sandbox:
+                sandbox.start(self._probe())
+                for answer in sandbox.sample(
+                    self.problem, n, int.from_bytes(seed.generate_state(8).tobytes(), "little")
+                ):
+                    for outcome, times in answer.get("counts", ()):
+                        told = outcome if isinstance(outcome, list) else f"{outcome['raised']}: {outcome['message']}"
+                        tally.count(told, times)
+        except SubjectFailed as failure:
+            raise SourceFailed(failure.kind, str(failure)) from None
+        return tally
+
+    def _described(self) -> dict[str, Any]:
+        """What a child says of the function once it is loaded and has been called."""
+        try:
+            with self._sandbox() as sandbox:
+                return sandbox.start(self._probe())
+        except SubjectFailed as failure:
+            raise SourceFailed(failure.kind, str(failure)) from None
+
+    def _probe(self) -> list[Problem]:
+        return [self.problem] if self.batch else [self.problem, toy(1), drawn(3, 2, "generic")]
+
+    def _sandbox(self) -> Sandbox:
+        settings = {"timeout": self.timeout, "memory": self.memory, "torch": self.subject.torch}
+        if self.batch:
+            return BatchedSandbox(self.batch, self.subject.target, self.subject.array, self.dtype, **settings)
+        return Sandbox(self.subject.target, self.subject.array, self.dtype, **settings)
+
+
+def _told_apart(digest: str) -> str:
+    """A digest as it stands; what has none is another subject each time, so that no checkpoint mixes versions of it."""
+    return digest if digest != UNKNOWN else f"version unknown, as loaded for run {secrets.token_hex(4)}"
+
+
+class BatchedSandbox(Sandbox):
+    """The sandbox, with a child that calls a function on many blocks at once."""
+
+    child = "draftproof.reports.audits.campaigns.child"
+
+    def __init__(self, batch: int, subject: str, array: str | None = None, dtype: str = "float64", **settings: Any):
+        super().__init__(subject, array or "numpy", dtype, **settings)
+        self.arguments = (str(batch),)

@@ -1,0 +1,84 @@
+"""One generator of checks, two front ends: ``check_verifier`` and ``parametrize_with_checks``."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+
+from ...verifiers.evidence import CLAIMS, REFUTED
+from .api import audit, subject_name
+from .report import FINDINGS, Report
+
+CHECKS = {
+    "lossless": CLAIMS["lossless"],
+    "support": CLAIMS["support"],
+    "optimal": CLAIMS["optimal"],
+    "pure": "the function writes to no input, keeps no state between calls, reseeds nothing, and returns",
+}
+IMPURE = ("inputs-written", "state", "reseeds", "never-returned")
+DEFAULT = ("lossless", "support", "pure")
+"""Optimality is a price, not a fault: it is checked where it is asked for."""
+
+
+@lru_cache(maxsize=64)
+def _report(name: str) -> Report:
+    return audit(name, explain=False)
+
+
+def run_check(name: str, check: str) -> None:
+    """Run one check on a subject.
+
+    Raises: AssertionError with the witness and the replay command, or with the reason why there is no evidence.
+    """
+    report = _report(name)
+    if report.failure:
+        raise AssertionError(f"{name} could not be audited: {report.failure['message']}")
+    if check == "pure":
+        found = [f"{FINDINGS[kind]}: {report.findings[kind]}" for kind in IMPURE if kind in report.findings]
+        assert not found, f"{name} " + "; ".join(found)
+        return
+    evidence = [e for e in report.evidence if e.claim == check]
+    for item in evidence:
+        if item.verdict == REFUTED:
+            witness = item.witness or {}
+            raise AssertionError(
+                f"{name}: {check} is refuted on {item.problem}: {witness.get('sequence')} expected "
+                f"{witness.get('expected')}, observed {witness.get('observed')}\n  replay: {item.replay}"
+            )
+    held = [e for e in evidence if e.holds]
+    if not held or len(held) < len(evidence):
+        reasons = {e.detail.get("reason") or e.detail.get("why_not_exact") for e in evidence if not e.holds}
+        raise AssertionError(f"{name}: no proof of {check} ({'; '.join(sorted(filter(None, reasons)))})")
+
+
+def checks_of(subject: str | Callable, checks: Sequence[str] = DEFAULT) -> Iterator[tuple[str, Callable[[], None]]]:
+    """The checks of a subject by name, each to be called without arguments."""
+    name = subject_name(subject)
+    for check in checks:
+        if check not in CHECKS:
+            raise ValueError(f"no check {check!r}; known: {', '.join(CHECKS)}")
+        yield check, partial(run_check, name, check)
+
+
+def check_verifier(subject: str | Callable, checks: Sequence[str] = DEFAULT) -> None:
+    """Run the checks on a verifier.
+
+    Raises: AssertionError at the first that fails, with its witness and the command that replays it.
+    """
+    for _, run in checks_of(subject, checks):
+        run()
+
+
+def parametrize_with_checks(subjects: Sequence[str | Callable], checks: Sequence[str] = DEFAULT):
+    """A pytest decorator: one test for each subject and check.
+
+    @parametrize_with_checks([my_verifier])
+    def test_my_verifier(check):
+        check()
+    """
+    import pytest
+
+    cases = [
+        pytest.param(run, id=f"{getattr(subject, '__name__', subject)}-{name}")
+        for subject in subjects
+        for name, run in checks_of(subject, checks)
+    ]
+    return pytest.mark.parametrize("check", cases)

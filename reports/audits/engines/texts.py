@@ -1,0 +1,153 @@
+"""What counts of an engine's texts say of the law that its target was forged from."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from math import log2
+from typing import Any, NamedTuple
+
+from ....models.errors import InputError
+from ....models.forge import order_one
+from ....models.law import Markov, Prefix
+from ....models.problem import Problem, as_json
+from ....proofs.claims import name_of
+from ....proofs.laws import as_float, in_field, joint_law
+from ....stattests.rounding import deviation
+from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
+from ..functions.sampling import BETA
+
+MOST_LOG2 = 16
+"""V^(gamma + 1), the outcomes of a window, up to 65,536."""
+
+
+class Window(NamedTuple):
+    """gamma + 1 tokens of a text: the place of the first, and their law, over rationals, and counts."""
+
+    first: int
+    law: Mapping[Prefix, Any]
+    counts: Counter
+
+    def shortened(self, length: int) -> tuple[Counter, dict[Prefix, float]]:
+        """Counts and law of its first tokens alone."""
+        seen, law = (_summed(weights, lambda text: text[:length]) for weights in (self.counts, self.law))
+        return seen, dict.fromkeys(seen, 0.0) | {text: as_float(p) for text, p in law.items()}
+
+    def at(self, place: int) -> tuple[Counter, Counter]:
+        """Counts and law of the token at one place."""
+        return _summed(self.counts, lambda text: text[place]), _summed(self.law, lambda text: text[place])
+
+
+def _summed(weights: Mapping[Prefix, Any], part: Callable[[Prefix], Any]) -> Counter:
+    found: Counter = Counter()
+    for text, weight in weights.items():
+        found[part(text)] += weight
+    return found
+
+
+def text_length(problem: Problem) -> int:
+    """Tokens of a text: a window of gamma + 1, and another from its last token on, which later iterations write.
+
+    Raises: InputError if a window has too many outcomes to be counted.
+    """
+    length = problem.gamma + 1
+    if length * log2(problem.vocabulary) > MOST_LOG2:
+        raise InputError(
+            f"{problem.name}: {problem.vocabulary}^{length} outcomes of gamma + 1 tokens are too many to be counted; "
+            f"expected at most {2**MOST_LOG2:,}"
+        )
+    return 2 * length - 1
+
+
+def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = True) -> Evidence:
+    """Do texts of 2 gamma + 1 tokens follow the target's law, M_b(x_1) M_b(x_2 | x_1) ...?
+
+    Tested for the first i = 1..gamma + 1 tokens of either window; and no text may have a token of probability 0.
+    Guarantee: refuted with probability at most alpha under the law, for independent texts. A deviation of the law of a
+    window above ``bound`` is missed with probability 1e-3 (``deviation``); ``detail["bounds"]`` has the bounds by the
+    places of the tokens. Where sampling was cut short (not complete), when it was may depend on the
+    texts: then only a token of probability 0 refutes.
+    """
+    length, n = problem.gamma + 1, sum(counts.values())
+    target = order_one(problem.target, problem.vocabulary, "target")
+    places = [(window, k) for window in _windows(problem, target, counts) for k in range(1, length + 1)]
+    each = alpha / len(places)
+    tests = [deviation(*window.shortened(k), 0.0, each, BETA) for window, k in places]
+    strange = _impossible(target, counts)
+    best = min(tests, key=lambda test: test.p_value)
+    refuted = bool(strange) or (complete and any(test.refuted for test in tests))
+    detail = {
+        "samples": n,
+        "tokens": text_length(problem),
+        "statistic": best.fit.statistic if best.fit.impossible is None else None,
+        "degrees_of_freedom": best.fit.freedom,
+        "p_value": min(1.0, len(tests) * best.p_value),
+        "p_value_by": best.fit.method,
+        "false_alarm_rate": alpha,
+        "miss_rate": BETA,
+        "dtype": "float32",
+    }
+    if refuted:
+        apart = max(test.distance.lower for test in tests)
+        detail |= {"total_variation_at_least": apart, "impossible": sum(strange.values())}
+        witness = _witness(problem, [window for window, k in places if k == length], strange, n)
+        return Evidence("lossless", "chi-square", REFUTED, problem.name, apart, None, witness, detail=detail)
+    if not complete:
+        return Evidence("lossless", "chi-square", NO_EVIDENCE, problem.name, detail=detail)
+    detail["bounds"] = {f"{w.first + 1}-{w.first + k}": test.limit for (w, k), test in zip(places, tests)}
+    largest = max(test.limit for test in tests)
+    return Evidence("lossless", "chi-square", NO_EVIDENCE, problem.name, bound=largest, detail=detail)
+
+
+def _windows(problem: Problem, target: Markov, counts: Counter) -> Iterator[Window]:
+    """The two windows, each with its law: the second begins with the token that the first ends with."""
+    length, start = problem.gamma + 1, target.start
+    for first in (0, length - 1):
+        seen_from = Problem(problem.vocabulary, problem.gamma, Markov(start, target.after), target)
+        seen = _summed(counts, lambda text, first=first: text[first : first + length])
+        yield Window(first, joint_law(in_field(seen_from).target, length), seen)
+        for _ in range(length - 1):
+            start = tuple(sum(p * row[t] for p, row in zip(start, target.after)) for t in range(len(start)))
+
+
+def _impossible(target: Markov, counts: Counter) -> Counter:
+    """Texts up to their first token of probability 0, whatever that token is: an id beyond V, or none at all."""
+    found: Counter = Counter()
+    for text, times in counts.items():
+        for i, token in enumerate(text):
+            row = target.row(text[:i])
+            if not (0 <= token < len(row) and row[token]):
+                found[text[: i + 1]] += times
+                break
+    return found
+
+
+def _witness(problem: Problem, windows: list[Window], strange: Counter, n: int) -> dict[str, Any]:
+    """The laws of single tokens where they are furthest apart, and the text that is most off."""
+    apart, rows = -1.0, []
+    for window in windows:
+        for place in range(problem.gamma + 1):
+            seen, law = window.at(place)
+            tokens = sorted(seen.keys() | law.keys())
+            here = sum(abs(seen[t] / n - as_float(law[t])) for t in tokens)
+            if here > apart:
+                name = f"token {window.first + place + 1}"
+                apart, rows = here, [_row(f"{name} = {t}", law[t], seen[t], n) for t in tokens]
+    if strange:
+        text = max(strange, key=lambda text: strange[text])
+        worst = _row(name_of(text), 0, strange[text], n)
+    else:
+        window, text = max(
+            ((w, text) for w in windows for text in w.law),
+            key=lambda at: abs(at[0].counts[at[1]] / n - as_float(at[0].law[at[1]])),
+        )
+        worst = _row(("..., " if window.first else "") + name_of(text), window.law[text], window.counts[text], n)
+    return {"problem": as_json(problem), **worst, "laws": [*rows, worst]}
+
+
+def _row(what: str, expected: Any, seen: int, n: int) -> dict[str, str]:
+    exact = str(Fraction(int(expected.numerator), int(expected.denominator)))
+    return {
+        "sequence": what,
+        "expected": exact if len(exact) <= 20 else f"{as_float(expected):.6g}",
+        "observed": f"{seen}/{n}",
+    }

@@ -1,0 +1,55 @@
+"""What is to be audited: a reference verifier, an installed adapter, or somebody's function."""
+
+from typing import NamedTuple
+
+from ....models.errors import InputError
+from ....verifiers.adapters.registry import ADAPTERS
+from ....verifiers.registry import REFERENCES, Reference
+
+
+class SubjectSpec(NamedTuple):
+    """name: as given; target: what the sandbox loads (None for a reference verifier); dtypes: to audit it in.
+
+    modifies_target: True of greedy block verification, judged as Lemma 8 states it.
+    """
+
+    name: str
+    reference: Reference | None = None
+    target: str | None = None
+    source: str = ""
+    dtypes: tuple[str, ...] = ("float64",)
+    array: str | None = None
+    torch: bool = False
+    given_array: str | None = None
+    modifies_target: bool = False
+
+
+def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = ()) -> SubjectSpec:
+    """The subject that a name on the command line means.
+
+    Raises: InputError if the name has no form of a subject.
+    """
+    if name in REFERENCES:
+        given = REFERENCES[name]
+        return SubjectSpec(name, given, source=given.source, dtypes=("exact",), modifies_target=given.modifies_target)
+    if name in ADAPTERS:
+        adapter = ADAPTERS[name]
+        dtypes = dtypes or ("float64", "float32", "bfloat16")
+        return SubjectSpec(
+            name,
+            None,
+            adapter.target,
+            adapter.source,
+            dtypes,
+            "torch",
+            torch=True,
+            modifies_target=adapter.modifies_target,
+        )
+    if ":" in name:
+        low = set(dtypes) & {"bfloat16", "float16"}
+        array = array or ("torch" if low else None)
+        return SubjectSpec(name, None, name, name, dtypes or ("float64",), array, array == "torch", array)
+    known = ", ".join([*REFERENCES, *ADAPTERS])
+    raise InputError(
+        f"{name!r} is no subject; expected package.module:function, path/to/file.py:function, or one of {known}"
+    )

@@ -1,0 +1,55 @@
+"""The audit of the zoo: every mutant must be refuted and every control cleared, by the audit users run."""
+
+from typing import Any
+
+from ....verifiers.evidence import CLAIMS, NO_EVIDENCE
+from ....verifiers.zoo.catalogue import Entry
+from ....verifiers.zoo.entries import CONTROLS, MUTANTS
+from ..report import Report
+from .audit import Progress, Settings, run_audit
+from .subject import subject_from
+
+
+def audit_entry(entry: Entry, seed: int = 0) -> tuple[Report, dict[str, Any]]:
+    """The audit of one entry, and a row that says what was expected and what came out.
+
+    A mutant is judged on the claims it must fail and the audit stops at the first refutation; a control is judged on
+    losslessness over the whole battery.
+    """
+    wrong = entry.name in MUTANTS
+    claims = entry.refutes if wrong else ("lossless",)
+    subject = subject_from(f"{entry.function.__module__}:{entry.function.__qualname__}")
+    report = run_audit(subject, Settings(claims=claims, seed=seed, stop_at_first=wrong, explain=False))
+    expected = "refuted" if wrong else "lossless"
+    witness = report.witness()
+    row = {
+        "name": entry.name,
+        "title": entry.title,
+        "link": entry.link,
+        "claims": list(claims),
+        "expected": expected,
+        "verdict": report.verdict,
+        "as_expected": report.verdict == expected,
+        "problem": witness.problem if witness else None,
+        "method": witness.method if witness else _method(report),
+        "total_variation": max(
+            (e.total_variation for e in report.evidence if e.total_variation is not None), default=None
+        ),
+    }
+    return report, row
+
+
+def _method(report: Report) -> str:
+    kinds = {e.method for e in report.evidence if e.claim in CLAIMS and e.verdict != NO_EVIDENCE}
+    return ", ".join(sorted(kinds))
+
+
+def audit_zoo(progress: Progress, seed: int = 0) -> list[dict[str, Any]]:
+    """A row for each entry of the zoo."""
+    entries = [*MUTANTS.values(), *CONTROLS.values()]
+    rows = []
+    for k, entry in enumerate(entries):
+        progress(f"{entry.name} {entry.title}", k, len(entries))
+        rows.append(audit_entry(entry, seed)[1])
+    progress("done", len(entries), len(entries))
+    return rows

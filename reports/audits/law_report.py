@@ -1,0 +1,42 @@
+"""The exact law of a reference verifier on one problem, in the form of the contract's ``law --json``."""
+
+from typing import Any
+
+from ...models.problem import Problem
+from ...proofs.laws import (
+    acceptance_ccdf,
+    completed_after_modification,
+    expected_accepted,
+    expected_tokens,
+    in_field,
+    iterated_law,
+    joint_law,
+    output_law,
+    total_variation,
+)
+from ...verifiers.registry import reference
+
+
+def law_report(verifier: str, problem: Problem, iterations: int = 1) -> dict[str, Any]:
+    """Rationals as strings; total_variation between the law of the first gamma + 1 tokens (gamma for greedy block
+    verification, as in Lemma 8) and the target's, each output completed as the algorithm prescribes.
+
+    Raises: InputError if the problem's tables stop short of a prefix that N iterations can reach.
+    """
+    chosen = reference(verifier)
+    exact = in_field(problem)
+    once = output_law(exact, chosen)
+    law = iterated_law(exact, chosen, iterations)
+    length = problem.gamma if chosen.modifies_target else problem.gamma + 1
+    deviation = total_variation(completed_after_modification(law, exact, length), joint_law(exact.target, length))
+    return {
+        "verifier": verifier,
+        "vocabulary": problem.vocabulary,
+        "gamma": problem.gamma,
+        "iterations": iterations,
+        "expected_accepted": str(expected_accepted(once)),
+        "expected_tokens": str(expected_tokens(law)),
+        "acceptance_ccdf": [str(p) for p in acceptance_ccdf(once, problem.gamma)],
+        "total_variation": str(deviation),
+        "lossless": bool(deviation == 0),
+    }

@@ -1,0 +1,108 @@
+"""The exact law of the first tokens that the loop writes on a small forged pair: the loop as a program over chance."""
+
+from typing import Any
+
+from ....models.generating.loop import generate
+from ....models.generating.rules import Rule, one_by_one
+from ....models.law import Prefix
+from ....models.problem import as_json
+from ....proofs.claims import name_of
+from ....proofs.enumeration import Branching, EnumeratedChance
+from ....proofs.laws import as_float, in_field, joint_law
+from ....verifiers.evidence import HOLDS, REFUTED, Evidence
+from .forged_law import Known
+from .session import Session
+from .text_counts import reference_of
+
+MOST_PATHS = 20_000
+"""Ways chance can fall that are walked."""
+
+LONGEST = 512
+"""Tokens of a text that is walked at temperature 0, where there is one path."""
+
+ROUNDING = 1e-6
+"""Total variation a token that the rounding of rows in float32 may make."""
+
+
+class TooMany(Exception):
+    """More paths than are walked."""
+
+
+class Exact:
+    """The verifier in its exact form, one block at a time, driven by the loop on every way chance can fall.
+
+    The loop's own random streams and its batched verifier are not in it; ``counted`` and ``texts`` are of those.
+    """
+
+    name = "exact law"
+
+    def __init__(self, run: Session, known: Known):
+        self.run, self.known = run, known
+        self.length = run.settings["gamma"] + 2
+        if run.settings["temperature"] == 0:
+            self.length = max(self.length, min(LONGEST, run.options.new_tokens))
+        self.holds = False
+        self.law: dict[Prefix, float] | None = None
+
+    def go(self) -> None:
+        """The longest texts that can be walked, from gamma + 2 tokens down to one; at temperature 0, from all of them."""
+        while self.length:
+            try:
+                self.law = self.walked()
+                return
+            except TooMany:
+                self.length = self.length // 2
+
+    def walked(self) -> dict[Prefix, float]:
+        """law(text) = sum over the paths that end in it; all open paths in one batch. Raises: TooMany."""
+        run, law, scripts, paths = self.run, {}, [((), 1.0)], 0
+        reference = reference_of(run, float)
+        verify: Any = reference.verify
+        rule = Rule(run.rule.name, one_by_one(verify), run.rule.modifies_target, run.rule.lossy)
+        while scripts:
+            run.step(f"the exact law of {self.length} tokens", paths, paths + len(scripts))
+            if paths + len(scripts) > MOST_PATHS:
+                raise TooMany
+            walks = []
+            for script in scripts:
+                walks.append(Branching(1.0))
+                walks[-1].pending = [script]
+                walks[-1].begin()
+            found = generate(
+                run.pair.target, run.pair.draft, [[run.start]] * len(walks), rule,
+                chance=[EnumeratedChance(walk) for walk in walks], loop=run.patient(run.loop),
+                vocabulary=run.pair.vocabulary, max_new_tokens=self.length, **run.settings,
+            )  # fmt: skip
+            for walk, tokens in zip(walks, found.tokens, strict=True):
+                text = self.known.text(tokens, self.length)
+                law[text] = law.get(text, 0.0) + walk.probability
+            paths += len(walks)
+            scripts = [script for walk in walks for script in walk.pending]
+        return law
+
+    def evidence(self, complete: bool) -> list[Evidence]:
+        if self.law is None:
+            return []
+        problem = self.known.problem
+        expected = {text: as_float(p) for text, p in joint_law(in_field(problem).target, self.length).items()}
+        texts = self.law.keys() | expected.keys()
+        apart = sum(abs(self.law.get(x, 0.0) - expected.get(x, 0.0)) for x in texts) / 2
+        allowed, off = ROUNDING * self.length, None
+        if apart > allowed:
+            worst = max(sorted(texts), key=lambda x: abs(self.law.get(x, 0.0) - expected.get(x, 0.0)))
+            off = {
+                "problem": as_json(problem), "sequence": name_of(worst),
+                "expected": f"{expected.get(worst, 0.0):.6g}", "observed": f"{self.law.get(worst, 0.0):.6g}",
+            }  # fmt: skip
+        self.holds = off is None
+        return [
+            Evidence(
+                "lossless", "enumeration", REFUTED if off else HOLDS, problem.name, min(1.0, apart), allowed, off,
+                detail={
+                    "dtype": self.run.pair.dtype, "tokens": self.length, "law": self.known.source,
+                    "how": f"exact law of {self.length} tokens", "worst": f"TV {apart:.2g}",
+                    "limit": f"TV {allowed:.2g}", "chance": "enumerated, in the place of the loop's streams",
+                    "verifier": "one block at a time",
+                },
+            )
+        ]  # fmt: skip

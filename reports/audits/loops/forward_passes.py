@@ -1,0 +1,119 @@
+"""A model's rows by forward passes of our own, and how far passes of different shapes drift apart by rounding alone.
+
+Nothing here uses the loop or its caches: what it gives is what the loop is held against.
+"""
+
+from collections.abc import Sequence
+from inspect import signature
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ....models.generating.caches import empty_cache
+from ....models.generating.sampling import Warp
+
+QUANTILES = {"median": 0.5, "q99": 0.99, "max": 1.0}
+
+
+@torch.inference_mode()
+def one_shot(model: Any, text: Sequence[int], vocabulary: int) -> Tensor:
+    """The logits after each token of a text, [len(text), vocabulary], from one pass over all of it and no cache.
+
+    float32, or float64 if the model has that.
+    """
+    return _cut(model(input_ids=_tokens(model, [text]), use_cache=False).logits[0], vocabulary)
+
+
+@torch.inference_mode()
+def in_chunks(model: Any, text: Sequence[int], size: int, vocabulary: int) -> Tensor:
+    """The same, ``size`` tokens at a time on a cache that only grows."""
+    cache, parts = empty_cache(model), []
+    for start in range(0, len(text), size):
+        out = model(input_ids=_tokens(model, [text[start : start + size]]), past_key_values=cache, use_cache=True)
+        cache = out.past_key_values
+        parts.append(_cut(out.logits[0], vocabulary))
+    return torch.cat(parts)
+
+
+@torch.inference_mode()
+def as_rows(model: Any, texts: Sequence[Sequence[int]], vocabulary: int) -> list[Tensor]:
+    """The same for several texts in one batch, the shorter ones filled up on the left and masked."""
+    width = max(map(len, texts))
+    tokens = _tokens(model, [[0] * (width - len(text)) + list(text) for text in texts])
+    real = torch.arange(width) >= width - torch.tensor([len(text) for text in texts])[:, None]
+    given = {"attention_mask": real.long().to(model.device)}
+    if "position_ids" in signature(model.forward).parameters:
+        given["position_ids"] = (real.cumsum(1) - 1).clamp(min=0).to(model.device)
+    logits = model(input_ids=tokens, use_cache=False, **given).logits
+    return [_cut(rows[width - len(text) :], vocabulary) for rows, text in zip(logits, texts, strict=True)]
+
+
+def apart(logits: Tensor, other: Tensor) -> Tensor:
+    """Total variation of the laws softmax(logits) and softmax(other), [..., V] to [...]."""
+    return (logits.softmax(-1) - other.softmax(-1)).abs().sum(-1) / 2
+
+
+class Drift(NamedTuple):
+    """How far passes of one shape are from one pass over the whole text, over all positions of some texts.
+
+    log_p: |log p - log p'| of the tokens that follow in the texts; total_variation: of the rows at temperature 1;
+    warped: of the rows as they are sampled; each with its median, 99 % quantile and largest value, and the mean.
+    gap: the largest change of the difference between the two largest logits; positions: how many were compared.
+    rounding: eps of the model's dtype times the largest |logit| among the two largest: one unit in its last place.
+    """
+
+    shape: str
+    positions: int
+    log_p: dict[str, float]
+    total_variation: dict[str, float]
+    warped: dict[str, float]
+    gap: float
+    rounding: float
+
+
+def drift(
+    model: Any, texts: Sequence[Sequence[int]], block: int, vocabulary: int, warp: Warp, together: bool = True
+) -> list[Drift]:
+    """Drift of passes of one token, of ``block`` tokens, and of rows of a padded batch.
+
+    texts: of several blocks each, as a first chunk is read as the whole text is; of n texts in the batch, text k is
+    shortened by the part k / 2n of it, so that it is padded. together: False for a model that takes no batch.
+    """
+    shapes = {
+        "one token": (texts, [in_chunks(model, text, 1, vocabulary) for text in texts]),
+        f"blocks of {block}": (texts, [in_chunks(model, text, block, vocabulary) for text in texts]),
+    }
+    if together:
+        ragged = [text[: max(2, len(text) - len(text) * n // (2 * len(texts)))] for n, text in enumerate(texts)]
+        shapes["padded rows"] = ragged, as_rows(model, ragged, vocabulary)
+    return [_drift(shape, model, read, found, vocabulary, warp) for shape, (read, found) in shapes.items()]
+
+
+def _drift(shape, model, texts, found, vocabulary, warp) -> Drift:
+    log_p, raw, warped, gap, largest = [], [], [], 0.0, 0.0
+    for text, rows in zip(texts, found, strict=True):
+        whole = one_shot(model, text, vocabulary)
+        following = torch.tensor(text[1:], device=whole.device)[:, None]
+        log_p.append((whole.log_softmax(-1) - rows.log_softmax(-1))[:-1].gather(1, following).abs().squeeze(1))
+        raw.append(apart(whole, rows))
+        warped.append(apart(warp(whole), warp(rows)))
+        first = whole.topk(2).indices
+        gaps = [pair[:, 0] - pair[:, 1] for pair in (whole.gather(1, first), rows.gather(1, first))]
+        gap = max(gap, float((gaps[0] - gaps[1]).abs().max()))
+        largest = max(largest, float(whole.gather(1, first).nan_to_num(0, 0, 0).abs().max()))
+    told = [_told(torch.cat(part)) for part in (log_p, raw, warped)]
+    return Drift(shape, sum(map(len, raw)), *told, gap, torch.finfo(model.dtype).eps * largest)
+
+
+def _told(values: Tensor) -> dict[str, float]:
+    values = values.double().cpu()
+    return {name: float(values.quantile(q)) for name, q in QUANTILES.items()} | {"mean": float(values.mean())}
+
+
+def _tokens(model: Any, texts: Sequence[Sequence[int]]) -> Tensor:
+    return torch.tensor([list(text) for text in texts], dtype=torch.int64, device=model.device)
+
+
+def _cut(logits: Tensor, vocabulary: int) -> Tensor:
+    return logits[..., :vocabulary].to(torch.promote_types(logits.dtype, torch.float32))

@@ -1,0 +1,177 @@
+"""A pair, a verifier and a loop, ready to be examined; and the clock that all parts of a run share."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from ....models.errors import InputError
+from ....models.generating.generated import Generated
+from ....models.generating.loop import Loop, generate
+from ....models.generating.plain import decode_plainly
+from ....models.generating.rules import Rule, lenient, rule_of
+from ....models.generating.sampling import warp
+from ....models.libraries import is_of_memory, reason
+from ....models.pairs.loading import load_pair
+from ....models.pairs.pair import Pair
+from ....models.pairs.presets import load_preset
+from ....models.pairs.prompts import EMBEDDED, prompts
+from .mutants import MUTANTS, Defect
+from .options import Options, lenience_of
+
+SMALL = 30_000_000
+"""Parameters of a target up to which one thread is as fast as several, and does not wait for other programs."""
+
+ROWS = 8
+"""Rows of a batch, where none are asked for."""
+
+
+class TimeUp(Exception):
+    """The seconds of the whole run are over."""
+
+
+class LoopRaised(Exception):
+    """A loop with a defect raised an exception of its own."""
+
+
+@dataclass
+class Session:
+    """settings: of the loop, but for seed and length. start: the start token of a forged pair, else None.
+    prompts: token ids behind which texts are written; a forged pair's end in tokens of its own.
+    """
+
+    options: Options
+    pair: Pair
+    rule: Rule
+    lenience: float | None
+    defect: Defect | None
+    settings: dict[str, Any]
+    start: int | None
+    prompts: list[list[int]]
+    told: Callable[[str, int, int], None] = lambda what, done, of: None
+    began: float = field(default_factory=monotonic)
+
+    @property
+    def loop(self) -> type[Loop]:
+        return self.defect.loop if self.defect else Loop
+
+    @property
+    def rows(self) -> int:
+        return self.options.batch or ROWS
+
+    @property
+    def warp(self) -> Any:
+        return warp(*(self.settings[name] for name in ("temperature", "top_k", "top_p")))
+
+    @property
+    def modifies_target(self) -> bool:
+        return self.rule.modifies_target
+
+    def step(self, what: str, done: int, of: int) -> None:
+        """Tell how far a part is. Raises: TimeUp."""
+        self.told(what, done, of)
+        self.in_time()
+
+    def in_time(self) -> None:
+        """Raises: TimeUp."""
+        if monotonic() - self.began > self.options.timeout:
+            raise TimeUp(f"not done within {self.options.timeout:g} s")
+
+    def seeds(self, part: int) -> Iterator[int]:
+        """Seeds for the batches of one part of the run, of its own."""
+        sequence = np.random.SeedSequence(self.options.seed, spawn_key=(part,))
+        while True:
+            yield int(sequence.spawn(1)[0].generate_state(1, np.uint64)[0])
+
+    def generated(self, texts: list[list[int]], seed: int, length: int, loop: type[Loop] | None = None) -> Generated:
+        """The loop's continuation of a batch of prompts, with the defect that is planted, if any."""
+        return generate(
+            self.pair.target, self.pair.draft, texts, self.rule, seed=seed, max_new_tokens=length,
+            vocabulary=self.pair.vocabulary, loop=self.patient(loop or self.loop), **self.settings,
+        )  # fmt: skip
+
+    def plainly(self, texts: list[list[int]], seed: int, length: int, **settings: Any) -> Generated:
+        """Plain decoding of the same prompts; settings: in the place of the run's."""
+        return decode_plainly(
+            self.pair.target, texts, seed=seed, max_new_tokens=length, vocabulary=self.pair.vocabulary,
+            **{**self.settings, "gamma": 1, **settings},
+        )  # fmt: skip
+
+    def patient(self, loop: type[Loop]) -> type[Loop]:
+        """The loop, which looks at the clock of the run before each iteration and each draft token."""
+        in_time, foreign = self.in_time, self.defect is not None
+
+        class Patient(loop):  # type: ignore[valid-type, misc]
+            def run(self) -> Any:
+                try:
+                    return super().run()
+                except Exception as error:
+                    if not foreign or isinstance(error, (TimeUp, InputError)) or is_of_memory(error):
+                        raise
+                    raise LoopRaised(f"the loop raised {type(error).__name__}: {reason(error)}") from error
+
+            def iteration(self) -> Any:
+                in_time()
+                return super().iteration()
+
+            def proposal(self, logits: Any) -> Any:
+                in_time()
+                return super().proposal(logits)
+
+        return Patient
+
+    def batch(self, rows: int | None = None) -> list[list[int]]:
+        """Prompts for a batch, those there are in turn."""
+        return list(islice(cycle(self.prompts), rows or self.rows))
+
+
+def session(options: Options, told: Callable[[str, int, int], None] = lambda what, done, of: None) -> Session:
+    """Load the pair and find out what it is.
+
+    Raises: InputError in one line for what cannot be run: see ``loading.load_pair``, ``settings``, ``prompts``.
+    """
+    if options.defect is not None and options.defect not in MUTANTS:
+        raise InputError(f"no defect {options.defect!r}; known: {', '.join(MUTANTS)}")
+    defect = MUTANTS[options.defect] if options.defect else None
+    settings = options.checked(defect)
+    name = options.verifier or (defect.verifier if defect else "block")
+    lenience = lenience_of(name)
+    rule = rule_of(name) if lenience is None else lenient(lenience)
+    told("loading", 0, 1)
+    if options.preset:
+        pair = load_preset(options.preset, options.drafter, options.device, options.dtype)
+    else:
+        pair = load_pair(options.target, options.draft, options.device, options.dtype)
+    start = start_token(pair)
+    if settings["eos"] is None:
+        settings["eos"] = pair.end
+    elif not 0 <= settings["eos"] < pair.vocabulary:
+        raise InputError(f"eos {settings['eos']}: expected a token, 0 to {pair.vocabulary - 1}")
+    found = (
+        of_tokens(start, pair, options) if start is not None and options.prompts is None else of_texts(pair, options)
+    )
+    return Session(options, pair, rule, lenience, defect, settings, start, found, told)
+
+
+def start_token(pair: Pair) -> int | None:
+    """The token behind which a forged pair's law is known; None if the pair is not forged."""
+    configs = pair.target.config, pair.draft.config
+    if not all(getattr(config, "forged_from", None) for config in configs):
+        return None
+    return configs[0].bos_token_id
+
+
+def of_tokens(start: int, pair: Pair, options: Options) -> list[list[int]]:
+    """Prompts of a forged pair: the start token and 0, 1, 2, ... tokens that may follow it, so that a batch is ragged."""
+    lengths = range(min(ROWS, (pair.context or 4096) - options.new_tokens))
+    if not lengths:
+        raise InputError(f"{options.new_tokens} new tokens: expected fewer than the context of {pair.context}")
+    return [[start, *((k * k + n) % start for k in range(n))] for n in lengths]
+
+
+def of_texts(pair: Pair, options: Options) -> list[list[int]]:
+    """The prompts asked for. Raises: InputError for one that does not fit."""
+    return [pair.encode(text, options.new_tokens) for text in prompts(options.prompts or EMBEDDED)]

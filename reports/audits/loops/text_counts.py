@@ -1,0 +1,108 @@
+"""Statistics on a forged pair: texts from the start token against their exact law, and accepted tokens against E[tau]."""
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from sympy import QQ
+
+from ....models.problem import Problem, as_json
+from ....proofs.laws import as_float, expected_accepted, in_field, output_law
+from ....stattests.mean import mean_interval, min_detectable_mean
+from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
+from ....verifiers.lenient_token_verification import lenient_token_verification
+from ....verifiers.registry import REFERENCES, Reference
+from ..engines.texts import judged, text_length
+from ..functions.sampling import BETA
+from .forged_law import Known
+from .session import Session
+
+SAMPLES, TOGETHER = 20_000, 2_000
+"""Texts, and rows of a batch, where the command does not say."""
+
+MOST_PATHS = 100_000
+"""V^gamma (gamma + 1) V up to which E[tau] is enumerated."""
+
+
+class Counted:
+    """Texts of 2 gamma + 1 tokens behind <s>, counted; and tau of their first iterations."""
+
+    name = "law"
+
+    def __init__(self, run: Session, known: Known, alpha: float):
+        self.run, self.known, self.alpha = run, known, alpha
+        gamma = run.settings["gamma"]
+        self.first = gamma if isinstance(gamma, int) else gamma.first
+        self.problem = self.known.windows(gamma if isinstance(gamma, int) else gamma.longest)
+        self.texts: Counter = Counter()
+        self.accepted: Counter = Counter()
+        self.samples = run.options.samples or SAMPLES
+
+    def go(self) -> None:
+        length, together = text_length(self.problem), self.run.options.batch or TOGETHER
+        for seed in self.run.seeds(1):
+            done = sum(self.texts.values())
+            self.run.step("the law of the first tokens", done, self.samples)
+            if done >= self.samples:
+                return
+            rows = min(together, self.samples - done)
+            found = self.run.generated([[self.run.start]] * rows, seed, length)
+            self.texts.update(self.known.text(text, length) for text in found.tokens)
+            self.accepted.update(found.iterations[0].accepted)
+
+    def evidence(self, complete: bool) -> list[Evidence]:
+        if not self.texts:
+            return []
+        law = judged(self.problem, self.texts, self.alpha, complete)
+        law.detail |= {
+            "dtype": self.run.pair.dtype,
+            "law": self.known.source,
+            "how": f"chi-square, {law.detail['samples']:,} texts",
+            "worst": f"p = {law.detail['p_value']:.1g}",
+            "limit": f"TV {law.bound:.2g}" if law.bound is not None else "",
+        }
+        return [law, *([accepted] if complete and (accepted := self.acceptance()) else [])]
+
+    def acceptance(self) -> Evidence | None:
+        """E[tau] of the first iteration, which is known exactly, against what was accepted."""
+        expected = self.expected()
+        if expected is None:
+            return None
+        n = sum(self.accepted.values())
+        found = mean_interval(self.accepted, self.first, self.alpha)
+        off = not found.lower <= expected <= found.upper
+        limit = min_detectable_mean(n, expected, self.first, self.alpha, BETA)
+        witness = {
+            "problem": as_json(self.problem), "sequence": "E[tau] of the first iteration",
+            "expected": f"{expected:.6g}", "observed": f"{found.mean:.6g}",
+        } if off else None  # fmt: skip
+        return Evidence(
+            "acceptance", "mean", REFUTED if off else NO_EVIDENCE, self.problem.name, None, None if off else limit, witness,
+            detail={
+                "dtype": self.run.pair.dtype, "calls": n, "expected_accepted": expected, "mean_accepted": found.mean,
+                "interval": [found.lower, found.upper], "false_alarm_rate": self.alpha, "miss_rate": BETA,
+                "how": f"mean of {n:,} calls", "worst": f"{found.mean:.4g}, not {expected:.4g}" if off else f"{found.mean:.4g} ({expected:.4g})",
+                "limit": f"{limit:.2g} tokens",
+            },
+        )  # fmt: skip
+
+    def expected(self) -> float | None:
+        """E[tau] of the verifier's first block, exactly; None if that takes too long."""
+        start, whole = self.run.start, self.known.problem
+        if start ** (self.first + 1) * (self.first + 1) > MOST_PATHS:
+            return None
+        problem = Problem(whole.vocabulary, self.first, whole.target, whole.draft)
+
+        def exact(number: Fraction) -> Any:
+            return QQ(number.numerator, number.denominator)
+
+        return as_float(expected_accepted(output_law(in_field(problem), reference_of(self.run, exact))))
+
+
+def reference_of(run: Session, number: Callable[[Fraction], Any]) -> Reference:
+    """The verifier in its exact form, for rows of such numbers."""
+    if run.lenience is None:
+        return REFERENCES[run.rule.name]
+    verify: Any = lenient_token_verification(number(Fraction(str(run.lenience))))
+    return Reference(run.rule.name, verify, "Leviathan et al. 2023, Appendix A.5")

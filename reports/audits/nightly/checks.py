@@ -1,0 +1,116 @@
+"""What a night checks: the joint law of the completed tokens of one iteration, on a handful of problems."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....models.battery import drawn
+from ....models.errors import InputError
+from ....models.law import Model
+from ....models.modification import Modified
+from ....models.problem import Problem, as_json, problem_from
+from ....proofs.claims import name_of
+from ....proofs.laws import as_float, in_field, joint_law
+from ....stattests.completion import completed_counts
+
+MOST_CELLS = 1024
+"""Sequences of a check beyond which a night's draws are spread too thin to see anything."""
+
+LEMMA_2, LEMMA_8 = "Lemma 2", "Lemma 8"
+"""How short outputs are completed: by the target, or by the modified target."""
+
+SIZES = (
+    (3, 1, "generic"), (4, 1, "zeros"), (2, 3, "generic"), (3, 2, "generic"), (3, 2, "zeros"), (3, 2, "mixed"),
+    (4, 2, "generic"),
+)  # fmt: skip
+"""Vocabulary, gamma and kind of the problems: small, for a deviation shows the sooner the fewer its cells are."""
+
+
+class Counted(NamedTuple):
+    """counts: [V + 1], the last for everything that the law excludes; impossible: such an outcome, and how often."""
+
+    counts: np.ndarray
+    impossible: tuple[str, int] | None
+
+
+class Check(NamedTuple):
+    """One law that draws are held against.
+
+    cells: the sequences of positive probability; law: [V + 1], theirs and 0 for everything else; model: by which short
+    outputs are continued; length: of the completed sequences; parameters: what makes it this check, as JSON.
+    """
+
+    name: str
+    problem: Problem
+    cells: dict[tuple[int, ...], int]
+    law: np.ndarray
+    model: Model
+    length: int
+    parameters: str
+
+    def count(self, outcomes: Mapping[Any, int], seed: int) -> Counted:
+        """Counts of completed sequences from counts of outcomes; the continuations are drawn from the seed.
+
+        outcomes: emitted tokens as tuples, or the text of what was raised instead.
+        """
+        longest = self.problem.gamma + 1
+        outputs = {o: n for o, n in outcomes.items() if _is_output(o, self.problem.vocabulary, longest)}
+        strange = {_text(o): n for o, n in outcomes.items() if o not in outputs}
+        counts = np.zeros(len(self.law), dtype=np.int64)
+        done = completed_counts(outputs, self.model, self.length, np.random.default_rng([seed, 1]))
+        for sequence, n in done.items():
+            if sequence in self.cells:
+                counts[self.cells[sequence]] += n
+            else:
+                strange[_text(sequence)] = strange.get(_text(sequence), 0) + n
+        counts[-1] = sum(strange.values())
+        return Counted(counts, max(strange.items(), key=lambda item: item[1], default=None))
+
+
+def check_of(problem: Problem, modifies_target: bool) -> Check:
+    """The check of a verifier on a problem.
+
+    Completed by the target and held against its law of gamma + 1 tokens (Lemma 2); for greedy block verification
+    completed by the modified target and held against the target's law of gamma tokens (Lemma 8).
+    Raises: InputError for a problem of more than MOST_CELLS sequences.
+    """
+    length = problem.gamma if modifies_target else problem.gamma + 1
+    if problem.vocabulary**length > MOST_CELLS:
+        raise InputError(
+            f"{problem.name}: {problem.vocabulary}^{length} sequences are too many for a nightly check; expected at "
+            f"most {MOST_CELLS:,}"
+        )
+    exact = in_field(problem)
+    law = {o: as_float(p) for o, p in joint_law(exact.target, length).items()}
+    model = Modified(exact.target, exact.draft, 0, problem.gamma) if modifies_target else exact.target
+    parameters = {"problem": as_json(problem), "completed": LEMMA_8 if modifies_target else LEMMA_2}
+    cells = {sequence: k for k, sequence in enumerate(law)}
+    row = np.array([*law.values(), 0.0])
+    text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
+    return Check(problem.name, problem, cells, row / row.sum(), model, length, text)
+
+
+@cache
+def law_of(parameters: str) -> tuple[float, ...]:
+    """The probabilities, all positive, of the sequences of the check with these parameters.
+
+    Raises: ValueError, KeyError or TypeError if they are no check's.
+    """
+    told = json.loads(parameters)
+    return tuple(check_of(problem_from(told["problem"]), told["completed"] == LEMMA_8).law[:-1].tolist())
+
+
+def nightly_problems() -> list[Problem]:
+    """The problems a night is spent on if none are given."""
+    return [drawn(*size) for size in SIZES]
+
+
+def _is_output(outcome: Any, vocabulary: int, longest: int) -> bool:
+    return isinstance(outcome, tuple) and 1 <= len(outcome) <= longest and all(0 <= t < vocabulary for t in outcome)
+
+
+def _text(outcome: Any) -> str:
+    return name_of(outcome) if isinstance(outcome, Sequence) and not isinstance(outcome, str) else outcome

@@ -1,0 +1,243 @@
+"""Where the history is kept: any database SQLAlchemy knows, its tables, and its complaints in one line."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Float,
+    ForeignKey,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    create_engine,
+    event,
+    inspect,
+    select,
+)
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+
+from ....models.errors import InputError
+from . import DEFAULT_FILE
+
+SCHEMA = 1
+"""Of the tables below. A history of a newer one is left alone."""
+
+metadata = MetaData()
+
+settings = Table(
+    "draftproof_settings",
+    metadata,
+    Column("name", String(40), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+cohorts = Table(
+    "draftproof_cohorts",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("subject", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("begun", String(40), nullable=False),
+)
+
+checks = Table(
+    "draftproof_checks",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("key", String(64), nullable=False, unique=True),  # SHA-256 of subject, version, name and parameters
+    Column("cohort", ForeignKey("draftproof_cohorts.number"), nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("parameters", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("log_e", String(32), nullable=False),  # as text: not every database has an infinite number
+    Column("peak", String(32), nullable=False),
+    Column("draws", BigInteger, nullable=False),
+    Column("night", String(10), nullable=False),  # the last one, "" before the first
+    Column("seen", String(40), nullable=False),  # when a batch came last
+    Column("impossible", Text),
+    Column("alarm", String(10)),  # the night it was first noted
+    Column("witness", Text),
+)
+
+batches = Table(
+    "draftproof_batches",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("check_id", ForeignKey("draftproof_checks.id"), nullable=False, index=True),
+    Column("night", String(10), nullable=False),
+    Column("at", String(40), nullable=False),
+    Column("seed", String(40), nullable=False),
+    Column("draws", BigInteger, nullable=False),
+    Column("counts", Text, nullable=False),
+    Column("log_e", String(32), nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("environment", Text, nullable=False),
+    UniqueConstraint("check_id", "seed", name="draftproof_seed_once"),
+)
+
+
+class Database:
+    """Transactions on a history, each of which is done entirely or not at all.
+
+    url: an SQLAlchemy URL, or the name of an SQLite file. wait: seconds to wait for another writer.
+    Raises: InputError in one line for everything a database can complain of; nothing is written then.
+    """
+
+    def __init__(self, url: str | None = None, wait: float = 30.0):
+        self.wait = wait
+        try:
+            self.url = _url(url or DEFAULT_FILE)
+            self.name = self.url.render_as_string(hide_password=True)
+            self._engine = create_engine(self.url, connect_args=self._arguments())
+        except (ArgumentError, NoSuchModuleError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"--db: {_first_line(error)}; expected a file or a URL like postgresql://user@host/name"
+            ) from None
+        except ModuleNotFoundError as error:
+            raise InputError(f"--db: {self.name} needs {error.name}; install draftproof[nightly]") from None
+        self.sqlite = self._engine.dialect.name == "sqlite"
+        if self.sqlite:
+            event.listen(self._engine, "connect", _no_implicit_transactions)
+            event.listen(self._engine, "begin", _begin)
+
+    def _arguments(self) -> dict:
+        if self.url.get_backend_name() == "sqlite":
+            return {"timeout": self.wait}
+        if self.url.get_backend_name() == "postgresql":
+            given = self.url.query.get("options", os.environ.get("PGOPTIONS", ""))
+            given = [given] if isinstance(given, str) else given
+            options = " ".join([*given, f"-c lock_timeout={max(1, int(self.wait * 1000))}"]).strip()
+            return {"options": options, "connect_timeout": self.url.query.get("connect_timeout", 10)}
+        return {}
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One transaction; on SQLite it has the file to itself from the start, so nobody's update is lost."""
+        with self._told(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """One transaction that sees the history as it is at one moment."""
+        whole = {"isolation_level": "REPEATABLE READ"} if self._engine.dialect.name == "postgresql" else {}
+        opened = self._engine.connect().execution_options(only_reads=True, **whole)
+        with self._told(), opened as connection, connection.begin():
+            yield connection
+
+    def create(self, lifetime_alpha: float | None, default: float) -> float:
+        """Make the tables if there are none, and say what the lifetime budget is.
+
+        lifetime_alpha: as asked for now; a history keeps the one it began with.
+        Raises: InputError if that is another or no error rate, or the tables are of a newer version.
+        """
+        if lifetime_alpha is not None and not 0 < lifetime_alpha < 1:
+            raise InputError(f"a lifetime error rate of {lifetime_alpha}; expected a number between 0 and 1")
+        with self.writing() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(712367)")  # two writers begin at once
+            if inspect(connection).has_table(settings.name):
+                began = self._settled(connection)
+            else:
+                metadata.create_all(connection)
+                began = lifetime_alpha or default
+                values = {"schema": str(SCHEMA), "lifetime_alpha": repr(began)}
+                connection.execute(settings.insert(), [{"name": n, "value": v} for n, v in values.items()])
+        if lifetime_alpha is not None and lifetime_alpha != began:
+            raise InputError(
+                f"{self.name}: this history began with a lifetime error rate of {began:g}, which cannot be changed to "
+                f"{lifetime_alpha:g} without losing its meaning; expected that one, or another --db"
+            )
+        return began
+
+    def open(self) -> float:
+        """The lifetime budget of a history that is there. Raises: InputError if none is."""
+        if self.sqlite and self.url.database and ":" not in self.url.database and not Path(self.url.database).exists():
+            raise InputError(f"{self.url.database}: no such file; `draftproof nightly run` begins a history")
+        with self.reading() as connection:
+            if not inspect(connection).has_table(settings.name):
+                raise InputError(f"{self.name}: no nightly history is in it; `draftproof nightly run` begins one")
+            return self._settled(connection)
+
+    def _settled(self, connection: Connection) -> float:
+        values = dict(connection.execute(select(settings.c.name, settings.c.value)).all())
+        if values.get("schema") != str(SCHEMA) or "lifetime_alpha" not in values:
+            raise InputError(
+                f"{self.name}: its tables are of version {values.get('schema')}, this draftproof knows {SCHEMA}; "
+                "nothing was changed, a newer draftproof is needed"
+            )
+        try:
+            alpha = float(values["lifetime_alpha"])
+            if not 0 < alpha < 1:
+                raise ValueError
+        except ValueError:
+            raise InputError(
+                f"{self.name}: its lifetime error rate {values['lifetime_alpha']!r} is damaged; nothing was changed, "
+                "expected a number between 0 and 1"
+            ) from None
+        return alpha
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @contextmanager
+    def closed_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise InputError(f"{self.name}: {self._complaint(_first_line(error.orig))}") from None
+        except SQLAlchemyError as error:
+            raise InputError(f"{self.name}: {_first_line(error)}") from None
+
+    def _complaint(self, line: str) -> str:
+        kept = "what was recorded before is kept"
+        if "database is locked" in line or "lock timeout" in line:
+            return f"locked by another program for {self.wait:g} s; {kept}"
+        if "readonly database" in line or "read-only transaction" in line:
+            return f"is read-only; expected a history that can be written, {kept}"
+        if "not a database" in line:
+            return "is not an SQLite database; nothing was changed"
+        if "unable to open" in line:
+            return "cannot be opened; expected a file in a folder that exists and can be written"
+        if "draftproof_seed_once" in line or "draftproof_batches.seed" in line:
+            return f"this seed was drawn before for the same check: the same draws cannot count twice; {kept}"
+        return f"{line}; {kept}"
+
+
+def _url(text: str) -> URL:
+    url = make_url(text) if "://" in text else URL.create("sqlite", database=text)
+    if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
+        raise InputError(f"--db: {text} is kept in memory only; expected a file, so that the history stays")
+    return url.set(drivername="postgresql+psycopg") if url.drivername in ("postgres", "postgresql") else url
+
+
+def _first_line(error: BaseException | None) -> str:
+    return (str(error).strip().splitlines() or ["unknown error"])[0]
+
+
+def _no_implicit_transactions(connection, record) -> None:
+    connection.isolation_level = None
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN" if connection.get_execution_options().get("only_reads") else "BEGIN IMMEDIATE")

@@ -1,0 +1,117 @@
+"""Where the draws of a night come from: a reference verifier run as it is, or a foreign function in its sandbox."""
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Protocol
+
+from .... import __version__, models, verifiers
+from ....models.battery import drawn, toy
+from ....models.decoding import Decoded, iteration
+from ....models.problem import Problem, with_numbers
+from ....proofs.interception.digests import UNKNOWN
+from ....proofs.sandbox import Sandbox, SubjectFailed
+from ....verifiers.chance import RandomChance
+from ....verifiers.registry import Reference
+from ..functions.sampling import sampled
+from ..functions.subject import SubjectSpec
+from ..report import Report
+
+LAW = ("decoding", "law", "modification", "problem")
+"""The modules of ``models`` that the law of a reference verifier runs through, besides the room of the verifiers."""
+
+
+class Source(Protocol):
+    """version: of the implementation and of how it is called; a new one begins new e-processes."""
+
+    version: str
+    modifies_target: bool
+    environment: Mapping[str, str]
+
+    def draw(self, problem: Problem, count: int, seed: int) -> Mapping[Any, int]: ...
+
+    def close(self) -> None: ...
+
+
+class ReferenceSource:
+    """Our own verifiers, by the code that the proofs are about, on floats."""
+
+    def __init__(self, reference: Reference):
+        self.reference = reference
+        self.version = f"{__version__} {_digest(law_files())}"
+        self.modifies_target = reference.modifies_target
+        self.environment = {"draftproof": __version__}
+
+    def draw(self, problem: Problem, count: int, seed: int) -> Mapping[Any, int]:
+        chance = RandomChance(random.Random(seed))
+        floats = with_numbers(problem, lambda p: float(Fraction(int(p.numerator), int(p.denominator))))
+        start = Decoded()
+        return Counter(iteration(floats, self.reference, start, chance).tokens for _ in range(count))
+
+    def close(self) -> None:
+        pass
+
+
+class ForeignSource:
+    """Somebody's function, unmodified, with real random numbers.
+
+    stated: its version in its owner's words; told beside the digest of its code, or in its place where there is none.
+    Raises: SubjectFailed if it cannot be loaded or nothing tells its version, and from ``draw`` if it stops answering.
+    """
+
+    def __init__(self, subject: SubjectSpec, dtype: str, timeout: float, memory: float, stated: str | None = None):
+        self.modifies_target = subject.modifies_target
+        self._sandbox = Sandbox(subject.target, subject.array, dtype, timeout=timeout, memory=memory,
+                                torch=subject.torch)  # fmt: skip
+        try:
+            about = self._sandbox.start([toy(1), drawn(3, 2, "generic")])
+            self.version = _version(subject, about, dtype, stated)
+        except BaseException:
+            self._sandbox.stop()
+            raise
+        self.environment = {"draftproof": __version__, **about["versions"]}
+
+    def draw(self, problem: Problem, count: int, seed: int) -> Mapping[Any, int]:
+        return sampled(self._sandbox, problem, count, seed, Report({}))
+
+    def close(self) -> None:
+        self._sandbox.stop()
+
+
+def source_of(subject: SubjectSpec, dtype: str, timeout: float, memory: float, stated: str | None = None) -> Source:
+    if subject.reference is not None:
+        return ReferenceSource(subject.reference)
+    return ForeignSource(subject, dtype, timeout, memory, stated)
+
+
+def _version(subject: SubjectSpec, about: Mapping[str, Any], dtype: str, stated: str | None) -> str:
+    digest = about["digest"]
+    if digest == UNKNOWN and not stated:
+        raise SubjectFailed(
+            "version",
+            "nothing tells its versions apart: a part of it has neither source nor bytes that can be read; expected "
+            "--subject-version TEXT",
+        )
+    package = about["versions"].get(subject.source.partition(".")[0])
+    if subject.source.startswith("draftproof."):  # our tensor versions: a file alone is not the whole of one
+        package, digest = __version__, _digest(law_files("batched"))
+    parts = (stated, package, digest if digest != UNKNOWN else None, dtype, about["convention"]["array"])
+    return " ".join(part for part in parts if part)
+
+
+def law_files(within: str = ".") -> list[Path]:
+    """The sources that decide what a reference verifier emits; within "batched": its tensor version, which uses them."""
+    rooms = [Path(folder, part) for folder in verifiers.__path__ for part in {".", within}]
+    of_models = [Path(folder, f"{name}.py") for folder in models.__path__ for name in LAW]
+    return sorted([*(path for room in rooms for path in room.glob("*.py")), *of_models])
+
+
+def _digest(files: list[Path]) -> str:
+    """SHA-256 of sources."""
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.read_bytes())
+    return f"sha256:{digest.hexdigest()}"

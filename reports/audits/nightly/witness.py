@@ -1,0 +1,104 @@
+"""After an alarm: the smallest problem and the shortest sequence on which fresh draws show the deviation again."""
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from ....models.errors import InputError
+from ....models.problem import Problem, as_json
+from ....proofs.claims import name_of
+from ....proofs.sandbox import SubjectFailed
+from ....proofs.shrink import shrink
+from ....stattests.anytime import Audited, audit
+from ....stattests.eprocess import log_evidence
+from ....verifiers.evidence import REFUTED, Evidence
+from ..functions.audit import Settings, replay
+from ..functions.subject import SubjectSpec
+from .checks import Check, check_of
+from .sources import Source
+
+LONGEST_SEARCH = 60.0
+"""Seconds for the search of a smaller witness."""
+
+TRY_ALPHA, CONFIRM_ALPHA = 1e-3, 1e-6
+"""Error rates: of taking a simpler problem along while searching, and of what is shown in the end, on draws of its own."""
+
+MOST_NIGHTS = 20
+"""How many nights' worth of draws may go into the confirmation."""
+
+
+class _OutOfTime(Exception):
+    """The search has taken long enough."""
+
+
+class Draws:
+    """Fresh draws of a check, each batch from a seed of its own; outcomes that the law excludes are remembered."""
+
+    def __init__(self, source: Source, check: Check, seeds: np.random.SeedSequence, until: float):
+        self.source, self.check, self.seeds, self.until = source, check, seeds, until
+        self.impossible: tuple[str, int] | None = None
+
+    def __call__(self, n: int) -> np.ndarray:
+        if time.monotonic() > self.until:
+            raise _OutOfTime
+        seed = int(self.seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1))
+        counted = self.check.count(self.source.draw(self.check.problem, n, seed), seed)
+        self.impossible = self.impossible or counted.impossible
+        return counted.counts
+
+
+def smallest_witness(
+    subject: SubjectSpec, source: Source, check: Check, samples: int, seed: int, dtype: str
+) -> dict[str, Any] | None:
+    """The smallest deviation found that repeats itself on fresh draws, or None if none does.
+
+    Guarantee: a verifier that is right on the problem shown gets a witness with probability CONFIRM_ALPHA at most: the
+    draws that confirm it are not those that chose it.
+    """
+    seeds = np.random.SeedSequence([seed, 2])
+    until = time.monotonic() + LONGEST_SEARCH
+
+    def audited(problem: Problem, alpha: float, most: int, until: float) -> tuple[Check, Audited, Draws] | None:
+        try:
+            this = check_of(problem, source.modifies_target)
+            draws = Draws(source, this, seeds, until)
+            found = audit(draws, this.law, alpha=alpha, most=most)
+        except (SubjectFailed, InputError, _OutOfTime):
+            return None
+        return (this, found, draws) if found.refuted else None
+
+    shrunk = shrink(check.problem, lambda problem: audited(problem, TRY_ALPHA, samples, until) is not None)
+    for problem in (shrunk, check.problem):
+        confirmed = audited(problem, CONFIRM_ALPHA / 2, MOST_NIGHTS * samples, time.monotonic() + LONGEST_SEARCH)
+        if confirmed:
+            this, found, draws = confirmed
+            told = {"problem": as_json(problem), **_worst(this, found, draws), "draws": found.draws, "seed": seed}
+            item = Evidence("lossless", "e-process", REFUTED, witness=told)
+            return {**told, "replay": replay(subject, item, Settings(), dtype)}
+    return None
+
+
+def _worst(check: Check, found: Audited, draws: Draws) -> dict[str, Any]:
+    """The sequence that deviates most, of the shortest length at which the counts refute the law by themselves."""
+    if found.impossible:
+        sequence, _ = draws.impossible or ("?", 0)
+        return {"sequence": sequence, "expected": "0", "observed": f"{found.impossible[1]}/{found.draws}"}
+    for length in range(1, check.length + 1):
+        law: dict[tuple[int, ...], float] = {}
+        seen: dict[tuple[int, ...], int] = {}
+        for sequence, k in check.cells.items():
+            prefix = sequence[:length]
+            law[prefix] = law.get(prefix, 0.0) + float(check.law[k])
+            seen[prefix] = seen.get(prefix, 0) + int(found.counts[k])
+        log_e = float(log_evidence(np.array(list(seen.values())), np.array(list(law.values()))))
+        if log_e >= math.log(check.length / CONFIRM_ALPHA) or length == check.length:
+            break
+    n = found.draws
+    worst = max(law, key=lambda prefix: abs(seen[prefix] - n * law[prefix]) / math.sqrt(n * law[prefix]))
+    return {
+        "sequence": name_of(worst),
+        "expected": f"{law[worst]:.6g}",
+        "observed": f"{seen[worst]}/{n}",
+    }

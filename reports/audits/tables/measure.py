@@ -1,0 +1,88 @@
+"""Measuring a cell: every column on the same prompts, one after the other in an order of its own."""
+
+import hashlib
+from collections.abc import Sequence
+from time import process_time
+from typing import Any
+
+from ....models.generating.efficiency import tokens_and_calls
+from ....models.generating.generated import Generated
+from ....models.generating.loop import generate
+from ....models.generating.plain import decode_plainly
+from ....models.generating.rules import Rule
+from ....models.pairs.pair import Pair
+from .plan import PLAIN, Cell, Column, Plan
+from .same_blocks import OnTheSame
+from .subjects import Group
+
+
+class Bench:
+    """The models and prompts of a plan. pairs: one for each drafter."""
+
+    def __init__(self, plan: Plan, pairs: Sequence[Pair], groups: Sequence[Group]):
+        self.plan, self.pairs, self.groups = plan, pairs, groups
+
+    def warm_up(self) -> None:
+        """Each column on one prompt, unmeasured: what is compiled or allocated on first use is then there."""
+        for column in self.plan.columns(max(self.plan.temperatures)):
+            self.run(column, self.groups[0], 1.0, 0, 3 * column.gamma + 3)
+
+    def cell(self, cell: Cell) -> dict[str, Any]:
+        """The cell's measurements, as ``Record`` keeps them.
+
+        columns: tokens and calls as in ``efficiency``, seconds behind the prefill, processor seconds of the whole run,
+        tau of each call, prompt after prompt, and a digest of the texts. on_the_same: see ``OnTheSame``.
+        Raises: OutOfMemoryError.
+        """
+        group = self.groups[cell.group]
+        columns = []
+        for column in self.plan.order(cell):
+            began = process_time()
+            run = self.run(column, group, cell.temperature, seed_of(cell, column), self.plan.new_tokens)
+            tokens, calls = tokens_and_calls([run])
+            columns.append(
+                {
+                    **column._asdict(),
+                    "tokens": tokens,
+                    "calls": calls,
+                    "seconds": run.seconds,
+                    "processor_seconds": process_time() - began,
+                    "accepted": [run.accepted(row) for row in range(len(group.prompts))] if column.gamma else [],
+                    "texts": hashlib.sha256(repr(run.tokens).encode()).hexdigest()[:16],
+                }
+            )
+        return {"data": group.data, "columns": columns, "on_the_same": self._on_the_same(cell, group)}
+
+    def run(
+        self, column: Column, group: Group, temperature: float, seed: int, new_tokens: int, rule: Rule | None = None
+    ) -> Generated:
+        """Decode a group's prompts as a column does; rule: in the place of its verifier."""
+        pair = self.pairs[column.drafter]
+        settings = {
+            "temperature": temperature,
+            "max_new_tokens": new_tokens,
+            "eos": pair.end,
+            "seed": seed,
+            "vocabulary": pair.vocabulary,
+        }
+        if column.verifier == PLAIN:
+            return decode_plainly(pair.target, group.prompts, **settings)
+        return generate(pair.target, pair.draft, group.prompts, rule or column.verifier, gamma=column.gamma, **settings)
+
+    def _on_the_same(self, cell: Cell, group: Group) -> list[dict[str, Any]]:
+        """One more run of each drafter, unmeasured, with the longest blocks; its sub-blocks are those of every gamma."""
+        found = []
+        gammas = sorted({1, *self.plan.gammas})
+        for drafter in self.plan.drafters():
+            seen = OnTheSame(gammas)
+            column = Column(drafter, "block", max(gammas))
+            self.run(column, group, cell.temperature, seed_of(cell, column), self.plan.new_tokens, seen.rule())
+            found += [{"drafter": drafter, **one} for one in seen.as_json()]
+        return found
+
+
+def seed_of(cell: Cell, column: Column) -> int:
+    """Of all randomness of a run. The verifiers of one drafter and gamma share it; all other runs are independent, so
+    that what is known of one says nothing of the next."""
+    told = repr((cell, column.drafter, column.gamma))
+    return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big")

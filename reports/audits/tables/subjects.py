@@ -1,0 +1,143 @@
+"""What the tables are measured on: a target with its drafters, and prompts in data sets."""
+
+import hashlib
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+from typing import Any
+
+from ....models.errors import InputError
+from ....models.pairs.loading import load_pair
+from ....models.pairs.pair import Pair
+from ....models.pairs.presets import PRESETS, TRAINED, named_pair
+from ....models.pairs.prompts import DATA_SETS, EMBEDDED, SPEC_BENCH, grouped_prompts
+from .plan import Plan
+
+
+@dataclass(frozen=True)
+class Group:
+    """Prompts that are decoded together, of one data set: token ids."""
+
+    data: str
+    prompts: tuple[tuple[int, ...], ...]
+
+
+def named(preset: str) -> tuple[str, tuple[str, ...], str]:
+    """Target, drafters and template of a preset. Raises: InputError as ``named_pair``."""
+    found = [named_pair(preset, drafter) for drafter in range(len(PRESETS[preset].drafts))]
+    return found[0][0], tuple(draft for _, draft, _ in found), found[0][2]
+
+
+def data_for(preset: str | None, target: str) -> tuple[str, ...]:
+    """Where prompts come from if nothing is said: those beside a trained target, Spec-Bench for Table 2's pair, the
+    paper's data sets for other models of the Hub, else those that are embedded."""
+    beside = Path(target).expanduser().parent
+    if preset in (None, TRAINED):
+        return (str(beside),) if (beside / "prompts.jsonl").is_file() else (EMBEDDED,)
+    return (SPEC_BENCH,) if preset == "vicuna" else tuple(DATA_SETS)
+
+
+def loaded(plan: Plan) -> list[Pair]:
+    """A pair for each drafter, all with the one target in memory, and one vocabulary.
+
+    Raises: InputError as ``load_pair``: the first drafter is held against the target, the others against the first.
+    """
+    first = load_pair(plan.target, plan.drafts[0], plan.device, plan.dtype, plan.template)
+    pairs = [first]
+    for draft in plan.drafts[1:]:
+        other = load_pair(plan.drafts[0], draft, plan.device, plan.dtype)
+        pairs.append(
+            replace(
+                first,
+                draft=other.draft,
+                names=(plan.target, draft),
+                commits=(first.commits[0], other.commits[1]),
+                vocabulary=min(first.vocabulary, other.vocabulary),
+                context=min((c for c in (first.context, other.context) if c), default=None),
+            )
+        )
+    common = min(pair.vocabulary for pair in pairs)
+    context = min((pair.context for pair in pairs if pair.context), default=None)
+    return [
+        replace(pair, vocabulary=common, context=context, end=tuple(i for i in pair.end if i < common))
+        for pair in pairs
+    ]
+
+
+def groups_of(plan: Plan, pair: Pair) -> list[Group]:
+    """``plan.prompts`` prompts, drawn in turn from the data sets, in groups of ``plan.batch`` of one data set.
+
+    Prompts that leave no room for the new tokens are passed over.
+    Raises: InputError for sources without prompts, or fewer prompts that fit than were asked for.
+    """
+    sources: dict[str, list[str]] = {}
+    for source in plan.data:
+        for name, texts in grouped_prompts(source).items():
+            sources.setdefault(_short(name), []).extend(texts)
+    room = plan.new_tokens + max(plan.gammas)  # of a block that passes the end of the text
+    refused: list[InputError] = []
+
+    def fitting(name: str, texts: Sequence[str]) -> Any:
+        for text in random.Random(name).sample(texts, len(texts)):
+            try:
+                yield name, tuple(pair.encode(text, room))
+            except InputError as error:
+                refused.append(error)
+
+    turns = chain.from_iterable(zip_longest(*(fitting(name, texts) for name, texts in sources.items())))
+    drawn = list(islice(filter(None, turns), plan.prompts))
+    if len(drawn) < plan.prompts:
+        if refused:
+            raise refused[0]
+        raise InputError(f"{', '.join(plan.data)}: {len(drawn)} prompts, and {plan.prompts} were asked for")
+    groups = []
+    for name in sources:
+        mine = [ids for of, ids in drawn if of == name]
+        groups += [Group(name, tuple(mine[at : at + plan.batch])) for at in range(0, len(mine), plan.batch)]
+    random.Random(len(groups)).shuffle(groups)
+    return groups
+
+
+def _short(name: str) -> str:
+    return Path(name).name if Path(name).exists() else name
+
+
+def settings_of(plan: Plan, pairs: Sequence[Pair], groups: Sequence[Group]) -> dict[str, Any]:
+    """All that two runs have to share if one is to go on with the other's cells: plan, texts, machine."""
+    import torch
+    import transformers
+
+    texts = json.dumps([[group.data, group.prompts] for group in groups])
+    cuda = plan.device.startswith("cuda")
+    return {
+        **plan.as_json(),
+        "commits": [list(pair.commits) for pair in pairs],
+        "vocabulary": pairs[0].vocabulary,
+        "texts": hashlib.sha256(texts.encode()).hexdigest(),
+        "machine": torch.cuda.get_device_name(plan.device) if cuda else _processor(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+    }
+
+
+def _processor() -> str:
+    """The processor's name, as far as the system tells it."""
+    import os
+    import platform
+
+    name = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), name)
+    except OSError:
+        pass
+    return f"{name}, {os.cpu_count()} cores"
+
+
+def few_threads(pair: Pair) -> bool:
+    """Whether one thread is faster than many: for the matrices of a small model waking a second one takes longer than
+    the product, and several times so on a machine that does something else besides."""
+    return sum(p.numel() for p in pair.target.parameters()) < 100_000_000

@@ -1,0 +1,59 @@
+"""The command draftproof certificate: optimality in a file that anyone can check."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from ...models.errors import InputError
+from ...models.problem import as_json, load_problem
+from .console import REFUTED, must_be_writable, write
+
+VERIFIERS, COUPLINGS = "verifiers", "couplings"
+SAYS = {
+    VERIFIERS: "no valid verifier accepts more than {} tokens an iteration in expectation",
+    COUPLINGS: "no coupling of draft and target agrees on more than {} tokens in expectation",
+}
+
+
+@click.command()
+@click.option("--problem", metavar="FILE", help="The problem to certify, or that a certificate must belong to.")
+@click.option("--json", "json_file", metavar="FILE", help="Where to write the certificate ('-': standard output).")
+@click.option("--of", type=click.Choice((VERIFIERS, COUPLINGS)),
+              help="What it is to bound: all valid verifiers (block verification, Theorem 2 and Lemma 4), or all couplings "
+              "(greedy block verification, Lemma 10).  [default: verifiers]")  # fmt: skip
+@click.option("--check", "checked", metavar="FILE", help="Check this certificate; it needs nothing but the file.")
+def certificate(problem, json_file, of, checked):
+    """Prove that nothing accepts more than block verification, or greedy block verification, on one problem, in a file
+    that anyone can check."""
+    given = load_problem(problem) if problem else None
+    if checked:
+        if json_file or of:
+            raise click.UsageError("either --check FILE, or --problem FILE --json FILE [--of ...]")
+        sys.exit(_check(checked, as_json(given.tabulated()) if given else None))
+    if given is None or json_file is None:
+        raise click.UsageError("needs --problem FILE and --json FILE, or --check FILE")
+    must_be_writable(json_file)
+    if of != COUPLINGS:
+        from ...proofs.certificates.make import certificate as make
+    else:
+        from ...proofs.certificates.coupling import certificate as make
+    write(json_file, json.dumps(make(given), indent=1) + "\n")
+
+
+def _check(file: str, problem: dict | None) -> int:
+    from ...proofs.certificates import check, check_coupling
+
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: cannot be read ({getattr(error, 'strerror', 'not a text file')})") from None
+    bounds = COUPLINGS if check.form_of(text) == check_coupling.FORMAT else VERIFIERS
+    try:
+        value = (check_coupling if bounds == COUPLINGS else check).check(text, problem)
+    except check.Rejected as reason:
+        click.echo(f"{file}: rejected: {reason}")
+        return REFUTED
+    click.echo(f"{file}: holds: {SAYS[bounds].format(check.shown(value))}")
+    return 0

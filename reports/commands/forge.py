@@ -1,0 +1,33 @@
+"""The command draftproof forge: checkpoints with exactly a problem's law, for any engine that loads Llama."""
+
+import click
+
+from ...models.forge import forge, law_of_checkpoint, order_one
+from ...models.law import Markov
+from ...models.libraries import DTYPES
+from ...models.problem import load_problem
+
+
+@click.command(name="forge")
+@click.option("--problem", required=True, metavar="FILE", help="The problem (a file, or JSON itself).")
+@click.option("--out", "folder", required=True, metavar="DIR", help="Where to write DIR/target and DIR/draft.")
+@click.option("--vocabulary-size", type=int, metavar="N",
+              help="Ids of the models, up to 151936; those beyond the problem's tokens are impossible.  "
+              "[default: V + 2]")  # fmt: skip
+@click.option("--dtype", type=click.Choice(DTYPES), default="float32", show_default=True, help="Precision.")
+def forge_command(problem, folder, vocabulary_size, dtype):
+    """Write Hugging Face Llama checkpoints, tokenizers included, whose next-token law is a problem's: context-free lists
+    or order-1 Markov models over 2 to 64 tokens.
+
+    Ids 0..V-1 are the problem's tokens; the prompt of one <s>, id V, stands for the empty prefix; </s> is V + 1."""
+    given = load_problem(problem)
+    forged = forge(given, folder, vocabulary_size, dtype)
+    for path, model in ((forged.target, given.target), (forged.draft, given.draft)):
+        off = _furthest(law_of_checkpoint(path), order_one(model, given.vocabulary, path.name))
+        click.echo(f"{path}: Llama, {dtype}; read back, its law is within {off:.1e} of the problem's, entry by entry")
+    click.echo(f"prompt [{forged.start}] (<s>), tokens 0 to {given.vocabulary - 1}; no other token is possible")
+
+
+def _furthest(law: Markov, other: Markov) -> float:
+    rows = zip((law.start, *law.after), (other.start, *other.after), strict=True)
+    return max(abs(p - float(q)) for row, exact in rows for p, q in zip(row, exact, strict=True))

@@ -1,0 +1,35 @@
+"""The page of a history: one file, nothing loaded from elsewhere, every foreign word escaped."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from ...audits.nightly.states import STATES
+from ..page import rendered
+from .figure import history
+from .summary import explained, limits, limits_meaning, short, summary, tens, witness
+
+
+def page(report: Mapping[str, Any]) -> str:
+    """The page of a history in its JSON form. Equal histories give equal bytes."""
+    subjects = list(dict.fromkeys(check["subject"] for check in report["checks"]))
+    panels = []
+    for subject in subjects:
+        checks = [check for check in report["checks"] if check["subject"] == subject]
+        picture = history(checks, {check["version"]: short(check["version"]) for check in checks})
+        panels.append({"subject": subject, "checks": checks, "picture": Markup(picture) if picture else None})
+    return rendered(
+        "nightly/nightly.html.j2",
+        report=report,
+        rows=summary(report["checks"]),
+        panels=panels,
+        alarms=[check for check in report["checks"] if check["state"] == "alarm"],
+        states=STATES,
+        tens=tens,
+        short=short,
+        witness=witness,
+        explained=explained,
+        limits=limits,
+        limits_meaning=limits_meaning,
+    )

@@ -1,0 +1,41 @@
+"""From the cells to what is written: tables.json first, and the page and the text made of it."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...audits.tables.equalities import equalities
+from ...audits.tables.estimates import LEVEL, Totals
+from ...audits.tables.orderings import ALPHA, orderings
+from ...audits.tables.plan import Cell, Plan
+from .figures import acceptance_lengths, improvements
+from .layout import paper, tables
+
+SCHEMA_VERSION = "1.0"
+
+
+def report_of(
+    plan: Plan, settings: Mapping[str, Any], cells: Mapping[Cell, Mapping[str, Any]], of: int
+) -> dict[str, Any]:
+    """Everything that the page shows. of: how many cells the plan has; fewer if a run was cut short."""
+    totals = Totals(cells)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "settings": dict(settings),
+        "cells": {"measured": len(cells), "of": of},
+        "level": LEVEL,
+        "alpha": ALPHA,
+        "paper": paper()["source"],
+        "tables": tables(plan, totals),
+        "figures": {"3": acceptance_lengths(plan, totals), "5": improvements(plan, totals)},
+        "orderings": orderings(plan, totals),
+        "equalities": equalities(plan, totals),
+    }
+
+
+def replace_file(file: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    beside.write_text(text, encoding="utf-8")
+    os.replace(beside, file)

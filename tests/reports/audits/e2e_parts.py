@@ -1,0 +1,85 @@
+"""Pairs on disk for the tests of end-to-end runs: forged ones, and a miniature that has been trained."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from draftproof.models.battery import drawn_markov
+from draftproof.models.errors import InputError
+from draftproof.models.forge import forge
+from draftproof.reports.audits.loops.options import Options
+from draftproof.reports.commands.e2e import e2e
+
+from ...models.pairs_parts import MINIATURE
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "reports" / "audits" / "report.schema.json").read_text())
+
+PROMPTS = ["def f(", "for line in", "the", "a list of"]
+
+QUICK = {"samples": 6000, "new_tokens": 24, "gamma": "2"}
+"""Of runs on forged pairs."""
+
+SHORT = {"new_tokens": 30, "gamma": "3"}
+"""Of runs on the miniature, whose context is 48 tokens."""
+
+
+def forged_pair(folder, *arguments):
+    """Options of a forged pair."""
+    pair = forge(drawn_markov(*arguments), folder)
+    return {"target": str(pair.target), "draft": str(pair.draft), **QUICK}
+
+
+def trained_pair(folder):
+    """Options of a pair of seconds, trained on a few sources, and prompts for it."""
+    from draftproof.models.pairs.trained import train_pair
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        train_pair(folder / "pair", 0, MINIATURE, lambda *_: None)
+    prompts = folder / "prompts.jsonl"
+    prompts.write_text("".join(json.dumps(text) + "\n" for text in PROMPTS))
+    pair = {name: str(folder / "pair" / name) for name in ("target", "draft")}
+    return {**pair, "prompts": str(prompts), **SHORT}
+
+
+def small_forged(tmp_path_factory):
+    return forged_pair(tmp_path_factory.mktemp("forged"), 3, 2)
+
+
+def small_trained(tmp_path_factory):
+    return trained_pair(tmp_path_factory.mktemp("trained"))
+
+
+def examined(pair, **options):
+    """The report of a run."""
+    from draftproof.reports.audits.loops.run import run_e2e
+
+    return run_e2e(Options(**{**pair, **options}))
+
+
+def timed_twice(monkeypatch):
+    """Wall clock is not what these tests are of."""
+    from draftproof.reports.audits.loops import timing as timed
+
+    monkeypatch.setattr(timed, "REPEATS", 2)
+
+
+def refuted(report):
+    """Claim and method of what is refuted."""
+    return {(item.claim, item.method) for item in report.evidence if item.verdict == "refuted"}
+
+
+def command(*words):
+    """Exit status, standard output and error, with bad input told as the entry point does."""
+    done = CliRunner().invoke(e2e, [str(word) for word in words])
+    if isinstance(done.exception, InputError):
+        return 2, "", str(done.exception)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.output, done.stderr
+
+
+def words_of(pair):
+    return [word for name, value in pair.items() for word in (f"--{name.replace('_', '-')}", value)]

@@ -1,0 +1,93 @@
+"""Subjects, nights and batches for the tests of the nightly regression."""
+
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from datetime import date, timedelta
+
+import numpy as np
+
+from draftproof.models.battery import drawn
+from draftproof.reports.audits.functions.subject import subject_from
+from draftproof.reports.audits.nightly.checks import Counted, check_of
+from draftproof.reports.audits.nightly.run import Night, run_night
+
+# A shell's background jobs inherit an interrupt that is ignored; a user's command does not.
+START = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from draftproof.reports.commands.main import main; main()"
+)
+
+RIGHT = """
+import numpy as np
+def verify(target_probs, draft_probs, draft_tokens, rng):
+    for i, x in enumerate(draft_tokens):
+        p, q = target_probs[i], draft_probs[i]
+        if rng.random() * q[x] >= p[x]:
+            rest = np.maximum(p - q, 0)
+            return [*draft_tokens[:i], rng.choice(len(p), p=rest / rest.sum())]
+    return [*draft_tokens, rng.choice(len(target_probs[-1]), p=target_probs[-1])]
+"""
+SLOWLY = RIGHT.replace(
+    "    for i, x",
+    "    import time; from pathlib import Path\n"
+    "    time.sleep(0.0008 * Path(__file__).with_name('slow').exists())\n    for i, x",
+)
+WRONG = RIGHT.replace("np.maximum(p - q, 0)", "p")
+SLIPS = """
+from pathlib import Path
+from draftproof.verifiers.zoo.entries import MUTANTS
+from right import verify as right
+wrong = MUTANTS["M01"].function
+def verify(target_probs, draft_probs, draft_tokens, rng):
+    chosen = wrong if Path(__file__).with_name("driver-was-updated").exists() else right
+    return chosen(target_probs, draft_probs, draft_tokens, rng)
+"""
+
+
+def night_of(day):
+    return (date(2025, 1, 1) + timedelta(day - 1)).isoformat()
+
+
+def drawn_by(history, file, day, samples=3000, problems=(), **options):
+    night = Night(night_of(day), samples=samples, problems=problems or [drawn(3, 2, "generic")], **options)
+    return run_night(history, [subject_from(f"{file}:verify")], night)
+
+
+def a_check():
+    return check_of(drawn(2, 3, "generic"), False)
+
+
+def recorded(history, nights, draws=2000, seed=0):
+    """A history of clean nights of one check, without a subject."""
+    rng, check = np.random.default_rng(seed), a_check()
+    (number,) = history.enrol("someone.py:f", "sha256:0123456789abcdef", [check])
+    for day in range(1, nights + 1):
+        counted = Counted(rng.multinomial(draws, check.law), None)
+        history.record(number, check, night_of(day), 1000 * seed + day, counted)
+    return number, check
+
+
+def batches(path):
+    """How many are recorded in a file, which may not be there yet."""
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            return connection.execute("select count(*) from draftproof_batches").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+
+
+def cut_short(path, sent, *arguments):
+    """A run of the command that gets a signal once it has recorded two batches, and what it told."""
+    run = subprocess.Popen(
+        [sys.executable, "-c", START, "nightly", *arguments, "--db", str(path)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    until = time.monotonic() + 120
+    while batches(path) < 2 and time.monotonic() < until:
+        time.sleep(0.02)
+    run.send_signal(sent)
+    _, told = run.communicate(timeout=60)
+    return run, told

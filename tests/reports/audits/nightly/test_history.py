@@ -1,0 +1,288 @@
+"""The database: its complaints in one line, and nothing lost."""
+
+import json
+import math
+import signal
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from draftproof.models.battery import toy
+from draftproof.models.errors import InputError
+from draftproof.models.problem import as_json
+from draftproof.reports.audits.nightly.checks import Counted, nightly_problems
+from draftproof.reports.audits.nightly.history import History, checked_night
+from draftproof.reports.audits.nightly.states import status
+
+from .parts import SLOWLY, a_check, batches, cut_short, night_of, recorded
+
+pytestmark = pytest.mark.needs("sqlalchemy")
+
+PROBLEM = json.dumps(as_json(toy(1)))
+
+
+def all_rows(path):
+    with closing(sqlite3.connect(path)) as connection:
+        return [list(connection.execute(f"select * from draftproof_{t}")) for t in ("settings", "checks", "batches")]
+
+
+def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path, nightly):
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, but dear to somebody\n" * 100)
+    before = path.read_bytes()
+    for command in (("run", "token"), ("status",)):
+        done = nightly(*command, "--db", path)
+        assert done.returncode == 2
+        assert "is not an SQLite database" in done.stderr
+    assert path.read_bytes() == before
+
+
+def test_a_database_of_a_newer_schema_is_left_as_it_is(tmp_path, nightly):
+    path = tmp_path / "nights.sqlite"
+    with closing(History.begin(str(path))) as history:
+        recorded(history, 2)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update draftproof_settings set value = '99' where name = 'schema'")
+    before = all_rows(path)
+    for command in (("run", "token"), ("status",)):
+        done = nightly(*command, "--db", path)
+        assert done.returncode == 2
+        assert "version 99" in done.stderr
+    assert all_rows(path) == before
+
+
+def test_a_database_of_something_else_has_no_history_and_is_not_harmed(tmp_path, nightly):
+    path = tmp_path / "other.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("create table mine (x)")
+    done = nightly("status", "--db", path)
+    assert done.returncode == 2
+    assert "no nightly history" in done.stderr
+
+
+def test_a_locked_database_is_told_after_the_wait_and_nothing_is_lost(tmp_path, nightly):
+    path = tmp_path / "nights.sqlite"
+    with closing(History.begin(str(path))) as history:
+        recorded(history, 3)
+    before = all_rows(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        done = nightly("run", "token", "--samples", 100, "--db", path, "--wait", 0.5)
+        other.execute("ROLLBACK")
+    assert done.returncode == 2
+    assert "locked by another program for 0.5 s" in done.stderr
+    assert all_rows(path) == before
+    assert nightly("run", "token", "--samples", 100, "--db", path).returncode == 0
+
+
+def test_a_lock_in_the_middle_of_a_run_loses_only_the_check_in_progress(tmp_path):
+    path = tmp_path / "nights.sqlite"
+    with closing(History.begin(str(path), wait=0.3)) as history:
+        number, check = recorded(history, 2)
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(InputError, match="locked by another program"):
+                history.record(number, check, night_of(3), 99, Counted(np.array([100, *[0] * 16]), None))
+            other.execute("ROLLBACK")
+        assert status(history)["checks"][0]["draws"] == 4000
+
+
+def test_a_read_only_database_can_be_looked_at_but_not_added_to(tmp_path, nightly):
+    path = tmp_path / "nights.sqlite"
+    with closing(History.begin(str(path))) as history:
+        recorded(history, 2)
+    url = f"sqlite:///file:{path}?mode=ro&uri=true"
+    assert nightly("status", "--db", url).returncode == 0
+    done = nightly("run", "token", "--samples", 100, "--db", url)
+    assert done.returncode == 2
+    assert "is read-only" in done.stderr
+
+
+def test_another_lifetime_error_rate_is_refused(tmp_path):
+    path = str(tmp_path / "nights.sqlite")
+    History.begin(path, 1e-4).close()
+    History.begin(path).close()
+    with pytest.raises(InputError, match="began with a lifetime error rate"):
+        History.begin(path, 1e-3)
+    with closing(History.read(path)) as history:
+        assert history.lifetime_alpha == 1e-4
+
+
+def test_a_batch_is_recorded_entirely_or_not_at_all(history):
+    number, check = recorded(history, 3)
+    before = status(history)
+    with pytest.raises(InputError, match="the same draws cannot count twice"):
+        history.record(number, check, night_of(4), 2, Counted(np.array([100, *[0] * 16]), None))
+    with pytest.raises(InputError, match="expected"):
+        history.record(number, check, night_of(4), 77, Counted(np.array([100, 0]), None))
+    assert status(history) == before
+
+
+def test_a_batch_that_comes_late_counts_for_the_night_that_is_open(history):
+    number, check = recorded(history, 3)
+    counted = Counted(np.array([*np.full(16, 10), 0]), None)
+    assert history.record(number, check, night_of(1), 55, counted).night == night_of(3)
+    assert [night["draws"] for night in status(history)["checks"][0]["nights"]] == [2000, 2000, 2160]
+
+
+def test_checked_night_takes_dates_and_today():
+    assert checked_night("2025-02-28") == "2025-02-28"
+    assert checked_night(None) == checked_night(checked_night(None))
+    assert checked_night("2000-01-01") == "2000-01-01"
+
+
+def test_each_version_gets_a_cohort_and_a_smaller_share_of_the_budget(history):
+    check = a_check()
+    for version in ("a", "b", "a", "c"):
+        history.enrol("someone.py:f", version, [check])
+    report = status(history)
+    assert [check["cohort"] for check in report["checks"]] == [1, 2, 3]
+    levels = [check["alarm_at"] for check in report["checks"]]
+    assert levels == sorted(levels)
+    assert sum(math.exp(-level) for level in levels) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("db", "says"),
+    [
+        (":memory:", "is kept in memory only"),
+        ("sqlite://", "is kept in memory only"),
+        ("postgresql://h:abc/x", "--db: "),
+        ("report.json", "named by both"),
+    ],
+)
+def test_a_database_that_could_keep_nothing_is_refused_in_one_line(nightly, db, says):
+    done = nightly("run", "block", "--samples", "100", "--db", db, "--json", "report.json")
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_history_whose_settings_are_damaged_is_refused_in_one_line(tmp_path, nightly):
+    path = tmp_path / "h.sqlite"
+    assert nightly("run", "block", "--samples", "100", "--db", str(path)).returncode == 0
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("update draftproof_settings set value = 'abc' where name = 'schema'")
+        connection.commit()
+    done = nightly("status", "--db", str(path))
+    assert (done.returncode, "its tables are of version abc" in done.stderr) == (2, True)
+
+
+DAMAGED = [
+    ("checks", "state", '{"night": 1'),
+    ("checks", "state", "[]"),
+    ("checks", "state", '{"night": 1, "most": 32, "impossible": {}, "starts": [{"weight": 0, "counts": [1, 2]}]}'),
+    ("checks", "state", '{"night": 1, "most": 32, "impossible": {"99": 1}, "starts": []}'),
+    ("checks", "state", '{"night": 0, "most": 32, "impossible": {}, "starts": []}'),  # readable, and not what it was
+    ("checks", "peak", "high"),
+    ("checks", "log_e", "nan"),
+    ("checks", "parameters", "{}"),
+    ("checks", "parameters", "nothing"),
+    ("checks", "impossible", "{"),
+    ("checks", "witness", "{"),
+    ("batches", "night", "0001-01-01"),
+    ("batches", "night", "tomorrow"),
+    ("batches", "log_e", "?"),
+    ("checks", "state", '{"night": -1, "most": 32, "impossible": {}, "starts": []}'),
+    ("checks", "state", '{"night": 1, "most": 1000000000, "impossible": {}, "starts": []}'),
+    ("checks", "state", b"\x00"),
+    *(("checks", "cohort", value) for value in ("x", 0, -1, 2, 3.5, 2**62)),
+    *(("checks", "draws", value) for value in ("x", b"\x00", -1, 3.5, 10**15)),
+    *(("checks", column, b"\x00") for column in ("subject", "version", "name", "peak", "log_e", "night", "alarm")),
+    ("checks", "night", "1999-01-01"),
+    ("checks", "alarm", "some day"),
+    ("checks", "alarm", ""),
+    ("checks", "impossible", "1"),
+    ("checks", "witness", '{"sequence": "0"}'),
+    ("checks", "log_e", "-1.0"),
+    ("checks", "peak", "-1.0"),
+    ("checks", "peak", "3.5"),
+    *(("batches", "draws", value) for value in ("x", b"\x00", 0, 3.5)),
+    *(("batches", "night", value) for value in ("9999-12-31", b"\x00", "")),
+    ("batches", "log_e", "0.5"),
+    ("batches", "check_id", 7),
+]
+
+
+@pytest.mark.parametrize(("table", "column", "text"), DAMAGED)
+def test_what_is_damaged_in_a_history_is_told_in_one_line_and_left_as_it_is(tmp_path, nightly, table, column, text):
+    path = tmp_path / "h.sqlite"
+    draw = ("run", "block", "--problem", PROBLEM, "--samples", 200, "--db", path)
+    assert nightly(*draw).returncode == 0
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"update draftproof_{table} set {column} = ?", (text,))
+    for command in [draw] if column == "state" else [draw, ("status", "--db", path, "--html", "page.html")]:
+        before = all_rows(path)
+        done = nightly(*command)
+        assert done.returncode == 2
+        damaged = {"check_id": "log_e"}.get(column, column)
+        assert f"check 1: its {damaged} is damaged; nothing was changed" in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+        assert all_rows(path) == before
+
+
+@pytest.mark.parametrize("number", [-1, 0, 2, 10**15])
+def test_cohorts_that_are_not_counted_from_1_are_told_in_one_line(tmp_path, nightly, number):
+    path = tmp_path / "h.sqlite"
+    draw = ("run", "block", "--problem", PROBLEM, "--samples", 200, "--db", path)
+    assert nightly(*draw).returncode == 0
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update draftproof_cohorts set number = ?", (number,))
+    before = all_rows(path)
+    for command in (draw, ("status", "--db", path)):
+        done = nightly(*command)
+        assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
+        assert "the numbers of its cohorts are damaged" in done.stderr
+        assert all_rows(path) == before
+
+
+def test_an_alarm_cannot_be_taken_back_by_a_lower_peak(tmp_path, nightly):
+    path = tmp_path / "h.sqlite"
+    with closing(History.begin(str(path))) as history:
+        number, check = recorded(history, 2)
+        counts = np.zeros(len(check.law), dtype=int)
+        counts[0] = 300
+        alarmed = history.record(number, check, night_of(3), 7, Counted(counts, None)).peak
+        calm = np.round(10**6 * check.law).astype(int) - counts
+        assert history.record(number, check, night_of(3), 8, Counted(calm, None)).log_e < alarmed / 2
+        (told,) = status(history)["checks"]
+        assert told["state"] == "alarm"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update draftproof_checks set peak = log_e")
+    done = nightly("status", "--db", path)
+    assert (done.returncode, "check 1: its peak is damaged" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("alpha", [math.nan, math.inf, -1e-3, 0.0, 1.0])
+def test_a_history_does_not_begin_with_what_is_no_error_rate(tmp_path, alpha):
+    path = tmp_path / "h.sqlite"
+    with pytest.raises(InputError, match="expected a number between 0 and 1"):
+        History.begin(str(path), alpha)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("text", ["often", "2", "nan"])
+def test_a_history_whose_lifetime_error_rate_is_damaged_is_refused_in_one_line(tmp_path, nightly, text):
+    path = tmp_path / "h.sqlite"
+    History.begin(str(path)).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update draftproof_settings set value = ? where name = 'lifetime_alpha'", (text,))
+    done = nightly("status", "--db", path)
+    assert (done.returncode, f"its lifetime error rate '{text}' is damaged" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("sent", "status_of"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_a_run_that_is_ended_keeps_every_check_that_was_drawn(tmp_path, file, sent, status_of):
+    path = tmp_path / "nights.sqlite"
+    file.write_text(SLOWLY)
+    (tmp_path / "slow").write_text("")
+    run, told = cut_short(path, sent, "run", f"{file}:verify", "--samples", "1000")
+    assert run.returncode == status_of, told
+    assert "Traceback" not in told
+    with closing(History.read(str(path))) as history:
+        checks = [check for check in status(history)["checks"] if check["draws"]]
+    assert 2 <= len(checks) < len(nightly_problems())
+    assert {check["draws"] for check in checks} == {1000}
+    assert batches(path) == len(checks)

@@ -1,0 +1,151 @@
+"""A night says what it would have seen, and would have."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from draftproof.models.battery import drawn
+from draftproof.reports.audits.nightly.checks import Counted, check_of, law_of
+from draftproof.reports.audits.nightly.limits import MISS, WITHIN, detects
+from draftproof.reports.audits.nightly.states import judged, status
+from draftproof.reports.pages.nightly.page import page
+from draftproof.reports.pages.nightly.summary import limits, variation
+from draftproof.stattests.anytime_design import min_detectable_anytime
+from draftproof.stattests.holm import cohort_alpha
+
+from .parts import drawn_by, night_of
+
+pytestmark = pytest.mark.needs("sqlalchemy")
+
+DRAWS = 20_000
+
+
+def a_cohort(history):
+    """Eight checks of two sizes, and their numbers."""
+    problems = [drawn(*size, "generic", seed) for size in ((3, 1), (2, 3)) for seed in range(4)]
+    checks = [check_of(problem, False) for problem in problems]
+    return dict(zip(history.enrol("someone.py:f", "sha256:00", checks), checks))
+
+
+def night(history, checks, day, rng, laws=None):
+    for number, check in checks.items():
+        law = laws[number] if laws else check.law
+        history.record(number, check, night_of(day), day, Counted(rng.multinomial(DRAWS, law), None))
+
+
+def states(history):
+    return {state.name for state in judged(history.rows(), history.lifetime_alpha)}
+
+
+def moved(law, size):
+    """The law with a total variation of ``size`` between it and the right one, every cell changed by the same factor."""
+    rows = law[:-1]
+    up = np.argsort(rows)[::2]
+    share = rows[up].sum()
+    broken = rows * (1 - size / (1 - share))
+    broken[up] = rows[up] * (1 + size / share)
+    return np.array([*broken, 0.0])
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("within", WITHIN)
+@pytest.mark.parametrize("clean", [1, 12])
+def test_a_deviation_at_the_stated_limit_is_in_alarm_within_the_stated_nights(history, within, clean):
+    rng, checks = np.random.default_rng([within, clean]), a_cohort(history)
+    for day in range(1, clean + 1):
+        night(history, checks, day, rng)
+    before = {check["id"]: check for check in status(history)["checks"]}
+    assert {check["state"] for check in before.values()} == {"quiet"}
+    stated = {}
+    for number, check in before.items():
+        (stated[number],) = [x["total_variation"] for x in check["detects"]["within"] if x["nights"] == within]
+    broken = {number: moved(check.law, stated[number]) for number, check in checks.items()}
+    for number, law in broken.items():
+        assert abs(law - checks[number].law).sum() / 2 == pytest.approx(stated[number])
+    for day in range(clean + 1, clean + 1 + within):
+        night(history, checks, day, rng, broken)
+    assert states(history) == {"alarm"}
+
+
+@pytest.mark.simulation
+def test_a_deviation_far_below_the_stated_limit_goes_unseen_so_the_limit_says_something(history):
+    rng, checks = np.random.default_rng(9), a_cohort(history)
+    night(history, checks, 1, rng)
+    stated = {check["id"]: check["detects"]["within"][0]["total_variation"] for check in status(history)["checks"]}
+    night(history, checks, 2, rng, {number: moved(check.law, stated[number] / 4) for number, check in checks.items()})
+    assert "alarm" not in states(history)
+
+
+@pytest.mark.parametrize(("nights", "cohort", "checks"), [(1, 1, 1), (7, 2, 7), (200, 9, 400)])
+def test_the_stated_limit_is_that_of_the_test_at_its_share_of_the_budget_and_a_little_larger(nights, cohort, checks):
+    law = law_of(check_of(drawn(3, 1, "generic"), False).parameters)
+    told = detects(law, DRAWS, nights, cohort, checks, 1e-3)
+    assert (told["draws_a_night"], told["miss_rate"]) == (DRAWS, MISS)
+    for limit in told["within"]:
+        share = cohort_alpha(1e-3, cohort)
+        exact = min_detectable_anytime(DRAWS, law, limit["nights"], share, MISS, checks, nights + 1)
+        assert exact <= limit["total_variation"] < 1.05 * exact
+
+
+def test_more_draws_more_nights_and_fewer_checks_see_more():
+    law = law_of(check_of(drawn(3, 1, "generic"), False).parameters)
+
+    def sees(draws=DRAWS, nights=1, cohort=1, checks=7, alpha=1e-3):
+        return [x["total_variation"] for x in detects(law, draws, nights, cohort, checks, alpha)["within"]]
+
+    for less in (sees(draws=2000), sees(nights=300), sees(cohort=50), sees(checks=5000), sees(alpha=1e-9)):
+        assert all(a < b for a, b in zip(sees(), less))
+    assert sees()[1] < sees()[0] / 2
+
+
+def test_every_check_of_a_night_says_what_it_would_have_seen_wherever_it_is_shown(tmp_path, nightly):
+    done = nightly("run", "token", "--samples", 2000, "--json", "report.json", "--html", "page.html")
+    report = json.loads((tmp_path / "report.json").read_text())
+    for check in report["checks"]:
+        assert check["detects"]["draws_a_night"] == 2000
+        assert [limit["nights"] for limit in check["detects"]["within"]] == [1, 7]
+        assert 0.5 > check["detects"]["within"][0]["total_variation"] > check["detects"]["within"][1]["total_variation"]
+    shown = limits(report["checks"])
+    assert re.fullmatch(r"0\.\d{3} / 0\.\d{3}", shown)
+    for text in (done.stdout, nightly("status").stdout, (tmp_path / "page.html").read_text()):
+        assert shown in " ".join(text.split())
+        assert "except with probability 0.001" in " ".join(text.split())
+
+
+def test_a_version_shows_the_limit_of_the_check_that_sees_least_rounded_up():
+    def check(one, seven):
+        within = [{"nights": 1, "total_variation": one}, {"nights": 7, "total_variation": seven}]
+        return {"detects": {"draws_a_night": 1, "miss_rate": MISS, "within": within}}
+
+    assert limits([check(0.02, 0.0101), check(0.0301, 0.01)]) == "0.031 / 0.011"
+    assert variation(1.0) == "nothing"
+    assert limits([{"detects": None}]) == "-"
+
+
+def test_the_limit_is_that_of_as_many_draws_as_the_last_night_had(history):
+    check = check_of(drawn(3, 1, "generic"), False)
+    (number,) = history.enrol("someone.py:f", "sha256:00", [check])
+    rng = np.random.default_rng(4)
+    for day, draws in enumerate((20_000, 2000), 1):
+        history.record(number, check, night_of(day), day, Counted(rng.multinomial(draws, check.law), None))
+    (told,) = status(history)["checks"]
+    assert [night["draws"] for night in told["nights"]] == [20_000, 2000]
+    assert told["detects"] == detects(check.law[:-1], 2000, 2, 1, 1, history.lifetime_alpha)
+    assert told["detects"] != detects(check.law[:-1], 20_000, 2, 1, 1, history.lifetime_alpha)
+
+
+def test_a_version_that_is_no_longer_drawn_from_states_no_limit(history, file):
+    drawn_by(history, file, 1, samples=300)
+    file.write_text(file.read_text() + "#")
+    report = drawn_by(history, file, 2, samples=300)
+    assert [bool(check["detects"]) for check in report["checks"]] == [False, True]
+    assert '<td class="number">-</td>' in page(report)
+
+
+def test_a_check_without_draws_states_no_limit(history):
+    a_cohort(history)
+    report = status(history)
+    assert {check["detects"] for check in report["checks"]} == {None}
+    assert "Nothing" not in page(report)

@@ -1,0 +1,282 @@
+"""Planted regressions raise the alarm and clean code stays quiet; the command line."""
+
+import json
+import subprocess
+import sys
+from itertools import takewhile
+
+import numpy as np
+import pytest
+
+from draftproof.models.battery import drawn, toy
+from draftproof.models.errors import InputError
+from draftproof.models.problem import as_json
+from draftproof.proofs.laws import as_float, completed, completed_after_modification, in_field, iterated_law, output_law
+from draftproof.reports.audits.nightly.checks import Counted, check_of, nightly_problems
+from draftproof.reports.audits.nightly.sources import ReferenceSource
+from draftproof.reports.audits.nightly.states import status
+from draftproof.stattests.eprocess import EProcess
+from draftproof.stattests.goodness import goodness_of_fit
+from draftproof.verifiers.registry import REFERENCES
+
+from .parts import RIGHT, SLIPS, START, WRONG, a_check, drawn_by, night_of
+
+pytestmark = pytest.mark.needs("sqlalchemy")
+
+
+@pytest.mark.parametrize("name", ["token", "block", "block-stream", "greedy-block"])
+def test_the_draws_of_every_reference_verifier_follow_the_law_of_their_check(name):
+    source = ReferenceSource(REFERENCES[name])
+    for problem in nightly_problems():
+        check = check_of(problem, source.modifies_target)
+        counted = check.count(source.draw(problem, 4000, 7), 7)
+        assert counted.impossible is None
+        law = dict(enumerate(check.law))
+        assert goodness_of_fit(dict(enumerate(counted.counts.tolist())), law).p_value > 1e-6
+
+
+def test_greedy_block_verification_by_the_plain_law_would_be_refuted():
+    """Lemma 8's completion is what makes it right: completed by the target alone its law is another."""
+    problem = in_field(drawn(2, 3, "generic"))
+    verifier = REFERENCES["greedy-block"]
+    plain = completed(output_law(problem, verifier), problem.target, 3)
+    modified = completed_after_modification(iterated_law(problem, verifier, 1), problem, 3)
+    check = check_of(drawn(2, 3, "generic"), True)
+    for cell, k in check.cells.items():
+        assert as_float(modified[cell]) == pytest.approx(check.law[k], abs=1e-15)
+    assert max(abs(as_float(plain[cell]) - check.law[k]) for cell, k in check.cells.items()) > 0.01
+
+
+def test_what_is_no_output_counts_as_impossible_and_is_named():
+    check = check_of(toy(1), False)
+    counted = check.count({(0, 1): 5, (1,): 3, (0, 1, 1): 1, (7,): 1, "ValueError: no": 2}, 1)
+    assert counted.counts.sum() == 12
+    assert counted.counts[-1] == 4
+    assert counted.impossible == ("ValueError: no", 2)
+
+
+def test_a_token_that_the_target_excludes_counts_as_impossible():
+    problem = drawn(3, 1, "disjoint")
+    excluded = next(t for t in range(3) if problem.target.row(())[t] == 0)
+    counted = check_of(problem, False).count({(excluded, 0): 1}, 1)
+    assert counted.counts[-1] == 1
+    assert counted.impossible == (f"{excluded},0", 1)
+
+
+def test_clean_code_stays_quiet_night_after_night(history, file):
+    for day in range(1, 6):
+        report = drawn_by(history, file, day, problems=[drawn(3, 2, "generic"), drawn(3, 1, "zeros")])
+    assert report["state"] == "quiet"
+    assert [len(check["nights"]) for check in report["checks"]] == [5, 5]
+    assert report["failures"] == []
+
+
+def test_a_new_version_that_is_wrong_raises_an_alarm_at_once_with_its_smallest_witness(history, file):
+    drawn_by(history, file, 1)
+    file.write_text(WRONG)
+    report = drawn_by(history, file, 2)
+    old, new = report["checks"]
+    assert old["version"] != new["version"]
+    assert (old["state"], old["current"], new["state"], new["current"]) == ("quiet", False, "alarm", True)
+    assert report["state"] == "alarm"
+    assert new["alarm_since"] == night_of(2)
+    witness = new["witness"]
+    assert (witness["problem"]["vocabulary"], witness["problem"]["gamma"]) == (2, 1)
+    seen, of = map(int, witness["observed"].split("/"))
+    assert abs(seen / of - float(witness["expected"])) > 0.02
+    assert witness["replay"].startswith("draftproof audit ")
+
+
+def test_the_replay_command_of_a_witness_shows_the_refutation_again(history, file):
+    import shlex
+
+    file.write_text(WRONG)
+    (check,) = drawn_by(history, file, 1)["checks"]
+    words = shlex.split(check["witness"]["replay"])
+    done = subprocess.run([sys.executable, "-c", START, *words[1:]], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1, done.stderr
+
+
+def test_a_regression_without_a_new_version_is_found_within_days(history, tmp_path):
+    (tmp_path / "right.py").write_text(RIGHT)
+    file = tmp_path / "slips.py"
+    file.write_text(SLIPS)
+    for day in range(1, 5):
+        assert drawn_by(history, file, day)["state"] == "quiet"
+    (tmp_path / "driver-was-updated").write_text("")
+    states = [drawn_by(history, file, day)["state"] for day in range(5, 8)]
+    assert "alarm" in states
+    (check,) = status(history)["checks"]
+    assert check["witness"]
+    assert check["alarm_since"] >= night_of(5)
+
+
+def test_an_alarm_stays_though_clean_nights_take_its_evidence_away(history):
+    check = a_check()
+    (number,) = history.enrol("someone.py:f", "sha256:00", [check])
+    rng = np.random.default_rng(5)
+    broken = check.law.copy()
+    broken[:2] += [0.03, -0.03]
+    for day, law, draws in [(1, broken, 2500), *((day, check.law, 100_000) for day in range(2, 6))]:
+        history.record(number, check, night_of(day), day, Counted(rng.multinomial(draws, law), None))
+        (now,) = status(history)["checks"]
+        assert now["state"] == "alarm"
+    assert now["log_e"] < now["alarm_at"] / 2
+    assert now["largest_log_e"] >= now["alarm_at"]
+
+
+def test_every_night_of_a_history_is_a_fresh_start(history):
+    """What is recorded is the e-process with a start each night, which is another one than that of a single night."""
+    check = a_check()
+    (number,) = history.enrol("someone.py:f", "sha256:00", [check])
+    fresh, single = EProcess(check.law), EProcess(check.law)
+    rng = np.random.default_rng(6)
+    for day in range(1, 5):
+        fresh.open_night()
+        for part in range(2):
+            counts = rng.multinomial(500, check.law)
+            recorded = history.record(number, check, night_of(day), 10 * day + part, Counted(counts, None))
+            fresh.add(counts)
+            single.add(counts)
+    assert recorded.log_e == pytest.approx(fresh.log_e, abs=1e-12)
+    assert abs(fresh.log_e - single.log_e) > 0.01
+
+
+def test_an_alarm_stays_until_another_version_comes(history, file):
+    file.write_text(WRONG)
+    drawn_by(history, file, 1)
+    file.write_text(RIGHT)
+    report = drawn_by(history, file, 2)
+    assert [check["state"] for check in report["checks"]] == ["alarm", "quiet"]
+    assert report["state"] == "quiet"
+
+
+def test_a_verifier_that_emits_the_impossible_is_in_alarm_after_one_draw(history, file):
+    file.write_text("def verify(target_probs, draft_probs, draft_tokens, rng):\n    return [9]\n")
+    (check,) = drawn_by(history, file, 1, samples=100)["checks"]
+    assert (check["state"], check["log_e"]) == ("alarm", "inf")
+    assert check["impossible"] == {"sequence": "9", "count": 100}
+    assert check["witness"]["expected"] == "0"
+
+
+def test_watch_comes_before_alarm_and_calms_down(history):
+    check = a_check()
+    (number,) = history.enrol("someone.py:f", "sha256:00", [check])
+    rng = np.random.default_rng(3)
+    broken = check.law.copy()
+    broken[:2] += [0.012, -0.012]
+
+    def after(law, day):
+        history.record(number, check, night_of(day), day, Counted(rng.multinomial(300, law), None))
+        return status(history)["checks"][0]["state"]
+
+    days = iter(range(1, 300))
+    states = list(takewhile(lambda state: state == "quiet", (after(broken, day) for day in days)))
+    assert len(states) < 200  # the state that ended them was taken too
+    assert status(history)["checks"][0]["state"] == "watch"
+    assert next((state for day in days if (state := after(check.law, day)) != "watch"), "never calm") == "quiet"
+
+
+def test_a_crash_of_one_subject_is_told_and_the_others_are_drawn(tmp_path, file, nightly):
+    bad = tmp_path / "bad.py"
+    bad.write_text("import nothing_of_that_name\n")
+    done = nightly("run", f"{bad}:f", f"{file}:verify", "--samples", 500, "--json", "-")
+    report = json.loads(done.stdout)
+    assert done.returncode == 3
+    assert report["failures"][0]["subject"] == f"{bad}:f"
+    assert {check["subject"] for check in report["checks"]} == {f"{file}:verify"}
+
+
+def test_a_night_from_the_command_line_and_its_status(tmp_path, nightly):
+    first = nightly("run", "token", "greedy-block", "--samples", 500, "--html", "page.html")
+    assert first.returncode == 0, first.stderr
+    assert (tmp_path / "draftproof-nightly.sqlite").is_file()
+    assert "<svg" in (tmp_path / "page.html").read_text()
+    again = nightly("run", "token", "--samples", 500)
+    assert again.returncode == 0
+    done = nightly("status", "--json", "-")
+    report = json.loads(done.stdout)
+    draws = {check["subject"]: check["draws"] for check in report["checks"]}
+    assert draws == {"token": 1000, "greedy-block": 500}
+    assert all(len(check["nights"]) == 1 for check in report["checks"])
+    assert report["state"] == "quiet"
+    assert "0.001 over the life of the history" in done.stderr
+
+
+def test_an_alarm_is_exit_status_1_of_the_run_and_of_the_status(tmp_path, file, nightly):
+    file.write_text(WRONG)
+    problem = json.dumps(as_json(toy(1)))
+    done = nightly("run", f"{file}:verify", "--problem", problem, "--samples", 3000)
+    assert done.returncode == 1
+    assert "witness" in done.stdout
+    assert nightly("status").returncode == 1
+
+
+def test_a_seed_makes_a_night_repeatable_and_cannot_count_twice(tmp_path, nightly):
+    problem = json.dumps(as_json(toy(2)))
+    options = ("--seed", 3, "--night", "2025-03-01", "--samples", 500, "--problem", problem)
+    reports = []
+    for name in ("a.sqlite", "b.sqlite"):
+        done = nightly("run", "block", *options, "--db", name, "--json", "-")
+        reports.append(json.loads(done.stdout)["checks"])
+    assert reports[0] == reports[1]
+    again = nightly("run", "block", *options, "--db", "a.sqlite")
+    assert again.returncode == 0
+    assert "and not drawn again: 1" in again.stdout
+    more = nightly("run", "block", *options[:-4], "--samples", 600, *options[-2:], "--db", "a.sqlite")
+    assert more.returncode == 2
+    assert "the same draws cannot count twice" in more.stderr
+    kept = json.loads(nightly("status", "--db", "a.sqlite", "--json", "-").stdout)
+    assert kept["checks"] == reports[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("status",), "begins a history"),
+        (("run", "nonsense"), "is no subject"),
+        (("run", "token", "--night", "yesterday"), "expected YYYY-MM-DD"),
+        (("run", "token", "--night", "2999-01-01"), "still to come"),
+        (("run", "token", "--night", "0001-01-01", "--html", "nothing.html"), "expected 2000-01-01 or later"),
+        (("run", "token", "--subject-version", "7"), "not one of draftproof's own verifiers"),
+        (("run", "a:b", "c:d", "--subject-version", "7"), "expected one SUBJECT"),
+        (("run", "a:b", "--subject-version", ""), "is no version"),
+        (("run", "a:b", "--subject-version", "7\n8"), "is no version"),
+        (("run", "token", "--lifetime-alpha", "0.5"), "--lifetime-alpha"),
+        (("run", "token", "--lifetime-alpha", "nan", "--html", "nothing.html"), "'nan' is no finite number"),
+        (("run", "token", "--wait", "nan"), "'nan' is no finite number"),
+        (("status", "--wait", "nan"), "'nan' is no finite number"),
+        *((("run", "token", "--memory", value), "--memory") for value in ("nan", "inf", "1e300")),
+        *((("run", "token", "--timeout", value), "--timeout") for value in ("nan", "inf", "1e300")),
+        (("run", "token", "--db", "nothing://x"), "expected a file or a URL"),
+        (("run", "token", "--db", "no/such/folder/x.sqlite"), "cannot be opened"),
+        (("run", "token", "--db", "postgresql://nobody@127.0.0.1:1/x", "--wait", "1"), "127.0.0.1"),
+        (("run", "token", "--problem", '{"vocabulary": 20, "gamma": 4, "target": [], "draft": []}'), "20 probab"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_status_2(tmp_path, arguments, told, nightly):
+    done = nightly(*arguments)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert told in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_password_in_the_url_is_not_told(tmp_path, nightly):
+    done = nightly("run", "token", "--db", "postgresql://me:s3cret@127.0.0.1:1/x")
+    assert done.returncode == 2
+    assert "s3cret" not in done.stderr + done.stdout
+
+
+def test_without_sqlalchemy_it_says_what_to_install(tmp_path):
+    start = "import sys; sys.modules['sqlalchemy'] = None; " + START
+    done = subprocess.run(
+        [sys.executable, "-c", start, "nightly", "status"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 2
+    assert "install draftproof[nightly]" in done.stderr
+
+
+def test_a_problem_too_large_for_a_check_is_refused_by_its_size(history):
+    with pytest.raises(InputError, match="too many for a nightly check"):
+        check_of(drawn(4, 5, "equal"), False)

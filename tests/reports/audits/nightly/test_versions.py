@@ -1,0 +1,135 @@
+"""What tells one version of a subject from another: its code, how it is called, and what its owner says."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import draftproof
+from draftproof.models.battery import drawn, toy
+from draftproof.models.errors import InputError
+from draftproof.models.problem import as_json
+from draftproof.proofs.sandbox import SubjectFailed
+from draftproof.reports.audits.campaigns.subject import ForeignSource as CampaignSource
+from draftproof.reports.audits.functions.subject import subject_from
+from draftproof.reports.audits.nightly import sources
+from draftproof.reports.audits.nightly.sources import ReferenceSource, source_of
+from draftproof.stattests.campaign.checkpoint import Checkpoint, Done
+from draftproof.stattests.campaign.tally import Tally
+from draftproof.verifiers.registry import REFERENCES
+
+from .parts import RIGHT, drawn_by
+
+pytestmark = pytest.mark.needs("sqlalchemy")
+
+LOCKED = f"""
+import threading
+{RIGHT}
+class Verifier:
+    def __init__(self):
+        self.lock = threading.Lock()
+    def __call__(self, target_probs, draft_probs, draft_tokens, rng):
+        return function(target_probs, draft_probs, draft_tokens, rng)
+function, verify = verify, Verifier()
+"""
+PROBLEM = json.dumps(as_json(toy(1)))
+
+
+def version_of(name, dtype="float64", array=None, stated=None):
+    source = source_of(subject_from(name, array, (dtype,)), dtype, 60.0, 8.0, stated)
+    source.close()
+    return source.version
+
+
+def test_the_version_of_a_reference_verifier_covers_all_code_that_its_draws_run_through():
+    problem, ran = drawn(3, 2, "zeros"), set()
+    for reference in REFERENCES.values():
+        source, before = ReferenceSource(reference), sys.getprofile()
+        sys.setprofile(lambda frame, event, argument: ran.add(frame.f_code.co_filename))
+        try:
+            source.draw(problem, 200, 1)
+        finally:
+            sys.setprofile(before)
+    package = Path(draftproof.__file__).resolve().parent
+    beside = {Path(__file__).resolve(), Path(sources.__file__).resolve()}
+    ours = {path.resolve() for path in map(Path, ran) if path.is_absolute() and package in path.resolve().parents}
+    assert ours - beside <= {path.resolve() for path in sources.law_files()}
+    assert {path.name for path in ours} >= {"decoding.py", "modification.py", "block_verification.py", "chance.py"}
+
+
+@pytest.mark.parametrize("name", ["decoding.py", "modification.py", "arithmetic.py"])
+def test_a_change_of_any_file_makes_another_version_of_a_reference_verifier(monkeypatch, tmp_path, name):
+    before = ReferenceSource(REFERENCES["block"]).version
+    assert before == ReferenceSource(REFERENCES["token"]).version
+    changed = tmp_path / name
+    files = sources.law_files()
+    (original,) = [path for path in files if path.name == name]
+    changed.write_bytes(original.read_bytes() + b"#")
+    monkeypatch.setattr(sources, "law_files", lambda: [changed if path == original else path for path in files])
+    after = ReferenceSource(REFERENCES["block"]).version
+    assert after != before
+    assert after.partition(" ")[0] == before.partition(" ")[0]
+
+
+def test_the_version_of_a_tensor_verifier_covers_the_folder_that_it_is_made_of(monkeypatch, tmp_path):
+    pytest.importorskip("torch", reason="needs torch: pip install -c constraints.txt draftproof[torch]")
+    before = version_of("batched-block")
+    assert before.startswith(f"{draftproof.__version__} sha256:")
+    files = sources.law_files("batched")
+    (rows,) = [path for path in files if path.name == "rows.py"]
+    assert rows not in sources.law_files()
+    changed = tmp_path / "rows.py"
+    changed.write_bytes(rows.read_bytes() + b"#")
+    others = [changed if path == rows else path for path in files]
+    monkeypatch.setattr(sources, "law_files", lambda within=".": others if within == "batched" else files)
+    assert version_of("batched-block") not in (before, sources.UNKNOWN)
+
+
+def test_how_a_function_is_called_is_part_of_its_version(history, file):
+    versions = {
+        version_of(f"{file}:verify", dtype, array) for dtype in ("float64", "float32") for array in ("numpy", "rows")
+    }
+    assert len(versions) == 4
+    drawn_by(history, file, 1)
+    report = drawn_by(history, file, 2, dtype="float32")
+    assert [(check["draws"], check["current"]) for check in report["checks"]] == [(3000, False), (3000, True)]
+
+
+def test_what_its_owner_calls_it_stands_beside_the_digest(file):
+    plain, seven, eight = (version_of(f"{file}:verify", stated=stated) for stated in (None, "7 beta", "8"))
+    assert (seven, eight) == (f"7 beta {plain}", f"8 {plain}")
+    file.write_text(RIGHT + "\n")
+    assert version_of(f"{file}:verify", stated="8") != eight
+
+
+def test_a_function_without_a_digest_is_drawn_from_only_if_its_version_is_stated(tmp_path, file, nightly):
+    file.write_text(LOCKED)
+    with pytest.raises(SubjectFailed, match="nothing tells its versions apart"):
+        version_of(f"{file}:verify")
+    options = ("run", f"{file}:verify", "--problem", PROBLEM, "--samples", 200)
+    done = nightly(*options)
+    assert done.returncode == 3
+    assert "--subject-version TEXT" in " ".join(done.stdout.split())
+    for stated in ("7", "7", "8"):
+        assert nightly(*options, "--subject-version", stated).returncode == 0
+    checks = json.loads(nightly("status", "--json", "-").stdout)["checks"]
+    assert [(check["version"], check["draws"]) for check in checks] == [
+        ("7 float64 numpy", 400),
+        ("8 float64 numpy", 200),
+    ]
+
+
+@pytest.mark.parametrize(("text", "goes_on"), [(RIGHT, True), (LOCKED, False)])
+def test_a_campaign_goes_on_only_with_a_subject_that_is_known_to_be_the_same(tmp_path, file, text, goes_on):
+    file.write_text(text)
+    checkpoint = str(tmp_path / "campaign.json")
+    sources_ = [CampaignSource(subject_from(f"{file}:verify"), toy(1)) for _ in range(2)]
+    Checkpoint(checkpoint, sources_[0].identity).save(Done(1), Tally(sources_[0].outcomes))
+    resumed = Checkpoint(checkpoint, sources_[1].identity)
+    if goes_on:
+        assert resumed.load(sources_[1].outcomes)[0] == Done(1)
+        file.write_text(text + "#")
+        resumed = Checkpoint(checkpoint, CampaignSource(subject_from(f"{file}:verify"), toy(1)).identity)
+    with pytest.raises(InputError, match="belongs to another campaign: its subject is"):
+        resumed.load(sources_[1].outcomes)

@@ -1,0 +1,240 @@
+"""Several writers at once, on SQLite and on a real PostgreSQL server."""
+
+import json
+import os
+import pwd
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from draftproof.models.errors import InputError
+from draftproof.reports.audits.nightly.checks import Counted
+from draftproof.reports.audits.nightly.history import History
+from draftproof.reports.audits.nightly.states import status
+from draftproof.stattests.eprocess import EProcess
+
+from .parts import a_check, drawn_by, night_of, recorded
+
+pytestmark = pytest.mark.needs("sqlalchemy")
+
+WRITER = """
+import sys, time
+import numpy as np
+from draftproof.models.battery import drawn
+from draftproof.reports.audits.nightly.checks import Counted, check_of
+from draftproof.reports.audits.nightly.history import History
+url, k, count, careless = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "careless"
+check = check_of(drawn(2, 3, "generic"), False)
+history = History.begin(url, wait=60)
+(number,) = history.enrol("someone.py:f", "sha256:00", [check])
+rng = np.random.default_rng(k)
+for batch in range(count):
+    counted = Counted(rng.multinomial(300, check.law), None)
+    if careless:
+        from sqlalchemy import select, update
+        from draftproof.reports.audits.nightly.database import checks
+        with history.database.reading() as connection:
+            draws = connection.scalar(select(checks.c.draws).where(checks.c.id == number))
+        time.sleep(0.01)
+        with history.database.writing() as connection:
+            connection.execute(update(checks).where(checks.c.id == number).values(draws=draws + 300))
+    else:
+        history.record(number, check, "2025-01-01", 1000 * k + batch, counted)
+"""
+WRITERS, BATCHES = 3, 8
+
+
+def written_at_once(url, how="careful", **options):
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, url, str(k), str(BATCHES), how],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
+        )
+        for k in range(WRITERS)
+    ]  # fmt: skip
+    for process in running:
+        _, told = process.communicate(timeout=240)
+        assert process.returncode == 0, told
+
+
+def written_in_turn():
+    """log E of the same batches, without a database."""
+    check = a_check()
+    process = EProcess(check.law)
+    for k in range(WRITERS):
+        rng = np.random.default_rng(k)
+        for _ in range(BATCHES):
+            process.add(rng.multinomial(300, check.law))
+    return process.log_e
+
+
+def test_several_writers_at_once_lose_nothing_on_sqlite(tmp_path):
+    url = str(tmp_path / "nights.sqlite")
+    written_at_once(url)
+    with closing(History.read(url)) as history:
+        (check,) = status(history)["checks"]
+    assert check["draws"] == WRITERS * BATCHES * 300
+    assert check["log_e"] == written_in_turn()
+
+
+def test_writers_that_read_and_write_apart_would_lose_draws_and_the_count_shows_it(tmp_path):
+    url = str(tmp_path / "nights.sqlite")
+    written_at_once(url, "careless")
+    with closing(sqlite3.connect(url)) as connection:
+        (draws,) = connection.execute("select draws from draftproof_checks").fetchone()
+    assert draws < WRITERS * BATCHES * 300
+    with closing(History.read(url)) as history, pytest.raises(InputError, match="its draws is damaged"):
+        status(history)
+
+
+def enrolled_at_once(url, writers=6, versions=8):
+    """Writers that enrol new versions of their subjects at the same time, and what went wrong with them."""
+    History.begin(url).close()
+    together, complaints, check = threading.Barrier(writers), [], a_check()
+
+    def enrol(writer):
+        with closing(History.begin(url, wait=60)) as history:
+            together.wait()
+            for version in range(versions):
+                try:
+                    history.enrol(f"{writer}.py:f", f"sha256:{version}", [check])
+                except InputError as error:
+                    complaints.append(str(error))
+
+    threads = [threading.Thread(target=enrol, args=(writer,)) for writer in range(writers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with closing(History.read(url)) as history:
+        return complaints, sorted(row.cohort for row in history.rows())
+
+
+def test_versions_enrolled_at_once_each_get_a_cohort_of_their_own_on_sqlite(tmp_path):
+    assert enrolled_at_once(str(tmp_path / "nights.sqlite")) == ([], list(range(1, 49)))
+
+
+@pytest.fixture(scope="module")
+def postgresql():
+    """The URL of a real PostgreSQL server, started for these tests in a folder of its own and stopped after them."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or list(filter(None, [shutil.which("initdb")]))
+    if not found:
+        pytest.skip("no PostgreSQL server is installed (Debian: apt-get install postgresql)")
+    pytest.importorskip("psycopg", reason="needs psycopg: pip install -c constraints.txt draftproof[nightly]")
+    binaries = Path(found[-1]).parent
+    folder = Path(tempfile.mkdtemp(prefix="draftproof-pg-", dir="/tmp"))
+    user = {}
+    if os.getuid() == 0:  # the server refuses to run as root
+        names = {entry.pw_name for entry in pwd.getpwall()}
+        name = next((n for n in ("postgres", "nobody") if n in names), None)
+        if name is None:
+            pytest.skip("the server refuses to run as root, and there is no user postgres or nobody")
+        entry = pwd.getpwnam(name)
+        os.chown(folder, entry.pw_uid, entry.pw_gid)
+        user = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+    def call(program, *arguments):
+        done = subprocess.run(
+            [binaries / program, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL, text=True, timeout=120, **user,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout
+
+    data, log = folder / "data", folder / "log"
+    try:
+        call("initdb", "-D", data, "-U", "draftproof", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C")
+        options = f"-k {folder} -c listen_addresses= -c fsync=off"
+        subprocess.run(
+            [binaries / "pg_ctl", "-D", data, "-l", log, "-w", "-o", options, "start"], cwd=folder, check=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, **user,
+        )  # fmt: skip
+        try:
+            yield f"postgresql://draftproof@/postgres?host={folder}"
+        finally:
+            call("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def emptied(url):
+    """The same server without a history."""
+    from draftproof.reports.audits.nightly.database import Database, metadata
+
+    database = Database(url)
+    with database.writing() as connection:
+        metadata.drop_all(connection)
+    database.close()
+    return url
+
+
+@pytest.mark.database
+def test_several_writers_at_once_lose_nothing_on_postgresql(postgresql):
+    url = emptied(postgresql)
+    written_at_once(url)
+    with closing(History.read(url)) as history:
+        (check,) = status(history)["checks"]
+    assert check["draws"] == WRITERS * BATCHES * 300
+    assert check["log_e"] == written_in_turn()
+
+
+@pytest.mark.database
+def test_a_night_on_postgresql_from_the_command_line(postgresql, tmp_path, nightly):
+    url = emptied(postgresql)
+    assert nightly("status", "--db", url).returncode == 2
+    assert nightly("run", "block", "--db", url, "--samples", 500).returncode == 0
+    report = json.loads(nightly("status", "--db", url, "--json", "-").stdout)
+    assert {check["draws"] for check in report["checks"]} == {500}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.database
+def test_infinite_evidence_is_kept_on_postgresql(postgresql, tmp_path, file):
+    file.write_text("def verify(target_probs, draft_probs, draft_tokens, rng):\n    return [9]\n")
+    with closing(History.begin(emptied(postgresql))) as history:
+        (check,) = drawn_by(history, file, 1, samples=100)["checks"]
+    assert (check["state"], check["log_e"]) == ("alarm", "inf")
+
+
+@pytest.mark.database
+def test_a_lock_on_postgresql_is_told_after_the_wait(postgresql):
+    from sqlalchemy import select
+
+    from draftproof.reports.audits.nightly.database import checks
+
+    with closing(History.begin(emptied(postgresql), wait=0.5)) as history:
+        number, check = recorded(history, 2)
+        with closing(History.read(postgresql)) as other, other.database.writing() as connection:
+            connection.execute(select(checks.c.id).with_for_update()).all()
+            with pytest.raises(InputError, match="locked by another program"):
+                history.record(number, check, night_of(3), 99, Counted(np.array([100, *[0] * 16]), None))
+        assert status(history)["checks"][0]["draws"] == 4000
+
+
+@pytest.mark.database
+def test_versions_enrolled_at_once_each_get_a_cohort_of_their_own_on_postgresql(postgresql):
+    assert enrolled_at_once(emptied(postgresql)) == ([], list(range(1, 49)))
+
+
+@pytest.mark.database
+@pytest.mark.parametrize("by", ["url", "environment"])
+def test_the_options_that_a_postgresql_server_is_given_are_kept(postgresql, monkeypatch, by):
+    from sqlalchemy import text
+
+    from draftproof.reports.audits.nightly.database import Database
+
+    url = postgresql
+    if by == "url":
+        url += "&options=-c%20statement_timeout%3D45678"
+    else:
+        monkeypatch.setenv("PGOPTIONS", "-c statement_timeout=45678")
+    with closing(Database(url, wait=1.5)) as database, database.reading() as connection:
+        shown = {name: connection.scalar(text(f"show {name}")) for name in ("statement_timeout", "lock_timeout")}
+    assert shown == {"statement_timeout": "45678ms", "lock_timeout": "1500ms"}

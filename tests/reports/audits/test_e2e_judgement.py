@@ -1,0 +1,268 @@
+"""What an end-to-end run may conclude: drift that is measured and not too wide, ties, agreement at temperature 0, loops that
+are built differently or raise."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from jsonschema import Draft202012Validator
+
+from draftproof.models.errors import InputError
+from draftproof.models.generating.loop import Loop
+from draftproof.models.generating.sampling import warp
+from draftproof.reports.audits.loops import (
+    exact,
+    session,
+    texts,
+)
+from draftproof.reports.audits.loops.drift import Drifts
+from draftproof.reports.audits.loops.forward_passes import Drift
+from draftproof.reports.audits.loops.mutants import MUTANTS, Defect
+from draftproof.reports.audits.loops.options import Options
+from draftproof.reports.audits.loops.rows import Rows
+from draftproof.reports.audits.loops.watching import RowSeen
+from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
+
+from ...models import generating_parts as parts
+from .e2e_parts import SCHEMA, command, examined, refuted, small_forged, small_trained, timed_twice, words_of
+
+pytestmark = pytest.mark.engine
+twice = pytest.fixture(autouse=True)(timed_twice)
+one_thread = pytest.fixture(autouse=True, scope="module")(parts.one_thread)
+
+
+forged = pytest.fixture(scope="module")(small_forged)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    return {**small_trained(tmp_path_factory), "samples": 8, "new_tokens": 12}
+
+
+@pytest.fixture
+def planted(monkeypatch):
+    """Options of a run with a loop of the test's own."""
+
+    def plant(loop):
+        monkeypatch.setitem(MUTANTS, "L99", Defect("L99", loop, "planted by a test", "text", "", ""))
+        return {"defect": "L99"}
+
+    return plant
+
+
+def found(report, claim, method):
+    return next(item for item in report.evidence if (item.claim, item.method) == (claim, method))
+
+
+# ---------------------------------------------------------------- drift
+
+
+def test_texts_shorter_than_a_block_have_their_drift_measured_in_half_precision(trained):
+    short = {**trained, "dtype": "bfloat16", "new_tokens": 1, "gamma": "6"}
+    report = examined(short)
+    assert refuted(report) == set()
+    for shape in report.drift["target"]:
+        assert shape["total_variation"]["max"] > 0
+        assert shape["positions"] > 2 * 32
+    assert ("rows", "warp") in refuted(examined(short, defect="L06"))
+
+
+def test_texts_that_measure_drift_are_long_enough_and_stay_in_the_context(trained):
+    drifts = Drifts(session.session(Options(**trained)))
+    assert drifts.run.pair.context == 48
+    assert drifts.length(4, 4, True) == 32
+    assert drifts.length(4, 13, True) == 39
+    assert drifts.length(20, 13, True) == 28
+    assert drifts.length(40, 13, True) == 12
+
+
+def made(most, rounding=0.0):
+    """The drift of one shape, of that total variation."""
+    same = {"median": most, "q99": most, "max": most, "mean": most}
+    return Drift("one token", 100, same, same, same, 0.1, rounding)
+
+
+@pytest.mark.parametrize(
+    ("most", "rounding", "verdict"),
+    [(1e-3, 0.0, REFUTED), (0.1, 0.0, NO_EVIDENCE), (0.0, 0.26, NO_EVIDENCE), (0.0, 0.2, HOLDS), (0.04, 0.0, HOLDS)],
+)
+def test_rows_are_not_judged_where_drift_is_too_wide(trained, most, rounding, verdict):
+    run = session.session(Options(**trained))
+    drifts = Drifts(run)
+    drifts.found = {name: [made(most, rounding)] for name in ("target", "draft")}
+    rows = Rows(run, drifts, 1e-6)
+    item = rows.of_rows("target", "forward-pass", [RowSeen("target", 0, 0, 5, 0.15)])
+    assert item.verdict == verdict
+    assert (item.detail["limit"] == "drift too wide to judge") == (verdict == NO_EVIDENCE)
+    assert (item.bound == 1.0) == (verdict == NO_EVIDENCE)
+
+
+@pytest.mark.parametrize(("most", "verdict"), [(1e-4, REFUTED), (0.2, NO_EVIDENCE)])
+def test_bets_are_not_judged_where_drift_is_too_wide(trained, most, verdict):
+    run = session.session(Options(**trained))
+    drifts = Drifts(run)
+    drifts.found = {name: [made(most)] for name in ("target", "draft")}
+    rows = Rows(run, drifts, 1e-6)
+    law = torch.full((400, 4), 0.02)
+    law[:, 0] = 0.94
+    rows.drafted(law, torch.ones(400, dtype=torch.int64))
+    item = rows.of_drafts()
+    assert item.verdict == verdict
+    assert (item.bound == 1.0) == (verdict == NO_EVIDENCE)
+    examined_texts = texts.Texts(run, drifts, 1e-6)
+    examined_texts.run.settings["temperature"] = 1.0
+    some = run.generated([run.prompts[0]], 0, 12)
+    examined_texts.runs.append(some)
+    size = run.pair.vocabulary
+    target, tokens = np.full((400, size), 0.06 / (size - 1)), [1] * 400
+    target[:, 0] = 0.94
+    examined_texts.settle([0], tokens, {"target": target, "draft": target}, [], [])
+    examined_texts.count, examined_texts.tokens = 1, 400
+    assert examined_texts.of_bets().verdict == verdict
+
+
+def test_with_batch_one_drift_is_measured_one_text_at_a_time(trained):
+    """Mistral, with a window of 8 columns that no batch may outgrow."""
+    for batch, shapes in ((1, ["one token", "blocks of 4"]), (2, None)):
+        run = session.session(Options(**{**trained, "batch": batch}))
+        target, draft = parts.attentive("mistral")
+        run.pair = replace(run.pair, target=target, draft=draft, vocabulary=10, context=32)
+        run.prompts, drifts = [[3], [4, 5, 6]], Drifts(run)
+        if shapes:
+            drifts.go()
+            assert [each.shape for each in drifts.found["target"]] == shapes
+        else:
+            with pytest.raises(InputError, match="outgrown its sliding window of 8"):
+                drifts.go()
+
+
+# ---------------------------------------------------------------- temperature 0
+
+
+class RunnerUp(Loop):
+    """Takes the second most probable token of the target wherever it can."""
+
+    def target_scores(self, logits):
+        self.second = logits[..., : self.vocabulary].topk(2).indices[..., 1:]
+        return super().target_scores(logits)
+
+    def verified(self, drafted):
+        target = torch.full_like(drafted.target, -torch.inf).scatter_(-1, self.second, 0.0)
+        return super().verified(drafted._replace(target=target))
+
+
+def test_tokens_excused_as_ties_are_no_evidence_that_a_loop_is_lossless(trained, planted, monkeypatch):
+    wrong = {**trained, "temperature": 0.0, **planted(RunnerUp)}
+    assert ("lossless", "argmax") in refuted(examined(wrong))
+    monkeypatch.setattr(Drifts, "tie", 1e9)
+    item = found(examined(wrong), "lossless", "argmax")
+    assert item.verdict == NO_EVIDENCE
+    assert item.detail["share_excused"] == 1
+    assert item.bound == 1
+    assert "100.0%" in item.detail["worst"]
+
+
+def test_agreement_at_temperature_0_counts_each_text_once_and_is_no_proof(trained):
+    report = examined({**trained, "samples": 64}, temperature=0.0)
+    assert report.verdict == "inconclusive"
+    item = found(report, "lossless", "argmax")
+    assert item.verdict == NO_EVIDENCE
+    assert (item.detail["texts"], item.detail["distinct_texts"], item.detail["distinct_tokens"]) == (8, 4, 4 * 12)
+    assert item.bound == pytest.approx(np.log(1 / item.detail["miss_rate"]) / 48)
+    assert "agrees with the target's argmax on 48 tokens of 4 texts" in report.findings["reach"]
+
+
+def test_a_law_enumerated_for_shorter_texts_does_not_make_longer_ones_lossless(forged, planted, monkeypatch):
+    greedy = {**forged, "temperature": 0.0}
+    report = examined(greedy)
+    assert report.verdict == "lossless"
+    assert report.findings["reach"].endswith("for texts of 24 tokens behind the start token")
+    assert found(report, "lossless", "enumeration").detail["tokens"] == 24
+    assert {("lossless", "enumeration"), ("lossless", "argmax")} <= refuted(examined(greedy | planted(RunnerUp)))
+    monkeypatch.setattr(exact, "LONGEST", 8)
+    report = examined(greedy)
+    assert report.verdict == "inconclusive"
+    assert found(report, "lossless", "enumeration").verdict == HOLDS
+    assert found(report, "lossless", "argmax").verdict == NO_EVIDENCE
+
+
+# ---------------------------------------------------------------- loops of another build
+
+
+class OwnDrafts(Loop):
+    """Right, but drafts without ``proposal``."""
+
+    def drafts(self, texts, gamma):
+        tokens, scores, draft = [], [], self.caches["draft"]
+        read, real = draft.unread(texts)
+        for _ in range(gamma):
+            scores.append(self.warp(draft.logits(read, real)[:, -1, : self.vocabulary]))
+            tokens.append(self.draw(scores[-1]))
+            read, real = tokens[-1][:, None], None
+        return torch.stack(tokens, 1), torch.stack(scores, 1)
+
+    def draw(self, scores):
+        return self.chances.draw(scores)
+
+
+class Unheard(OwnDrafts):
+    """Draws its drafts from one stream of its own, begun anew for each token."""
+
+    def draw(self, scores):
+        return torch.multinomial(scores.softmax(-1), 1, generator=torch.Generator().manual_seed(0))[:, 0]
+
+
+class OtherWarp(Loop):
+    """Has made its own temperature of the settings."""
+
+    def __init__(self, *arguments, **named):
+        super().__init__(*arguments, **named)
+        self.warp = warp(1.1 * self.settings.temperature)
+
+
+class Raises(Loop):
+    """Raises in its third iteration."""
+
+    def iteration(self):
+        if len(self.found.iterations) == 2:
+            raise ZeroDivisionError("no room\nleft")
+        return super().iteration()
+
+
+def test_draft_rows_of_a_loop_that_drafts_in_its_own_way_are_left_out_with_a_notice(trained, planted):
+    report = examined(trained | planted(OwnDrafts))
+    assert refuted(report) == set()
+    assert report.failure is None
+    assert "proposal()" in report.findings["left out: draft rows"]
+    assert {item.detail["model"] for item in report.evidence if item.method == "forward-pass"} == {"target"}
+    assert found(report, "noise", "listening").verdict == HOLDS
+
+
+def test_numbers_of_drafts_that_were_not_heard_are_no_evidence(trained, planted):
+    item = found(examined(trained | planted(Unheard)), "noise", "listening")
+    assert item.verdict == NO_EVIDENCE
+    assert item.detail["draft_numbers_heard"] == 0
+    assert f"0 for {item.detail['draft_tokens']:,} draft tokens" in item.detail["how"]
+
+
+def test_rows_are_held_against_the_settings_and_not_against_what_the_loop_made_of_them(trained, planted):
+    assert ("rows", "warp") in refuted(examined(trained | planted(OtherWarp)))
+
+
+def test_a_loop_with_a_defect_that_raises_ends_the_run_with_status_3_and_what_was_found(
+    trained, planted, monkeypatch, tmp_path
+):
+    options, file = trained | planted(Raises), tmp_path / "report.json"
+    status, _, _ = command(*words_of(options), "--json", file)
+    report = json.loads(file.read_text())
+    Draft202012Validator(SCHEMA).validate(report)
+    assert status == 3
+    assert report["failure"]["kind"] == "raises"
+    assert "ZeroDivisionError" in report["failure"]["message"]
+    assert "\n" not in report["failure"]["message"]
+    assert {item["method"] for item in report["evidence"]} >= {"reading", "forward-pass", "warp"}
+    monkeypatch.setattr(session, "Loop", Raises)
+    with pytest.raises(ZeroDivisionError):
+        examined(trained)

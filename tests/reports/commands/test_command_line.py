@@ -1,0 +1,271 @@
+"""The command line as the contract has it: exit statuses, one clear line, nothing lost."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+SUBJECTS = Path(__file__).parents[2] / "subjects"
+FAULTS = f"{SUBJECTS / 'faults.py'}"
+PAPER = '{"vocabulary": 2, "gamma": 2, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
+RIGHT = "import numpy as np\ndef f(target_probs, draft_probs, draft_tokens, rng):\n    return [rng.choice(len(target_probs[0]), p=target_probs[0])]\n"
+
+
+def draftproof(*arguments, cwd=None):
+    start = "import sys; from draftproof.reports.commands.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", start, *map(str, arguments)], capture_output=True, text=True, timeout=300, cwd=cwd,
+        env=os.environ | {"COLUMNS": "160"},
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr + done.stdout, done.stderr
+    return done
+
+
+def test_law_prints_the_published_values_of_the_paper_example():
+    done = draftproof("law", "block", "--target", "1/3,2/3", "--draft", "2/3,1/3", "--gamma", 2, "--json", "-")
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == {
+        "verifier": "block",
+        "vocabulary": 2,
+        "gamma": 2,
+        "iterations": 1,
+        "expected_accepted": "11/9",
+        "expected_tokens": "20/9",
+        "acceptance_ccdf": ["1", "2/3", "5/9"],
+        "total_variation": "0",
+        "lossless": True,
+    }
+
+
+@pytest.mark.parametrize(("iterations", "tokens"), [(1, "7/3"), (2, "40/9"), (3, "59/9")])
+def test_law_of_greedy_block_verification_over_iterations(iterations, tokens):
+    done = draftproof("law", "greedy-block", "--problem", PAPER, "--iterations", iterations, "--json", "-")
+    found = json.loads(done.stdout)
+    assert (found["expected_tokens"], found["total_variation"], found["lossless"]) == (tokens, "0", True)
+
+
+def test_law_in_words_needs_no_file():
+    done = draftproof("law", "token", "--problem", PAPER)
+    assert done.returncode == 0
+    assert "10/9" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["law", "block", "--target", "0.66,0.33", "--draft", "1/2,1/2", "--gamma", "2"], "the row sums to 99/100 (= 0.99)"),
+        (["law", "block", "--problem", '{"vocabulary": 2, "gamma": 1, "target": {"": [1, 0]}, "draft": [1, 0]}'],
+         'no row for the prefix "0"'),
+        (["law", "blok", "--problem", PAPER], "no reference verifier 'blok'"),
+        (["law", "block"], "a problem is needed"),
+        (["law", "block", "--problem", "missing.json"], "missing.json: cannot be read"),
+        (["law", "block", "--gamma", "0"], "0 is not in the range"),
+        (["audit"], "a SUBJECT is needed"),
+        (["audit", "nonsense"], "'nonsense' is no subject"),
+        (["audit", "block", "--problem", "{}"], "the field 'vocabulary' is missing"),
+        (["audit", "block", "--claims", "fast"], "'fast' is not one of lossless, support, optimal"),
+        (["audit", "block", "--json", "/nowhere/report.json"], "cannot be written"),
+        (["audit", "--zoo", "block"], "--zoo takes no subject"),
+        (["dance"], "No such command 'dance'"),
+        (["list", "dances"], "is not one of"),
+    ],
+)  # fmt: skip
+def test_wrong_use_and_bad_input_are_one_line_and_status_2(arguments, line, tmp_path):
+    done = draftproof(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert line in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stdout == ""
+
+
+def test_a_table_that_stops_short_of_the_iterations_says_which_prefix_is_missing(tmp_path):
+    table = {"vocabulary": 1, "gamma": 1, "target": {"": ["1"], "0": ["1"]}, "draft": {"": ["1"]}}
+    done = draftproof("law", "block", "--problem", json.dumps(table), "--iterations", 2)
+    assert done.returncode == 2
+    assert 'no row for the prefix "0,0"' in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "line"),
+    [
+        ("raises_always", 3, "raises on every call"),
+        ("returns_text", 3, "returned text"),
+        ("returns_nothing", 3, "returned None"),
+        ("takes_four", 3, "takes 4 required arguments"),
+        ("nowhere", 3, "has no attribute"),
+        ("crashes", 3, "SIGSEGV"),
+        ("outside_the_vocabulary", 1, "emits 2"),
+        ("raises_when_rows_are_equal", 1, "ZeroDivisionError: residual is empty"),
+        ("writes_to_the_target", 0, "writes to its input target_probs"),
+    ],
+)
+def test_audits_end_with_the_status_of_the_contract(name, status, line):
+    done = draftproof("audit", f"{FAULTS}:{name}")
+    assert done.returncode == status, done.stdout + done.stderr
+    assert line in done.stdout
+
+
+def test_a_subject_that_never_returns_ends_with_status_3():
+    done = draftproof("audit", f"{FAULTS}:never_returns", "--timeout", "2")
+    assert done.returncode == 3
+    assert "did not return within 1 s" in done.stdout
+
+
+def test_an_import_error_ends_with_status_3_in_one_line(tmp_path):
+    (tmp_path / "broken.py").write_text("import nothing_of_that_name\n")
+    done = draftproof("audit", "broken.py:f", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "cannot be imported (ModuleNotFoundError" in done.stdout
+
+
+def test_what_was_finished_before_a_crash_is_reported(tmp_path):
+    done = draftproof("audit", f"{FAULTS}:crashes_when_rows_are_equal", "--json", tmp_path / "r.json")
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert done.returncode == 3
+    assert report["verdict"] == "error"
+    assert "SIGSEGV" in report["failure"]["message"]
+    assert sum(e["verdict"] == "holds" for e in report["evidence"]) > 10
+
+
+def test_a_right_function_is_cleared_and_the_report_fits_its_schema(tmp_path):
+    (tmp_path / "right.py").write_text(RIGHT)
+    done = draftproof("audit", "right.py:f", "--json", "-", cwd=tmp_path)
+    report = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert report["verdict"] == "lossless"
+    assert {e["claim"] for e in report["evidence"]} == {"lossless", "support", "optimal"}
+    schema = json.loads(files("draftproof.reports.audits").joinpath("report.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(report)
+
+
+def test_the_replay_command_of_a_refutation_refutes_again(tmp_path):
+    import shlex
+
+    done = draftproof("audit", f"{FAULTS}:outside_the_vocabulary", "--json", tmp_path / "r.json")
+    report = json.loads((tmp_path / "r.json").read_text())
+    schema = json.loads(files("draftproof.reports.audits").joinpath("report.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(report)
+    assert done.returncode == 1
+    item = next(e for e in report["evidence"] if e["verdict"] == "refuted" and e["claim"] == "lossless")
+    again = draftproof(*shlex.split(item["replay"])[1:])
+    assert again.returncode == 1
+    assert item["witness"]["observed"] in again.stdout
+
+
+def test_claims_choose_what_decides(tmp_path):
+    """Token verification is lossless, and short of the optimum."""
+    assert draftproof("audit", "token").returncode == 0
+    assert draftproof("audit", "token", "--claims", "lossless,optimal").returncode == 1
+    assert draftproof("audit", "block", "--claims", "lossless,optimal,support").returncode == 0
+
+
+def test_an_inconclusive_audit_ends_with_4_only_where_a_decision_is_required(tmp_path):
+    (tmp_path / "unfollowed.py").write_text(
+        "import itertools, random\n"
+        "def f(target_probs, draft_probs, draft_tokens):\n"
+        "    u = float(random.random())\n"
+        "    edges = list(itertools.accumulate(target_probs[0]))\n"
+        "    return [next((t for t, e in enumerate(edges) if u < e), len(edges) - 1)]\n"
+    )
+    common = ["audit", "unfollowed.py:f", "--problem", PAPER, "--samples", "2000"]
+    done = draftproof(*common, "--json", "r.json", cwd=tmp_path)
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert (done.returncode, report["verdict"]) == (0, "inconclusive")
+    sampled = next(e for e in report["evidence"] if e["method"] == "chi-square")
+    assert sampled["verdict"] == "no-evidence"
+    assert 0 < sampled["bound"] < 1
+    assert "plain float" in sampled["detail"]["why_not_exact"]
+    assert draftproof(*common, "--require-decision", cwd=tmp_path).returncode == 4
+
+
+def test_the_statistical_route_refutes_what_it_can_see(tmp_path):
+    (tmp_path / "unfollowed.py").write_text(
+        "import random\n"
+        "def f(target_probs, draft_probs, draft_tokens):\n"
+        "    return [int(float(random.random()) < 0.5)]\n"
+    )
+    done = draftproof("audit", "unfollowed.py:f", "--problem", PAPER, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "chi-square" in done.stdout
+
+
+@pytest.mark.parametrize("what", ["verifiers", "claims", "checks", "mutants", "adapters", "presets"])
+def test_list_shows_what_there_is(what):
+    done = draftproof("list", what)
+    assert done.returncode == 0
+    expected = {
+        "verifiers": "greedy-block",
+        "claims": "lossless",
+        "checks": "pure",
+        "mutants": "M45",
+        "adapters": "transformers",
+        "presets": "lmsys/vicuna-7b-v1.3",
+    }
+    assert expected[what] in done.stdout
+
+
+def test_both_front_matters_exist():
+    assert draftproof("--version").stdout.startswith("draftproof, version")
+    assert "audit" in draftproof("--help").stdout
+
+
+def test_a_certificate_is_written_checked_and_rejected_when_tampered_with(tmp_path):
+    done = draftproof("certificate", "--problem", PAPER, "--json", "c.json", cwd=tmp_path)
+    assert done.returncode == 0
+    done = draftproof("certificate", "--check", "c.json", cwd=tmp_path)
+    assert (done.returncode, "11/9" in done.stdout) == (0, True)
+    data = json.loads((tmp_path / "c.json").read_text())
+    (tmp_path / "high.json").write_text(json.dumps(data | {"expected_accepted": "4/3"}))
+    (tmp_path / "cut.json").write_text(json.dumps(data)[:300])
+    for name, reason in (("high.json", "not the 4/3 claimed"), ("cut.json", "cut short")):
+        done = draftproof("certificate", "--check", name, cwd=tmp_path)
+        assert (done.returncode, reason in done.stdout) == (1, True)
+    other = PAPER.replace('["1/3", "2/3"]', '["1/4", "3/4"]')
+    done = draftproof("certificate", "--check", "c.json", "--problem", other, cwd=tmp_path)
+    assert (done.returncode, "another problem" in done.stdout) == (1, True)
+    assert draftproof("certificate", "--check", "none.json", cwd=tmp_path).returncode == 2
+    assert draftproof("certificate").returncode == 2
+
+
+def test_a_coupling_is_certified_and_rejected_when_tampered_with(tmp_path):
+    done = draftproof("certificate", "--of", "couplings", "--problem", PAPER, "--json", "c.json", cwd=tmp_path)
+    assert done.returncode == 0
+    done = draftproof("certificate", "--check", "c.json", cwd=tmp_path)
+    assert (done.returncode, "no coupling of draft and target agrees on more than 4/3" in done.stdout) == (0, True)
+    data = json.loads((tmp_path / "c.json").read_text())
+    (tmp_path / "high.json").write_text(json.dumps(data | {"expected_accepted": "3/2"}))
+    done = draftproof("certificate", "--check", "high.json", cwd=tmp_path)
+    assert (done.returncode, "not on the 3/2 claimed" in done.stdout) == (1, True)
+    (tmp_path / "sorted.json").write_text(json.dumps(data, sort_keys=True))
+    assert draftproof("certificate", "--check", "sorted.json", cwd=tmp_path).returncode == 0
+    assert draftproof("certificate", "--check", "c.json", "--of", "verifiers", cwd=tmp_path).returncode == 2
+
+
+def test_a_token_beyond_every_vocabulary_is_a_refutation(tmp_path):
+    (tmp_path / "huge.py").write_text("def f(target_probs, draft_probs, draft_tokens):\n    return [10**5000]\n")
+    assert draftproof("audit", "huge.py:f", "--problem", PAPER, cwd=tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            ["law", "block", "--target", "1/3,2/3", "--draft", "2/3,1/3", "--gamma", "1000000000"],
+            "too many draft blocks",
+        ),
+        (["audit", "token", "--problem", PAPER.replace('"gamma": 2', '"gamma": 15')], "too many for an audit"),
+        (["audit", "block", "--claims", ""], "expected one or more of"),
+        (["audit", "block", "--timeout", "nan"], "'nan' is no finite number"),
+        (["audit", "block", "--memory", "inf"], "'inf' is no finite number"),
+        (["law", "block", "--problem", PAPER, "--json", "/dev/full"], "cannot be written"),
+    ],
+)
+def test_sizes_and_places_beyond_reason_are_refused(arguments, line):
+    done = draftproof(*arguments)
+    assert done.returncode == 2
+    assert line in done.stderr

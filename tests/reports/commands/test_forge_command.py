@@ -1,0 +1,75 @@
+"""The command draftproof forge: two checkpoints, told in three lines; bad input in one."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from draftproof.models.errors import InputError
+from draftproof.models.forge import law_of_checkpoint
+from draftproof.reports.commands.forge import forge_command
+
+PROBLEM = json.dumps(
+    {
+        "vocabulary": 2,
+        "gamma": 2,
+        "target": {"start": ["1/3", "2/3"], "after": {"0": ["1", "0"], "1": ["1e-7", "0.9999999"]}},
+        "draft": ["2/3", "1/3"],
+    }
+)
+
+
+def forge(*arguments):
+    return CliRunner().invoke(forge_command, list(map(str, arguments)))
+
+
+@pytest.mark.engine
+def test_it_writes_target_and_draft_and_says_how_close_their_law_is(tmp_path):
+    done = forge("--problem", PROBLEM, "--out", tmp_path / "out", "--vocabulary-size", 9)
+    assert done.exit_code == 0, done.output
+    target, draft, prompt = done.output.splitlines()
+    assert target.startswith(f"{tmp_path}/out/target: Llama, float32; read back, its law is within ")
+    assert draft.startswith(f"{tmp_path}/out/draft: Llama, float32")
+    assert prompt == "prompt [2] (<s>), tokens 0 to 1; no other token is possible"
+    for folder in ("target", "draft"):
+        written = {file.name for file in (tmp_path / "out" / folder).iterdir()}
+        assert written >= {"config.json", "generation_config.json", "model.safetensors", "tokenizer.json"}
+    law = law_of_checkpoint(tmp_path / "out" / "target")
+    assert law.after[0] == (1.0, 0.0)
+    assert law.after[1][0] == pytest.approx(1e-7, rel=1e-5)
+    assert law.start[0] == pytest.approx(1 / 3, abs=1e-6)
+
+
+@pytest.mark.engine
+def test_in_half_precision_the_distance_told_is_that_of_half_precision(tmp_path):
+    done = forge("--problem", PROBLEM, "--out", tmp_path, "--dtype", "bfloat16")
+    off = float(done.output.split("within ")[1].split()[0])
+    assert 1e-5 < off < 1e-2
+
+
+@pytest.mark.parametrize(
+    ("problem", "arguments", "message"),
+    [
+        ("nowhere.json", [], "nowhere.json: cannot be read"),
+        ('{"vocabulary": 2}', [], "the field 'gamma' is missing"),
+        (PROBLEM, ["--vocabulary-size", 3], "vocabulary size 3: expected 4"),
+        (
+            '{"vocabulary": 2, "gamma": 2, "draft": [1, 0], "target": {"": [1, 0], "0": [1, 0], "1": [1, 0],'
+            ' "0,0": [1, 0], "1,0": [0, 1], "0,1": [1, 0], "1,1": [1, 0]}}',
+            [],
+            'target: the row after "1,0" is not the row after "0"',
+        ),
+    ],
+)
+def test_what_cannot_be_forged_is_one_line_and_nothing_is_written(problem, arguments, message, tmp_path):
+    done = forge("--problem", problem, "--out", tmp_path / "out", *arguments)
+    assert isinstance(done.exception, InputError)
+    assert message in str(done.exception)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--problem", PROBLEM], ["--out", "somewhere"], ["--out", "x", "--dtype", "int8"]]
+)
+def test_wrong_use_is_status_2(arguments):
+    assert forge(*arguments).exit_code == 2

@@ -1,0 +1,291 @@
+"""The command draftproof tables: measured, killed, gone on with, refused."""
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from draftproof.models.errors import InputError, OutOfMemoryError
+from draftproof.reports.audits.tables.record import Record
+from draftproof.reports.commands.tables import tables
+
+from ..audits import tables_parts as parts
+
+pytestmark = pytest.mark.engine
+
+CHILD = """
+import os, signal, sys
+from draftproof.reports.tables import measure
+from draftproof.reports.commands.tables import tables
+
+cell, done = measure.Bench.cell, []
+
+def killed(self, at):
+    if len(done) == 4:
+        with open(sys.argv[1] + "/cells.jsonl", "ab") as file:
+            file.write(b'{"seed": 0, "gro')
+        os.kill(os.getpid(), signal.SIGKILL)
+    done.append(at)
+    return cell(self, at)
+
+measure.Bench.cell = killed
+tables(sys.argv[2:])
+"""
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    return parts.small_pair(tmp_path_factory.mktemp("pair"))
+
+
+def run(*arguments):
+    return CliRunner().invoke(tables, [str(a) for a in arguments])
+
+
+@pytest.fixture(scope="module")
+def whole(pair, tmp_path_factory):
+    """The folder of an unbroken run, and what it printed."""
+    out = tmp_path_factory.mktemp("tables") / "out"
+    done = run(*parts.arguments(pair, out))
+    assert done.exit_code == 0, done.output
+    return out, done.output
+
+
+def cells_of(folder):
+    """The lines of the record without what a clock said."""
+    lines = [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
+    for line in lines[1:]:
+        for column in line["columns"]:
+            assert column.pop("seconds") > 0
+            column.pop("processor_seconds")
+    return lines
+
+
+def test_all_columns_are_measured_and_what_must_be_equal_is(whole):
+    out, told = whole
+    report = json.loads((out / "tables.json").read_text())
+    assert report["cells"] == {"measured": 9, "of": 9}  # 3 prompts: 2 seeds at T = 1, one at T = 0
+    assert [e["verdict"] for e in report["equalities"]] == ["holds"] * 5
+    settings = next(table for table in report["tables"] if table["label"] == "All settings")["rows"]
+    assert len(settings) == 2 * 2 + 2 * 3  # gamma = 1 at T = 1 alone
+    for row in settings:
+        assert all(cell["here"]["value"] > 0 for cell in row["cells"] if cell["here"])
+    assert {"tables.html", "tables.md", "tables.json", "cells.jsonl"} == {file.name for file in out.iterdir()}
+    assert f"{'written':<11} {out}: tables.html, tables.md, tables.json (9 of 9 cells)" in told
+
+
+def test_a_second_run_measures_nothing_and_writes_the_same(whole, pair, monkeypatch):
+    from draftproof.reports.audits.tables import measure
+
+    out, _ = whole
+    before = {name: (out / name).read_bytes() for name in ("tables.json", "tables.html", "tables.md", "cells.jsonl")}
+    monkeypatch.setattr(measure.Bench, "cell", None)
+    assert run(*parts.arguments(pair, out)).exit_code == 0
+    assert {name: (out / name).read_bytes() for name in before} == before
+
+
+def test_a_killed_run_keeps_its_cells_and_goes_on_to_those_of_an_unbroken_one(whole, pair, tmp_path):
+    out = tmp_path / "out"
+    killed = subprocess.run(
+        [sys.executable, "-c", CHILD, out, *parts.arguments(pair, out)],
+        env=os.environ,
+        capture_output=True,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    kept = (out / "cells.jsonl").read_bytes()
+    assert kept.count(b"\n") == 5
+    assert run(*parts.arguments(pair, out)).exit_code == 0
+    assert (out / "cells.jsonl").read_bytes().startswith(kept[: kept.rindex(b"\n") + 1])
+    assert cells_of(out) == cells_of(whole[0])
+
+
+def test_memory_that_runs_out_keeps_what_was_measured_and_is_status_3(pair, tmp_path, monkeypatch):
+    from draftproof.reports.audits.tables import measure
+
+    cell, done = measure.Bench.cell, []
+
+    def full(self, at):
+        if len(done) == 2:
+            raise OutOfMemoryError("out of memory on cpu with 1 prompts; expected fewer or shorter ones")
+        done.append(at)
+        return cell(self, at)
+
+    monkeypatch.setattr(measure.Bench, "cell", full)
+    stopped = run(*parts.arguments(pair, tmp_path / "out"))
+    assert stopped.exit_code == 3
+    assert stopped.output.splitlines()[-1].startswith("draftproof: out of memory on cpu with 1 prompts; expected fewer")
+    assert "2 of 9 cells are in" in stopped.output.splitlines()[-1]
+    report = json.loads((tmp_path / "out" / "tables.json").read_text())
+    assert report["cells"] == {"measured": 2, "of": 9}
+    assert "2 of 9 cells; the run was cut short" in (tmp_path / "out" / "tables.html").read_text()
+
+
+def test_ctrl_c_is_status_130_and_says_what_was_kept(pair, tmp_path, monkeypatch):
+    from draftproof.reports.audits.tables import measure
+
+    def interrupted(self, at):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(measure.Bench, "cell", interrupted)
+    done = run(*parts.arguments(pair, tmp_path / "out"))
+    assert done.exit_code == 130
+    kept = tmp_path / "out" / "cells.jsonl"
+    assert done.output.splitlines()[-1] == (
+        f"draftproof: interrupted; 0 of 9 cells are in {kept}, and the same command goes on from there"
+    )
+    assert not (tmp_path / "out" / "tables.json").exists()
+
+
+def refused(*arguments):
+    done = run(*arguments)
+    assert isinstance(done.exception, InputError), done.output
+    assert "\n" not in str(done.exception)
+    return str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--gamma", "2"], "gammas 2, 3, and 2 is asked for"),
+        (["--seeds", "3"], "seeds 2, and 3 is asked for"),
+        (["--threads", "2"], "threads 1, and 2 is asked for"),
+    ],
+)
+def test_a_folder_measured_with_other_settings_is_refused_and_left_as_it_is(whole, pair, more, told):
+    out, _ = whole
+    before = (out / "cells.jsonl").read_bytes()
+    assert refused(*parts.arguments(pair, out, *more)).startswith(f"{out}: was measured with {told}")
+    assert (out / "cells.jsonl").read_bytes() == before
+
+
+def test_other_prompts_under_the_same_name_are_refused(whole, pair, tmp_path):
+    out, _ = whole
+    lines = (pair / "prompts.jsonl").read_text()
+    (pair / "prompts.jsonl").write_text(lines.replace("quick", "slow"))
+    try:
+        assert f"{out}: was measured with texts " in refused(*parts.arguments(pair, out))
+    finally:
+        (pair / "prompts.jsonl").write_text(lines)
+
+
+def test_a_folder_with_something_else_a_file_and_a_damaged_record_are_refused(whole, pair, tmp_path):
+    (tmp_path / "mine").touch()
+    assert refused(*parts.arguments(pair, tmp_path)).startswith(f"{tmp_path}: is not empty")
+    assert (
+        refused(*parts.arguments(pair, tmp_path / "mine"))
+        == f"{tmp_path / 'mine'}: is a file; expected a folder, or a new name"
+    )
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    good = (whole[0] / "cells.jsonl").read_bytes().splitlines(keepends=True)
+    for bad, line in ((b"{}\n", 1), (b"[" * 10_000 + b"\n", 2), (b'{"seed": 0}\n', 2)):
+        (damaged / "cells.jsonl").write_bytes(bad if line == 1 else good[0] + bad)
+        told = refused(*parts.arguments(pair, damaged))
+        assert told == f"{damaged / 'cells.jsonl'}: line {line} is not what was written there; it was left as it is"
+
+
+DAMAGE = {
+    "a key renamed": lambda cell: cell["columns"][1].update(Seconds=cell["columns"][1].pop("seconds")),
+    "text for a number": lambda cell: cell["columns"][0].update(tokens="8"),
+    "true for a number": lambda cell: cell["columns"][0].update(calls=True),
+    "NaN": lambda cell: cell["columns"][0].update(seconds=float("nan")),
+    "beyond any float": lambda cell: cell["columns"][0].update(seconds=10**400),
+    "a number for a list": lambda cell: cell["columns"][0].update(accepted=3),
+    "text in a list": lambda cell: next(c for c in cell["columns"] if c["gamma"])["accepted"][0].append("1"),
+    "columns of another kind": lambda cell: cell.update(columns=[1, 2]),
+    "a key missing on the same blocks": lambda cell: cell["on_the_same"][0].pop("block"),
+    "data without a name": lambda cell: cell.update(data=None),
+    "a list for a seed": lambda cell: cell.update(seed=[0]),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_cell_that_was_damaged_is_refused_and_left_as_it_is(whole, tmp_path, damage):
+    header, first, second, *_ = map(json.loads, (whole[0] / "cells.jsonl").read_text().splitlines())
+    file = tmp_path / "cells.jsonl"
+
+    def written():
+        file.write_text("".join(json.dumps(line) + "\n" for line in (header, first, second)))
+        return file.read_bytes()
+
+    written()
+    assert len(Record(tmp_path, header["settings"]).cells) == 2
+    damage(second)
+    before = written()
+    with pytest.raises(InputError) as caught:
+        Record(tmp_path, header["settings"])
+    assert str(caught.value) == f"{file}: line 3 is not what was written there; it was left as it is"
+    assert file.read_bytes() == before
+
+
+def test_two_runs_into_one_folder_at_a_time_are_refused(whole, pair):
+    out, _ = whole
+    with (out / "cells.jsonl").open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        told = refused(*parts.arguments(pair, out))
+    assert told == f"{out}: another run is measuring into it; expected one at a time"
+
+
+def test_what_cannot_be_loaded_or_does_not_fit_is_bad_input(pair, tmp_path):
+    out = tmp_path / "out"
+    small, other = pair / "small-draft", ["--gamma", "2", "--prompts", "2"]
+    named = ["--out", out, "--target", pair / "target", "--draft", pair / "draft"]
+    (tmp_path / "empty").mkdir()
+    assert "not a checkpoint, it has no config.json" in refused(
+        "--out", out, "--target", tmp_path / "empty", "--draft", small
+    )
+    assert "not available here; expected one of cpu" in refused(*named, "--device", "cuda:7")
+    assert "8 prompts, and 9 were asked for" in refused(*named, "--gamma", "2", "--prompts", "9", "--new-tokens", "4")
+    assert "expected at most 64, the context of" in refused(*named, *other, "--new-tokens", "99")
+    assert "no such prompts; expected a JSON Lines file or one of" in refused(*named, *other, "--data", "nowhere")
+    assert not out.exists()
+
+
+def test_tokenizers_that_differ_are_bad_input(pair, tmp_path):
+    from ...models.pairs_parts import save
+
+    save(tmp_path / "other", rows=300, words=262, context=64)
+    told = refused("--out", tmp_path / "out", "--target", pair / "target", "--draft", tmp_path / "other")
+    assert told.startswith("the tokenizers differ: id ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--gamma", "0"], "expected whole numbers from 1 to 64 joined by commas, got '0'"),
+        (["--gamma", "4,x"], "expected whole numbers from 1 to 64 joined by commas"),
+        (["--temperature", "-1"], "expected numbers from 0 to 100 joined by commas, got '-1'"),
+        (["--temperature", "0,1e-30"], "1e-30: expected 0 or at least 1e-06"),
+        (["--temperature", "1e-45"], "1e-45: expected 0 or at least 1e-06"),
+        (["--data", ","], "--data ',': expected a list of names, joined by commas"),
+        (["--data", ""], "--data '': expected a list of names, joined by commas"),
+        (["--temperature", "nan"], "expected numbers from 0 to 100"),
+        (["--verifiers", "token,best"], "'best' is not one of token, block, greedy-block"),
+        (["--seeds", "0"], "0 is not in the range"),
+        (["--preset", "none"], "'none' is not one of"),
+        (["--target", "x"], "expected either --preset, or --target and one --draft or more"),
+        (["--preset", "gpt2", "--target", "x", "--draft", "y"], "expected either --preset, or --target"),
+        (["--target", "x", "--draft", "y", "--draft", "y"], "the same --draft twice"),
+    ],
+)
+def test_wrong_use_is_status_2_and_one_line_says_why(arguments, told, tmp_path):
+    done = run("--out", tmp_path / "out", *arguments)
+    assert done.exit_code == 2
+    assert told in done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_pair_of_a_preset_has_the_papers_drafters_in_its_order(monkeypatch):
+    from draftproof.reports.audits.tables.subjects import data_for, named
+
+    target, drafts, template = named("qwen3")
+    assert (target, drafts, template) == ("Qwen/Qwen3-8B", ("Qwen/Qwen3-1.7B", "Qwen/Qwen3-0.6B"), "{prompt}")
+    assert data_for("vicuna", target) == ("spec-bench",)
+    assert data_for("qwen3", target)[0] == "lm1b"
+    assert data_for(None, "nowhere/target") == ("embedded",)
