@@ -147,7 +147,7 @@ def _measure_and_write(folder: str, plan: Plan) -> int:
 def _write(record, plan, settings, planned) -> None:
     import json
 
-    from ..pages.tables import formatting as words
+    from ..pages.tables import formatting
     from ..pages.tables.page import markdown, page
     from ..pages.tables.report import replace_file, report_of
 
@@ -165,7 +165,7 @@ def _write(record, plan, settings, planned) -> None:
         click.echo(
             f"{row['verdict']:<11} {row['statement']} ({row['compared']:,} {row['unit']}, {row['differing']} differ)"
         )
-    for statement, measure, found in words.by_statement(report["orderings"]):
+    for statement, measure, found in formatting.by_statement(report["orderings"]):
         click.echo(f"{statement + ', by ' + measure:<58} {found}")
     click.echo(
         f"{'written':<11} {record.folder}: tables.html, tables.md, tables.json ({len(record.cells)} of {planned} cells)"
