@@ -11,7 +11,7 @@ from pathlib import Path
 
 from draftproof.models.battery import drawn_markov
 from draftproof.models.forge import forge
-from draftproof.reports.audits.loops.mutants import MUTANTS
+from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
 from draftproof.reports.audits.loops.options import Options
 from draftproof.reports.audits.loops.run import run_e2e
 
@@ -34,13 +34,13 @@ def main():
 
 def table(name, options):
     print(f"\n{name}\n{'loop':<14}{'verdict':<14}{'seconds':>8}{'CPU':>7}  of the limit  refuted by")
-    for loop in (*MUTANTS, *VERIFIERS):
-        told = {"defect": loop} if loop in MUTANTS else {"verifier": loop}
+    for loop in (*LOOP_MUTANTS, *VERIFIERS):
+        told = {"defect": loop} if loop in LOOP_MUTANTS else {"verifier": loop}
         start, cpu = time.perf_counter(), time.process_time()
         report = run_e2e(Options(**options, **told))
         took, cpu = time.perf_counter() - start, time.process_time() - cpu
         refuting = [f"{e.claim} ({e.method})" for e in report.evidence if e.verdict == "refuted"]
-        against = f"{took / LIMIT:12.2f}" if loop in MUTANTS else " " * 12
+        against = f"{took / LIMIT:12.2f}" if loop in LOOP_MUTANTS else " " * 12
         print(
             f"{loop:<14}{report.verdict:<14}{took:8.1f}{cpu:7.1f}  {against}  {', '.join(dict.fromkeys(refuting))}",
             flush=True,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .errors import InputError
 from .forge_llama import save_checkpoint
-from .law import Markov, Model, Table
+from .law import Markov, Model, Table, prefix_key
 from .libraries import must_be_dtype, quiet, reason, require
 from .problem import Problem
 
@@ -72,7 +72,7 @@ def order_one(model: Model, vocabulary: int, where: str) -> Markov:
     if longer:
         prefix = min(longer, key=lambda p: (len(p), p))
         raise InputError(
-            f'{where}: the row after "{",".join(map(str, prefix))}" is not the row after "{prefix[-1]}"; a checkpoint '
+            f'{where}: the row after "{prefix_key(prefix)}" is not the row after "{prefix[-1]}"; a checkpoint '
             "can be forged for context-free lists and order-1 Markov models"
         )
     for after, row in (("", found.start), *((str(t), row) for t, row in enumerate(found.after))):

@@ -8,6 +8,16 @@ from .errors import InputError
 Prefix = tuple[int, ...]
 
 
+def prefix_key(prefix: Prefix) -> str:
+    """The key of a prefix in a problem file: tokens joined by commas."""
+    return ",".join(map(str, prefix))
+
+
+def prefix_of_key(key: str) -> Prefix:
+    """The inverse of ``prefix_key``. Raises: ValueError."""
+    return tuple(map(int, key.split(","))) if key else ()
+
+
 class Model(Protocol):
     """row(prefix): M(. | prefix), V numbers. state(prefix): equal for prefixes with the same future."""
 
@@ -52,7 +62,7 @@ class Table(NamedTuple):
             return self.rows[prefix]
         except KeyError:
             raise InputError(
-                f'{self.name}: no row for the prefix "{",".join(map(str, prefix))}"; the table has prefixes up '
+                f'{self.name}: no row for the prefix "{prefix_key(prefix)}"; the table has prefixes up '
                 f"to length {max(map(len, self.rows), default=0)}, and this question needs a longer one"
             ) from None
 

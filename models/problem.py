@@ -11,7 +11,7 @@ from typing import Any
 
 from ..verifiers.draft_block import Block
 from .errors import InputError
-from .law import ContextFree, Markov, Model, Prefix, Shifted, Table
+from .law import ContextFree, Markov, Model, Prefix, Shifted, Table, prefix_key, prefix_of_key
 
 MOST_BLOCKS_LOG2 = 20
 """V^gamma up to about a million: what exact enumeration is made for."""
@@ -103,7 +103,7 @@ def row_of(values: Any, vocabulary: int, where: str) -> tuple[Fraction, ...]:
 
 def _prefix(key: str, vocabulary: int, where: str) -> Prefix:
     try:
-        prefix = tuple(int(part) for part in key.split(",")) if key else ()
+        prefix = prefix_of_key(key)
     except ValueError:
         raise InputError(f'{where}: "{key}" is not a prefix; expected tokens joined by commas') from None
     if not all(0 <= token < vocabulary for token in prefix):
@@ -139,9 +139,9 @@ def _model(data: Any, vocabulary: int, longest: int, where: str) -> Model:
     for length in range(longest + 1):
         for prefix in product(range(vocabulary), repeat=length):
             if prefix not in rows:
-                name = ",".join(map(str, prefix))
                 raise InputError(
-                    f'{where}: no row for the prefix "{name}"; every prefix up to length {longest} needs one'
+                    f'{where}: no row for the prefix "{prefix_key(prefix)}"; every prefix up to length {longest} '
+                    "needs one"
                 )
     return Table(rows, where)
 
@@ -238,7 +238,7 @@ def as_json(problem: Problem) -> dict:
         if isinstance(m, Markov):
             return {"start": texts(m.start), "after": {str(t): texts(r) for t, r in enumerate(m.after)}}
         keys = (x for n in range(longest + 1) for x in problem.prefixes(n))
-        return {",".join(map(str, x)): texts(m.row(x)) for x in keys}
+        return {prefix_key(x): texts(m.row(x)) for x in keys}
 
     return {
         "name": problem.name,

@@ -6,11 +6,11 @@ from typing import Any
 
 from sympy import QQ
 
-from ..models.law import Prefix
+from ..models.law import Prefix, prefix_key
 from ..models.problem import as_json
 from ..verifiers.evidence import HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence
 from ..verifiers.registry import reference
-from .claims import coupling_bound, name_of
+from .claims import coupling_bound
 from .laws import as_float, completed, expected_accepted, joint_law, output_law, total_variation
 from .measurement import Measurement
 
@@ -81,9 +81,9 @@ def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping
     if strange:
         worst = max(sorted(strange, key=str), key=lambda o: strange[o])
         block = next(b for b, law in measurement.blocks.items() if law.get(worst, 0) != 0)
-        emitted = worst if isinstance(worst, str) else f"emits {name_of(worst)}"
+        emitted = worst if isinstance(worst, str) else f"emits {prefix_key(worst)}"
         shown = [{"sequence": emitted, "expected": "0", "observed": told(strange[worst], slack)}]
-        return {"problem": as_json(measurement.problem), "draft_block": name_of(block), "laws": shown, **shown[0]}
+        return {"problem": as_json(measurement.problem), "draft_block": prefix_key(block), "laws": shown, **shown[0]}
     for length in range(1, measurement.completion()[1] + 1):
         shorter = [_marginal(law, length) for law in (observed, expected)]
         gaps = {o: abs(shorter[0].get(o, 0) - shorter[1].get(o, 0)) for o in shorter[0].keys() | shorter[1].keys()}
@@ -92,7 +92,7 @@ def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping
     ranked = sorted(gaps, key=lambda o: (-gaps[o], o))[:SHOWN]
     shown = [
         {
-            "sequence": name_of(o),
+            "sequence": prefix_key(o),
             "expected": told(shorter[1].get(o, 0), slack),
             "observed": told(shorter[0].get(o, 0), slack),
         }
@@ -115,7 +115,7 @@ def _by_prefix(measurement: Measurement, observed: Mapping, expected: Mapping) -
             (length, o, as_float(right.get(o, 0)), as_float(seen.get(o, 0))) for o in seen.keys() | right.keys()
         ]
     entries.sort(key=lambda e: (-abs(e[2] - e[3]), e[0], e[1]))
-    return [[name_of(o), p, q] for _, o, p, q in sorted(entries[:MOST_PREFIXES], key=lambda e: (e[0], e[1]))]
+    return [[prefix_key(o), p, q] for _, o, p, q in sorted(entries[:MOST_PREFIXES], key=lambda e: (e[0], e[1]))]
 
 
 def _exact(number: float):
@@ -153,8 +153,8 @@ def support(measurement: Measurement) -> Evidence:
         True,
         witness={
             "problem": as_json(measurement.problem),
-            "draft_block": name_of(block),
-            "sequence": name_of(outcome[: i + 1]),
+            "draft_block": prefix_key(block),
+            "sequence": prefix_key(outcome[: i + 1]),
             "expected": "0",
             "observed": _rare(chance),
         },
@@ -190,7 +190,7 @@ def optimal(measurement: Measurement) -> Evidence:
     if strays and max(map(as_float, strays.values())) > measurement.tolerance:
         evidence = _evidence("optimal", measurement, False)
         evidence.verdict = NOT_CLAIMED
-        stray = name_of(max(sorted(strays), key=lambda o: strays[o]))
+        stray = prefix_key(max(sorted(strays), key=lambda o: strays[o]))
         evidence.detail["why"] = (
             f"emits {stray}, which is not an accepted draft prefix and one more token (Definition 1)"
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from sympy import QQ
 
-from ..models.law import Prefix
+from ..models.law import Prefix, prefix_key
 from ..models.problem import Problem
 from ..verifiers.evidence import HOLDS, REFUTED, Evidence
 from ..verifiers.registry import Reference
@@ -23,11 +23,6 @@ from .laws import (
     survival,
     total_variation,
 )
-
-
-def name_of(prefix: Prefix) -> str:
-    """The key of a prefix in a problem file: tokens joined by commas."""
-    return ",".join(map(str, prefix))
 
 
 def survival_bound(problem: Problem) -> OutputLaw:
@@ -74,7 +69,7 @@ def largest_difference(observed: Mapping, expected: Mapping) -> dict[str, Any] |
     if worst is None or gaps[worst] == 0:
         return None
     return {
-        "sequence": name_of(worst),
+        "sequence": prefix_key(worst),
         "expected": str(expected.get(worst, 0)),
         "observed": str(observed.get(worst, 0)),
     }
@@ -126,7 +121,7 @@ def lemma_4(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
     if over:
         worst = max(sorted(over), key=lambda x: over[x])
         kept = survival(law)[worst]
-        witness = {"prefix": name_of(worst), "at most": str(bound.get(worst, 0)), "observed": str(kept)}
+        witness = {"prefix": prefix_key(worst), "at most": str(bound.get(worst, 0)), "observed": str(kept)}
     return Evidence("lemma-4", "enumeration", REFUTED if over else HOLDS, problem.name, witness=witness)
 
 

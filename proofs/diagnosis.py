@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from ..verifiers.zoo.catalogue import Entry
+from ..verifiers.zoo.catalogue import ZooEntry
 from .laws import as_float
 from .measurement import Measurement
 
@@ -21,8 +21,8 @@ def distance(one: Measurement, other: Measurement) -> float:
 
 def diagnose(
     refuted: Sequence[Measurement],
-    entries: Sequence[Entry],
-    measure: Callable[[Entry, Measurement], Measurement | None],
+    entries: Sequence[ZooEntry],
+    measure: Callable[[ZooEntry, Measurement], Measurement | None],
 ) -> list[dict]:
     """The mutants that behave exactly as the verifier on every problem given, up to rounding.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sympy import QQ
 
-from ..models.law import Model, Prefix, Table
+from ..models.law import Model, Prefix, Table, prefix_of_key
 from ..models.modification import modified
 from ..models.problem import Problem
 from .laws import in_field
@@ -149,6 +149,4 @@ def _qq(text: str):
 
 
 def _table(rows: Mapping[str, list[str]], name: str) -> Table:
-    return Table(
-        {tuple(map(int, key.split(","))) if key else (): tuple(map(_qq, row)) for key, row in rows.items()}, name
-    )
+    return Table({prefix_of_key(key): tuple(map(_qq, row)) for key, row in rows.items()}, name)

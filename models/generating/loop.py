@@ -23,7 +23,7 @@ from .nested_modification import Nested
 from .randomness import Chances, Given, Streams
 from .rules import Drafted, Rule, rule_of
 from .sampling import warp
-from .settings import Settings, checked_device, checked_models, checked_prompts, checked_vocabulary
+from .settings import LoopSettings, checked_device, checked_models, checked_prompts, checked_vocabulary
 
 
 def generate(
@@ -34,7 +34,7 @@ def generate(
     *,
     chance: Sequence[Chance] | None = None,
     device: str | None = None,
-    loop: "type[Loop] | None" = None,
+    loop: "type[DecodingLoop] | None" = None,
     **settings: Any,
 ) -> Generated:
     """Continue the prompts by speculative decoding.
@@ -43,17 +43,19 @@ def generate(
     by default the target's. prompts: token ids, of any lengths. verifier: "token", "block", "greedy-block", another
     name of ``verifiers.registry``, a ``Reference`` or a ``Rule`` (``rules.lenient`` for instance).
     chance: one source for each prompt, for the exact law; by default streams seeded by ``seed``.
-    loop: a ``Loop`` of another kind, such as one of ``defects``. settings: see ``Settings``.
+    loop: a subclass of ``DecodingLoop``. settings: see ``LoopSettings``.
     Guarantee: each text follows the target's law under the settings, cut at the first end token or at max_new_tokens,
     up to rounding, for a lossless verifier and any gamma; a seed gives the same text again (on a GPU as far as its
     kernels repeat themselves), and with a fixed gamma a row's text does not depend on the rows beside it.
     Raises: InputError in one line for what cannot be run.
     Source: Sun et al. 2025, Algorithms 3 and 6.
     """
-    return (loop or Loop)(target, draft, prompts, rule_of(verifier), Settings(**settings), chance, device).run()
+    return (loop or DecodingLoop)(
+        target, draft, prompts, rule_of(verifier), LoopSettings(**settings), chance, device
+    ).run()
 
 
-class Loop:
+class DecodingLoop:
     """One run over a batch. What a known defect gets wrong is a method or a class of its own here (see ``mutants``)."""
 
     target_cache: type[Cached] = Cached
@@ -66,7 +68,7 @@ class Loop:
         draft: Any | None,
         prompts: Sequence[Sequence[int]],
         rule: Rule,
-        settings: Settings,
+        settings: LoopSettings,
         chance: Sequence[Chance] | None = None,
         device: str | None = None,
     ):

@@ -9,7 +9,7 @@ import torch
 
 from ...verifiers.batched.emitted import Emitted
 from ...verifiers.batched.greedy_block_verification import Modification, carried, modified
-from ...verifiers.batched.rows import Rows
+from ...verifiers.batched.rows import BatchRows
 from .rules import Drafted
 
 
@@ -19,7 +19,7 @@ class Nested:
     def __init__(self) -> None:
         self.in_force: list[Modification] = []
 
-    def applied(self, drafted: Drafted) -> tuple[Drafted, list[Rows]]:
+    def applied(self, drafted: Drafted) -> tuple[Drafted, list[BatchRows]]:
         """The block with the target as it now is, and the rows that each modification looks upon.
 
         The last of these rows are the block's own, on which the iteration's new modification will look.
@@ -31,7 +31,7 @@ class Nested:
             seen.append(now.rows())
         return now, seen
 
-    def followed(self, seen: list[Rows], given: Emitted) -> None:
+    def followed(self, seen: list[BatchRows], given: Emitted) -> None:
         """Carry all modifications over the tokens of one iteration, and begin a new one with it."""
         new = Modification(
             torch.full_like(given.accepted, seen[-1].tokens.shape[1]),

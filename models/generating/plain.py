@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .generated import Generated, Iteration
-from .loop import Loop
+from .loop import DecodingLoop
 from .rules import Rule
-from .settings import Settings
+from .settings import LoopSettings
 
 
 def decode_plainly(
@@ -18,7 +18,7 @@ def decode_plainly(
     at temperature 0.
     Raises: InputError in one line for what cannot be run.
     """
-    return Plain(target, None, prompts, PLAIN, Settings(**settings), None, device).run()
+    return Plain(target, None, prompts, PLAIN, LoopSettings(**settings), None, device).run()
 
 
 def no_verifier(*_: Any) -> Any:
@@ -28,7 +28,7 @@ def no_verifier(*_: Any) -> Any:
 PLAIN = Rule("plain", no_verifier)
 
 
-class Plain(Loop):
+class Plain(DecodingLoop):
     """The loop without a draft."""
 
     def iteration(self) -> Iteration:

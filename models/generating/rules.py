@@ -9,7 +9,7 @@ from torch import Tensor
 from ...verifiers.batched.block_verification import block_verification
 from ...verifiers.batched.emitted import Emitted, emitted
 from ...verifiers.batched.greedy_block_verification import greedy_block_verification
-from ...verifiers.batched.rows import Excess, Rows, rows_of
+from ...verifiers.batched.rows import BatchRows, Excess, rows_of
 from ...verifiers.batched.token_verification import token_verification
 from ...verifiers.draft_block import Block
 from ...verifiers.registry import REFERENCES, Reference
@@ -29,7 +29,7 @@ class Drafted(NamedTuple):
     tokens: Tensor
     logits: bool = True
 
-    def rows(self) -> Rows:
+    def rows(self) -> BatchRows:
         return rows_of(self.target, self.draft, self.tokens, logits=self.logits)
 
     def probabilities(self) -> "Drafted":
@@ -52,7 +52,7 @@ class Rule(NamedTuple):
     lossy: str = ""
 
 
-def batched(verify: Callable[[Rows, Any], Any]) -> Callable[[Drafted, Chances], Emitted]:
+def batched(verify: Callable[[BatchRows, Any], Any]) -> Callable[[Drafted, Chances], Emitted]:
     """A batched verifier of ``verifiers.batched``."""
 
     def verified(drafted: Drafted, chances: Chances) -> Emitted:
@@ -83,7 +83,7 @@ class Lenient:
     The residual stays as it is (see ``verifiers.lenient_token_verification``, the reference).
     """
 
-    def __init__(self, rows: Rows, lenience: float):
+    def __init__(self, rows: BatchRows, lenience: float):
         self._rows, self.tokens, self._gain = (
             rows,
             rows.tokens,
@@ -105,7 +105,7 @@ def lenient(lenience: float) -> Rule:
     if not 0 < lenience <= 1:
         raise InputError(f"lenience {lenience}: expected a number above 0 and at most 1")
 
-    def verify(rows: Rows, uniforms: Any) -> Emitted:
+    def verify(rows: BatchRows, uniforms: Any) -> Emitted:
         return token_verification(Lenient(rows, lenience), uniforms)  # type: ignore[arg-type]
 
     return Rule("lenient-token", batched(verify), lossy=f"lenience {lenience:g}" if lenience < 1 else "")

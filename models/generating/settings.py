@@ -20,7 +20,7 @@ DEVICES = ("cpu", "cuda", "mps")
 
 
 @dataclass(frozen=True)
-class Settings:
+class LoopSettings:
     """gamma: draft tokens an iteration, or ``Adaptive``; temperature, top_k, top_p: see ``sampling.warp``, for both
     models alike; max_new_tokens: no text grows by more; eos: tokens that end a text; seed: of all randomness.
 
@@ -106,7 +106,7 @@ def checked_vocabulary(models: dict[str, Any], vocabulary: int | None) -> int:
 
 
 def checked_prompts(
-    prompts: Sequence[Sequence[int]], models: dict[str, Any], vocabulary: int, settings: Settings
+    prompts: Sequence[Sequence[int]], models: dict[str, Any], vocabulary: int, settings: LoopSettings
 ) -> list[list[int]]:
     """The prompts as lists.
 

@@ -22,10 +22,9 @@ from sympy import QQ
 
 from ...models.decoding import Decoded, starts_in_force
 from ...models.errors import InputError
-from ...models.law import Model, Prefix
+from ...models.law import Model, Prefix, prefix_key
 from ...models.problem import Problem, as_json
 from ...verifiers.registry import reference
-from ..claims import name_of
 from ..enumeration import law_of
 from ..laws import completed_after_modification, in_field, joint_law
 
@@ -68,10 +67,10 @@ def certificate(problem: Problem) -> dict[str, Any]:
         "problem": as_json(problem.tabulated()),
         "expected_accepted": str(value),
         "coupling": {
-            name_of(x): {name_of(y): str(p) for y, p in law.items()} for x, law in greedy_coupling(exact).items()
+            prefix_key(x): {prefix_key(y): str(p) for y, p in law.items()} for x, law in greedy_coupling(exact).items()
         },
-        "draft_potential": {name_of(x): str(f) for x, f in draft_potential.items()},
-        "target_potential": {name_of(y): str(g) for y, g in target_potential.items()},
+        "draft_potential": {prefix_key(x): str(f) for x, f in draft_potential.items()},
+        "target_potential": {prefix_key(y): str(g) for y, g in target_potential.items()},
     }
 
 

@@ -27,10 +27,9 @@ from typing import Any
 from sympy import QQ
 
 from ...models.errors import InputError
-from ...models.law import Prefix
+from ...models.law import Prefix, prefix_key
 from ...models.problem import Problem, as_json
 from ...verifiers.registry import reference
-from ..claims import name_of
 from ..enumeration import law_of
 from ..laws import in_field
 
@@ -120,10 +119,10 @@ def certificate(problem: Problem) -> dict[str, Any]:
         "format": FORMAT,
         "problem": as_json(problem.tabulated()),
         "expected_accepted": str(value),
-        "verifier": {name_of(b): {name_of(o): str(p) for o, p in law.items()} for b, law in kernel.items()},
-        "slack": {name_of(block): str(potential.slack(block)) for block in kernel},
-        "martingale": {name_of(o): str(potential.martingale(o)) for o in outputs},
+        "verifier": {prefix_key(b): {prefix_key(o): str(p) for o, p in law.items()} for b, law in kernel.items()},
+        "slack": {prefix_key(block): str(potential.slack(block)) for block in kernel},
+        "martingale": {prefix_key(o): str(potential.martingale(o)) for o in outputs},
         "survival": {
-            name_of(x): potential.last_capped(x) for n in range(1, exact.gamma + 1) for x in exact.prefixes(n)
+            prefix_key(x): potential.last_capped(x) for n in range(1, exact.gamma + 1) for x in exact.prefixes(n)
         },
     }

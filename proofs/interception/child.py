@@ -93,11 +93,13 @@ def _told(outcome):
 
 
 def _law(harness, subject, request, answer) -> None:
+    from ...models.law import prefix_key
+
     problem = _problem(request["problem"])
     target, draft = harness.Rows(problem, subject).in_use()
     answer(
-        target={",".join(map(str, x)): list(map(str, row)) for x, row in target.items()},
-        draft={",".join(map(str, x)): list(map(str, row)) for x, row in draft.items()},
+        target={prefix_key(x): list(map(str, row)) for x, row in target.items()},
+        draft={prefix_key(x): list(map(str, row)) for x, row in draft.items()},
     )
     for block, explored in harness.laws(subject, problem):
         if explored is None:

@@ -7,6 +7,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from ...models.law import prefix_key
 from ...models.problem import load_problem
 from ...verifiers.evidence import NO_EVIDENCE, REFUTED
 from .console import INTERRUPTED, NOT_AUDITED, OK, Finite, must_be_writable, must_differ, progress, write
@@ -121,7 +122,7 @@ def _report(spec, source, planned, counted, evidence, cluster) -> dict:
         "verdict": "refuted" if evidence.verdict == REFUTED else "inconclusive",
         "evidence": [{key: getattr(evidence, key) for key in (
             "claim", "method", "verdict", "problem", "total_variation", "bound", "witness", "detail")}],
-        "counts": {",".join(map(str, tokens)): times for tokens, times in counted.tally.items()},
+        "counts": {prefix_key(tokens): times for tokens, times in counted.tally.items()},
         "counts_digest": counted.tally.digest(),
     }  # fmt: skip
 

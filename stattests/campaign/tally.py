@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...models.law import prefix_key
+
 
 class Outcomes(NamedTuple):
     """The sequences that a verifier may emit, 1 to ``longest`` tokens, and their numbers 0, 1, 2, ...
@@ -85,7 +87,7 @@ class Tally:
         else:
             within = all(0 <= token < self.outcomes.vocabulary for token in outcome)
             kind = MALFORMED[int(within)]
-            self.count_strange(kind, ",".join(map(str, outcome[: self.outcomes.longest + 1])), times)
+            self.count_strange(kind, prefix_key(outcome[: self.outcomes.longest + 1]), times)
 
     @property
     def failures(self) -> int:

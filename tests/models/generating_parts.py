@@ -8,7 +8,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from draftproof.models.forge import forge
-from draftproof.models.generating.loop import Loop, generate
+from draftproof.models.generating.loop import DecodingLoop, generate
 from draftproof.proofs.enumeration import Branching, EnumeratedChance
 from draftproof.proofs.laws import joint_law
 
@@ -88,7 +88,7 @@ def distance(law, other):
     return sum(abs(law.get(x, 0.0) - other.get(x, 0.0)) for x in law.keys() | other.keys()) / 2
 
 
-def watched(loop=Loop):
+def watched(loop=DecodingLoop):
     """The same loop, which notes the texts and the rows of every verification."""
 
     class Watched(loop):

@@ -5,11 +5,11 @@ from collections import Counter
 import pytest
 
 from draftproof.models.battery import drawn_markov
-from draftproof.models.generating.loop import Loop, generate
+from draftproof.models.generating.loop import DecodingLoop, generate
 from draftproof.models.generating.plain import decode_plainly
 from draftproof.models.generating.randomness import Streams
 from draftproof.models.law import Markov
-from draftproof.reports.audits.loops.mutants import MUTANTS
+from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
 from draftproof.stattests.design import (
     Refuted,
     assert_goodness,
@@ -27,7 +27,7 @@ RAGGED = [[3], [3, 0], [3, 2, 1], [3, 1, 1, 1, 2]]
 ROWS = 3000
 
 
-def counts_by_prompt(verifier, loop=Loop, **settings):
+def counts_by_prompt(verifier, loop=DecodingLoop, **settings):
     """Texts of three tokens behind each prompt, all prompts in one batch."""
     target, draft, _ = parts.forged(*THREE)
     settings = {"gamma": 2, "max_new_tokens": 3, "seed": 5, **settings}
@@ -56,7 +56,7 @@ def test_texts_follow_the_target_behind_prompts_of_several_lengths_in_one_batch(
 
 @pytest.mark.parametrize("name", ["L12", "L13", "L14"])
 def test_shared_noise_is_refuted(name):
-    defect = MUTANTS[name]
+    defect = LOOP_MUTANTS[name]
     counts = counts_by_prompt(defect.verifier, defect.loop)
     with pytest.raises(Refuted):
         for prompt, law in laws_by_prompt().items():
@@ -70,7 +70,7 @@ class SharedByTwo(Streams):
         return super().generators(seed, row - row % 2)
 
 
-class InPairs(Loop):
+class InPairs(DecodingLoop):
     streams = SharedByTwo
 
 
@@ -83,7 +83,7 @@ def test_neighbours_in_a_batch_are_independent_and_seen_where_they_are_not():
         texts = list(map(tuple, found.tokens))
         return texts[::2], texts[1::2]
 
-    assert_independence(*neighbours(Loop))
+    assert_independence(*neighbours(DecodingLoop))
     assert min_detectable_independence(2000, 9, 9) < 0.14
     with pytest.raises(Refuted):
         assert_independence(*neighbours(InPairs))

@@ -5,10 +5,10 @@ import torch
 
 from draftproof.models.errors import InputError
 from draftproof.models.generating.caches import Cached, can_be_cropped, crop, select
-from draftproof.models.generating.loop import Loop, generate
+from draftproof.models.generating.loop import DecodingLoop, generate
 from draftproof.models.generating.rules import rule_of
-from draftproof.models.generating.settings import Settings
-from draftproof.reports.audits.loops.mutants import MUTANTS
+from draftproof.models.generating.settings import LoopSettings
+from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
 from draftproof.tests.models import generating_parts as parts
 
 pytestmark = pytest.mark.engine
@@ -19,11 +19,11 @@ RAGGED = [[3], [4, 5, 6, 7, 8], [2, 3], [5, 5, 5, 5]]
 ROUNDING = 1e-5
 
 
-def run(kind, prompts, loop=Loop, **settings):
+def run(kind, prompts, loop=DecodingLoop, **settings):
     """The largest differences of rows, and the texts and iterations of the run."""
     target, draft = parts.attentive(kind)
     settings = {"gamma": 3, "max_new_tokens": 20, "seed": 3, **settings}
-    running = parts.watched(loop)(target, draft, prompts, rule_of("block"), Settings(**settings))
+    running = parts.watched(loop)(target, draft, prompts, rule_of("block"), LoopSettings(**settings))
     found = running.run()
     return parts.furthest_rows(running.blocks, target, draft), found
 
@@ -42,7 +42,7 @@ def test_rows_are_those_of_whole_texts_whatever_was_accepted_beside_them(kind, p
 @pytest.mark.parametrize("name", ["L01", "L02", "L03", "L04", "L05"])
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
 def test_rows_give_a_wrong_cache_away(kind, name):
-    defect = MUTANTS[name]
+    defect = LOOP_MUTANTS[name]
     worst, _ = run(kind, RAGGED if defect.ragged else ONE, defect.loop)
     assert worst[defect.breaks.split()[0]] > 1e-3
     if name == "L03":  # costs acceptance and not the law: what is verified with is what was drawn from

@@ -5,7 +5,7 @@ import torch
 
 from draftproof.models.errors import InputError
 from draftproof.models.generating.adaptive import Adaptive
-from draftproof.models.generating.loop import Loop, generate
+from draftproof.models.generating.loop import DecodingLoop, generate
 from draftproof.models.generating.plain import decode_plainly
 from draftproof.models.generating.rules import lenient
 from draftproof.models.generating.sampling import warp
@@ -90,7 +90,7 @@ def test_cuda_asked_for_where_there_is_none_is_refused(monkeypatch):
 
 
 def test_memory_that_runs_out_is_told_in_one_line():
-    class Greedy(Loop):
+    class Greedy(DecodingLoop):
         def drafts(self, texts, gamma):
             raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB\nand more")
 

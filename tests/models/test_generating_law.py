@@ -8,7 +8,7 @@ import torch
 
 from draftproof.models.battery import drawn_markov
 from draftproof.models.generating.adaptive import Adaptive
-from draftproof.models.generating.loop import Loop, generate
+from draftproof.models.generating.loop import DecodingLoop, generate
 from draftproof.models.generating.plain import decode_plainly
 from draftproof.models.generating.randomness import Coins
 from draftproof.models.generating.rules import Drafted, lenient, one_by_one
@@ -16,7 +16,7 @@ from draftproof.models.law import Markov
 from draftproof.proofs.closed_forms import lenience_bias
 from draftproof.proofs.enumeration import law_of
 from draftproof.reports.audits.loops.mutant_loops import LastTokenEnds, TargetShort
-from draftproof.reports.audits.loops.mutants import MUTANTS
+from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
 from draftproof.tests.models import generating_parts as parts
 from draftproof.verifiers.batched.sampling import Uniforms
 from draftproof.verifiers.lenient_token_verification import lenient_token_verification
@@ -55,7 +55,7 @@ def test_modifications_are_nested_where_a_second_rejection_comes_before_the_firs
     law = parts.exact_law(parts.forged(drawn_markov, 2, 3), reference("greedy-block"), gamma=3, max_new_tokens=4)
     assert parts.distance(law, exact((drawn_markov, 2, 3), 4)) < ROUNDING
 
-    class NewestAlone(Loop):
+    class NewestAlone(DecodingLoop):
         def verified(self, drafted):
             self.nested.in_force = self.nested.in_force[-1:]
             return super().verified(drafted)
@@ -68,10 +68,10 @@ def test_modifications_are_nested_where_a_second_rejection_comes_before_the_firs
 
 @pytest.mark.parametrize("name", ["L06", "L07", "L08", "L09", "L10", "L11"])
 def test_the_exact_law_gives_defects_away(name):
-    defect = MUTANTS[name]
+    defect = LOOP_MUTANTS[name]
     settings = {"gamma": 2, "max_new_tokens": 3, **defect.settings}
     pair, verifier = parts.forged(*THREE), reference(defect.verifier)
-    right, wrong = (parts.exact_law(pair, verifier, loop=loop, **settings) for loop in (Loop, defect.loop))
+    right, wrong = (parts.exact_law(pair, verifier, loop=loop, **settings) for loop in (DecodingLoop, defect.loop))
     assert parts.distance(right, processed(THREE, 3, **defect.settings)) < ROUNDING
     assert parts.distance(wrong, right) > 1e-3
 
@@ -146,7 +146,7 @@ def law_of_one_text(name, length, **settings):
     return law_of(program, 1.0), drafted
 
 
-class DropsUnlikely(Loop):
+class DropsUnlikely(DecodingLoop):
     """Leaves out the last draft token where it is not to its liking."""
 
     def drafts(self, texts, gamma):

@@ -4,11 +4,11 @@ Source: Sun et al. 2025, Algorithm 2. The reference is verifiers/block_verificat
 """
 
 from .emitted import Emitted, emitted
-from .rows import Rows
+from .rows import BatchRows
 from .sampling import Uniforms, draw
 
 
-def block_verification(rows: Rows, chance: Uniforms) -> Emitted:
+def block_verification(rows: BatchRows, chance: Uniforms) -> Emitted:
     """Keep the longest accepted sub-block, then draw from the residual that its survival leaves.
 
     Guarantee: the law of ``verifiers.block_verification``, to the rounding of the rows' type; a token to which the

@@ -19,7 +19,7 @@ WORTH_A_THREAD = 2**20
 """Logits below which handing a part to another thread costs more than it saves."""
 
 
-class Compiled:
+class CompiledRows:
     """Rows in float32 on the CPU, logits or probabilities."""
 
     def __init__(self, target: Tensor, draft: Tensor, tokens: Tensor, logits: bool):

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .emitted import Emitted, emitted
-from .rows import Rows
+from .rows import BatchRows
 from .sampling import Uniforms, draw
 
 
@@ -25,7 +25,7 @@ class Modification(NamedTuple):
     log_ratio: Tensor
 
 
-def greedy_block_verification(rows: Rows, chance: Uniforms) -> tuple[Emitted, Modification]:
+def greedy_block_verification(rows: BatchRows, chance: Uniforms) -> tuple[Emitted, Modification]:
     """Keep the longest accepted sub-block under uncapped likelihood ratios.
 
     p_i = p_{i-1} M_b(X_i | X^{i-1}) / M_s(X_i | X^{i-1}).
@@ -41,7 +41,7 @@ def greedy_block_verification(rows: Rows, chance: Uniforms) -> tuple[Emitted, Mo
     return emitted(rows.tokens, accepted, last), _after(fresh, rows, walk, accepted, last)
 
 
-def carried(modification: Modification, rows: Rows, given: Emitted) -> Modification:
+def carried(modification: Modification, rows: BatchRows, given: Emitted) -> Modification:
     """An earlier modification after one more iteration, which emitted ``given``.
 
     rows: with the target as it was before this modification (but after all that are older), and the same draft.
@@ -51,7 +51,7 @@ def carried(modification: Modification, rows: Rows, given: Emitted) -> Modificat
     return _after(modification, rows, rows.log_ratios().cumsum(-1), accepted, last)
 
 
-def _after(before: Modification, rows: Rows, walk: Tensor, accepted: Tensor, last: Tensor) -> Modification:
+def _after(before: Modification, rows: BatchRows, walk: Tensor, accepted: Tensor, last: Tensor) -> Modification:
     gamma = walk.shape[1]
     start = torch.cat([torch.zeros_like(walk[:, :1]), walk], 1).gather(1, accepted[:, None]).squeeze(1)
     step = rows.log_ratio(
@@ -60,7 +60,7 @@ def _after(before: Modification, rows: Rows, walk: Tensor, accepted: Tensor, las
     return Modification((before.remaining - accepted - 1).clamp(min=0), before.log_ratio + start + step)
 
 
-def modified(target: Tensor, rows: Rows, draft: Tensor, modification: Modification) -> Tensor:
+def modified(target: Tensor, rows: BatchRows, draft: Tensor, modification: Modification) -> Tensor:
     """Algorithm 5: the target's rows along the next draft block, [B, gamma + 1, V] probabilities.
 
     M_new(x | y) is proportional to max(M_b(y, x | c) - M_s(y, x | c), 0) = max(r M_b(x) - M_s(x), 0) M_s(y | c), with

@@ -176,7 +176,7 @@ def ratio(target, draft, logits, scales, b, i, x):
 
 @kernel(ROWS, ROWS, SCALES, "int64[:, :], float64[:, ::1]")
 def survival(target, draft, logits, scales, tokens, kept):
-    """``Rows.survival`` into ``kept``. Returns whether all tokens are in the vocabulary."""
+    """``BatchRows.survival`` into ``kept``. Returns whether all tokens are in the vocabulary."""
     for b in range(tokens.shape[0]):
         p = 1.0
         for i in range(tokens.shape[1]):
@@ -235,7 +235,7 @@ def sums_of(more, less, terms, logits, width, edges):
 
 @kernel(ROWS, ROWS, SCALES, "float64[:, ::1], boolean[:, :], float64[:, ::1], float64[:, :, ::1], int64")
 def acceptance(target, draft, logits, scales, kept, open_, accept, edges, width):
-    """h_i where it can decide (see ``Rows.longest_sub_block``), from the longest sub-block down, up to the first that is
+    """h_i where it can decide (see ``BatchRows.longest_sub_block``), from the longest sub-block down, up to the first that is
     sure to be accepted; 0 elsewhere. Where S_i had to be summed, its running sums over chunks are left in ``edges``.
     """
     gamma = kept.shape[1]
@@ -255,7 +255,7 @@ def acceptance(target, draft, logits, scales, kept, open_, accept, edges, width)
 
 @njit
 def excess_of(target, draft, logits, scales, b, i, p, chosen, edges, width):
-    """Running sums of ``Rows.excess`` at row i of block b over chunks into ``edges`` [C], its terms into ``chosen`` [4].
+    """Running sums of ``BatchRows.excess`` at row i of block b over chunks into ``edges`` [C], its terms into ``chosen`` [4].
 
     Row gamma is not normalised: nothing is taken from it, so its weights may have any scale.
     Returns whether the row allows a token.

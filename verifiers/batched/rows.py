@@ -18,10 +18,10 @@ def compiled() -> Any:
     All others, and these without it, are worked on in torch.
     """
     try:
-        from .compiled import Compiled
+        from .compiled import CompiledRows
     except ImportError:
         return None
-    return Compiled
+    return CompiledRows
 
 
 class Excess(NamedTuple):
@@ -37,7 +37,7 @@ class Excess(NamedTuple):
     inside: Callable[[Tensor], Tensor]
 
 
-class Rows(Protocol):
+class BatchRows(Protocol):
     """B draft blocks of gamma tokens with the rows of both models. tokens: [B, gamma] int64."""
 
     tokens: Tensor
@@ -82,7 +82,7 @@ class Rows(Protocol):
         ...
 
 
-def rows_of(target: Tensor, draft: Tensor, tokens: Tensor, *, logits: bool) -> Rows:
+def rows_of(target: Tensor, draft: Tensor, tokens: Tensor, *, logits: bool) -> BatchRows:
     """The rows of a batch of draft blocks.
 
     target: [B, gamma + 1, V], rows M_b(. | c, X^i) for i = 0..gamma; draft: [B, gamma, V], rows M_s(. | c, X^i) for

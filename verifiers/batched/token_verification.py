@@ -6,11 +6,11 @@ Source: Leviathan et al. 2023, Algorithm 1; Sun et al. 2025, Algorithm 1. The re
 import torch
 
 from .emitted import Emitted, emitted
-from .rows import Rows
+from .rows import BatchRows
 from .sampling import Uniforms, draw
 
 
-def token_verification(rows: Rows, chance: Uniforms) -> Emitted:
+def token_verification(rows: BatchRows, chance: Uniforms) -> Emitted:
     """Accept draft tokens until the first rejection, then draw from the residual at that row.
 
     h_i = min(1, M_b(X_i | X^{i-1}) / M_s(X_i | X^{i-1}));  Y ~ max(M_b - M_s, 0) normalised, or M_b if all gamma

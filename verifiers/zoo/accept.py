@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .catalogue import Entry
+from .catalogue import ZooEntry
 from .parts import answer, draw, ratio, token_by_token
 
 KIND = "accept rule"
@@ -82,47 +82,47 @@ def coin_of_zero_passes(target, draft, tokens, rng):
 
 
 MUTANTS = (
-    Entry(
+    ZooEntry(
         "M01", accept_everything, "accepts every draft token", KIND,
         "transformers: the count of matches was wrong, so that every candidate was accepted",
         "https://github.com/huggingface/transformers/issues/28508",
     ),
-    Entry(
+    ZooEntry(
         "M02", uniform_stuck_at_zero, "the uniform is the constant 0", KIND,
         "vllm-ascend: the uniform of the test was the constant 0.0, so that nothing was rejected",
         "https://github.com/vllm-project/vllm-ascend/issues/13730",
     ),
-    Entry(
+    ZooEntry(
         "M03", ratio_upside_down, "accepts with q / p instead of p / q", KIND,
         "openvino.genai: validate_candidate has the likelihood ratio inverted (by reading; no public report found)",
         "https://github.com/openvinotoolkit/openvino.genai/issues/4490",
     ),
-    Entry(
+    ZooEntry(
         "M04", uniform_in_hundredths, "the uniform is a whole number of hundredths", KIND,
         "openvino.genai: validate_candidate draws its uniform as an integer from 0 to 100, divided by 100",
         "https://github.com/openvinotoolkit/openvino.genai/issues/4490",
     ),
-    Entry(
+    ZooEntry(
         "M05", measured_against_own_sample, "tests q(x) against p of the target's own sample", KIND,
         "openvino.genai: validate_candidate compares two tokens' probabilities, and keeps the target's own sample",
         "https://github.com/openvinotoolkit/openvino.genai/issues/4490",
     ),
-    Entry(
+    ZooEntry(
         "M06", accept_if_sampled_too, "accepts also what the target's own sample equals", KIND,
         "rtp-llm: a same-token shortcut before the test of the ratio accepts too often",
         "https://github.com/alibaba/rtp-llm/issues/1295",
     ),
-    Entry(
+    ZooEntry(
         "M07", measured_against_mode, "accepts with p(x) / max p", KIND,
         "1bit-MONSTER: the probability of the target's best token stood in for the draft's",
         "https://github.com/1bit-MONSTER/1bit-MONSTER/issues/637",
     ),
-    Entry(
+    ZooEntry(
         "M08", argmax_instead_of_test, "verifies by argmax at temperature > 0", KIND,
         "sglang: where the sampling kernel is missing, sampled requests are verified by argmax",
         "https://github.com/sgl-project/sglang/issues/39253",
     ),
-    Entry(
+    ZooEntry(
         "M09", coin_of_zero_passes, "accepts an impossible token at u = 0", KIND,
         "sglang: coin <= p / q accepts a token with p = 0 where the coin is 0, which torch.rand includes",
         "https://github.com/sgl-project/sglang/issues/35771", refutes=("support",),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .catalogue import Entry
+from .catalogue import ZooEntry
 from .parts import (
     UNCAPPED,
     answer,
@@ -75,42 +75,42 @@ def block_rule_from_three_tokens_on(target, draft, tokens, rng):
 
 
 MUTANTS = (
-    Entry(
+    ZooEntry(
         "M36", products_of_uniforms, "cumulative ratios against cumulative uniforms", KIND,
         "vllm-ascend: cumprod(min(p/q, 1)) >= cumprod(u), with the residual of a single token",
         "https://github.com/vllm-project/vllm-ascend/issues/7807",
     ),
-    Entry(
+    ZooEntry(
         "M37", block_with_token_residual, "block acceptance with the token residual", KIND,
         "vllm-ascend: the recovered token came from the same residual whether or not the block rule was on",
         "https://github.com/vllm-project/vllm-ascend/issues/7808",
     ),
-    Entry(
+    ZooEntry(
         "M38", block_without_draft_probabilities, "block rule with q = 1", KIND,
         "vllm-ascend: the block rule ran on n-gram drafts, whose missing probabilities were set to 1",
         "https://github.com/vllm-project/vllm-ascend/issues/7603",
     ),
-    Entry(
+    ZooEntry(
         "M39", surplus_of_placeholder_row, "residual mass of a placeholder's row", KIND,
         "vllm: with placeholders in the draft, the block rule took the residual's mass from a placeholder's row",
         "https://github.com/vllm-project/vllm/issues/50939",
     ),
-    Entry(
+    ZooEntry(
         "M40", greedy_block_in_plain_loop, "greedy block verification in the plain loop", KIND,
         "the paper's own warning: Algorithm 4 in the loop of Algorithm 3 is not valid (Appendix C)",
         "https://arxiv.org/abs/2403.10444",
     ),
-    Entry(
+    ZooEntry(
         "M41", last_ratio_uncapped, "uncapped ratio for the whole block", KIND,
         "Hierarchical Speculative Decoding: the code's final joint ratio lacks the cap of its other steps",
         "https://github.com/ZhouYuxuanYX/Hierarchical-Speculative-Decoding",
     ),
-    Entry(
+    ZooEntry(
         "M42", token_rule_under_the_name_of_block, "token verification under the name of block", KIND,
         "vllm-ascend: use_block_verification was accepted and silently ignored",
         "https://github.com/vllm-project/vllm-ascend/issues/15673", refutes=("optimal",),
     ),
-    Entry(
+    ZooEntry(
         "M43", block_rule_from_three_tokens_on, "block rule only for three tokens and more", KIND,
         "vllm: the block rule is gated to blocks of three and more, the rest being held to be equal",
         "https://github.com/vllm-project/vllm/issues/40819", refutes=("optimal",),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 
-class Entry(NamedTuple):
+class ZooEntry(NamedTuple):
     """A function of the plain calling convention, f(target_probs, draft_probs, draft_tokens[, rng]) -> tokens.
 
     name: M01.. for mutants, C01.. for controls.  kind: the class of bug (accept rule, residual, wrong q, wrong p,

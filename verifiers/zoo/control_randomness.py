@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from .catalogue import Entry
+from .catalogue import ZooEntry
 from .parts import answer, draw, drawable, excess, ratio, scan, token_by_token
 
 KIND = "control"
@@ -93,42 +93,42 @@ def module_numpy_random(target_probs, draft_probs, draft_tokens):
 
 
 CONTROLS = (
-    Entry(
+    ZooEntry(
         "C06", exponential_race, "replacement by a race of exponentials", KIND,
         "vllm's V1 rejection sampler draws its recovered tokens in this way",
         "https://github.com/vllm-project/vllm/issues/13933", refutes=(),
     ),
-    Entry(
+    ZooEntry(
         "C07", gumbel_race, "replacement by Gumbel-max", KIND,
         "vllm's model runner V2 draws the replacement in logarithms; right if the noise is not the draft's",
         "https://github.com/vllm-project/vllm/issues/54282", refutes=(),
     ),
-    Entry(
+    ZooEntry(
         "C08", compared_in_logarithms, "accept test in logarithms", KIND,
         "vllm's model runner V2 compares log p with log u + log q",
         "https://github.com/vllm-project/vllm/issues/46781", refutes=(),
     ),
-    Entry(
+    ZooEntry(
         "C09", everything_drawn_beforehand, "all random numbers drawn before the first test", KIND,
         "vllm: replacements drawn eagerly for every position, or lazily for the one that is used",
         "https://github.com/vllm-project/vllm/issues/41258", refutes=(),
     ),
-    Entry(
+    ZooEntry(
         "C10", uniform_upside_down, "1 - u in place of u", KIND,
         "the safe reading of sglang's coin: 1 - u is never 0",
         "https://github.com/sgl-project/sglang/issues/35771", refutes=(),
     ),
-    Entry(
+    ZooEntry(
         "C11", one_uniform_rescaled, "rejecting uniform reused after rescaling", KIND,
         "the right way to do what M24's ancestor did: the rest of the uniform is uniform again",
         "https://github.com/vllm-project/vllm-ascend/issues/16370", refutes=(),
     ),
-    Entry(
+    ZooEntry(
         "C12", module_random, "global random module", KIND,
         "transformers draws from the global generator, with no argument for another",
         "https://github.com/huggingface/transformers/issues/34553", refutes=(),
     ),
-    Entry(
+    ZooEntry(
         "C13", module_numpy_random, "global numpy.random", KIND,
         "transformers draws from the global generator, with no argument for another",
         "https://github.com/huggingface/transformers/issues/34553", refutes=(),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .catalogue import Entry
+from .catalogue import ZooEntry
 from .parts import answer, block_by_block, draw, drawable, excess, ratio, survival, token_by_token, without
 
 KIND = "control"
@@ -55,27 +55,27 @@ def block_verification_as_a_stream(target, draft, tokens, rng):
 
 
 CONTROLS = (
-    Entry(
+    ZooEntry(
         "C01", point_mass_rule, "point-mass rule with a sampled draft", KIND,
         "vllm: reported as wrong for sampled drafts; it accepts less, and any way to choose x is lossless",
         "https://github.com/vllm-project/vllm/issues/40149", refutes=(),
     ),
-    Entry(
+    ZooEntry(
         "C02", sampler_match, "accepts what the target's own sample equals", KIND,
         "mlxcel proves it lossless, mlx-swift-lm#459 calls it biased",
         "https://github.com/lablup/mlxcel/issues/992", refutes=(),
     ),
-    Entry(
+    ZooEntry(
         "C03", one_draw_for_both, "acceptance and replacement in one draw", KIND,
         "the maximal coupling that token verification is, written as one categorical law",
         "https://arxiv.org/abs/2403.10444", refutes=(),
     ),
-    Entry(
+    ZooEntry(
         "C04", block_verification_in_floats, "block verification from the back", KIND,
         "sglang and vllm search the longest accepted sub-block in this order or the opposite one",
         "https://github.com/sgl-project/sglang/issues/36516", refutes=(),
     ),
-    Entry(
+    ZooEntry(
         "C05", block_verification_as_a_stream, "block verification as a stream", KIND,
         "the second published form of block verification (Sun et al. 2025, Appendix A)",
         "https://arxiv.org/abs/2403.10444", refutes=(),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .catalogue import Entry
+from .catalogue import ZooEntry
 from .parts import normalised, token_by_token
 
 KIND = "wrong q"
@@ -29,22 +29,22 @@ def q_of_the_best_beam(target, draft, tokens, rng):
 
 
 MUTANTS = (
-    Entry(
+    ZooEntry(
         "M17", softmax_for_greedy_draft, "softmax q for tokens drawn otherwise", KIND,
         "transformers: the assistant picked greedily and the test used its softmax (likewise speculative-sampling#3)",
         "https://github.com/huggingface/transformers/issues/32867",
     ),
-    Entry(
+    ZooEntry(
         "M18", q_before_truncation, "raw q for tokens drawn after top-k", KIND,
         "transformers: tokens drawn from processed logits, the raw ones returned for the test",
         "https://github.com/huggingface/transformers/issues/47932",
     ),
-    Entry(
+    ZooEntry(
         "M19", q_at_another_temperature, "q at another temperature than the draws", KIND,
         "dflash: the draft drew at its own temperature, and the test applied the request's",
         "https://github.com/z-lab/dflash/issues/74",
     ),
-    Entry(
+    ZooEntry(
         "M20", q_of_the_best_beam, "q of a sampler for tokens of a beam search", KIND,
         "recurrent drafter: beam-search candidates tested with the drafter's probabilities as if sampled",
         "https://github.com/apple/ml-recurrent-drafter/issues/6",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .catalogue import Entry
+from .catalogue import ZooEntry
 from .parts import ratio, token_by_token
 
 KIND = "float"
@@ -30,12 +30,12 @@ def half_precision_rows(target, draft, tokens, rng):
 
 
 MUTANTS = (
-    Entry(
+    ZooEntry(
         "M44", q_in_another_precision, "q in another precision than the draws", KIND,
         "DeepSpec: the draft sampled from a bfloat16 softmax and the test used float32 probabilities",
         "https://github.com/deepseek-ai/DeepSpec/issues/31",
     ),
-    Entry(
+    ZooEntry(
         "M45", half_precision_rows, "acceptance in half precision", KIND,
         "mlxcel: float16 probabilities below 6e-8 vanish, and a small ratio turns into certain acceptance",
         "https://github.com/lablup/mlxcel/issues/992",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .catalogue import Entry
+from .catalogue import ZooEntry
 from .parts import draw, excess, ratio, token_by_token
 
 KIND = "index"
@@ -55,32 +55,32 @@ def neighbour_overwrites(target, draft, tokens, rng):
 
 
 MUTANTS = (
-    Entry(
+    ZooEntry(
         "M30", first_token_unverified, "first draft token always accepted", KIND,
         "lattice: the verify loop was shifted by one, so that the first draft was never tested",
         "https://github.com/ohdearquant/lattice/issues/243",
     ),
-    Entry(
+    ZooEntry(
         "M31", replacement_from_next_row, "replacement from the row after", KIND,
         "openvino.genai: a rejected token is replaced by a draw from its continuation's row",
         "https://github.com/openvinotoolkit/openvino.genai/issues/4190",
     ),
-    Entry(
+    ZooEntry(
         "M32", target_rows_one_late, "target rows one position late", KIND,
         "TensorRT-LLM: verification of the dynamic tree sliced the wrong rows of logits",
         "https://github.com/NVIDIA/TensorRT-LLM/issues/15098",
     ),
-    Entry(
+    ZooEntry(
         "M33", place_in_sorted_list_returned, "place in a sorted list returned as the token", KIND,
         "vllm-ascend: an index among reordered candidates was taken for a vocabulary id",
         "https://github.com/vllm-project/vllm-ascend/issues/16396",
     ),
-    Entry(
+    ZooEntry(
         "M34", draft_rows_out_of_order, "draft rows out of order", KIND,
         "vllm: draft probabilities were not permuted along when the batch was reordered",
         "https://github.com/vllm-project/vllm/issues/41044",
     ),
-    Entry(
+    ZooEntry(
         "M35", neighbour_overwrites, "a neighbour's replacement is written into this row", KIND,
         "flash-attention: an index over rows and columns wrote every row's token into all rows",
         "https://github.com/Dao-AILab/flash-attention/issues/2779",

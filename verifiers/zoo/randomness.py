@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .catalogue import Entry
+from .catalogue import ZooEntry
 from .parts import answer, draw, excess, ratio, scan, token_by_token
 
 KIND = "randomness"
@@ -74,32 +74,32 @@ def ranks_disagree(target, draft, tokens, rng):
 
 
 MUTANTS = (
-    Entry(
+    ZooEntry(
         "M24", rejected_uniform_reused, "the rejecting uniform also draws the replacement", KIND,
         "vllm-ascend: the accept test's uniform was used again in the inverse CDF of the residual",
         "https://github.com/vllm-project/vllm-ascend/issues/16370",
     ),
-    Entry(
+    ZooEntry(
         "M25", one_uniform_for_all, "one uniform for all positions", KIND,
         "flashinfer: uniform samples were shared where each test needs its own",
         "https://github.com/flashinfer-ai/flashinfer/issues/425",
     ),
-    Entry(
+    ZooEntry(
         "M26", noise_shared_with_draft, "draft and replacement share their Gumbel noise", KIND,
         "vllm: the draft's Gumbel noise and the replacement's came from the same Philox seed and position",
         "https://github.com/vllm-project/vllm/issues/54282",
     ),
-    Entry(
+    ZooEntry(
         "M27", same_state_as_draft_sampler, "draft sampler and verifier start from one state", KIND,
         "llama.cpp: the draft's sampler and the rejection sampler began with identical generator states",
         "https://github.com/ggml-org/llama.cpp/issues/27694",
     ),
-    Entry(
+    ZooEntry(
         "M28", seeded_in_every_call, "generator seeded in every call", KIND,
         "TensorRT-LLM: an engine-wide seed in every call, so that requests share one stream and seeds are ignored",
         "https://github.com/NVIDIA/TensorRT-LLM/issues/17599",
     ),
-    Entry(
+    ZooEntry(
         "M29", ranks_disagree, "two ranks with generators of their own", KIND,
         "vllm: tensor-parallel ranks drew their own uniforms and accepted different tokens",
         "https://github.com/vllm-project/vllm/issues/17498",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .catalogue import Entry
+from .catalogue import ZooEntry
 from .parts import draw, drawable, excess, token_by_token, without
 
 KIND = "residual"
@@ -71,37 +71,37 @@ def stale_buffer_subtracted(target, draft, tokens, rng):
 
 
 MUTANTS = (
-    Entry(
+    ZooEntry(
         "M10", softmax_of_residual, "softmax of the residual", KIND,
         "transformers: the residual went through softmax where it had to be divided by its sum",
         "https://github.com/huggingface/transformers/issues/28508",
     ),
-    Entry(
+    ZooEntry(
         "M11", replacement_from_target, "replacement drawn from the target, not the residual", KIND,
         "Spec-RL: at the first rejection the token is drawn from p (by design, for training)",
         "https://github.com/ShopeeLLM/Spec-RL/issues/14",
     ),
-    Entry(
+    ZooEntry(
         "M12", only_rejected_token_removed, "residual that only zeroes the rejected token", KIND,
         "EAGLE: the target was adjusted at the rejected token alone (later also xllm#2175)",
         "https://github.com/SafeAILab/EAGLE/issues/20",
     ),
-    Entry(
+    ZooEntry(
         "M13", mode_of_residual, "argmax of the residual", KIND,
         "mistral.rs: the token after a rejection was the argmax where it had to be a sample",
         "https://github.com/EricLBuehler/mistral.rs/issues/2424",
     ),
-    Entry(
+    ZooEntry(
         "M14", nan_wins_argmax, "a NaN wins the residual's argmax", KIND,
         "vllm: a NaN or zero row in the argmax over the residual yields a token that cannot be",
         "https://github.com/vllm-project/vllm/issues/45060",
     ),
-    Entry(
+    ZooEntry(
         "M15", paired_by_place_in_list, "residual of rows in different order", KIND,
         "llama.cpp, examples/speculative: candidate lists subtracted by array index (by reading; no public report)",
         "https://github.com/ggml-org/llama.cpp/blob/master/examples/speculative/speculative.cpp",
     ),
-    Entry(
+    ZooEntry(
         "M16", stale_buffer_subtracted, "stale memory in the residual of a point-mass draft", KIND,
         "sglang: draft_probs was allocated and never written, and the residual read it",
         "https://github.com/sgl-project/sglang/issues/12561",

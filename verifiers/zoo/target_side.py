@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .catalogue import Entry
+from .catalogue import ZooEntry
 from .parts import draw, normalised, token_by_token, without
 
 KIND = "wrong p"
@@ -28,17 +28,17 @@ def target_zeroed_before_test(target, draft, tokens, rng):
 
 
 MUTANTS = (
-    Entry(
+    ZooEntry(
         "M21", target_at_defaults, "target at default temperature", KIND,
         "vllm: temperature and top-p reached the draft model only, the target ran at defaults",
         "https://github.com/vllm-project/vllm/issues/9834",
     ),
-    Entry(
+    ZooEntry(
         "M22", penalty_counted_twice, "drafted tokens penalised twice", KIND,
         "vmlx-swift: drafting and verifying both recorded the tokens in the shared penalty counts",
         "https://github.com/osaurus-ai/vmlx-swift/issues/357",
     ),
-    Entry(
+    ZooEntry(
         "M23", target_zeroed_before_test, "target zeroed in place before the test", KIND,
         "vllm-ascend: for n-gram drafts the target row was zeroed in place ahead of the accept test",
         "https://github.com/vllm-project/vllm-ascend/issues/2881",

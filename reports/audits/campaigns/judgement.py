@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ....models.errors import InputError
+from ....models.law import prefix_key
 from ....models.modification import modified
 from ....models.problem import Problem, as_json
-from ....proofs.claims import coupling_bound, name_of
+from ....proofs.claims import coupling_bound
 from ....proofs.laws import as_float, expected_accepted, in_field, joint_law, output_law
 from ....proofs.measurement import rounding_allowed
 from ....stattests.bounds import tokens_per_call, total_variation_bound
@@ -105,7 +106,7 @@ class Judge:
                 why = f"for example {tally.strange[worst].example}"
         return {
             "problem": as_json(self.problem),
-            "sequence": worst if isinstance(worst, str) else name_of(worst),
+            "sequence": worst if isinstance(worst, str) else prefix_key(worst),
             "expected": f"{law[worst]:.6g}",
             "observed": f"{counts.get(worst, 0)}/{tally.n}",
             "why": why,

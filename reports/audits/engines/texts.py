@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from ....models.errors import InputError
 from ....models.forge import order_one
-from ....models.law import Markov, Prefix
+from ....models.law import Markov, Prefix, prefix_key
 from ....models.problem import Problem, as_json
-from ....proofs.claims import name_of
 from ....proofs.laws import as_float, in_field, joint_law
 from ....stattests.rounding import deviation
 from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
@@ -134,13 +133,13 @@ def _witness(problem: Problem, windows: list[Window], strange: Counter, n: int) 
                 apart, rows = here, [_row(f"{name} = {t}", law[t], seen[t], n) for t in tokens]
     if strange:
         text = max(strange, key=lambda text: strange[text])
-        worst = _row(name_of(text), 0, strange[text], n)
+        worst = _row(prefix_key(text), 0, strange[text], n)
     else:
         window, text = max(
             ((w, text) for w in windows for text in w.law),
             key=lambda at: abs(at[0].counts[at[1]] / n - as_float(at[0].law[at[1]])),
         )
-        worst = _row(("..., " if window.first else "") + name_of(text), window.law[text], window.counts[text], n)
+        worst = _row(("..., " if window.first else "") + prefix_key(text), window.law[text], window.counts[text], n)
     return {"problem": as_json(problem), **worst, "laws": [*rows, worst]}
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ....models.battery import drawn, toy
+from ....models.law import prefix_key
 from ....models.problem import Problem, as_json
-from ....proofs.claims import name_of
 from ....proofs.laws import as_float, joint_law
 from ....proofs.measurement import Measurement, rounding_allowed
 from ....proofs.sandbox import Sandbox, SubjectFailed
@@ -122,7 +122,7 @@ def goodness(measurement: Measurement, counts: Counts, settings, alpha: float, d
         seen = result.impossible[1] if result.impossible else done.get(worst, 0)
         witness = {
             "problem": as_json(problem),
-            "sequence": worst if isinstance(worst, str) else name_of(worst),
+            "sequence": worst if isinstance(worst, str) else prefix_key(worst),
             "expected": f"{law.get(worst, 0.0):.6g}",
             "observed": f"{seen}/{n}",
         }

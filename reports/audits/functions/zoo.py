@@ -3,14 +3,14 @@
 from typing import Any
 
 from ....verifiers.evidence import CLAIMS, NO_EVIDENCE
-from ....verifiers.zoo.catalogue import Entry
+from ....verifiers.zoo.catalogue import ZooEntry
 from ....verifiers.zoo.entries import CONTROLS, MUTANTS
 from ..report import Report
 from .audit import Progress, Settings, run_audit
 from .subject import subject_from
 
 
-def audit_entry(entry: Entry, seed: int = 0) -> tuple[Report, dict[str, Any]]:
+def audit_entry(entry: ZooEntry, seed: int = 0) -> tuple[Report, dict[str, Any]]:
     """The audit of one entry, and a row that says what was expected and what came out.
 
     A mutant is judged on the claims it must fail and the audit stops at the first refutation; a control is judged on

@@ -4,9 +4,8 @@ from typing import Any
 
 from ....models.generating.loop import generate
 from ....models.generating.rules import Rule, one_by_one
-from ....models.law import Prefix
+from ....models.law import Prefix, prefix_key
 from ....models.problem import as_json
-from ....proofs.claims import name_of
 from ....proofs.enumeration import Branching, EnumeratedChance
 from ....proofs.laws import as_float, in_field, joint_law
 from ....verifiers.evidence import HOLDS, REFUTED, Evidence
@@ -91,7 +90,7 @@ class Exact:
         if apart > allowed:
             worst = max(sorted(texts), key=lambda x: abs(self.law.get(x, 0.0) - expected.get(x, 0.0)))
             off = {
-                "problem": as_json(problem), "sequence": name_of(worst),
+                "problem": as_json(problem), "sequence": prefix_key(worst),
                 "expected": f"{expected.get(worst, 0.0):.6g}", "observed": f"{self.law.get(worst, 0.0):.6g}",
             }  # fmt: skip
         self.holds = off is None

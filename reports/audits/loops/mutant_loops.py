@@ -1,4 +1,4 @@
-"""Loops with one known defect each: ``loop.Loop`` with one part replaced. Their ancestors are in ``defects``."""
+"""Loops with one known bug each: ``DecodingLoop`` with one part replaced. ``mutants`` links the bugs they descend from."""
 
 from copy import deepcopy
 
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ....models.generating.caches import Cached
-from ....models.generating.loop import Loop
+from ....models.generating.loop import DecodingLoop
 from ....models.generating.randomness import Streams, numbers
 from ....models.generating.rules import Drafted
 from ....models.generating.sampling import warp
@@ -55,41 +55,41 @@ class SeesHoles(Cached):
         return None
 
 
-class TargetShort(Loop):
+class TargetShort(DecodingLoop):
     target_cache = OneShort
 
 
-class TargetLong(Loop):
+class TargetLong(DecodingLoop):
     target_cache = OneLong
 
 
-class DraftStale(Loop):
+class DraftStale(DecodingLoop):
     draft_cache = Stale
 
 
-class WrongPositions(Loop):
+class WrongPositions(DecodingLoop):
     target_cache = draft_cache = CountsColumns
 
 
-class HolesSeen(Loop):
+class HolesSeen(DecodingLoop):
     target_cache = draft_cache = SeesHoles
 
 
-class DraftAloneWarped(Loop):
+class DraftAloneWarped(DecodingLoop):
     """Temperature, top-k and top-p for the draft; the target as it is."""
 
     def target_scores(self, logits: Tensor) -> Tensor:
         return warp()(logits[..., : self.vocabulary])
 
 
-class RawDraftScores(Loop):
+class RawDraftScores(DecodingLoop):
     """Draft tokens drawn from processed logits, and tested with the raw ones."""
 
     def proposal(self, logits: Tensor) -> tuple[Tensor, Tensor]:
         return super().proposal(logits)[0], warp()(logits)
 
 
-class GreedyDraft(Loop):
+class GreedyDraft(DecodingLoop):
     """The draft's most probable token, tested as if it had been drawn."""
 
     def proposal(self, logits: Tensor) -> tuple[Tensor, Tensor]:
@@ -97,7 +97,7 @@ class GreedyDraft(Loop):
         return scores.argmax(-1), scores
 
 
-class BonusFromRowBefore(Loop):
+class BonusFromRowBefore(DecodingLoop):
     """The token behind a block accepted in full is drawn from the row of the block's last token."""
 
     def target_scores(self, logits: Tensor) -> Tensor:
@@ -105,14 +105,14 @@ class BonusFromRowBefore(Loop):
         return torch.cat([scores[:, :-1], scores[:, -2:-1]], 1)
 
 
-class LastTokenEnds(Loop):
+class LastTokenEnds(DecodingLoop):
     """Looks for the end token in the last place of what was added only."""
 
     def cut(self, tokens: list[int]) -> list[int]:
         return tokens
 
 
-class NotCarried(Loop):
+class NotCarried(DecodingLoop):
     """Greedy block verification in the plain loop: the modified target is forgotten at once."""
 
     def verified(self, drafted: Drafted) -> Emitted:
@@ -142,13 +142,13 @@ class CoinDrawsToo(Streams):
         return Uniforms(coins, coins[:, -1:].expand(-1, 2).contiguous())
 
 
-class SharedAcrossRows(Loop):
+class SharedAcrossRows(DecodingLoop):
     streams = SameForAllRows
 
 
-class SharedWithDraft(Loop):
+class SharedWithDraft(DecodingLoop):
     streams = SeededAlike
 
 
-class SharedWithResidual(Loop):
+class SharedWithResidual(DecodingLoop):
     streams = CoinDrawsToo

@@ -6,7 +6,7 @@ from typing import Any
 
 from ....models.errors import InputError
 from ....models.generating.adaptive import Adaptive
-from ....models.generating.settings import Settings
+from ....models.generating.settings import LoopSettings
 
 ADAPTIVE = "adaptive"
 LENIENT = "lenient-token"
@@ -82,7 +82,7 @@ class Options:
     def checked(self, defect: Any = None) -> dict[str, Any]:
         """The settings of the loop, but for the seed and the length. Raises: InputError for one out of its range."""
         found = {"gamma": self.blocks(), **self.sampling(defect)}
-        Settings(**{**found, "eos": found["eos"] or 0}, max_new_tokens=self.new_tokens, seed=self.seed)
+        LoopSettings(**{**found, "eos": found["eos"] or 0}, max_new_tokens=self.new_tokens, seed=self.seed)
         return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....models.errors import InputError
 from ....models.generating.generated import Generated
-from ....models.generating.loop import Loop, generate
+from ....models.generating.loop import DecodingLoop, generate
 from ....models.generating.plain import decode_plainly
 from ....models.generating.rules import Rule, lenient, rule_of
 from ....models.generating.sampling import warp
@@ -19,7 +19,7 @@ from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair
 from ....models.pairs.presets import load_preset
 from ....models.pairs.prompts import EMBEDDED, prompts
-from .mutants import MUTANTS, Defect
+from .mutants import LOOP_MUTANTS, LoopMutant
 from .options import Options, lenience_of
 
 SMALL = 30_000_000
@@ -47,7 +47,7 @@ class Session:
     pair: Pair
     rule: Rule
     lenience: float | None
-    defect: Defect | None
+    defect: LoopMutant | None
     settings: dict[str, Any]
     start: int | None
     prompts: list[list[int]]
@@ -55,8 +55,8 @@ class Session:
     began: float = field(default_factory=monotonic)
 
     @property
-    def loop(self) -> type[Loop]:
-        return self.defect.loop if self.defect else Loop
+    def loop(self) -> type[DecodingLoop]:
+        return self.defect.loop if self.defect else DecodingLoop
 
     @property
     def rows(self) -> int:
@@ -86,7 +86,9 @@ class Session:
         while True:
             yield int(sequence.spawn(1)[0].generate_state(1, np.uint64)[0])
 
-    def generated(self, texts: list[list[int]], seed: int, length: int, loop: type[Loop] | None = None) -> Generated:
+    def generated(
+        self, texts: list[list[int]], seed: int, length: int, loop: type[DecodingLoop] | None = None
+    ) -> Generated:
         """The loop's continuation of a batch of prompts, with the defect that is planted, if any."""
         return generate(
             self.pair.target, self.pair.draft, texts, self.rule, seed=seed, max_new_tokens=length,
@@ -100,7 +102,7 @@ class Session:
             **{**self.settings, "gamma": 1, **settings},
         )  # fmt: skip
 
-    def patient(self, loop: type[Loop]) -> type[Loop]:
+    def patient(self, loop: type[DecodingLoop]) -> type[DecodingLoop]:
         """The loop, which looks at the clock of the run before each iteration and each draft token."""
         in_time, foreign = self.in_time, self.defect is not None
 
@@ -133,9 +135,9 @@ def session(options: Options, told: Callable[[str, int, int], None] = lambda wha
 
     Raises: InputError in one line for what cannot be run: see ``loading.load_pair``, ``settings``, ``prompts``.
     """
-    if options.defect is not None and options.defect not in MUTANTS:
-        raise InputError(f"no defect {options.defect!r}; known: {', '.join(MUTANTS)}")
-    defect = MUTANTS[options.defect] if options.defect else None
+    if options.defect is not None and options.defect not in LOOP_MUTANTS:
+        raise InputError(f"no defect {options.defect!r}; known: {', '.join(LOOP_MUTANTS)}")
+    defect = LOOP_MUTANTS[options.defect] if options.defect else None
     settings = options.checked(defect)
     name = options.verifier or (defect.verifier if defect else "block")
     lenience = lenience_of(name)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ....models.generating.loop import Loop
+from ....models.generating.loop import DecodingLoop
 from ....models.generating.rules import Drafted
 from ....models.generating.sampling import Warp, warp
 from ....verifiers.batched.emitted import Emitted
@@ -54,7 +54,7 @@ class Notes:
     left_out: dict[str, str] = field(default_factory=dict)
 
 
-def watched(loop: type[Loop], notes: Notes, rows: int = 2) -> type[Loop]:
+def watched(loop: type[DecodingLoop], notes: Notes, rows: int = 2) -> type[DecodingLoop]:
     """The loop, with what is to be noted of each block.
 
     rows: of how many rows of the batch, in turn, the logits are held against a pass of our own.

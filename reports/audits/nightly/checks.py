@@ -9,10 +9,9 @@ import numpy as np
 
 from ....models.battery import drawn
 from ....models.errors import InputError
-from ....models.law import Model
+from ....models.law import Model, prefix_key
 from ....models.modification import Modified
 from ....models.problem import Problem, as_json, problem_from
-from ....proofs.claims import name_of
 from ....proofs.laws import as_float, in_field, joint_law
 from ....stattests.completion import completed_counts
 
@@ -113,4 +112,4 @@ def _is_output(outcome: Any, vocabulary: int, longest: int) -> bool:
 
 
 def _text(outcome: Any) -> str:
-    return name_of(outcome) if isinstance(outcome, Sequence) and not isinstance(outcome, str) else outcome
+    return prefix_key(outcome) if isinstance(outcome, Sequence) and not isinstance(outcome, str) else outcome

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ....models.errors import InputError
+from ....models.law import prefix_key
 from ....models.problem import Problem, as_json
-from ....proofs.claims import name_of
 from ....proofs.sandbox import SubjectFailed
 from ....proofs.shrink import shrink
 from ....stattests.anytime import Audited, audit
@@ -98,7 +98,7 @@ def _worst(check: Check, found: Audited, draws: Draws) -> dict[str, Any]:
     n = found.draws
     worst = max(law, key=lambda prefix: abs(seen[prefix] - n * law[prefix]) / math.sqrt(n * law[prefix]))
     return {
-        "sequence": name_of(worst),
+        "sequence": prefix_key(worst),
         "expected": f"{law[worst]:.6g}",
         "observed": f"{seen[worst]}/{n}",
     }

@@ -5,10 +5,10 @@ import random
 import pytest
 import torch
 
-from draftproof.models.generating.loop import Loop, generate
+from draftproof.models.generating.loop import DecodingLoop, generate
 from draftproof.models.generating.sampling import warp
 from draftproof.reports.audits.loops.forward_passes import apart, as_rows, drift, in_chunks, one_shot
-from draftproof.reports.audits.loops.mutants import MUTANTS
+from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
 from draftproof.reports.audits.loops.watching import Notes, watched
 from draftproof.tests.models import generating_parts as parts
 from draftproof.verifiers.chance import RandomChance
@@ -80,7 +80,7 @@ def test_passes_that_are_really_different_are_far_apart():
     assert found["one token"].total_variation["max"] < 1e-5
 
 
-def noted(kind, verifier="block", loop=Loop, prompts=RAGGED, **settings):
+def noted(kind, verifier="block", loop=DecodingLoop, prompts=RAGGED, **settings):
     notes = Notes()
     found = generate(*parts.attentive(kind), prompts, verifier, loop=watched(loop, notes), max_new_tokens=20,
                      **{"gamma": 3, "seed": 3, **settings})  # fmt: skip
@@ -109,7 +109,7 @@ def test_to_be_watched_changes_nothing(name):
 
 @pytest.mark.parametrize(("name", "model"), [("L01", "target"), ("L02", "target"), ("L03", "draft")])
 def test_a_cache_that_is_off_shows_in_what_was_read_and_in_the_rows(name, model):
-    notes, _ = noted("llama", loop=MUTANTS[name].loop)
+    notes, _ = noted("llama", loop=LOOP_MUTANTS[name].loop)
     assert {wrong.model for wrong in notes.misread} == {model}
     first = notes.misread[0]
     assert first.what == "tokens"
@@ -120,16 +120,16 @@ def test_a_cache_that_is_off_shows_in_what_was_read_and_in_the_rows(name, model)
 
 
 def test_positions_and_masks_that_are_off_show_in_what_was_read():
-    notes, _ = noted("llama", loop=MUTANTS["L04"].loop)
+    notes, _ = noted("llama", loop=LOOP_MUTANTS["L04"].loop)
     assert {wrong.what for wrong in notes.misread} == {"positions"}
-    notes, _ = noted("llama", loop=MUTANTS["L05"].loop)
+    notes, _ = noted("llama", loop=LOOP_MUTANTS["L05"].loop)
     assert {wrong.what for wrong in notes.misread} == {"tokens"}
     assert {wrong.model for wrong in notes.misread} == {"target", "draft"}
 
 
 @pytest.mark.parametrize(("name", "model"), [("L06", "target"), ("L07", "draft"), ("L09", "target")])
 def test_a_law_that_is_not_the_warped_logits_shows_in_the_scores(name, model):
-    defect = MUTANTS[name]
+    defect = LOOP_MUTANTS[name]
     notes, _ = noted("llama", loop=defect.loop, **defect.settings)
     assert {seen.model for seen in notes.scores if seen.distance > 1e-3} == {model}
     assert notes.misread == []
@@ -139,7 +139,15 @@ def test_a_law_that_is_not_the_warped_logits_shows_in_the_scores(name, model):
 def test_draft_tokens_are_told_with_the_law_that_they_should_have():
     told = []
     notes = Notes(lambda law, tokens: told.append((law, tokens)))
-    generate(*parts.attentive("llama"), RAGGED, "token", loop=watched(Loop, notes), gamma=3, max_new_tokens=12, top_k=3)
+    generate(
+        *parts.attentive("llama"),
+        RAGGED,
+        "token",
+        loop=watched(DecodingLoop, notes),
+        gamma=3,
+        max_new_tokens=12,
+        top_k=3,
+    )
     assert len(told) == len([seen for seen in notes.rows if seen.model == "draft"]) // 3
     for law, tokens in told:
         assert law.shape == (3, 10)
@@ -158,7 +166,7 @@ def test_a_model_that_does_not_call_its_base_model_is_heard(loop):
     torch.manual_seed(0)
     target, draft = (OPTForCausalLM(config).eval() for _ in range(2))
     notes = Notes()
-    found = generate(target, draft, RAGGED, loop=watched(MUTANTS["L01"].loop if loop == "L01" else Loop, notes), gamma=3,
+    found = generate(target, draft, RAGGED, loop=watched(LOOP_MUTANTS["L01"].loop if loop == "L01" else DecodingLoop, notes), gamma=3,
                      max_new_tokens=20)  # fmt: skip
     assert notes.left_out == {}
     assert notes.read == sum(len(each.rows) * (each.gamma + 1) for each in found.iterations)
@@ -167,7 +175,7 @@ def test_a_model_that_does_not_call_its_base_model_is_heard(loop):
 
 def test_passes_that_were_not_heard_are_left_out_and_said():
     notes = Notes()
-    loop = watched(Loop, notes)
+    loop = watched(DecodingLoop, notes)
 
     class Deaf(loop):
         def verified(self, drafted):
@@ -204,13 +212,13 @@ def test_a_right_loop_uses_every_random_number_once(name):
     ],
 )
 def test_a_number_that_is_used_twice_is_told_with_both_of_its_uses(name, first, second):
-    notes, _ = noted("llama", loop=MUTANTS[name].loop)
+    notes, _ = noted("llama", loop=LOOP_MUTANTS[name].loop)
     assert [str(use) for use in notes.noise.twice[0][1:]] == [first, second]
 
 
 def test_numbers_of_a_chance_that_is_given_are_not_heard():
     notes = Notes()
-    generate(*parts.attentive("llama"), RAGGED[:1], reference("token"), loop=watched(Loop, notes), gamma=3,
+    generate(*parts.attentive("llama"), RAGGED[:1], reference("token"), loop=watched(DecodingLoop, notes), gamma=3,
              max_new_tokens=8, chance=[RandomChance(random.Random(1))])  # fmt: skip
     assert notes.noise.count == 0
     assert notes.read > 0

@@ -10,7 +10,7 @@ import torch
 from jsonschema import Draft202012Validator
 
 from draftproof.models.errors import InputError
-from draftproof.models.generating.loop import Loop
+from draftproof.models.generating.loop import DecodingLoop
 from draftproof.models.generating.sampling import warp
 from draftproof.reports.audits.loops import (
     exact,
@@ -19,7 +19,7 @@ from draftproof.reports.audits.loops import (
 )
 from draftproof.reports.audits.loops.drift import Drifts
 from draftproof.reports.audits.loops.forward_passes import Drift
-from draftproof.reports.audits.loops.mutants import MUTANTS, Defect
+from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS, LoopMutant
 from draftproof.reports.audits.loops.options import Options
 from draftproof.reports.audits.loops.rows import Rows
 from draftproof.reports.audits.loops.watching import RowSeen
@@ -46,7 +46,7 @@ def planted(monkeypatch):
     """Options of a run with a loop of the test's own."""
 
     def plant(loop):
-        monkeypatch.setitem(MUTANTS, "L99", Defect("L99", loop, "planted by a test", "text", "", ""))
+        monkeypatch.setitem(LOOP_MUTANTS, "L99", LoopMutant("L99", loop, "planted by a test", "text", "", ""))
         return {"defect": "L99"}
 
     return plant
@@ -141,7 +141,7 @@ def test_with_batch_one_drift_is_measured_one_text_at_a_time(trained):
 # ---------------------------------------------------------------- temperature 0
 
 
-class RunnerUp(Loop):
+class RunnerUp(DecodingLoop):
     """Takes the second most probable token of the target wherever it can."""
 
     def target_scores(self, logits):
@@ -191,7 +191,7 @@ def test_a_law_enumerated_for_shorter_texts_does_not_make_longer_ones_lossless(f
 # ---------------------------------------------------------------- loops of another build
 
 
-class OwnDrafts(Loop):
+class OwnDrafts(DecodingLoop):
     """Right, but drafts without ``proposal``."""
 
     def drafts(self, texts, gamma):
@@ -214,7 +214,7 @@ class Unheard(OwnDrafts):
         return torch.multinomial(scores.softmax(-1), 1, generator=torch.Generator().manual_seed(0))[:, 0]
 
 
-class OtherWarp(Loop):
+class OtherWarp(DecodingLoop):
     """Has made its own temperature of the settings."""
 
     def __init__(self, *arguments, **named):
@@ -222,7 +222,7 @@ class OtherWarp(Loop):
         self.warp = warp(1.1 * self.settings.temperature)
 
 
-class Raises(Loop):
+class Raises(DecodingLoop):
     """Raises in its third iteration."""
 
     def iteration(self):
@@ -263,6 +263,6 @@ def test_a_loop_with_a_defect_that_raises_ends_the_run_with_status_3_and_what_wa
     assert "ZeroDivisionError" in report["failure"]["message"]
     assert "\n" not in report["failure"]["message"]
     assert {item["method"] for item in report["evidence"]} >= {"reading", "forward-pass", "warp"}
-    monkeypatch.setattr(session, "Loop", Raises)
+    monkeypatch.setattr(session, "DecodingLoop", Raises)
     with pytest.raises(ZeroDivisionError):
         examined(trained)

@@ -5,7 +5,7 @@ import shlex
 import pytest
 from click.testing import CliRunner
 
-from draftproof.reports.audits.loops.mutants import MUTANTS
+from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
 from draftproof.reports.commands.e2e import e2e
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE
 
@@ -55,10 +55,10 @@ trained = pytest.fixture(scope="module")(small_trained)
 
 
 def test_every_defect_is_planted_somewhere():
-    assert set(ON_FORGED) == set(MUTANTS) == set(ON_TRAINED) | {"L11"}
+    assert set(ON_FORGED) == set(LOOP_MUTANTS) == set(ON_TRAINED) | {"L11"}
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", LOOP_MUTANTS)
 def test_the_defect_is_refuted_on_a_forged_pair(forged, name):
     report = examined(forged, defect=name)
     assert report.verdict == "refuted"
