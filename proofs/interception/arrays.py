@@ -6,7 +6,7 @@ so most code needs no more than this; what is special here is what object arrays
 
 import numpy as np
 
-from .numbers import MEETS, REFLECTED, UFUNCS, Traced, constant_key
+from .numbers import REFLECTED, UFUNCS, Traced, constant_key
 from .race import race
 from .tracer import active, place
 
@@ -138,6 +138,3 @@ def _one(ufunc, operands):
         return number.then(lambda value: ufunc(value, other), ufunc.__name__, constant_key(other))
     tracer.give_up(f"numpy.{ufunc.__name__} of a random number at {place()} is not followed")
     raise AssertionError
-
-
-MEETS["array"], MEETS["ufunc"] = elementwise, ufunc_call

@@ -96,7 +96,7 @@ def _law(harness, subject, request, answer) -> None:
     from ...models.law import prefix_key
 
     problem = _problem(request["problem"])
-    target, draft = harness.Rows(problem, subject).in_use()
+    target, draft = harness.RowsInUse(problem, subject).in_use()
     answer(
         target={prefix_key(x): list(map(str, row)) for x, row in target.items()},
         draft={prefix_key(x): list(map(str, row)) for x, row in draft.items()},

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from . import hook_numpy, hook_random, hook_system, numbers
+from . import arrays, hook_numpy, hook_random, hook_system, numbers, race
 from .tracer import ACTIVE, STATE, NotInterceptable, Tracer
 
 
@@ -18,6 +18,7 @@ def install() -> None:
     hook_numpy.install()
     hook_system.install()
     numbers.follow_math()
+    numbers.register(array=arrays.elementwise, ufunc=arrays.ufunc_call, another=race.duel)
     sys.meta_path.insert(0, _WhenTorchComes())
 
 

@@ -95,7 +95,7 @@ class Subject:
         for array in [self.array] if self.array else [a for a in ARRAYS if a != "torch" or "torch" in sys.modules]:
             self.array, told = array, []
             for problem in problems:
-                rows = Rows(problem, self)
+                rows = RowsInUse(problem, self)
                 for block in itertools.islice(rows.blocks(), 3):
                     outcome = self.outcome(rows, block, self.real_random(0))
                     if not isinstance(outcome, explore.Raised):
@@ -124,7 +124,7 @@ class Subject:
             return torch.Generator().manual_seed(seed % 2**64)  # as many bits as it takes
         return None
 
-    def outcome(self, rows: "Rows", block: tuple[int, ...], generator: Any) -> Any:
+    def outcome(self, rows: "RowsInUse", block: tuple[int, ...], generator: Any) -> Any:
         """One call on fresh arguments: the tokens, or what was raised instead."""
         given = rows.arguments(block)
         kept = rows.arguments(block)
@@ -170,7 +170,7 @@ def _same(now: Any, before: Any) -> bool:
     return now == before
 
 
-class Rows:
+class RowsInUse:
     """A problem's rows as the subject gets them, in its precision."""
 
     def __init__(self, problem: Problem, subject: Subject):
@@ -215,7 +215,7 @@ def _normalised(row: list[Fraction]) -> list[Fraction]:
 
 def laws(subject: Subject, problem: Problem) -> Iterator[tuple[tuple[int, ...], explore.Explored | None]]:
     """For each draft block the law of what the subject emits; None where a call never returned."""
-    rows = Rows(problem, subject)
+    rows = RowsInUse(problem, subject)
     for block in rows.blocks():
         call_once = functools.partial(subject.outcome, rows, block, subject.real_random(0))
         try:
@@ -226,7 +226,7 @@ def laws(subject: Subject, problem: Problem) -> Iterator[tuple[tuple[int, ...], 
 
 def samples(subject: Subject, problem: Problem, count: int, seed: int) -> Counter:
     """How often each outcome came with real random numbers, the draft block drawn afresh each time."""
-    rows = Rows(problem, subject)
+    rows = RowsInUse(problem, subject)
     _, draft = rows.in_use()
     words = np.random.SeedSequence(seed).generate_state(40).reshape(5, 8)  # 256 bits for each generator
     seeds = [int.from_bytes(row.tobytes(), "little") for row in words]

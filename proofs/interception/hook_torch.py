@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .numbers import MEETS, Traced, handed_out
+from .numbers import Traced, handed_out, register
 from .sources import Exponential, Lattice
 from .tensors import TracedTensor, become, is_traced, numbers_of, plain, tensor_of
 from .torch_functions import Functions
@@ -211,8 +211,6 @@ def with_number(name: str, tensor: torch.Tensor, number: Traced):
     return functions.elementwise(func, name, (tensor, number), {}, func(plain(tensor), 0.5))
 
 
-MEETS["tensor"] = with_number
-
 # ---------------------------------------------------------------- generators and seeds
 
 
@@ -266,6 +264,7 @@ WRAPPING = _half_types()
 
 def install() -> None:
     """Replace torch's generator and seeding functions; the draws are followed by the mode."""
+    register(tensor=with_number)
 
     def guarded(function, before):
         def guard(*arguments, **options):

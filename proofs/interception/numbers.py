@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .sources import Source, switch
+from .sources import RandomSource, switch
 from .tracer import active, place, site
 
 
@@ -27,9 +27,13 @@ THRESHOLDS: dict[tuple, int] = {}
 """Switch points already found: replays of a path ask the same questions again."""
 
 
-MEETS: dict[str, Callable] = {}
-"""What happens where a random number meets an "array", a "ufunc", a "tensor", "another" random number: each is filled
-in by the module that knows."""
+HANDLERS: dict[str, Callable] = {}
+"""What is done where a random number meets an "array", a "ufunc", a "tensor" or "another" random number."""
+
+
+def register(**handlers: Callable) -> None:
+    """Set handlers; called where the interception is installed, since their modules build on this one."""
+    HANDLERS.update(handlers)
 
 
 class Traced:
@@ -38,7 +42,7 @@ class Traced:
     __array_priority__ = 1000
     __slots__ = ("source", "steps")
 
-    def __init__(self, source: Source, steps: tuple[Step, ...] = ()):
+    def __init__(self, source: RandomSource, steps: tuple[Step, ...] = ()):
         self.source, self.steps = source, steps
 
     # ------------------------------------------------------------------ what it could be
@@ -134,7 +138,7 @@ class Traced:
                 return name in ("le", "ge", "eq")
             if other.source is self.source or name in ("eq", "ne"):
                 self.source.tracer.give_up(f"two random numbers are compared with each other at {place()}")
-            return MEETS["another"](self, other, name)
+            return HANDLERS["another"](self, other, name)
         if other != other:
             self.source.tracer.notice("nan", f"a random number is compared with NaN at {place()}")
         if name in ("eq", "ne"):
@@ -161,7 +165,7 @@ class Traced:
         if isinstance(other, Traced):
             self.source.tracer.give_up(f"two random numbers meet in one expression at {place()}")
         if isinstance(other, np.ndarray) and other.ndim:
-            return MEETS["array"](UFUNCS[name], (other, self) if reflected else (self, other))
+            return HANDLERS["array"](UFUNCS[name], (other, self) if reflected else (self, other))
         op = getattr(operator, name)
         if name in ("floordiv", "mod") or (name == "pow" and self._power_turns(other, reflected)):
             self.source.tracer.give_up(f"'{name}' of a random number at {place()}: not monotone")
@@ -231,7 +235,7 @@ class Traced:
         return self.then(kind.type, "astype", kind.str) if kind.kind == "f" else self.whole(int, "astype")
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        return MEETS["ufunc"](ufunc, method, inputs, options)
+        return HANDLERS["ufunc"](ufunc, method, inputs, options)
 
 
 EVEN = {"abs", "fabs", "absolute", "square", "reciprocal"}
@@ -266,13 +270,15 @@ def _install_operators():
     def binary(name):
         def forward(self, other):
             return (
-                MEETS["tensor"]("r" + name, other, self)
+                HANDLERS["tensor"]("r" + name, other, self)
                 if _is_foreign_array(other)
                 else self._binary(other, name, False)
             )
 
         def backward(self, other):
-            return MEETS["tensor"](name, other, self) if _is_foreign_array(other) else self._binary(other, name, True)
+            return (
+                HANDLERS["tensor"](name, other, self) if _is_foreign_array(other) else self._binary(other, name, True)
+            )
 
         return forward, backward
 
@@ -284,9 +290,9 @@ def _install_operators():
     def comparison(name):
         def compare(self, other):
             if _is_foreign_array(other):
-                return MEETS["tensor"](REFLECTED.get(name, name), other, self)
+                return HANDLERS["tensor"](REFLECTED.get(name, name), other, self)
             if isinstance(other, np.ndarray) and other.ndim:
-                return MEETS["array"](UFUNCS[name], (self, other))
+                return HANDLERS["array"](UFUNCS[name], (self, other))
             return self.compare(other, name)
 
         return compare
@@ -309,7 +315,7 @@ def follow_math() -> None:
         setattr(math, name, _following(getattr(math, name), name))
 
 
-def handed_out(source: Source) -> Any:
+def handed_out(source: RandomSource) -> Any:
     """What the foreign code gets: a number that is followed, or in a rehearsal a plain one."""
     return source.tracer.hand_out(source, Traced(source))
 

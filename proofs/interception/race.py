@@ -10,7 +10,7 @@ scores are a race and the weights are those ratios; if not, there is no closed l
 import math
 from typing import Any
 
-from .numbers import MEETS, Traced
+from .numbers import Traced
 from .sources import Exponential, Lattice, _float, _point
 from .tracer import active, place, rational
 
@@ -181,6 +181,3 @@ def _weights(runners: list[_Runner], largest: bool | None) -> tuple[list[float],
             return [math.fsum(column) / len(column) for column in zip(*found)], decreasing
     tracer.give_up(f"the argmax at {place()} is not a race of exponential or Gumbel noise: no closed law")
     raise AssertionError
-
-
-MEETS["another"] = duel

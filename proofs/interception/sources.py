@@ -15,7 +15,7 @@ from sympy import QQ
 from .tracer import Tracer, rational
 
 
-class Source(ABC):
+class RandomSource(ABC):
     """A random number before anything was done to it.
 
     low, high: the points still possible, low <= k < high.  value(k): the number at a point, in the type and
@@ -50,7 +50,7 @@ class Source(ABC):
     def weight(self, low: int, high: int): ...
 
 
-class Lattice(Source):
+class Lattice(RandomSource):
     """A uniform as generators make it: k / 2^bits with k equally likely in 0..2^bits - 1.
 
     random.random and NumPy's float64: 53 bits. torch: 53, 24, 11, 8 bits in float64, 32, 16 and bfloat16.
@@ -78,7 +78,7 @@ FURTHEST = 745.0
 """exp(-745) is the smallest positive double: standard exponential noise does not go beyond."""
 
 
-class Exponential(Source):
+class Exponential(RandomSource):
     """Standard exponential noise, as a continuous number: the law of a race of such noises is known in closed form.
 
     Points are the doubles in (0, 745], in order. epsilon: the rounding of the type that carries the noise.

@@ -8,9 +8,9 @@ from sympy import QQ
 
 from ..enumeration import Branching
 
-MOST_CHOICES = 400
+MAX_CHOICES_PER_PATH = 400
 """Choices on one path beyond which the function is taken to draw without bound."""
-MOST_PATHS = 200_000
+MAX_PATHS_PER_CALL = 200_000
 STATE = (
     "called again with the same inputs and the same random numbers it behaves otherwise: "
     "it keeps state between calls, or draws randomness from elsewhere"
@@ -67,8 +67,8 @@ class Tracer(Branching):
         if not super().begin():
             return False
         self.paths += 1
-        if self.paths > MOST_PATHS:
-            self.give_up(f"more than {MOST_PATHS:,} ways the random numbers can fall")
+        if self.paths > MAX_PATHS_PER_CALL:
+            self.give_up(f"more than {MAX_PATHS_PER_CALL:,} ways the random numbers can fall")
         return True
 
     def remember_path(self) -> None:
@@ -103,8 +103,8 @@ class Tracer(Branching):
     def branch(self, probabilities) -> int:
         """Which side of a decision about a traced number this path is on."""
         at = len(self.path)
-        if at >= MOST_CHOICES:
-            self.give_up(f"draws without bound: more than {MOST_CHOICES} random choices in one call")
+        if at >= MAX_CHOICES_PER_PATH:
+            self.give_up(f"draws without bound: more than {MAX_CHOICES_PER_PATH} random choices in one call")
         here, asked = tuple(self.path), tuple(probabilities)
         if self.questions.setdefault(here, asked) != asked:
             self.notice("state", STATE)

@@ -94,9 +94,9 @@ def _source(spec, problem, batch, timeout):
         from ...stattests.campaign.compiled import Compiled
 
         return Compiled(spec.reference, in_field(problem))
-    from ..audits.campaigns.subject import ForeignSource
+    from ..audits.campaigns.subject import ThirdPartySource
 
-    return ForeignSource(spec, problem, batch=batch, timeout=timeout)
+    return ThirdPartySource(spec, problem, batch=batch, timeout=timeout)
 
 
 def _kept(samples: int, checkpoint: str | None) -> str:

@@ -15,7 +15,7 @@ from ....stattests.campaign.tally import Outcomes, Tally
 from ..functions.subject import SubjectSpec
 
 
-class ForeignSource:
+class ThirdPartySource:
     """Calls of a function that is not ours, one block a call, or ``batch`` blocks a call.
 
     A fresh child process for every chunk: what the function keeps from call to call cannot make the counts depend on

@@ -12,7 +12,7 @@ import pytest
 
 from draftproof.models.battery import drawn
 from draftproof.models.problem import as_json
-from draftproof.reports.audits.campaigns.subject import ForeignSource
+from draftproof.reports.audits.campaigns.subject import ThirdPartySource
 from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.stattests.campaign.run import plan, sample_chunk
 from draftproof.tests.stattests import batched_subjects
@@ -138,7 +138,7 @@ def test_counts_of_a_function_that_keeps_state_do_not_depend_on_the_workers(plai
 def test_two_chunks_of_a_function_differ_and_one_drawn_again_does_not(plain, batch):
     """Else a campaign of a million samples would be one chunk, counted over and over."""
     name = f"{BATCHED}:block" if batch else plain("verify")
-    source = ForeignSource(subject_from(name), drawn(3, 2, "generic"), batch=batch)
+    source = ThirdPartySource(subject_from(name), drawn(3, 2, "generic"), batch=batch)
     planned = plan(source, 4000, seed=0, chunk=2000)
     first, second, again = (sample_chunk(source, planned, k)[1] for k in (0, 1, 0))
     assert first != second

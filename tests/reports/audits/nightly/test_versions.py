@@ -11,7 +11,7 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json
 from draftproof.proofs.sandbox import SubjectFailed
-from draftproof.reports.audits.campaigns.subject import ForeignSource as CampaignSource
+from draftproof.reports.audits.campaigns.subject import ThirdPartySource as CampaignSource
 from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.reports.audits.nightly import sources
 from draftproof.reports.audits.nightly.sources import ReferenceSource, source_of
