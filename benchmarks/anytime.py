@@ -17,8 +17,8 @@ from draftproof.proofs.sandbox import Sandbox, SubjectFailed
 from draftproof.stattests.holm import cohort_alpha, holm
 from draftproof.tests.stattests.simulated_nights import (
     DRAWS,
-    clean_audits,
     clean_peaks,
+    clean_sequential_tests,
     draws_to_refute,
     fixed_sample_optimum,
     moved,
@@ -75,7 +75,7 @@ def main():
     law = uniform(16)
 
     audits, most = (1000, 100_000) if quick else (10_000, 1_000_000)
-    peaks = clean_audits(law, audits=audits, most=most, rng=np.random.default_rng(1))
+    peaks = clean_sequential_tests(law, audits=audits, most=most, rng=np.random.default_rng(1))
     print(
         f"{audits:,} clean audits of up to {most:,} draws, a look every 10 %: {(peaks >= math.log(1e6)).sum()} false alarms"
         f" at 1e-6 (largest E {math.exp(peaks.max()):,.0f}); E ever above 20: {np.mean(peaks >= math.log(20)):.4f},"

@@ -17,8 +17,8 @@ from draftproof.models.battery import drawn
 from draftproof.models.decoding import Decoded, iteration
 from draftproof.models.problem import with_numbers
 from draftproof.proofs.laws import as_float, in_field, output_law
-from draftproof.stattests.campaign.batched import Batched
-from draftproof.stattests.campaign.compiled import Compiled
+from draftproof.stattests.campaign.batched import BatchedSource
+from draftproof.stattests.campaign.compiled import CompiledSource
 from draftproof.stattests.campaign.run import plan, run_campaign
 from draftproof.stattests.campaign.tally import Outcomes, Tally
 from draftproof.stattests.law_free import fit_of_many
@@ -43,13 +43,13 @@ def main():
     print(f"{'':<22}{'samples':>13}{'M/s':>9}{'M/s of processor':>18}  {'fit to the exact law':<24}")
 
     start = time.perf_counter()
-    source = Compiled(verifier, exact)
+    source = CompiledSource(verifier, exact)
     compiling = time.perf_counter() - start
     run_campaign(source, plan(source, 2 * given.workers * source.chunk), workers=given.workers)  # start the workers
     fast = timed(f"compiled, {given.workers} workers", law,
                  lambda: run_campaign(source, plan(source, given.samples), workers=given.workers).tally)  # fmt: skip
     one = timed("compiled, 1 process", law, lambda: source.sample(np.random.SeedSequence(1), given.samples // 8))
-    peer = Batched(numpy_block, problem, 4096, name="numpy")
+    peer = BatchedSource(numpy_block, problem, 4096, name="numpy")
     vectorised = timed("NumPy, 1 process", law, lambda: peer.sample(np.random.SeedSequence(2), given.samples // 400))
     plain = timed("plain Python", law, lambda: in_python(problem, verifier, given.samples // 10_000))
     print(f"\ncompiling the diagram and the walk: {compiling:.2f} s")

@@ -17,7 +17,7 @@ from scipy.optimize import brentq, minimize
 from scipy.special import digamma, gammaln, zeta
 
 from ..models.errors import InputError
-from .anytime import Audited, audit
+from .anytime import SequentialResult, sequential_test
 from .cells import Law, checked_law
 from .design import Refuted
 from .eprocess import MOST_STARTS, concentrations, unspent
@@ -39,14 +39,14 @@ KEPT_NIGHTS = MOST_STARTS // 2
 """Nights for which a start is certain to be kept (``EProcess.open_night``)."""
 
 
-def assert_audit(draw: Callable[[int], Any], law: Law, **options: Any) -> Audited:
+def assert_sequential(draw: Callable[[int], Any], law: Law, **options: Any) -> SequentialResult:
     """A black box follows the law, as far as its draws can tell. options: those of ``audit``.
 
-    Guarantee: refutes the right law with probability at most alpha (``audit``); what it sees: ``min_detectable_audit``,
-    ``samples_needed_audit``.
+    Guarantee: refutes the right law with probability at most alpha (``audit``); what it sees: ``min_detectable_sequential``,
+    ``samples_needed_sequential``.
     Raises: Refuted with the impossible outcome, or the cell that is most off; InputError.
     """
-    found = audit(draw, law, **options)
+    found = sequential_test(draw, law, **options)
     if found.impossible is not None:
         place, times = found.impossible
         raise Refuted(f"{list(checked_law(law))[place]!r} has probability 0 and was seen {times} times: certain", found)
@@ -63,24 +63,24 @@ def assert_audit(draw: Callable[[int], Any], law: Law, **options: Any) -> Audite
     return found
 
 
-def min_detectable_audit(n: int, cells: int | Law, alpha: float = 1e-6, beta: float = 1e-3) -> float:
+def min_detectable_sequential(n: int, cells: int | Law, alpha: float = 1e-6, beta: float = 1e-3) -> float:
     """The total variation from which on an audit of at most n draws refutes, except with probability beta.
 
     d(n) + sqrt(log(1 / beta) / (2 n)), d(n): the least total variation between counts and law at which log E is
     certain to be log(1 / alpha) or more.
-    n: ``most`` of the audit; cells, Guarantee, Raises, Source: as ``min_detectable_anytime``.
+    n: ``max_draws`` of the test; cells, Guarantee, Raises, Source: as ``min_detectable_anytime``.
     """
     checked_size("n", n, 1)
     checked_rates(alpha, beta)
     return _detectable(n, _row(cells), log_inverse(alpha), beta)
 
 
-def samples_needed_audit(distance: float, cells: int | Law, alpha: float = 1e-6, beta: float = 1e-3) -> int:
+def samples_needed_sequential(distance: float, cells: int | Law, alpha: float = 1e-6, beta: float = 1e-3) -> int:
     """The fewest draws that an audit has to be allowed to refute every such deviation, except with probability beta.
 
-    The inverse of ``min_detectable_audit`` wherever that is below 1. Guarantee: as there.
+    The inverse of ``min_detectable_sequential`` wherever that is below 1. Guarantee: as there.
     """
-    return _needed(distance, lambda n: min_detectable_audit(n, cells, alpha, beta))
+    return _needed(distance, lambda n: min_detectable_sequential(n, cells, alpha, beta))
 
 
 def min_detectable_anytime(

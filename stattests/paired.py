@@ -120,7 +120,7 @@ def assert_no_worse(differences: Sequence[float] | Any, bound: float, alpha: flo
     """A is no worse than B, as far as the pairs can tell.
 
     Guarantee: refutes with probability at most alpha / 2 where no conditional mean of A - B is below 0 (``PairedOrder``);
-    what it sees: ``min_detectable_difference``, ``pairs_needed``.
+    what it sees: ``min_detectable_difference``, ``samples_needed_difference``.
     Raises: Refuted with the interval; InputError.
     """
     found = PairedOrder(bound, alpha).observe(differences)
@@ -153,7 +153,7 @@ def min_detectable_difference(
     return bound * smallest(lambda d: log_missed(_rates(d, spread), n, goal) - log(beta), 0.0, 1.0)
 
 
-def pairs_needed(
+def samples_needed_difference(
     difference: float, bound: float, variance: float | None = None, alpha: float = 1e-6, beta: float = 1e-3
 ) -> int:
     """The fewest pairs that show an order of at least that mean difference except with probability beta.

@@ -91,9 +91,9 @@ def campaign(subject, problem, samples, workers, cluster, checkpoint, seed, chun
 def _source(spec, problem, batch, timeout):
     if spec.reference:
         from ...proofs.laws import in_field
-        from ...stattests.campaign.compiled import Compiled
+        from ...stattests.campaign.compiled import CompiledSource
 
-        return Compiled(spec.reference, in_field(problem))
+        return CompiledSource(spec.reference, in_field(problem))
     from ..audits.campaigns.subject import ThirdPartySource
 
     return ThirdPartySource(spec, problem, batch=batch, timeout=timeout)

@@ -65,7 +65,7 @@ def _edges(row: np.ndarray) -> list[float]:
     return [float(upto / total) if upto < total else 2.0 for upto in accumulate(exact)]
 
 
-class Batched:
+class BatchedSource:
     """A function that verifies ``batch`` blocks a call, in this process: a source of a campaign.
 
     The function always gets whole batches; of the last one no more is counted than was asked for.

@@ -57,7 +57,7 @@ def compiled_walk():
         return njit(nogil=True)(walk)
 
 
-class Compiled:
+class CompiledSource:
     """One iteration of a reference verifier on a problem, from an empty context: a source of a campaign.
 
     problem: its numbers exact (Fraction, or sympy's QQ, which compiles faster).

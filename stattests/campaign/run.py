@@ -20,7 +20,7 @@ WRITING = 0.05
 """The part of the time that may go into writing checkpoints and computing bounds."""
 
 
-class Source(Protocol):
+class SampleSource(Protocol):
     """What a campaign samples. It travels to the workers, so it can be pickled.
 
     identity: texts that tell it from other sources (checkpoints of other sources are refused).
@@ -50,7 +50,7 @@ class SourceFailed(Exception):
         return self.message
 
 
-class Plan(NamedTuple):
+class CampaignPlan(NamedTuple):
     """samples: in all; chunk: of how many at a time; seed: of the whole campaign."""
 
     samples: int
@@ -65,7 +65,7 @@ class Plan(NamedTuple):
         return min(self.chunk, self.samples - chunk * self.chunk)
 
 
-def plan(source: Source, samples: int, seed: int = 0, chunk: int | None = None) -> Plan:
+def plan(source: SampleSource, samples: int, seed: int = 0, chunk: int | None = None) -> CampaignPlan:
     """The chunks of a campaign.
 
     Raises: InputError if there is nothing to draw.
@@ -74,10 +74,10 @@ def plan(source: Source, samples: int, seed: int = 0, chunk: int | None = None) 
         raise InputError(f"no samples to draw (n = {samples}); expected at least 1")
     if seed < 0 or (chunk is not None and chunk < 1):
         raise InputError(f"seed {seed}, chunk {chunk}: expected a seed of at least 0 and a chunk of at least 1")
-    return Plan(samples, min(chunk or source.chunk, samples), seed)
+    return CampaignPlan(samples, min(chunk or source.chunk, samples), seed)
 
 
-class Counted(NamedTuple):
+class CampaignCounts(NamedTuple):
     """tally: the counts so far. resumed: samples of them that came from the checkpoint. seconds: for the others."""
 
     tally: Tally
@@ -90,15 +90,15 @@ Progress = Callable[[int, int, float | None], None]
 
 
 def run_campaign(
-    source: Source,
-    planned: Plan,
+    source: SampleSource,
+    planned: CampaignPlan,
     *,
     workers: int | None = None,
     cluster: str | None = None,
     checkpoint: str | None = None,
     bound: Bound | None = None,
     progress: Progress = lambda done, of, bound: None,
-) -> Counted:
+) -> CampaignCounts:
     """Draw and count the samples of a plan that the checkpoint does not have yet.
 
     workers: processes on this machine, all processors that this process may use if not given; cluster: "ray" or
@@ -127,10 +127,10 @@ def run_campaign(
                 progress(state[1].n, planned.samples, bounded.value)
     finally:
         save.now()
-    return Counted(state[1], resumed, time.monotonic() - start)
+    return CampaignCounts(state[1], resumed, time.monotonic() - start)
 
 
-def _chunks(source, planned: Plan, done: Done, workers, cluster) -> Iterator[tuple[int, Tally]]:
+def _chunks(source, planned: CampaignPlan, done: Done, workers, cluster) -> Iterator[tuple[int, Tally]]:
     """The chunks not done yet, as they are finished, in any order."""
     left = (k for k in range(done.below, planned.chunks) if k not in done.ahead)
     first = next(left, None)
@@ -144,7 +144,7 @@ def _chunks(source, planned: Plan, done: Done, workers, cluster) -> Iterator[tup
             raise SourceFailed("crash", str(lost)) from None
 
 
-def sample_chunk(source: Source, planned: Plan, chunk: int) -> tuple[int, Tally]:
+def sample_chunk(source: SampleSource, planned: CampaignPlan, chunk: int) -> tuple[int, Tally]:
     """One chunk, in whatever process.
 
     Raises: SourceFailed if the source does, or emitted another number of samples than it was asked for.

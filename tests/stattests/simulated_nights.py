@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from draftproof.stattests.anytime import audit, looks
+from draftproof.stattests.anytime import looks, sequential_test
 from draftproof.stattests.eprocess import EProcess, log_evidence
 from draftproof.stattests.power import limit_noncentrality
 
@@ -55,7 +55,7 @@ def clean_peaks(law, *, checks, nights, rng):
     return peaks
 
 
-def clean_audits(law, *, audits, most, rng):
+def clean_sequential_tests(law, *, audits, most, rng):
     """The largest log E at any look of each of the audits of a source that follows the law."""
     counts = np.zeros((audits, len(law)), dtype=np.int64)
     peaks, before = np.full(audits, -np.inf), 0
@@ -69,7 +69,7 @@ def draws_to_refute(law, broken, *, runs, rng, alpha=1e-6, most=10_000_000):
     """The draws after which each audit ended; every one must end with a refutation."""
     ends = []
     for _ in range(runs):
-        found = audit(lambda n: rng.multinomial(n, broken), law, alpha=alpha, most=most)
+        found = sequential_test(lambda n: rng.multinomial(n, broken), law, alpha=alpha, max_draws=most)
         assert found.refuted
         ends.append(found.draws)
     return np.array(ends)

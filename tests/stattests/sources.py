@@ -6,12 +6,12 @@ import time
 
 import numpy as np
 
-from draftproof.stattests.campaign.compiled import Compiled
+from draftproof.stattests.campaign.compiled import CompiledSource
 from draftproof.stattests.campaign.run import SourceFailed
 from draftproof.stattests.campaign.tally import Outcomes, Tally
 
 
-class Slow(Compiled):
+class Slow(CompiledSource):
     """The compiled source, slow enough that something can happen to a campaign while it runs."""
 
     def sample(self, seed, n):

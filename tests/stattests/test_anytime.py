@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from draftproof.models.errors import InputError
-from draftproof.stattests.anytime import audit
+from draftproof.stattests.anytime import sequential_test
 from draftproof.stattests.bounds import total_variation_bound
 from draftproof.stattests.eprocess import log_evidence, unspent
 from draftproof.stattests.holm import cohort_alpha, holm
@@ -14,8 +14,8 @@ from draftproof.stattests.holm import cohort_alpha, holm
 from .enumerated import most_by_chance
 from .simulated_nights import (
     DRAWS,
-    clean_audits,
     clean_peaks,
+    clean_sequential_tests,
     draws_to_refute,
     fixed_sample_optimum,
     nights_to_alarm,
@@ -28,7 +28,7 @@ ALPHA_400 = cohort_alpha(1e-3, 1) / 400
 
 
 def test_clean_audits_raise_no_false_alarm():
-    peaks = clean_audits(uniform(16), audits=1000, most=50_000, rng=np.random.default_rng(5))
+    peaks = clean_sequential_tests(uniform(16), audits=1000, most=50_000, rng=np.random.default_rng(5))
     assert peaks.max() < math.log(1e6)
 
 
@@ -74,20 +74,20 @@ def test_the_draws_that_refute_are_fewer_than_3_times_the_fixed_sample_optimum()
 
 def test_an_audit_ends_as_soon_as_it_can():
     law, rng = uniform(8), np.random.default_rng(9)
-    clean = audit(lambda n: rng.multinomial(n, law), law, bound=0.02, most=10**6)
+    clean = sequential_test(lambda n: rng.multinomial(n, law), law, bound=0.02, max_draws=10**6)
     assert not clean.refuted
     assert clean.upper <= 0.02
     assert clean.draws < 10**6
-    broken = audit(lambda n: rng.multinomial(n, spread(law, 0.2)), law, bound=0.02)
+    broken = sequential_test(lambda n: rng.multinomial(n, spread(law, 0.2)), law, bound=0.02)
     assert broken.refuted
     assert broken.draws <= 5000
-    out = audit(lambda n: rng.multinomial(n, law), law, bound=0.001, most=5000)
+    out = sequential_test(lambda n: rng.multinomial(n, law), law, bound=0.001, max_draws=5000)
     assert (out.refuted, out.draws) == (False, 5000)
     assert out.upper > 0.001
 
 
 def test_an_audit_that_meets_the_impossible_ends_there_and_names_it():
-    found = audit(lambda n: np.array([n - 3, 0, 3]), [0.5, 0.5, 0.0])
+    found = sequential_test(lambda n: np.array([n - 3, 0, 3]), [0.5, 0.5, 0.0])
     assert found.refuted
     assert found.impossible == (2, 3)
     assert found.draws == 1000
@@ -96,7 +96,7 @@ def test_an_audit_that_meets_the_impossible_ends_there_and_names_it():
 def test_the_bound_of_an_audit_covers_a_deviation_that_it_did_not_refute():
     law, rng = uniform(16), np.random.default_rng(10)
     for _ in range(30):
-        found = audit(lambda n: rng.multinomial(n, spread(law, 0.01)), law, most=20_000)
+        found = sequential_test(lambda n: rng.multinomial(n, spread(law, 0.01)), law, max_draws=20_000)
         assert found.refuted or found.upper >= 0.01
 
 
@@ -108,17 +108,17 @@ def test_the_bound_of_an_audit_covers_a_deviation_that_it_did_not_refute():
         (lambda n: np.array([0, 0]), {}, "n = 0"),
         (lambda n: np.array([n, 0]), {"alpha": 0}, "0 < alpha < 1"),
         (lambda n: np.array([n, 0]), {"bound": 2}, "0 < bound < 1"),
-        (lambda n: np.array([n, 0]), {"most": 0}, "most >= 1"),
+        (lambda n: np.array([n, 0]), {"max_draws": 0}, "max_draws >= 1"),
     ],
 )
 def test_bad_input_of_an_audit_is_told_in_one_line(draw, options, told):
     with pytest.raises(InputError, match=told):
-        audit(draw, [0.5, 0.5], **options)
+        sequential_test(draw, [0.5, 0.5], **options)
 
 
 @pytest.mark.simulation
 def test_10000_clean_audits_raise_no_false_alarm():
-    peaks = clean_audits(uniform(16), audits=10_000, most=1_000_000, rng=np.random.default_rng(11))
+    peaks = clean_sequential_tests(uniform(16), audits=10_000, most=1_000_000, rng=np.random.default_rng(11))
     assert peaks.max() < math.log(1e6)
     # The rate that Ville's inequality states, where a simulation can see it.
     assert np.mean(peaks >= math.log(20)) <= 1 / 20
@@ -149,16 +149,16 @@ def test_counts_are_taken_by_outcome_in_whatever_order_they_come():
         ones = int(generator.binomial(n, 0.1))
         return {1: ones, 0: n - ones}
 
-    assert not audit(draw, [0.9, 0.1], most=5000).refuted
-    assert audit(lambda n: {0: n}, [1.0, 0.0], most=2000).impossible is None
-    assert audit(lambda n: {0: n - 1, 1: 1}, [1.0, 0.0], most=2000).impossible == (1, 1)
+    assert not sequential_test(draw, [0.9, 0.1], max_draws=5000).refuted
+    assert sequential_test(lambda n: {0: n}, [1.0, 0.0], max_draws=2000).impossible is None
+    assert sequential_test(lambda n: {0: n - 1, 1: 1}, [1.0, 0.0], max_draws=2000).impossible == (1, 1)
     with pytest.raises(InputError):
-        audit(lambda n: {0: n - 1, 7: 1}, [0.5, 0.5], most=2000)
+        sequential_test(lambda n: {0: n - 1, 7: 1}, [0.5, 0.5], max_draws=2000)
 
 
 def test_clean_audits_at_a_rate_that_can_be_seen_are_refuted_no_more_often_than_stated():
     law, rng, audits = uniform(4), np.random.default_rng(14), 2000
-    found = [audit(lambda n: rng.multinomial(n, law), law, alpha=0.05, most=3000) for _ in range(audits)]
+    found = [sequential_test(lambda n: rng.multinomial(n, law), law, alpha=0.05, max_draws=3000) for _ in range(audits)]
     assert sum(one.refuted for one in found) <= most_by_chance(audits, 0.05)
     assert max(one.log_e for one in found) > 1, "some came half of the way: a threshold far below it would show"
 
@@ -168,7 +168,7 @@ def test_an_audit_refutes_where_the_evidence_reaches_one_in_alpha_and_not_before
     log_e = float(log_evidence(counts, law))
     assert log_e > 0.1
     for alpha, refuted in ((math.exp(-log_e) * 1.001, True), (math.exp(-log_e) * 0.999, False)):
-        assert audit(lambda n: counts, law, alpha=alpha, most=1000).refuted == refuted
+        assert sequential_test(lambda n: counts, law, alpha=alpha, max_draws=1000).refuted == refuted
 
 
 def test_the_bound_of_an_audit_spends_its_rate_over_the_looks():
@@ -179,7 +179,7 @@ def test_the_bound_of_an_audit_spends_its_rate_over_the_looks():
         seen.append(rng.multinomial(n, law))
         return seen[-1]
 
-    found = audit(draw, law, alpha=alpha, most=2000)
+    found = sequential_test(draw, law, alpha=alpha, max_draws=2000)
     assert len(seen) > 5
     shares = [alpha * (unspent(look) - unspent(look + 1)) for look in range(len(seen))]
     assert sum(shares) < alpha

@@ -9,12 +9,12 @@ from scipy.optimize import minimize
 from draftproof.models.errors import InputError
 from draftproof.stattests.anytime_design import (
     KEPT_NIGHTS,
-    assert_audit,
+    assert_sequential,
     certain_from,
     min_detectable_anytime,
-    min_detectable_audit,
+    min_detectable_sequential,
     samples_needed_anytime,
-    samples_needed_audit,
+    samples_needed_sequential,
 )
 from draftproof.stattests.design import Refuted
 from draftproof.stattests.eprocess import MOST_STARTS, EProcess, log_evidence, unspent
@@ -76,7 +76,7 @@ def test_a_deviation_at_the_limit_is_missed_no_more_often_than_stated_in_any_dir
     """Exactly, by the probabilities of all counts."""
     n, alpha, beta = {2: 400, 3: 120, 4: 40}[len(law)], 0.05, 0.05
     law, counts = np.array(law), tables({2: 400, 3: 120, 4: 40}[len(law)], len(law))
-    limit = min_detectable_audit(n, law, alpha, beta)
+    limit = min_detectable_sequential(n, law, alpha, beta)
     quiet = counts[log_evidence(counts, law) < math.log(1 / alpha)]
     tried = directions(law, limit, np.random.default_rng(1))
     assert len(tried) > 2 or len(law) == 2
@@ -91,7 +91,7 @@ def test_draws_needed_for_what_n_draws_detect_are_n(n, cells):
     limit = min_detectable_anytime(n, cells, 3, checks=7)
     assert 0 < limit < 1
     assert samples_needed_anytime(limit, cells, 3, checks=7) == n
-    assert samples_needed_audit(min_detectable_audit(n, cells), cells) == n
+    assert samples_needed_sequential(min_detectable_sequential(n, cells), cells) == n
 
 
 def test_one_draw_fewer_would_not_do():
@@ -106,8 +106,8 @@ def test_the_limit_follows_the_rule_of_the_nightly():
     assert whole == min_detectable_anytime(20_000, 16, alpha=1e-6, checks=1, begins=1)
     weight = unspent(99) - unspent(100)
     late = min_detectable_anytime(20_000, 16, begins=100)
-    assert late == pytest.approx(min_detectable_audit(20_000, 16, alpha=1e-6 * weight))
-    assert min_detectable_audit(20_000, 16) < whole < late < min_detectable_anytime(20_000, 16)
+    assert late == pytest.approx(min_detectable_sequential(20_000, 16, alpha=1e-6 * weight))
+    assert min_detectable_sequential(20_000, 16) < whole < late < min_detectable_anytime(20_000, 16)
     several = min_detectable_anytime(20_000, 16, nights=4, begins=100)
     assert several == pytest.approx(min_detectable_anytime(80_000, 16, begins=100))
     kept = min_detectable_anytime(100, 16, nights=KEPT_NIGHTS, begins=100 + 9)
@@ -188,18 +188,18 @@ def test_where_only_the_impossible_can_deviate_one_draw_is_enough():
 
 def test_an_audit_refutes_what_its_limit_says_and_passes_what_follows_the_law():
     law, rng, n, beta = uniform(8), np.random.default_rng(3), 20_000, 0.02
-    other = spread(law, min_detectable_audit(n, 8, beta=beta))
+    other = spread(law, min_detectable_sequential(n, 8, beta=beta))
     missed = 0
     for _ in range(100):
         try:
-            missed += assert_audit(lambda m: rng.multinomial(m, other), law, most=n) is not None
+            missed += assert_sequential(lambda m: rng.multinomial(m, other), law, max_draws=n) is not None
         except Refuted as refutation:
             assert refutation.found.log_e >= math.log(1e6)
             assert "not the law: log E" in str(refutation)
     assert missed <= most_by_chance(100, beta)
-    assert not assert_audit(lambda m: rng.multinomial(m, law), law, most=n).refuted
+    assert not assert_sequential(lambda m: rng.multinomial(m, law), law, max_draws=n).refuted
     with pytest.raises(Refuted, match="'b' has probability 0 and was seen 4 times: certain"):
-        assert_audit(lambda m: {"a": m - 4, "b": 4}, {"a": 1.0, "b": 0.0})
+        assert_sequential(lambda m: {"a": m - 4, "b": 4}, {"a": 1.0, "b": 0.0})
 
 
 def test_the_least_evidence_is_not_below_the_dual_for_counts_that_a_search_makes_small():
@@ -234,9 +234,9 @@ def test_the_least_evidence_is_not_below_the_dual_for_counts_that_a_search_makes
         (lambda: min_detectable_anytime(10, 4, checks=0), "checks is 0"),
         (lambda: min_detectable_anytime(10, 4, begins=0), "begins is 0"),
         (lambda: min_detectable_anytime(10, 4, alpha=2.0), "alpha is 2.0"),
-        (lambda: min_detectable_audit(10, 4, beta=0.0), "beta is 0.0"),
+        (lambda: min_detectable_sequential(10, 4, beta=0.0), "beta is 0.0"),
         (lambda: samples_needed_anytime(0.0, 4), "distance is 0.0"),
-        (lambda: samples_needed_audit(1e-7, 4), "draws would not be enough"),
+        (lambda: samples_needed_sequential(1e-7, 4), "draws would not be enough"),
     ],
 )
 def test_wrong_use_is_an_error(call, message):

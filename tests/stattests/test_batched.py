@@ -8,7 +8,7 @@ import pytest
 
 from draftproof.models.battery import drawn, drawn_markov
 from draftproof.proofs.laws import as_float, in_field, joint_law, output_law
-from draftproof.stattests.campaign.batched import Batched, Blocks, count_emitted
+from draftproof.stattests.campaign.batched import BatchedSource, Blocks, count_emitted
 from draftproof.stattests.campaign.tally import Outcomes, Tally
 from draftproof.stattests.goodness import goodness_of_fit
 from draftproof.tests.stattests import batched_subjects as subjects
@@ -19,7 +19,7 @@ PROBLEM = drawn(3, 2, "generic")
 
 
 def sampled(function, problem=PROBLEM, n=200_000, batch=1000):
-    return Batched(function, problem, batch, name="planted").sample(np.random.SeedSequence(1), n)
+    return BatchedSource(function, problem, batch, name="planted").sample(np.random.SeedSequence(1), n)
 
 
 def p_value(tally, name, problem=PROBLEM):
@@ -122,7 +122,7 @@ def test_an_exception_is_the_outcome_of_its_batch():
 
 def test_a_function_of_other_arguments_is_no_subject():
     with pytest.raises(NotASubject, match="expected f"):
-        Batched(lambda logits: logits, PROBLEM, 10, name="planted")
+        BatchedSource(lambda logits: logits, PROBLEM, 10, name="planted")
 
 
 def test_batches_are_always_whole_and_only_what_was_asked_for_is_counted():
@@ -151,7 +151,7 @@ def test_a_function_that_asks_for_a_torch_generator_gets_tensors():
 
 @pytest.mark.parametrize("function", [subjects.block, subjects.token])
 def test_two_chunks_of_a_source_differ_and_one_drawn_again_does_not(function):
-    source = Batched(function, PROBLEM, 500, name="planted")
+    source = BatchedSource(function, PROBLEM, 500, name="planted")
     chunks = [source.sample(np.random.SeedSequence(3, spawn_key=(k,)), 5000) for k in (0, 1, 0)]
     assert chunks[0] != chunks[1]
     assert chunks[0] == chunks[2]
@@ -181,7 +181,9 @@ def test_the_random_numbers_handed_to_a_function_are_its_own_in_every_chunk(kind
         seen.append(draft_tokens.tolist() if kind == "draft tokens" else [draw[kind]() for _ in range(3)])
         return [[0]] * len(draft_tokens)
 
-    source = Batched({"rng": with_rng, "generator": with_generator}.get(kind, with_none), PROBLEM, 10, name="planted")
+    source = BatchedSource(
+        {"rng": with_rng, "generator": with_generator}.get(kind, with_none), PROBLEM, 10, name="planted"
+    )
     for k in (0, 1, 0):
         source.sample(np.random.SeedSequence(3, spawn_key=(k,)), 20)
     assert len(seen) == 6

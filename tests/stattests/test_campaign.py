@@ -14,7 +14,7 @@ from draftproof.models.errors import InputError
 from draftproof.proofs.laws import in_field
 from draftproof.stattests.campaign import checkpoint, clusters
 from draftproof.stattests.campaign import run as campaign
-from draftproof.stattests.campaign.compiled import Compiled
+from draftproof.stattests.campaign.compiled import CompiledSource
 from draftproof.stattests.campaign.run import SourceFailed, plan, run_campaign, sample_chunk
 from draftproof.stattests.campaign.tally import Outcomes, Tally
 from draftproof.tests.stattests.sources import Uniform, has_drawn
@@ -27,7 +27,7 @@ SAMPLES, SEED, CHUNK = 40_000, 5, 2_000
 
 
 def block():
-    return Compiled(reference("block"), in_field(toy(3)))
+    return CompiledSource(reference("block"), in_field(toy(3)))
 
 
 def run(source, samples=SAMPLES, seed=SEED, chunk=CHUNK, **options):

@@ -13,7 +13,7 @@ from draftproof.models.decoding import Decoded, iteration
 from draftproof.models.errors import InputError
 from draftproof.proofs.laws import as_float, in_field, output_law
 from draftproof.stattests.campaign import clusters, compiled, diagram
-from draftproof.stattests.campaign.compiled import Compiled, compiled_walk, walk
+from draftproof.stattests.campaign.compiled import CompiledSource, compiled_walk, walk
 from draftproof.stattests.campaign.diagram import GRID
 from draftproof.stattests.campaign.tally import Outcomes
 from draftproof.stattests.goodness import goodness_of_fit
@@ -115,14 +115,14 @@ def test_counts_follow_the_exact_law(name, problem):
     if (name, problem.gamma) == ("block-stream", 4):
         problem = drawn(3, 3, "mixed")  # it asks at every step again: 4^4 draft blocks would take a minute
     law = output_law(in_field(problem), reference(name))
-    tally = Compiled(reference(name), in_field(problem)).sample(np.random.SeedSequence(1), 1_000_000)
+    tally = CompiledSource(reference(name), in_field(problem)).sample(np.random.SeedSequence(1), 1_000_000)
     assert tally.n == 1_000_000
     assert fit(dict(tally.items()), law).p_value > 1e-6
 
 
 def test_counts_do_not_follow_the_law_of_another_rule():
     problem = in_field(drawn(3, 3, "generic"))
-    tally = Compiled(reference("token"), problem).sample(np.random.SeedSequence(1), 1_000_000)
+    tally = CompiledSource(reference("token"), problem).sample(np.random.SeedSequence(1), 1_000_000)
     assert fit(dict(tally.items()), output_law(problem, BLOCK)).p_value < 1e-6
 
 
@@ -136,7 +136,7 @@ def test_words_used_twice_are_seen_in_the_counts():
 
 
 def test_the_same_seed_gives_the_same_counts_and_another_seed_others():
-    source = Compiled(BLOCK, in_field(toy(3)))
+    source = CompiledSource(BLOCK, in_field(toy(3)))
     first, again, other = (source.sample(np.random.SeedSequence(s), 100_000) for s in (1, 1, 2))
     assert first == again
     assert first != other
@@ -144,7 +144,7 @@ def test_the_same_seed_gives_the_same_counts_and_another_seed_others():
 
 def test_a_verifier_that_leaves_nothing_to_chance_is_sampled_too():
     certain = Reference("certain", lambda block, chance: token_verification(block, chance), "")
-    source = Compiled(certain, in_field(drawn(2, 1, "one-hot-target")))
+    source = CompiledSource(certain, in_field(drawn(2, 1, "one-hot-target")))
     assert source.sample(np.random.SeedSequence(0), 1000).n == 1000
     table = diagram.diagram(lambda chance: 3)
     assert (table.root, table.longest, table.law()) == (-4, 0, {3: 1})
@@ -162,7 +162,7 @@ def test_a_problem_too_large_for_a_diagram_is_one_line(monkeypatch):
     with pytest.raises(
         InputError, match="generic-V4-gamma3: chance can fall in more than 100 ways; expected a smaller"
     ):
-        Compiled(BLOCK, in_field(drawn(4, 3, "generic")))
+        CompiledSource(BLOCK, in_field(drawn(4, 3, "generic")))
 
 
 def test_without_numba_one_line_says_what_to_install(monkeypatch):

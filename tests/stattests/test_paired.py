@@ -15,7 +15,7 @@ from draftproof.stattests.paired import (
     PairedOrder,
     assert_no_worse,
     min_detectable_difference,
-    pairs_needed,
+    samples_needed_difference,
 )
 
 ALPHA = 0.05
@@ -128,17 +128,21 @@ def test_the_limit_covers_laws_of_three_points_of_that_mean_and_variance():
     st.sampled_from([1.0, 8.0]),
     st.sampled_from([1e-6, 0.05]),
 )
-def test_pairs_needed_for_what_n_pairs_detect_are_n(n, share, bound, alpha):
+def test_samples_needed_for_what_n_pairs_detect_are_n(n, share, bound, alpha):
     variance = share * bound**2
     limit = min_detectable_difference(n, bound, variance, alpha)
     assert 0 < limit <= bound
     if limit < bound * (1 - 1e-9):
-        assert pairs_needed(limit, bound, variance, alpha) == n
+        assert samples_needed_difference(limit, bound, variance, alpha) == n
 
 
 def test_less_variance_needs_fewer_pairs_and_no_variance_given_is_the_most_there_can_be():
-    assert pairs_needed(0.1, 2.0, 0.1) < pairs_needed(0.1, 2.0, 1.0) < pairs_needed(0.1, 2.0)
-    assert pairs_needed(0.1, 2.0) == pairs_needed(0.1, 2.0, 4.0)
+    assert (
+        samples_needed_difference(0.1, 2.0, 0.1)
+        < samples_needed_difference(0.1, 2.0, 1.0)
+        < samples_needed_difference(0.1, 2.0)
+    )
+    assert samples_needed_difference(0.1, 2.0) == samples_needed_difference(0.1, 2.0, 4.0)
 
 
 def test_evidence_and_interval_are_what_the_equations_say():
@@ -229,7 +233,7 @@ def test_a_worse_verifier_is_refuted_with_its_interval_and_a_better_one_is_not()
         (lambda: PairedOrder(2.0).standing, "no differences were observed"),
         (lambda: min_detectable_difference(0, 1.0), "n is 0"),
         (lambda: min_detectable_difference(10, 1.0, 2.0), "variance is 2.0"),
-        (lambda: pairs_needed(2.0, 1.0), "difference is 2.0"),
+        (lambda: samples_needed_difference(2.0, 1.0), "difference is 2.0"),
     ],
 )
 def test_wrong_use_is_an_error(call, message):
@@ -248,7 +252,7 @@ def test_wrong_use_is_an_error(call, message):
         (lambda: min_detectable_difference("5", 1.0), "n is '5', expected a number"),
         (lambda: min_detectable_difference(5, 1.0, "a"), "variance is 'a', expected a number"),
         (lambda: min_detectable_difference(5, 1.0, alpha="a"), "alpha is 'a', expected a rate"),
-        (lambda: pairs_needed("a", 1.0), "difference is 'a', expected a number"),
+        (lambda: samples_needed_difference("a", 1.0), "difference is 'a', expected a number"),
     ],
 )
 def test_what_is_no_number_is_an_error_of_one_line(call, message):

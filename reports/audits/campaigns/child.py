@@ -8,7 +8,7 @@ import numpy as np
 from ....models.problem import problem_from
 from ....proofs.interception import child
 from ....proofs.interception.digests import digest_of
-from ....stattests.campaign.batched import Batched
+from ....stattests.campaign.batched import BatchedSource
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ class _Loaded:
         function = harness.load(name)
         problem = problem_from(request["probe"][0])
         digest = digest_of(function)  # before a call changes what it keeps
-        self.source = Batched(function, problem, batch, name=name, array=array, dtype=dtype)
+        self.source = BatchedSource(function, problem, batch, name=name, array=array, dtype=dtype)
         tally = self.source.sample(np.random.SeedSequence(0), batch)
         if tally.failures == tally.n:
             (kind, seen), *_ = tally.strange.items()

@@ -11,7 +11,7 @@ from ....models.law import prefix_key
 from ....models.problem import Problem, as_json
 from ....proofs.sandbox import SubjectFailed
 from ....proofs.shrink import shrink
-from ....stattests.anytime import Audited, audit
+from ....stattests.anytime import SequentialResult, sequential_test
 from ....stattests.eprocess import log_evidence
 from ....verifiers.evidence import REFUTED, Evidence
 from ..functions.audit import Settings, replay
@@ -60,11 +60,13 @@ def smallest_witness(
     seeds = np.random.SeedSequence([seed, 2])
     until = time.monotonic() + LONGEST_SEARCH
 
-    def audited(problem: Problem, alpha: float, most: int, until: float) -> tuple[Check, Audited, Draws] | None:
+    def audited(
+        problem: Problem, alpha: float, most: int, until: float
+    ) -> tuple[Check, SequentialResult, Draws] | None:
         try:
             this = check_of(problem, source.modifies_target)
             draws = Draws(source, this, seeds, until)
-            found = audit(draws, this.law, alpha=alpha, most=most)
+            found = sequential_test(draws, this.law, alpha=alpha, max_draws=most)
         except (SubjectFailed, InputError, _OutOfTime):
             return None
         return (this, found, draws) if found.refuted else None
@@ -80,7 +82,7 @@ def smallest_witness(
     return None
 
 
-def _worst(check: Check, found: Audited, draws: Draws) -> dict[str, Any]:
+def _worst(check: Check, found: SequentialResult, draws: Draws) -> dict[str, Any]:
     """The sequence that deviates most, of the shortest length at which the counts refute the law by themselves."""
     if found.impossible:
         sequence, _ = draws.impossible or ("?", 0)
