@@ -11,7 +11,8 @@ import time
 import numpy as np
 
 from draftproof.models.battery import drawn
-from draftproof.proofs.laws import as_float, completed, joint_law
+from draftproof.models.rationals import as_float
+from draftproof.proofs.laws import completed, joint_law
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox, SubjectFailed
 from draftproof.stattests.holm import cohort_alpha, holm

@@ -10,7 +10,8 @@ from sympy import Rational
 
 from draftproof.models.battery import drawn
 from draftproof.models.problem import with_numbers
-from draftproof.proofs.laws import enumerated_law, in_field, sub_block_law
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import enumerated_law, sub_block_law
 from draftproof.verifiers.registry import reference
 
 SIZES = [(2, 4), (2, 6), (2, 8), (3, 4), (3, 5), (4, 4), (4, 5), (4, 6), (4, 7)]

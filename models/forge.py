@@ -10,6 +10,7 @@ from .forge_llama import save_checkpoint
 from .law import Markov, Model, Table, prefix_key
 from .libraries import must_be_dtype, quiet, reason, require
 from .problem import Problem
+from .rationals import as_fraction
 
 LEAST, MOST = 2, 64
 """Vocabularies that can be forged."""
@@ -148,4 +149,4 @@ def _empty(folder: Path) -> Path:
 
 
 def _exact(row) -> tuple[Fraction, ...]:
-    return tuple(Fraction(int(p.numerator), int(p.denominator)) for p in row)
+    return tuple(map(as_fraction, row))

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -12,12 +11,10 @@ from typing import Any
 from ..verifiers.draft_block import Block
 from .errors import InputError
 from .law import ContextFree, Markov, Model, Prefix, Shifted, Table, prefix_key, prefix_of_key
+from .rationals import as_fraction, parse_rational
 
 MOST_BLOCKS_LOG2 = 20
 """V^gamma up to about a million: what exact enumeration is made for."""
-
-# Exponents of at most three digits: a larger one would only ask for gigabytes of zeros.
-RATIONAL = re.compile(r"\s*-?([0-9]+(/[0-9]+)?|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?)\s*")
 
 
 @dataclass(frozen=True)
@@ -69,30 +66,13 @@ class Problem:
         )
 
 
-def rational(text: Any, where: str) -> Fraction:
-    """A probability written as "1/3", "0.25", "1e-7" or 1, read exactly.
-
-    Raises: InputError naming the place.
-    """
-    if isinstance(text, float):
-        raise InputError(f"{where}: {text!r} is a float; write the probability as a string, it is read exactly")
-    if isinstance(text, (int, Fraction)) and not isinstance(text, bool):
-        return Fraction(text)
-    try:
-        if not (isinstance(text, str) and RATIONAL.fullmatch(text)):
-            raise ValueError
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise InputError(f'{where}: {text!r} is not a probability; expected a rational such as "1/3"') from None
-
-
 def row_of(values: Any, vocabulary: int, where: str) -> tuple[Fraction, ...]:
     """A checked probability row: length V, no negative entry, sum exactly 1."""
     if not isinstance(values, list):
         raise InputError(f"{where}: expected a list of {vocabulary} probabilities, got {type(values).__name__}")
     if len(values) != vocabulary:
         raise InputError(f"{where}: expected {vocabulary} probabilities, got {len(values)}")
-    row = tuple(rational(v, where) for v in values)
+    row = tuple(parse_rational(v, where) for v in values)
     for token, p in enumerate(row):
         if p < 0:
             raise InputError(f"{where}: token {token} has the negative probability {p}")
@@ -196,7 +176,7 @@ def parse_problem(text: str, name: str = "problem") -> Problem:
     try:
         data = json.loads(
             text,
-            parse_float=lambda number: rational(number, "number"),
+            parse_float=lambda number: parse_rational(number, "number"),
             parse_constant=_no_constant,
             object_pairs_hook=_no_repeats,
         )
@@ -230,7 +210,7 @@ def as_json(problem: Problem) -> dict:
     """The JSON form of a problem; rationals as strings. ``problem_from`` gives the same problem back."""
 
     def texts(row):
-        return [str(Fraction(int(p.numerator), int(p.denominator))) for p in row]
+        return [str(as_fraction(p)) for p in row]
 
     def model(m, longest):
         if isinstance(m, ContextFree):

@@ -8,10 +8,12 @@ from sympy import QQ
 
 from ..models.law import Prefix, prefix_key
 from ..models.problem import as_json
+from ..models.rationals import as_float, as_fraction
 from ..verifiers.evidence import HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence
 from ..verifiers.registry import reference
 from .claims import coupling_bound
-from .laws import as_float, completed, expected_accepted, joint_law, output_law, total_variation
+from .field import rational
+from .laws import completed, expected_accepted, joint_law, output_law, total_variation
 from .measurement import Measurement
 
 SHOWN = 8
@@ -24,8 +26,8 @@ MOST_PREFIXES = 30
 
 def told(probability: Any, tolerance: Any = 0) -> str:
     """A probability for a person: the simplest rational within the tolerance, else twelve digits."""
-    exact = Fraction(int(probability.numerator), int(probability.denominator)) if probability else Fraction(0)
-    slack = max(as_float(tolerance) if tolerance else 0.0, 1e-15)
+    exact = as_fraction(probability)
+    slack = max(as_float(tolerance), 1e-15)
     simple = exact.limit_denominator(10**6)
     if abs(float(simple - exact)) <= slack and (simple != 0 or exact == 0):
         return str(simple)
@@ -76,7 +78,7 @@ def lossless(measurement: Measurement) -> Evidence:
 
 def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping) -> dict[str, Any]:
     """Where the laws differ most, and the law of the shortest prefix on which they differ at all."""
-    slack = _exact(measurement.tolerance)
+    slack = rational(measurement.tolerance)
     strange = {o: p for o, p in observed.items() if o not in expected and not measurement.is_output(o) and p > slack}
     if strange:
         worst = max(sorted(strange, key=str), key=lambda o: strange[o])
@@ -118,10 +120,6 @@ def _by_prefix(measurement: Measurement, observed: Mapping, expected: Mapping) -
     return [[prefix_key(o), p, q] for _, o, p, q in sorted(entries[:MOST_PREFIXES], key=lambda e: (e[0], e[1]))]
 
 
-def _exact(number: float):
-    return QQ(*number.as_integer_ratio())
-
-
 def _marginal(law: Mapping, length: int) -> dict[Prefix, Any]:
     shorter: dict[Prefix, Any] = {}
     for outcome, probability in law.items():
@@ -146,7 +144,7 @@ def support(measurement: Measurement) -> Evidence:
     if worst is None:
         return _evidence("support", measurement, False)
     block, outcome, probability, i = worst
-    chance = Fraction(int(probability.numerator), int(probability.denominator))
+    chance = as_fraction(probability)
     return _evidence(
         "support",
         measurement,
@@ -200,8 +198,8 @@ def optimal(measurement: Measurement) -> Evidence:
     gap = as_float(accepted - optimum)
     slack = measurement.problem.gamma * measurement.tolerance
     detail = {
-        "expected_accepted": told(accepted, _exact(slack)),
-        "optimum": told(optimum, _exact(slack)),
+        "expected_accepted": told(accepted, rational(slack)),
+        "optimum": told(optimum, rational(slack)),
         "tokens_per_call_lost": max(-gap, 0.0) if abs(gap) > slack else 0.0,
     }
     if gap > slack:

@@ -16,10 +16,12 @@ from typing import NamedTuple
 
 from ..models.law import Model, Prefix
 from ..models.problem import Problem
+from ..models.rationals import as_fraction
 from ..verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
 from ..verifiers.registry import Reference, reference
 from .coq import first_error, left, make, missing, workplace
-from .laws import expected_accepted, expected_tokens, in_field, iterated_law, output_law
+from .field import in_field
+from .laws import expected_accepted, expected_tokens, iterated_law, output_law
 
 DEFINITIONS = {"token_verify": "token", "block_verify": "block", "greedy_verify": "greedy-block"}
 """What Algorithms.v calls the reference verifiers."""
@@ -99,12 +101,12 @@ def _expected(problem: Problem, verifier: Reference, iterations: int) -> Numbers
     if iterations > 1:
         law = iterated_law(problem, verifier, iterations)
         number = sum((_as_number(d.tokens, problem.vocabulary) * p for d, p in law.items()), start=0)
-        return {"E[length]": _fraction(expected_tokens(law)), "E[number]": _fraction(number)}
+        return {"E[length]": as_fraction(expected_tokens(law)), "E[number]": as_fraction(number)}
     law = output_law(problem, verifier)
-    numbers: Numbers = {"E[tau]": _fraction(expected_accepted(law))}
+    numbers: Numbers = {"E[tau]": as_fraction(expected_accepted(law))}
     for length in range(1, problem.gamma + 2):
         for tokens in product(range(problem.vocabulary), repeat=length):
-            numbers[tokens] = _fraction(law.get(tokens, 0))
+            numbers[tokens] = as_fraction(law.get(tokens, 0))
     return numbers
 
 
@@ -113,10 +115,6 @@ def _as_number(tokens: Prefix, vocabulary: int) -> int:
     for token in tokens:
         value = (vocabulary + 1) * value + token + 1
     return value
-
-
-def _fraction(number) -> Fraction:
-    return Fraction(int(number.numerator), int(number.denominator)) if number != 0 else Fraction(0)
 
 
 def _models(k: int, problem: Problem, iterations: int) -> str:

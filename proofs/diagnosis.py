@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from ..models.rationals import as_float
 from ..verifiers.zoo.catalogue import ZooEntry
-from .laws import as_float
 from .measurement import Measurement
 
 

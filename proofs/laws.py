@@ -4,8 +4,6 @@ An *output law* maps each emitted sequence (X^tau, Y), a tuple of tau + 1 tokens
 """
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
-from functools import cache
 from itertools import accumulate
 from typing import Any
 
@@ -15,7 +13,7 @@ from ..models.decoding import Decoded, iteration, starts_in_force
 from ..models.errors import InputError
 from ..models.law import Model, Prefix
 from ..models.modification import modified
-from ..models.problem import Problem, with_numbers
+from ..models.problem import Problem
 from ..verifiers.arithmetic import residual
 from ..verifiers.registry import Reference
 from ..verifiers.sub_block import SubBlockRule
@@ -25,16 +23,6 @@ OutputLaw = dict[Prefix, Any]
 
 MOST_STATES = 300_000
 """Texts of several iterations beyond which their law is not attempted."""
-
-
-@cache
-def _qq(p: Fraction):
-    return QQ(p.numerator, p.denominator)
-
-
-def in_field(problem: Problem) -> Problem:
-    """The problem over sympy's QQ, the numbers all laws here are computed in."""
-    return with_numbers(problem, lambda p: _qq(Fraction(int(p.numerator), int(p.denominator))))
 
 
 def enumerated_law(problem: Problem, verifier: Reference) -> OutputLaw:
@@ -188,11 +176,6 @@ def joint_law(model: Model, length: int, one=None) -> OutputLaw:
 def total_variation(law: Mapping, other: Mapping) -> Any:
     """sum_o |law(o) - other(o)| / 2, in [0, 1]."""
     return sum(abs(law.get(o, 0) - other.get(o, 0)) for o in law.keys() | other.keys()) / QQ(2)
-
-
-def as_float(number: Any) -> float:
-    """The float nearest to an exact number of any size."""
-    return float(Fraction(int(number.numerator), int(number.denominator)))
 
 
 def acceptance_ccdf(law: Mapping[Prefix, Any], gamma: int) -> list:

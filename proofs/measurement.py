@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 from sympy import QQ
@@ -10,7 +9,7 @@ from sympy import QQ
 from ..models.law import Model, Prefix, Table, prefix_of_key
 from ..models.modification import modified
 from ..models.problem import Problem
-from .laws import in_field
+from .field import in_field, rational
 
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """The spacing of the numbers at 1, of each type that rows can have."""
@@ -134,7 +133,7 @@ def measured(
                     f"decides {dtype} rows with a {answer['coarsest']}-bit uniform: that alone moves each decision by "
                     f"up to {2.0 ** -answer['coarsest']:.1g}"
                 )
-            found.blocks[block] = {_outcome(o): _qq(p) for o, p in answer["law"]}
+            found.blocks[block] = {_outcome(o): rational(p) for o, p in answer["law"]}
     found.tolerance = rounding_allowed(problem.gamma, dtype) + (problem.gamma + 1) * resolution
     return found
 
@@ -143,10 +142,5 @@ def _outcome(told: Any) -> Any:
     return tuple(told) if isinstance(told, list) else f"{told['raised']}: {told['message']}"
 
 
-def _qq(text: str):
-    fraction = Fraction(text)
-    return QQ(fraction.numerator, fraction.denominator)
-
-
 def _table(rows: Mapping[str, list[str]], name: str) -> Table:
-    return Table({prefix_of_key(key): tuple(map(_qq, row)) for key, row in rows.items()}, name)
+    return Table({prefix_of_key(key): tuple(map(rational, row)) for key, row in rows.items()}, name)

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from fractions import Fraction
 
 import numpy as np
 
 from ..models.law import Model, Prefix
+from ..models.rationals import as_float
 
 
 def completed_counts(
@@ -23,7 +23,7 @@ def completed_counts(
         (done if len(output) >= length else open_)[output[:length]] += n
     while open_:
         prefix, n = open_.popitem()
-        row = np.array([float(Fraction(int(p.numerator), int(p.denominator))) for p in target.row(prefix)])
+        row = np.array([as_float(p) for p in target.row(prefix)])
         for token, m in enumerate(generator.multinomial(n, row / row.sum())):
             if m:
                 longer = (*prefix, token)

@@ -26,7 +26,8 @@ from ...models.law import Model, Prefix, prefix_key
 from ...models.problem import Problem, as_json
 from ...verifiers.registry import reference
 from ..enumeration import law_of
-from ..laws import completed_after_modification, in_field, joint_law
+from ..field import in_field
+from ..laws import completed_after_modification, joint_law
 
 FORMAT = "draftproof-coupling/1"
 MOST_BLOCKS = 4096

@@ -31,7 +31,7 @@ from ...models.law import Prefix, prefix_key
 from ...models.problem import Problem, as_json
 from ...verifiers.registry import reference
 from ..enumeration import law_of
-from ..laws import in_field
+from ..field import in_field
 
 FORMAT = "draftproof-certificate/2"
 

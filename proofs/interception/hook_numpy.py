@@ -5,10 +5,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from ..field import rational
 from .arrays import traced_array
 from .numbers import handed_out
 from .sources import Exponential, Lattice
-from .tracer import Followed, Tracer, active, place, rational
+from .tracer import Followed, Tracer, active, place
 
 SCRATCH = 0  # the seed of generators that only check arguments: their numbers are never used
 

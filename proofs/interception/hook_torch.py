@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
+from ..field import rational
 from .numbers import Traced, handed_out, register
 from .sources import Exponential, Lattice
 from .tensors import TracedTensor, become, is_traced, numbers_of, plain, tensor_of
 from .torch_functions import Functions
-from .tracer import Followed, Tracer, place, rational, refuse
+from .tracer import Followed, Tracer, place, refuse
 
 BITS = {torch.float64: 53, torch.float32: 24}
 """Bits of torch's uniform on the CPU: as many as the significand has."""

@@ -10,9 +10,10 @@ scores are a race and the weights are those ratios; if not, there is no closed l
 import math
 from typing import Any
 
+from ..field import rational
 from .numbers import Traced
 from .sources import Exponential, Lattice, _float, _point
-from .tracer import active, place, rational
+from .tracer import active, place
 
 LEVELS = (0.25, 0.5, 1.0, 2.0)
 

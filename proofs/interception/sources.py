@@ -12,7 +12,8 @@ from typing import Any
 
 from sympy import QQ
 
-from .tracer import Tracer, rational
+from ..field import rational
+from .tracer import Tracer
 
 
 class RandomSource(ABC):

@@ -7,6 +7,7 @@ from typing import Any
 from sympy import QQ
 
 from ..enumeration import Branching
+from ..field import rational
 
 MAX_CHOICES_PER_PATH = 400
 """Choices on one path beyond which the function is taken to draw without bound."""
@@ -26,12 +27,6 @@ class NotInterceptable(BaseException):
     def __init__(self, reason: str):
         super().__init__(reason)
         self.reason = reason
-
-
-def rational(number: Any):
-    """The exact rational that a float (or an integer) is."""
-    numerator, denominator = float(number).as_integer_ratio()
-    return QQ(numerator, denominator)
 
 
 class Tracer(Branching):

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from ...models.battery import exact_battery
 from ...models.problem import as_json
+from ...models.rationals import as_float
 from ...verifiers.evidence import HOLDS, REFUTED
 from ...verifiers.registry import reference
 from ..certificates import check, check_coupling, coupling, make
 from ..certificates.program import largest_acceptance
-from ..laws import as_float, expected_accepted, in_field, output_law
+from ..field import in_field
+from ..laws import expected_accepted, output_law
 from .proof import Found, Proof, size_of
 
 MOST_BLOCKS = 130

@@ -8,7 +8,8 @@ from ...verifiers.evidence import HOLDS, REFUTED, Evidence
 from ...verifiers.registry import reference
 from .. import claims
 from ..counterexample import SHORTER, pair
-from ..laws import Loop, OutputLaw, expected_accepted, in_field, output_law
+from ..field import in_field
+from ..laws import Loop, OutputLaw, expected_accepted, output_law
 from .proof import Found, Proof, size_of
 
 MOST_BLOCKS = 250

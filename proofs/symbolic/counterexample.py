@@ -15,7 +15,8 @@ from ...verifiers.arithmetic import minimum
 from ...verifiers.chance import NothingToDrawError
 from ...verifiers.registry import Reference, reference
 from .. import claims
-from ..laws import enumerated_law, expected_accepted, in_field, output_law
+from ..field import in_field
+from ..laws import enumerated_law, expected_accepted, output_law
 from .reals import reals, total
 from .steps import TIME_LIMIT, Lemma
 

@@ -15,6 +15,8 @@ from typing import NamedTuple
 import z3
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
+from ...models.rationals import as_fraction
+
 ANY = frozenset((-1, 0, 1))
 POSITIVE, NEGATIVE, ZERO, NONZERO = frozenset((1,)), frozenset((-1,)), frozenset((0,)), frozenset((-1, 1))
 
@@ -181,7 +183,7 @@ class Space:
     def value(self, polynomial: fmpq_mpoly, point: Sequence[Fraction]) -> Fraction:
         """The polynomial at a rational point."""
         value = polynomial(*(fmpq(x.numerator, x.denominator) for x in point))
-        return Fraction(int(value.p), int(value.q))
+        return as_fraction(value)
 
     def question(self, region: "Region", *nonzero: fmpq_mpoly) -> z3.Solver:
         """A solver that asks for a point of the region where none of the polynomials is zero."""

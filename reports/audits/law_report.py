@@ -3,12 +3,12 @@
 from typing import Any
 
 from ...models.problem import Problem
+from ...proofs.field import in_field
 from ...proofs.laws import (
     acceptance_ccdf,
     completed_after_modification,
     expected_accepted,
     expected_tokens,
-    in_field,
     iterated_law,
     joint_law,
     output_law,

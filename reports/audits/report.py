@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ...proofs.laws import acceptance_ccdf, as_float, output_law
+from ...models.rationals import as_float
+from ...proofs.laws import acceptance_ccdf, output_law
 from ...proofs.measurement import Measurement
 from ...proofs.paper_mapping import standing, summary
 from ...verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence

@@ -90,7 +90,7 @@ def campaign(subject, problem, samples, workers, cluster, checkpoint, seed, chun
 
 def _source(spec, problem, batch, timeout):
     if spec.reference:
-        from ...proofs.laws import in_field
+        from ...proofs.field import in_field
         from ...stattests.campaign.compiled import CompiledSource
 
         return CompiledSource(spec.reference, in_field(problem))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...models.errors import InputError
+from ...models.rationals import as_fraction
 from ...verifiers.chance import NothingToDrawError
 
 GRID = 2**64
@@ -137,5 +138,5 @@ def _edges(weights) -> tuple[int, ...]:
     for weight in weights:
         upto = upto + weight
         share = upto / total if not isinstance(total, int) else Fraction(upto, total)
-        edges.append(min(round(Fraction(int(share.numerator), int(share.denominator)) * GRID), GRID - 1))
+        edges.append(min(round(as_fraction(share) * GRID), GRID - 1))
     return tuple(edges)

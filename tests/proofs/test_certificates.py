@@ -14,7 +14,8 @@ from draftproof.proofs.certificates import check_coupling, coupling
 from draftproof.proofs.certificates.check import Rejected, check
 from draftproof.proofs.certificates.make import Potential, block_kernel, certificate
 from draftproof.proofs.certificates.program import largest_acceptance
-from draftproof.proofs.laws import expected_accepted, in_field, output_law
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import expected_accepted, output_law
 from draftproof.verifiers.registry import reference
 
 pytestmark = pytest.mark.certificate

@@ -7,7 +7,8 @@ from hypothesis.errors import NoSuchExample
 from draftproof.models.battery import drawn, drawn_markov, exact_battery, toy
 from draftproof.models.problem import as_json
 from draftproof.proofs import claims
-from draftproof.proofs.laws import enumerated_law, in_field, output_law, sub_block_law
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import enumerated_law, output_law, sub_block_law
 from draftproof.verifiers.registry import reference
 
 from .planted import ACCEPTS_ALL, NO_NORMALISER, SAMPLES_TARGET, TOKEN_RESIDUAL, UNCAPPED_GREEDY

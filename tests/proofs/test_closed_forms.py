@@ -16,7 +16,8 @@ from draftproof.proofs.closed_forms import (
     operations_factor,
     wall_time_factor,
 )
-from draftproof.proofs.laws import completed, expected_accepted, in_field, joint_law, output_law, total_variation
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import completed, expected_accepted, joint_law, output_law, total_variation
 from draftproof.proofs.symbolic.lenience import residual_of_the_lenient_draft
 from draftproof.verifiers.lenient_token_verification import lenient_token_verification
 from draftproof.verifiers.registry import Reference, reference

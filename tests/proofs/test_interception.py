@@ -7,8 +7,8 @@ import pytest
 
 from draftproof.models.battery import drawn
 from draftproof.models.problem import problem_from
+from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import judge, lossless, support
-from draftproof.proofs.laws import as_float
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 

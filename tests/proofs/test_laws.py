@@ -10,6 +10,7 @@ from sympy import QQ, Rational
 from draftproof.models.battery import drawn, drawn_markov, exact_battery, toy
 from draftproof.models.problem import with_numbers
 from draftproof.proofs.enumeration import law_of
+from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import (
     Loop,
     acceptance_ccdf,
@@ -17,7 +18,6 @@ from draftproof.proofs.laws import (
     enumerated_law,
     expected_accepted,
     expected_tokens,
-    in_field,
     iterated_law,
     joint_law,
     output_law,

@@ -10,7 +10,8 @@ from draftproof.models.battery import KINDS, drawn, drawn_markov, toy
 from draftproof.models.errors import InputError
 from draftproof.proofs import coq
 from draftproof.proofs.coq_agreement import tie
-from draftproof.proofs.laws import expected_accepted, in_field, output_law
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import expected_accepted, output_law
 from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
 from draftproof.verifiers.registry import Reference, reference
 from draftproof.verifiers.sub_block import longest_sub_block

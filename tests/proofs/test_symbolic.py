@@ -6,7 +6,8 @@ from sympy import ZZ
 from sympy.polys.fields import field
 
 from draftproof.models.battery import drawn
-from draftproof.proofs.laws import enumerated_law, in_field, output_law, sub_block_law
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import enumerated_law, output_law, sub_block_law
 from draftproof.proofs.symbolic.identity import Sparse, deviations
 from draftproof.proofs.symbolic.steps import LEMMAS, Query, ask
 from draftproof.verifiers import block_verification as block

@@ -8,7 +8,8 @@ import z3
 
 from draftproof.models.battery import KINDS, drawn
 from draftproof.models.problem import as_json, problem_from
-from draftproof.proofs.laws import in_field, output_law
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import output_law
 from draftproof.proofs.symbolic import mutants
 from draftproof.proofs.symbolic.counterexample import exactly_refuted, of_step, rational_point
 from draftproof.proofs.symbolic.pieces import AllModels, Models

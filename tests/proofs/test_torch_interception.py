@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from draftproof.models.problem import problem_from
+from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import lossless
-from draftproof.proofs.laws import as_float
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 

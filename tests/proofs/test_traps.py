@@ -7,7 +7,7 @@ import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import problem_from
-from draftproof.proofs.laws import as_float
+from draftproof.models.rationals import as_float
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 

@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from draftproof.models.battery import drawn, toy
-from draftproof.proofs.laws import as_float, expected_accepted, in_field, output_law
+from draftproof.models.rationals import as_float
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import expected_accepted, output_law
 from draftproof.stattests.bounds import (
     mcdiarmid_radius,
     min_detectable_equivalence,

@@ -11,7 +11,7 @@ import pytest
 
 from draftproof.models.battery import toy
 from draftproof.models.errors import InputError
-from draftproof.proofs.laws import in_field
+from draftproof.proofs.field import in_field
 from draftproof.stattests.campaign import checkpoint, clusters
 from draftproof.stattests.campaign import run as campaign
 from draftproof.stattests.campaign.compiled import CompiledSource
@@ -113,7 +113,7 @@ def test_a_cluster_says_itself_how_many_workers_it_has():
 KILLED = """
 import sys
 from draftproof.models.battery import toy
-from draftproof.proofs.laws import in_field
+from draftproof.proofs.field import in_field
 from draftproof.stattests.campaign.run import plan, run_campaign
 from draftproof.tests.stattests.sources import Slow
 from draftproof.verifiers.registry import reference

@@ -11,7 +11,9 @@ import pytest
 from draftproof.models.battery import drawn, drawn_markov, exact_battery, toy
 from draftproof.models.decoding import Decoded, iteration
 from draftproof.models.errors import InputError
-from draftproof.proofs.laws import as_float, in_field, output_law
+from draftproof.models.rationals import as_float, as_fraction
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import output_law
 from draftproof.stattests.campaign import clusters, compiled, diagram
 from draftproof.stattests.campaign.compiled import CompiledSource, compiled_walk, walk
 from draftproof.stattests.campaign.diagram import GRID
@@ -37,7 +39,7 @@ def table_of(problem, verifier):
 def distance(table, outcomes, law):
     """Total variation between a diagram's law and an exact law, exactly."""
     sampled = table.law()
-    exact = {outcomes.index(o): Fraction(int(p.numerator), int(p.denominator)) for o, p in law.items()}
+    exact = {outcomes.index(o): as_fraction(p) for o, p in law.items()}
     return sum(abs(sampled.get(k, 0) - exact.get(k, 0)) for k in sampled.keys() | exact.keys()) / 2
 
 

@@ -9,7 +9,9 @@ from scipy.stats import binom, chisquare
 
 from draftproof.models.battery import drawn
 from draftproof.models.law import ContextFree
-from draftproof.proofs.laws import as_float, enumerated_law, in_field, joint_law
+from draftproof.models.rationals import as_float
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import enumerated_law, joint_law
 from draftproof.stattests.cells import pooled
 from draftproof.stattests.completion import completed_counts
 from draftproof.stattests.explanation import most_off, oddities

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from draftproof.models.battery import audit_battery, drawn, toy
+from draftproof.models.rationals import as_float
 from draftproof.proofs.enumeration import law_of
-from draftproof.proofs.laws import as_float, output_law, total_variation
+from draftproof.proofs.laws import output_law, total_variation
 from draftproof.proofs.measurement import measured, rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit

@@ -10,8 +10,10 @@ from ....models.errors import InputError
 from ....models.law import prefix_key
 from ....models.modification import modified
 from ....models.problem import Problem, as_json
+from ....models.rationals import as_float
 from ....proofs.claims import coupling_bound
-from ....proofs.laws import as_float, expected_accepted, in_field, joint_law, output_law
+from ....proofs.field import in_field
+from ....proofs.laws import expected_accepted, joint_law, output_law
 from ....proofs.measurement import rounding_allowed
 from ....stattests.bounds import tokens_per_call, total_variation_bound
 from ....stattests.campaign.tally import Tally

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from fractions import Fraction
 from math import log2
 from typing import Any, NamedTuple
 
@@ -10,7 +9,9 @@ from ....models.errors import InputError
 from ....models.forge import order_one
 from ....models.law import Markov, Prefix, prefix_key
 from ....models.problem import Problem, as_json
-from ....proofs.laws import as_float, in_field, joint_law
+from ....models.rationals import as_float, as_fraction
+from ....proofs.field import in_field
+from ....proofs.laws import joint_law
 from ....stattests.rounding import deviation
 from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
 from ..functions.sampling import BETA
@@ -144,7 +145,7 @@ def _witness(problem: Problem, windows: list[Window], strange: Counter, n: int) 
 
 
 def _row(what: str, expected: Any, seen: int, n: int) -> dict[str, str]:
-    exact = str(Fraction(int(expected.numerator), int(expected.denominator)))
+    exact = str(as_fraction(expected))
     return {
         "sequence": what,
         "expected": exact if len(exact) <= 20 else f"{as_float(expected):.6g}",

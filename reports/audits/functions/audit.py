@@ -14,10 +14,12 @@ from ....models.battery import audit_battery, drawn, toy
 from ....models.errors import InputError
 from ....models.law import Table
 from ....models.problem import Problem, as_json
+from ....models.rationals import as_float
 from ....proofs.audit_claims import judge, lossless, optimal, support
 from ....proofs.claims import lemma_8
 from ....proofs.diagnosis import diagnose
-from ....proofs.laws import as_float, enumerated_law, in_field
+from ....proofs.field import in_field
+from ....proofs.laws import enumerated_law
 from ....proofs.measurement import Measurement, measured
 from ....proofs.sandbox import MEMORY, Sandbox, SubjectFailed
 from ....proofs.shrink import shrink

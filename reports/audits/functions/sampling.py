@@ -8,7 +8,8 @@ import numpy as np
 from ....models.battery import drawn, toy
 from ....models.law import prefix_key
 from ....models.problem import Problem, as_json
-from ....proofs.laws import as_float, joint_law
+from ....models.rationals import as_float
+from ....proofs.laws import joint_law
 from ....proofs.measurement import Measurement, rounding_allowed
 from ....proofs.sandbox import Sandbox, SubjectFailed
 from ....stattests.completion import completed_counts

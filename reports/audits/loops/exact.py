@@ -6,8 +6,10 @@ from ....models.generating.loop import generate
 from ....models.generating.rules import Rule, one_by_one
 from ....models.law import Prefix, prefix_key
 from ....models.problem import as_json
+from ....models.rationals import as_float
 from ....proofs.enumeration import Branching, EnumeratedChance
-from ....proofs.laws import as_float, in_field, joint_law
+from ....proofs.field import in_field
+from ....proofs.laws import joint_law
 from ....verifiers.evidence import HOLDS, REFUTED, Evidence
 from .forged_law import Known
 from .session import Session

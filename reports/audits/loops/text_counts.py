@@ -5,10 +5,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from sympy import QQ
-
 from ....models.problem import Problem, as_json
-from ....proofs.laws import as_float, expected_accepted, in_field, output_law
+from ....models.rationals import as_float
+from ....proofs.field import in_field, rational
+from ....proofs.laws import expected_accepted, output_law
 from ....stattests.mean import mean_interval, min_detectable_mean
 from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
 from ....verifiers.lenient_token_verification import lenient_token_verification
@@ -94,10 +94,7 @@ class Counted:
             return None
         problem = Problem(whole.vocabulary, self.first, whole.target, whole.draft)
 
-        def exact(number: Fraction) -> Any:
-            return QQ(number.numerator, number.denominator)
-
-        return as_float(expected_accepted(output_law(in_field(problem), reference_of(self.run, exact))))
+        return as_float(expected_accepted(output_law(in_field(problem), reference_of(self.run, rational))))
 
 
 def reference_of(run: Session, number: Callable[[Fraction], Any]) -> Reference:

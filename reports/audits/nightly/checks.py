@@ -12,7 +12,9 @@ from ....models.errors import InputError
 from ....models.law import Model, prefix_key
 from ....models.modification import Modified
 from ....models.problem import Problem, as_json, problem_from
-from ....proofs.laws import as_float, in_field, joint_law
+from ....models.rationals import as_float
+from ....proofs.field import in_field
+from ....proofs.laws import joint_law
 from ....stattests.completion import completed_counts
 
 MOST_CELLS = 1024

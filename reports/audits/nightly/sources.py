@@ -4,7 +4,6 @@ import hashlib
 import random
 from collections import Counter
 from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,6 +11,7 @@ from .... import __version__, models, verifiers
 from ....models.battery import drawn, toy
 from ....models.decoding import Decoded, iteration
 from ....models.problem import Problem, with_numbers
+from ....models.rationals import as_float
 from ....proofs.interception.digests import UNKNOWN
 from ....proofs.sandbox import Sandbox, SubjectFailed
 from ....verifiers.chance import RandomChance
@@ -20,7 +20,7 @@ from ..functions.sampling import sampled
 from ..functions.subject import SubjectSpec
 from ..report import Report
 
-LAW = ("decoding", "law", "modification", "problem")
+LAW = ("decoding", "law", "modification", "problem", "rationals")
 """The modules of ``models`` that the law of a reference verifier runs through, besides the room of the verifiers."""
 
 
@@ -47,7 +47,7 @@ class ReferenceSource:
 
     def draw(self, problem: Problem, count: int, seed: int) -> Mapping[Any, int]:
         chance = RandomChance(random.Random(seed))
-        floats = with_numbers(problem, lambda p: float(Fraction(int(p.numerator), int(p.denominator))))
+        floats = with_numbers(problem, as_float)
         start = Decoded()
         return Counter(iteration(floats, self.reference, start, chance).tokens for _ in range(count))
 

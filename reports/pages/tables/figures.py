@@ -3,7 +3,8 @@
 from typing import Any
 
 from ....models.battery import toy
-from ....proofs.laws import acceptance_ccdf, in_field, output_law
+from ....proofs.field import in_field
+from ....proofs.laws import acceptance_ccdf, output_law
 from ....verifiers.registry import reference
 from ...audits.tables.estimates import Totals, block_efficiency, improvement, speedup
 from ...audits.tables.plan import Column, Plan

@@ -14,7 +14,9 @@ from draftproof.models.battery import drawn_markov, toy
 from draftproof.models.errors import InputError
 from draftproof.models.forge import forge
 from draftproof.models.problem import as_json, problem_from
-from draftproof.proofs.laws import as_float, in_field, joint_law
+from draftproof.models.rationals import as_float
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import joint_law
 from draftproof.reports.audits.engines.audit import audit_engine, engine_from
 from draftproof.reports.audits.engines.process import sampled
 from draftproof.reports.audits.engines.texts import judged, text_length

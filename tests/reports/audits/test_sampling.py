@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from draftproof.models.battery import drawn
-from draftproof.proofs.laws import as_float, in_field, joint_law
+from draftproof.models.rationals import as_float
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import joint_law
 from draftproof.proofs.measurement import Measurement, rounding_allowed
 from draftproof.reports.audits.functions import sampling
 from draftproof.reports.audits.functions.sampling import goodness

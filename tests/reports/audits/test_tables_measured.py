@@ -8,7 +8,8 @@ import torch
 
 from draftproof.models.battery import drawn, drawn_markov
 from draftproof.models.generating.rules import Drafted
-from draftproof.proofs.laws import expected_accepted, in_field, output_law
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import expected_accepted, output_law
 from draftproof.reports.audits.tables.measure import Bench, seed_of
 from draftproof.reports.audits.tables.plan import Cell, Column, Plan
 from draftproof.reports.audits.tables.same_blocks import Expected

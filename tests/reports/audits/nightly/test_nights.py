@@ -11,7 +11,9 @@ import pytest
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json
-from draftproof.proofs.laws import as_float, completed, completed_after_modification, in_field, iterated_law, output_law
+from draftproof.models.rationals import as_float
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import completed, completed_after_modification, iterated_law, output_law
 from draftproof.reports.audits.nightly.checks import Counted, check_of, nightly_problems
 from draftproof.reports.audits.nightly.sources import ReferenceSource
 from draftproof.reports.audits.nightly.states import status
