@@ -20,22 +20,22 @@ from ..models.errors import InputError
 from .anytime import SequentialResult, sequential_test
 from .cells import Law, checked_law
 from .design import Refuted
-from .eprocess import MOST_STARTS, concentrations, unspent
+from .eprocess import MAX_STARTS, concentrations, unspent
 from .power import checked_distance, checked_rates, checked_size, log_inverse
 
-BEGINS = 3 * 365
+LATEST_FIRST_NIGHT = 3 * 365
 """The night by which a deviation begins at the latest, if nothing else is said: the later, the less is left to bet."""
 
-MOST_DRAWS = 10**12
+MAX_DRAWS = 10**12
 """Draws beyond which none are recommended."""
 
-LARGE = 0.2
+LARGE_PROBABILITY = 0.2
 """Probability of a cell from which on both of its sides are looked at one by one: five cells at most."""
 
-STEEPEST = 6.0
+MAX_LOG_MULTIPLIER = 6.0
 """Logarithm of the largest multiplier tried: exp(exp(6)) is still a number."""
 
-KEPT_NIGHTS = MOST_STARTS // 2
+MIN_START_NIGHTS = MAX_STARTS // 2
 """Nights for which a start is certain to be kept (``EProcess.open_night``)."""
 
 
@@ -90,7 +90,7 @@ def min_detectable_anytime(
     alpha: float = 1e-6,
     beta: float = 1e-3,
     checks: int = 1,
-    begins: int = BEGINS,
+    begins: int = LATEST_FIRST_NIGHT,
 ) -> float:
     """The total variation from which on a deviation is an alarm by the end of its first nights, except with probability beta.
 
@@ -110,7 +110,7 @@ def min_detectable_anytime(
     for name, value in (("n", n), ("nights", nights), ("checks", checks), ("begins", begins)):
         checked_size(name, value, 1)
     checked_rates(alpha, beta)
-    used = min(nights, KEPT_NIGHTS)
+    used = min(nights, MIN_START_NIGHTS)
     start = begins + nights - used
     goal = log(checks) + log_inverse(alpha) - log(unspent(start - 1) - unspent(start))
     return _detectable(n * used, _row(cells), goal, beta)
@@ -123,7 +123,7 @@ def samples_needed_anytime(
     alpha: float = 1e-6,
     beta: float = 1e-3,
     checks: int = 1,
-    begins: int = BEGINS,
+    begins: int = LATEST_FIRST_NIGHT,
 ) -> int:
     """The fewest draws a night with which every such deviation is an alarm within the nights, except with probability beta.
 
@@ -151,8 +151,8 @@ def _needed(distance: float, limit: Callable[[float], float]) -> int:
     high = 1
     while limit(high) > distance:
         high *= 4
-        if high > MOST_DRAWS:
-            raise InputError(f"distance is {distance:g}: {MOST_DRAWS:g} draws would not be enough")
+        if high > MAX_DRAWS:
+            raise InputError(f"distance is {distance:g}: {MAX_DRAWS:g} draws would not be enough")
     if high == 1:
         return 1
     n = ceil(brentq(lambda n: limit(n) - distance, high / 4, high, rtol=1e-9))
@@ -175,7 +175,7 @@ def certain_from(draws: float, row: tuple[float, ...], goal: float) -> float:
     much, never too little. Source: Boyd and Vandenberghe 2004, Section 5.1.
     """
     values, repeated = np.unique(row, return_counts=True)
-    mixture, large = concentrations(len(row)), values >= LARGE
+    mixture, large = concentrations(len(row)), values >= LARGE_PROBABILITY
     found = 0.0
     for case in product(*(range(m + 1) for m in repeated[large])):
         up = np.zeros(len(values))
@@ -214,7 +214,7 @@ class _Dual:
 
     def distance(self, point: np.ndarray) -> float:
         """The d of one pair of multipliers. Of cells above their due the slope of φ is m + l, of those below it m."""
-        if point[1] > STEEPEST:
+        if point[1] > MAX_LOG_MULTIPLIER:
             return inf
         down, up = point[0], point[0] + exp(point[1])
         # Both slopes in one call of the special functions, which is where the time goes.

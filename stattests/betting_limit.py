@@ -9,10 +9,10 @@ from ..models.errors import InputError
 from .betting import LOG_ODDS, _log_gains
 from .power import checked_rates, log_inverse
 
-POWERS = np.geomspace(0.05, 4, 24)
+STEP_POWERS = np.geomspace(0.05, 4, 24)
 """Powers r tried in the bound on a miss: Pr(W < w) <= w^r E[W^-r]."""
 
-LARGEST = float(LOG_ODDS.max())
+MAX_LOG_ODDS = float(LOG_ODDS.max())
 """Shifts of the log-odds beyond the largest alternative are not looked at: there is then no limit below 1."""
 
 
@@ -50,11 +50,11 @@ def _one_way(p: np.ndarray, won: np.ndarray, lost: np.ndarray, price: float, goa
         nearest = np.argsort(np.abs(LOG_ODDS - sign * shift))[:2]
         found = []
         for k in nearest:
-            for r in POWERS:
+            for r in STEP_POWERS:
                 found.append(np.log(moved * np.exp(-r * won[k]) + (1 - moved) * np.exp(-r * lost[k])).sum() + r * price)
         return min(found)
 
-    low, high = 0.0, LARGEST
+    low, high = 0.0, MAX_LOG_ODDS
     if missed(high) > goal:
         return None
     for _ in range(30):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..models.errors import InputError
 
-FEWEST = 5.0
+MIN_EXPECTED = 5.0
 """Expected count below which cells are pooled."""
 
 Law = Mapping[Hashable, float] | Sequence[float] | np.ndarray
@@ -91,33 +91,36 @@ def impossible(counts: Mapping[Hashable, int], law: Mapping[Hashable, float]) ->
 
 
 def pooled(
-    counts: Mapping[Hashable, int], law: Mapping[Hashable, float], fewest: float = FEWEST, least: float = 0.0
+    counts: Mapping[Hashable, int],
+    law: Mapping[Hashable, float],
+    min_expected: float = MIN_EXPECTED,
+    min_cell: float = 0.0,
 ) -> Cells:
-    """Cells of an expected count of at least ``fewest``, outcomes rarer than that pooled, the rarest first.
+    """Cells of an expected count of at least ``min_expected``, outcomes rarer than that pooled, the rarest first.
 
-    An outcome that expects ``fewest`` or more is a cell of its own: what moves between it and rare ones is seen. Rare
-    outcomes left over join the pool before; where there is none they are a cell below ``fewest``, unless they expect
-    less than ``least``: then they join the smallest other cell.
+    An outcome that expects ``min_expected`` or more is a cell of its own: what moves between it and rare ones is seen. Rare
+    outcomes left over join the pool before; where there is none they are a cell below ``min_expected``, unless they expect
+    less than ``min_cell``: then they join the smallest other cell.
     Which outcomes go together depends on the law and on n, never on what was seen: not on the order either in which
     the law lists outcomes of one probability, which may be the order in which they were seen.
     """
     n = sum(counts.values())
     rare: list[list[Hashable]] = []
     single: list[list[Hashable]] = []
-    expected = fewest
+    expected = min_expected
     for outcome in sorted((o for o in law if law[o] > 0), key=lambda o: (law[o], repr(o))):
-        if n * law[outcome] >= fewest:
+        if n * law[outcome] >= min_expected:
             single.append([outcome])
             continue
-        if expected >= fewest:
+        if expected >= min_expected:
             rare.append([])
             expected = 0.0
         rare[-1].append(outcome)
         expected += n * law[outcome]
-    if expected < fewest and len(rare) > 1:
+    if expected < min_expected and len(rare) > 1:
         last = rare.pop()
         rare[-1] += last
-    elif expected < least and single:
+    elif expected < min_cell and single:
         single[0] += rare.pop()
     outcomes = rare + single
     return Cells(

@@ -15,14 +15,14 @@ from scipy.special import gammaln, logsumexp
 from ..models.errors import InputError
 from .cells import checked_counts, checked_law
 
-SIZES = (0.2, 0.08, 0.03, 0.012, 0.005, 0.002)
+MIXTURE_DISTANCES = (0.2, 0.08, 0.03, 0.012, 0.005, 0.002)
 """Deviations (total variation) that the mixture is spread over."""
 
-MOST_STARTS = 32
+MAX_STARTS = 32
 """Starts that are kept; the weight of one that is dropped is lost."""
 
 
-def concentrations(cells: int, sizes: tuple[float, ...] = SIZES) -> np.ndarray:
+def concentrations(cells: int, sizes: tuple[float, ...] = MIXTURE_DISTANCES) -> np.ndarray:
     """The concentrations whose Dirichlet priors expect deviations of the given sizes.
 
     c = (V - 1) / (4 δ²): a row drawn from Dirichlet(c p) has E sum_k (p'_k - p_k)² / p_k = (V - 1) / (c + 1), and
@@ -73,7 +73,7 @@ class EProcess:
     The order of draws within a night does not matter. In memory: most * V whole numbers.
     """
 
-    def __init__(self, law: Any, shape: tuple[int, ...] = (), most: int = MOST_STARTS):
+    def __init__(self, law: Any, shape: tuple[int, ...] = (), most: int = MAX_STARTS):
         self.law = np.array(list(checked_law(law).values()))
         self.most = most
         self.night = 0

@@ -9,18 +9,18 @@ from scipy.special import gammaln, xlogy
 from scipy.stats import chi2
 
 from ..models.errors import InputError
-from .cells import FEWEST, Cells, Counts, Law, checked_counts, checked_law, impossible, pooled
+from .cells import MIN_EXPECTED, Cells, Counts, Law, checked_counts, checked_law, impossible, pooled
 from .monte_carlo import draws_for, monte_carlo_p
 from .power import checked_rates
 from .tails import likelihood_ratio, multinomial_tail
 
-MOST_TABLES = 300_000
+MAX_TABLES = 300_000
 """Tables of counts beyond which the exact law of the statistic is not enumerated."""
 
-SIMULATED_FROM = 1e-3
+MIN_SIMULATED_ALPHA = 1e-3
 """False-alarm rate from which on draws under the law are made: so few are needed, and they lose no power."""
 
-CERTAIN, EXACT, MONTE_CARLO, BOUND = "certain", "exact", "monte-carlo", "bound"
+CERTAIN_METHOD, EXACT_METHOD, MONTE_CARLO_METHOD, BOUND_METHOD = "certain", "exact", "monte-carlo", "bound"
 
 
 class Goodness(NamedTuple):
@@ -45,7 +45,7 @@ class Goodness(NamedTuple):
 
 def certain(strange: tuple[Hashable, int]) -> Goodness:
     """What a test of fit says of an outcome of probability 0, with its count."""
-    return Goodness(float("inf"), 0, 0.0, 0, strange, CERTAIN, 0.0, 0.0)
+    return Goodness(float("inf"), 0, 0.0, 0, strange, CERTAIN_METHOD, 0.0, 0.0)
 
 
 def found_in(cells: Cells, statistic: float, p_value: float, method: str) -> Goodness:
@@ -55,7 +55,12 @@ def found_in(cells: Cells, statistic: float, p_value: float, method: str) -> Goo
 
 
 def goodness_of_fit(
-    counts: Counts, law: Law, alpha: float = 1e-6, method: str | None = None, seed: int = 0, fewest: float = FEWEST
+    counts: Counts,
+    law: Law,
+    alpha: float = 1e-6,
+    method: str | None = None,
+    seed: int = 0,
+    min_expected: float = MIN_EXPECTED,
 ) -> Goodness:
     """Do the counts follow the law?
 
@@ -78,22 +83,28 @@ def goodness_of_fit(
     law = checked_law(law)
     counts = checked_counts(counts, law)
     checked_rates(alpha)
-    if method not in (None, EXACT, MONTE_CARLO, BOUND):
-        raise InputError(f"method is {method!r}, expected {EXACT}, {MONTE_CARLO} or {BOUND}")
+    if method not in (None, EXACT_METHOD, MONTE_CARLO_METHOD, BOUND_METHOD):
+        raise InputError(f"method is {method!r}, expected {EXACT_METHOD}, {MONTE_CARLO_METHOD} or {BOUND_METHOD}")
     strange = impossible(counts, law)
     if strange is not None:
         return certain(strange)
     n, possible = sum(counts.values()), sum(p > 0 for p in law.values())
     if method is None:
         tables = comb(n + possible - 1, possible - 1)
-        method = EXACT if tables <= MOST_TABLES else MONTE_CARLO if alpha >= SIMULATED_FROM else BOUND
-    cells = pooled(counts, law, 0.0 if method == EXACT else fewest)
+        method = (
+            EXACT_METHOD
+            if tables <= MAX_TABLES
+            else MONTE_CARLO_METHOD
+            if alpha >= MIN_SIMULATED_ALPHA
+            else BOUND_METHOD
+        )
+    cells = pooled(counts, law, 0.0 if method == EXACT_METHOD else min_expected)
     statistic = float(likelihood_ratio(cells.observed, cells.expected))
     if len(cells.observed) == 1:
         p_value = 1.0
-    elif method == EXACT:
+    elif method == EXACT_METHOD:
         p_value = _exact_p(statistic, n, cells.expected / n)
-    elif method == MONTE_CARLO:
+    elif method == MONTE_CARLO_METHOD:
         generator, row = np.random.default_rng(seed), cells.expected / cells.expected.sum()
         p_value, _ = monte_carlo_p(
             statistic,
@@ -120,7 +131,7 @@ def chi_square(counts: Counts, law: Law) -> Goodness:
     strange = impossible(counts, law)
     if strange is not None:
         return certain(strange)
-    cells = pooled(counts, law, FEWEST, least=FEWEST)
+    cells = pooled(counts, law, MIN_EXPECTED, min_cell=MIN_EXPECTED)
     statistic = float(((cells.observed - cells.expected) ** 2 / cells.expected).sum())
     freedom = len(cells.observed) - 1
     return found_in(cells, statistic, float(chi2.sf(statistic, freedom)) if freedom else 1.0, "limit")

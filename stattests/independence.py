@@ -13,12 +13,12 @@ from scipy.stats import binom, random_table
 from ..models.errors import InputError
 from .monte_carlo import draws_for, monte_carlo_p
 from .power import checked_rates, checked_size
-from .tails import LEAST
+from .tails import SMALLEST_P_VALUE
 
-MOST_OUTCOMES = 8
+MAX_OUTCOMES = 8
 """Outcomes of one draw told apart; the rest are pooled."""
 
-ASIDE = 0.01
+E_VALUE_SHARE = 0.01
 """Share of alpha for the e-value: strong dependence is then refuted without a single random table."""
 
 
@@ -74,9 +74,11 @@ def independence(
     statistic = float(sum(_g(t) for _, t in telling))
     p_value = 1.0
     if telling:
-        p_value = min(1.0, max(LEAST, exp(min(0.0, -sum(log_e_value(t) for _, t in telling))) / ASIDE))
+        p_value = min(
+            1.0, max(SMALLEST_P_VALUE, exp(min(0.0, -sum(log_e_value(t) for _, t in telling))) / E_VALUE_SHARE)
+        )
         if p_value > alpha:
-            p_value = min(p_value, monte_carlo_p(statistic, simulated, draws_for(alpha))[0] / (1 - ASIDE), 1.0)
+            p_value = min(p_value, monte_carlo_p(statistic, simulated, draws_for(alpha))[0] / (1 - E_VALUE_SHARE), 1.0)
     witness = "nothing to compare"
     if telling:
         places = {k: _terms(tables[k]) for k, _ in telling}
@@ -235,7 +237,7 @@ def _coded(values):
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     # Equally frequent ones by name: the order in which they came would tie the two columns together.
     ranked = [o for o, _ in sorted(Counter(values).items(), key=lambda seen: (-seen[1], repr(seen[0])))]
-    if len(ranked) <= MOST_OUTCOMES:
+    if len(ranked) <= MAX_OUTCOMES:
         return _numbered(values)
-    kept = set(ranked[: MOST_OUTCOMES - 1])
+    kept = set(ranked[: MAX_OUTCOMES - 1])
     return _numbered([value if value in kept else "others" for value in values])

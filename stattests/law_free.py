@@ -7,9 +7,9 @@ from .goodness import Goodness, certain, found_in, goodness_of_fit
 from .power import checked_rates, checked_size, needed_noncentrality
 from .tails import chernoff_critical, likelihood_ratio
 
-LAW_FREE = "law-free bound"
+LAW_FREE_METHOD = "law-free bound"
 
-MOST_WORK = 2e7
+MAX_BOUND_WORK = 2e7
 """cells * sqrt(samples) beyond which the sharper bound of ``goodness_of_fit`` takes more than some ten seconds."""
 
 
@@ -30,12 +30,12 @@ def fit_of_many(counts: Counts, law: Law, alpha: float = 1e-6) -> Goodness:
         return goodness_of_fit(counts, law, alpha)
     cells = pooled(counts, law)
     statistic, freedom = float(likelihood_ratio(cells.observed, cells.expected)), len(cells.observed) - 1
-    return found_in(cells, statistic, law_free_tail(statistic, freedom), LAW_FREE)
+    return found_in(cells, statistic, law_free_tail(statistic, freedom), LAW_FREE_METHOD)
 
 
 def sharp(n: int, cells: int) -> bool:
     """Whether ``fit_of_many`` takes the sharper bound."""
-    return cells * sqrt(n) <= MOST_WORK
+    return cells * sqrt(n) <= MAX_BOUND_WORK
 
 
 def law_free_tail(statistic: float, freedom: int) -> float:

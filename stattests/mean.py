@@ -15,7 +15,7 @@ from .power import checked_distance, checked_rates, checked_size, rounded_up, sm
 STAKES = 2.0 ** (-np.arange(20) / 2)
 """Shares of the fortune that are staked, each by an equal part of it: right within a factor 2^(1/4) for n up to 1e7."""
 
-POWERS = np.geomspace(0.02, 8, 80)
+MISS_POWERS = np.geomspace(0.02, 8, 80)
 """Powers r tried in the bound on a miss: Pr(W < w) <= w^r E[W^-r]."""
 
 
@@ -116,7 +116,7 @@ def log_rates(low: float, at_low: np.ndarray, at_high: np.ndarray) -> np.ndarray
 
     low: the probability of the lower point; at_low, at_high: -log W at either, by stake.
     """
-    r = POWERS[:, None]
+    r = MISS_POWERS[:, None]
     return np.log1p(low * np.expm1(r * at_low) + (1 - low) * np.expm1(r * at_high))
 
 
@@ -125,12 +125,12 @@ def log_missed(rates: np.ndarray, n: float, goal: float) -> float:
 
     rates: ``log_rates``, of a W that one stake makes alone; what the mixture costs belongs to the goal.
     """
-    return float((n * rates + POWERS[:, None] * goal).min())
+    return float((n * rates + MISS_POWERS[:, None] * goal).min())
 
 
 def draws_needed(rates: np.ndarray, goal: float, beta: float) -> float:
     """The draws, not rounded, at which that bound is beta; infinite if it never is."""
-    price = POWERS[:, None] * goal - log(beta)
+    price = MISS_POWERS[:, None] * goal - log(beta)
     return float(np.where(rates < 0, price / np.where(rates < 0, -rates, 1.0), np.inf).min())
 
 

@@ -5,10 +5,10 @@ from math import ceil
 
 import numpy as np
 
-ENOUGH = 20
+EXTREME_DRAWS = 20
 """Draws at least as extreme as what was seen after which no more are made."""
 
-BATCH = 4096
+MAX_BATCH = 4096
 """Draws made together at most."""
 
 
@@ -18,11 +18,15 @@ def draws_for(alpha: float) -> int:
 
 
 def monte_carlo_p(
-    observed: float, statistics: Callable[[int], np.ndarray], most: int, enough: int = ENOUGH, batch: int = BATCH
+    observed: float,
+    statistics: Callable[[int], np.ndarray],
+    most: int,
+    stop_after: int = EXTREME_DRAWS,
+    batch: int = MAX_BATCH,
 ) -> tuple[float, int]:
     """How often a draw under the law is at least as extreme as what was seen.
 
-    p = (1 + b) / (1 + B) after B draws with b as extreme; enough / l if the last of ``enough`` such came with draw l.
+    p = (1 + b) / (1 + B) after B draws with b as extreme; s / l if the last of s = ``stop_after`` such came with draw l.
     statistics(m): the statistic of m fresh draws under the law (or of m random permutations); most: B.
     Returns p and the number of draws.
     Guarantee: Pr(p <= alpha) <= alpha under the law, over the data and the draws together, at any alpha; the
@@ -36,9 +40,9 @@ def monte_carlo_p(
     while done < most:
         size = min(size, most - done)
         extreme = statistics(size) >= least
-        if seen + np.count_nonzero(extreme) >= enough:
-            last = int(np.flatnonzero(extreme)[enough - seen - 1])
-            return enough / (done + last + 1), done + last + 1
+        if seen + np.count_nonzero(extreme) >= stop_after:
+            last = int(np.flatnonzero(extreme)[stop_after - seen - 1])
+            return stop_after / (done + last + 1), done + last + 1
         seen, done = seen + int(np.count_nonzero(extreme)), done + size
         size = min(batch, 2 * size)
     return (1 + seen) / (1 + most), done

@@ -20,7 +20,7 @@ from .design import Refuted
 from .mean import STAKES, draws_needed, log_missed, log_rates
 from .power import checked_distance, checked_rates, checked_size, rounded_up, smallest
 
-SHARES = STAKES[1:]
+PAIRED_STAKES = STAKES[1:]
 """Shares of the fortune that are staked. Not all of it: one difference of -b would end the bet."""
 
 PAIRS_AT_ONCE = 10_000
@@ -64,7 +64,7 @@ class PairedOrder:
         checked_rates(alpha)
         _checked_bound(bound)
         self.bound, self.alpha = float(bound), alpha
-        self._logs = np.zeros((2, len(SHARES)))
+        self._logs = np.zeros((2, len(PAIRED_STAKES)))
         self._highest = np.zeros(2)
         self._sum = self._spread = 0.0
         self._n = 0
@@ -104,9 +104,9 @@ class PairedOrder:
         return Standing(self.bound * mean, lower, upper, self._n, greater, less, verdict)
 
     def _settle(self, shares: np.ndarray) -> None:
-        staked = np.outer(SHARES, shares)
+        staked = np.outer(PAIRED_STAKES, shares)
         paths = self._logs[:, :, None] + np.cumsum(np.log1p(np.stack([staked, -staked])), axis=2)
-        fortunes = logsumexp(paths, axis=1) - log(len(SHARES))
+        fortunes = logsumexp(paths, axis=1) - log(len(PAIRED_STAKES))
         self._highest = np.maximum(self._highest, fortunes.max(axis=1))
         self._logs = paths[:, :, -1]
         sums = self._sum + np.concatenate([[0.0], np.cumsum(shares)])
@@ -149,7 +149,7 @@ def min_detectable_difference(
     Source: Markov's inequality; the extremal law as in Bennett 1962.
     """
     checked_size("n", n, 1)
-    spread, goal = _scaled(bound, variance, alpha, beta), log(2 * len(SHARES) / alpha)
+    spread, goal = _scaled(bound, variance, alpha, beta), log(2 * len(PAIRED_STAKES) / alpha)
     return bound * smallest(lambda d: log_missed(_rates(d, spread), n, goal) - log(beta), 0.0, 1.0)
 
 
@@ -163,15 +163,15 @@ def samples_needed_difference(
     """
     spread = _scaled(bound, variance, alpha, beta)
     checked_distance("difference", difference, bound)
-    return rounded_up(draws_needed(_rates(difference / bound, spread), log(2 * len(SHARES) / alpha), beta))
+    return rounded_up(draws_needed(_rates(difference / bound, spread), log(2 * len(PAIRED_STAKES) / alpha), beta))
 
 
 def _radius(spread: float, alpha: float) -> float:
     """How far the sum of d / b is from the sum of its conditional means, at most."""
-    price = (-np.log1p(-SHARES) - SHARES) * spread / 4
-    goal = log(2 * len(SHARES) / alpha)
-    most = float(((goal + price) * 2 / SHARES).min())
-    return float(brentq(lambda s: logsumexp(SHARES * s / 2 - price) - goal, 0.0, most, rtol=1e-12))
+    price = (-np.log1p(-PAIRED_STAKES) - PAIRED_STAKES) * spread / 4
+    goal = log(2 * len(PAIRED_STAKES) / alpha)
+    most = float(((goal + price) * 2 / PAIRED_STAKES).min())
+    return float(brentq(lambda s: logsumexp(PAIRED_STAKES * s / 2 - price) - goal, 0.0, most, rtol=1e-12))
 
 
 def _rates(difference: float, variance: float) -> np.ndarray:
@@ -179,7 +179,7 @@ def _rates(difference: float, variance: float) -> np.ndarray:
     below = 1 + difference
     variance = min(variance, 1 - difference**2)
     weight = variance / (variance + below**2)
-    return log_rates(weight, -np.log1p(-SHARES), -np.log1p(SHARES * (difference + variance / below)))
+    return log_rates(weight, -np.log1p(-PAIRED_STAKES), -np.log1p(PAIRED_STAKES * (difference + variance / below)))
 
 
 def _scaled(bound, variance, alpha, beta):

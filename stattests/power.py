@@ -10,7 +10,7 @@ from scipy.stats import chi2, ncx2
 from ..models.errors import InputError
 from .tails import chernoff_critical
 
-FEW_COUNTS = 1.04
+FEW_COUNTS_MARGIN = 1.04
 """How much more than the limit's the critical value rises over the statistic's mean at expected counts near 5."""
 
 
@@ -63,7 +63,7 @@ def bound_noncentrality(freedom: int, alpha: float, beta: float) -> float:
     The margin for few counts is measured, not proved (simulated up to 4,000 cells of an expected count of 5); well
     above 5 it costs 2 % in total variation.
     """
-    return needed_noncentrality(FEW_COUNTS * chernoff_critical(freedom, alpha), freedom, beta)
+    return needed_noncentrality(FEW_COUNTS_MARGIN * chernoff_critical(freedom, alpha), freedom, beta)
 
 
 def limit_noncentrality(freedom: int, alpha: float, beta: float) -> float:

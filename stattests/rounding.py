@@ -10,14 +10,14 @@ from .bounds import Distance, mcdiarmid_radius, one_law_radius, total_variation_
 from .cells import Counts, Law, checked_counts, checked_law
 from .design import min_detectable_goodness
 from .goodness import Goodness
-from .law_free import LAW_FREE, fit_of_many, min_detectable_by_law_free
+from .law_free import LAW_FREE_METHOD, fit_of_many, min_detectable_by_law_free
 from .power import checked_distance, checked_rates, log_inverse
 
-NEGLIGIBLE = 0.01
+NEGLIGIBLE_SLACK = 0.01
 """Part of the detection limit below which rounding, spread over all cells, moves the rate of a test of fit by less than
 a factor 2."""
 
-FACTOR = 0.7
+MAX_LOG_RATE_SHIFT = 0.7
 """log 2: what the logarithm of that rate may be moved by if all rounding falls on the rarest cell."""
 
 
@@ -88,7 +88,7 @@ def fit_limit(n: int, fit: Goodness, alpha: float, beta: float) -> float:
     """What the test of fit that was made sees, between the laws as pooled."""
     if fit.cells < 2:
         return 1.0
-    limit = min_detectable_by_law_free if fit.method == LAW_FREE else min_detectable_goodness
+    limit = min_detectable_by_law_free if fit.method == LAW_FREE_METHOD else min_detectable_goodness
     return limit(n, fit.cells, alpha, beta)
 
 
@@ -134,7 +134,7 @@ def negligible(n: int, slack: float, limit: float, rarest: float, alpha: float) 
         return True
     tail, moved = log_inverse(alpha), n * slack
     beyond = (2 * rarest * tail) ** 0.5 + tail
-    return slack <= NEGLIGIBLE * limit and moved * beyond <= FACTOR * rarest
+    return slack <= NEGLIGIBLE_SLACK * limit and moved * beyond <= MAX_LOG_RATE_SHIFT * rarest
 
 
 def min_detectable_by_bound(n: int, cells: int, slack: float, alpha: float = 1e-6, beta: float = 1e-3) -> float:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from ..models.errors import InputError
-from .cells import FEWEST
+from .cells import MIN_EXPECTED
 from .monte_carlo import draws_for, monte_carlo_p, relabelled
 from .power import checked_rates
 from .two_sample import Homogeneity, furthest
 
-MOST_CELLS = 1000
+MAX_NGRAM_CELLS = 1000
 """n-grams told apart at most; the rest are pooled."""
 
 Sequences = Sequence[Sequence[int]]
@@ -50,8 +50,8 @@ def ngram_homogeneity(
         raise InputError(f"no sequence has {length} tokens or more")
     # What is pooled may not depend on which sequence is whose: the permutations keep it.
     smaller = min(len(sequences), len(others)) / len(labels)
-    ranked = sorted(totals.items(), key=lambda seen: (-seen[1], seen[0]))[:MOST_CELLS]
-    kept = {gram: k for k, (gram, n) in enumerate(ranked) if n * smaller >= FEWEST}
+    ranked = sorted(totals.items(), key=lambda seen: (-seen[1], seen[0]))[:MAX_NGRAM_CELLS]
+    kept = {gram: k for k, (gram, n) in enumerate(ranked) if n * smaller >= MIN_EXPECTED}
     table = np.zeros((len(grams), len(kept) + 1))
     for unit, of_one in enumerate(grams):
         for gram, times in of_one.items():

@@ -15,16 +15,16 @@ from math import ceil, exp, expm1, inf, log, log2
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-STEEPEST = 0.48
+MAX_TILT = 0.48
 """Largest s: the generating function is finite below 1/2."""
 
-NEGLIGIBLE = 60.0
+NEGLIGIBLE_LOG_WEIGHT = 60.0
 """-log of the weight of one value of a count that may be left out (its bound is added to the result)."""
 
-LEAST = 1e-300
+SMALLEST_P_VALUE = 1e-300
 """Smallest bound that is told: smaller ones are all this."""
 
-ROUNDING = 1e-12
+FFT_ROUNDING = 1e-12
 """Added to the coefficient, whose size is about 1 / sqrt(n): more than a Fourier transform rounds off."""
 
 
@@ -112,9 +112,9 @@ def chernoff_critical(freedom: float, alpha: float) -> float:
 def _tail(statistic: float, freedom: int, n: int, at_total: float, counts: Iterable) -> float:
     if freedom < 1 or statistic <= freedom:
         return 1.0
-    s = min(STEEPEST, 0.5 - freedom / (2 * statistic))
+    s = min(MAX_TILT, 0.5 - freedom / (2 * statistic))
     cells = [(*_window(cell, s), int(repeated)) for cell, repeated in counts]
-    return max(LEAST, exp(min(0.0, _log_generating(cells, s, n) - at_total - s * statistic)))
+    return max(SMALLEST_P_VALUE, exp(min(0.0, _log_generating(cells, s, n) - at_total - s * statistic)))
 
 
 def _window(cell, s):
@@ -124,7 +124,7 @@ def _window(cell, s):
     least the square of a Bernstein deviation.
     """
     mean, most, log_weight, deviance = cell
-    far = NEGLIGIBLE / (0.5 - s)
+    far = NEGLIGIBLE_LOG_WEIGHT / (0.5 - s)
     low = max(0, int(mean - (far * mean) ** 0.5) - 1)
     high = min(most, int(mean + far / 6 + (far**2 / 36 + far * mean) ** 0.5) + 2)
     j = np.arange(low, high + 1)
@@ -165,4 +165,4 @@ def _log_generating(cells, s: float, n: int) -> float:
                 return inf
             left_out += repeated * (most + 1) * exp(beyond - top - log(mass))
     coefficient = float(np.fft.irfft(product, length)[n % length])
-    return scale + log(max(coefficient, 0.0) + ROUNDING + expm1(min(left_out, 700.0)))
+    return scale + log(max(coefficient, 0.0) + FFT_ROUNDING + expm1(min(left_out, 700.0)))

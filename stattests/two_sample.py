@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import xlogy
 
 from ..models.errors import InputError
-from .cells import FEWEST, Counts, checked_counts, pooled
-from .goodness import BOUND, MONTE_CARLO, SIMULATED_FROM
+from .cells import MIN_EXPECTED, Counts, checked_counts, pooled
+from .goodness import BOUND_METHOD, MIN_SIMULATED_ALPHA, MONTE_CARLO_METHOD
 from .monte_carlo import draws_for, monte_carlo_p
 from .power import checked_rates
 from .tails import hypergeometric_tail, likelihood_ratio
@@ -39,13 +39,13 @@ def homogeneity(
     Source: Fisher's conditioning on the margins; Hoeffding 1965; ``tails``.
     """
     checked_rates(alpha)
-    if method not in (None, MONTE_CARLO, BOUND):
-        raise InputError(f"method is {method!r}, expected {MONTE_CARLO} or {BOUND}")
+    if method not in (None, MONTE_CARLO_METHOD, BOUND_METHOD):
+        raise InputError(f"method is {method!r}, expected {MONTE_CARLO_METHOD} or {BOUND_METHOD}")
     counts, other = checked_counts(counts), checked_counts(other, where="the other counts")
     n, m = sum(counts.values()), sum(other.values())
     together = Counter(counts) + Counter(other)
     mixed = {outcome: times / (n + m) for outcome, times in together.items()}
-    cells = pooled(counts, mixed, FEWEST * max(1.0, n / m))
+    cells = pooled(counts, mixed, MIN_EXPECTED * max(1.0, n / m))
     totals = np.array([sum(together[o] for o in group) for group in cells.outcomes])
 
     def statistics(tables):
@@ -54,10 +54,10 @@ def homogeneity(
         )
 
     statistic = float(statistics(cells.observed))
-    method = method or (MONTE_CARLO if alpha >= SIMULATED_FROM else BOUND)
+    method = method or (MONTE_CARLO_METHOD if alpha >= MIN_SIMULATED_ALPHA else BOUND_METHOD)
     if len(totals) == 1:
         p_value = 1.0
-    elif method == MONTE_CARLO:
+    elif method == MONTE_CARLO_METHOD:
         generator = np.random.default_rng(seed)
         p_value, _ = monte_carlo_p(
             statistic,

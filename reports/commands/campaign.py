@@ -64,12 +64,12 @@ def campaign(subject, problem, samples, workers, cluster, checkpoint, seed, chun
         planned = plan(source, samples, seed, chunk)
         with progress() as bar:
 
-            def told(done, of, bound):
+            def report_progress(stage, done, total):
                 reached[0] = done
-                bar("sampling" if bound is None else f"sampling, TV <= {bound:.2g}", done, of)
+                bar(stage, done, total)
 
             counted = run_campaign(source, planned, workers=workers, cluster=cluster, checkpoint=checkpoint,
-                                   bound=judge.bound, progress=told)  # fmt: skip
+                                   bound=judge.bound, progress=report_progress)  # fmt: skip
     except KeyboardInterrupt:
         click.echo(f"draftproof: interrupted after {_kept(reached[0], checkpoint)}", err=True)
         sys.exit(INTERRUPTED)

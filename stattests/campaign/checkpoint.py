@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ...models.errors import InputError
 from .tally import Outcomes, Tally, tally_from
 
-FORMAT, VERSION = "draftproof campaign", 1
+CHECKPOINT_FORMAT, CHECKPOINT_VERSION = "draftproof campaign", 1
 
 
 class Done(NamedTuple):
@@ -54,13 +54,13 @@ class Checkpoint:
             return Done(), Tally(outcomes)
         try:
             data = json.loads(text)
-            if data["format"] != FORMAT:
+            if data["format"] != CHECKPOINT_FORMAT:
                 raise ValueError
             version = data["version"]
         except (ValueError, KeyError, TypeError, RecursionError):
             raise self._refused("is cut short, or no checkpoint of a campaign") from None
-        if version != VERSION:
-            raise self._refused(f"has version {version}; this draftproof reads version {VERSION}")
+        if version != CHECKPOINT_VERSION:
+            raise self._refused(f"has version {version}; this draftproof reads version {CHECKPOINT_VERSION}")
         try:
             stated, state = data["sha256"], data["state"]
             if stated != _digest(state):
@@ -89,7 +89,9 @@ class Checkpoint:
             "ahead": sorted(done.ahead),
             "tally": tally.as_json(),
         }
-        text = json.dumps({"format": FORMAT, "version": VERSION, "sha256": _digest(state), "state": state})
+        text = json.dumps(
+            {"format": CHECKPOINT_FORMAT, "version": CHECKPOINT_VERSION, "sha256": _digest(state), "state": state}
+        )
         beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
             with beside.open("w", encoding="utf-8") as file:

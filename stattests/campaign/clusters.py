@@ -15,13 +15,13 @@ from typing import Any
 
 from ...models.errors import InputError
 
-PATIENCE = 10
+CONNECT_SECONDS = 10
 """Seconds to wait for the scheduler, and for its first worker."""
 
-ROUND = 4
+RAY_CHUNKS_PER_WORKER = 4
 """Chunks that each worker of a Ray cluster is given at a time."""
 
-INFRASTRUCTURE = ("joblib", "concurrent", "asyncio", "distributed", "tornado", "ray")
+CLUSTER_PACKAGES = ("joblib", "concurrent", "asyncio", "distributed", "tornado", "ray")
 """Packages whose exceptions say that workers were lost."""
 
 Run = Callable[[Iterable], Iterator]
@@ -61,21 +61,21 @@ def parallel(workers: int | None, cluster: str | None, shared: Any, most: int) -
         try:
             if scheme == "ray":  # joblib cannot hand over Ray's results one by one
                 with joblib.Parallel(n_jobs=jobs, batch_size=1) as draw:
-                    while some := list(itertools.islice(calls, ROUND * joblib.effective_n_jobs(jobs))):
+                    while some := list(itertools.islice(calls, RAY_CHUNKS_PER_WORKER * joblib.effective_n_jobs(jobs))):
                         yield from draw(some)
             else:
                 unordered = {"return_as": "generator_unordered", "pre_dispatch": "2*n_jobs"}
                 with contextlib.closing(joblib.Parallel(n_jobs=jobs, batch_size=1, **unordered)(calls)) as results:
                     yield from results
         except Exception as error:
-            if type(error).__module__.partition(".")[0] not in INFRASTRUCTURE:
+            if type(error).__module__.partition(".")[0] not in CLUSTER_PACKAGES:
                 raise
             told = (str(error).strip().splitlines() or [""])[0][:160]
             raise WorkersLost(f"the workers were lost ({type(error).__name__}: {told})") from None
 
     if scheme == "dask":
         with _dask(cluster) as client, joblib.parallel_config(backend="dask", client=client, scatter=[shared],
-                                                              wait_for_workers_timeout=PATIENCE):  # fmt: skip
+                                                              wait_for_workers_timeout=CONNECT_SECONDS):  # fmt: skip
             yield run
     elif scheme == "ray":
         with _ray(cluster), joblib.parallel_config(backend="ray"):
@@ -110,14 +110,14 @@ def _dask(cluster: str) -> Iterator[Any]:
     distributed = installed("distributed", "draftproof[campaign]", "a Dask cluster")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # a lost scheduler is told in one line here
     try:
-        client = distributed.Client(cluster.replace("dask:", "tcp:"), timeout=PATIENCE, set_as_default=False)
+        client = distributed.Client(cluster.replace("dask:", "tcp:"), timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise InputError(f"{cluster}: no scheduler answers there ({type(error).__name__})") from None
     with client:
         try:
-            client.wait_for_workers(1, timeout=PATIENCE)
+            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except TimeoutError:
-            raise InputError(f"{cluster}: the scheduler has no workers after {PATIENCE} s") from None
+            raise InputError(f"{cluster}: the scheduler has no workers after {CONNECT_SECONDS} s") from None
         yield client
 
 

@@ -18,7 +18,7 @@ from .clusters import installed
 from .diagram import diagram
 from .tally import Outcomes, Tally
 
-WORDS = 2**15
+WORDS_AT_ONCE = 2**15
 """Random words drawn at a time: 256 KiB, which stay in the cache."""
 
 
@@ -87,7 +87,7 @@ class CompiledSource:
     def sample(self, seed: np.random.SeedSequence, n: int) -> Tally:
         """n iterations."""
         tally, generator, table = Tally(self.outcomes), np.random.PCG64DXSM(seed), self.diagram
-        step, size = compiled_walk(), max(WORDS, 2 * table.longest)
+        step, size = compiled_walk(), max(WORDS_AT_ONCE, 2 * table.longest)
         while n > 0:
             words = generator.random_raw(size)
             n -= step(table.first, table.edges, table.goes, table.root, table.longest, words, n, tally.counts)[0]

@@ -15,10 +15,10 @@ from ...models.errors import InputError
 from ...models.rationals import as_fraction
 from ...verifiers.chance import NothingToDrawError
 
-GRID = 2**64
-"""Edges between the answers of a question are rounded to multiples of 1/GRID: a 64-bit random word is compared."""
+WORD_VALUES = 2**64
+"""Edges between the answers of a question are rounded to multiples of 1/WORD_VALUES: a 64-bit random word is compared."""
 
-MOST_PATHS = 400_000
+MAX_DIAGRAM_PATHS = 400_000
 """Ways for chance to fall beyond which a diagram is not attempted (some ten seconds)."""
 
 
@@ -54,8 +54,8 @@ class Diagram(NamedTuple):
             answers = range(int(self.first[node]), int(self.first[node + 1]))
             below = 0
             for k in answers:
-                edge = GRID if k == answers[-1] else int(self.edges[k])
-                arrive(int(self.goes[k]), mass[node] * Fraction(edge - below, GRID))
+                edge = WORD_VALUES if k == answers[-1] else int(self.edges[k])
+                arrive(int(self.goes[k]), mass[node] * Fraction(edge - below, WORD_VALUES))
                 below = edge
         return law
 
@@ -73,9 +73,9 @@ def diagram(program: Callable[[Any], int]) -> Diagram:
     paths = count(1)
 
     def place(script: tuple[int, ...]) -> int:
-        if next(paths) > MOST_PATHS:
+        if next(paths) > MAX_DIAGRAM_PATHS:
             raise InputError(
-                f"chance can fall in more than {MOST_PATHS:,} ways; expected a smaller vocabulary or gamma"
+                f"chance can fall in more than {MAX_DIAGRAM_PATHS:,} ways; expected a smaller vocabulary or gamma"
             )
         try:
             return -1 - program(_Replay(script))
@@ -138,5 +138,5 @@ def _edges(weights) -> tuple[int, ...]:
     for weight in weights:
         upto = upto + weight
         share = upto / total if not isinstance(total, int) else Fraction(upto, total)
-        edges.append(min(round(as_fraction(share) * GRID), GRID - 1))
+        edges.append(min(round(as_fraction(share) * WORD_VALUES), WORD_VALUES - 1))
     return tuple(edges)

@@ -16,7 +16,7 @@ from .checkpoint import Checkpoint, Done
 from .clusters import WorkersLost, parallel
 from .tally import Outcomes, Tally
 
-WRITING = 0.05
+OVERHEAD_SHARE = 0.05
 """The part of the time that may go into writing checkpoints and computing bounds."""
 
 
@@ -86,7 +86,7 @@ class CampaignCounts(NamedTuple):
 
 
 Bound = Callable[[Tally], float]
-Progress = Callable[[int, int, float | None], None]
+Progress = Callable[[str, int, int], None]
 
 
 def run_campaign(
@@ -97,12 +97,13 @@ def run_campaign(
     cluster: str | None = None,
     checkpoint: str | None = None,
     bound: Bound | None = None,
-    progress: Progress = lambda done, of, bound: None,
+    progress: Progress = lambda stage, done, total: None,
 ) -> CampaignCounts:
     """Draw and count the samples of a plan that the checkpoint does not have yet.
 
     workers: processes on this machine, all processors that this process may use if not given; cluster: "ray" or
-    "dask://HOST:PORT" instead. bound(tally): what can still hide, told to progress(samples done, in all, bound).
+    "dask://HOST:PORT" instead. bound(tally): the total variation that the counts leave open, part of the stage in
+    progress(stage, samples done, in all).
     Guarantee: the counts depend on the source, the plan, and nothing else; memory depends on neither the samples nor
     the chunks; what is killed at any moment goes on from the last checkpoint, written after every chunk unless
     writing takes more than a twentieth of the time.
@@ -116,7 +117,7 @@ def run_campaign(
     state, left = (done, tally), _chunks(source, planned, done, workers, cluster)
     save, bounded = _Seldom(lambda: kept.save(*state)), _Seldom(lambda: bound(state[1]) if bound else None)
     start = time.monotonic()
-    progress(resumed, planned.samples, None)
+    progress("sampling", resumed, planned.samples)
     try:
         with contextlib.closing(left) as results:
             for chunk, counts in results:
@@ -124,7 +125,8 @@ def run_campaign(
                 state = (state[0].with_chunk(chunk), state[1] + counts)
                 save()
                 bounded()
-                progress(state[1].n, planned.samples, bounded.value)
+                stage = "sampling" if bounded.value is None else f"sampling, TV <= {bounded.value:.2g}"
+                progress(stage, state[1].n, planned.samples)
     finally:
         save.now()
     return CampaignCounts(state[1], resumed, time.monotonic() - start)
@@ -174,4 +176,4 @@ class _Seldom:
             start = time.monotonic()
             self.value, self._stale = self._work(), False
             end = time.monotonic()
-            self._due = end + (end - start) / WRITING
+            self._due = end + (end - start) / OVERHEAD_SHARE

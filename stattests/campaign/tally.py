@@ -50,7 +50,7 @@ class Outcomes(NamedTuple):
         return tuple(reversed(tokens))
 
 
-MALFORMED = ("token outside the vocabulary", "too many tokens")
+MALFORMED_KINDS = ("token outside the vocabulary", "too many tokens")
 """Kinds of strange outcomes that are tokens nevertheless; the others are failures to return any."""
 
 
@@ -86,13 +86,13 @@ class Tally:
             self.counts[self.outcomes.index(outcome)] += times
         else:
             within = all(0 <= token < self.outcomes.vocabulary for token in outcome)
-            kind = MALFORMED[int(within)]
+            kind = MALFORMED_KINDS[int(within)]
             self.count_strange(kind, prefix_key(outcome[: self.outcomes.longest + 1]), times)
 
     @property
     def failures(self) -> int:
         """How often no tokens came at all."""
-        return sum(seen.times for kind, seen in self.strange.items() if kind not in MALFORMED)
+        return sum(seen.times for kind, seen in self.strange.items() if kind not in MALFORMED_KINDS)
 
     def count_strange(self, kind: str, example: str, times: int) -> None:
         if not times:

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from draftproof.models.errors import InputError
 from draftproof.stattests.anytime_design import (
-    KEPT_NIGHTS,
+    MIN_START_NIGHTS,
     assert_sequential,
     certain_from,
     min_detectable_anytime,
@@ -17,7 +17,7 @@ from draftproof.stattests.anytime_design import (
     samples_needed_sequential,
 )
 from draftproof.stattests.design import Refuted
-from draftproof.stattests.eprocess import MOST_STARTS, EProcess, log_evidence, unspent
+from draftproof.stattests.eprocess import MAX_STARTS, EProcess, log_evidence, unspent
 from draftproof.tests.stattests.enumerated import most_by_chance, probabilities, tables
 from draftproof.tests.stattests.simulated_nights import moved, nights_to_alarm, spread, uniform
 
@@ -110,8 +110,8 @@ def test_the_limit_follows_the_rule_of_the_nightly():
     assert min_detectable_sequential(20_000, 16) < whole < late < min_detectable_anytime(20_000, 16)
     several = min_detectable_anytime(20_000, 16, nights=4, begins=100)
     assert several == pytest.approx(min_detectable_anytime(80_000, 16, begins=100))
-    kept = min_detectable_anytime(100, 16, nights=KEPT_NIGHTS, begins=100 + 9)
-    assert min_detectable_anytime(100, 16, nights=KEPT_NIGHTS + 9, begins=100) == kept
+    kept = min_detectable_anytime(100, 16, nights=MIN_START_NIGHTS, begins=100 + 9)
+    assert min_detectable_anytime(100, 16, nights=MIN_START_NIGHTS + 9, begins=100) == kept
 
 
 def nights_kept(most):
@@ -130,11 +130,11 @@ def nights_kept(most):
 
 
 def test_the_limit_counts_on_no_more_nights_than_a_start_is_kept():
-    assert KEPT_NIGHTS <= nights_kept(MOST_STARTS) < MOST_STARTS
+    assert MIN_START_NIGHTS <= nights_kept(MAX_STARTS) < MAX_STARTS
 
 
 def test_of_more_nights_than_a_start_is_kept_the_limit_is_that_of_one_start_s_draws():
-    kept = nights_kept(MOST_STARTS) - 1
+    kept = nights_kept(MAX_STARTS) - 1
     long = min_detectable_anytime(100, 16, nights=kept + 9, begins=100)
     assert long == pytest.approx(min_detectable_anytime(100 * kept, 16, begins=109))
     assert long > min_detectable_anytime(100 * (kept + 9), 16, begins=100)

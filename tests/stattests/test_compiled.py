@@ -16,7 +16,7 @@ from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import output_law
 from draftproof.stattests.campaign import clusters, compiled, diagram
 from draftproof.stattests.campaign.compiled import CompiledSource, compiled_walk, walk
-from draftproof.stattests.campaign.diagram import GRID
+from draftproof.stattests.campaign.diagram import WORD_VALUES
 from draftproof.stattests.campaign.tally import Outcomes
 from draftproof.stattests.goodness import goodness_of_fit
 from draftproof.verifiers.registry import REFERENCES, Reference, reference
@@ -44,7 +44,7 @@ def distance(table, outcomes, law):
 
 
 def allowed(table, vocabulary):
-    return Fraction(table.longest * vocabulary, GRID)
+    return Fraction(table.longest * vocabulary, WORD_VALUES)
 
 
 @pytest.mark.exact
@@ -160,7 +160,7 @@ def test_weights_that_are_not_weights_are_errors():
 
 
 def test_a_problem_too_large_for_a_diagram_is_one_line(monkeypatch):
-    monkeypatch.setattr(diagram, "MOST_PATHS", 100)
+    monkeypatch.setattr(diagram, "MAX_DIAGRAM_PATHS", 100)
     with pytest.raises(
         InputError, match="generic-V4-gamma3: chance can fall in more than 100 ways; expected a smaller"
     ):

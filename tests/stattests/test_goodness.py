@@ -15,7 +15,15 @@ from draftproof.proofs.laws import enumerated_law, joint_law
 from draftproof.stattests.cells import pooled
 from draftproof.stattests.completion import completed_counts
 from draftproof.stattests.explanation import most_off, oddities
-from draftproof.stattests.goodness import BOUND, CERTAIN, EXACT, MONTE_CARLO, by_context, chi_square, goodness_of_fit
+from draftproof.stattests.goodness import (
+    BOUND_METHOD,
+    CERTAIN_METHOD,
+    EXACT_METHOD,
+    MONTE_CARLO_METHOD,
+    by_context,
+    chi_square,
+    goodness_of_fit,
+)
 from draftproof.stattests.monte_carlo import monte_carlo_p
 from draftproof.stattests.tails import likelihood_ratio
 from draftproof.tests.stattests.enumerated import most_by_chance, probabilities, tables
@@ -40,7 +48,7 @@ def test_the_statistic_shown_is_pearsons():
 def test_the_statistic_that_decides_is_the_likelihood_ratio():
     counts = {"a": 480, "b": 330, "c": 190}
     expected = 2 * sum(x * np.log(x / (1000 * LAW[o])) for o, x in counts.items())
-    assert goodness_of_fit(counts, LAW, method=BOUND).statistic == pytest.approx(expected)
+    assert goodness_of_fit(counts, LAW, method=BOUND_METHOD).statistic == pytest.approx(expected)
 
 
 def test_cells_of_small_expectation_are_pooled():
@@ -58,7 +66,7 @@ def test_rare_outcomes_that_swallow_a_large_one_would_hide_what_moves_between_th
     planted = goodness_of_fit(swallowed, {"third": 0.273 + 7e-6, "most": 0.727 - 7e-6})
     assert planted.p_value > 1e-3, "the planted defect: one cell of both"
     found = goodness_of_fit(counts, law)
-    assert (found.method, found.cells, found.rarest) == (BOUND, 3, pytest.approx(0.14))
+    assert (found.method, found.cells, found.rarest) == (BOUND_METHOD, 3, pytest.approx(0.14))
     assert found.hidden == pytest.approx(7e-6)
     assert found.p_value <= 1e-6
     assert goodness_of_fit(sample(law, 20_000, 4), law).p_value > 1e-3
@@ -81,7 +89,7 @@ def test_only_outcomes_that_expect_less_than_five_are_pooled(expected, cells, sh
     n = sum(expected)
     law, counts = {k: e / n for k, e in enumerate(expected)}, dict(enumerate(expected))
     for least, groups in ((0.0, cells), (5.0, shown)):
-        found = pooled(counts, law, least=least)
+        found = pooled(counts, law, min_cell=least)
         assert [list(cell) for cell in found.outcomes] == groups
         assert found.observed.tolist() == [sum(expected[k] for k in cell) for cell in groups]
         assert found.expected == pytest.approx(found.observed)
@@ -91,7 +99,7 @@ def test_only_outcomes_that_expect_less_than_five_are_pooled(expected, cells, sh
 def test_the_p_value_holds_where_a_cell_expects_next_to_nothing():
     law = np.array([*[2e-5] * 7, 0.3, 0.3, 0.4 - 14e-5])
     rows = np.random.default_rng(12).multinomial(1000, law, size=2000)
-    found = [goodness_of_fit(row, law, method=BOUND) for row in rows]
+    found = [goodness_of_fit(row, law, method=BOUND_METHOD) for row in rows]
     assert found[0].rarest == pytest.approx(0.14)
     p_values = np.array([f.p_value for f in found])
     for alpha in (0.01, 0.05, 0.2):
@@ -102,14 +110,14 @@ def test_the_p_value_holds_where_a_cell_expects_next_to_nothing():
 def test_a_hit_where_the_law_has_nothing_is_a_refutation_and_no_statistic():
     for law in ({"a": 1.0}, {"a": 1.0, "z": 0.0}):
         for found in (chi_square({"a": 10**6, "z": 1}, law), goodness_of_fit({"a": 10**6, "z": 1}, law)):
-            assert (found.p_value, found.impossible, found.method) == (0, ("z", 1), CERTAIN)
+            assert (found.p_value, found.impossible, found.method) == (0, ("z", 1), CERTAIN_METHOD)
 
 
 def test_the_method_follows_from_n_the_law_and_the_rate_alone():
     small, large = {"a": 5, "b": 3, "c": 2}, np.full(16, 100)
-    assert goodness_of_fit(small, LAW).method == EXACT
-    assert goodness_of_fit(large, np.full(16, 1 / 16), 1e-2).method == MONTE_CARLO
-    assert goodness_of_fit(large, np.full(16, 1 / 16), 1e-6).method == BOUND
+    assert goodness_of_fit(small, LAW).method == EXACT_METHOD
+    assert goodness_of_fit(large, np.full(16, 1 / 16), 1e-2).method == MONTE_CARLO_METHOD
+    assert goodness_of_fit(large, np.full(16, 1 / 16), 1e-6).method == BOUND_METHOD
     assert comb(773 + 2, 2) <= 300_000 < comb(774 + 2, 2), "the number of draws that the docstring names for 3 outcomes"
 
 
@@ -151,7 +159,7 @@ def test_the_exact_p_value_is_the_probability_of_what_is_as_extreme(n, law):
     weight = probabilities(counts, law)
     results = [goodness_of_fit(row, law) for row in counts]
     p_values, g = np.array([r.p_value for r in results]), np.array([r.statistic for r in results])
-    assert {r.method for r in results} == {EXACT}
+    assert {r.method for r in results} == {EXACT_METHOD}
     for row in range(0, len(counts), 7):
         assert p_values[row] == pytest.approx(weight[g >= g[row] - 1e-9].sum())
     for alpha in (0.3, 0.05, 1e-3, 1e-6):
@@ -161,7 +169,7 @@ def test_the_exact_p_value_is_the_probability_of_what_is_as_extreme(n, law):
 def test_two_outcomes_are_exact_at_sizes_of_real_samples():
     n, rate = 20_000, 5 / 20_000
     found = goodness_of_fit([24, n - 24], [rate, 1 - rate])
-    assert found.method == EXACT
+    assert found.method == EXACT_METHOD
     assert found.p_value == pytest.approx(binom.sf(23, n, rate), rel=1e-6), "no small count is as unlikely"
 
 
@@ -173,7 +181,7 @@ def test_monte_carlo_agrees_with_the_exact_p_value():
     expected = 20 * np.array(law)
     g = goodness_of_fit(counts, law).statistic
     p, made = monte_carlo_p(
-        g, lambda m: likelihood_ratio(generator.multinomial(20, law, size=m), expected), draws, enough=10**9
+        g, lambda m: likelihood_ratio(generator.multinomial(20, law, size=m), expected), draws, stop_after=10**9
     )
     assert made == draws
     assert p == pytest.approx(exact, abs=5 * (exact / draws) ** 0.5)
@@ -195,7 +203,7 @@ def test_the_monte_carlo_p_value_is_uniform_where_ranks_are():
         assert refuted >= 4000 * alpha * 0.7
 
 
-@pytest.mark.parametrize("method", [MONTE_CARLO, BOUND])
+@pytest.mark.parametrize("method", [MONTE_CARLO_METHOD, BOUND_METHOD])
 @pytest.mark.parametrize("alpha", [1e-2, 1e-3])
 def test_clean_sources_are_refuted_no_more_often_than_stated(method, alpha):
     tries, law = 2000, np.array([0.4, 0.2, 0.1, 0.1, *[0.02] * 10])

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2_contingency, multivariate_hypergeom
 
 from draftproof.stattests.independence import (
-    ASIDE,
+    E_VALUE_SHARE,
     across,
     along,
     independence,
@@ -222,11 +222,11 @@ def test_along_a_stream_no_draw_is_in_two_pairs(lag):
 def test_the_e_value_and_the_random_tables_share_the_rate():
     """A hundredth is set aside for the e-value, so that it counts a hundredfold, and the rest is for the tables."""
     strong = pairs([[30, 0], [0, 30]])
-    assert independence(*strong).p_value == pytest.approx(np.exp(-log_e_value(np.diag([30, 30]))) / ASIDE)
+    assert independence(*strong).p_value == pytest.approx(np.exp(-log_e_value(np.diag([30, 30]))) / E_VALUE_SHARE)
     # One table in 1,716 is as extreme: none of the 200 drawn.
     weak, alpha = pairs([[7, 0], [0, 7]]), 1e-2
-    assert log_e_value(np.diag([7, 7])) < np.log(1 / (ASIDE * alpha))
-    assert independence(*weak, alpha=alpha).p_value == pytest.approx(1 / 201 / (1 - ASIDE))
+    assert log_e_value(np.diag([7, 7])) < np.log(1 / (E_VALUE_SHARE * alpha))
+    assert independence(*weak, alpha=alpha).p_value == pytest.approx(1 / 201 / (1 - E_VALUE_SHARE))
 
 
 def test_two_seeds_that_agree_as_often_as_two_draws_do_are_no_evidence():

@@ -6,7 +6,7 @@ import pytest
 from draftproof.models.errors import InputError
 from draftproof.stattests import law_free
 from draftproof.stattests.goodness import goodness_of_fit
-from draftproof.stattests.law_free import LAW_FREE, fit_of_many, law_free_tail, min_detectable_by_law_free, sharp
+from draftproof.stattests.law_free import LAW_FREE_METHOD, fit_of_many, law_free_tail, min_detectable_by_law_free, sharp
 
 MANY = 10**11
 """Draws of 64 outcomes for which the sharper bound would take minutes."""
@@ -43,7 +43,7 @@ def test_billions_of_samples_of_the_law_are_not_refuted_and_a_deviation_at_the_l
     rng = np.random.default_rng(7)
     clean = [fit_of_many(rng.multinomial(MANY, law), law) for _ in range(200)]
     found = [fit_of_many(rng.multinomial(MANY, shifted(limit)), law) for _ in range(200)]
-    assert {fit.method for fit in clean} == {LAW_FREE}
+    assert {fit.method for fit in clean} == {LAW_FREE_METHOD}
     assert min(fit.p_value for fit in clean) > 1e-6
     assert sum(fit.p_value > 1e-6 for fit in found) <= 8, "expected 2 misses in 200; 9 or more in 1 of 10,000 runs"
     assert sum(fit_of_many(rng.multinomial(MANY, shifted(limit / 4)), law).p_value <= 1e-6 for _ in range(50)) == 0
@@ -56,7 +56,7 @@ def test_few_samples_get_the_sharper_bound(planted):
 
 
 def test_a_hit_of_probability_zero_is_certain_at_any_size(monkeypatch):
-    monkeypatch.setattr(law_free, "MOST_WORK", 0)
+    monkeypatch.setattr(law_free, "MAX_BOUND_WORK", 0)
     found = fit_of_many({"a": 10**12, "b": 1}, {"a": 1.0, "b": 0.0})
     assert (found.p_value, found.impossible) == (0.0, ("b", 1))
 

@@ -11,7 +11,7 @@ from scipy.stats import binom, ttest_1samp
 from draftproof.models.errors import InputError
 from draftproof.stattests.design import Refuted
 from draftproof.stattests.paired import (
-    SHARES,
+    PAIRED_STAKES,
     PairedOrder,
     assert_no_worse,
     min_detectable_difference,
@@ -89,8 +89,8 @@ def test_the_limit_is_no_smaller_than_the_worst_law_needs_and_not_idle(variance)
         kept = min(variance, 1 - shift**2)
         high = shift + kept / (1 + shift)
         x = np.arange(n + 1)
-        logs = np.outer(x, np.log1p(SHARES * high)) + np.outer(n - x, np.log1p(-SHARES))
-        fortune = np.logaddexp.reduce(logs, axis=1) - log(len(SHARES))
+        logs = np.outer(x, np.log1p(PAIRED_STAKES * high)) + np.outer(n - x, np.log1p(-PAIRED_STAKES))
+        fortune = np.logaddexp.reduce(logs, axis=1) - log(len(PAIRED_STAKES))
         return binom.pmf(x, n, (1 + shift) / (1 + high))[fortune < log(2 / alpha)].sum()
 
     limit = min_detectable_difference(n, 1.0, variance, alpha, beta)
@@ -102,14 +102,14 @@ def test_the_limit_covers_laws_of_three_points_of_that_mean_and_variance():
     """The rate of a miss is bounded by that of two points: no law on a grid of three has a larger one."""
     from scipy.optimize import linprog
 
-    from draftproof.stattests.mean import POWERS
+    from draftproof.stattests.mean import MISS_POWERS
     from draftproof.stattests.paired import _rates
 
     grid = np.linspace(-1, 1, 81)
     for shift, variance in ((0.05, 0.2), (0.3, 0.05), (0.1, 0.9)):
         rates = _rates(shift, variance)
         for r, share in ((20, 0), (40, 5), (70, 12)):
-            powers = (1 + SHARES[share] * grid) ** -POWERS[r]
+            powers = (1 + PAIRED_STAKES[share] * grid) ** -MISS_POWERS[r]
             found = linprog(
                 -powers,
                 A_ub=[-grid, (grid - shift) ** 2],
@@ -150,23 +150,23 @@ def test_evidence_and_interval_are_what_the_equations_say():
     differences = np.random.default_rng(24).normal(0.3, 1.0, size=60).clip(-2, 2)
     bound, alpha = 2.0, 0.1
     found = PairedOrder(bound, alpha).observe(differences)
-    fortunes, best, spread = np.ones((2, len(SHARES))), np.ones(2), 0.0
+    fortunes, best, spread = np.ones((2, len(PAIRED_STAKES))), np.ones(2), 0.0
     for t, d in enumerate(differences / bound):
-        fortunes *= 1 + np.array([[1], [-1]]) * SHARES * d
+        fortunes *= 1 + np.array([[1], [-1]]) * PAIRED_STAKES * d
         best = np.maximum(best, fortunes.mean(axis=1))
         spread += (d - differences[:t].sum() / bound / (t + 1)) ** 2
     assert [exp(found.log_e_greater), exp(found.log_e_less)] == pytest.approx(best.tolist())
     assert found.mean == pytest.approx(differences.mean())
     for end, sign in ((found.lower, 1), (found.upper, -1)):
         apart = sign * (differences.sum() - 60 * end) / bound
-        cost = (-np.log1p(-SHARES) - SHARES) * spread / 4
-        assert np.exp(SHARES * apart / 2 - cost).mean() == pytest.approx(2 / alpha)
+        cost = (-np.log1p(-PAIRED_STAKES) - PAIRED_STAKES) * spread / 4
+        assert np.exp(PAIRED_STAKES * apart / 2 - cost).mean() == pytest.approx(2 / alpha)
 
 
 def test_the_verdict_comes_when_the_fortune_reaches_twice_one_over_alpha_and_not_before():
     alpha = 0.01
-    needed = next(n for n in range(1, 100) if ((1 + SHARES) ** n).mean() >= 2 / alpha)
-    assert ((1 + SHARES) ** needed).mean() > 1.1 / alpha, "at 1 / alpha it would come earlier"
+    needed = next(n for n in range(1, 100) if ((1 + PAIRED_STAKES) ** n).mean() >= 2 / alpha)
+    assert ((1 + PAIRED_STAKES) ** needed).mean() > 1.1 / alpha, "at 1 / alpha it would come earlier"
     order = PairedOrder(1.0, alpha)
     assert order.observe(np.ones(needed - 1)).verdict == "undecided"
     assert order.observe(1.0).verdict == "greater"

@@ -94,7 +94,7 @@ def test_values_of_a_count_that_are_left_out_make_the_bound_larger_and_never_sma
     expected, totals = np.array([40.0, 40.0, 20.0]), np.array([60, 60, 80])
     whole = [multinomial_tail(g, expected) for g in (4.0, 8.0, 15.0)]
     whole += [hypergeometric_tail(g, 100, totals) for g in (4.0, 8.0, 15.0)]
-    monkeypatch.setattr(tails, "NEGLIGIBLE", kept)
+    monkeypatch.setattr(tails, "NEGLIGIBLE_LOG_WEIGHT", kept)
     cut = [multinomial_tail(g, expected) for g in (4.0, 8.0, 15.0)]
     cut += [hypergeometric_tail(g, 100, totals) for g in (4.0, 8.0, 15.0)]
     assert all(small >= large for small, large in zip(cut, whole, strict=True))
