@@ -13,7 +13,7 @@ from ..models.problem import Problem
 from ..verifiers.evidence import HOLDS, REFUTED, Evidence
 from ..verifiers.registry import Reference
 from .laws import (
-    Loop,
+    IteratedLaw,
     OutputLaw,
     completed,
     completed_after_modification,
@@ -133,8 +133,8 @@ def theorem_2(problem: Problem, block: Reference, other: Reference, iterations: 
     first gamma - 1 draft tokens can decode more in two iterations (tests/proofs/test_theorem_2.py). The step of
     Appendix B.2 that fails is f(eta) = p(x): f is conditioned on the output, Lemma 3 on the draft.
     """
-    most = Loop(problem, block).expected_tokens(iterations)
-    less = Loop(problem, other).expected_tokens(iterations)
+    most = IteratedLaw(problem, block).expected_tokens(iterations)
+    less = IteratedLaw(problem, other).expected_tokens(iterations)
     return _at_least("theorem-2", problem, most, less, (f"E[N({iterations})] {block.name}", other.name))
 
 

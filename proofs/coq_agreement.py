@@ -35,7 +35,7 @@ Set Printing Width 200. Set Printing Depth 100000000.
 Numbers = dict[Prefix | str, Fraction]
 
 
-class Tied(NamedTuple):
+class Comparison(NamedTuple):
     """One algorithm on one problem: its Coq definition beside the Python code.
 
     what: "one iteration" (E[tau] and the probability of every sequence that may be emitted) or "N iterations".
@@ -50,13 +50,13 @@ class Tied(NamedTuple):
     detail: str | None = None
 
 
-def tie(
+def compare(
     problems: Sequence[Problem],
     iterations: int = 1,
     folder: Path | None = None,
     verifiers: Mapping[str, Reference] | None = None,
     limit: float = 600,
-) -> list[Tied]:
+) -> list[Comparison]:
     """Evaluate the Coq definitions on the problems and compare with the laws of the Python code, exactly.
 
     One iteration: Pr((X^tau, Y) = o) for every sequence o of 1 to gamma + 1 tokens, and E[tau]. With ``iterations`` N
@@ -156,7 +156,7 @@ def _numbers(log: str, iterations: int) -> list[Numbers]:
     return answers
 
 
-def _compared(problem: Problem, name: str, iterations: int, expected: Numbers, found: Numbers) -> Tied:
+def _compared(problem: Problem, name: str, iterations: int, expected: Numbers, found: Numbers) -> Comparison:
     if found.keys() != expected.keys():
         return _row(problem, name, iterations, 0, ERROR, "Coq's answer is not a law of this problem's size")
     for key, value in expected.items():
@@ -168,6 +168,8 @@ def _compared(problem: Problem, name: str, iterations: int, expected: Numbers, f
     return _row(problem, name, iterations, len(expected), HOLDS)
 
 
-def _row(problem: Problem, name: str, iterations: int, compared: int, verdict: str, detail: str | None = None) -> Tied:
+def _row(
+    problem: Problem, name: str, iterations: int, compared: int, verdict: str, detail: str | None = None
+) -> Comparison:
     what = "one iteration" if iterations == 1 else f"{iterations} iterations"
-    return Tied(problem.name, name, what, compared, verdict, detail)
+    return Comparison(problem.name, name, what, compared, verdict, detail)

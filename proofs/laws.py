@@ -81,7 +81,7 @@ def output_law(problem: Problem, verifier: Reference) -> OutputLaw:
     return enumerated_law(problem, verifier)
 
 
-class Loop:
+class IteratedLaw:
     """Algorithm 3 (or 6 for greedy block) on one problem; states with the same future are computed once."""
 
     def __init__(self, problem: Problem, verifier: Reference):
@@ -123,7 +123,7 @@ class Loop:
 
 def iterated_law(problem: Problem, verifier: Reference, iterations: int) -> dict[Decoded, Any]:
     """The law of the text after N iterations of the verifier's loop; states that are equal are merged."""
-    loop, law = Loop(problem, verifier), {Decoded(): QQ(1)}
+    loop, law = IteratedLaw(problem, verifier), {Decoded(): QQ(1)}
     for _ in range(iterations):
         if len(law) > MOST_STATES:
             raise InputError(

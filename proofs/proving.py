@@ -10,11 +10,11 @@ from importlib import import_module
 from typing import NamedTuple
 
 from ..verifiers.evidence import ERROR
-from .obligations.proof import Found, Proof
-from .statements import CLAIMS, METHODS
+from .obligations.proof import Proof, ProofResult
+from .statements import METHODS, PROVABLE_CLAIMS
 
 
-class Row(NamedTuple):
+class ProofRow(NamedTuple):
     """A proof that was run; seconds by the clock, for Coq's theorems of CPU time."""
 
     claim: str
@@ -26,7 +26,7 @@ class Row(NamedTuple):
     detail: str | None = None
 
 
-def run(proofs: Iterable[Proof]) -> Iterator[Row]:
+def run(proofs: Iterable[Proof]) -> Iterator[ProofRow]:
     """Run the proofs one after the other; a row for each as soon as it is there.
 
     One that breaks down ends as an error with its reason, and the others go on.
@@ -36,14 +36,16 @@ def run(proofs: Iterable[Proof]) -> Iterator[Row]:
         try:
             found = proof.run()
         except Exception as error:  # what broke is told in the row
-            found = Found(ERROR, f"{type(error).__name__}: {error}")
+            found = ProofResult(ERROR, f"{type(error).__name__}: {error}")
         seconds = time.perf_counter() - start if found.seconds is None else found.seconds
-        yield Row(proof.claim, proof.method, proof.what, proof.size, found.verdict, round(seconds, 3), found.detail)
+        yield ProofRow(
+            proof.claim, proof.method, proof.what, proof.size, found.verdict, round(seconds, 3), found.detail
+        )
 
 
 def all_proofs(chosen: Iterable[str] = (), methods: Iterable[str] = METHODS) -> list[Proof]:
     """The proofs of the claims chosen (all of them if none is named) by the methods named, claim by claim."""
     obligations = (import_module(f"{__package__}.obligations.by_{method}") for method in METHODS if method in methods)
     found = [proof for module in obligations for proof in module.proofs()]
-    order = list(CLAIMS)
+    order = list(PROVABLE_CLAIMS)
     return sorted((p for p in found if not chosen or p.claim in chosen), key=lambda proof: order.index(proof.claim))

@@ -6,7 +6,7 @@ turns this into proofs/paper_mapping.md; a test fails when a place is gone.
 
 from typing import NamedTuple
 
-CLAIMS = {
+PROVABLE_CLAIMS = {
     "lemma-1": "on the paper's example block verification accepts 11/9 tokens, token verification 10/9",
     "lemma-2": "a verifier with Eq. (7) makes the whole loop lossless, for any number of iterations",
     "theorem-1": "block (and token) verification is valid: X^tau, Y, completed by the target, follows M_b^{gamma+1}",
@@ -46,8 +46,8 @@ class Statement(NamedTuple):
 COQ = "proofs/mechanized/"
 TOKEN, BLOCK = "verifiers/token_verification.py:", "verifiers/block_verification.py:"
 GREEDY, SUB_BLOCK = "verifiers/greedy_block_verification.py:", "verifiers/sub_block.py:"
-WHOLE = "proofs/symbolic/whole.py:"
-STEPS, CHECKED = "proofs/symbolic/steps.py:", "proofs/claims.py:"
+WHOLE = "proofs/symbolic/whole_algorithms.py:"
+STEPS, CHECKED = "proofs/symbolic/single_steps.py:", "proofs/claims.py:"
 DERIVED = "proofs/symbolic/derivations.py:"
 
 STATEMENTS = [
@@ -77,7 +77,7 @@ STATEMENTS = [
                STEPS + "joint_bounds", COQ + "Algorithms.v:h_block")),
     Statement(SUN, "Eq. (6), Theorem 1", "block verification is valid", "theorem-1",
               (CHECKED + "lossless", WHOLE + "validity", STEPS + "law", STEPS + "extension",
-               "proofs/symbolic/identity.py:deviations", COQ + "Block.v:theorem_1")),
+               "proofs/symbolic/validity_identity.py:deviations", COQ + "Block.v:theorem_1")),
     Statement(SUN, "Eq. (7), Lemma 2", "valid in one iteration is valid in the loop", "lemma-2",
               (CHECKED + "lemma_2", "proofs/laws.py:completed", COQ + "Loops.v:lemma_2")),
     Statement(SUN, "Eq. (9)", "p_i, the probability that a prefix survives", "lemma-3",
@@ -86,7 +86,7 @@ STATEMENTS = [
     Statement(SUN, "Eq. (30)", "greedy block verification's residual", "lemma-8",
               (GREEDY + "survive", "verifiers/arithmetic.py:residual", COQ + "Algorithms.v:h_greedy")),
     Statement(SUN, "Eq. (40)-(42), Lemma 10", "the optimal coupling", "lemma-10",
-              (CHECKED + "coupling_bound", "proofs/certificates/coupling.py:certificate",
+              (CHECKED + "coupling_bound", "proofs/certificates/make_coupling.py:certificate",
                COQ + "Couplings.v:lemma_10", COQ + "Couplings.v:lemma_10_attained")),
     Statement(SUN, "Lemma 1", "11/9 against 10/9 on the example", "lemma-1", (COQ + "Evaluate.v:lemma_1",)),
     Statement(SUN, "Lemma 3", "survival of a prefix", "lemma-3",
@@ -96,12 +96,12 @@ STATEMENTS = [
                COQ + "Couplings.v:lemma_4_attained")),
     Statement(SUN, "Theorem 2, one iteration", "block verification accepts most", "theorem-2",
               (CHECKED + "theorem_2", WHOLE + "expected_acceptance", STEPS + "dominance", "proofs/certificates/make.py:certificate",
-               "proofs/certificates/program.py:largest_acceptance", COQ + "Optimality.v:theorem_2_one")),
+               "proofs/certificates/linear_program.py:largest_acceptance", COQ + "Optimality.v:theorem_2_one")),
     Statement(SUN, "Theorem 2, several iterations, against token verification", "block verification decodes most",
               "theorem-2-iterations", (CHECKED + "theorem_2", COQ + "Stopping.v:token_le_block_iterations")),
     Statement(SUN, "Theorem 2, several iterations, against every valid verifier; Lemma 5, Eq. (24)",
               "false: a counterexample", "theorem-2-fails",
-              ("proofs/counterexample.py:pair", "proofs/counterexample.py:shorter_block",
+              ("proofs/theorem_2_counterexample.py:pair", "proofs/theorem_2_counterexample.py:shorter_block",
                COQ + "Iterations.v:theorem_2_two_iterations_fails")),
     Statement(SUN, "Lemma 8", "the modified target restores the law", "lemma-8",
               (CHECKED + "lemma_8", WHOLE + "lemma_8", STEPS + "lemma_8", COQ + "Greedy.v:lemma_8")),

@@ -16,7 +16,7 @@ from itertools import product
 RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*)?", re.ASCII)
 TOKENS = re.compile(r"(0|[1-9][0-9]*)(,(0|[1-9][0-9]*))*|", re.ASCII)
 LONGEST_GAMMA = 200
-FORMAT = "draftproof-certificate/2"
+CERTIFICATE_FORMAT = "draftproof-certificate/2"
 FIELDS = {"format", "problem", "expected_accepted", "verifier", "slack", "martingale", "survival"}
 
 
@@ -30,7 +30,7 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     problem: if given, the certificate must be one of this problem (in the JSON form of a table).
     Raises: Rejected, with the first thing that is wrong.
     """
-    data = fields(text, FORMAT, FIELDS)
+    data = fields(text, CERTIFICATE_FORMAT, FIELDS)
     pair = pair_of(data, problem)
     claimed = rational_of(data["expected_accepted"], "expected_accepted")
     kernel = _kernel(data["verifier"])

@@ -5,9 +5,9 @@ from itertools import product
 
 from .check import Pair, Rejected, fields, pair_of, rational_of, shown, table_of
 
-FORMAT = "draftproof-coupling/1"
+COUPLING_FORMAT = "draftproof-coupling/1"
 FIELDS = {"format", "problem", "expected_accepted", "coupling", "draft_potential", "target_potential"}
-MOST_BLOCKS = 4096
+MOST_COUPLED_BLOCKS = 4096
 """Every pair of blocks is looked at."""
 
 
@@ -17,10 +17,10 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     problem: if given, the certificate must be one of this problem (in the JSON form of a table).
     Raises: Rejected, with the first thing that is wrong.
     """
-    data = fields(text, FORMAT, FIELDS)
+    data = fields(text, COUPLING_FORMAT, FIELDS)
     pair = pair_of(data, problem)
-    if pair.vocabulary**pair.gamma > MOST_BLOCKS:
-        raise Rejected(f"{pair.vocabulary}^{pair.gamma} blocks are too many, expected at most {MOST_BLOCKS:,}")
+    if pair.vocabulary**pair.gamma > MOST_COUPLED_BLOCKS:
+        raise Rejected(f"{pair.vocabulary}^{pair.gamma} blocks are too many, expected at most {MOST_COUPLED_BLOCKS:,}")
     claimed = rational_of(data["expected_accepted"], "expected_accepted")
     if not isinstance(data["coupling"], dict):
         raise Rejected("coupling is not a table")

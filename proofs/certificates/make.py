@@ -32,10 +32,9 @@ from ...models.problem import Problem, as_json
 from ...verifiers.registry import reference
 from ..enumeration import law_of
 from ..field import in_field
+from .check import CERTIFICATE_FORMAT
 
-FORMAT = "draftproof-certificate/2"
-
-MOST_BLOCKS = 65_536
+MOST_CERTIFIED_BLOCKS = 65_536
 """A certificate has a line for every draft block and every output."""
 
 
@@ -106,17 +105,17 @@ def certificate(problem: Problem) -> dict[str, Any]:
     Raises: InputError for a problem of more than 65,536 draft blocks.
     Source: Sun et al. 2025, Theorem 2 and Lemma 4; linear programming duality.
     """
-    if problem.vocabulary**problem.gamma > MOST_BLOCKS:
+    if problem.vocabulary**problem.gamma > MOST_CERTIFIED_BLOCKS:
         raise InputError(
             f"{problem.name}: {problem.vocabulary}^{problem.gamma} draft blocks are too many for a certificate, "
-            f"expected at most {MOST_BLOCKS:,}"
+            f"expected at most {MOST_CERTIFIED_BLOCKS:,}"
         )
     exact = in_field(problem)
     potential, kernel = Potential(exact), block_kernel(exact)
     value = sum(((len(o) - 1) * p for law in kernel.values() for o, p in law.items()), QQ(0))
     outputs = [o for n in range(1, exact.gamma + 2) for o in exact.prefixes(n)]
     return {
-        "format": FORMAT,
+        "format": CERTIFICATE_FORMAT,
         "problem": as_json(problem.tabulated()),
         "expected_accepted": str(value),
         "verifier": {prefix_key(b): {prefix_key(o): str(p) for o, p in law.items()} for b, law in kernel.items()},

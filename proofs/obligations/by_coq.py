@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 from ...models.battery import drawn, drawn_markov, toy
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE
 from .. import coq
-from ..coq_agreement import tie
-from .proof import Found, Proof, size_of
+from ..coq_agreement import compare
+from .proof import Proof, ProofResult, size_of
 
 THEOREMS = {
     "lemma-1": ("lemma_1", "toy_block", "toy_token"),
@@ -43,25 +43,25 @@ def _compiled() -> tuple[TemporaryDirectory, dict[str, coq.Checked]]:
     return folder, {row.theorem: row for row in coq.compile_proofs(Path(folder.name))}
 
 
-def _closed(theorems: tuple[str, ...]) -> Found:
+def _closed(theorems: tuple[str, ...]) -> ProofResult:
     if reason := coq.missing():
-        return Found(NO_EVIDENCE, reason)
+        return ProofResult(NO_EVIDENCE, reason)
     rows = [_compiled()[1][theorem] for theorem in theorems]
     wrong = next((row for row in rows if row.verdict != HOLDS), None)
     seconds = sum(row.seconds for row in rows)
     if wrong:
-        return Found(wrong.verdict, f"{wrong.theorem}: {wrong.detail}", seconds)
-    return Found(HOLDS, seconds=seconds)
+        return ProofResult(wrong.verdict, f"{wrong.theorem}: {wrong.detail}", seconds)
+    return ProofResult(HOLDS, seconds=seconds)
 
 
-def _tied(problems, iterations: int) -> Found:
+def _tied(problems, iterations: int) -> ProofResult:
     if reason := coq.missing():
-        return Found(NO_EVIDENCE, reason)
-    rows = tie(problems, iterations, Path(_compiled()[0].name))
+        return ProofResult(NO_EVIDENCE, reason)
+    rows = compare(problems, iterations, Path(_compiled()[0].name))
     wrong = next((row for row in rows if row.verdict != HOLDS), None)
     if wrong:
-        return Found(wrong.verdict, f"{wrong.definition} on {wrong.problem}: {wrong.detail}")
-    return Found(HOLDS, f"{sum(row.compared for row in rows)} numbers compared")
+        return ProofResult(wrong.verdict, f"{wrong.definition} on {wrong.problem}: {wrong.detail}")
+    return ProofResult(HOLDS, f"{sum(row.compared for row in rows)} numbers compared")
 
 
 def proofs() -> Iterator[Proof]:

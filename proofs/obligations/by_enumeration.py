@@ -7,22 +7,22 @@ from ...models.problem import Problem
 from ...verifiers.evidence import HOLDS, REFUTED, Evidence
 from ...verifiers.registry import reference
 from .. import claims
-from ..counterexample import SHORTER, pair
 from ..field import in_field
-from ..laws import Loop, OutputLaw, expected_accepted, output_law
-from .proof import Found, Proof, size_of
+from ..laws import IteratedLaw, OutputLaw, expected_accepted, output_law
+from ..theorem_2_counterexample import SHORTER, pair
+from .proof import Proof, ProofResult, size_of
 
-MOST_BLOCKS = 250
+MOST_BLOCKS_ENUMERATED = 250
 """Draft blocks beyond which a problem is not enumerated choice by choice."""
 
 
-def _on_each(problems: list[Problem], check_one: Callable[[Problem], Evidence]) -> Callable[[], Found]:
-    def run_all() -> Found:
+def _on_each(problems: list[Problem], check_one: Callable[[Problem], Evidence]) -> Callable[[], ProofResult]:
+    def run_all() -> ProofResult:
         for problem in problems:
             evidence = check_one(in_field(problem))
             if evidence.verdict == REFUTED:
-                return Found(REFUTED, f"on {problem.name}: {evidence.witness}")
-        return Found(HOLDS)
+                return ProofResult(REFUTED, f"on {problem.name}: {evidence.witness}")
+        return ProofResult(HOLDS)
 
     return run_all
 
@@ -34,7 +34,7 @@ def _law(problem: Problem, name: str) -> OutputLaw:
 def proofs() -> Iterator[Proof]:
     """One entry a claim, an object and a size."""
     battery = list(exact_battery())
-    small = [p for p in battery if p.vocabulary**p.gamma <= MOST_BLOCKS]
+    small = [p for p in battery if p.vocabulary**p.gamma <= MOST_BLOCKS_ENUMERATED]
     chains = [p for p in battery if p.name.startswith("markov")]
     chains += [drawn_markov(4, 3, "mixed"), drawn_markov(2, 6), toy(2), toy(3)]
     few = [p for p in chains if p.vocabulary**p.gamma <= 16]
@@ -72,17 +72,19 @@ def proofs() -> Iterator[Proof]:
                 lambda p: claims.theorem_3(p, _law(p, "greedy-block"), _law(p, "block")))  # fmt: skip
 
 
-def _example() -> Found:
+def _example() -> ProofResult:
     reached = [str(expected_accepted(_law(in_field(toy(2)), name))) for name in ("block", "token")]
-    return Found(HOLDS if reached == ["11/9", "10/9"] else REFUTED, f"{reached[0]} and {reached[1]} tokens")
+    return ProofResult(HOLDS if reached == ["11/9", "10/9"] else REFUTED, f"{reached[0]} and {reached[1]} tokens")
 
 
-def _fails() -> Found:
+def _fails() -> ProofResult:
     """The counterexample: the shorter verifier is lossless on the models, and decodes more."""
     problem = pair(7)
     contexts = [(0,) * n for n in range(9)] + [(*(0,) * 7, 1)]
     for here in map(problem.after, contexts):
         if not claims.lossless(here, output_law(here, SHORTER)).holds:
-            return Found(REFUTED, "the shorter verifier is not lossless")
-    less, more = (Loop(problem, verifier).expected_tokens(2) for verifier in (reference("block").as_run(), SHORTER))
-    return Found(HOLDS if more > less else REFUTED, f"E[N(2)] = {more} against {less} of block verification")
+            return ProofResult(REFUTED, "the shorter verifier is not lossless")
+    less, more = (
+        IteratedLaw(problem, verifier).expected_tokens(2) for verifier in (reference("block").as_run(), SHORTER)
+    )
+    return ProofResult(HOLDS if more > less else REFUTED, f"E[N(2)] = {more} against {less} of block verification")

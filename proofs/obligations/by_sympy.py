@@ -4,20 +4,22 @@ from collections.abc import Iterator
 
 from ...verifiers.evidence import HOLDS, REFUTED
 from ..symbolic.derivations import DERIVATIONS
-from ..symbolic.identity import deviations
-from .proof import Found, Proof
+from ..symbolic.validity_identity import deviations
+from .proof import Proof, ProofResult
 
 
 def proofs() -> Iterator[Proof]:
     """Identities of rational functions, and the closed forms derived from the code."""
 
-    def identity(vocabulary, gamma) -> Found:
+    def identity(vocabulary, gamma) -> ProofResult:
         wrong, sequences, variables = deviations(vocabulary, gamma)
-        return Found(REFUTED if wrong else HOLDS, f"{wrong} of {sequences} sequences deviate; {variables} variables")
+        return ProofResult(
+            REFUTED if wrong else HOLDS, f"{wrong} of {sequences} sequences deviate; {variables} variables"
+        )
 
     for vocabulary, gamma in ((2, 3), (3, 3), (4, 3)):
         size = f"all rows, V {vocabulary}, gamma {gamma}"
         yield Proof("theorem-1", "sympy", "the sub-block law with any mass kept", size,
                     lambda v=vocabulary, g=gamma: identity(v, g))  # fmt: skip
     for d in DERIVATIONS:
-        yield Proof(d.claim, "sympy", d.name, d.size, lambda d=d: Found(HOLDS if d.check() else REFUTED))
+        yield Proof(d.claim, "sympy", d.name, d.size, lambda d=d: ProofResult(HOLDS if d.check() else REFUTED))

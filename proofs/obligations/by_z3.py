@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from ...verifiers.evidence import NO_EVIDENCE
-from ..symbolic.steps import LEMMAS, TIME_LIMIT, Answer, ask
-from ..symbolic.whole import WHOLE
-from .proof import Found, Proof
+from ..symbolic.single_steps import LEMMAS, TIME_LIMIT, Answer, ask
+from ..symbolic.whole_algorithms import WHOLE
+from .proof import Proof, ProofResult
 
 VOCABULARIES = (2, 4, 8)
 
@@ -23,10 +23,10 @@ CLAIM_OF = {
 """Under which claim a statement about a whole algorithm stands."""
 
 
-def _found(answer: Answer, limit: float) -> Found:
+def _found(answer: Answer, limit: float) -> ProofResult:
     if answer.verdict == NO_EVIDENCE:
-        return Found(NO_EVIDENCE, f"time-out: not decided within {limit:g} s")
-    return Found(answer.verdict, None if answer.model is None else f"counterexample: {answer.model}")
+        return ProofResult(NO_EVIDENCE, f"time-out: not decided within {limit:g} s")
+    return ProofResult(answer.verdict, None if answer.model is None else f"counterexample: {answer.model}")
 
 
 def proofs() -> Iterator[Proof]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ...models.problem import Problem
 
 
-class Found(NamedTuple):
+class ProofResult(NamedTuple):
     """verdict: holds, refuted, no-evidence (a time-out, a missing tool) or error; detail: the witness, or why.
 
     seconds: where the time of the call is not the proof's own (Coq compiles the theorems of all claims at once).
@@ -18,13 +18,13 @@ class Found(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """claim: a key of ``statements.CLAIMS``; what: the object of the statement; size: how far it reaches."""
+    """claim: a key of ``statements.PROVABLE_CLAIMS``; what: the object of the statement; size: how far it reaches."""
 
     claim: str
     method: str
     what: str
     size: str
-    run: Callable[[], Found]
+    run: Callable[[], ProofResult]
 
 
 def size_of(problems: Sequence[Problem]) -> str:

@@ -17,8 +17,8 @@ from ...verifiers.registry import Reference, reference
 from .. import claims
 from ..field import in_field
 from ..laws import enumerated_law, expected_accepted, output_law
-from .reals import reals, total
-from .steps import TIME_LIMIT, Lemma
+from .single_steps import TIME_LIMIT, Lemma
+from .z3_numbers import reals, total
 
 DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 60, 100, 1000, 10**4, 10**6, 10**9)
 DIGITS = 30
@@ -112,7 +112,7 @@ def of_step(lemma: Lemma, size: int = 2, limit: float = TIME_LIMIT) -> Problem |
 def exactly_refuted(claim: str, problem: Problem, verifier: Reference) -> str | None:
     """What the exact engine finds against a claim about a verifier on one problem; None if the claim holds there.
 
-    claim: as in ``whole`` ("validity", "expected-acceptance", "bounds", "residual", "lemma-8", "lemma-9"), or "lemma-3".
+    claim: as in ``whole_algorithms`` ("validity", "expected-acceptance", "bounds", "residual", "lemma-8", "lemma-9"), or "lemma-3".
     A verifier that fails in another way (a coin outside [0, 1] where its law is asked for) has no law to judge: None.
     Raises: KeyError for a claim that is none of these.
     """

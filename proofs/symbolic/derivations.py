@@ -27,7 +27,7 @@ from .. import closed_forms
 from ..enumeration import law_of
 from ..laws import acceptance_ccdf, expected_accepted, total_variation
 from . import lenience
-from .positive import cells, positive, positives
+from .generic_rows import cells, positive, positives
 
 LONGEST, STEPS = 6, 4
 """gamma up to which tokens are counted on symbols, and up to which one law is held against the next."""

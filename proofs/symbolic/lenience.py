@@ -18,7 +18,7 @@ from ...verifiers.draft_block import Block, Verdict, Verify
 from ...verifiers.lenient_token_verification import lenient_token_verification
 from ..closed_forms import lenience_bias
 from ..laws import acceptance_ccdf, completed, total_variation
-from .positive import Cell, cells
+from .generic_rows import Cell, cells
 
 Lenient = Callable[[Any], Verify]
 """A verifier for each lenience."""

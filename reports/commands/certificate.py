@@ -38,7 +38,7 @@ def certificate(problem, json_file, of, checked):
     if of != COUPLINGS:
         from ...proofs.certificates.make import certificate as make
     else:
-        from ...proofs.certificates.coupling import certificate as make
+        from ...proofs.certificates.make_coupling import certificate as make
     write(json_file, json.dumps(make(given), indent=1) + "\n")
 
 
@@ -49,7 +49,7 @@ def _check(file: str, problem: dict | None) -> int:
         text = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: cannot be read ({getattr(error, 'strerror', 'not a text file')})") from None
-    bounds = COUPLINGS if check.form_of(text) == check_coupling.FORMAT else VERIFIERS
+    bounds = COUPLINGS if check.form_of(text) == check_coupling.COUPLING_FORMAT else VERIFIERS
     try:
         value = (check_coupling if bounds == COUPLINGS else check).check(text, problem)
     except check.Rejected as reason:

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ...models.errors import InputError
-from ...proofs.statements import CLAIMS, METHODS
+from ...proofs.statements import METHODS, PROVABLE_CLAIMS
 from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
 from .console import INCONCLUSIVE, INTERRUPTED, NOT_AUDITED, OK, Comma, must_be_writable, progress, write
 from .console import REFUTED as EXIT_REFUTED
@@ -30,8 +30,8 @@ def prove(claims, methods, json_file, require_decision, listed):
     from ...proofs.proving import all_proofs, run
 
     for claim in claims:
-        if claim not in CLAIMS:
-            raise InputError(f"no claim {claim!r}; known: {', '.join(CLAIMS)}")
+        if claim not in PROVABLE_CLAIMS:
+            raise InputError(f"no claim {claim!r}; known: {', '.join(PROVABLE_CLAIMS)}")
     proofs = all_proofs(claims, methods)
     if listed:
         for proof in proofs:

@@ -10,10 +10,10 @@ from draftproof.models.battery import drawn, exact_battery, toy
 from draftproof.models.errors import InputError
 from draftproof.models.law import ContextFree
 from draftproof.models.problem import Problem, as_json
-from draftproof.proofs.certificates import check_coupling, coupling
+from draftproof.proofs.certificates import check_coupling, make_coupling
 from draftproof.proofs.certificates.check import Rejected, check
+from draftproof.proofs.certificates.linear_program import largest_acceptance
 from draftproof.proofs.certificates.make import Potential, block_kernel, certificate
-from draftproof.proofs.certificates.program import largest_acceptance
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import expected_accepted, output_law
 from draftproof.verifiers.registry import reference
@@ -144,7 +144,7 @@ def test_an_honest_certificate_of_very_long_numbers_passes():
 
 
 def test_what_is_too_large_to_be_certified_is_said_at_once():
-    for certify in (certificate, coupling.certificate):
+    for certify in (certificate, make_coupling.certificate):
         with pytest.raises(InputError, match="are too many for a c"):
             certify(toy(20))
 
@@ -206,11 +206,11 @@ def test_the_bound_on_each_prefix_holds_for_every_verifier_by_multipliers(proble
 def test_no_coupling_agrees_on_more_tokens_than_greedy_block_verification_accepts(problem):
     """Lemma 10, by the coupling that greedy block verification makes and potentials of the same value."""
     value = expected_accepted(output_law(in_field(problem), reference("greedy-block")))
-    assert str(check_coupling.check(text(coupling.certificate(problem)))) == str(value)
+    assert str(check_coupling.check(text(make_coupling.certificate(problem)))) == str(value)
 
 
 def test_the_paper_example_is_coupled_at_four_thirds():
-    assert check_coupling.check(text(coupling.certificate(toy(2))), as_json(toy(2).tabulated())) == F(4, 3)
+    assert check_coupling.check(text(make_coupling.certificate(toy(2))), as_json(toy(2).tabulated())) == F(4, 3)
 
 
 def moved_coupling(data):
@@ -237,7 +237,7 @@ def moved_coupling(data):
     ],
 )  # fmt: skip
 def test_a_tampered_coupling_is_rejected_with_the_reason(tamper, reason):
-    data = tamper(copy.deepcopy(coupling.certificate(toy(2))))
+    data = tamper(copy.deepcopy(make_coupling.certificate(toy(2))))
     with pytest.raises(Rejected) as caught:
         check_coupling.check(text(data))
     assert reason in str(caught.value)
@@ -245,6 +245,6 @@ def test_a_tampered_coupling_is_rejected_with_the_reason(tamper, reason):
 
 def test_a_coupling_that_forgets_the_modified_target_is_no_coupling(monkeypatch):
     """Greedy block verification completed by the target itself (the bias of Appendix C's example)."""
-    monkeypatch.setattr(coupling, "starts_in_force", lambda *arguments: ())
+    monkeypatch.setattr(make_coupling, "starts_in_force", lambda *arguments: ())
     with pytest.raises(Rejected, match="its coupling gives the target block"):
-        check_coupling.check(text(coupling.certificate(toy(2))))
+        check_coupling.check(text(make_coupling.certificate(toy(2))))

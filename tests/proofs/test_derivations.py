@@ -23,8 +23,8 @@ from draftproof.proofs.symbolic.derivations import (
     stationary_gamma,
     tokens_of_every_gamma,
 )
+from draftproof.proofs.symbolic.generic_rows import UndecidedError, cell, cells, positive, positives
 from draftproof.proofs.symbolic.lenience import residual_of_the_lenient_draft
-from draftproof.proofs.symbolic.positive import UndecidedError, cell, cells, positive, positives
 from draftproof.verifiers.lenient_token_verification import lenient_token_verification
 from draftproof.verifiers.registry import Reference, reference
 

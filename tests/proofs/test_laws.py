@@ -12,7 +12,7 @@ from draftproof.models.problem import with_numbers
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import (
-    Loop,
+    IteratedLaw,
     acceptance_ccdf,
     completed,
     enumerated_law,
@@ -60,7 +60,7 @@ def test_expected_tokens_after_one_two_and_three_iterations(name):
 def test_expected_tokens_need_not_carry_the_text(problem, name):
     problem, verifier = in_field(problem), reference(name)
     carried = [expected_tokens(iterated_law(problem, verifier, i)) for i in (1, 2)]
-    assert [Loop(problem, verifier).expected_tokens(i) for i in (1, 2)] == carried
+    assert [IteratedLaw(problem, verifier).expected_tokens(i) for i in (1, 2)] == carried
 
 
 def test_greedy_block_verification_in_the_plain_loop_deviates_by_one_ninth():

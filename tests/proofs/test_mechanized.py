@@ -9,7 +9,7 @@ import pytest
 from draftproof.models.battery import KINDS, drawn, drawn_markov, toy
 from draftproof.models.errors import InputError
 from draftproof.proofs import coq
-from draftproof.proofs.coq_agreement import tie
+from draftproof.proofs.coq_agreement import compare
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import expected_accepted, output_law
 from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
@@ -109,7 +109,7 @@ def test_a_change_of_the_algorithm_breaks_its_proof_and_its_tie_to_the_code(
         r"^(?:Lemma|Theorem) (\w+)", "\n".join((folder / "Block.v").read_text().split("\n")[:line]), re.M
     )
     assert stated[-1] == breaks
-    rows = tie([drawn(3, 2, "generic")], folder=folder)
+    rows = compare([drawn(3, 2, "generic")], folder=folder)
     assert {row.definition: row.verdict for row in rows} == {
         name: HOLDS if name in untouched else REFUTED for name in ("token_verify", "block_verify", "greedy_verify")
     }
@@ -136,7 +136,7 @@ def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_pa
 
 @needs_coq
 def test_coq_and_python_give_the_same_law_entry_by_entry(compiled):
-    rows = tie(PROBLEMS, folder=compiled[0])
+    rows = compare(PROBLEMS, folder=compiled[0])
     assert [row for row in rows if row.verdict != HOLDS] == []
     assert len(rows) == 3 * len(PROBLEMS)
     compared = {(row.problem, row.compared) for row in rows}
@@ -146,11 +146,11 @@ def test_coq_and_python_give_the_same_law_entry_by_entry(compiled):
 @needs_coq
 def test_coq_and_python_give_the_same_text_after_two_iterations(compiled):
     problems = [toy(2), drawn_markov(2, 2, "mixed"), drawn_markov(3, 1, "mixed")]
-    rows = tie(problems, iterations=2, folder=compiled[0])
+    rows = compare(problems, iterations=2, folder=compiled[0])
     assert [row for row in rows if row.verdict != HOLDS] == []
     assert len(rows) == 3 * len(problems)
     with pytest.raises(InputError, match="no row for the prefix"):
-        tie([drawn(2, 2, "generic")], iterations=2, folder=compiled[0])
+        compare([drawn(2, 2, "generic")], iterations=2, folder=compiled[0])
 
 
 @needs_coq
@@ -160,7 +160,7 @@ def test_a_wrong_verifier_is_not_tied_to_the_definition(compiled):
         "block_verify": Reference("no-normaliser", partial(longest_sub_block, NO_NORMALISER), "planted"),
         "greedy_verify": Reference("uncapped", partial(longest_sub_block, UNCAPPED_GREEDY), "planted"),
     }
-    rows = tie([drawn(3, 2, "generic")], folder=compiled[0], verifiers=wrong)
+    rows = compare([drawn(3, 2, "generic")], folder=compiled[0], verifiers=wrong)
     assert [(row.definition, row.verdict) for row in rows] == [(name, REFUTED) for name in wrong]
     assert all(re.fullmatch(r"(E\[tau\]|Pr\(.*\)): \S+ in Coq, \S+ in Python", row.detail) for row in rows)
 
@@ -168,13 +168,13 @@ def test_a_wrong_verifier_is_not_tied_to_the_definition(compiled):
 @needs_coq
 def test_greedy_block_verification_in_the_wrong_loop_is_not_tied_to_its_own(compiled):
     plain = reference("greedy-block")._replace(modifies_target=False)
-    (row,) = tie([toy(2)], iterations=2, folder=compiled[0], verifiers={"greedy_verify": plain})
+    (row,) = compare([toy(2)], iterations=2, folder=compiled[0], verifiers={"greedy_verify": plain})
     assert row.verdict == REFUTED
 
 
 @needs_coq
 def test_a_time_out_is_no_evidence(compiled, tmp_path):
-    rows = tie([toy(2)], folder=compiled[0], limit=0.01)
+    rows = compare([toy(2)], folder=compiled[0], limit=0.01)
     assert {row.verdict for row in rows} == {NO_EVIDENCE}
     assert all("time-out" in row.detail for row in rows)
     assert {row.verdict for row in coq.compile_proofs(tmp_path, limit=0.01)} == {NO_EVIDENCE}

@@ -8,8 +8,8 @@ from sympy.polys.fields import field
 from draftproof.models.battery import drawn
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import enumerated_law, output_law, sub_block_law
-from draftproof.proofs.symbolic.identity import Sparse, deviations
-from draftproof.proofs.symbolic.steps import LEMMAS, Query, ask
+from draftproof.proofs.symbolic.single_steps import LEMMAS, Query, ask
+from draftproof.proofs.symbolic.validity_identity import Sparse, deviations
 from draftproof.verifiers import block_verification as block
 from draftproof.verifiers.registry import reference
 

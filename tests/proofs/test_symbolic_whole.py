@@ -12,12 +12,12 @@ from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import output_law
 from draftproof.proofs.symbolic import mutants
 from draftproof.proofs.symbolic.counterexample import exactly_refuted, of_step, rational_point
-from draftproof.proofs.symbolic.pieces import AllModels, Models
-from draftproof.proofs.symbolic.reals import reals
-from draftproof.proofs.symbolic.regions import NEGATIVE, NONZERO, POSITIVE, ZERO, SignTest, Space
-from draftproof.proofs.symbolic.steps import LEMMAS, Query, ask
-from draftproof.proofs.symbolic.trees import Branch
-from draftproof.proofs.symbolic.whole import SMALL, WHOLE, _output_law, all_models
+from draftproof.proofs.symbolic.decision_trees import Branch
+from draftproof.proofs.symbolic.piecewise import AllModels, Models
+from draftproof.proofs.symbolic.sign_regions import NEGATIVE, NONZERO, POSITIVE, ZERO, SignTest, Space
+from draftproof.proofs.symbolic.single_steps import LEMMAS, Query, ask
+from draftproof.proofs.symbolic.whole_algorithms import SMALL, WHOLE, _output_law, all_models
+from draftproof.proofs.symbolic.z3_numbers import reals
 from draftproof.verifiers import block_verification as block
 from draftproof.verifiers import greedy_block_verification as greedy
 from draftproof.verifiers.arithmetic import minimum, positive_part, quotient, ratio, residual

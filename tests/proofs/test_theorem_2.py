@@ -4,9 +4,9 @@ import pytest
 
 from draftproof.models.battery import drawn
 from draftproof.proofs.claims import lossless, theorem_2
-from draftproof.proofs.counterexample import SHORTER, pair
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import expected_tokens, iterated_law, output_law
+from draftproof.proofs.theorem_2_counterexample import SHORTER, pair
 from draftproof.verifiers.registry import reference
 
 pytestmark = pytest.mark.exact

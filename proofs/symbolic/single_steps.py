@@ -39,7 +39,7 @@ from ...verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from ...verifiers.registry import Reference
 from ...verifiers.sub_block import SubBlockRule
 from . import mutants
-from .reals import reals, total
+from .z3_numbers import reals, total
 
 TIME_LIMIT = 20.0
 """Seconds for one query; beyond it the answer is "no evidence (time-out)", never a proof."""

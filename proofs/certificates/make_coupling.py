@@ -28,9 +28,7 @@ from ...verifiers.registry import reference
 from ..enumeration import law_of
 from ..field import in_field
 from ..laws import completed_after_modification, joint_law
-
-FORMAT = "draftproof-coupling/1"
-MOST_BLOCKS = 4096
+from .check_coupling import COUPLING_FORMAT, MOST_COUPLED_BLOCKS
 
 
 def greedy_coupling(problem: Problem) -> dict[Prefix, dict[Prefix, Any]]:
@@ -51,10 +49,10 @@ def certificate(problem: Problem) -> dict[str, Any]:
     Raises: InputError for a problem of more than 4096 blocks (all pairs of blocks are looked at).
     Source: Sun et al. 2025, Eq. (40), Lemma 9, Lemma 10; Kantorovich duality.
     """
-    if problem.vocabulary**problem.gamma > MOST_BLOCKS:
+    if problem.vocabulary**problem.gamma > MOST_COUPLED_BLOCKS:
         raise InputError(
             f"{problem.name}: {problem.vocabulary}^{problem.gamma} blocks are too many for a coupling, "
-            f"expected at most {MOST_BLOCKS:,}"
+            f"expected at most {MOST_COUPLED_BLOCKS:,}"
         )
     exact = in_field(problem)
     draft_potential, target_potential = {}, {}
@@ -64,7 +62,7 @@ def certificate(problem: Problem) -> dict[str, Any]:
         target_potential[x] = sum(p <= q for p, q in pairs)
     value = sum((min(p, q) for p, q in _by_prefix(exact)), QQ(0))
     return {
-        "format": FORMAT,
+        "format": COUPLING_FORMAT,
         "problem": as_json(problem.tabulated()),
         "expected_accepted": str(value),
         "coupling": {

@@ -15,7 +15,7 @@ from typing import Any
 
 from flint import fmpq_mpoly
 
-from .regions import ANY, NONZERO, POSITIVE, ZERO, Region, SignTest
+from .sign_regions import ANY, NONZERO, POSITIVE, ZERO, Region, SignTest
 
 
 class Quotient:

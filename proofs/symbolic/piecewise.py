@@ -14,8 +14,8 @@ from flint import fmpq_mpoly
 from ...verifiers import arithmetic
 from ...verifiers.chance import Chance
 from ..enumeration import Branching
-from .regions import NONZERO, POSITIVE, ZERO, Region, SignTest, Space
-from .trees import Quotient, Tree, combined, join, leaves, sign_among
+from .decision_trees import Quotient, Tree, combined, join, leaves, sign_among
+from .sign_regions import NONZERO, POSITIVE, ZERO, Region, SignTest, Space
 
 
 class Models(Space):

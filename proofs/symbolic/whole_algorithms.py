@@ -1,13 +1,13 @@
 """Whole algorithms, for all models of a size at once: the reference verifiers' own code, run on symbols.
 
 A problem has a row of its own after every prefix, with zeros allowed, and every entry is a real variable (the last of
-a row: one minus the others). The code that samples is run on them (``pieces``): draft, verify, emit, along every path.
+a row: one minus the others). The code that samples is run on them (``piecewise``): draft, verify, emit, along every path.
 What comes out is the law as a function of the model, and z3 decides the claim on each of its pieces.
 
 What is out of reach. Asked of z3 in one piece, with the code's terms as they are, block verification's validity times
 out from V = 2 gamma = 2 on (8 s), token verification's from V = 3 gamma = 3 on. As it is done here the sizes of ``WHOLE``
 take from 0.02 to 12 s of one core each, a minute together; block verification's validity also went through at V = 4
-gamma = 2 (27 s) and V = 3 gamma = 3 (85 s). Beyond these it is not known how far it goes: every gamma is what ``steps``
+gamma = 2 (27 s) and V = 3 gamma = 3 (85 s). Beyond these it is not known how far it goes: every gamma is what ``single_steps``
 and Coq are for. At gamma = 1 no verifier of the sub-block family uses h_i, so a defect in it shows from gamma = 2 on.
 """
 
@@ -29,10 +29,10 @@ from ...verifiers.registry import Reference, reference
 from ..laws import completed, completed_after_modification, joint_law, survival
 from . import mutants
 from .counterexample import rational_point
-from .pieces import AllModels, Models, Piecewise
-from .regions import NEGATIVE, NONZERO, ZERO, OutOfTimeError, Region
-from .steps import Answer
-from .trees import Quotient, combined, leaves, sign_among
+from .decision_trees import Quotient, combined, leaves, sign_among
+from .piecewise import AllModels, Models, Piecewise
+from .sign_regions import NEGATIVE, NONZERO, ZERO, OutOfTimeError, Region
+from .single_steps import Answer
 
 
 class Size(NamedTuple):
