@@ -14,8 +14,15 @@ import torch
 from draftproof.models.pairs.presets import TRAINED
 from draftproof.reports.audits.tables.estimates import Totals, improvement, speedup
 from draftproof.reports.audits.tables.measure import Bench
-from draftproof.reports.audits.tables.plan import Column, Plan
-from draftproof.reports.audits.tables.subjects import data_for, few_threads, groups_of, loaded, named, settings_of
+from draftproof.reports.audits.tables.plan import Column, TablesPlan
+from draftproof.reports.audits.tables.subjects import (
+    data_for,
+    load_pairs,
+    one_thread_is_faster,
+    preset_models,
+    prompt_groups,
+    run_settings,
+)
 from draftproof.reports.commands.tables import threads
 
 
@@ -32,18 +39,18 @@ def main():
     if asked.pair:
         target, drafts = str(asked.pair / "target"), tuple(str(asked.pair / n) for n in ("draft", "small-draft"))
     else:
-        target, drafts, _ = named(TRAINED)
-    plan = Plan(
+        target, drafts, _ = preset_models(TRAINED)
+    plan = TablesPlan(
         target, drafts, device=asked.device, data=data_for(TRAINED, target), prompts=asked.prompts,
         new_tokens=asked.new_tokens, gammas=tuple(asked.gamma), temperatures=(asked.temperature,), seeds=asked.seeds,
         verifiers=("token", "block"),
     )  # fmt: skip
-    pairs = loaded(plan)
-    groups = groups_of(plan, pairs[0])
+    pairs = load_pairs(plan)
+    groups = prompt_groups(plan, pairs[0])
     bench, cells = Bench(plan, pairs, groups), {}
-    with threads(1 if few_threads(pairs[0]) else None):
+    with threads(1 if one_thread_is_faster(pairs[0]) else None):
         print(
-            f"wall clock on {settings_of(plan, pairs, groups)['machine']}, {torch.get_num_threads()} threads, torch "
+            f"wall clock on {run_settings(plan, pairs, groups)['machine']}, {torch.get_num_threads()} threads, torch "
             f"{torch.__version__}; T = {asked.temperature:g}, {asked.prompts} prompts, {asked.seeds} seeds, "
             f"{asked.new_tokens} new tokens\n"
         )

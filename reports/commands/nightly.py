@@ -94,7 +94,7 @@ def run(subjects, db, json_file, html_file, wait, problems, night, lifetime_alph
 def status(db, json_file, html_file, wait):
     """What the history says now. Exit status: 1 if a check of a current version is in alarm."""
     history_of = _history()
-    from ..audits.nightly.states import status as of
+    from ..audits.nightly.status import status as of
     from ..pages.nightly.summary import show
 
     must_differ(json=json_file, html=html_file, db=(db or DEFAULT_FILE).removeprefix("sqlite:///"))

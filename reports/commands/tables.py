@@ -12,7 +12,7 @@ from ...models.errors import InputError, OutOfMemoryError
 from ...models.generating.settings import COLDEST, LONGEST
 from ...models.libraries import DTYPES
 from ...models.pairs.presets import PRESETS, TRAINED
-from ..audits.tables.plan import VERIFIERS, Plan
+from ..audits.tables.plan import VERIFIERS, TablesPlan
 from .console import INTERRUPTED, NOT_AUDITED, Comma, progress
 
 QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6, "new_tokens": 32}
@@ -74,7 +74,7 @@ def tables(folder, preset, target, drafts, data, threads, quick, **options):
 
     On the trained pair the default takes about half an hour on 2 cores. Every cell is kept as soon as it is measured."""
     from ...models.libraries import require
-    from ..audits.tables.subjects import data_for, named
+    from ..audits.tables.subjects import data_for, preset_models
 
     require("torch", "transformers")
     if (target is None) != (not drafts) or (preset and target):
@@ -84,11 +84,11 @@ def tables(folder, preset, target, drafts, data, threads, quick, **options):
     template = "{prompt}"
     if target is None:
         preset = preset or TRAINED
-        target, drafts, template = named(preset)
+        target, drafts, template = preset_models(preset)
     sources = data_for(preset, target) if data is None else _names(data)
     if len(set(drafts)) < len(drafts):
         raise click.UsageError("the same --draft twice")
-    plan = Plan(target, tuple(drafts), template, data=sources, threads=threads, **{**defaults, **given})
+    plan = TablesPlan(target, tuple(drafts), template, data=sources, threads=threads, **{**defaults, **given})
     sys.exit(_measure_and_write(folder, plan))
 
 
@@ -99,25 +99,25 @@ def _names(data: str) -> tuple[str, ...]:
     return found
 
 
-def _measure_and_write(folder: str, plan: Plan) -> int:
+def _measure_and_write(folder: str, plan: TablesPlan) -> int:
     from ..audits.tables.measure import Bench
-    from ..audits.tables.record import Record, only_one
-    from ..audits.tables.subjects import few_threads, groups_of, loaded, settings_of
+    from ..audits.tables.record import Record, exclusive_run
+    from ..audits.tables.subjects import load_pairs, one_thread_is_faster, prompt_groups, run_settings
 
     if Path(folder).exists() and not Path(folder).is_dir():
         raise InputError(f"{folder}: is a file; expected a folder, or a new name")
     with progress() as bar:
         bar("loading the models", 0, None)
-        pairs = loaded(plan)
-        groups = groups_of(plan, pairs[0])
-        if plan.threads is None and plan.device == "cpu" and few_threads(pairs[0]):
+        pairs = load_pairs(plan)
+        groups = prompt_groups(plan, pairs[0])
+        if plan.threads is None and plan.device == "cpu" and one_thread_is_faster(pairs[0]):
             plan = replace(plan, threads=1)
-        settings = settings_of(plan, pairs, groups)
+        settings = run_settings(plan, pairs, groups)
         record = Record(folder, settings)
         planned = list(plan.cells(len(groups)))
         left = [cell for cell in planned if cell not in record.cells]
         status, why = 0, ""
-        with only_one(record.folder), threads(plan.threads):
+        with exclusive_run(record.folder), threads(plan.threads):
             try:
                 if left:
                     bar("warming up", len(planned) - len(left), len(planned))

@@ -17,20 +17,20 @@ from ....proofs.field import in_field
 from ....proofs.laws import joint_law
 from ....stattests.completion import completed_counts
 
-MOST_CELLS = 1024
+MOST_SEQUENCES = 1024
 """Sequences of a check beyond which a night's draws are spread too thin to see anything."""
 
 LEMMA_2, LEMMA_8 = "Lemma 2", "Lemma 8"
 """How short outputs are completed: by the target, or by the modified target."""
 
-SIZES = (
+NIGHTLY_SIZES = (
     (3, 1, "generic"), (4, 1, "zeros"), (2, 3, "generic"), (3, 2, "generic"), (3, 2, "zeros"), (3, 2, "mixed"),
     (4, 2, "generic"),
 )  # fmt: skip
 """Vocabulary, gamma and kind of the problems: small, for a deviation shows the sooner the fewer its cells are."""
 
 
-class Counted(NamedTuple):
+class CheckCounts(NamedTuple):
     """counts: [V + 1], the last for everything that the law excludes; impossible: such an outcome, and how often."""
 
     counts: np.ndarray
@@ -52,7 +52,7 @@ class Check(NamedTuple):
     length: int
     parameters: str
 
-    def count(self, outcomes: Mapping[Any, int], seed: int) -> Counted:
+    def tally(self, outcomes: Mapping[Any, int], seed: int) -> CheckCounts:
         """Counts of completed sequences from counts of outcomes; the continuations are drawn from the seed.
 
         outcomes: emitted tokens as tuples, or the text of what was raised instead.
@@ -68,7 +68,7 @@ class Check(NamedTuple):
             else:
                 strange[_text(sequence)] = strange.get(_text(sequence), 0) + n
         counts[-1] = sum(strange.values())
-        return Counted(counts, max(strange.items(), key=lambda item: item[1], default=None))
+        return CheckCounts(counts, max(strange.items(), key=lambda item: item[1], default=None))
 
 
 def check_of(problem: Problem, modifies_target: bool) -> Check:
@@ -76,13 +76,13 @@ def check_of(problem: Problem, modifies_target: bool) -> Check:
 
     Completed by the target and held against its law of gamma + 1 tokens (Lemma 2); for greedy block verification
     completed by the modified target and held against the target's law of gamma tokens (Lemma 8).
-    Raises: InputError for a problem of more than MOST_CELLS sequences.
+    Raises: InputError for a problem of more than MOST_SEQUENCES sequences.
     """
     length = problem.gamma if modifies_target else problem.gamma + 1
-    if problem.vocabulary**length > MOST_CELLS:
+    if problem.vocabulary**length > MOST_SEQUENCES:
         raise InputError(
             f"{problem.name}: {problem.vocabulary}^{length} sequences are too many for a nightly check; expected at "
-            f"most {MOST_CELLS:,}"
+            f"most {MOST_SEQUENCES:,}"
         )
     exact = in_field(problem)
     law = {o: as_float(p) for o, p in joint_law(exact.target, length).items()}
@@ -106,7 +106,7 @@ def law_of(parameters: str) -> tuple[float, ...]:
 
 def nightly_problems() -> list[Problem]:
     """The problems a night is spent on if none are given."""
-    return [drawn(*size) for size in SIZES]
+    return [drawn(*size) for size in NIGHTLY_SIZES]
 
 
 def _is_output(outcome: Any, vocabulary: int, longest: int) -> bool:

@@ -11,13 +11,13 @@ from sqlalchemy import Connection, insert, select, update
 from ....models.errors import InputError
 from ....stattests.eprocess import EProcess
 from ....stattests.holm import LIFETIME_ALPHA
-from . import decoding
-from .checks import Check, Counted, law_of
+from . import stored_values
+from .checks import Check, CheckCounts, law_of
 from .database import Database, batches, checks, cohorts, settings
-from .decoding import EARLIEST
+from .stored_values import EARLIEST_NIGHT
 
 
-class Recorded(NamedTuple):
+class BatchResult(NamedTuple):
     """What a batch did: the night it counts for, log E after it, and the largest so far."""
 
     night: str
@@ -31,7 +31,7 @@ class _Batch(NamedTuple):
     log_e: float
 
 
-class Kept(NamedTuple):
+class CheckHistory(NamedTuple):
     """What is kept of a check besides its e-process.
 
     law: as ``law_of`` says; peak: the largest log E so far; nights: date, draws, and log E after the last batch of each.
@@ -99,8 +99,8 @@ class History:
                 numbers[key] = connection.execute(insert(checks).values(row)).inserted_primary_key[0]
         return [numbers[key] for key in keys]
 
-    def record(self, number: int, check: Check, night: str, seed: int, counted: Counted, seconds: float = 0.0,
-               environment: Mapping[str, str] | None = None) -> Recorded:  # fmt: skip
+    def record(self, number: int, check: Check, night: str, seed: int, counted: CheckCounts, seconds: float = 0.0,
+               environment: Mapping[str, str] | None = None) -> BatchResult:  # fmt: skip
         """Add a batch of draws to a check.
 
         night: a date; a batch that comes after a later night was begun counts for that one.
@@ -109,7 +109,7 @@ class History:
         with self.database.writing() as connection:
             row = connection.execute(select(checks).where(checks.c.id == number).with_for_update()).one()
             kept = self._kept(row, self._batches(connection, [number]).get(number, []), self._cohorts(connection))
-            process = self._read(row, "state", lambda text: decoding.a_process(check, text, kept.log_e))
+            process = self._read(row, "state", lambda text: stored_values.parse_process(check, text, kept.log_e))
             night = max(night, row.night)
             if night != row.night:
                 process.open_night()
@@ -138,14 +138,14 @@ class History:
                 "impossible": impossible,
             }  # fmt: skip
             connection.execute(update(checks).where(checks.c.id == number).values(values))
-        return Recorded(night, log_e, peak)
+        return BatchResult(night, log_e, peak)
 
     def draws_of(self, number: int, seed: int) -> int:
         """The draws recorded for a check from a seed, 0 if it was not used yet."""
         this = (batches.c.check_id == number) & (batches.c.seed == str(seed))
         with self.database.reading() as connection:
             row = connection.execute(select(batches.c.check_id.label("id"), batches.c.draws).where(this)).one_or_none()
-        return self._read(row, "draws", decoding.some_draws) if row else 0
+        return self._read(row, "draws", stored_values.require_positive) if row else 0
 
     def note_alarm(self, number: int, night: str, witness: Mapping[str, Any] | None) -> None:
         """Remember when a check was first found in alarm, and the witness that was found then."""
@@ -156,7 +156,7 @@ class History:
                 text = json.dumps(witness)
                 connection.execute(update(checks).where(this & checks.c.witness.is_(None)).values(witness=text))
 
-    def rows(self, subject: str | None = None, version: str | None = None) -> list[Kept]:
+    def rows(self, subject: str | None = None, version: str | None = None) -> list[CheckHistory]:
         """All checks, or those of one version, in the order in which they began.
 
         Raises: InputError if what was kept of one cannot be read, or is not what its batches say.
@@ -170,24 +170,24 @@ class History:
             most = self._cohorts(connection)
             return [self._kept(row, drawn.get(row.id, []), most) for row in rows]
 
-    def _kept(self, row: Any, drawn: Sequence[_Batch], most: int) -> Kept:
+    def _kept(self, row: Any, drawn: Sequence[_Batch], most: int) -> CheckHistory:
         """most: the number of cohorts. Raises: InputError if it is damaged."""
         last = drawn[-1] if drawn else _Batch("", 0, 0.0)
         columns = {
-            "cohort": lambda number: decoding.whole(number, 1, most),
-            "parameters": decoding.decoded,
-            "log_e": lambda text: decoding.the_same(last.log_e, decoding.a_number(text)),
-            "peak": lambda text: decoding.the_same(max([0.0, *(batch.log_e for batch in drawn)]), decoding.a_number(text)),
-            "draws": lambda number: decoding.the_same(sum(batch.draws for batch in drawn), decoding.whole(number)),
-            "night": lambda text: decoding.the_same(last.night, text),
-            "impossible": lambda text: decoding.having(decoding.decoded(text), sequence=str, count=int),
-            "alarm": lambda text: None if text is None else decoding.a_night(text),
-            "witness": lambda text: decoding.having(
-                decoding.decoded(text), problem=dict, sequence=str, expected=str, observed=str, replay=str
+            "cohort": lambda number: stored_values.require_int(number, 1, most),
+            "parameters": stored_values.parse_json,
+            "log_e": lambda text: stored_values.require_equal(last.log_e, stored_values.parse_number(text)),
+            "peak": lambda text: stored_values.require_equal(max([0.0, *(batch.log_e for batch in drawn)]), stored_values.parse_number(text)),
+            "draws": lambda number: stored_values.require_equal(sum(batch.draws for batch in drawn), stored_values.require_int(number)),
+            "night": lambda text: stored_values.require_equal(last.night, text),
+            "impossible": lambda text: stored_values.require_fields(stored_values.parse_json(text), sequence=str, count=int),
+            "alarm": lambda text: None if text is None else stored_values.parse_night(text),
+            "witness": lambda text: stored_values.require_fields(
+                stored_values.parse_json(text), problem=dict, sequence=str, expected=str, observed=str, replay=str
             ),
         }  # fmt: skip
         told = {name: self._read(row, name, reader) for name, reader in columns.items()}
-        told |= {name: self._read(row, name, decoding.a_text) for name in ("subject", "version", "name")}
+        told |= {name: self._read(row, name, stored_values.require_text) for name in ("subject", "version", "name")}
         law = self._read(row, "parameters", law_of)
         nights: list[dict[str, Any]] = []
         for night, draws, log_e in drawn:
@@ -195,7 +195,7 @@ class History:
                 nights[-1] = {"night": night, "draws": nights[-1]["draws"] + draws, "log_e": log_e}
             else:
                 nights.append({"night": night, "draws": draws, "log_e": log_e})
-        return Kept(id=row.id, law=law, nights=nights, **told)
+        return CheckHistory(id=row.id, law=law, nights=nights, **told)
 
     def _batches(self, connection: Connection, numbers: Sequence[int] | None) -> dict[int, list[_Batch]]:
         """The batches of each of these checks, or of all."""
@@ -203,7 +203,11 @@ class History:
         if numbers is not None:
             chosen = chosen.where(batches.c.check_id.in_(numbers))
         found: dict[int, list[_Batch]] = {}
-        columns = {"night": decoding.a_night, "draws": decoding.some_draws, "log_e": decoding.a_number}
+        columns = {
+            "night": stored_values.parse_night,
+            "draws": stored_values.require_positive,
+            "log_e": stored_values.parse_number,
+        }
         for row in connection.execute(chosen.order_by(batches.c.id)):
             batch = _Batch(**{name: self._read(row, name, reader) for name, reader in columns.items()})
             found.setdefault(row.id, []).append(batch)
@@ -243,7 +247,7 @@ def _now() -> str:
 def checked_night(text: str | None) -> str:
     """A date as YYYY-MM-DD, today in UTC if none is given.
 
-    Raises: InputError for anything else, for a night before EARLIEST, and for one still to come: all later draws would count
+    Raises: InputError for anything else, for a night before EARLIEST_NIGHT, and for one still to come: all later draws would count
     for it.
     """
     today = datetime.now(timezone.utc).date()
@@ -255,6 +259,6 @@ def checked_night(text: str | None) -> str:
         raise InputError(f"--night: {text!r} is not a date; expected YYYY-MM-DD") from None
     if night > today + timedelta(days=1):
         raise InputError(f"--night: {text} is still to come; expected today ({today}, UTC) or earlier")
-    if night < EARLIEST:
-        raise InputError(f"--night: {text} is no night of a history; expected {EARLIEST} or later")
+    if night < EARLIEST_NIGHT:
+        raise InputError(f"--night: {text} is no night of a history; expected {EARLIEST_NIGHT} or later")
     return night.isoformat()

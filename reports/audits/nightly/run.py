@@ -17,8 +17,9 @@ from ..functions.audit import Progress
 from ..functions.subject import SubjectSpec
 from .checks import Check, check_of, nightly_problems
 from .history import History
-from .sources import Source, source_of
-from .states import ALARM, judged, status
+from .sources import DrawSource, source_of
+from .status import status
+from .verdicts import ALARM, check_states
 from .witness import smallest_witness
 
 
@@ -84,7 +85,7 @@ def run_night(history: History, subjects: Sequence[SubjectSpec], night: Night) -
     return {**report, "night": night.date, **done._asdict()}
 
 
-def _draw_all(history, subject: SubjectSpec, source: Source, problems, night: Night, steps, done: _Done) -> None:
+def _draw_all(history, subject: SubjectSpec, source: DrawSource, problems, night: Night, steps, done: _Done) -> None:
     found = [check_of(problem, source.modifies_target) for problem in problems]
     checks = list({check.parameters: check for check in found}.values())
     numbers = history.enrol(subject.name, source.version, checks)
@@ -101,23 +102,20 @@ def _draw_all(history, subject: SubjectSpec, source: Source, problems, night: Ni
             done.resumed.append(number)
             continue
         began = time.perf_counter()
-        counted = check.count(source.draw(check.problem, night.samples, seed), seed)
+        counted = check.tally(source.draw(check.problem, night.samples, seed), seed)
         history.record(number, check, night.date, seed, counted, time.perf_counter() - began, source.environment)
         done.drawn.append(number)
     _explain_alarm(history, subject, source, dict(zip(numbers, checks)), night)
 
 
-def _explain_alarm(history: History, subject: SubjectSpec, source: Source, checks: dict[int, Check], night) -> None:
+def _explain_alarm(history: History, subject: SubjectSpec, source: DrawSource, checks: dict[int, Check], night) -> None:
     """Note the alarms of a version; if it has no witness yet, look for one, from its smallest check in alarm.
 
     A search whose draws do not show the deviation again is repeated with the next night's.
     """
     rows = history.rows(subject.name, source.version)
-    alarmed: list[int] = []
-    for cohort in {row.cohort for row in rows}:
-        mine = [row for row in rows if row.cohort == cohort]
-        states = judged(mine, history.lifetime_alpha)
-        alarmed += [row.id for row, state in zip(mine, states) if state.name == ALARM and row.id in checks]
+    states = check_states(rows, history.lifetime_alpha)
+    alarmed = [number for number in checks if number in states and states[number].name == ALARM]
     for number in alarmed:
         history.note_alarm(number, night.date, None)
     if alarmed and not any(row.witness for row in rows):

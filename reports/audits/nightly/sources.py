@@ -20,11 +20,11 @@ from ..functions.sampling import sampled
 from ..functions.subject import SubjectSpec
 from ..report import Report
 
-LAW = ("decoding", "law", "modification", "problem", "rationals")
+LAW_MODULES = ("decoding", "law", "modification", "problem", "rationals")
 """The modules of ``models`` that the law of a reference verifier runs through, besides the room of the verifiers."""
 
 
-class Source(Protocol):
+class DrawSource(Protocol):
     """version: of the implementation and of how it is called; a new one begins new e-processes."""
 
     version: str
@@ -36,7 +36,7 @@ class Source(Protocol):
     def close(self) -> None: ...
 
 
-class ReferenceSource:
+class ReferenceDraws:
     """Our own verifiers, by the code that the proofs are about, on floats."""
 
     def __init__(self, reference: Reference):
@@ -55,7 +55,7 @@ class ReferenceSource:
         pass
 
 
-class ForeignSource:
+class ThirdPartyDraws:
     """Somebody's function, unmodified, with real random numbers.
 
     stated: its version in its owner's words; told beside the digest of its code, or in its place where there is none.
@@ -81,10 +81,10 @@ class ForeignSource:
         self._sandbox.stop()
 
 
-def source_of(subject: SubjectSpec, dtype: str, timeout: float, memory: float, stated: str | None = None) -> Source:
+def source_of(subject: SubjectSpec, dtype: str, timeout: float, memory: float, stated: str | None = None) -> DrawSource:
     if subject.reference is not None:
-        return ReferenceSource(subject.reference)
-    return ForeignSource(subject, dtype, timeout, memory, stated)
+        return ReferenceDraws(subject.reference)
+    return ThirdPartyDraws(subject, dtype, timeout, memory, stated)
 
 
 def _version(subject: SubjectSpec, about: Mapping[str, Any], dtype: str, stated: str | None) -> str:
@@ -105,7 +105,7 @@ def _version(subject: SubjectSpec, about: Mapping[str, Any], dtype: str, stated:
 def law_files(within: str = ".") -> list[Path]:
     """The sources that decide what a reference verifier emits; within "batched": its tensor version, which uses them."""
     rooms = [Path(folder, part) for folder in verifiers.__path__ for part in {".", within}]
-    of_models = [Path(folder, f"{name}.py") for folder in models.__path__ for name in LAW]
+    of_models = [Path(folder, f"{name}.py") for folder in models.__path__ for name in LAW_MODULES]
     return sorted([*(path for room in rooms for path in room.glob("*.py")), *of_models])
 
 

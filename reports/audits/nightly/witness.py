@@ -17,15 +17,15 @@ from ....verifiers.evidence import REFUTED, Evidence
 from ..functions.audit import Settings, replay
 from ..functions.subject import SubjectSpec
 from .checks import Check, check_of
-from .sources import Source
+from .sources import DrawSource
 
-LONGEST_SEARCH = 60.0
+SEARCH_SECONDS = 60.0
 """Seconds for the search of a smaller witness."""
 
-TRY_ALPHA, CONFIRM_ALPHA = 1e-3, 1e-6
+SEARCH_ALPHA, CONFIRM_ALPHA = 1e-3, 1e-6
 """Error rates: of taking a simpler problem along while searching, and of what is shown in the end, on draws of its own."""
 
-MOST_NIGHTS = 20
+CONFIRMATION_NIGHTS = 20
 """How many nights' worth of draws may go into the confirmation."""
 
 
@@ -33,10 +33,10 @@ class _OutOfTime(Exception):
     """The search has taken long enough."""
 
 
-class Draws:
+class FreshDraws:
     """Fresh draws of a check, each batch from a seed of its own; outcomes that the law excludes are remembered."""
 
-    def __init__(self, source: Source, check: Check, seeds: np.random.SeedSequence, until: float):
+    def __init__(self, source: DrawSource, check: Check, seeds: np.random.SeedSequence, until: float):
         self.source, self.check, self.seeds, self.until = source, check, seeds, until
         self.impossible: tuple[str, int] | None = None
 
@@ -44,13 +44,13 @@ class Draws:
         if time.monotonic() > self.until:
             raise _OutOfTime
         seed = int(self.seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1))
-        counted = self.check.count(self.source.draw(self.check.problem, n, seed), seed)
+        counted = self.check.tally(self.source.draw(self.check.problem, n, seed), seed)
         self.impossible = self.impossible or counted.impossible
         return counted.counts
 
 
 def smallest_witness(
-    subject: SubjectSpec, source: Source, check: Check, samples: int, seed: int, dtype: str
+    subject: SubjectSpec, source: DrawSource, check: Check, samples: int, seed: int, dtype: str
 ) -> dict[str, Any] | None:
     """The smallest deviation found that repeats itself on fresh draws, or None if none does.
 
@@ -58,22 +58,24 @@ def smallest_witness(
     draws that confirm it are not those that chose it.
     """
     seeds = np.random.SeedSequence([seed, 2])
-    until = time.monotonic() + LONGEST_SEARCH
+    until = time.monotonic() + SEARCH_SECONDS
 
     def audited(
         problem: Problem, alpha: float, most: int, until: float
-    ) -> tuple[Check, SequentialResult, Draws] | None:
+    ) -> tuple[Check, SequentialResult, FreshDraws] | None:
         try:
             this = check_of(problem, source.modifies_target)
-            draws = Draws(source, this, seeds, until)
+            draws = FreshDraws(source, this, seeds, until)
             found = sequential_test(draws, this.law, alpha=alpha, max_draws=most)
         except (SubjectFailed, InputError, _OutOfTime):
             return None
         return (this, found, draws) if found.refuted else None
 
-    shrunk = shrink(check.problem, lambda problem: audited(problem, TRY_ALPHA, samples, until) is not None)
+    shrunk = shrink(check.problem, lambda problem: audited(problem, SEARCH_ALPHA, samples, until) is not None)
     for problem in (shrunk, check.problem):
-        confirmed = audited(problem, CONFIRM_ALPHA / 2, MOST_NIGHTS * samples, time.monotonic() + LONGEST_SEARCH)
+        confirmed = audited(
+            problem, CONFIRM_ALPHA / 2, CONFIRMATION_NIGHTS * samples, time.monotonic() + SEARCH_SECONDS
+        )
         if confirmed:
             this, found, draws = confirmed
             told = {"problem": as_json(problem), **_worst(this, found, draws), "draws": found.draws, "seed": seed}
@@ -82,7 +84,7 @@ def smallest_witness(
     return None
 
 
-def _worst(check: Check, found: SequentialResult, draws: Draws) -> dict[str, Any]:
+def _worst(check: Check, found: SequentialResult, draws: FreshDraws) -> dict[str, Any]:
     """The sequence that deviates most, of the shortest length at which the counts refute the law by themselves."""
     if found.impossible:
         sequence, _ = draws.impossible or ("?", 0)

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from .estimates import Totals
-from .plan import PLAIN, Cell, Column, Plan
+from .plan import PLAIN, Column, MeasurementCell, TablesPlan
 
 HOLDS, REFUTED, DIFFERS, NOT_MEASURED = "holds", "refuted", "differs", "not measured"
 
 
-def equalities(plan: Plan, totals: Totals) -> list[dict[str, Any]]:
+def equalities(plan: TablesPlan, totals: Totals) -> list[dict[str, Any]]:
     """Each statement with how many comparisons it was held against and how many failed; the first that did is named.
 
     "holds" says that all of these comparisons were equal, and nothing of others.
@@ -50,7 +50,10 @@ def _pair(drafter: int, gamma: int) -> tuple[Column, Column]:
 
 
 def _row(
-    statement: str, totals: Totals, pairs: Iterable[tuple[Cell, tuple[Column, Column]]], fields: tuple[str, ...]
+    statement: str,
+    totals: Totals,
+    pairs: Iterable[tuple[MeasurementCell, tuple[Column, Column]]],
+    fields: tuple[str, ...],
 ) -> dict[str, Any]:
     compared, differing = 0, []
     for cell, (one, other) in pairs:
@@ -64,7 +67,9 @@ def _row(
     return _told(statement, "texts", compared, differing)
 
 
-def _expected(statement: str, totals: Totals, cells: Iterable[Cell], gammas: tuple[int, ...]) -> dict[str, Any]:
+def _expected(
+    statement: str, totals: Totals, cells: Iterable[MeasurementCell], gammas: tuple[int, ...]
+) -> dict[str, Any]:
     compared, differing = 0, []
     for cell in cells:
         for one in totals.cells[cell]["on_the_same"]:

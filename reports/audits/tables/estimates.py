@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from .plan import PLAIN, Cell, Column
+from .plan import PLAIN, Column, MeasurementCell
 
-LEVEL = 0.95
+CONFIDENCE_LEVEL = 0.95
 
 
 class Estimate(NamedTuple):
@@ -73,7 +73,7 @@ def improvement(drafter: int, gamma: int, of: Callable[[Column], Powers]) -> Pow
 class Totals:
     """The measurements of some cells, summed up column by column."""
 
-    def __init__(self, cells: Mapping[Cell, Mapping[str, Any]]):
+    def __init__(self, cells: Mapping[MeasurementCell, Mapping[str, Any]]):
         self.cells = cells
         self.columns = {
             cell: {
@@ -112,14 +112,14 @@ class Totals:
             return Estimate(value, deviation, None, None)
         sums = np.array([self._sums([c for c in cells if c.group == group], powers) for group in groups])
         z = (sums / sums.mean(0)) @ np.array(list(powers.values()))
-        radius = float(student.ppf((1 + LEVEL) / 2, len(groups) - 1) * z.std(ddof=1) / np.sqrt(len(groups)))
+        radius = float(student.ppf((1 + CONFIDENCE_LEVEL) / 2, len(groups) - 1) * z.std(ddof=1) / np.sqrt(len(groups)))
         return Estimate(value, deviation, value * exp(-radius), value * exp(radius))
 
-    def _sums(self, cells: Iterable[Cell], powers: Powers) -> list[float]:
+    def _sums(self, cells: Iterable[MeasurementCell], powers: Powers) -> list[float]:
         cells = list(cells)
         return [sum(self.columns[cell][column][field] for cell in cells) for column, field in powers]
 
-    def _value(self, cells: Iterable[Cell], powers: Powers) -> float:
+    def _value(self, cells: Iterable[MeasurementCell], powers: Powers) -> float:
         return exp(sum(n * log(total) for n, total in zip(powers.values(), self._sums(cells, powers), strict=True)))
 
     def acceptance(self, column: Column) -> list[float]:

@@ -11,15 +11,15 @@ from ....models.generating.loop import generate
 from ....models.generating.plain import decode_plainly
 from ....models.generating.rules import Rule
 from ....models.pairs.pair import Pair
-from .plan import PLAIN, Cell, Column, Plan
-from .same_blocks import OnTheSame
-from .subjects import Group
+from .plan import PLAIN, Column, MeasurementCell, TablesPlan
+from .same_blocks import SameBlocks
+from .subjects import PromptGroup
 
 
 class Bench:
     """The models and prompts of a plan. pairs: one for each drafter."""
 
-    def __init__(self, plan: Plan, pairs: Sequence[Pair], groups: Sequence[Group]):
+    def __init__(self, plan: TablesPlan, pairs: Sequence[Pair], groups: Sequence[PromptGroup]):
         self.plan, self.pairs, self.groups = plan, pairs, groups
 
     def warm_up(self) -> None:
@@ -27,7 +27,7 @@ class Bench:
         for column in self.plan.columns(max(self.plan.temperatures)):
             self.run(column, self.groups[0], 1.0, 0, 3 * column.gamma + 3)
 
-    def cell(self, cell: Cell) -> dict[str, Any]:
+    def cell(self, cell: MeasurementCell) -> dict[str, Any]:
         """The cell's measurements, as ``Record`` keeps them.
 
         columns: tokens and calls as in ``efficiency``, seconds behind the prefill, processor seconds of the whole run,
@@ -38,7 +38,7 @@ class Bench:
         columns = []
         for column in self.plan.order(cell):
             began = process_time()
-            run = self.run(column, group, cell.temperature, seed_of(cell, column), self.plan.new_tokens)
+            run = self.run(column, group, cell.temperature, run_seed(cell, column), self.plan.new_tokens)
             tokens, calls = tokens_and_calls([run])
             columns.append(
                 {
@@ -54,7 +54,13 @@ class Bench:
         return {"data": group.data, "columns": columns, "on_the_same": self._on_the_same(cell, group)}
 
     def run(
-        self, column: Column, group: Group, temperature: float, seed: int, new_tokens: int, rule: Rule | None = None
+        self,
+        column: Column,
+        group: PromptGroup,
+        temperature: float,
+        seed: int,
+        new_tokens: int,
+        rule: Rule | None = None,
     ) -> Generated:
         """Decode a group's prompts as a column does; rule: in the place of its verifier."""
         pair = self.pairs[column.drafter]
@@ -69,20 +75,19 @@ class Bench:
             return decode_plainly(pair.target, group.prompts, **settings)
         return generate(pair.target, pair.draft, group.prompts, rule or column.verifier, gamma=column.gamma, **settings)
 
-    def _on_the_same(self, cell: Cell, group: Group) -> list[dict[str, Any]]:
+    def _on_the_same(self, cell: MeasurementCell, group: PromptGroup) -> list[dict[str, Any]]:
         """One more run of each drafter, unmeasured, with the longest blocks; its sub-blocks are those of every gamma."""
         found = []
         gammas = sorted({1, *self.plan.gammas})
         for drafter in self.plan.drafters():
-            seen = OnTheSame(gammas)
+            seen = SameBlocks(gammas)
             column = Column(drafter, "block", max(gammas))
-            self.run(column, group, cell.temperature, seed_of(cell, column), self.plan.new_tokens, seen.rule())
+            self.run(column, group, cell.temperature, run_seed(cell, column), self.plan.new_tokens, seen.rule())
             found += [{"drafter": drafter, **one} for one in seen.as_json()]
         return found
 
 
-def seed_of(cell: Cell, column: Column) -> int:
-    """Of all randomness of a run. The verifiers of one drafter and gamma share it; all other runs are independent, so
-    that what is known of one says nothing of the next."""
-    told = repr((cell, column.drafter, column.gamma))
-    return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big")
+def run_seed(cell: MeasurementCell, column: Column) -> int:
+    """The seed of all randomness of a run: shared by the verifiers of one drafter and gamma, independent otherwise."""
+    text = f"({cell.key()}, {column.drafter}, {column.gamma})"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

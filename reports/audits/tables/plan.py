@@ -20,16 +20,25 @@ class Column(NamedTuple):
     gamma: int
 
 
-class Cell(NamedTuple):
-    """What is measured, and kept, at a time: every column on the same prompts, with one seed, at one temperature."""
+class MeasurementCell(NamedTuple):
+    """What is measured at a time: every column on the same prompts, with one seed, at one temperature.
+
+    seed: index of the seed
+    group: index of the prompts decoded together
+    temperature: 0 or above
+    """
 
     seed: int
     group: int
     temperature: float
 
+    def key(self) -> str:
+        """What seeds and orders are derived from. Its text must not change: stopped runs go on from their records."""
+        return f"Cell(seed={self.seed}, group={self.group}, temperature={self.temperature})"
+
 
 @dataclass(frozen=True)
-class Plan:
+class TablesPlan:
     """The settings. gammas, temperatures: rising; seeds: how many; prompts: how many; batch: prompts decoded at once.
 
     Temperature 0 is measured with the first seed only, since no seed changes its texts. gamma = 1 is measured with token
@@ -76,25 +85,25 @@ class Plan:
             for verifier in verifiers
         ]
 
-    def cells(self, groups: int) -> Iterator[Cell]:
+    def cells(self, groups: int) -> Iterator[MeasurementCell]:
         """All cells; a run that is cut short has every setting of the prompts that it came to."""
         for seed in range(self.seeds):
             for group in range(groups):
                 for temperature in self.temperatures:
                     if temperature > 0 or seed == 0:
-                        yield Cell(seed, group, temperature)
+                        yield MeasurementCell(seed, group, temperature)
 
-    def order(self, cell: Cell) -> list[Column]:
+    def order(self, cell: MeasurementCell) -> list[Column]:
         """The columns of a cell, shuffled anew for each, so that no column always comes after the same one."""
         columns = self.columns(cell.temperature)
-        random.Random(repr(cell)).shuffle(columns)
+        random.Random(cell.key()).shuffle(columns)
         return columns
 
     def as_json(self) -> dict[str, Any]:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
 
-def must_be_the_same(before: dict[str, Any], now: dict[str, Any], where: str) -> None:
+def require_same_settings(before: dict[str, Any], now: dict[str, Any], where: str) -> None:
     """Raises InputError that names the first setting in which a folder's measurements differ from what is asked."""
     for name in {**before, **now}:
         if before.get(name) != now.get(name):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ....models.errors import InputError
-from .plan import FORMAT, VERSION, Cell, must_be_the_same
+from .plan import FORMAT, VERSION, MeasurementCell, require_same_settings
 
 NAME = "cells.jsonl"
 
@@ -28,7 +28,7 @@ class Record:
     def __init__(self, folder: str | Path, settings: dict[str, Any]):
         """Open or begin it. Raises: InputError for a folder that is not ours, settings that differ, a damaged file."""
         self.folder, self.file = Path(folder), Path(folder) / NAME
-        self.cells: dict[Cell, dict[str, Any]] = {}
+        self.cells: dict[MeasurementCell, dict[str, Any]] = {}
         header = {"format": FORMAT, "version": VERSION, "settings": settings}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ class Record:
         except OSError as error:
             raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
 
-    def add(self, cell: Cell, measured: dict[str, Any]) -> None:
+    def add(self, cell: MeasurementCell, measured: dict[str, Any]) -> None:
         """Keep a cell: once this returns, it outlives a kill. Raises: InputError if it cannot be written."""
         self.cells[cell] = measured
         try:
@@ -69,10 +69,10 @@ class Record:
                 if number == 1:
                     if (found["format"], found["version"]) != (FORMAT, VERSION):
                         raise ValueError
-                    must_be_the_same(found["settings"], header["settings"], str(self.folder))
+                    require_same_settings(found["settings"], header["settings"], str(self.folder))
                 else:
                     _must_be_a_cell(found)
-                    cell = Cell(*(found.pop(name) for name in Cell._fields))
+                    cell = MeasurementCell(*(found.pop(name) for name in MeasurementCell._fields))
                     self.cells[cell] = {name: found[name] for name in ("data", "columns", "on_the_same")}
             except InputError:
                 raise
@@ -110,7 +110,7 @@ def _must_be_all(values: Any, kind: type) -> None:
 
 
 @contextmanager
-def only_one(folder: Path) -> Iterator[None]:
+def exclusive_run(folder: Path) -> Iterator[None]:
     """Raises InputError if another process measures into this folder; where files cannot be locked, nothing is held."""
     try:
         import fcntl

@@ -16,7 +16,7 @@ from ....models.generating.rules import Drafted, Rule, rule_of
 from ....verifiers.batched.emitted import Emitted
 
 
-class Expected:
+class ExpectedAcceptance:
     """E[tau | X^gamma] of draft blocks, for each gamma up to the blocks' length, by their rows in float64.
 
     Source: Sun et al. 2025, Algorithms 1 and 2; a test holds the mean over all blocks against the exact laws.
@@ -47,7 +47,7 @@ class Expected:
         return (1 - (1 - accept).flip(-1).cumprod(-1)).sum(-1)
 
 
-class OnTheSame:
+class SameBlocks:
     """Both expectations for every block of a run, for each gamma. blocks: [gamma] -> (token, block) of each block."""
 
     def __init__(self, gammas: Sequence[int]):
@@ -64,7 +64,7 @@ class OnTheSame:
         return Rule(block.name, verify)
 
     def see(self, drafted: Drafted) -> None:
-        expected = Expected(drafted)
+        expected = ExpectedAcceptance(drafted)
         for gamma, seen in self.blocks.items():
             seen += zip(expected.by_token(gamma).tolist(), expected.by_block(gamma).tolist(), strict=True)
 

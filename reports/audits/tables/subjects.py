@@ -14,18 +14,18 @@ from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair
 from ....models.pairs.presets import PRESETS, TRAINED, named_pair
 from ....models.pairs.prompts import DATA_SETS, EMBEDDED, SPEC_BENCH, grouped_prompts
-from .plan import Plan
+from .plan import TablesPlan
 
 
 @dataclass(frozen=True)
-class Group:
+class PromptGroup:
     """Prompts that are decoded together, of one data set: token ids."""
 
     data: str
     prompts: tuple[tuple[int, ...], ...]
 
 
-def named(preset: str) -> tuple[str, tuple[str, ...], str]:
+def preset_models(preset: str) -> tuple[str, tuple[str, ...], str]:
     """Target, drafters and template of a preset. Raises: InputError as ``named_pair``."""
     found = [named_pair(preset, drafter) for drafter in range(len(PRESETS[preset].drafts))]
     return found[0][0], tuple(draft for _, draft, _ in found), found[0][2]
@@ -40,7 +40,7 @@ def data_for(preset: str | None, target: str) -> tuple[str, ...]:
     return (SPEC_BENCH,) if preset == "vicuna" else tuple(DATA_SETS)
 
 
-def loaded(plan: Plan) -> list[Pair]:
+def load_pairs(plan: TablesPlan) -> list[Pair]:
     """A pair for each drafter, all with the one target in memory, and one vocabulary.
 
     Raises: InputError as ``load_pair``: the first drafter is held against the target, the others against the first.
@@ -67,7 +67,7 @@ def loaded(plan: Plan) -> list[Pair]:
     ]
 
 
-def groups_of(plan: Plan, pair: Pair) -> list[Group]:
+def prompt_groups(plan: TablesPlan, pair: Pair) -> list[PromptGroup]:
     """``plan.prompts`` prompts, drawn in turn from the data sets, in groups of ``plan.batch`` of one data set.
 
     Prompts that leave no room for the new tokens are passed over.
@@ -96,7 +96,7 @@ def groups_of(plan: Plan, pair: Pair) -> list[Group]:
     groups = []
     for name in sources:
         mine = [ids for of, ids in drawn if of == name]
-        groups += [Group(name, tuple(mine[at : at + plan.batch])) for at in range(0, len(mine), plan.batch)]
+        groups += [PromptGroup(name, tuple(mine[at : at + plan.batch])) for at in range(0, len(mine), plan.batch)]
     random.Random(len(groups)).shuffle(groups)
     return groups
 
@@ -105,7 +105,7 @@ def _short(name: str) -> str:
     return Path(name).name if Path(name).exists() else name
 
 
-def settings_of(plan: Plan, pairs: Sequence[Pair], groups: Sequence[Group]) -> dict[str, Any]:
+def run_settings(plan: TablesPlan, pairs: Sequence[Pair], groups: Sequence[PromptGroup]) -> dict[str, Any]:
     """All that two runs have to share if one is to go on with the other's cells: plan, texts, machine."""
     import torch
     import transformers
@@ -137,7 +137,7 @@ def _processor() -> str:
     return f"{name}, {os.cpu_count()} cores"
 
 
-def few_threads(pair: Pair) -> bool:
+def one_thread_is_faster(pair: Pair) -> bool:
     """Whether one thread is faster than many: for the matrices of a small model waking a second one takes longer than
     the product, and several times so on a machine that does something else besides."""
     return sum(p.numel() for p in pair.target.parameters()) < 100_000_000

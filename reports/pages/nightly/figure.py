@@ -26,7 +26,7 @@ LOWEST, HEADROOM = -2.0, 1.5
 def history(checks: Sequence[dict[str, Any]], names: dict[str, str]) -> str | None:
     """log10 E of the checks of one subject by night.
 
-    checks: as in ``states.status``; names: versions as they are shown. What lies above the picture is drawn at its
+    checks: as in ``status.status``; names: versions as they are shown. What lies above the picture is drawn at its
     upper edge as a triangle, E = infinity too.
     """
     drawn = [check for check in checks if check["nights"]]

@@ -5,7 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ...audits.nightly.states import STATES
+from ...audits.nightly.verdicts import STATE_MEANINGS
 from ..page import rendered
 from .figure import history
 from .summary import explained, limits, limits_meaning, short, summary, tens, witness
@@ -25,7 +25,7 @@ def page(report: Mapping[str, Any]) -> str:
         rows=summary(report["checks"]),
         panels=panels,
         alarms=[check for check in report["checks"] if check["state"] == "alarm"],
-        states=STATES,
+        states=STATE_MEANINGS,
         tens=tens,
         short=short,
         witness=witness,

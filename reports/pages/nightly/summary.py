@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ...audits.nightly.limits import MISS, WITHIN
-from ...audits.nightly.states import worst
+from ...audits.nightly.detection_limits import MISS_RATE, NIGHT_HORIZONS
+from ...audits.nightly.verdicts import worst_state
 
 COLOURS = {"quiet": "green", "watch": "yellow", "alarm": "red"}
 
 
-class Row(NamedTuple):
+class VersionRow(NamedTuple):
     """One version of one subject; highest: the check that comes nearest to an alarm, with its log10 E and the alarm's.
 
     limits: what the check that sees least would have seen, within each of the numbers of nights; none if the version is
@@ -34,17 +34,17 @@ class Row(NamedTuple):
     limits: str
 
 
-def summary(checks: Sequence[dict[str, Any]]) -> list[Row]:
+def summary(checks: Sequence[dict[str, Any]]) -> list[VersionRow]:
     """A row for each version, in the order in which they began."""
     rows = []
     for subject, version in dict.fromkeys((check["subject"], check["version"]) for check in checks):
         mine = [check for check in checks if (check["subject"], check["version"]) == (subject, version)]
         top = max(mine, key=lambda check: number(check["log_e"]) - check["alarm_at"])
         rows.append(
-            Row(
+            VersionRow(
                 subject,
                 short(version),
-                worst([check["state"] for check in mine]),
+                worst_state([check["state"] for check in mine]),
                 len(mine),
                 len({night["night"] for check in mine for night in check["nights"]}),
                 sum(check["draws"] for check in mine),
@@ -107,8 +107,8 @@ def variation(distance: float) -> str:
 def limits_meaning() -> str:
     """What the limits say, in one sentence."""
     return (
-        f"a deviation of that total variation or more, in any direction, is in alarm within {' / '.join(map(str, WITHIN))} "
-        f"nights of as many draws as the last one, except with probability {MISS:g}; a smaller one may go unseen"
+        f"a deviation of that total variation or more, in any direction, is in alarm within {' / '.join(map(str, NIGHT_HORIZONS))} "
+        f"nights of as many draws as the last one, except with probability {MISS_RATE:g}; a smaller one may go unseen"
     )
 
 

@@ -7,7 +7,7 @@ from ....proofs.field import in_field
 from ....proofs.laws import acceptance_ccdf, output_law
 from ....verifiers.registry import reference
 from ...audits.tables.estimates import Totals, block_efficiency, improvement, speedup
-from ...audits.tables.plan import Column, Plan
+from ...audits.tables.plan import Column, TablesPlan
 from ..figures import BLOCK, LIMIT, STYLE, SUBJECT, TOKEN, plt, svg
 from .layout import SIZES, paper
 
@@ -15,7 +15,7 @@ LONG = 10
 """gamma of Figure 3."""
 
 
-def acceptance_lengths(plan: Plan, totals: Totals) -> dict[str, Any]:
+def acceptance_lengths(plan: TablesPlan, totals: Totals) -> dict[str, Any]:
     """Figure 3: Pr(tau >= i). toy: on the paper's models of Eq. (2), exactly; measured: at T = 1, as it came out with the
     best drafter and the longest blocks."""
     problem = in_field(toy(LONG))
@@ -51,7 +51,7 @@ def figure_3(found: dict[str, Any]) -> str:
         return svg(figure)
 
 
-def improvements(plan: Plan, totals: Totals) -> list[dict[str, Any]]:
+def improvements(plan: TablesPlan, totals: Totals) -> list[dict[str, Any]]:
     """Figure 5: by how many percent block verification is better than token verification, by gamma, at T = 1.
 
     here: estimates by gamma; paper: of the numbers of Figure 4, by gamma.

@@ -15,7 +15,7 @@ from ...audits.tables.estimates import (
     over,
     speedup,
 )
-from ...audits.tables.plan import Column, Plan
+from ...audits.tables.plan import Column, TablesPlan
 
 NAMES = {
     "lm1b": "LM1B",
@@ -49,7 +49,7 @@ def published(number: int) -> dict[str, Any]:
     return next(table for table in paper()["tables"] if table["table"] == number)
 
 
-def tables(plan: Plan, totals: Totals) -> list[dict[str, Any]]:
+def tables(plan: TablesPlan, totals: Totals) -> list[dict[str, Any]]:
     """All tables, each with title, columns, and rows of a name and cells of {"here", "paper"}.
 
     here: value, deviation, lower, upper, or None if it was not measured; paper: [value] or [value, deviation], or None.
@@ -90,7 +90,7 @@ def _table(label: str, title: str, first: str, columns: list[str], rows: list[di
     return {"label": label, "title": title, "first": first, "columns": columns, "rows": rows}
 
 
-def _of_data_sets(plan: Plan, hot: Totals, number: int, drafter: int, gamma: int) -> dict[str, Any]:
+def _of_data_sets(plan: TablesPlan, hot: Totals, number: int, drafter: int, gamma: int) -> dict[str, Any]:
     given = published(number)
 
     def theirs(row: dict[str, Any]) -> list[Any]:
@@ -112,7 +112,7 @@ def _of_data_sets(plan: Plan, hot: Totals, number: int, drafter: int, gamma: int
     return _table(f"Table {number}", title, "data set", COLUMNS, rows)
 
 
-def _by_temperature(plan: Plan, totals: Totals) -> dict[str, Any]:
+def _by_temperature(plan: TablesPlan, totals: Totals) -> dict[str, Any]:
     given = published(2)
     names = [f"{of}_{column}" for of in ("be", "ws") for column in ("token", "block", "improvement_percent")]
     rows = []
@@ -123,7 +123,7 @@ def _by_temperature(plan: Plan, totals: Totals) -> dict[str, Any]:
     return _table("Table 2", title, "temperature", COLUMNS, rows)
 
 
-def _with_greedy(plan: Plan, hot: Totals) -> dict[str, Any]:
+def _with_greedy(plan: TablesPlan, hot: Totals) -> dict[str, Any]:
     in_paper = dict(published(4)["rows"])
     columns = [block_efficiency(Column(0, verifier, 8)) for verifier in (TOKEN, BLOCK, GREEDY)]
     rows = []
@@ -138,7 +138,7 @@ def _with_greedy(plan: Plan, hot: Totals) -> dict[str, Any]:
     return _table("Table 4", f"{title}; paper: PaLM-2-S with PaLM-2-XXS", "data set", [TOKEN, BLOCK, GREEDY], rows)
 
 
-def _averages(plan: Plan, hot: Totals) -> dict[str, Any]:
+def _averages(plan: TablesPlan, hot: Totals) -> dict[str, Any]:
     """Figure 4, which is a table."""
     given = paper()["figures"][0]
     rows = []
@@ -156,7 +156,7 @@ def _averages(plan: Plan, hot: Totals) -> dict[str, Any]:
     return _table("Figure 4", "over all prompts, T = 1; paper: averages over data sets", "setting", columns, rows)
 
 
-def _everything(plan: Plan, totals: Totals) -> dict[str, Any]:
+def _everything(plan: TablesPlan, totals: Totals) -> dict[str, Any]:
     """Every setting that was measured, the paper's or not."""
     rows = []
     for t in plan.temperatures:
@@ -173,7 +173,7 @@ def _everything(plan: Plan, totals: Totals) -> dict[str, Any]:
     return _table("All settings", "whatever was measured, over all prompts", "setting", columns, rows)
 
 
-def _same_blocks(plan: Plan, totals: Totals) -> dict[str, Any]:
+def _same_blocks(plan: TablesPlan, totals: Totals) -> dict[str, Any]:
     """What both verifiers can expect of one and the same blocks: the noise between runs left out."""
     rows = []
     for t in plan.temperatures:
@@ -192,7 +192,7 @@ def _data_sets(totals: Totals) -> list[str]:
     return sorted({found["data"] for found in totals.cells.values()})
 
 
-def _drafter(plan: Plan, drafter: int) -> str:
+def _drafter(plan: TablesPlan, drafter: int) -> str:
     return f"drafter {drafter + 1}" + (f" ({_last(plan.drafts[drafter])})" if drafter < len(plan.drafts) else " (none)")
 
 

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from draftproof.reports.audits.tables.plan import PLAIN, Plan
+from draftproof.reports.audits.tables.plan import PLAIN, TablesPlan
 
 CALLS = 20
 
 
-def planted_plan(**changes) -> Plan:
+def planted_plan(**changes) -> TablesPlan:
     given = {"prompts": 40, "seeds": 2, "temperatures": (0.0, 0.5, 1.0), "gammas": (4, 8), **changes}
-    return Plan("target", ("draft", "small-draft"), **given)
+    return TablesPlan("target", ("draft", "small-draft"), **given)
 
 
-def planted(plan: Plan, gain: float = 0.1, seed: int = 0, data=("one", "two")) -> dict:
+def planted(plan: TablesPlan, gain: float = 0.1, seed: int = 0, data=("one", "two")) -> dict:
     """Cells of a plan. gain: what block verification accepts more of each draft token than token verification, where
     the two differ; the same for the expectations on the same blocks, and for the speed."""
     rng = np.random.default_rng(seed)

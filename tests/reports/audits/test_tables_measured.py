@@ -10,10 +10,10 @@ from draftproof.models.battery import drawn, drawn_markov
 from draftproof.models.generating.rules import Drafted
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import expected_accepted, output_law
-from draftproof.reports.audits.tables.measure import Bench, seed_of
-from draftproof.reports.audits.tables.plan import Cell, Column, Plan
-from draftproof.reports.audits.tables.same_blocks import Expected
-from draftproof.reports.audits.tables.subjects import groups_of, loaded
+from draftproof.reports.audits.tables.measure import Bench, run_seed
+from draftproof.reports.audits.tables.plan import Column, MeasurementCell, TablesPlan
+from draftproof.reports.audits.tables.same_blocks import ExpectedAcceptance
+from draftproof.reports.audits.tables.subjects import load_pairs, prompt_groups
 from draftproof.tests.models import generating_parts
 from draftproof.verifiers.registry import reference
 
@@ -50,14 +50,14 @@ def mean_of(values, chance):
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
 def test_the_mean_over_all_blocks_is_the_exact_expected_acceptance(problem):
     drafted, chance = every_block(problem)
-    expected = Expected(drafted)
+    expected = ExpectedAcceptance(drafted)
     for name, found in (("token", expected.by_token), ("block", expected.by_block)):
         exact = float(expected_accepted(output_law(in_field(problem), reference(name))))
         assert mean_of(found(problem.gamma), chance) == pytest.approx(exact, abs=1e-12)
 
 
 def test_uncapped_ratios_would_have_been_seen():
-    class Uncapped(Expected):
+    class Uncapped(ExpectedAcceptance):
         def by_token(self, gamma):
             return self.ratios[:, :gamma].cumprod(-1).clamp(max=1).sum(-1)
 
@@ -77,9 +77,11 @@ def random_blocks(gamma, vocabulary=5, blocks=300, sharp=3.0):
 
 def test_the_first_tokens_of_a_longer_block_are_a_block():
     drafted = random_blocks(6)
-    whole = Expected(drafted)
+    whole = ExpectedAcceptance(drafted)
     for gamma in (1, 2, 5):
-        cut = Expected(Drafted(drafted.target[:, : gamma + 1], drafted.draft[:, :gamma], drafted.tokens[:, :gamma]))
+        cut = ExpectedAcceptance(
+            Drafted(drafted.target[:, : gamma + 1], drafted.draft[:, :gamma], drafted.tokens[:, :gamma])
+        )
         assert torch.equal(whole.by_token(gamma), cut.by_token(gamma))
         assert torch.allclose(whole.by_block(gamma), cut.by_block(gamma), atol=1e-12)
     assert torch.equal(whole.by_token(1), whole.by_block(1))
@@ -88,21 +90,21 @@ def test_the_first_tokens_of_a_longer_block_are_a_block():
 def test_what_a_longer_block_gains_more_lies_within_its_length():
     """The bound that the orderings give to their test."""
     for sharp in (0.5, 3.0, 10.0):
-        expected = Expected(random_blocks(8, sharp=sharp))
+        expected = ExpectedAcceptance(random_blocks(8, sharp=sharp))
         gains = {gamma: expected.by_block(gamma) - expected.by_token(gamma) for gamma in (4, 8)}
         assert (gains[8] - gains[4]).abs().max() <= 8
         assert gains[4].abs().max() <= 4
 
 
 def test_verifiers_share_their_seed_and_all_else_does_not():
-    cell = Cell(0, 0, 1.0)
-    token, block = seed_of(cell, Column(0, "token", 4)), seed_of(cell, Column(0, "block", 4))
+    cell = MeasurementCell(0, 0, 1.0)
+    token, block = run_seed(cell, Column(0, "token", 4)), run_seed(cell, Column(0, "block", 4))
     assert token == block
     others = [
-        seed_of(*of)
+        run_seed(*of)
         for of in (
-            (cell, Column(1, "token", 4)), (cell, Column(0, "token", 8)), (Cell(1, 0, 1.0), Column(0, "token", 4)),
-            (Cell(0, 1, 1.0), Column(0, "token", 4)), (Cell(0, 0, 0.5), Column(0, "token", 4)),
+            (cell, Column(1, "token", 4)), (cell, Column(0, "token", 8)), (MeasurementCell(1, 0, 1.0), Column(0, "token", 4)),
+            (MeasurementCell(0, 1, 1.0), Column(0, "token", 4)), (MeasurementCell(0, 0, 0.5), Column(0, "token", 4)),
         )
     ]  # fmt: skip
     assert len({token, *others}) == 6
@@ -111,12 +113,12 @@ def test_verifiers_share_their_seed_and_all_else_does_not():
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory):
     folder = parts.small_pair(tmp_path_factory.mktemp("pair"))
-    plan = Plan(
+    plan = TablesPlan(
         str(folder / "target"), (str(folder / "draft"), str(folder / "small-draft")), data=(str(folder),),
         prompts=5, new_tokens=10, gammas=(3,), temperatures=(1.0,), seeds=1, batch=2,
     )  # fmt: skip
-    pairs = loaded(plan)
-    return Bench(plan, pairs, groups_of(plan, pairs[0]))
+    pairs = load_pairs(plan)
+    return Bench(plan, pairs, prompt_groups(plan, pairs[0]))
 
 
 def test_drafters_share_one_target_and_prompts_are_grouped_within_their_source(bench):
@@ -128,7 +130,7 @@ def test_drafters_share_one_target_and_prompts_are_grouped_within_their_source(b
 
 def test_a_batch_counts_a_call_for_each_row_and_its_taus_prompt_by_prompt(bench):
     at = next(k for k, group in enumerate(bench.groups) if len(group.prompts) == 2)
-    found = bench.cell(Cell(0, at, 1.0))
+    found = bench.cell(MeasurementCell(0, at, 1.0))
     for column in found["columns"]:
         if column["verifier"] == "plain":
             assert column["tokens"] == column["calls"]
@@ -143,7 +145,7 @@ def test_a_batch_counts_a_call_for_each_row_and_its_taus_prompt_by_prompt(bench)
 
 def test_a_cell_repeats_itself_and_the_texts_of_one_group_are_not_those_of_another(bench):
     def texts(group):
-        columns = bench.cell(Cell(0, group, 1.0))["columns"]
+        columns = bench.cell(MeasurementCell(0, group, 1.0))["columns"]
         return {(c["drafter"], c["verifier"], c["gamma"]): c["texts"] for c in columns}
 
     assert texts(0) == texts(0)

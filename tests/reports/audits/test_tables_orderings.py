@@ -5,8 +5,8 @@ import pytest
 
 from draftproof.reports.audits.tables.equalities import equalities
 from draftproof.reports.audits.tables.estimates import Totals, block_efficiency, improvement, speedup
-from draftproof.reports.audits.tables.orderings import ALPHA, orderings, orders
-from draftproof.reports.audits.tables.plan import PLAIN, Cell, Column
+from draftproof.reports.audits.tables.orderings import ORDERINGS_ALPHA, orderings, planned_orderings
+from draftproof.reports.audits.tables.plan import PLAIN, Column, MeasurementCell
 
 from . import tables_parts as parts
 
@@ -49,7 +49,7 @@ def test_where_nothing_is_planted_nothing_is_decided_and_the_smallest_difference
 def test_every_order_has_an_equal_share_of_the_error_rate_whatever_was_measured():
     plan = parts.planted_plan(prompts=4)
     found = orderings(plan, Totals(parts.planted(plan)))
-    assert sum(one["alpha"] for one in found) == pytest.approx(ALPHA)
+    assert sum(one["alpha"] for one in found) == pytest.approx(ORDERINGS_ALPHA)
     half = dict(list(parts.planted(plan).items())[:3])
     assert [one["alpha"] for one in orderings(plan, Totals(half))] == [one["alpha"] for one in found]
     assert {one["verdict"] for one in orderings(plan, Totals({}))} == {"not measured"}
@@ -64,7 +64,7 @@ def test_quantities_stay_within_the_bounds_that_the_tests_are_given():
         for one in cell["on_the_same"]:
             one["token"][0], one["block"][0] = 0.0, float(one["gamma"])
     totals, checked = Totals(cells), 0
-    for order in orders(plan, totals):
+    for order in planned_orderings(plan, totals):
         values = [value for cell in cells for value in order.of(cell)]
         assert max(map(abs, values)) <= order.bound
         checked += len(values)
@@ -72,10 +72,10 @@ def test_quantities_stay_within_the_bounds_that_the_tests_are_given():
 
 
 def test_a_plan_of_one_verifier_or_of_temperature_0_alone_has_no_order_between_verifiers():
-    assert {o.statement for o in orders(parts.planted_plan(verifiers=("token",)), Totals({}))} == {
+    assert {o.statement for o in planned_orderings(parts.planted_plan(verifiers=("token",)), Totals({}))} == {
         "token faster than plain"
     }
-    assert orders(parts.planted_plan(temperatures=(0.0,)), Totals({})) == []
+    assert planned_orderings(parts.planted_plan(temperatures=(0.0,)), Totals({})) == []
 
 
 def test_equal_texts_hold_and_one_that_differs_is_named():
@@ -83,7 +83,9 @@ def test_equal_texts_hold_and_one_that_differs_is_named():
     cells = parts.planted(plan)
     assert [one["verdict"] for one in equalities(plan, Totals(cells))] == ["holds"] * 5
     assert equalities(plan, Totals(cells))[0]["compared"] == 3 * 2 * 2
-    spoiled = next(c for c in cells[Cell(0, 1, 0.0)]["columns"] if (c["verifier"], c["gamma"]) == ("block", 4))
+    spoiled = next(
+        c for c in cells[MeasurementCell(0, 1, 0.0)]["columns"] if (c["verifier"], c["gamma"]) == ("block", 4)
+    )
     spoiled["texts"] = "another"
     found = equalities(plan, Totals(cells))
     assert [one["verdict"] for one in found] == ["refuted", "holds", "holds", "holds", "differs"]
@@ -94,7 +96,7 @@ def test_equal_texts_hold_and_one_that_differs_is_named():
 def test_a_block_of_one_token_that_is_accepted_otherwise_refutes_gamma_1():
     plan = parts.planted_plan(prompts=3)
     cells = parts.planted(plan)
-    one = next(o for o in cells[Cell(1, 2, 1.0)]["on_the_same"] if o["gamma"] == 1)
+    one = next(o for o in cells[MeasurementCell(1, 2, 1.0)]["on_the_same"] if o["gamma"] == 1)
     one["block"][3] += 1e-9
     found = {e["statement"]: e for e in equalities(plan, Totals(cells))}
     row = found["no gain at gamma = 1: same expected acceptance of every block"]
@@ -110,7 +112,7 @@ def of_totals(rows):
     for (seed, group), (tokens, calls, seconds, plain) in rows.items():
         mine = {**column._asdict(), "tokens": tokens, "calls": calls, "seconds": seconds, "accepted": [[0, 4, 4]]}
         theirs = {**Column(0, PLAIN, 0)._asdict(), "tokens": 10, "calls": 10, "seconds": plain, "accepted": []}
-        cells[Cell(seed, group, 1.0)] = {"data": "d", "columns": [mine, theirs], "on_the_same": []}
+        cells[MeasurementCell(seed, group, 1.0)] = {"data": "d", "columns": [mine, theirs], "on_the_same": []}
     return Totals(cells), column
 
 

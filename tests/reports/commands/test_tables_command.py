@@ -20,7 +20,7 @@ pytestmark = pytest.mark.engine
 
 CHILD = """
 import os, signal, sys
-from draftproof.reports.tables import measure
+from draftproof.reports.audits.tables import measure
 from draftproof.reports.commands.tables import tables
 
 cell, done = measure.Bench.cell, []
@@ -282,9 +282,9 @@ def test_wrong_use_is_status_2_and_one_line_says_why(arguments, told, tmp_path):
 
 
 def test_the_pair_of_a_preset_has_the_papers_drafters_in_its_order(monkeypatch):
-    from draftproof.reports.audits.tables.subjects import data_for, named
+    from draftproof.reports.audits.tables.subjects import data_for, preset_models
 
-    target, drafts, template = named("qwen3")
+    target, drafts, template = preset_models("qwen3")
     assert (target, drafts, template) == ("Qwen/Qwen3-8B", ("Qwen/Qwen3-1.7B", "Qwen/Qwen3-0.6B"), "{prompt}")
     assert data_for("vicuna", target) == ("spec-bench",)
     assert data_for("qwen3", target)[0] == "lm1b"

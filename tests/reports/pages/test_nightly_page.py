@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from draftproof.models.battery import drawn
-from draftproof.reports.audits.nightly.checks import Counted, check_of
-from draftproof.reports.audits.nightly.states import status
+from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
+from draftproof.reports.audits.nightly.status import status
 from draftproof.reports.pages.nightly.page import page
 
 from ..audits.nightly.parts import WRONG, a_check, drawn_by, night_of
@@ -19,7 +19,7 @@ def test_the_page_is_self_contained_escaped_and_the_same_for_the_same_history(hi
     evil = "<script>alert(1)</script>"
     check = a_check()
     (number,) = history.enrol(evil, "sha256:00", [check])
-    counted = Counted(np.array([*np.full(16, 10), 3]), (f"ValueError: {evil}", 3))
+    counted = CheckCounts(np.array([*np.full(16, 10), 3]), (f"ValueError: {evil}", 3))
     history.record(number, check, night_of(1), 1, counted)
     report = json.loads(json.dumps(status(history)))
     html = page(report)
@@ -53,7 +53,7 @@ def test_many_quiet_checks_are_drawn_as_a_band_and_an_alarm_stands_out(history):
     for day in range(1, 4):
         for k, (number, check) in enumerate(zip(numbers, checks)):
             law = check.law if k or day < 3 else np.roll(check.law, 1)
-            counted = Counted(rng.multinomial(500, law), None)
+            counted = CheckCounts(rng.multinomial(500, law), None)
             history.record(number, check, night_of(day), day, counted)
     html = page(status(history))
     assert "14 quiet checks" in html

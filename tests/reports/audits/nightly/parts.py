@@ -11,7 +11,7 @@ import numpy as np
 
 from draftproof.models.battery import drawn
 from draftproof.reports.audits.functions.subject import subject_from
-from draftproof.reports.audits.nightly.checks import Counted, check_of
+from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
 from draftproof.reports.audits.nightly.run import Night, run_night
 
 # A shell's background jobs inherit an interrupt that is ignored; a user's command does not.
@@ -65,7 +65,7 @@ def recorded(history, nights, draws=2000, seed=0):
     rng, check = np.random.default_rng(seed), a_check()
     (number,) = history.enrol("someone.py:f", "sha256:0123456789abcdef", [check])
     for day in range(1, nights + 1):
-        counted = Counted(rng.multinomial(draws, check.law), None)
+        counted = CheckCounts(rng.multinomial(draws, check.law), None)
         history.record(number, check, night_of(day), 1000 * seed + day, counted)
     return number, check
 

@@ -12,9 +12,9 @@ import pytest
 from draftproof.models.battery import toy
 from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json
-from draftproof.reports.audits.nightly.checks import Counted, nightly_problems
+from draftproof.reports.audits.nightly.checks import CheckCounts, nightly_problems
 from draftproof.reports.audits.nightly.history import History, checked_night
-from draftproof.reports.audits.nightly.states import status
+from draftproof.reports.audits.nightly.status import status
 
 from .parts import SLOWLY, a_check, batches, cut_short, night_of, recorded
 
@@ -84,7 +84,7 @@ def test_a_lock_in_the_middle_of_a_run_loses_only_the_check_in_progress(tmp_path
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(InputError, match="locked by another program"):
-                history.record(number, check, night_of(3), 99, Counted(np.array([100, *[0] * 16]), None))
+                history.record(number, check, night_of(3), 99, CheckCounts(np.array([100, *[0] * 16]), None))
             other.execute("ROLLBACK")
         assert status(history)["checks"][0]["draws"] == 4000
 
@@ -114,15 +114,15 @@ def test_a_batch_is_recorded_entirely_or_not_at_all(history):
     number, check = recorded(history, 3)
     before = status(history)
     with pytest.raises(InputError, match="the same draws cannot count twice"):
-        history.record(number, check, night_of(4), 2, Counted(np.array([100, *[0] * 16]), None))
+        history.record(number, check, night_of(4), 2, CheckCounts(np.array([100, *[0] * 16]), None))
     with pytest.raises(InputError, match="expected"):
-        history.record(number, check, night_of(4), 77, Counted(np.array([100, 0]), None))
+        history.record(number, check, night_of(4), 77, CheckCounts(np.array([100, 0]), None))
     assert status(history) == before
 
 
 def test_a_batch_that_comes_late_counts_for_the_night_that_is_open(history):
     number, check = recorded(history, 3)
-    counted = Counted(np.array([*np.full(16, 10), 0]), None)
+    counted = CheckCounts(np.array([*np.full(16, 10), 0]), None)
     assert history.record(number, check, night_of(1), 55, counted).night == night_of(3)
     assert [night["draws"] for night in status(history)["checks"][0]["nights"]] == [2000, 2000, 2160]
 
@@ -244,9 +244,9 @@ def test_an_alarm_cannot_be_taken_back_by_a_lower_peak(tmp_path, nightly):
         number, check = recorded(history, 2)
         counts = np.zeros(len(check.law), dtype=int)
         counts[0] = 300
-        alarmed = history.record(number, check, night_of(3), 7, Counted(counts, None)).peak
+        alarmed = history.record(number, check, night_of(3), 7, CheckCounts(counts, None)).peak
         calm = np.round(10**6 * check.law).astype(int) - counts
-        assert history.record(number, check, night_of(3), 8, Counted(calm, None)).log_e < alarmed / 2
+        assert history.record(number, check, night_of(3), 8, CheckCounts(calm, None)).log_e < alarmed / 2
         (told,) = status(history)["checks"]
         assert told["state"] == "alarm"
     with closing(sqlite3.connect(path)) as connection, connection:

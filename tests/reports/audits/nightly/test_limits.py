@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from draftproof.models.battery import drawn
-from draftproof.reports.audits.nightly.checks import Counted, check_of, law_of
-from draftproof.reports.audits.nightly.limits import MISS, WITHIN, detects
-from draftproof.reports.audits.nightly.states import judged, status
+from draftproof.reports.audits.nightly.checks import CheckCounts, check_of, law_of
+from draftproof.reports.audits.nightly.detection_limits import MISS_RATE, NIGHT_HORIZONS, detection_limits
+from draftproof.reports.audits.nightly.status import status
+from draftproof.reports.audits.nightly.verdicts import check_states
 from draftproof.reports.pages.nightly.page import page
 from draftproof.reports.pages.nightly.summary import limits, variation
 from draftproof.stattests.anytime_design import min_detectable_anytime
@@ -32,11 +33,11 @@ def a_cohort(history):
 def night(history, checks, day, rng, laws=None):
     for number, check in checks.items():
         law = laws[number] if laws else check.law
-        history.record(number, check, night_of(day), day, Counted(rng.multinomial(DRAWS, law), None))
+        history.record(number, check, night_of(day), day, CheckCounts(rng.multinomial(DRAWS, law), None))
 
 
 def states(history):
-    return {state.name for state in judged(history.rows(), history.lifetime_alpha)}
+    return {state.name for state in check_states(history.rows(), history.lifetime_alpha).values()}
 
 
 def moved(law, size):
@@ -50,7 +51,7 @@ def moved(law, size):
 
 
 @pytest.mark.simulation
-@pytest.mark.parametrize("within", WITHIN)
+@pytest.mark.parametrize("within", NIGHT_HORIZONS)
 @pytest.mark.parametrize("clean", [1, 12])
 def test_a_deviation_at_the_stated_limit_is_in_alarm_within_the_stated_nights(history, within, clean):
     rng, checks = np.random.default_rng([within, clean]), a_cohort(history)
@@ -81,11 +82,11 @@ def test_a_deviation_far_below_the_stated_limit_goes_unseen_so_the_limit_says_so
 @pytest.mark.parametrize(("nights", "cohort", "checks"), [(1, 1, 1), (7, 2, 7), (200, 9, 400)])
 def test_the_stated_limit_is_that_of_the_test_at_its_share_of_the_budget_and_a_little_larger(nights, cohort, checks):
     law = law_of(check_of(drawn(3, 1, "generic"), False).parameters)
-    told = detects(law, DRAWS, nights, cohort, checks, 1e-3)
-    assert (told["draws_a_night"], told["miss_rate"]) == (DRAWS, MISS)
+    told = detection_limits(law, DRAWS, nights, cohort, checks, 1e-3)
+    assert (told["draws_a_night"], told["miss_rate"]) == (DRAWS, MISS_RATE)
     for limit in told["within"]:
         share = cohort_alpha(1e-3, cohort)
-        exact = min_detectable_anytime(DRAWS, law, limit["nights"], share, MISS, checks, nights + 1)
+        exact = min_detectable_anytime(DRAWS, law, limit["nights"], share, MISS_RATE, checks, nights + 1)
         assert exact <= limit["total_variation"] < 1.05 * exact
 
 
@@ -93,7 +94,7 @@ def test_more_draws_more_nights_and_fewer_checks_see_more():
     law = law_of(check_of(drawn(3, 1, "generic"), False).parameters)
 
     def sees(draws=DRAWS, nights=1, cohort=1, checks=7, alpha=1e-3):
-        return [x["total_variation"] for x in detects(law, draws, nights, cohort, checks, alpha)["within"]]
+        return [x["total_variation"] for x in detection_limits(law, draws, nights, cohort, checks, alpha)["within"]]
 
     for less in (sees(draws=2000), sees(nights=300), sees(cohort=50), sees(checks=5000), sees(alpha=1e-9)):
         assert all(a < b for a, b in zip(sees(), less))
@@ -117,7 +118,7 @@ def test_every_check_of_a_night_says_what_it_would_have_seen_wherever_it_is_show
 def test_a_version_shows_the_limit_of_the_check_that_sees_least_rounded_up():
     def check(one, seven):
         within = [{"nights": 1, "total_variation": one}, {"nights": 7, "total_variation": seven}]
-        return {"detects": {"draws_a_night": 1, "miss_rate": MISS, "within": within}}
+        return {"detects": {"draws_a_night": 1, "miss_rate": MISS_RATE, "within": within}}
 
     assert limits([check(0.02, 0.0101), check(0.0301, 0.01)]) == "0.031 / 0.011"
     assert variation(1.0) == "nothing"
@@ -129,11 +130,11 @@ def test_the_limit_is_that_of_as_many_draws_as_the_last_night_had(history):
     (number,) = history.enrol("someone.py:f", "sha256:00", [check])
     rng = np.random.default_rng(4)
     for day, draws in enumerate((20_000, 2000), 1):
-        history.record(number, check, night_of(day), day, Counted(rng.multinomial(draws, check.law), None))
+        history.record(number, check, night_of(day), day, CheckCounts(rng.multinomial(draws, check.law), None))
     (told,) = status(history)["checks"]
     assert [night["draws"] for night in told["nights"]] == [20_000, 2000]
-    assert told["detects"] == detects(check.law[:-1], 2000, 2, 1, 1, history.lifetime_alpha)
-    assert told["detects"] != detects(check.law[:-1], 20_000, 2, 1, 1, history.lifetime_alpha)
+    assert told["detects"] == detection_limits(check.law[:-1], 2000, 2, 1, 1, history.lifetime_alpha)
+    assert told["detects"] != detection_limits(check.law[:-1], 20_000, 2, 1, 1, history.lifetime_alpha)
 
 
 def test_a_version_that_is_no_longer_drawn_from_states_no_limit(history, file):

@@ -14,9 +14,9 @@ from draftproof.models.problem import as_json
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import completed, completed_after_modification, iterated_law, output_law
-from draftproof.reports.audits.nightly.checks import Counted, check_of, nightly_problems
-from draftproof.reports.audits.nightly.sources import ReferenceSource
-from draftproof.reports.audits.nightly.states import status
+from draftproof.reports.audits.nightly.checks import CheckCounts, check_of, nightly_problems
+from draftproof.reports.audits.nightly.sources import ReferenceDraws
+from draftproof.reports.audits.nightly.status import status
 from draftproof.stattests.eprocess import EProcess
 from draftproof.stattests.goodness import goodness_of_fit
 from draftproof.verifiers.registry import REFERENCES
@@ -28,10 +28,10 @@ pytestmark = pytest.mark.needs("sqlalchemy")
 
 @pytest.mark.parametrize("name", ["token", "block", "block-stream", "greedy-block"])
 def test_the_draws_of_every_reference_verifier_follow_the_law_of_their_check(name):
-    source = ReferenceSource(REFERENCES[name])
+    source = ReferenceDraws(REFERENCES[name])
     for problem in nightly_problems():
         check = check_of(problem, source.modifies_target)
-        counted = check.count(source.draw(problem, 4000, 7), 7)
+        counted = check.tally(source.draw(problem, 4000, 7), 7)
         assert counted.impossible is None
         law = dict(enumerate(check.law))
         assert goodness_of_fit(dict(enumerate(counted.counts.tolist())), law).p_value > 1e-6
@@ -51,7 +51,7 @@ def test_greedy_block_verification_by_the_plain_law_would_be_refuted():
 
 def test_what_is_no_output_counts_as_impossible_and_is_named():
     check = check_of(toy(1), False)
-    counted = check.count({(0, 1): 5, (1,): 3, (0, 1, 1): 1, (7,): 1, "ValueError: no": 2}, 1)
+    counted = check.tally({(0, 1): 5, (1,): 3, (0, 1, 1): 1, (7,): 1, "ValueError: no": 2}, 1)
     assert counted.counts.sum() == 12
     assert counted.counts[-1] == 4
     assert counted.impossible == ("ValueError: no", 2)
@@ -60,7 +60,7 @@ def test_what_is_no_output_counts_as_impossible_and_is_named():
 def test_a_token_that_the_target_excludes_counts_as_impossible():
     problem = drawn(3, 1, "disjoint")
     excluded = next(t for t in range(3) if problem.target.row(())[t] == 0)
-    counted = check_of(problem, False).count({(excluded, 0): 1}, 1)
+    counted = check_of(problem, False).tally({(excluded, 0): 1}, 1)
     assert counted.counts[-1] == 1
     assert counted.impossible == (f"{excluded},0", 1)
 
@@ -120,7 +120,7 @@ def test_an_alarm_stays_though_clean_nights_take_its_evidence_away(history):
     broken = check.law.copy()
     broken[:2] += [0.03, -0.03]
     for day, law, draws in [(1, broken, 2500), *((day, check.law, 100_000) for day in range(2, 6))]:
-        history.record(number, check, night_of(day), day, Counted(rng.multinomial(draws, law), None))
+        history.record(number, check, night_of(day), day, CheckCounts(rng.multinomial(draws, law), None))
         (now,) = status(history)["checks"]
         assert now["state"] == "alarm"
     assert now["log_e"] < now["alarm_at"] / 2
@@ -137,7 +137,7 @@ def test_every_night_of_a_history_is_a_fresh_start(history):
         fresh.open_night()
         for part in range(2):
             counts = rng.multinomial(500, check.law)
-            recorded = history.record(number, check, night_of(day), 10 * day + part, Counted(counts, None))
+            recorded = history.record(number, check, night_of(day), 10 * day + part, CheckCounts(counts, None))
             fresh.add(counts)
             single.add(counts)
     assert recorded.log_e == pytest.approx(fresh.log_e, abs=1e-12)
@@ -169,7 +169,7 @@ def test_watch_comes_before_alarm_and_calms_down(history):
     broken[:2] += [0.012, -0.012]
 
     def after(law, day):
-        history.record(number, check, night_of(day), day, Counted(rng.multinomial(300, law), None))
+        history.record(number, check, night_of(day), day, CheckCounts(rng.multinomial(300, law), None))
         return status(history)["checks"][0]["state"]
 
     days = iter(range(1, 300))

@@ -14,7 +14,7 @@ from draftproof.proofs.sandbox import SubjectFailed
 from draftproof.reports.audits.campaigns.subject import ThirdPartySource as CampaignSource
 from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.reports.audits.nightly import sources
-from draftproof.reports.audits.nightly.sources import ReferenceSource, source_of
+from draftproof.reports.audits.nightly.sources import ReferenceDraws, source_of
 from draftproof.stattests.campaign.checkpoint import Checkpoint, Done
 from draftproof.stattests.campaign.tally import Tally
 from draftproof.verifiers.registry import REFERENCES
@@ -45,7 +45,7 @@ def version_of(name, dtype="float64", array=None, stated=None):
 def test_the_version_of_a_reference_verifier_covers_all_code_that_its_draws_run_through():
     problem, ran = drawn(3, 2, "zeros"), set()
     for reference in REFERENCES.values():
-        source, before = ReferenceSource(reference), sys.getprofile()
+        source, before = ReferenceDraws(reference), sys.getprofile()
         sys.setprofile(lambda frame, event, argument: ran.add(frame.f_code.co_filename))
         try:
             source.draw(problem, 200, 1)
@@ -60,14 +60,14 @@ def test_the_version_of_a_reference_verifier_covers_all_code_that_its_draws_run_
 
 @pytest.mark.parametrize("name", ["decoding.py", "modification.py", "arithmetic.py"])
 def test_a_change_of_any_file_makes_another_version_of_a_reference_verifier(monkeypatch, tmp_path, name):
-    before = ReferenceSource(REFERENCES["block"]).version
-    assert before == ReferenceSource(REFERENCES["token"]).version
+    before = ReferenceDraws(REFERENCES["block"]).version
+    assert before == ReferenceDraws(REFERENCES["token"]).version
     changed = tmp_path / name
     files = sources.law_files()
     (original,) = [path for path in files if path.name == name]
     changed.write_bytes(original.read_bytes() + b"#")
     monkeypatch.setattr(sources, "law_files", lambda: [changed if path == original else path for path in files])
-    after = ReferenceSource(REFERENCES["block"]).version
+    after = ReferenceDraws(REFERENCES["block"]).version
     assert after != before
     assert after.partition(" ")[0] == before.partition(" ")[0]
 

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from draftproof.models.errors import InputError
-from draftproof.reports.audits.nightly.checks import Counted
+from draftproof.reports.audits.nightly.checks import CheckCounts
 from draftproof.reports.audits.nightly.history import History
-from draftproof.reports.audits.nightly.states import status
+from draftproof.reports.audits.nightly.status import status
 from draftproof.stattests.eprocess import EProcess
 
 from .parts import a_check, drawn_by, night_of, recorded
@@ -29,7 +29,7 @@ WRITER = """
 import sys, time
 import numpy as np
 from draftproof.models.battery import drawn
-from draftproof.reports.audits.nightly.checks import Counted, check_of
+from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
 from draftproof.reports.audits.nightly.history import History
 url, k, count, careless = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "careless"
 check = check_of(drawn(2, 3, "generic"), False)
@@ -37,7 +37,7 @@ history = History.begin(url, wait=60)
 (number,) = history.enrol("someone.py:f", "sha256:00", [check])
 rng = np.random.default_rng(k)
 for batch in range(count):
-    counted = Counted(rng.multinomial(300, check.law), None)
+    counted = CheckCounts(rng.multinomial(300, check.law), None)
     if careless:
         from sqlalchemy import select, update
         from draftproof.reports.audits.nightly.database import checks
@@ -214,7 +214,7 @@ def test_a_lock_on_postgresql_is_told_after_the_wait(postgresql):
         with closing(History.read(postgresql)) as other, other.database.writing() as connection:
             connection.execute(select(checks.c.id).with_for_update()).all()
             with pytest.raises(InputError, match="locked by another program"):
-                history.record(number, check, night_of(3), 99, Counted(np.array([100, *[0] * 16]), None))
+                history.record(number, check, night_of(3), 99, CheckCounts(np.array([100, *[0] * 16]), None))
         assert status(history)["checks"][0]["draws"] == 4000
 
 

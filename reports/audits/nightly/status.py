@@ -1,0 +1,68 @@
+"""The history of the nightly regression in the JSON form that everything shown comes from."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from .detection_limits import detection_limits
+from .history import CheckHistory, History
+from .verdicts import CheckState, check_states, current_versions, worst_state
+
+SCHEMA_VERSION = "1.0"
+
+
+def status(history: History, failures: Sequence[dict[str, str]] = ()) -> dict[str, Any]:
+    """The history in its JSON form. Infinite numbers are the text "inf".
+
+    state: the worst of the checks of current versions
+    checks: one entry a check, in the order in which they began; ``detects`` is None where nothing is drawn any more
+    failures: subjects that could not be drawn from
+    Raises: InputError if the history is damaged.
+    """
+    rows = history.rows()
+    states = check_states(rows, history.lifetime_alpha)
+    current, sizes = current_versions(rows), Counter(row.cohort for row in rows)
+    checks = []
+    for row in rows:
+        check = _check_entry(row, states[row.id], (row.subject, row.version) in current)
+        if row.nights and check["current"]:
+            check["detects"] = detection_limits(
+                row.law, row.nights[-1]["draws"], len(row.nights), row.cohort, sizes[row.cohort], history.lifetime_alpha
+            )
+        checks.append(check)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "history": history.database.name,
+        "lifetime_alpha": history.lifetime_alpha,
+        "state": worst_state([check["state"] for check in checks if check["current"]]),
+        "checks": checks,
+        "failures": list(failures),
+    }
+
+
+def _check_entry(row: CheckHistory, state: CheckState, current: bool) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "subject": row.subject,
+        "version": row.version,
+        "current": current,
+        "check": row.name,
+        "parameters": row.parameters,
+        "cohort": row.cohort,
+        "state": state.name,
+        "log_e": _finite_or_text(row.log_e),
+        "largest_log_e": _finite_or_text(row.peak),
+        "alarm_at": state.alarm_at,
+        "watch_at": state.watch_at,
+        "draws": row.draws,
+        "detects": None,
+        "alarm_since": row.alarm,
+        "impossible": row.impossible,
+        "witness": row.witness,
+        "nights": [{**night, "log_e": _finite_or_text(night["log_e"])} for night in row.nights],
+    }
+
+
+def _finite_or_text(number: float) -> float | str:
+    return "inf" if math.isinf(number) else number

@@ -1,0 +1,68 @@
+"""What decides the verdict of a history: quiet, watch or alarm, by Holm's procedure within one lifetime error rate."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ....stattests.holm import cohort_alpha, holm
+from .history import CheckHistory
+
+QUIET, WATCH, ALARM = "quiet", "watch", "alarm"
+
+STATE_MEANINGS = {
+    QUIET: "No check shows a deviation beyond chance",
+    WATCH: "E is at a level that a right verifier ever reaches with probability at most sqrt(lifetime error rate)",
+    ALARM: "E has reached a level that a right verifier ever reaches with probability at most the lifetime error rate",
+}
+
+
+class CheckState(NamedTuple):
+    """name: quiet, watch or alarm
+    alarm_at: log E at which the check is in alarm
+    watch_at: log E at which it is in watch
+    """
+
+    name: str
+    alarm_at: float
+    watch_at: float
+
+
+def check_states(rows: Iterable[CheckHistory], lifetime_alpha: float) -> dict[int, CheckState]:
+    """The state of each check, by its id; ``rows`` has all checks of every cohort in it."""
+    cohorts: dict[int, list[CheckHistory]] = {}
+    for row in rows:
+        cohorts.setdefault(row.cohort, []).append(row)
+    return {
+        row.id: state
+        for cohort in cohorts.values()
+        for row, state in zip(cohort, cohort_states(cohort, lifetime_alpha), strict=True)
+    }
+
+
+def cohort_states(cohort: Sequence[CheckHistory], lifetime_alpha: float) -> list[CheckState]:
+    """The states of all checks of one cohort.
+
+    alarm: Holm's procedure refutes the check at the cohort's share of the lifetime error rate, by the largest log E so
+    far (so an alarm stays)
+    watch: it would at the share of the square root of that rate, by log E now (so a watch can end)
+    """
+    number = cohort[0].cohort
+    alarm = holm(np.array([row.peak for row in cohort]), cohort_alpha(lifetime_alpha, number))
+    watch = holm(np.array([row.log_e for row in cohort]), cohort_alpha(math.sqrt(lifetime_alpha), number))
+    return [
+        CheckState(ALARM if alarm.alarm[k] else WATCH if watch.alarm[k] else QUIET, float(alarm.threshold[k]),
+                   float(watch.threshold[k])) for k in range(len(cohort))
+    ]  # fmt: skip
+
+
+def current_versions(rows: Sequence[CheckHistory]) -> set[tuple[str, str]]:
+    """(subject, version) drawn from on the subject's last night: two versions in use side by side are both current."""
+    last = {row.subject: row.night for row in sorted(rows, key=lambda row: row.night)}
+    return {(row.subject, row.version) for row in rows if row.night == last[row.subject]}
+
+
+def worst_state(names: Iterable[str]) -> str:
+    """The state of a whole: that of its worst check, quiet if there is none."""
+    return max(names, key=[QUIET, WATCH, ALARM].index, default=QUIET)
