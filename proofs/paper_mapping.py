@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ..models.files import write_atomically
 from .statements import METHODS, PROVABLE_CLAIMS, STATEMENTS
 
 ROOT = Path(__file__).parents[1]
@@ -92,8 +93,8 @@ def main() -> None:
         print(
             f"{row.claim:<22}{row.method:<13}{row.verdict:<12}{row.seconds:>8.2f} s  {row.what}; {row.size}", flush=True
         )
-    (ROOT / "proofs" / "standing.json").write_text(json.dumps(rows, indent=1) + "\n")
-    (ROOT / "proofs" / "paper_mapping.md").write_text(page(rows))
+    write_atomically(ROOT / "proofs" / "standing.json", json.dumps(rows, indent=1) + "\n")
+    write_atomically(ROOT / "proofs" / "paper_mapping.md", page(rows))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Prompts: of the paper's data sets, of Spec-Bench, of a local file, or a few of our own."""
 
 import json
-import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple
 from urllib.request import urlopen
 
 from ..errors import InputError
+from ..files import write_atomically
 from ..libraries import reason, require
 from .cache import cache_folder
 
@@ -147,9 +147,7 @@ def _spec_bench() -> Path:
         with urlopen(SPEC_BENCH_FILE, timeout=SECONDS) as answer:
             text = answer.read()
         file.parent.mkdir(parents=True, exist_ok=True)
-        beside = file.with_name(f"{file.name}.{os.getpid()}")
-        beside.write_bytes(text)
-        os.replace(beside, file)
+        write_atomically(file, text)
     except OSError as error:
         raise InputError(
             f"{SPEC_BENCH}: cannot be had ({reason(error)}); where there is a network download {SPEC_BENCH_FILE}, and "

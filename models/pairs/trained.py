@@ -1,7 +1,6 @@
 """A pair trained offline on Python's own text, kept in the user's cache: the stand-in where no weights can be had."""
 
 import json
-import os
 import platform
 import shutil
 from collections.abc import Callable
@@ -9,7 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ..environment import versions
 from ..errors import InputError, OutOfMemoryError
+from ..files import write_atomically
 from ..generating.settings import checked_device
 from ..libraries import is_of_memory, quiet, reason, require, save_tokenizer
 from .cache import cache_folder
@@ -48,9 +49,7 @@ def train_pair(
     device = str(checked_device(device, None))
     told("reading", 0, recipe.steps)
     text = corpus()
-    key = recipe.digest(seed=seed, text=text.digest(), python=platform.python_version(), **_libraries(), **_on(device))[
-        :16
-    ]
+    key = recipe.digest(seed=seed, text=text.digest(), **_libraries(), **_on(device))[:16]
     there = _figures(folder)
     if there and there.get("key") == key:
         return there
@@ -119,7 +118,6 @@ def _make(
         "format": FORMAT,
         "key": key,
         "seed": seed,
-        "python": platform.python_version(),
         **_libraries(),
         **_on(device),
         "text": text.digest(),
@@ -132,19 +130,13 @@ def _make(
             for name in models
         },
     }
-    beside = kept / f"{FIGURES}.{os.getpid()}"
-    beside.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    os.replace(beside, kept / FIGURES)
+    write_atomically(kept / FIGURES, json.dumps(figures, indent=1) + "\n")
     (kept / CHECKPOINT).unlink(missing_ok=True)
     return figures
 
 
 def _libraries() -> dict[str, str]:
-    import tokenizers
-    import torch
-    import transformers
-
-    return {module.__name__: module.__version__ for module in (torch, transformers, tokenizers)}
+    return {"python": platform.python_version(), **versions("torch", "transformers", "tokenizers")}
 
 
 def _on(device: str) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import process_time
@@ -13,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, kl_div
 
+from ..files import write_atomically
 from .byte_tokenizer import BOS_ID, EOS_ID
 from .muon import Muon
 from .recipe import KEPT_EVERY, Recipe, Size
@@ -92,15 +92,9 @@ class _State:
         models = {name: model.state_dict() for name, model in self.models.items()}
         optimizers = {name: [o.state_dict() for o in given] for name, given in self.optimizers.items()}
         counted = {"done": self.done, "cpu_seconds": self.cpu_seconds}
-        whole = io.BytesIO()  # torch tells a full disk by a RuntimeError, Python by an OSError
-        torch.save({**counted, "models": models, "optimizers": optimizers}, whole)
-        beside = checkpoint.with_name(f"{checkpoint.name}.{os.getpid()}")
-        try:
-            beside.write_bytes(whole.getvalue())
-            os.replace(beside, checkpoint)
-        finally:
-            with contextlib.suppress(OSError):
-                beside.unlink(missing_ok=True)
+        buffer = io.BytesIO()  # on a full disk torch would raise a RuntimeError, Python raises an OSError
+        torch.save({**counted, "models": models, "optimizers": optimizers}, buffer)
+        write_atomically(checkpoint, buffer.getvalue())
 
     def load(self, checkpoint: Path) -> None:
         """Go on from the checkpoint; from the beginning if there is none or it cannot be read."""

@@ -84,8 +84,9 @@ def _load(harness, request):
 
 
 def _versions() -> dict[str, str]:
-    names = ("torch", "transformers", "numpy")
-    return {n: str(getattr(sys.modules[n], "__version__", "?")) for n in names if n in sys.modules}
+    from ...models.environment import versions
+
+    return versions(*(name for name in ("torch", "transformers", "numpy") if name in sys.modules))
 
 
 def _told(outcome):

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ...models.errors import InputError
+from ...models.files import write_atomically
 
 OK, REFUTED, WRONG_USE, NOT_AUDITED, INCONCLUSIVE = 0, 1, 2, 3, 4
 """Exit statuses: nothing refuted; refuted; wrong use or bad input; could not be audited; inconclusive (on demand)."""
@@ -99,6 +100,6 @@ def write(file: str, text: str) -> None:
         click.echo(text, nl=False)
         return
     try:
-        Path(file).write_text(text, encoding="utf-8")
+        write_atomically(file, text)
     except OSError as error:
         raise InputError(f"{file}: cannot be written ({error.strerror})") from None

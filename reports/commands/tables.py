@@ -9,6 +9,7 @@ from time import monotonic
 import click
 
 from ...models.errors import InputError, OutOfMemoryError
+from ...models.files import write_atomically
 from ...models.generating.settings import COLDEST, LONGEST
 from ...models.libraries import DTYPES
 from ...models.pairs.presets import PRESETS, TRAINED
@@ -149,7 +150,7 @@ def _write(record, plan, settings, planned) -> None:
 
     from ..pages.tables import formatting
     from ..pages.tables.page import markdown, page
-    from ..pages.tables.report import replace_file, report_of
+    from ..pages.tables.report import report_of
 
     report = report_of(plan, settings, record.cells, planned)
     try:
@@ -158,7 +159,7 @@ def _write(record, plan, settings, planned) -> None:
             ("tables.md", markdown(report)),
             ("tables.html", page(report)),
         ):
-            replace_file(record.folder / name, text)
+            write_atomically(record.folder / name, text)
     except OSError as error:
         raise InputError(f"{record.folder}: cannot be written ({error.strerror})") from None
     for row in report["equalities"]:

@@ -1,14 +1,13 @@
 """The file from which a killed campaign goes on: written whole or not at all, refused unless it is right."""
 
-import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...models.errors import InputError
+from ...models.files import write_atomically
 from .tally import Outcomes, Tally, tally_from
 
 CHECKPOINT_FORMAT, CHECKPOINT_VERSION = "draftproof campaign", 1
@@ -92,23 +91,9 @@ class Checkpoint:
         text = json.dumps(
             {"format": CHECKPOINT_FORMAT, "version": CHECKPOINT_VERSION, "sha256": _digest(state), "state": state}
         )
-        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
-            with beside.open("w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, self.path)
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)  # so that the new name outlives a power cut too
-            finally:
-                os.close(folder)
-        except BaseException as error:
-            with contextlib.suppress(OSError):
-                beside.unlink()
-            if not isinstance(error, OSError):
-                raise
+            write_atomically(self.path, text)
+        except OSError as error:
             raise InputError(f"{self.path}: the checkpoint cannot be written ({error.strerror})") from None
 
     def _refused(self, why: str) -> InputError:

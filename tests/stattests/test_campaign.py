@@ -9,6 +9,7 @@ import tracemalloc
 
 import pytest
 
+from draftproof.models import files
 from draftproof.models.battery import toy
 from draftproof.models.errors import InputError
 from draftproof.proofs.field import in_field
@@ -270,7 +271,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_no_rubbish(written, monkeypa
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoint.os, "fsync", full)
+    monkeypatch.setattr(files.os, "fsync", full)
     kept = checkpoint.Checkpoint(written, {})
     with pytest.raises(InputError, match=r"the checkpoint cannot be written \(No space left on device\)"):
         kept.save(checkpoint.Done(), Tally(Outcomes(4, 1)))

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from ....models.battery import drawn_markov
+from ....models.environment import environment
 from ....models.errors import InputError
 from ....models.forge import forge
 from ....models.problem import Problem, problem_from
 from ....verifiers.adapters.engines import ENGINES, Engine
 from ....verifiers.evidence import Evidence
-from ..functions.audit import environment
 from ..functions.sampling import ALPHA
 from ..report import Report
 from .process import sampled

@@ -4,11 +4,11 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ....models.environment import versions
 from ....proofs.interception.digests import digest_of
 from ....proofs.interception.harness import NotASubject, load, readable
 
@@ -37,7 +37,10 @@ def main() -> None:
         return
     for number, job in enumerate(request["jobs"]):
         _run(sample, job, request["settings"], lambda number=number, **fields: answer(job=number, **fields))
-    answer(digest=digest_of(sample), versions=_versions(request["packages"]))
+    answer(
+        digest=digest_of(sample),
+        versions={name.replace("_", "-"): v for name, v in versions(*request["packages"]).items()},
+    )
 
 
 def _run(sample: Callable, job: dict[str, Any], settings: dict[str, Any], answer: Callable) -> None:
@@ -63,13 +66,3 @@ def _run(sample: Callable, job: dict[str, Any], settings: dict[str, Any], answer
         tell(done=True)
     else:
         tell(failure="crash", why=f"it gave {taken} texts for {len(job['seeds'])} seeds")
-
-
-def _versions(packages: Iterable[str]) -> dict[str, str]:
-    found = {}
-    for package in packages:
-        try:
-            found[package.replace("_", "-")] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

@@ -2,15 +2,14 @@
 
 import itertools
 import json
-import platform
 import shlex
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import PackageNotFoundError, version
 
 from .... import __version__
 from ....models.battery import audit_battery, drawn, toy
+from ....models.environment import environment
 from ....models.errors import InputError
 from ....models.law import Table
 from ....models.problem import Problem, as_json
@@ -98,17 +97,6 @@ def _named(problems: Sequence[Problem]) -> list[Problem]:
         )
         named.append(replace(problem, name=name))
     return named
-
-
-def environment() -> dict[str, str]:
-    """Versions that the result can depend on."""
-    found = {"draftproof": __version__, "python": platform.python_version(), "machine": platform.machine()}
-    for package in ("numpy", "sympy", "python-flint", "torch", "transformers"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 # ---------------------------------------------------------------- reference verifiers

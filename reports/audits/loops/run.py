@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from ....models.environment import environment
 from ....models.libraries import is_of_memory, reason
 from ....verifiers.evidence import REFUTED
-from ..functions.audit import environment
 from ..functions.sampling import ALPHA
 from .drift import Drifts
 from .exact import Exact
@@ -127,9 +127,7 @@ def _setting(run: Session) -> dict[str, Any]:
 
 
 def _versions(run: Session) -> dict[str, str]:
-    import transformers
-
-    found = {"torch": torch.__version__, "transformers": transformers.__version__, "device": run.pair.device}
+    found = {"device": run.pair.device}
     if run.pair.device.startswith("cuda"):
         found["device"] += f" ({torch.cuda.get_device_name(run.pair.device)})"
     return found | {"dtype": run.pair.dtype, "threads": str(torch.get_num_threads())}

@@ -9,6 +9,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
+from ....models.environment import versions
 from ....models.errors import InputError
 from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair
@@ -108,7 +109,6 @@ def _short(name: str) -> str:
 def run_settings(plan: TablesPlan, pairs: Sequence[Pair], groups: Sequence[PromptGroup]) -> dict[str, Any]:
     """All that two runs have to share if one is to go on with the other's cells: plan, texts, machine."""
     import torch
-    import transformers
 
     texts = json.dumps([[group.data, group.prompts] for group in groups])
     cuda = plan.device.startswith("cuda")
@@ -118,8 +118,7 @@ def run_settings(plan: TablesPlan, pairs: Sequence[Pair], groups: Sequence[Promp
         "vocabulary": pairs[0].vocabulary,
         "texts": hashlib.sha256(texts.encode()).hexdigest(),
         "machine": torch.cuda.get_device_name(plan.device) if cuda else _processor(),
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
+        **versions("torch", "transformers"),
     }
 
 

@@ -1,8 +1,6 @@
 """From the cells to what is written: tables.json first, and the page and the text made of it."""
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ...audits.tables.equalities import equalities
@@ -32,10 +30,3 @@ def report_of(
         "orderings": orderings(plan, totals),
         "equalities": equalities(plan, totals),
     }
-
-
-def replace_file(file: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, file)

@@ -1,0 +1,27 @@
+"""What a result may depend on besides its inputs: the versions of draftproof, Python and packages, and the machine."""
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+from .. import __version__
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """The versions of those packages that are installed, by name."""
+    installed = {}
+    for package in packages:
+        try:
+            installed[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return installed
+
+
+def environment() -> dict[str, str]:
+    """Versions of draftproof, Python and the packages that a report can depend on, and the kind of machine."""
+    return {
+        "draftproof": __version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        **versions("numpy", "sympy", "python-flint", "torch", "transformers"),
+    }

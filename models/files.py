@@ -1,0 +1,50 @@
+"""Writing files so that a crash leaves the old contents or the new, never a part."""
+
+import os
+from pathlib import Path
+from stat import S_IMODE
+from uuid import uuid4
+
+IN_PLACE = ("/dev", "/dev/fd", "/proc/self/fd")
+"""Folders whose entries stand for something that is open already, such as /dev/stdout."""
+
+
+def write_atomically(path: str | Path, data: str | bytes) -> None:
+    """Replace the contents of a file, or create it.
+
+    path: of the file; where it is a device or a pipe, or stands in a folder that cannot be written, it is written in place.
+    data: text, written as UTF-8, or bytes.
+    Guarantee: after a crash or a power cut the file has its old contents or the new ones, whole, unless written in place.
+    Raises: OSError.
+    """
+    content = data.encode() if isinstance(data, str) else data
+    file = Path(path).resolve()
+    exists = os.path.exists(path)
+    if str(Path(path).absolute().parent) in IN_PLACE or (exists and not file.is_file()):
+        Path(path).write_bytes(content)
+        return
+    if exists:
+        file.open("ab").close()  # a file that may not be written is not replaced either
+    temporary = file.with_name(f".{uuid4().hex}")
+    try:
+        with temporary.open("xb") as stream:
+            if exists:
+                os.fchmod(stream.fileno(), S_IMODE(file.stat().st_mode))
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, file)
+    except PermissionError:  # the folder may refuse a new file where the file itself can be written
+        temporary.unlink(missing_ok=True)
+        if not exists:
+            raise
+        file.write_bytes(content)
+        return
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # the new name is durable only once the folder is
+    finally:
+        os.close(folder)
