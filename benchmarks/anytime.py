@@ -11,10 +11,11 @@ import time
 import numpy as np
 
 from draftproof.models.battery import drawn
+from draftproof.models.errors import RunFailed
 from draftproof.models.rationals import as_float
 from draftproof.proofs.laws import completed, joint_law
 from draftproof.proofs.measurement import measured
-from draftproof.proofs.sandbox import Sandbox, SubjectFailed
+from draftproof.proofs.sandbox import Sandbox
 from draftproof.stattests.holm import cohort_alpha, holm
 from draftproof.tests.stattests.simulated_nights import (
     DRAWS,
@@ -40,7 +41,7 @@ def directions(problem):
             try:
                 sandbox.load(f"{entry.function.__module__}:{entry.function.__qualname__}", [drawn(3, 2, "generic")])
                 measurement = measured(problem, "float64", sandbox.law(problem))
-            except SubjectFailed:
+            except RunFailed:
                 continue
             if not measurement.known:
                 continue

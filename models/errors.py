@@ -7,3 +7,18 @@ class InputError(ValueError):
 
 class OutOfMemoryError(InputError):
     """Memory ran out while working; a command that has measured something keeps it and exits with 3."""
+
+
+class RunFailed(Exception):
+    """A run could not be completed, for a reason that lies with its subject or with its limits.
+
+    kind: load, crash, timeout, memory, raises, version or interrupted.
+    message: one line.
+    """
+
+    def __init__(self, kind: str, message: str):
+        super().__init__(kind, message)  # both, so that it can be pickled
+        self.kind, self.message = kind, message
+
+    def __str__(self) -> str:
+        return self.message

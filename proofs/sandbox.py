@@ -17,18 +17,11 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from ..models.errors import RunFailed
 from ..models.problem import Problem, as_json
 
 MEMORY = 8.0
 """GiB of address space for the child; torch maps several without using them."""
-
-
-class SubjectFailed(Exception):
-    """The subject could not be audited (further). kind: "load", "crash", "timeout", "memory"."""
-
-    def __init__(self, kind: str, message: str):
-        super().__init__(message)
-        self.kind = kind
 
 
 class Sandbox:
@@ -56,7 +49,7 @@ class Sandbox:
     def start(self, probe: list[Problem]) -> dict[str, Any]:
         """Start the child, load the subject, and find out how to call it.
 
-        Raises: SubjectFailed if it cannot be imported or called, in one line.
+        Raises: RunFailed if it cannot be imported or called, in one line.
         """
         self.stop()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed in stop(), with the child
@@ -119,7 +112,7 @@ class Sandbox:
 
     def _say(self, **message) -> None:
         if self._child is None:
-            raise SubjectFailed("crash", "the child process has ended")
+            raise RunFailed("crash", "the child process has ended")
         try:
             self._child.stdin.write(json.dumps(message).encode() + b"\n")
             self._child.stdin.flush()
@@ -131,7 +124,7 @@ class Sandbox:
         while True:
             answer = self._line(deadline, seconds)
             if "error" in answer:
-                raise SubjectFailed(answer.get("kind", "load"), answer["error"])
+                raise RunFailed(answer.get("kind", "load"), answer["error"])
             if answer.pop("done", False):
                 yield answer
                 return
@@ -147,7 +140,7 @@ class Sandbox:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     self.stop()
-                    raise SubjectFailed(
+                    raise RunFailed(
                         "timeout",
                         f"no answer within {seconds:g} s{self._doing} (--timeout sets the limit for one problem)",
                     )
@@ -166,11 +159,11 @@ class Sandbox:
                 raise ValueError
         except (ValueError, KeyError, AttributeError, TypeError):
             self.stop()
-            raise SubjectFailed("crash", "the answers of the child process are garbled") from None
+            raise RunFailed("crash", "the answers of the child process are garbled") from None
         self._answered += 1
         return answer
 
-    def _crashed(self) -> SubjectFailed:
+    def _crashed(self) -> RunFailed:
         child = self._child
         try:
             code = child.wait(timeout=5)
@@ -180,4 +173,4 @@ class Sandbox:
         told = self._errors.read()[-2000:].decode(errors="replace").strip().splitlines()
         self.stop()
         how = f"killed by {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit status {code}"
-        return SubjectFailed("crash", f"the process ended ({how})" + (f": {told[-1][:200]}" if told else ""))
+        return RunFailed("crash", f"the process ended ({how})" + (f": {told[-1][:200]}" if told else ""))

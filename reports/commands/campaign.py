@@ -37,8 +37,9 @@ def campaign(subject, problem, samples, workers, cluster, checkpoint, seed, chun
              json_file):  # fmt: skip
     """Sample SUBJECT (a reference verifier, package.module:function or path/to/file.py:function) on one problem, and
     hold the counts against the target's law. The counts depend on neither the workers nor interruptions."""
+    from ...models.errors import RunFailed
     from ...stattests.campaign.clusters import scheme_of
-    from ...stattests.campaign.run import SourceFailed, plan, run_campaign
+    from ...stattests.campaign.run import plan, run_campaign
     from ..audits.functions.subject import subject_from
 
     if workers and cluster:
@@ -73,7 +74,7 @@ def campaign(subject, problem, samples, workers, cluster, checkpoint, seed, chun
     except KeyboardInterrupt:
         click.echo(f"draftproof: interrupted after {_kept(reached[0], checkpoint)}", err=True)
         sys.exit(INTERRUPTED)
-    except SourceFailed as failure:
+    except RunFailed as failure:
         click.echo(f"draftproof: {subject}: {failure} (after {_kept(reached[0], checkpoint)})", err=True)
         sys.exit(NOT_AUDITED)
     if counted.tally.failures == counted.tally.n:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ...models.errors import InputError
+from ...models.errors import InputError, RunFailed
 from .checkpoint import Checkpoint, Done
 from .clusters import WorkersLost, parallel
 from .tally import Outcomes, Tally
@@ -34,20 +34,9 @@ class SampleSource(Protocol):
     def sample(self, seed: np.random.SeedSequence, n: int) -> Tally:
         """n samples; the same seed gives the same counts.
 
-        Raises: SourceFailed if it cannot go on.
+        Raises: RunFailed if it cannot go on.
         """
         ...
-
-
-class SourceFailed(Exception):
-    """The source could not be sampled (further). kind: "load", "crash", "timeout", "memory"."""
-
-    def __init__(self, kind: str, message: str):
-        super().__init__(kind, message)  # both, so that it can be pickled
-        self.kind, self.message = kind, message
-
-    def __str__(self) -> str:
-        return self.message
 
 
 class CampaignPlan(NamedTuple):
@@ -107,7 +96,7 @@ def run_campaign(
     Guarantee: the counts depend on the source, the plan, and nothing else; memory depends on neither the samples nor
     the chunks; what is killed at any moment goes on from the last checkpoint, written after every chunk unless
     writing takes more than a twentieth of the time.
-    Raises: InputError (checkpoint, cluster), SourceFailed; the chunks done until then are in the checkpoint.
+    Raises: InputError (checkpoint, cluster), RunFailed; the chunks done until then are in the checkpoint.
     """
     kept = Checkpoint(checkpoint, {**source.identity, **planned._asdict()})
     done, tally = kept.load(source.outcomes)
@@ -143,18 +132,18 @@ def _chunks(source, planned: CampaignPlan, done: Done, workers, cluster) -> Iter
         try:
             yield from run(tasks)
         except WorkersLost as lost:
-            raise SourceFailed("crash", str(lost)) from None
+            raise RunFailed("crash", str(lost)) from None
 
 
 def sample_chunk(source: SampleSource, planned: CampaignPlan, chunk: int) -> tuple[int, Tally]:
     """One chunk, in whatever process.
 
-    Raises: SourceFailed if the source does, or emitted another number of samples than it was asked for.
+    Raises: RunFailed if the source does, or emitted another number of samples than it was asked for.
     """
     n = planned.size(chunk)
     tally = source.sample(np.random.SeedSequence(planned.seed, spawn_key=(chunk,)), n)
     if tally.n != n:
-        raise SourceFailed("crash", f"asked for {n} samples, it gave {tally.n}")
+        raise RunFailed("crash", f"asked for {n} samples, it gave {tally.n}")
     return chunk, tally
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from draftproof.models.battery import drawn, toy
+from draftproof.models.errors import RunFailed
 from draftproof.proofs.measurement import measured
-from draftproof.proofs.sandbox import Sandbox, SubjectFailed
+from draftproof.proofs.sandbox import Sandbox
 
 pytestmark = pytest.mark.interception
 FAULTS = Path(__file__).parents[1] / "subjects" / "faults.py"
@@ -36,7 +37,7 @@ def start(name, **limits):
     ],
 )
 def test_a_subject_that_cannot_be_audited_is_told_in_one_line(name, kind, text):
-    with start(name) as box, pytest.raises(SubjectFailed) as caught:
+    with start(name) as box, pytest.raises(RunFailed) as caught:
         box.start(PROBE)
     assert caught.value.kind == kind
     assert text in str(caught.value)
@@ -44,20 +45,20 @@ def test_a_subject_that_cannot_be_audited_is_told_in_one_line(name, kind, text):
 
 
 def test_leaving_by_sys_exit_is_an_answer_not_an_end(tmp_path):
-    with start("leaves") as box, pytest.raises(SubjectFailed) as caught:
+    with start("leaves") as box, pytest.raises(RunFailed) as caught:
         box.start(PROBE)
     assert "SystemExit" in str(caught.value) or "exit status 7" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["never_returns", "never_returns_and_swallows"])
 def test_a_call_that_never_returns_is_ended(name):
-    with start(name, timeout=3) as box, pytest.raises(SubjectFailed) as caught:
+    with start(name, timeout=3) as box, pytest.raises(RunFailed) as caught:
         box.start(PROBE)
     assert caught.value.kind == "timeout"
 
 
 def test_memory_is_limited():
-    with start("fills_the_memory", memory=2.0) as box, pytest.raises(SubjectFailed) as caught:
+    with start("fills_the_memory", memory=2.0) as box, pytest.raises(RunFailed) as caught:
         box.start(PROBE)
     assert "MemoryError" in str(caught.value) or caught.value.kind in ("memory", "crash")
 
@@ -67,7 +68,7 @@ def test_what_was_measured_before_a_crash_is_kept():
     with start("crashes_when_rows_are_equal") as box:
         box.start(PROBE)
         answers += box.law(drawn(3, 1, "generic"))
-        with pytest.raises(SubjectFailed, match="SIGSEGV"):
+        with pytest.raises(RunFailed, match="SIGSEGV"):
             list(box.law(drawn(3, 1, "equal")))
         assert box.ended
     assert measured(drawn(3, 1, "generic"), "float64", answers).known
@@ -93,14 +94,14 @@ def test_a_call_that_hangs_on_one_problem_names_the_block():
 def test_files_that_cannot_be_imported_say_why(tmp_path, source, text):
     file = tmp_path / "broken.py"
     file.write_text(source)
-    with Sandbox(f"{file}:f") as box, pytest.raises(SubjectFailed) as caught:
+    with Sandbox(f"{file}:f") as box, pytest.raises(RunFailed) as caught:
         box.start(PROBE)
     assert text in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with Sandbox(f"{tmp_path}/none.py:f") as box, pytest.raises(SubjectFailed, match="no such file"):
+    with Sandbox(f"{tmp_path}/none.py:f") as box, pytest.raises(RunFailed, match="no such file"):
         box.start(PROBE)
 
 

@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 
+from draftproof.models.errors import RunFailed
 from draftproof.stattests.campaign.compiled import CompiledSource
-from draftproof.stattests.campaign.run import SourceFailed
 from draftproof.stattests.campaign.tally import Outcomes, Tally
 
 
@@ -31,7 +31,7 @@ class Uniform:
 
     def sample(self, seed, n):
         if self.planted == "fails" and seed.spawn_key[0] == 3:
-            raise SourceFailed("crash", "it had enough")
+            raise RunFailed("crash", "it had enough")
         if self.planted == "crashes" and seed.spawn_key[0] == 3:
             os._exit(1)
         entropy = [seed.entropy, os.getpid()] if self.planted == "process" else seed

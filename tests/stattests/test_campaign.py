@@ -11,12 +11,12 @@ import pytest
 
 from draftproof.models import files
 from draftproof.models.battery import toy
-from draftproof.models.errors import InputError
+from draftproof.models.errors import InputError, RunFailed
 from draftproof.proofs.field import in_field
 from draftproof.stattests.campaign import checkpoint, clusters
 from draftproof.stattests.campaign import run as campaign
 from draftproof.stattests.campaign.compiled import CompiledSource
-from draftproof.stattests.campaign.run import SourceFailed, plan, run_campaign, sample_chunk
+from draftproof.stattests.campaign.run import plan, run_campaign, sample_chunk
 from draftproof.stattests.campaign.tally import Outcomes, Tally
 from draftproof.tests.stattests.sources import Uniform, has_drawn
 from draftproof.verifiers.registry import reference
@@ -185,7 +185,7 @@ def test_an_interruption_in_the_middle_of_counting_loses_that_chunk_only(
 
 def test_a_source_that_fails_keeps_what_was_counted_before(tmp_path):
     file = tmp_path / "campaign.json"
-    with pytest.raises(SourceFailed, match="it had enough"):
+    with pytest.raises(RunFailed, match="it had enough"):
         run(Uniform("fails"), checkpoint=file)
     assert chunks_in(file) == 3
     assert run(Uniform(), checkpoint=file).tally == run(Uniform()).tally
@@ -193,13 +193,13 @@ def test_a_source_that_fails_keeps_what_was_counted_before(tmp_path):
 
 def test_workers_that_end_are_told_and_what_was_counted_is_kept(tmp_path):
     file = tmp_path / "campaign.json"
-    with pytest.raises(SourceFailed, match="the workers were lost"):
+    with pytest.raises(RunFailed, match="the workers were lost"):
         run(Uniform("crashes"), checkpoint=file, workers=2)
     assert run(Uniform(), checkpoint=file).tally == run(Uniform()).tally
 
 
 def test_a_source_that_drops_samples_is_an_error():
-    with pytest.raises(SourceFailed, match="asked for 2000 samples, it gave 1999"):
+    with pytest.raises(RunFailed, match="asked for 2000 samples, it gave 1999"):
         run(Uniform("drops"))
 
 

@@ -8,9 +8,8 @@ import numpy as np
 from ....models.battery import drawn, toy
 from ....models.problem import Problem
 from ....proofs.interception.digests import UNKNOWN
-from ....proofs.sandbox import Sandbox, SubjectFailed
+from ....proofs.sandbox import Sandbox
 from ....stattests.campaign.compiled import fingerprint
-from ....stattests.campaign.run import SourceFailed
 from ....stattests.campaign.tally import Outcomes, Tally
 from ..functions.subject import SubjectSpec
 
@@ -20,7 +19,7 @@ class ThirdPartySource:
 
     A fresh child process for every chunk: what the function keeps from call to call cannot make the counts depend on
     which worker drew which chunk. timeout: seconds for a chunk; memory: GiB of the child.
-    Raises (sample): SourceFailed if the function cannot be loaded, crashes, or takes too long.
+    Raises (sample): RunFailed if the function cannot be loaded, crashes, or takes too long.
     """
 
     def __init__(self, subject: SubjectSpec, problem: Problem, *, batch: int | None = None, timeout: float = 600.0,
@@ -39,26 +38,18 @@ class ThirdPartySource:
     def sample(self, seed: np.random.SeedSequence, n: int) -> Tally:
         """n calls, or batches enough for n blocks."""
         tally = Tally(self.outcomes)
-        try:
-            with self._sandbox() as sandbox:
-                sandbox.start(self._probe())
-                for answer in sandbox.sample(
-                    self.problem, n, int.from_bytes(seed.generate_state(8).tobytes(), "little")
-                ):
-                    for outcome, times in answer.get("counts", ()):
-                        told = outcome if isinstance(outcome, list) else f"{outcome['raised']}: {outcome['message']}"
-                        tally.count(told, times)
-        except SubjectFailed as failure:
-            raise SourceFailed(failure.kind, str(failure)) from None
+        with self._sandbox() as sandbox:
+            sandbox.start(self._probe())
+            for answer in sandbox.sample(self.problem, n, int.from_bytes(seed.generate_state(8).tobytes(), "little")):
+                for outcome, times in answer.get("counts", ()):
+                    told = outcome if isinstance(outcome, list) else f"{outcome['raised']}: {outcome['message']}"
+                    tally.count(told, times)
         return tally
 
     def _described(self) -> dict[str, Any]:
         """What a child says of the function once it is loaded and has been called."""
-        try:
-            with self._sandbox() as sandbox:
-                return sandbox.start(self._probe())
-        except SubjectFailed as failure:
-            raise SourceFailed(failure.kind, str(failure)) from None
+        with self._sandbox() as sandbox:
+            return sandbox.start(self._probe())
 
     def _probe(self) -> list[Problem]:
         return [self.problem] if self.batch else [self.problem, toy(1), drawn(3, 2, "generic")]

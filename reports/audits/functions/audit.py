@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from .... import __version__
 from ....models.battery import audit_battery, drawn, toy
 from ....models.environment import environment
-from ....models.errors import InputError
+from ....models.errors import InputError, RunFailed
 from ....models.law import Table
 from ....models.problem import Problem, as_json
 from ....models.rationals import as_float
@@ -20,7 +20,7 @@ from ....proofs.diagnosis import diagnose
 from ....proofs.field import in_field
 from ....proofs.laws import enumerated_law
 from ....proofs.measurement import Measurement, measured
-from ....proofs.sandbox import MEMORY, Sandbox, SubjectFailed
+from ....proofs.sandbox import MEMORY, Sandbox
 from ....proofs.shrink import shrink
 from ....verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence
 from ....verifiers.registry import Reference
@@ -147,7 +147,7 @@ def _audit_foreign(subject: SubjectSpec, dtype: str, settings: Settings, report:
         try:
             settings.progress("loading the subject", 0, len(problems))
             about = sandbox.start(_probe(problems))
-        except SubjectFailed as failure:
+        except RunFailed as failure:
             report.fail(failure.kind, str(failure))
             return
         report.subject |= {"digest": about["digest"], "convention": about["convention"]}
@@ -160,7 +160,7 @@ def _audit_foreign(subject: SubjectSpec, dtype: str, settings: Settings, report:
             settings.progress(problem.name, k, len(problems))
             try:
                 found = measure(problem) if "exact" in settings.levels else None
-            except SubjectFailed as failure:
+            except RunFailed as failure:
                 report.fail(failure.kind, f"on problem {problem.name}: {failure}")
                 failed.append(problem)
                 if len(failed) > 1 or not _again(sandbox, problems, report):
@@ -211,7 +211,7 @@ def _doubt(sandbox: Sandbox, measurements: list[Measurement], settings: Settings
             if sandbox.ended:
                 return None
             counts = sampled(sandbox, found.problem, OWN_SAMPLES, settings.seed, report)
-        except SubjectFailed as failure:
+        except RunFailed as failure:
             report.fail(failure.kind, f"on problem {found.problem.name}: {failure}")
             return None
         reason = contradiction(found, counts)
@@ -230,7 +230,7 @@ def _again(sandbox: Sandbox, problems, report) -> bool:
     """A fresh child after a crash, so that the remaining problems are still examined."""
     try:
         sandbox.start(_probe(problems))
-    except SubjectFailed as failure:
+    except RunFailed as failure:
         report.fail(failure.kind, str(failure))
         return False
     return True
@@ -272,7 +272,7 @@ def _explain(subject, sandbox, measure, kept: list, settings: Settings, report: 
     def law_on(problem: Problem) -> Measurement | None:
         try:
             found = measure(problem)
-        except SubjectFailed:
+        except RunFailed:
             return None
         return found if found.known else None
 
@@ -308,7 +308,7 @@ def _diagnosis(measurements: list[Measurement], settings: Settings) -> list[dict
                     sandbox.load(f"{entry.function.__module__}:{entry.function.__qualname__}", _probe([]))
                     sandbox.subject = entry.name
                 return measured(measurement.problem, "float64", sandbox.law(measurement.problem))
-            except SubjectFailed:
+            except RunFailed:
                 return None
 
         return diagnose(measurements, list(MUTANTS.values()), measure)

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from ....models.battery import drawn, toy
+from ....models.errors import RunFailed
 from ....models.law import prefix_key
 from ....models.problem import Problem, as_json
 from ....models.rationals import as_float
 from ....proofs.laws import joint_law
 from ....proofs.measurement import Measurement, rounding_allowed
-from ....proofs.sandbox import Sandbox, SubjectFailed
+from ....proofs.sandbox import Sandbox
 from ....stattests.completion import completed_counts
 from ....stattests.explanation import most_off
 from ....stattests.goodness import goodness_of_fit
@@ -31,7 +32,7 @@ Counts = dict[Any, int]
 def sampled(sandbox: Sandbox, problem: Problem, count: int, seed: int, report: Report) -> Counts:
     """How often each outcome came with real random numbers.
 
-    Raises: SubjectFailed if the subject stops answering; what was counted before is lost with it.
+    Raises: RunFailed if the subject stops answering; what was counted before is lost with it.
     """
     counts: Counts = {}
     if sandbox.ended:
@@ -78,7 +79,7 @@ def statistical(
         try:
             counts = sampled(sandbox, problem, settings.samples, settings.seed, report)
             evidence = goodness(measurement, counts, settings, alpha, dtype)
-        except SubjectFailed as failure:
+        except RunFailed as failure:
             report.fail(failure.kind, f"on problem {problem.name}: {failure}")
             continue
         found.append(evidence)

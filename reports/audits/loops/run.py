@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ....models.environment import environment
+from ....models.errors import RunFailed
 from ....models.libraries import is_of_memory, reason
 from ....verifiers.evidence import REFUTED
 from ..functions.sampling import ALPHA
@@ -17,7 +18,7 @@ from .forged_law import known_law
 from .options import Options
 from .report import EndToEnd
 from .rows import Rows
-from .session import SMALL, LoopRaised, Session, TimeUp, session
+from .session import SMALL, Session, session
 from .text_counts import Counted
 from .texts import Texts
 from .timing import Timed
@@ -89,10 +90,8 @@ def _done(report: EndToEnd, part: Any) -> bool:
     """Whether a part of the run came to its end; if not, why is in the report."""
     try:
         part.go()
-    except TimeUp as late:
-        report.fail("timeout", str(late))
-    except LoopRaised as raised:
-        report.fail("raises", str(raised))
+    except RunFailed as failure:
+        report.fail(failure.kind, str(failure))
     except KeyboardInterrupt:
         report.fail("interrupted", "interrupted; what was measured before is in the report")
     except Exception as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ....models.errors import InputError
+from ....models.errors import InputError, RunFailed
 from ....models.generating.generated import Generated
 from ....models.generating.loop import DecodingLoop, generate
 from ....models.generating.plain import decode_plainly
@@ -29,12 +29,18 @@ ROWS = 8
 """Rows of a batch, where none are asked for."""
 
 
-class TimeUp(Exception):
+class TimeUp(RunFailed):
     """The seconds of the whole run are over."""
 
+    def __init__(self, message: str):
+        super().__init__("timeout", message)
 
-class LoopRaised(Exception):
-    """A loop with a defect raised an exception of its own."""
+
+class LoopRaised(RunFailed):
+    """A mutant of the loop raised an exception of its own."""
+
+    def __init__(self, message: str):
+        super().__init__("raises", message)
 
 
 @dataclass

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ....models.errors import InputError
+from ....models.errors import InputError, RunFailed
 from ....models.problem import Problem
-from ....proofs.sandbox import MEMORY, SubjectFailed
+from ....proofs.sandbox import MEMORY
 from ....verifiers.adapters.registry import ADAPTERS
 from ....verifiers.registry import REFERENCES
 from ..functions.audit import Progress
@@ -71,13 +71,13 @@ def run_night(history: History, subjects: Sequence[SubjectSpec], night: Night) -
         night.progress(subject.name, k * len(problems), len(subjects) * len(problems))
         try:
             source = source_of(subject, night.dtype, night.timeout, night.memory, night.subject_version)
-        except SubjectFailed as failure:
+        except RunFailed as failure:
             failures.append({"subject": subject.name, "kind": failure.kind, "message": str(failure)})
             continue
         try:
             steps = k * len(problems), len(subjects) * len(problems)
             _draw_all(history, subject, source, problems, night, steps, done)
-        except SubjectFailed as failure:
+        except RunFailed as failure:
             failures.append({"subject": subject.name, "kind": failure.kind, "message": str(failure)})
         finally:
             source.close()

@@ -10,10 +10,11 @@ from typing import Any, Protocol
 from .... import __version__, models, verifiers
 from ....models.battery import drawn, toy
 from ....models.decoding import Decoded, iteration
+from ....models.errors import RunFailed
 from ....models.problem import Problem, with_numbers
 from ....models.rationals import as_float
 from ....proofs.interception.digests import UNKNOWN
-from ....proofs.sandbox import Sandbox, SubjectFailed
+from ....proofs.sandbox import Sandbox
 from ....verifiers.chance import RandomChance
 from ....verifiers.registry import Reference
 from ..functions.sampling import sampled
@@ -59,7 +60,7 @@ class ThirdPartyDraws:
     """Somebody's function, unmodified, with real random numbers.
 
     stated: its version in its owner's words; told beside the digest of its code, or in its place where there is none.
-    Raises: SubjectFailed if it cannot be loaded or nothing tells its version, and from ``draw`` if it stops answering.
+    Raises: RunFailed if it cannot be loaded or nothing tells its version, and from ``draw`` if it stops answering.
     """
 
     def __init__(self, subject: SubjectSpec, dtype: str, timeout: float, memory: float, stated: str | None = None):
@@ -90,7 +91,7 @@ def source_of(subject: SubjectSpec, dtype: str, timeout: float, memory: float, s
 def _version(subject: SubjectSpec, about: Mapping[str, Any], dtype: str, stated: str | None) -> str:
     digest = about["digest"]
     if digest == UNKNOWN and not stated:
-        raise SubjectFailed(
+        raise RunFailed(
             "version",
             "nothing tells its versions apart: a part of it has neither source nor bytes that can be read; expected "
             "--subject-version TEXT",

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ....models.errors import InputError
+from ....models.errors import InputError, RunFailed
 from ....models.law import prefix_key
 from ....models.problem import Problem, as_json
-from ....proofs.sandbox import SubjectFailed
 from ....proofs.shrink import shrink
 from ....stattests.anytime import SequentialResult, sequential_test
 from ....stattests.eprocess import log_evidence
@@ -67,7 +66,7 @@ def smallest_witness(
             this = check_of(problem, source.modifies_target)
             draws = FreshDraws(source, this, seeds, until)
             found = sequential_test(draws, this.law, alpha=alpha, max_draws=most)
-        except (SubjectFailed, InputError, _OutOfTime):
+        except (RunFailed, InputError, _OutOfTime):
             return None
         return (this, found, draws) if found.refuted else None
 

@@ -8,9 +8,8 @@ import pytest
 
 import draftproof
 from draftproof.models.battery import drawn, toy
-from draftproof.models.errors import InputError
+from draftproof.models.errors import InputError, RunFailed
 from draftproof.models.problem import as_json
-from draftproof.proofs.sandbox import SubjectFailed
 from draftproof.reports.audits.campaigns.subject import ThirdPartySource as CampaignSource
 from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.reports.audits.nightly import sources
@@ -105,7 +104,7 @@ def test_what_its_owner_calls_it_stands_beside_the_digest(file):
 
 def test_a_function_without_a_digest_is_drawn_from_only_if_its_version_is_stated(tmp_path, file, nightly):
     file.write_text(LOCKED)
-    with pytest.raises(SubjectFailed, match="nothing tells its versions apart"):
+    with pytest.raises(RunFailed, match="nothing tells its versions apart"):
         version_of(f"{file}:verify")
     options = ("run", f"{file}:verify", "--problem", PROBLEM, "--samples", 200)
     done = nightly(*options)
