@@ -10,6 +10,7 @@ from ..models.law import Model, Prefix, Table, prefix_of_key
 from ..models.modification import modified
 from ..models.problem import Problem
 from .field import in_field, rational
+from .interception.outcomes import decoded
 
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """The spacing of the numbers at 1, of each type that rows can have."""
@@ -133,13 +134,9 @@ def measured(
                     f"decides {dtype} rows with a {answer['coarsest']}-bit uniform: that alone moves each decision by "
                     f"up to {2.0 ** -answer['coarsest']:.1g}"
                 )
-            found.blocks[block] = {_outcome(o): rational(p) for o, p in answer["law"]}
+            found.blocks[block] = {decoded(o): rational(p) for o, p in answer["law"]}
     found.tolerance = rounding_allowed(problem.gamma, dtype) + (problem.gamma + 1) * resolution
     return found
-
-
-def _outcome(told: Any) -> Any:
-    return tuple(told) if isinstance(told, list) else f"{told['raised']}: {told['message']}"
 
 
 def _table(rows: Mapping[str, list[str]], name: str) -> Table:

@@ -6,6 +6,8 @@ import os
 import resource
 import sys
 
+from .outcomes import encoded
+
 
 def main(load=None, sample=None) -> None:
     """Serve requests until the parent closes the pipe. The foreign code gets no way to write into the answers.
@@ -89,10 +91,6 @@ def _versions() -> dict[str, str]:
     return versions(*(name for name in ("torch", "transformers", "numpy") if name in sys.modules))
 
 
-def _told(outcome):
-    return list(outcome) if not hasattr(outcome, "error") else {"raised": outcome.error, "message": outcome.message}
-
-
 def _law(harness, subject, request, answer) -> None:
     from ...models.law import prefix_key
 
@@ -108,7 +106,7 @@ def _law(harness, subject, request, answer) -> None:
             break
         answer(
             block=list(block),
-            law=explored.law and [[_told(o), str(p)] for o, p in explored.law.items()],
+            law=explored.law and [[encoded(o), str(p)] for o, p in explored.law.items()],
             exactness=explored.exactness,
             resolution=explored.resolution,
             coarsest=explored.coarsest,
@@ -127,6 +125,6 @@ def _sample(harness, subject, request, answer) -> None:
     while left > 0:
         now = min(left, chunk)
         counts = harness.samples(subject, problem, now, [request["seed"], part])
-        answer(counts=[[_told(outcome), n] for outcome, n in counts.items()])
+        answer(counts=[[encoded(outcome), n] for outcome, n in counts.items()])
         left, part = left - now, part + 1
     answer(done=True, findings=subject.findings)

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Callable, Hashable
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import arrays, hook_numpy, hook_random, hook_system, numbers, race
+from .outcomes import Raised
 from .tracer import ACTIVE, STATE, NotInterceptable, Tracer
 
 
@@ -58,13 +59,6 @@ UNTOUCHED_BY_CHANCE = 8
 
 REHEARSALS = 6
 """How often a path is walked with plain numbers: in the middle of what it allows, at both ends, and in between."""
-
-
-class Raised(NamedTuple):
-    """The outcome of a path on which the foreign function raised."""
-
-    error: str
-    message: str
 
 
 @dataclass
@@ -141,7 +135,7 @@ def _rehearse(tracer: Tracer, call: Callable[[Tracer], Hashable], outcome: Hasha
             continue
         if which in (1, 2) and isinstance(with_plain_numbers, Raised):
             # log(0) and the like: one point of the lattice, on which the traced number was never asked.
-            tracer.notice("raises-at-end", f"{_told(with_plain_numbers)}, where a uniform is at an end of its range")
+            tracer.notice("raises-at-end", f"{with_plain_numbers}, where a uniform is at an end of its range")
             continue
         for _ in range(3):
             tracer.rehearse(which)
@@ -149,18 +143,13 @@ def _rehearse(tracer: Tracer, call: Callable[[Tracer], Hashable], outcome: Hasha
                 tracer.notice("state", STATE)
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
         tracer.give_up(
-            f"with plain random numbers in place of followed ones it returns {_told(with_plain_numbers)} "
-            f"and not {_told(outcome)}"
+            f"with plain random numbers in place of followed ones it returns {with_plain_numbers} and not {outcome}"
         )
     tracer.rehearsal = None
 
 
 def _kind(outcome: Hashable) -> Hashable:
     return outcome.error if isinstance(outcome, Raised) else outcome
-
-
-def _told(outcome: Hashable) -> str:
-    return f"{outcome.error}: {outcome.message}" if isinstance(outcome, Raised) else str(outcome)
 
 
 def _once(tracer: Tracer, call: Callable[[Tracer], Hashable]) -> Hashable:

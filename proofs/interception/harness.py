@@ -18,6 +18,7 @@ import numpy as np
 from ...models.problem import Problem
 from ...verifiers.adapters.plain import ARRAYS, NAMES, BadResult, NotASubject, arguments, call, plan_call, tokens_of
 from . import explore
+from .outcomes import Raised
 
 LONGEST_CALL = 10.0
 """Seconds that a single call may take before it counts as one that never returns."""
@@ -98,16 +99,14 @@ class Subject:
                 rows = RowsInUse(problem, self)
                 for block in itertools.islice(rows.blocks(), 3):
                     outcome = self.outcome(rows, block, self.real_random(0))
-                    if not isinstance(outcome, explore.Raised):
+                    if not isinstance(outcome, Raised):
                         if refusals:
                             first, why = next(iter(refusals.items()))
                             self.findings["array"] = (
                                 f"takes {ARRAY_TEXT[array]}: with {ARRAY_TEXT[first]} it raises {why}"
                             )
                         return {"array": array, "random": self.plan.random or "global generators"}
-                    told.append(
-                        f"{outcome.error}: {outcome.message}" if outcome.error != "BadResult" else outcome.message
-                    )
+                    told.append(str(outcome) if outcome.error != "BadResult" else outcome.message)
             refusals[array] = told[0] if told else "nothing"
         why = next(iter(refusals.values()))
         raise NotASubject(
@@ -133,7 +132,7 @@ class Subject:
             result = call(self.function, self.plan, given, generator)
             tokens = tokens_of(result)
         except (BadResult, Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
-            return explore.Raised(type(error).__name__, readable(error))
+            return Raised(type(error).__name__, readable(error))
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             self._look_for_writes(given, kept)

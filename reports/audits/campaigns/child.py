@@ -8,6 +8,7 @@ import numpy as np
 from ....models.problem import problem_from
 from ....proofs.interception import child
 from ....proofs.interception.digests import digest_of
+from ....proofs.interception.outcomes import Raised, encoded
 from ....stattests.campaign.batched import BatchedSource
 
 
@@ -44,9 +45,9 @@ class _Loaded:
 
 def _sample(harness: Any, loaded: _Loaded, request: dict, answer: Any) -> None:
     tally = loaded.source.sample(np.random.SeedSequence(request["seed"]), request["count"])
-    answer(counts=[[list(tokens), times] for tokens, times in tally.items()])
+    answer(counts=[[encoded(tokens), times] for tokens, times in tally.items()])
     answer(
-        counts=[[{"raised": kind, "message": seen.example}, seen.times] for kind, seen in tally.strange.items()],
+        counts=[[encoded(Raised(kind, seen.example)), seen.times] for kind, seen in tally.strange.items()],
         done=True,
         findings={},
     )

@@ -8,6 +8,7 @@ import numpy as np
 from ....models.battery import drawn, toy
 from ....models.problem import Problem
 from ....proofs.interception.digests import UNKNOWN
+from ....proofs.interception.outcomes import decoded
 from ....proofs.sandbox import Sandbox
 from ....stattests.campaign.compiled import fingerprint
 from ....stattests.campaign.tally import Outcomes, Tally
@@ -42,8 +43,7 @@ class ThirdPartySource:
             sandbox.start(self._probe())
             for answer in sandbox.sample(self.problem, n, int.from_bytes(seed.generate_state(8).tobytes(), "little")):
                 for outcome, times in answer.get("counts", ()):
-                    told = outcome if isinstance(outcome, list) else f"{outcome['raised']}: {outcome['message']}"
-                    tally.count(told, times)
+                    tally.count(decoded(outcome), times)
         return tally
 
     def _described(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from ....models.errors import RunFailed
 from ....models.law import prefix_key
 from ....models.problem import Problem, as_json
 from ....models.rationals import as_float
+from ....proofs.interception.outcomes import decoded
 from ....proofs.laws import joint_law
 from ....proofs.measurement import Measurement, rounding_allowed
 from ....proofs.sandbox import Sandbox
@@ -39,8 +40,7 @@ def sampled(sandbox: Sandbox, problem: Problem, count: int, seed: int, report: R
         sandbox.start([problem, toy(1), drawn(3, 2, "generic")])
     for answer in sandbox.sample(problem, count, seed):
         for outcome, n in answer.get("counts", ()):
-            key = tuple(outcome) if isinstance(outcome, list) else f"{outcome['raised']}: {outcome['message']}"
-            counts[key] = counts.get(key, 0) + n
+            counts[decoded(outcome)] = counts.get(decoded(outcome), 0) + n
         report.notice(answer.get("findings") or {})
     return counts
 

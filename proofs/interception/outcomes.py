@@ -1,0 +1,31 @@
+"""What one call of a function came to, and its form in the JSON between the child process and its parent."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+
+class Raised(NamedTuple):
+    """A call that raised.
+
+    error: name of the exception's class.
+    message: its message, in one line.
+    """
+
+    error: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.error}: {self.message}"
+
+
+def encoded(outcome: Sequence[int] | Raised) -> list[int] | dict[str, str]:
+    """An outcome as JSON: its tokens, or what was raised."""
+    return outcome._asdict() if isinstance(outcome, Raised) else list(outcome)
+
+
+def decoded(data: Any) -> tuple[int, ...] | str:
+    """The outcome that ``encoded`` gave: a tuple of tokens, or the text "Error: message".
+
+    Raises: TypeError or the like for what is neither.
+    """
+    return tuple(data) if isinstance(data, list) else str(Raised(**data))
