@@ -148,11 +148,11 @@ def _measure_and_write(folder: str, plan: TablesPlan) -> int:
 def _write(record, plan, settings, planned) -> None:
     import json
 
+    from ..audits.tables.report import tables_report
     from ..pages.tables import formatting
     from ..pages.tables.page import markdown, page
-    from ..pages.tables.report import report_of
 
-    report = report_of(plan, settings, record.cells, planned)
+    report = tables_report(plan, settings, record.cells, planned)
     try:
         for name, text in (
             ("tables.json", json.dumps(report, indent=1) + "\n"),

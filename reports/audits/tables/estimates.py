@@ -58,7 +58,7 @@ def speedup(column: Column, clock: str = "seconds") -> Powers:
     return Counter({(plain, clock): 1, (plain, "tokens"): -1, (column, clock): -1, (column, "tokens"): 1})
 
 
-def over(better: Powers, worse: Powers) -> Powers:
+def quotient(better: Powers, worse: Powers) -> Powers:
     """The quotient of two."""
     quotient = Counter(better)
     quotient.subtract(worse)
@@ -67,7 +67,7 @@ def over(better: Powers, worse: Powers) -> Powers:
 
 def improvement(drafter: int, gamma: int, of: Callable[[Column], Powers]) -> Powers:
     """Block verification's over token verification's."""
-    return over(of(Column(drafter, "block", gamma)), of(Column(drafter, "token", gamma)))
+    return quotient(of(Column(drafter, "block", gamma)), of(Column(drafter, "token", gamma)))
 
 
 class Totals:

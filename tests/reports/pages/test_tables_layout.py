@@ -7,9 +7,16 @@ from statistics import mean
 import pytest
 
 from draftproof.reports.audits.tables.estimates import Totals
-from draftproof.reports.pages.tables.layout import NAMES, PAIRED, SIZES, paper, published, tables
+from draftproof.reports.audits.tables.paper_comparison import (
+    DATA_SET_NAMES,
+    PAPER_DRAFTERS,
+    PAPER_SETTINGS,
+    paper,
+    paper_table,
+    paper_tables,
+)
+from draftproof.reports.audits.tables.report import tables_report
 from draftproof.reports.pages.tables.page import markdown, page
-from draftproof.reports.pages.tables.report import report_of
 
 from ..audits import tables_parts as parts
 from ..browser import chromium, needs_chromium
@@ -23,15 +30,15 @@ def report():
     """Of a plan that measured a data set of the paper's, and one whose name is markup."""
     plan = parts.planted_plan(prompts=4)
     cells = parts.planted(plan, data=("lm1b", EVIL))
-    return report_of(plan, {**plan.as_json(), **MACHINE}, cells, len(cells) + 1)
+    return tables_report(plan, {**plan.as_json(), **MACHINE}, cells, len(cells) + 1)
 
 
 def test_the_papers_averages_are_those_of_its_rows_and_of_its_figure_4():
-    for number, (drafter, gamma) in PAIRED.items():
-        given = published(number)
+    for number, (drafter, gamma) in PAPER_SETTINGS.items():
+        given = paper_table(number)
         assert given["gamma"] == gamma
-        assert given["drafter"].endswith(f"-{SIZES[drafter]}")
-        figure = paper()["figures"][0]["rows"][str(gamma)][SIZES[drafter]]
+        assert given["drafter"].endswith(f"-{PAPER_DRAFTERS[drafter]}")
+        figure = paper()["figures"][0]["rows"][str(gamma)][PAPER_DRAFTERS[drafter]]
         stated = [
             given["average"][of][v] for v in ("token", "block") for of in ("block_efficiency", "wall_clock_speedup")
         ]
@@ -42,8 +49,8 @@ def test_the_papers_averages_are_those_of_its_rows_and_of_its_figure_4():
 
 
 def test_table_4_repeats_the_efficiencies_of_table_1():
-    for name, row in published(4)["rows"].items():
-        of_1 = published(1)["rows"][name]["block_efficiency"]
+    for name, row in paper_table(4)["rows"].items():
+        of_1 = paper_table(1)["rows"][name]["block_efficiency"]
         assert [row["token"], row["block"]] == [of_1["token"][0], of_1["block"][0]]
 
 
@@ -90,7 +97,7 @@ def test_columns_are_those_of_their_drafter_gamma_and_temperature():
             told = 1000 * cell.temperature + 100 * column["drafter"] + 10 * column["gamma"] + at
             told = told or 1  # plain decoding at T = 0, whose tokens no ratio may be without
             column["tokens"], column["calls"] = told, 1
-    found = {"tables": tables(plan, Totals(cells))}
+    found = {"tables": paper_tables(plan, Totals(cells))}
     for label, rows in {
         "Table 1": {"all prompts / average": (1081, 1082)},
         "Table 2": {"T = 1": (1081, 1082), "T = 0": (81, 82)},
@@ -158,7 +165,7 @@ def test_the_markdown_has_every_table_and_no_cell_breaks_its_row(report):
 
 
 def test_names_of_the_papers_data_sets_are_those_of_its_tables():
-    assert set(NAMES.values()) == set(published(1)["rows"])
+    assert set(DATA_SET_NAMES.values()) == set(paper_table(1)["rows"])
 
 
 @pytest.mark.browser

@@ -5,19 +5,23 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ...audits.tables.estimates import (
+from ....models.battery import toy
+from ....proofs.field import in_field
+from ....proofs.laws import acceptance_ccdf, output_law
+from ....verifiers.registry import reference
+from .estimates import (
     SAME_BLOCK,
     SAME_TOKEN,
     Estimate,
     Totals,
     block_efficiency,
     improvement,
-    over,
+    quotient,
     speedup,
 )
-from ...audits.tables.plan import Column, TablesPlan
+from .plan import Column, TablesPlan
 
-NAMES = {
+DATA_SET_NAMES = {
     "lm1b": "LM1B",
     "gpt-prompts": "GPT Prompt",
     "webqa": "Web QA",
@@ -33,29 +37,31 @@ ALL, AVERAGE = "all prompts", "average"
 EFFICIENCY, SPEEDUP, BETTER = "block efficiency", "wall clock speedup", "improvement in %"
 TOKEN, BLOCK, GREEDY = "token", "block", "greedy-block"
 
-PAIRED = {1: (0, 8), 6: (0, 4), 7: (0, 6), 8: (1, 4), 9: (1, 6), 10: (1, 8)}
+FIGURE_3_GAMMA = 10
+
+PAPER_SETTINGS = {1: (0, 8), 6: (0, 4), 7: (0, 6), 8: (1, 4), 9: (1, 6), 10: (1, 8)}
 """Number of a table -> drafter and gamma. The paper's XXS is in the place of our first drafter, XXXS of our second."""
 
-SIZES = "XXS", "XXXS"
+PAPER_DRAFTERS = "XXS", "XXXS"
 
 
 @cache
 def paper() -> dict[str, Any]:
     """The numbers of Sun et al. 2025, as published."""
-    return json.loads(files("draftproof.reports.pages.tables").joinpath("paper.json").read_text(encoding="utf-8"))
+    return json.loads(files("draftproof.reports.audits.tables").joinpath("paper.json").read_text(encoding="utf-8"))
 
 
-def published(number: int) -> dict[str, Any]:
+def paper_table(number: int) -> dict[str, Any]:
     return next(table for table in paper()["tables"] if table["table"] == number)
 
 
-def tables(plan: TablesPlan, totals: Totals) -> list[dict[str, Any]]:
+def paper_tables(plan: TablesPlan, totals: Totals) -> list[dict[str, Any]]:
     """All tables, each with title, columns, and rows of a name and cells of {"here", "paper"}.
 
     here: value, deviation, lower, upper, or None if it was not measured; paper: [value] or [value, deviation], or None.
     """
     hot = totals.of(1.0)
-    by_number = {number: _of_data_sets(plan, hot, number, *of) for number, of in PAIRED.items()}
+    by_number = {number: _of_data_sets(plan, hot, number, *of) for number, of in PAPER_SETTINGS.items()}
     by_number |= {2: _by_temperature(plan, totals), 4: _with_greedy(plan, hot)}
     rest = _averages(plan, hot), _everything(plan, totals), _same_blocks(plan, totals)
     return [*(by_number[number] for number in sorted(by_number)), *rest]
@@ -91,7 +97,7 @@ def _table(label: str, title: str, first: str, columns: list[str], rows: list[di
 
 
 def _of_data_sets(plan: TablesPlan, hot: Totals, number: int, drafter: int, gamma: int) -> dict[str, Any]:
-    given = published(number)
+    given = paper_table(number)
 
     def theirs(row: dict[str, Any]) -> list[Any]:
         return [
@@ -105,7 +111,7 @@ def _of_data_sets(plan: TablesPlan, hot: Totals, number: int, drafter: int, gamm
     for data in _data_sets(hot):
         here = _both(hot.of(1.0, data), drafter, gamma)
         if any(here):
-            rows.append(_row(NAMES.get(data, data), here, in_paper.pop(NAMES.get(data, ""), None)))
+            rows.append(_row(DATA_SET_NAMES.get(data, data), here, in_paper.pop(DATA_SET_NAMES.get(data, ""), None)))
     rows.append(_row(f"{ALL} / {AVERAGE}", _both(hot, drafter, gamma), theirs(given["average"])))
     rows += [_row(name, None, numbers) for name, numbers in in_paper.items()]
     title = f"gamma = {gamma}, T = 1, {_drafter(plan, drafter)}; paper: {given['target']} with {given['drafter']}"
@@ -113,7 +119,7 @@ def _of_data_sets(plan: TablesPlan, hot: Totals, number: int, drafter: int, gamm
 
 
 def _by_temperature(plan: TablesPlan, totals: Totals) -> dict[str, Any]:
-    given = published(2)
+    given = paper_table(2)
     names = [f"{of}_{column}" for of in ("be", "ws") for column in ("token", "block", "improvement_percent")]
     rows = []
     for t in sorted({*plan.temperatures, *map(float, given["rows"])}):
@@ -124,14 +130,14 @@ def _by_temperature(plan: TablesPlan, totals: Totals) -> dict[str, Any]:
 
 
 def _with_greedy(plan: TablesPlan, hot: Totals) -> dict[str, Any]:
-    in_paper = dict(published(4)["rows"])
+    in_paper = dict(paper_table(4)["rows"])
     columns = [block_efficiency(Column(0, verifier, 8)) for verifier in (TOKEN, BLOCK, GREEDY)]
     rows = []
     for data in _data_sets(hot):
         here = [hot.of(1.0, data).estimate(column) for column in columns]
         if any(here):
-            theirs = in_paper.pop(NAMES.get(data, ""), None)
-            rows.append(_row(NAMES.get(data, data), here, theirs and list(theirs.values())))
+            theirs = in_paper.pop(DATA_SET_NAMES.get(data, ""), None)
+            rows.append(_row(DATA_SET_NAMES.get(data, data), here, theirs and list(theirs.values())))
     rows.append(_row(ALL, [hot.estimate(column) for column in columns], None))
     rows += [_row(name, None, list(numbers.values())) for name, numbers in in_paper.items()]
     title = f"block efficiency with greedy block verification, gamma = 8, T = 1, {_drafter(plan, 0)}"
@@ -144,14 +150,14 @@ def _averages(plan: TablesPlan, hot: Totals) -> dict[str, Any]:
     rows = []
     for gamma in sorted({*plan.gammas, *map(int, given["rows"])} - {1}):
         for drafter in range(2):
-            theirs = given["rows"].get(str(gamma), {}).get(SIZES[drafter])
+            theirs = given["rows"].get(str(gamma), {}).get(PAPER_DRAFTERS[drafter])
             here = [
                 hot.estimate(of(Column(drafter, verifier, gamma)))
                 for verifier in (TOKEN, BLOCK)
                 for of in (block_efficiency, speedup)
             ]
             if theirs or any(here):
-                rows.append(_row(f"gamma = {gamma}, drafter {drafter + 1} / {SIZES[drafter]}", here, theirs))
+                rows.append(_row(f"gamma = {gamma}, drafter {drafter + 1} / {PAPER_DRAFTERS[drafter]}", here, theirs))
     columns = [f"{verifier}: {of}" for verifier in (TOKEN, BLOCK) for of in (EFFICIENCY, SPEEDUP)]
     return _table("Figure 4", "over all prompts, T = 1; paper: averages over data sets", "setting", columns, rows)
 
@@ -181,7 +187,7 @@ def _same_blocks(plan: TablesPlan, totals: Totals) -> dict[str, Any]:
         for drafter in plan.drafters():
             for gamma in sorted({1, *plan.gammas}):
                 token, block = (block_efficiency(Column(drafter, name, gamma)) for name in (SAME_TOKEN, SAME_BLOCK))
-                gain = found.estimate(over(block, token))
+                gain = found.estimate(quotient(block, token))
                 here = [found.estimate(token), found.estimate(block), gain and gain.less_one_in_percent()]
                 rows.append(_row(f"T = {t:g}, drafter {drafter + 1}, gamma = {gamma}", here, None))
     title = "expected tokens a call of the draft blocks of one run, each block given to both verifiers"
@@ -198,3 +204,40 @@ def _drafter(plan: TablesPlan, drafter: int) -> str:
 
 def _last(name: str) -> str:
     return name.rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
+
+
+def acceptance_lengths(plan: TablesPlan, totals: Totals) -> dict[str, Any]:
+    """Figure 3: Pr(tau >= i). toy: on the paper's models of Eq. (2), exactly; measured: at T = 1, as it came out with the
+    best drafter and the longest blocks."""
+    problem = in_field(toy(FIGURE_3_GAMMA))
+    exact = {
+        name: [float(p) for p in acceptance_ccdf(output_law(problem, reference(name)), FIGURE_3_GAMMA)]
+        for name in ("token", "block")
+    }
+    hot, gamma = totals.of(1.0), max(plan.gammas)
+    measured = {
+        name: hot.acceptance(column)
+        for name in plan.verifiers
+        if any((column := Column(0, name, gamma)) in columns for columns in hot.columns.values())
+    }
+    return {"toy": exact, "gamma": gamma, "measured": measured}
+
+
+def improvements(plan: TablesPlan, totals: Totals) -> list[dict[str, Any]]:
+    """Figure 5: by how many percent block verification is better than token verification, by gamma, at T = 1.
+
+    here: estimates by gamma; paper: of the numbers of Figure 4, by gamma.
+    """
+    hot, theirs, lines = totals.of(1.0), paper()["figures"][0]["rows"], []
+    for drafter, size in enumerate(PAPER_DRAFTERS):
+        for at, (short, of) in enumerate((("BE", block_efficiency), ("WS", speedup))):
+            here = {gamma: hot.estimate(improvement(drafter, gamma, of)) for gamma in plan.gammas}
+            lines.append(
+                {
+                    "of": short,
+                    "drafter": drafter,
+                    "here": {str(g): e.less_one_in_percent()._asdict() for g, e in here.items() if e},
+                    "paper": {g: 100 * (row[size][2 + at] / row[size][at] - 1) for g, row in theirs.items()},
+                }
+            )
+    return lines
