@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 
 from draftproof.models.pairs.presets import TRAINED
+from draftproof.models.threads import torch_threads
 from draftproof.reports.audits.tables.estimates import Totals, improvement, speedup
 from draftproof.reports.audits.tables.measure import Bench
 from draftproof.reports.audits.tables.plan import Column, TablesPlan
@@ -23,7 +24,6 @@ from draftproof.reports.audits.tables.subjects import (
     prompt_groups,
     run_settings,
 )
-from draftproof.reports.commands.tables import threads
 
 
 def main():
@@ -48,7 +48,7 @@ def main():
     pairs = load_pairs(plan)
     groups = prompt_groups(plan, pairs[0])
     bench, cells = Bench(plan, pairs, groups), {}
-    with threads(1 if one_thread_is_faster(pairs[0]) else None):
+    with torch_threads(1 if one_thread_is_faster(pairs[0]) else None):
         print(
             f"wall clock on {run_settings(plan, pairs, groups)['machine']}, {torch.get_num_threads()} threads, torch "
             f"{torch.__version__}; T = {asked.temperature:g}, {asked.prompts} prompts, {asked.seeds} seeds, "

@@ -1,8 +1,7 @@
 """Training a target and its drafters at once, on one thread, to the same weights every time."""
 
-import contextlib
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -13,6 +12,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, kl_div
 
 from ..files import write_atomically
+from ..threads import torch_threads
 from .byte_tokenizer import BOS_ID, EOS_ID
 from .muon import Muon
 from .recipe import KEPT_EVERY, Recipe, Size
@@ -32,7 +32,7 @@ def train(
     number alone. On one thread, because the order of a sum, and so its rounding, would depend on how many there are. On
     a GPU the weights are the same as far as its kernels repeat themselves.
     """
-    with _one_thread():
+    with torch_threads(1):
         state = _State(recipe, seed, device)
         state.load(checkpoint)
         while state.done < recipe.steps:
@@ -139,13 +139,3 @@ def _optimizers(model: Any, recipe: Recipe) -> list[torch.optim.Optimizer]:
         Muon([{"params": matrices, "rate": recipe.rate}]),
         torch.optim.AdamW([{"params": others, "rate": recipe.embedding_rate}], betas=(0.9, 0.95), weight_decay=0.0),
     ]
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)

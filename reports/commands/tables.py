@@ -1,7 +1,6 @@
 """The command ``draftproof tables``: the paper's tables and figures on a pair of models."""
 
 import sys
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -101,6 +100,7 @@ def _names(data: str) -> tuple[str, ...]:
 
 
 def _measure_and_write(folder: str, plan: TablesPlan) -> int:
+    from ...models.threads import torch_threads
     from ..audits.tables.measure import Bench
     from ..audits.tables.record import Record, exclusive_run
     from ..audits.tables.subjects import load_pairs, one_thread_is_faster, prompt_groups, run_settings
@@ -118,7 +118,7 @@ def _measure_and_write(folder: str, plan: TablesPlan) -> int:
         planned = list(plan.cells(len(groups)))
         left = [cell for cell in planned if cell not in record.cells]
         status, why = 0, ""
-        with exclusive_run(record.folder), threads(plan.threads):
+        with exclusive_run(record.folder), torch_threads(plan.threads):
             try:
                 if left:
                     bar("warming up", len(planned) - len(left), len(planned))
@@ -175,16 +175,3 @@ def _write(record, plan, settings, planned) -> None:
 
 def _told(seconds: float) -> str:
     return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"
-
-
-@contextmanager
-def threads(count: int | None):
-    """torch on so many threads of the CPU; None leaves it as it is."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(count or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -9,16 +9,15 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from draftproof.models.forge import forge
 from draftproof.models.generating.loop import DecodingLoop, generate
+from draftproof.models.threads import torch_threads
 from draftproof.proofs.enumeration import Branching, EnumeratedChance
 from draftproof.proofs.laws import joint_law
 
 
 def one_thread():
     """Small models are faster on one thread than on two that other programs need as well."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    with torch_threads(1):
+        yield
 
 
 @cache

@@ -10,6 +10,7 @@ import torch
 from ....models.environment import environment
 from ....models.errors import RunFailed
 from ....models.libraries import is_of_memory, reason
+from ....models.threads import torch_threads
 from ....verifiers.evidence import REFUTED
 from ..functions.sampling import ALPHA
 from .drift import Drifts
@@ -42,13 +43,9 @@ def run_e2e(options: Options, told: Callable[[str, int, int], None] = lambda wha
     failure and everything before it; so for a loop with a defect that raises.
     """
     run = session(options, told)
-    threads = torch.get_num_threads()
-    if run.pair.device == "cpu" and run.pair.target.num_parameters() <= SMALL:
-        torch.set_num_threads(1)
-    try:
+    small = run.pair.device == "cpu" and run.pair.target.num_parameters() <= SMALL
+    with torch_threads(1 if small else None):
         return _examined(run)
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _examined(run: Session) -> EndToEnd:
