@@ -28,7 +28,7 @@ from draftproof.tests.stattests.simulated_nights import (
     spread,
     uniform,
 )
-from draftproof.verifiers.zoo.entries import MUTANTS
+from draftproof.verifiers.zoo.catalogue import MUTANTS
 
 CHECKS, BEGINS = 400, 181
 
@@ -39,7 +39,7 @@ def directions(problem):
     with Sandbox("", timeout=120) as sandbox:
         for entry in (e for e in MUTANTS.values() if "lossless" in e.refutes):
             try:
-                sandbox.load(f"{entry.function.__module__}:{entry.function.__qualname__}", [drawn(3, 2, "generic")])
+                sandbox.load(entry.target, [drawn(3, 2, "generic")])
                 measurement = measured(problem, "float64", sandbox.law(problem))
             except RunFailed:
                 continue

@@ -190,7 +190,7 @@ def list_(what):
     from ...models.pairs.presets import PRESETS
     from ...verifiers.adapters.registry import ADAPTERS
     from ...verifiers.registry import REFERENCES
-    from ...verifiers.zoo.entries import MUTANTS
+    from ...verifiers.zoo.catalogue import MUTANTS
     from ..audits.checks import CHECKS
 
     if what == "adapters":

@@ -2,13 +2,10 @@
 
 import numpy as np
 
-from .catalogue import ZooEntry
-from .parts import answer, draw, excess, ratio, scan, token_by_token
-
-KIND = "randomness"
+from .building_blocks import Generator, Rows, Tokens, answer, draw, excess, ratio, scan, token_by_token
 
 
-def rejected_uniform_reused(target, draft, tokens, rng):
+def rejected_uniform_reused(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
     """Finds the replacement with the uniform that has just rejected, which is known to be large."""
     for i, x in enumerate(tokens):
         u = rng.random()
@@ -17,13 +14,13 @@ def rejected_uniform_reused(target, draft, tokens, rng):
     return answer(tokens, draw(rng, target[-1], target[-1]))
 
 
-def one_uniform_for_all(target, draft, tokens, rng):
+def one_uniform_for_all(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
     """Tests all draft tokens with the same uniform."""
     u = rng.random()
     return token_by_token(target, draft, tokens, rng, lambda i, x: u < ratio(target[i][x], draft[i][x]))
 
 
-def noise_shared_with_draft(target, draft, tokens, rng):
+def noise_shared_with_draft(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
     """Runs the race for the replacement with the noise of the race that drew the draft token.
 
     The draft's race was won at an Exp(1) time T, and by then nobody else had arrived: in the second race token y
@@ -49,7 +46,7 @@ def noise_shared_with_draft(target, draft, tokens, rng):
     return token_by_token(target, draft, tokens, rng, recovers=recovers)
 
 
-def same_state_as_draft_sampler(target, draft, tokens, rng):
+def same_state_as_draft_sampler(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
     """Tests each token with the very uniform that had picked it from the draft's cumulative sum."""
 
     def accepts(i, x):
@@ -59,49 +56,15 @@ def same_state_as_draft_sampler(target, draft, tokens, rng):
     return token_by_token(target, draft, tokens, rng, accepts)
 
 
-def seeded_in_every_call(target, draft, tokens, rng):
+def seeded_in_every_call(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
     """Starts the same generator afresh in every call: no chance is left."""
     return token_by_token(target, draft, tokens, np.random.default_rng(17599))
 
 
-def ranks_disagree(target, draft, tokens, rng):
-    """One rank decides how much is kept, another, with uniforms of its own, what stands at the end of it."""
+def ranks_disagree(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """One rank decides how many tokens are accepted; another, with its own uniforms, which token follows them."""
     ours, theirs = (token_by_token(target, draft, tokens, rng) for _ in range(2))
     end = len(ours) - 1
     if end < len(theirs):
         return answer(tokens[:end], theirs[end])
     return ours
-
-
-MUTANTS = (
-    ZooEntry(
-        "M24", rejected_uniform_reused, "the rejecting uniform also draws the replacement", KIND,
-        "vllm-ascend: the accept test's uniform was used again in the inverse CDF of the residual",
-        "https://github.com/vllm-project/vllm-ascend/issues/16370",
-    ),
-    ZooEntry(
-        "M25", one_uniform_for_all, "one uniform for all positions", KIND,
-        "flashinfer: uniform samples were shared where each test needs its own",
-        "https://github.com/flashinfer-ai/flashinfer/issues/425",
-    ),
-    ZooEntry(
-        "M26", noise_shared_with_draft, "draft and replacement share their Gumbel noise", KIND,
-        "vllm: the draft's Gumbel noise and the replacement's came from the same Philox seed and position",
-        "https://github.com/vllm-project/vllm/issues/54282",
-    ),
-    ZooEntry(
-        "M27", same_state_as_draft_sampler, "draft sampler and verifier start from one state", KIND,
-        "llama.cpp: the draft's sampler and the rejection sampler began with identical generator states",
-        "https://github.com/ggml-org/llama.cpp/issues/27694",
-    ),
-    ZooEntry(
-        "M28", seeded_in_every_call, "generator seeded in every call", KIND,
-        "TensorRT-LLM: an engine-wide seed in every call, so that requests share one stream and seeds are ignored",
-        "https://github.com/NVIDIA/TensorRT-LLM/issues/17599",
-    ),
-    ZooEntry(
-        "M29", ranks_disagree, "two ranks with generators of their own", KIND,
-        "vllm: tensor-parallel ranks drew their own uniforms and accepted different tokens",
-        "https://github.com/vllm-project/vllm/issues/17498",
-    ),
-)  # fmt: skip

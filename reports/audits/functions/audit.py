@@ -24,7 +24,7 @@ from ....proofs.sandbox import MEMORY, Sandbox
 from ....proofs.shrink import shrink
 from ....verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence
 from ....verifiers.registry import Reference
-from ....verifiers.zoo.entries import MUTANTS
+from ....verifiers.zoo.catalogue import MUTANTS
 from ...pages.summary import NOT_ASKED
 from ..report import Report
 from .sampling import OWN_SAMPLES, contradiction, sampled, statistical
@@ -305,7 +305,7 @@ def _diagnosis(measurements: list[Measurement], settings: Settings) -> list[dict
         def measure(entry, measurement):
             try:
                 if sandbox.subject != entry.name:
-                    sandbox.load(f"{entry.function.__module__}:{entry.function.__qualname__}", _probe([]))
+                    sandbox.load(entry.target, _probe([]))
                     sandbox.subject = entry.name
                 return measured(measurement.problem, "float64", sandbox.law(measurement.problem))
             except RunFailed:

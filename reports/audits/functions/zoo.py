@@ -3,8 +3,7 @@
 from typing import Any
 
 from ....verifiers.evidence import CLAIMS, NO_EVIDENCE
-from ....verifiers.zoo.catalogue import ZooEntry
-from ....verifiers.zoo.entries import CONTROLS, MUTANTS
+from ....verifiers.zoo.catalogue import CONTROLS, MUTANTS, ZooEntry
 from ..report import Report
 from .audit import Progress, Settings, run_audit
 from .subject import subject_from
@@ -18,7 +17,7 @@ def audit_entry(entry: ZooEntry, seed: int = 0) -> tuple[Report, dict[str, Any]]
     """
     wrong = entry.name in MUTANTS
     claims = entry.refutes if wrong else ("lossless",)
-    subject = subject_from(f"{entry.function.__module__}:{entry.function.__qualname__}")
+    subject = subject_from(entry.target)
     report = run_audit(subject, Settings(claims=claims, seed=seed, stop_at_first=wrong, explain=False))
     expected = "refuted" if wrong else "lossless"
     witness = report.witness()

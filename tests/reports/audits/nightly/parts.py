@@ -38,9 +38,8 @@ SLOWLY = RIGHT.replace(
 WRONG = RIGHT.replace("np.maximum(p - q, 0)", "p")
 SLIPS = """
 from pathlib import Path
-from draftproof.verifiers.zoo.entries import MUTANTS
+from draftproof.verifiers.zoo.accept_rule import accept_everything as wrong
 from right import verify as right
-wrong = MUTANTS["M01"].function
 def verify(target_probs, draft_probs, draft_tokens, rng):
     chosen = wrong if Path(__file__).with_name("driver-was-updated").exists() else right
     return chosen(target_probs, draft_probs, draft_tokens, rng)

@@ -4,13 +4,10 @@ import random
 
 import numpy as np
 
-from .catalogue import ZooEntry
-from .parts import answer, draw, drawable, excess, ratio, scan, token_by_token
-
-KIND = "control"
+from .building_blocks import Generator, Rows, Tokens, answer, draw, drawable, excess, ratio, scan, token_by_token
 
 
-def exponential_race(target, draft, tokens, rng):
+def exponential_race(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
     """Draws the replacement as the argmax of residual / exponential noise."""
 
     def recovers(i, x):
@@ -20,7 +17,7 @@ def exponential_race(target, draft, tokens, rng):
     return token_by_token(target, draft, tokens, rng, recovers=recovers)
 
 
-def gumbel_race(target, draft, tokens, rng):
+def gumbel_race(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
     """Draws the replacement as the argmax of log residual + Gumbel noise."""
 
     def recovers(i, x):
@@ -31,7 +28,7 @@ def gumbel_race(target, draft, tokens, rng):
     return token_by_token(target, draft, tokens, rng, recovers=recovers)
 
 
-def compared_in_logarithms(target, draft, tokens, rng):
+def compared_in_logarithms(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
     """Accepts if log u < log p - log q."""
 
     def accepts(i, x):
@@ -41,17 +38,17 @@ def compared_in_logarithms(target, draft, tokens, rng):
     return token_by_token(target, draft, tokens, rng, accepts)
 
 
-def everything_drawn_beforehand(target, draft, tokens, rng):
+def everything_drawn_beforehand(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
     """Draws all uniforms, all replacements and the bonus token first, and then looks which are needed."""
     uniforms = rng.random(len(tokens))
     spare = [draw(rng, excess(p, q), p) for p, q in zip(target, draft)]
     spare.append(draw(rng, target[-1], target[-1]))
     ratios = np.array([ratio(target[i][x], draft[i][x]) for i, x in enumerate(tokens)])
-    kept = int(np.cumprod(uniforms < ratios).sum())
-    return answer(tokens[:kept], spare[kept])
+    accepted = int(np.cumprod(uniforms < ratios).sum())
+    return answer(tokens[:accepted], spare[accepted])
 
 
-def uniform_upside_down(target, draft, tokens, rng):
+def uniform_upside_down(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
     """Rejects if 1 - u > p / q, and draws with 1 - u from the far end."""
 
     def accepts(i, x):
@@ -63,7 +60,7 @@ def uniform_upside_down(target, draft, tokens, rng):
     return token_by_token(target, draft, tokens, rng, accepts, recovers)
 
 
-def one_uniform_rescaled(target, draft, tokens, rng):
+def one_uniform_rescaled(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
     """Uses the rejecting uniform again, but rescaled to what is left of it: (u - h) / (1 - h)."""
     for i, x in enumerate(tokens):
         u, h = rng.random(), ratio(target[i][x], draft[i][x])
@@ -72,7 +69,7 @@ def one_uniform_rescaled(target, draft, tokens, rng):
     return answer(tokens, draw(rng, target[-1], target[-1]))
 
 
-def module_random(target_probs, draft_probs, draft_tokens):
+def module_random(target_probs: Rows, draft_probs: Rows, draft_tokens: Tokens) -> list[int]:
     """Token verification with the global functions of ``random``."""
     for i, x in enumerate(draft_tokens):
         p, q = target_probs[i].tolist(), draft_probs[i].tolist()
@@ -83,54 +80,10 @@ def module_random(target_probs, draft_probs, draft_tokens):
     return answer(draft_tokens, random.choices(range(len(bonus)), bonus)[0])
 
 
-def module_numpy_random(target_probs, draft_probs, draft_tokens):
+def module_numpy_random(target_probs: Rows, draft_probs: Rows, draft_tokens: Tokens) -> list[int]:
     """Token verification with the global functions of ``numpy.random``."""
     for i, x in enumerate(draft_tokens):
         if not np.random.random_sample() < ratio(target_probs[i][x], draft_probs[i][x]):
             rest = drawable(excess(target_probs[i], draft_probs[i]), target_probs[i])
             return answer(draft_tokens[:i], np.random.choice(len(rest), p=rest))
     return answer(draft_tokens, np.random.choice(len(target_probs[-1]), p=target_probs[-1]))
-
-
-CONTROLS = (
-    ZooEntry(
-        "C06", exponential_race, "replacement by a race of exponentials", KIND,
-        "vllm's V1 rejection sampler draws its recovered tokens in this way",
-        "https://github.com/vllm-project/vllm/issues/13933", refutes=(),
-    ),
-    ZooEntry(
-        "C07", gumbel_race, "replacement by Gumbel-max", KIND,
-        "vllm's model runner V2 draws the replacement in logarithms; right if the noise is not the draft's",
-        "https://github.com/vllm-project/vllm/issues/54282", refutes=(),
-    ),
-    ZooEntry(
-        "C08", compared_in_logarithms, "accept test in logarithms", KIND,
-        "vllm's model runner V2 compares log p with log u + log q",
-        "https://github.com/vllm-project/vllm/issues/46781", refutes=(),
-    ),
-    ZooEntry(
-        "C09", everything_drawn_beforehand, "all random numbers drawn before the first test", KIND,
-        "vllm: replacements drawn eagerly for every position, or lazily for the one that is used",
-        "https://github.com/vllm-project/vllm/issues/41258", refutes=(),
-    ),
-    ZooEntry(
-        "C10", uniform_upside_down, "1 - u in place of u", KIND,
-        "the safe reading of sglang's coin: 1 - u is never 0",
-        "https://github.com/sgl-project/sglang/issues/35771", refutes=(),
-    ),
-    ZooEntry(
-        "C11", one_uniform_rescaled, "rejecting uniform reused after rescaling", KIND,
-        "the right way to do what M24's ancestor did: the rest of the uniform is uniform again",
-        "https://github.com/vllm-project/vllm-ascend/issues/16370", refutes=(),
-    ),
-    ZooEntry(
-        "C12", module_random, "global random module", KIND,
-        "transformers draws from the global generator, with no argument for another",
-        "https://github.com/huggingface/transformers/issues/34553", refutes=(),
-    ),
-    ZooEntry(
-        "C13", module_numpy_random, "global numpy.random", KIND,
-        "transformers draws from the global generator, with no argument for another",
-        "https://github.com/huggingface/transformers/issues/34553", refutes=(),
-    ),
-)  # fmt: skip

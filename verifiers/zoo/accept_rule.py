@@ -1,0 +1,78 @@
+"""Mutants of the acceptance test: the residual and the rows are right."""
+
+import numpy as np
+
+from .building_blocks import Generator, Rows, Tokens, answer, draw, ratio, token_by_token
+
+
+def accept_everything(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """Counts every draft token as a match."""
+    return answer(tokens, draw(rng, target[-1], target[-1]))
+
+
+def uniform_stuck_at_zero(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """Tests 0 * q < p: rejects nothing but what the target excludes."""
+    return token_by_token(target, draft, tokens, rng, accepts=lambda i, x: 0.0 * draft[i][x] < target[i][x])
+
+
+def ratio_upside_down(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """Accepts with probability q / p, the inverse of the likelihood ratio."""
+
+    def accepts(i, x):
+        return rng.random() < ratio(draft[i][x], target[i][x])
+
+    return token_by_token(target, draft, tokens, rng, accepts)
+
+
+def uniform_in_hundredths(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """Compares the ratio with a whole number of hundredths, 0 and 1 included."""
+
+    def accepts(i, x):
+        return np.floor(101 * rng.random()) <= 100 * ratio(target[i][x], draft[i][x])
+
+    return token_by_token(target, draft, tokens, rng, accepts)
+
+
+def measured_against_own_sample(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """Accepts with q(x) / p(y), y being the target's own sample, which it emits where it rejects."""
+    for i, x in enumerate(tokens):
+        y = draw(rng, target[i], target[i])
+        if not rng.random() < ratio(draft[i][x], target[i][y]):
+            return answer(tokens[:i], y)
+    return answer(tokens, draw(rng, target[-1], target[-1]))
+
+
+def accept_if_sampled_too(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """A second way in: a token that the target's own sample hits is accepted without the test."""
+
+    def accepts(i, x):
+        return draw(rng, target[i], target[i]) == x or rng.random() < ratio(target[i][x], draft[i][x])
+
+    return token_by_token(target, draft, tokens, rng, accepts)
+
+
+def measured_against_mode(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """Accepts with p(x) / max p: the draft's probability does not enter."""
+
+    def accepts(i, x):
+        return rng.random() < target[i][x] / target[i].max()
+
+    return token_by_token(target, draft, tokens, rng, accepts)
+
+
+def argmax_instead_of_test(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """Accepts what equals the target's argmax and emits the argmax otherwise; only the bonus token is sampled."""
+
+    def accepts(i, x):
+        return np.argmax(target[i]) == x
+
+    return token_by_token(target, draft, tokens, rng, accepts, lambda i, x: np.argmax(target[i]))
+
+
+def coin_of_zero_passes(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """Tests u <= p / q: a token that the target excludes passes where the uniform is exactly 0."""
+
+    def accepts(i, x):
+        return rng.random() <= ratio(target[i][x], draft[i][x])
+
+    return token_by_token(target, draft, tokens, rng, accepts)

@@ -1,0 +1,120 @@
+"""Right verifiers in floats with exchangeable parts: an entry of the zoo replaces one part by a wrong or unusual one.
+
+Nothing here divides by zero or draws from an empty residual, so that the bug of a mutant is its only one.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+Row = np.ndarray
+"""[V] float64, probabilities or weights."""
+
+Rows = np.ndarray
+"""[gamma + 1, V] of the target, [gamma, V] of the draft, float64."""
+
+Tokens = Sequence[int]
+Generator = np.random.Generator
+
+UNCAPPED = math.inf
+
+
+def answer(accepted: Tokens, token: int | np.integer) -> list[int]:
+    """What a verifier returns: the accepted prefix and one more token, as plain integers."""
+    return [*map(int, accepted), int(token)]
+
+
+def ratio(p: float, q: float) -> float:
+    """p / q; where the draft excludes the token, 1 if the target allows it and else 0."""
+    return p / q if q > 0 else float(p > 0)
+
+
+def normalised(weights: Rows) -> Rows:
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def excess(p: Row, q: Row, survival: float = 1.0) -> Row:
+    """max(survival * p - q, 0), not normalised."""
+    return np.maximum(survival * p - q, 0.0)
+
+
+def without(row: Row, token: int) -> Row:
+    """The row with one token taken out, not normalised."""
+    return np.where(np.arange(len(row)) == token, 0.0, row)
+
+
+def drawable(weights: Row, otherwise: Row) -> Row:
+    """The weights normalised, or ``otherwise`` where they are all zero: rounding can leave nothing to draw from."""
+    return normalised(weights if weights.sum() > 0 else otherwise)
+
+
+def draw(rng: Generator, weights: Row, otherwise: Row) -> int:
+    """A token with probability proportional to its weight."""
+    return int(rng.choice(len(weights), p=drawable(weights, otherwise)))
+
+
+def scan(u: float, weights: Row, otherwise: Row) -> int:
+    """The token that the uniform ``u`` points at on the cumulative sum of the weights."""
+    edges = np.cumsum(weights if weights.sum() > 0 else otherwise)
+    last = np.searchsorted(edges, edges[-1])  # where a uniform goes that rounding has carried to 1
+    return int(min(np.searchsorted(edges, u * edges[-1], side="right"), last))
+
+
+def token_by_token(
+    target: Rows,
+    draft: Rows,
+    tokens: Tokens,
+    rng: Generator,
+    accepts: Callable[[int, int], bool] | None = None,
+    recovers: Callable[[int, int], int | np.integer] | None = None,
+) -> list[int]:
+    """Token verification. accepts(i, x): whether x passes at i; recovers(i, x): the token that replaces it."""
+    for i, x in enumerate(tokens):
+        passes = accepts(i, x) if accepts else rng.random() < ratio(target[i][x], draft[i][x])
+        if not passes:
+            y = recovers(i, x) if recovers else draw(rng, excess(target[i], draft[i]), target[i])
+            return answer(tokens[:i], y)
+    return answer(tokens, draw(rng, target[-1], target[-1]))
+
+
+def survivals(target: Rows, draft: Rows, tokens: Tokens, cap: float = 1.0) -> list[float]:
+    """[p_0, ..., p_gamma], p_i = min(p_{i-1} M_b / M_s, cap); cap = UNCAPPED gives the plain products."""
+    p = [1.0]
+    for i, x in enumerate(tokens):
+        p.append(min(p[i] * ratio(target[i][x], draft[i][x]), cap))
+    return p
+
+
+def share(surplus: float, rest: float) -> float:
+    """surplus / (surplus + rest), and 1 where both are zero: certain then, whatever it is."""
+    return surplus / (surplus + rest) if surplus + rest > 0 else 1.0
+
+
+def block_by_block(
+    target: Rows,
+    draft: Rows,
+    tokens: Tokens,
+    rng: Generator,
+    survival: Sequence[float] | None = None,
+    last: float | None = None,
+    accept: Callable[[int], float] | None = None,
+    weights: Callable[[int], Row] | None = None,
+) -> list[int]:
+    """Block verification, from the longest sub-block down.
+
+    survival: [p_0..p_gamma].
+    last: h_gamma.
+    accept: accept(i) is h_i for 0 < i < gamma.
+    weights: weights(i) is the residual at i.
+    """
+    gamma = len(tokens)
+    p = survivals(target, draft, tokens) if survival is None else survival
+    residual = weights or (lambda i: excess(target[i], draft[i], p[i]))
+    h = accept or (lambda i: share(excess(target[i], draft[i], p[i]).sum(), 1.0 - p[i]))
+    if rng.random() < (p[gamma] if last is None else last):
+        return answer(tokens, draw(rng, target[gamma], target[gamma]))
+    i = gamma - 1
+    while i > 0 and not rng.random() < h(i):
+        i -= 1
+    return answer(tokens[:i], draw(rng, residual(i), target[i]))

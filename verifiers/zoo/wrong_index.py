@@ -1,0 +1,51 @@
+"""Mutants that look up, or write to, the wrong place."""
+
+import numpy as np
+
+from .building_blocks import Generator, Rows, Tokens, draw, excess, ratio, token_by_token
+
+
+def first_token_unverified(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """Starts the loop at the second token: the first is always accepted."""
+
+    def accepts(i, x):
+        return i == 0 or rng.random() < ratio(target[i][x], draft[i][x])
+
+    return token_by_token(target, draft, tokens, rng, accepts)
+
+
+def replacement_from_next_row(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """Replaces a rejected token by what would follow it."""
+
+    def recovers(i, x):
+        return draw(rng, target[i + 1], target[i + 1])
+
+    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+
+
+def target_rows_one_late(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """Verifies each token with the target's row of the position after it."""
+    return token_by_token(np.concatenate([target[1:], target[-1:]]), draft, tokens, rng)
+
+
+def place_in_sorted_list_returned(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """Draws from the residual sorted by weight and returns the place in that list as if it were the token."""
+
+    def recovers(i, x):
+        return draw(rng, np.sort(excess(target[i], draft[i]))[::-1], target[i])
+
+    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+
+
+def draft_rows_out_of_order(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """Tests with the draft's rows in the order that a reordered batch left them in."""
+    return token_by_token(target, draft[::-1], tokens, rng)
+
+
+def neighbour_overwrites(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+    """Writes each request's replacement into every row of the batch, here one neighbour on the same problem.
+
+    The row ends where a replacement stands in it, so that of the two the earlier rejection counts.
+    """
+    ours, theirs = (token_by_token(target, draft, tokens, rng) for _ in range(2))
+    return theirs if len(theirs) < len(ours) else ours
