@@ -1,14 +1,14 @@
 """The command draftproof certificate: optimality in a file that anyone can check."""
 
-import json
-import sys
 from pathlib import Path
 
 import click
 
 from ...models.errors import InputError
 from ...models.problem import as_json, load_problem
-from .console import REFUTED, must_be_writable, write
+from .exit_status import OK, REFUTED
+from .output import Output
+from .parameters import json_option
 
 VERIFIERS, COUPLINGS = "verifiers", "couplings"
 SAYS = {
@@ -17,29 +17,29 @@ SAYS = {
 }
 
 
-@click.command()
+@click.command(name="certificate")
 @click.option("--problem", metavar="FILE", help="The problem to certify, or that a certificate must belong to.")
-@click.option("--json", "json_file", metavar="FILE", help="Where to write the certificate ('-': standard output).")
+@json_option("the certificate")
 @click.option("--of", type=click.Choice((VERIFIERS, COUPLINGS)),
               help="What it is to bound: all valid verifiers (block verification, Theorem 2 and Lemma 4), or all couplings "
               "(greedy block verification, Lemma 10).  [default: verifiers]")  # fmt: skip
 @click.option("--check", "checked", metavar="FILE", help="Check this certificate; it needs nothing but the file.")
-def certificate(problem, json_file, of, checked):
+def command(problem: str | None, json_file: str | None, of: str | None, checked: str | None) -> None:
     """Prove that nothing accepts more than block verification, or greedy block verification, on one problem, in a file
     that anyone can check."""
     given = load_problem(problem) if problem else None
     if checked:
         if json_file or of:
             raise click.UsageError("either --check FILE, or --problem FILE --json FILE [--of ...]")
-        sys.exit(_check(checked, as_json(given.tabulated()) if given else None))
+        raise SystemExit(_check(checked, as_json(given.tabulated()) if given else None))
     if given is None or json_file is None:
         raise click.UsageError("needs --problem FILE and --json FILE, or --check FILE")
-    must_be_writable(json_file)
+    output = Output(json_file)
     if of != COUPLINGS:
         from ...proofs.certificates.make import certificate as make
     else:
         from ...proofs.certificates.make_coupling import certificate as make
-    write(json_file, json.dumps(make(given), indent=1) + "\n")
+    output.write(make(given))
 
 
 def _check(file: str, problem: dict | None) -> int:
@@ -56,4 +56,4 @@ def _check(file: str, problem: dict | None) -> int:
         click.echo(f"{file}: rejected: {reason}")
         return REFUTED
     click.echo(f"{file}: holds: {SAYS[bounds].format(check.shown(value))}")
-    return 0
+    return OK

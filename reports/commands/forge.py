@@ -6,16 +6,17 @@ from ...models.forge import forge, law_of_checkpoint, order_one
 from ...models.law import Markov
 from ...models.libraries import DTYPES
 from ...models.problem import load_problem
+from .parameters import problem_option
 
 
 @click.command(name="forge")
-@click.option("--problem", required=True, metavar="FILE", help="The problem (a file, or JSON itself).")
+@problem_option(required=True)
 @click.option("--out", "folder", required=True, metavar="DIR", help="Where to write DIR/target and DIR/draft.")
 @click.option("--vocabulary-size", type=int, metavar="N",
               help="Ids of the models, up to 151936; those beyond the problem's tokens are impossible.  "
               "[default: V + 2]")  # fmt: skip
 @click.option("--dtype", type=click.Choice(DTYPES), default="float32", show_default=True, help="Precision.")
-def forge_command(problem, folder, vocabulary_size, dtype):
+def command(problem: str, folder: str, vocabulary_size: int | None, dtype: str) -> None:
     """Write Hugging Face Llama checkpoints, tokenizers included, whose next-token law is a problem's: context-free lists
     or order-1 Markov models over 2 to 64 tokens.
 

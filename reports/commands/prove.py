@@ -1,37 +1,47 @@
 """The command draftproof prove: every proof of the papers' statements, one row a claim and method."""
 
-import json
-import sys
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from ...models.errors import InputError
 from ...proofs.statements import METHODS, PROVABLE_CLAIMS
 from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
-from .console import INCONCLUSIVE, INTERRUPTED, NOT_AUDITED, OK, Comma, must_be_writable, progress, write
-from .console import REFUTED as EXIT_REFUTED
+from .exit_status import INTERRUPTED, of_verdict, stop
+from .output import Output
+from .parameters import Comma, json_option
+from .progress import progress_bar
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ...proofs.proving import Row
 
 COLOURS = {HOLDS: "green", REFUTED: "red", NO_EVIDENCE: "yellow", ERROR: "red"}
+SEVERITY = (HOLDS, NO_EVIDENCE, ERROR, REFUTED)
+"""The last of these among the rows decides the exit status."""
 
 
-@click.command()
+@click.command(name="prove")
 @click.argument("claims", nargs=-1, metavar="[CLAIM ...]")
 @click.option("--method", "methods", type=Comma(METHODS), default=",".join(METHODS), show_default=True,
               help="Proofs of these kinds only.")  # fmt: skip
-@click.option("--json", "json_file", metavar="FILE", help="Write the rows as JSON ('-': standard output).")
+@json_option("the rows")
 @click.option("--require-decision", is_flag=True, help="Exit with 4 if a row ends without evidence.")
-@click.option("--list", "listed", is_flag=True, help="List the claims and what there is to run; prove nothing.")
-def prove(claims, methods, json_file, require_decision, listed):
+@click.option("--list", "listed", is_flag=True, help="List the claims and the proofs of each; prove nothing.")
+def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | None, require_decision: bool,
+            listed: bool) -> None:  # fmt: skip
     """Run the proofs of each CLAIM (all of them if none is named): exact enumeration, optimality certificates, sympy, z3
     and, where it is installed, Coq."""
-    from ...proofs.proving import all_proofs, run
-
     for claim in claims:
         if claim not in PROVABLE_CLAIMS:
             raise InputError(f"no claim {claim!r}; known: {', '.join(PROVABLE_CLAIMS)}")
+    output = Output(json_file)
+    from ...proofs.proving import all_proofs, run
+
     proofs = all_proofs(claims, methods)
     if listed:
         for proof in proofs:
@@ -39,33 +49,30 @@ def prove(claims, methods, json_file, require_decision, listed):
         return
     if not proofs:
         raise InputError(f"{', '.join(claims)}: no proof by {', '.join(methods)}; see draftproof prove --list")
-    must_be_writable(json_file)
-    rows, interrupted = [], False
-    with progress() as told:
-        told(f"{proofs[0].claim} by {proofs[0].method}", 0, len(proofs))
+    rows: list[Row] = []
+    interrupted = False
+    with progress_bar() as progress:
+        progress(f"{proofs[0].claim} by {proofs[0].method}", 0, len(proofs))
         try:
             for row in run(proofs):
                 rows.append(row)
                 following = proofs[min(len(rows), len(proofs) - 1)]
-                told(f"{following.claim} by {following.method}: {following.what}", len(rows), len(proofs))
+                progress(f"{following.claim} by {following.method}: {following.what}", len(rows), len(proofs))
         except KeyboardInterrupt:
             interrupted = True
-    if json_file:
-        write(json_file, json.dumps([row._asdict() for row in rows], indent=1) + "\n")
-    stream = sys.stderr if json_file == "-" else sys.stdout
-    _show(rows, len(proofs), Console(file=stream, highlight=False, width=None if stream.isatty() else 150))
+    output.write([row._asdict() for row in rows])
+    _show(rows, len(proofs), output.console)
     if interrupted:
-        click.echo(f"draftproof: interrupted after {len(rows)} of {len(proofs)} proofs", err=True)
-        sys.exit(INTERRUPTED)
-    verdicts = {row.verdict for row in rows}
-    if REFUTED in verdicts:
-        sys.exit(EXIT_REFUTED)
-    if ERROR in verdicts:
-        sys.exit(NOT_AUDITED)
-    sys.exit(INCONCLUSIVE if require_decision and NO_EVIDENCE in verdicts else OK)
+        stop(f"interrupted after {len(rows)} of {len(proofs)} proofs", INTERRUPTED)
+    raise SystemExit(of_verdict(max((row.verdict for row in rows), key=SEVERITY.index), require_decision))
 
 
-def _show(rows, total: int, console: Console) -> None:
+def _show(rows: Sequence[Row], total: int, console: Console) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    if not console.is_terminal:
+        console.width = 150
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column, wrapped in (("claim", False), ("method", False), ("of", True), ("size", True), ("verdict", False)):
         table.add_column(column, no_wrap=not wrapped)
@@ -76,9 +83,8 @@ def _show(rows, total: int, console: Console) -> None:
     console.print(table)
     for row in rows:
         if row.verdict != HOLDS:
-            console.print(
-                f"\n{row.claim} by {row.method}, {escape(row.what)}: {row.verdict}: {escape(row.detail or '')}"
-            )
-    count = {verdict: sum(row.verdict == verdict for row in rows) for verdict in COLOURS}
-    said = ", ".join(f"{n} {verdict}" for verdict, n in count.items() if n)
-    console.print(f"\n{len(rows)} of {total} proofs run in {sum(row.seconds for row in rows):.0f} s: {said}")
+            detail = escape(f"{row.what}: {row.verdict}: {row.detail or ''}")
+            console.print(f"\n{row.claim} by {row.method}, {detail}")
+    verdicts = [row.verdict for row in rows]
+    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COLOURS if verdict in verdicts)
+    console.print(f"\n{len(rows)} of {total} proofs run in {sum(row.seconds for row in rows):.0f} s: {counts}")

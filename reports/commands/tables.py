@@ -1,9 +1,12 @@
 """The command ``draftproof tables``: the paper's tables and figures on a pair of models."""
 
-import sys
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,45 +16,23 @@ from ...models.generating.settings import COLDEST, LONGEST
 from ...models.libraries import DTYPES
 from ...models.pairs.presets import PRESETS, TRAINED
 from ..audits.tables.plan import VERIFIERS, TablesPlan
-from .console import INTERRUPTED, NOT_AUDITED, Comma, progress
+from .exit_status import INTERRUPTED, NOT_AUDITED, OK, stop
+from .parameters import Comma, Numbers, device_option
+from .progress import progress_bar
+
+if TYPE_CHECKING:
+    from ..audits.tables.record import Record
 
 QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6, "new_tokens": 32}
 
 
-class Numbers(click.ParamType):
-    """Numbers joined by commas, each in a range, no two alike; given back in rising order.
-
-    least_above_zero: 0 itself is in the range, and nothing between the two.
-    """
-
-    name = "LIST"
-
-    def __init__(self, kind, least, most, least_above_zero=0):
-        self.kind, self.least, self.most, self.least_above_zero = kind, least, most, least_above_zero
-
-    def convert(self, value, param, ctx):
-        if not isinstance(value, str):
-            return value
-        try:
-            numbers = sorted({self.kind(word) for word in value.split(",") if word.strip()})
-        except ValueError:
-            numbers = []
-        if not numbers or not all(self.least <= number <= self.most for number in numbers):
-            kind = "whole numbers" if self.kind is int else "numbers"
-            self.fail(f"expected {kind} from {self.least} to {self.most} joined by commas, got {value!r}", param, ctx)
-        for number in numbers:
-            if 0 < number < self.least_above_zero:
-                self.fail(f"{number}: expected 0 or at least {self.least_above_zero:g}", param, ctx)
-        return tuple(numbers)
-
-
-@click.command()
+@click.command(name="tables")
 @click.option("--out", "folder", required=True, metavar="DIR",
               help="Where to write tables.html, tables.md and tables.json; the same command goes on from what is there.")  # fmt: skip
 @click.option("--preset", type=click.Choice(tuple(PRESETS)), help="A named pair; trained by default.")
 @click.option("--target", metavar="NAME", help="A folder or a name of the Hub instead, with --draft.")
 @click.option("--draft", "drafts", multiple=True, metavar="NAME", help="Its drafters, the best first.")
-@click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N.")
+@device_option
 @click.option(
     "--dtype", type=click.Choice(DTYPES), default="float32", show_default=True, help="Precision of the models."
 )
@@ -67,12 +48,13 @@ class Numbers(click.ParamType):
 @click.option("--threads", type=click.IntRange(min=1), help="Of torch on the CPU; one for small models by default.")
 @click.option("--quick", is_flag=True, help="Few prompts and settings: what is not given is gamma 4,8, T 0,1, 2 seeds, "
               "6 prompts, 32 new tokens.")  # fmt: skip
-def tables(folder, preset, target, drafts, data, threads, quick, **options):
+def command(folder: str, preset: str | None, target: str | None, drafts: tuple[str, ...], data: str | None,
+            threads: int | None, quick: bool, **options: Any) -> None:  # fmt: skip
     """Measure plain decoding, token, block and greedy block verification on a pair of models, and write the tables and
     figures of Sun et al. 2025 with these numbers beside the paper's, and the orderings that the paper states with the
     evidence for each.
 
-    On the trained pair the default takes about half an hour on 2 cores. Every cell is kept as soon as it is measured."""
+    On the trained pair the default takes about half an hour on 2 cores. Every cell is saved as soon as it is measured."""
     from ...models.libraries import require
     from ..audits.tables.subjects import data_for, preset_models
 
@@ -89,17 +71,17 @@ def tables(folder, preset, target, drafts, data, threads, quick, **options):
     if len(set(drafts)) < len(drafts):
         raise click.UsageError("the same --draft twice")
     plan = TablesPlan(target, tuple(drafts), template, data=sources, threads=threads, **{**defaults, **given})
-    sys.exit(_measure_and_write(folder, plan))
+    _measure_and_write(folder, plan)
 
 
 def _names(data: str) -> tuple[str, ...]:
-    found = tuple(word.strip() for word in data.split(",") if word.strip())
-    if not found:
+    names = tuple(word.strip() for word in data.split(",") if word.strip())
+    if not names:
         raise click.UsageError(f"--data {data!r}: expected a list of names, joined by commas")
-    return found
+    return names
 
 
-def _measure_and_write(folder: str, plan: TablesPlan) -> int:
+def _measure_and_write(folder: str, plan: TablesPlan) -> None:
     from ...models.threads import torch_threads
     from ..audits.tables.measure import Bench
     from ..audits.tables.record import Record, exclusive_run
@@ -107,8 +89,9 @@ def _measure_and_write(folder: str, plan: TablesPlan) -> int:
 
     if Path(folder).exists() and not Path(folder).is_dir():
         raise InputError(f"{folder}: is a file; expected a folder, or a new name")
-    with progress() as bar:
-        bar("loading the models", 0, None)
+    status, why = OK, ""
+    with progress_bar() as progress:
+        progress("loading the models", 0, None)
         pairs = load_pairs(plan)
         groups = prompt_groups(plan, pairs[0])
         if plan.threads is None and plan.device == "cpu" and one_thread_is_faster(pairs[0]):
@@ -117,21 +100,17 @@ def _measure_and_write(folder: str, plan: TablesPlan) -> int:
         record = Record(folder, settings)
         planned = list(plan.cells(len(groups)))
         left = [cell for cell in planned if cell not in record.cells]
-        status, why = 0, ""
+        resumed = len(planned) - len(left)
         with exclusive_run(record.folder), torch_threads(plan.threads):
             try:
+                bench = Bench(plan, pairs, groups)
                 if left:
-                    bar("warming up", len(planned) - len(left), len(planned))
-                    bench = Bench(plan, pairs, groups)
+                    progress("warming up", resumed, len(planned))
                     bench.warm_up()
                 began = monotonic()
                 for done, cell in enumerate(left):
-                    rest = _told((monotonic() - began) / done * (len(left) - done)) if done else "some time"
-                    bar(
-                        f"T = {cell.temperature:g}, seed {cell.seed}; {rest} left",
-                        len(planned) - len(left) + done,
-                        len(planned),
-                    )
+                    rest = _duration((monotonic() - began) / done * (len(left) - done)) if done else "some time"
+                    progress(f"T = {cell.temperature:g}, seed {cell.seed}; {rest} left", resumed + done, len(planned))
                     record.add(cell, bench.cell(cell))
             except OutOfMemoryError as error:
                 status, why = NOT_AUDITED, str(error)
@@ -140,12 +119,11 @@ def _measure_and_write(folder: str, plan: TablesPlan) -> int:
     if record.cells:
         _write(record, plan, settings, len(planned))
     if why:
-        click.echo(f"draftproof: {why}; {len(record.cells)} of {len(planned)} cells are in {record.file}, and the same "
-                   "command goes on from there", err=True)  # fmt: skip
-    return status
+        stop(f"{why}; {len(record.cells)} of {len(planned)} cells are in {record.file}, and the same command goes on "
+             "from there", status)  # fmt: skip
 
 
-def _write(record, plan, settings, planned) -> None:
+def _write(record: Record, plan: TablesPlan, settings: Mapping[str, Any], planned: int) -> None:
     import json
 
     from ..audits.tables.report import tables_report
@@ -163,15 +141,13 @@ def _write(record, plan, settings, planned) -> None:
     except OSError as error:
         raise InputError(f"{record.folder}: cannot be written ({error.strerror})") from None
     for row in report["equalities"]:
-        click.echo(
-            f"{row['verdict']:<11} {row['statement']} ({row['compared']:,} {row['unit']}, {row['differing']} differ)"
-        )
-    for statement, measure, found in formatting.by_statement(report["orderings"]):
-        click.echo(f"{statement + ', by ' + measure:<58} {found}")
-    click.echo(
-        f"{'written':<11} {record.folder}: tables.html, tables.md, tables.json ({len(record.cells)} of {planned} cells)"
-    )
+        compared = f"{row['compared']:,} {row['unit']}, {row['differing']} differ"
+        click.echo(f"{row['verdict']:<11} {row['statement']} ({compared})")
+    for statement, measure, verdicts in formatting.by_statement(report["orderings"]):
+        click.echo(f"{statement + ', by ' + measure:<58} {verdicts}")
+    cells = f"{len(record.cells)} of {planned} cells"
+    click.echo(f"{'written':<11} {record.folder}: tables.html, tables.md, tables.json ({cells})")
 
 
-def _told(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"

@@ -10,7 +10,7 @@ from draftproof.models.battery import drawn_markov
 from draftproof.models.errors import InputError
 from draftproof.models.forge import forge
 from draftproof.reports.audits.loops.options import Options
-from draftproof.reports.commands.e2e import e2e
+from draftproof.reports.commands.e2e import command as e2e
 
 from ...models.pairs_parts import MINIATURE
 

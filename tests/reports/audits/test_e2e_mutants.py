@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
-from draftproof.reports.commands.e2e import e2e
+from draftproof.reports.commands.e2e import command as e2e
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE
 
 from .e2e_parts import examined, refuted, small_forged, small_trained, timed_twice

@@ -157,7 +157,7 @@ def test_a_cell_repeats_itself_and_the_texts_of_one_group_are_not_those_of_anoth
 def test_a_table_on_the_gpu_has_its_equalities_and_names_the_device(tmp_path):
     from click.testing import CliRunner
 
-    from draftproof.reports.commands.tables import tables
+    from draftproof.reports.commands.tables import command as tables
 
     pair = parts.small_pair(tmp_path / "pair")
     more = ["--device", "cuda", "--dtype", "bfloat16"]

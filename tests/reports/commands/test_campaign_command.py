@@ -1,4 +1,4 @@
-"""``draftproof campaign``: exit statuses, one clear line, foreign code in child processes, a campaign that goes on."""
+"""``draftproof campaign``: exit statuses, one clear line, third-party code in child processes, a campaign that goes on."""
 
 import json
 import os
@@ -111,7 +111,7 @@ def test_the_counts_are_the_same_for_other_workers_and_other_for_another_seed():
     assert digests[0] == digests[1] != digests[2]
 
 
-# ---------------------------------------------------------------- somebody's functions
+# ---------------------------------------------------------------- third-party functions
 
 
 def test_a_right_function_is_not_refuted_and_a_biased_one_is_with_its_witness(plain):
@@ -228,7 +228,7 @@ def test_a_finished_campaign_is_shown_again_from_its_checkpoint(tmp_path):
         (["block", "--problem", PAPER, "--samples", 0], "no samples to draw (n = 0); expected at least 1"),
         (["block", "--problem", PAPER, "--cluster", "spark://a:1"], "cluster 'spark://a:1' is not known"),
         (["block", "--problem", PAPER, "--cluster", "ray", "--workers", 2], "either --workers, or --cluster"),
-        (["block", "--problem", PAPER, "--batch", 4], "--batch, --array and --dtype are for somebody's function"),
+        (["block", "--problem", PAPER, "--batch", 4], "--batch, --array and --dtype are for third-party functions"),
         (["a:b", "--problem", PAPER, "--batch", 4, "--array", "list"], "--batch gives arrays"),
         (["block"], "Missing option '--problem'"),
         (["blok", "--problem", PAPER], "'blok' is no subject"),

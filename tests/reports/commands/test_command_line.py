@@ -260,8 +260,8 @@ def test_a_token_beyond_every_vocabulary_is_a_refutation(tmp_path):
         ),
         (["audit", "token", "--problem", PAPER.replace('"gamma": 2', '"gamma": 15')], "too many for an audit"),
         (["audit", "block", "--claims", ""], "expected one or more of"),
-        (["audit", "block", "--timeout", "nan"], "'nan' is no finite number"),
-        (["audit", "block", "--memory", "inf"], "'inf' is no finite number"),
+        (["audit", "block", "--timeout", "nan"], "'nan' is not a finite number"),
+        (["audit", "block", "--memory", "inf"], "'inf' is not a finite number"),
         (["law", "block", "--problem", PAPER, "--json", "/dev/full"], "cannot be written"),
     ],
 )

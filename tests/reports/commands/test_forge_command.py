@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from draftproof.models.errors import InputError
 from draftproof.models.forge import law_of_checkpoint
-from draftproof.reports.commands.forge import forge_command
+from draftproof.reports.commands.forge import command as forge_command
 
 PROBLEM = json.dumps(
     {

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from draftproof.models.errors import InputError, OutOfMemoryError
 from draftproof.reports.audits.tables.record import Record
-from draftproof.reports.commands.tables import tables
+from draftproof.reports.commands.tables import command as tables
 
 from ..audits import tables_parts as parts
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.engine
 CHILD = """
 import os, signal, sys
 from draftproof.reports.audits.tables import measure
-from draftproof.reports.commands.tables import tables
+from draftproof.reports.commands.tables import command as tables
 
 cell, done = measure.Bench.cell, []
 

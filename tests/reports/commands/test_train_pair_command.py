@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from draftproof.models.errors import InputError
 from draftproof.models.pairs.recipe import KEPT_EVERY, Recipe
-from draftproof.reports.commands.train_pair import train_pair_command
+from draftproof.reports.commands.train_pair import command as train_pair_command
 
 from ...models.pairs_parts import MINIATURE
 

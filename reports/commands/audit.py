@@ -1,0 +1,102 @@
+"""The command draftproof audit: a verifier, or the zoo of mutants and controls."""
+
+from typing import Any
+
+import click
+
+from ...models.libraries import require
+from ...models.problem import load_problem
+from ...verifiers.adapters.registry import ADAPTERS
+from ...verifiers.evidence import CLAIMS
+from ..audits.functions.subject import SubjectSpec, subject_from
+from .exit_status import OK, REFUTED
+from .output import Output
+from .parameters import (
+    DTYPES,
+    Comma,
+    array_option,
+    memory_option,
+    problems_option,
+    report_options,
+    seed_option,
+    timeout_option,
+)
+from .progress import progress_bar
+
+
+@click.command(name="audit")
+@click.argument("subject", required=False)
+@report_options
+@problems_option
+@click.option("--claims", type=Comma(CLAIMS), default="lossless", show_default=True,
+              help="Claims that decide the verdict.")  # fmt: skip
+@click.option("--level", "levels", type=Comma(("exact", "statistical")), default="exact,statistical", show_default=True,
+              help="Exact laws where the random numbers can be followed, statistical tests where not.")  # fmt: skip
+@array_option
+@click.option("--dtype", "dtypes", type=Comma(DTYPES), help="Precision of the rows.")
+@seed_option
+@click.option("--samples", type=click.IntRange(min=100), default=20_000, show_default=True,
+              help="Samples a problem where the law cannot be computed.")  # fmt: skip
+@timeout_option(60.0, 0.1, "Seconds for one problem; a single call may take half of it, 10 at most.")
+@memory_option()
+@click.option(
+    "--zoo", is_flag=True, help="Audit the zoo: mutants, which must be refuted, and controls, which must not."
+)
+def command(subject: str | None, json_file: str | None, html_file: str | None, require_decision: bool,
+            problems: tuple[str, ...], array: str | None, dtypes: tuple[str, ...] | None, zoo: bool,
+            **settings: Any) -> None:  # fmt: skip
+    """Audit a verifier: SUBJECT is package.module:function, path/to/file.py:function, a reference verifier
+    (token, block, ...) or an installed adapter (transformers)."""
+    if zoo:
+        if subject or html_file or problems:
+            raise click.UsageError("--zoo takes no subject, no problem and no page")
+        raise SystemExit(_zoo(Output(json_file), settings["seed"]))
+    if not subject:
+        raise click.UsageError("a SUBJECT is needed (or --zoo)")
+    spec = subject_from(subject, array, dtypes or ())
+    loaded = [load_problem(problem) for problem in problems]
+    output = Output(json_file, html_file)
+    _require_packages(spec)
+    from ..audits.functions.audit import Settings, run_audit
+
+    with progress_bar() as progress:
+        report = run_audit(spec, Settings(problems=loaded, progress=progress, **settings))
+    output.finish(report, require_decision)
+
+
+def _require_packages(spec: SubjectSpec) -> None:
+    adapter = ADAPTERS.get(spec.name)
+    if adapter:
+        require(*adapter.packages, extra=adapter.extra)
+    elif spec.array == "torch":
+        require("torch", extra="torch")
+
+
+def _zoo(output: Output, seed: int) -> int:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from ..audits.functions.zoo import audit_zoo
+
+    with progress_bar() as progress:
+        rows = audit_zoo(progress, seed)
+    output.write(rows)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("", "mutant or control", "verdict", "first refuted on", "TV", "how"):
+        table.add_column(column)
+    for row in rows:
+        colour = "green" if row["as_expected"] else "red"
+        deviation = f"{row['total_variation']:.2g}" if row["total_variation"] is not None else ""
+        verdict = row["verdict"] + (f" ({','.join(row['claims'])})" if row["claims"] != ["lossless"] else "")
+        table.add_row(
+            row["name"], escape(row["title"]), f"[{colour}]{verdict}[/]", row["problem"] or "", deviation, row["method"]
+        )
+    console = output.console
+    console.print(table)
+    mutants, controls = ([row for row in rows if (row["expected"] == "refuted") is mutant] for mutant in (True, False))
+    refuted, cleared = (sum(row["as_expected"] for row in kind) for kind in (mutants, controls))
+    console.print(f"\n{refuted} of {len(mutants)} mutants refuted, {cleared} of {len(controls)} controls cleared")
+    wrong = [row["name"] for row in rows if not row["as_expected"]]
+    if wrong:
+        console.print(f"[red]not as expected: {', '.join(wrong)}[/]")
+    return REFUTED if wrong else OK

@@ -1,0 +1,24 @@
+"""Exit statuses of every command, and how a command ends before its work is done."""
+
+from typing import NoReturn
+
+import click
+
+OK, REFUTED, WRONG_USE, NOT_AUDITED, INCONCLUSIVE = 0, 1, 2, 3, 4
+"""Nothing refuted; refuted; wrong use or bad input; could not be audited; inconclusive (with --require-decision)."""
+
+INTERRUPTED = 130
+"""After Ctrl-C, as shells have it."""
+
+_OF_VERDICT = {"lossless": OK, "holds": OK, "refuted": REFUTED, "error": NOT_AUDITED}
+
+
+def of_verdict(verdict: str, require_decision: bool = False) -> int:
+    """The exit status of a report's verdict; one that decides nothing is INCONCLUSIVE only where that was asked for."""
+    return _OF_VERDICT.get(verdict, INCONCLUSIVE if require_decision else OK)
+
+
+def stop(reason: str, status: int) -> NoReturn:
+    """End the command with one line on standard error."""
+    click.echo(f"draftproof: {reason}", err=True)
+    raise SystemExit(status)

@@ -1,0 +1,44 @@
+"""The command draftproof law: the exact law of a reference verifier."""
+
+import click
+
+from ...models.errors import InputError
+from ...models.problem import Problem, load_problem, problem_from
+from ...verifiers.registry import REFERENCES
+from .output import Output
+from .parameters import json_option, problem_option
+
+
+@click.command(name="law")
+@click.argument("verifier")
+@problem_option()
+@click.option("--target", metavar="P,..", help="A context-independent target row, as 1/3,2/3.")
+@click.option("--draft", metavar="P,..", help="A context-independent draft row.")
+@click.option("--gamma", type=click.IntRange(min=1), help="Length of a draft block, with --target and --draft.")
+@click.option("--iterations", type=click.IntRange(min=1), default=1, show_default=True, help="Iterations of the loop.")
+@json_option("the law")
+def command(verifier: str, problem: str | None, target: str | None, draft: str | None, gamma: int | None,
+            iterations: int, json_file: str | None) -> None:  # fmt: skip
+    """The exact law of a reference VERIFIER (token, block, block-stream, greedy-block) on one problem."""
+    if verifier not in REFERENCES:
+        raise InputError(f"no reference verifier {verifier!r}; known: {', '.join(REFERENCES)}")
+    given = _problem_of(problem, target, draft, gamma)
+    output = Output(json_file)
+    from ..audits.law_report import law_report
+
+    law = law_report(verifier, given, iterations)
+    output.write(law)
+    for key, value in law.items():
+        output.echo(f"{key.replace('_', ' '):<20}{', '.join(value) if isinstance(value, list) else value}")
+
+
+def _problem_of(problem: str | None, target: str | None, draft: str | None, gamma: int | None) -> Problem:
+    if problem:
+        if target or draft or gamma:
+            raise click.UsageError("either --problem, or --target, --draft and --gamma")
+        return load_problem(problem)
+    if not (target and draft and gamma):
+        raise click.UsageError("a problem is needed: --problem FILE, or --target, --draft and --gamma")
+    rows = [[p.strip() for p in row.split(",")] for row in (target, draft)]
+    data = {"vocabulary": len(rows[0]), "gamma": gamma, "target": rows[0], "draft": rows[1]}
+    return problem_from(data, "command line")

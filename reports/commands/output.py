@@ -1,0 +1,115 @@
+"""The end of every command: the files that its options name, and a table for a person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from ...models.errors import InputError
+from ...models.files import write_atomically
+from .exit_status import INTERRUPTED, of_verdict, stop
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..audits.report import Report
+
+STANDARD_OUTPUT = "-"
+
+
+class Output:
+    """What a command writes, checked before its work begins.
+
+    json_file, html_file: files of ``--json`` and ``--html``, "-" for standard output, None for none.
+    others: further files that the command writes, by option; they must differ from these two.
+    Raises: InputError if two options name the same file, or one of the two cannot be written.
+    """
+
+    def __init__(self, json_file: str | None, html_file: str | None = None, **others: str | None) -> None:
+        self.json_file, self.html_file = json_file, html_file
+        _require_distinct({"json": json_file, "html": html_file, **others})
+        for file in (json_file, html_file):
+            require_writable(file)
+        self.to_stderr = STANDARD_OUTPUT in (json_file, html_file)
+
+    @property
+    def console(self) -> Console:
+        """Where tables go: standard output, or standard error if a file has taken that."""
+        from rich.console import Console
+
+        return Console(stderr=self.to_stderr, highlight=False)
+
+    def echo(self, line: str) -> None:
+        """One line, as it is, where tables go."""
+        click.echo(line, err=self.to_stderr)
+
+    def write(self, data: Any, page: Callable[[Any], str] | None = None) -> None:
+        """Write the files that were asked for: the data as JSON, and the page made of them."""
+        if self.json_file:
+            _write(self.json_file, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+        if self.html_file and page:
+            _write(self.html_file, page(data))
+
+    def finish(self, report: Report, require_decision: bool, lines: Iterable[str] = ()) -> NoReturn:
+        """Write a report, show it below some lines, and exit with its verdict's status; 130 if it was interrupted."""
+        from ..pages.terminal import show
+
+        self.write(report.as_json(), _page)
+        if report.failure and report.failure["kind"] == "interrupted":
+            saved = f"; they are in {self.json_file}" if self.json_file and not self.to_stderr else ""
+            findings = len(report.evidence)
+            after = f"after {findings} findings{saved}" if findings else "before the first finding"
+            stop(f"interrupted {after}", INTERRUPTED)
+        for line in lines:
+            self.echo(line)
+        show(report, self.console)
+        raise SystemExit(of_verdict(report.verdict, require_decision))
+
+
+def require_writable(file: str | None) -> None:
+    """Check that a file can be written; one that does not exist is not left behind. Raises: InputError."""
+    if file is None or file == STANDARD_OUTPUT:
+        return
+    path = Path(file).resolve()
+    new = not path.exists()
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError(f"{file}: cannot be written; expected a file in a folder that exists")
+    try:
+        with path.open("a"):
+            pass
+        if new:
+            path.unlink()
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written ({error.strerror})") from None
+
+
+def _page(report: dict[str, Any]) -> str:
+    from ..pages.page import page
+
+    return page(report)
+
+
+def _require_distinct(files: dict[str, str | None]) -> None:
+    """Files by option: two would overwrite each other, or be mixed on standard output."""
+    options: dict[Path | None, str] = {}
+    for option, file in files.items():
+        if file is None:
+            continue
+        other = options.setdefault(None if file == STANDARD_OUTPUT else Path(file).resolve(), option)
+        if other != option:
+            place = "standard output" if file == STANDARD_OUTPUT else file
+            raise InputError(f"{place}: named by both --{other} and --{option}; expected different files")
+
+
+def _write(file: str, text: str) -> None:
+    if file == STANDARD_OUTPUT:
+        click.echo(text, nl=False)
+        return
+    try:
+        write_atomically(file, text)
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written ({error.strerror})") from None

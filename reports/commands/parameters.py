@@ -1,0 +1,111 @@
+"""Types of parameters, and the options that several commands share."""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import click
+
+ARRAYS = ("numpy", "rows", "list", "torch")
+DTYPES = ("float64", "float32", "float16", "bfloat16")
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+class Comma(click.ParamType):
+    """Words joined by commas, each one of those known."""
+
+    name = "LIST"
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self.known = tuple(known)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        words = tuple(w.strip() for w in value.split(",") if w.strip()) if isinstance(value, str) else value
+        if not words:
+            self.fail(f"expected one or more of {', '.join(self.known)}", param, ctx)
+        for word in words:
+            if word not in self.known:
+                self.fail(f"{word!r} is not one of {', '.join(self.known)}", param, ctx)
+        return words
+
+
+class Finite(click.FloatRange):
+    """A finite number in a range: FloatRange itself lets nan into any range, and infinity where there is no end."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number", param, ctx)
+        return number
+
+
+class Numbers(click.ParamType):
+    """Numbers joined by commas, each in a range; sorted, each once.
+
+    least_above_zero: 0 itself is in the range, and nothing between the two.
+    """
+
+    name = "LIST"
+
+    def __init__(self, kind: type[int] | type[float], least: float, most: float, least_above_zero: float = 0) -> None:
+        self.kind, self.least, self.most, self.least_above_zero = kind, least, most, least_above_zero
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
+        if not isinstance(value, str):
+            return value
+        try:
+            numbers = sorted({self.kind(word) for word in value.split(",") if word.strip()})
+        except ValueError:
+            numbers = []
+        if not numbers or not all(self.least <= number <= self.most for number in numbers):
+            kind = "whole numbers" if self.kind is int else "numbers"
+            self.fail(f"expected {kind} from {self.least} to {self.most} joined by commas, got {value!r}", param, ctx)
+        for number in numbers:
+            if 0 < number < self.least_above_zero:
+                self.fail(f"{number}: expected 0 or at least {self.least_above_zero:g}", param, ctx)
+        return tuple(numbers)
+
+
+def json_option(what: str) -> Callable[[Command], Command]:
+    return click.option("--json", "json_file", metavar="FILE", help=f"Write {what} as JSON ('-': standard output).")
+
+
+def html_option(what: str) -> Callable[[Command], Command]:
+    return click.option("--html", "html_file", metavar="FILE", help=f"Write {what} as one self-contained page.")
+
+
+def report_options(command: Command) -> Command:
+    """--json, --html and --require-decision, of a command that ends in a report."""
+    decided = click.option("--require-decision", is_flag=True, help="Exit with 4 if the verdict is inconclusive.")
+    return json_option("the report")(html_option("the report")(decided(command)))
+
+
+def problem_option(required: bool = False) -> Callable[[Command], Command]:
+    return click.option("--problem", required=required, metavar="FILE", help="The problem (a file, or JSON itself).")
+
+
+problems_option = click.option(
+    "--problem", "problems", multiple=True, metavar="FILE",
+    help="On this problem (a file, or JSON itself) in place of the usual ones.",
+)  # fmt: skip
+
+seed_option = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random."
+)
+
+array_option = click.option("--array", type=click.Choice(ARRAYS), help="What the rows arrive as.")
+
+device_option = click.option("--device", default="cpu", show_default=True, metavar="D", help="cpu, cuda or cuda:N.")
+
+
+def timeout_option(
+    default: float, least: float, meaning: str, most: float | None = None
+) -> Callable[[Command], Command]:
+    return click.option("--timeout", type=Finite(min=least, max=most), default=default, show_default=True,
+                        metavar="S", help=meaning)  # fmt: skip
+
+
+def memory_option(most: float | None = None) -> Callable[[Command], Command]:
+    return click.option("--memory", type=Finite(min=0.5, max=most), default=8.0, show_default=True, metavar="GIB",
+                        help="Address space of the child process.")  # fmt: skip
