@@ -1,11 +1,15 @@
 """One generator of checks, two front ends: ``check_verifier`` and ``parametrize_with_checks``."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 from ...verifiers.evidence import CLAIMS, REFUTED
-from .api import audit, subject_name
-from .report import FINDINGS, Report
+
+if TYPE_CHECKING:
+    from .report import Report
 
 CHECKS = {
     "lossless": CLAIMS["lossless"],
@@ -20,6 +24,8 @@ DEFAULT = ("lossless", "support", "pure")
 
 @lru_cache(maxsize=64)
 def _report(name: str) -> Report:
+    from .api import audit
+
     return audit(name, explain=False)
 
 
@@ -28,6 +34,8 @@ def run_check(name: str, check: str) -> None:
 
     Raises: AssertionError with the witness and the replay command, or with the reason why there is no evidence.
     """
+    from .report import FINDINGS
+
     report = _report(name)
     if report.failure:
         raise AssertionError(f"{name} could not be audited: {report.failure['message']}")
@@ -51,6 +59,8 @@ def run_check(name: str, check: str) -> None:
 
 def checks_of(subject: str | Callable, checks: Sequence[str] = DEFAULT) -> Iterator[tuple[str, Callable[[], None]]]:
     """The checks of a subject by name, each to be called without arguments."""
+    from .api import subject_name
+
     name = subject_name(subject)
     for check in checks:
         if check not in CHECKS:

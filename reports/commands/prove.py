@@ -18,7 +18,7 @@ from .progress import progress_bar
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ...proofs.proving import Row
+    from ...proofs.proving import ProofRow
 
 COLOURS = {HOLDS: "green", REFUTED: "red", NO_EVIDENCE: "yellow", ERROR: "red"}
 SEVERITY = (HOLDS, NO_EVIDENCE, ERROR, REFUTED)
@@ -49,7 +49,7 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
         return
     if not proofs:
         raise InputError(f"{', '.join(claims)}: no proof by {', '.join(methods)}; see draftproof prove --list")
-    rows: list[Row] = []
+    rows: list[ProofRow] = []
     interrupted = False
     with progress_bar() as progress:
         progress(f"{proofs[0].claim} by {proofs[0].method}", 0, len(proofs))
@@ -67,7 +67,7 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
     raise SystemExit(of_verdict(max((row.verdict for row in rows), key=SEVERITY.index), require_decision))
 
 
-def _show(rows: Sequence[Row], total: int, console: Console) -> None:
+def _show(rows: Sequence[ProofRow], total: int, console: Console) -> None:
     from rich.markup import escape
     from rich.table import Table
 
