@@ -50,6 +50,7 @@ tables: $(READY)
 	$(BIN)/draftproof tables --out out/tables --target out/pair/target --draft out/pair/draft --draft out/pair/small-draft
 
 bench: $(READY)
+	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/exact_law.py
 	$(BIN)/python benchmarks/audits.py
 	$(BIN)/python benchmarks/sampling.py
