@@ -5,7 +5,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,10 @@ PACKAGES = "Debian: coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics 
 VERSION = "8.16"
 """What the sources are written for, with MathComp 1.15."""
 
+TIME_LIMIT, CLOCK_FACTOR = 600, 20
+"""Seconds of processor time that Coq has for each file, and how many times that by the clock before all is ended."""
+
+NOT_ENDING = "time-out: not done within {} s by the clock"
 CLOSED = "Closed under the global context"
 SENTENCE = re.compile(r"Chars (\d+) - (\d+) \[.*\] [\d.]+ secs \(([\d.]+)u,([\d.]+)s\)")
 STATEMENT = r"^(?:Theorem|Lemma|Corollary|Canonical) {}\b"
@@ -73,28 +76,25 @@ def workplace(folder: Path | None = None) -> Iterator[Path]:
     yield folder
 
 
-def run_in(place: Path, command: list[str], limit: float) -> subprocess.CompletedProcess[str]:
-    """Run a command there and end it with all that it started when the time is up.
+def run_in(place: Path, command: list[str], limit: int) -> subprocess.CompletedProcess[str]:
+    """Run a command there; each process it starts ends after ``limit`` seconds of processor time.
 
+    A process that waits for ever instead is ended with all others after ``CLOCK_FACTOR`` times that by the clock.
     Raises: subprocess.TimeoutExpired.
     """
+    limited = ["sh", "-c", f'ulimit -S -t {limit}; ulimit -c 0; exec "$@"', "sh", *command]
     with subprocess.Popen(
-        command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        limited, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         try:
-            output, errors = process.communicate(timeout=limit)
+            output, errors = process.communicate(timeout=CLOCK_FACTOR * limit)
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             raise
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
-def left(end: float) -> float:
-    """Seconds until ``end`` of the monotonic clock, never none."""
-    return max(end - time.monotonic(), 0.001)
-
-
-def make(place: Path, *targets: str, limit: float) -> subprocess.CompletedProcess[str]:
+def make(place: Path, *targets: str, limit: int) -> subprocess.CompletedProcess[str]:
     """Make the targets there, as far as they can be made, two at a time."""
     if not targets:  # to make, no target is the first of its file, not none
         return subprocess.CompletedProcess([], 0, "", "")
@@ -111,11 +111,17 @@ def first_error(text: str) -> str:
     return f"{found[1]}, line {found[2]}: {' '.join(found[3].split())}"[:300]
 
 
-def compile_proofs(folder: Path | None = None, limit: float = 600) -> list[Checked]:
+def out_of_time(errors: str, limit: int) -> str | None:
+    """Which file Coq had not finished when its processor time was over, in one sentence; None if there is none."""
+    killed = re.search(r"\b(\w+)\.(?:vo|log)\] \D*152\b", errors)
+    return f"time-out: {killed[1]}.v not done within {limit} s of processor time" if killed else None
+
+
+def compile_proofs(folder: Path | None = None, limit: int = TIME_LIMIT) -> list[Checked]:
     """Compile every proof and ask of every listed theorem what it rests on: one row a theorem, in the order of Axioms.v.
 
     folder: where to compile (sources it already has are used as they are); a temporary folder if none is given.
-    limit: seconds for everything together.
+    limit: seconds of processor time for each file.
     Raises: RuntimeError with ``missing()``'s sentence if Coq cannot be run.
     """
     if reason := missing():
@@ -124,32 +130,31 @@ def compile_proofs(folder: Path | None = None, limit: float = 600) -> list[Check
         listed = re.findall(r"^Print Assumptions (\w+)\.", (place / "Axioms.v").read_text(), re.MULTILINE)
         home = {theorem: _home(place, theorem) for theorem in listed}
         files = sorted({name for name in home.values() if name})
-        end = time.monotonic() + limit
         try:
             done = make(place, *(f"{name}.vo" for name in files), limit=limit)
-            compiled = [
-                name for name in files if make(place, "--question", f"{name}.vo", limit=left(end)).returncode == 0
-            ]
+            compiled = [name for name in files if make(place, "--question", f"{name}.vo", limit=limit).returncode == 0]
             asked = f"From Draftproof Require Import {' '.join(compiled)}.\n" if compiled else ""
             asked += "".join(f"Print Assumptions {t}.\n" for t in listed if home[t] in compiled)
             (place / "Asked.v").write_text(asked)
             (place / "Asked.log").unlink(missing_ok=True)
-            answered = make(place, "Asked.log", limit=left(end))
+            answered = make(place, "Asked.log", limit=limit)
         except subprocess.TimeoutExpired:
-            return [Checked(t, NO_EVIDENCE, limit, f"time-out: not done within {limit:g} s") for t in listed]
+            return [Checked(t, NO_EVIDENCE, limit, NOT_ENDING.format(CLOCK_FACTOR * limit)) for t in listed]
         answers, seconds = _answers(place / "Asked.log"), {}
         for name in files:
             seconds |= _proving(place / f"{name}.time", listed)
         rows = []
         for theorem in listed:
             said, asking = answers.get(theorem, (None, 0.0))
-            if said is None:
-                found = (
-                    ERROR,
-                    first_error(done.stderr or answered.stderr) if home[theorem] else "no such theorem in the sources",
-                )
-            else:
+            errors = done.stderr or answered.stderr
+            if said is not None:
                 found = (HOLDS, None) if said == CLOSED else (NO_EVIDENCE, said)
+            elif not home[theorem]:
+                found = (ERROR, "no such theorem in the sources")
+            elif f'{home[theorem]}.v", line' not in errors and (late := out_of_time(errors, limit)):
+                found = (NO_EVIDENCE, late)
+            else:
+                found = (ERROR, first_error(errors))
             rows.append(Checked(theorem, found[0], round(seconds.get(theorem, 0.0) + asking, 3), found[1]))
         return rows
 

@@ -7,7 +7,6 @@ code that runs.
 
 import re
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
@@ -19,7 +18,7 @@ from ..models.problem import Problem
 from ..models.rationals import as_fraction
 from ..verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
 from ..verifiers.registry import Reference, reference
-from .coq import first_error, left, make, missing, workplace
+from .coq import CLOCK_FACTOR, NOT_ENDING, TIME_LIMIT, first_error, make, missing, out_of_time, workplace
 from .field import in_field
 from .laws import expected_accepted, expected_tokens, iterated_law, output_law
 
@@ -55,7 +54,7 @@ def compare(
     iterations: int = 1,
     folder: Path | None = None,
     verifiers: Mapping[str, Reference] | None = None,
-    limit: float = 600,
+    limit: int = TIME_LIMIT,
 ) -> list[Comparison]:
     """Evaluate the Coq definitions on the problems and compare with the laws of the Python code, exactly.
 
@@ -65,7 +64,7 @@ def compare(
 
     verifiers: for each definition of Algorithms.v the verifier that it should equal; the reference verifiers if None.
     folder: where to compile (sources it already has are used as they are); a temporary folder if none is given.
-    limit: seconds for everything together.
+    limit: seconds of processor time for each file.
     Guarantee: holds is an equality of rationals, entry by entry. V = 3, gamma = 3 takes about 5 s for the three
     definitions, V = 4, gamma = 3 about 22 s, and V = 2, gamma = 2 with 2 iterations about 1 s.
     Raises: RuntimeError with ``missing()``'s sentence if Coq cannot be run; InputError if a table of rows stops short of
@@ -83,15 +82,16 @@ def compare(
     with workplace(folder) as place:
         (place / "Tie.v").write_text(text)
         (place / "Tie.log").unlink(missing_ok=True)
-        end = time.monotonic() + limit
         try:
             done = make(place, "Law.vo", limit=limit)
             if done.returncode == 0:
-                done = make(place, "Tie.log", limit=left(end))
+                done = make(place, "Tie.log", limit=limit)
         except subprocess.TimeoutExpired:
-            return [_row(*pair, iterations, 0, NO_EVIDENCE, f"time-out: not done within {limit:g} s") for pair in pairs]
+            return [_row(*pair, iterations, 0, NO_EVIDENCE, NOT_ENDING.format(CLOCK_FACTOR * limit)) for pair in pairs]
         if done.returncode != 0:
-            return [_row(*pair, iterations, 0, ERROR, first_error(done.stderr)) for pair in pairs]
+            late = out_of_time(done.stderr, limit)
+            failure = (NO_EVIDENCE, late) if late else (ERROR, first_error(done.stderr))
+            return [_row(*pair, iterations, 0, *failure) for pair in pairs]
         answers = _numbers((place / "Tie.log").read_text(), iterations)
     return [_compared(*pair, iterations, *both) for pair, both in zip(pairs, zip(expected, answers, strict=True))]
 

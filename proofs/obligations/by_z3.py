@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ...verifiers.evidence import NO_EVIDENCE
-from ..symbolic.single_steps import LEMMAS, TIME_LIMIT, Answer, ask
+from ..symbolic.single_steps import LEMMAS, STEP_TIME_LIMIT, Answer, ask
 from ..symbolic.whole_algorithms import WHOLE
 from .proof import Proof, ProofResult
 
@@ -25,7 +25,7 @@ CLAIM_OF = {
 
 def _found(answer: Answer, limit: float) -> ProofResult:
     if answer.verdict == NO_EVIDENCE:
-        return ProofResult(NO_EVIDENCE, f"time-out: not decided within {limit:g} s")
+        return ProofResult(NO_EVIDENCE, f"time-out: not decided within {limit:g} s of processor time")
     return ProofResult(answer.verdict, None if answer.model is None else f"counterexample: {answer.model}")
 
 
@@ -37,7 +37,7 @@ def proofs() -> Iterator[Proof]:
                 continue
             rows = "one token, any V" if lemma.name in ONE_TOKEN else f"all rows, V {size}"
             yield Proof(lemma.claim, "z3", lemma.name, f"one step, every p_i, {rows}",
-                        lambda lemma=lemma, v=size: _found(ask(lemma.query(lemma.rule, v)), TIME_LIMIT))  # fmt: skip
+                        lambda lemma=lemma, v=size: _found(ask(lemma.query(lemma.rule, v)), STEP_TIME_LIMIT))  # fmt: skip
     for whole in WHOLE:
         for v, gamma, limit in whole.sizes:
             yield Proof(CLAIM_OF[whole.claim], "z3", f"whole algorithm, {whole.name}", f"all models, V {v}, gamma {gamma}",

@@ -17,7 +17,8 @@ from ...verifiers.registry import Reference, reference
 from .. import claims
 from ..field import in_field
 from ..laws import enumerated_law, expected_accepted, output_law
-from .single_steps import TIME_LIMIT, Lemma
+from .processor_time import check
+from .single_steps import STEP_TIME_LIMIT, Lemma
 from .z3_numbers import reals, total
 
 DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 60, 100, 1000, 10**4, 10**6, 10**9)
@@ -41,13 +42,16 @@ def _candidates(value: Fraction) -> list[Fraction]:
     return nearer if nearer[-1] == value else [*nearer, value]
 
 
-def rational_point(solver: z3.Solver, variables: Sequence[z3.ArithRef]) -> list[Fraction] | None:
+def rational_point(
+    solver: z3.Solver, variables: Sequence[z3.ArithRef], limit: float = STEP_TIME_LIMIT
+) -> list[Fraction] | None:
     """A rational point that satisfies the solver's assertions, or None where none was found.
 
     The variables are fixed one after the other, each to the simplest fraction near its value that leaves the rest
     satisfiable; z3 is asked after each, so the point is exact however the model was irrational before.
+    limit: seconds of processor time for each question.
     """
-    if solver.check() != z3.sat:
+    if check(solver, limit) != z3.sat:
         return None
     point: list[Fraction] = []
     model = solver.model()
@@ -56,7 +60,7 @@ def rational_point(solver: z3.Solver, variables: Sequence[z3.ArithRef]) -> list[
         for candidate in _candidates(_near(model.eval(x, model_completion=True))):
             solver.push()
             solver.add(x == z3.Q(candidate.numerator, candidate.denominator))
-            if solver.check() == z3.sat:
+            if check(solver, limit) == z3.sat:
                 point.append(candidate)
                 model = solver.model()
                 break
@@ -96,13 +100,12 @@ def _second_step(p: Fraction, q: Fraction, target: list[Fraction], draft: list[F
     return Problem(vocabulary, 2, *models, "counterexample")
 
 
-def of_step(lemma: Lemma, size: int = 2, limit: float = TIME_LIMIT) -> Problem | None:
+def of_step(lemma: Lemma, size: int = 2, limit: float = STEP_TIME_LIMIT) -> Problem | None:
     """A problem with gamma = 2 in whose second step the lemma's mutant fails; None if none was found in time."""
     query = lemma.mutated(size)
     solver = z3.Solver()
-    solver.set("timeout", int(1000 * limit))
     solver.add(*query.given, z3.Not(query.claim), *_made(lemma, size))
-    point = rational_point(solver, [z3.Real("p"), *reals("b", size), *reals("s", size)])
+    point = rational_point(solver, [z3.Real("p"), *reals("b", size), *reals("s", size)], limit)
     if point is None:
         return None
     p, target, draft = point[0], point[1 : size + 1], point[size + 1 :]

@@ -16,6 +16,7 @@ import z3
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from ...models.rationals import as_fraction
+from .processor_time import check
 
 ANY = frozenset((-1, 0, 1))
 POSITIVE, NEGATIVE, ZERO, NONZERO = frozenset((1,)), frozenset((-1,)), frozenset((0,)), frozenset((-1, 1))
@@ -23,8 +24,8 @@ POSITIVE, NEGATIVE, ZERO, NONZERO = frozenset((1,)), frozenset((-1,)), frozenset
 LONGEST = 200
 """Digits of a coordinate beyond which a point is not worth keeping."""
 
-ONE_QUESTION = 5.0
-"""Seconds after which z3 gives up on one region, which then counts as not empty."""
+QUESTION_TIME_LIMIT = 5.0
+"""Seconds of processor time after which z3 gives up on one region, which then counts as not empty."""
 
 
 class OutOfTimeError(Exception):
@@ -58,11 +59,11 @@ CONDITIONS = {
 class Space:
     """Real variables, what is known of them, and the signs that polynomials in them can have together.
 
-    limit: seconds until every further question raises OutOfTimeError.
+    limit: seconds of processor time until every further question raises OutOfTimeError.
     """
 
     def __init__(self, names: list[str], limit: float):
-        self.deadline = time.perf_counter() + limit
+        self._deadline = time.process_time() + limit
         self.context = fmpq_mpoly_ctx.get(names, Ordering.lex)
         self.variables, self.unit = self.context.gens(), self.context.constant(1)
         self.reals = [z3.Real(name) for name in names]
@@ -131,15 +132,23 @@ class Space:
             self._regions[key] = Region(self, signs)
         return self._regions[key]
 
-    def possible(self, signs: dict[int, frozenset]) -> bool:
-        """False where z3 has shown that no point has these signs; True also where it has given up."""
-        left = self.deadline - time.perf_counter()
+    def time_left(self) -> float:
+        """Seconds of processor time before the limit.
+
+        Raises: OutOfTimeError if there are none.
+        """
+        left = self._deadline - time.process_time()
         if left <= 0:
             raise OutOfTimeError
+        return left
+
+    def possible(self, signs: dict[int, frozenset]) -> bool:
+        """False where z3 has shown that no point has these signs; True also where it has given up."""
+        left = self.time_left()
         key = frozenset(signs.items())
         if key not in self._possible:
             self._possible[key] = self._holds_a_point(signs) or not (
-                self._known_empty(signs) or self._empty(signs, min(left, ONE_QUESTION))
+                self._known_empty(signs) or self._empty(signs, min(left, QUESTION_TIME_LIMIT))
             )
         return self._possible[key]
 
@@ -159,13 +168,12 @@ class Space:
 
     def _empty(self, signs: dict[int, frozenset], seconds: float) -> bool:
         self.solver.push()
-        self.solver.set("timeout", max(1, int(1000 * seconds)))
         named = {}
         for number, allowed in signs.items():
             label = z3.Bool(f"test {number}")
             named[str(label)] = number
             self.solver.assert_and_track(self._condition(number, allowed), label)
-        found = self.solver.check()
+        found = check(self.solver, seconds)
         if found == z3.sat:
             self._keep(self.solver.model())
         elif found == z3.unsat:
@@ -188,7 +196,6 @@ class Space:
     def question(self, region: "Region", *nonzero: fmpq_mpoly) -> z3.Solver:
         """A solver that asks for a point of the region where none of the polynomials is zero."""
         solver = z3.Solver()
-        solver.set("timeout", max(1, int(1000 * (self.deadline - time.perf_counter()))))
         solver.add(*self.solver.assertions(), *(self._condition(*test) for test in region.signs.items()))
         solver.add(*(self.term(polynomial) != 0 for polynomial in nonzero))
         return solver

@@ -26,7 +26,6 @@ Greedy block verification, with B = M_b(x^l), S = M_s(x^l) joint and p = B / S, 
     Lemma 8. min(p b_x, s_x) + (p - sum_y min(p b_y, s_y)) M_new(x) = p b_x, M_new the normalised residual   (``lemma-8``).
 """
 
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -39,10 +38,11 @@ from ...verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from ...verifiers.registry import Reference
 from ...verifiers.sub_block import SubBlockRule
 from . import mutants
+from .processor_time import check
 from .z3_numbers import reals, total
 
-TIME_LIMIT = 20.0
-"""Seconds for one query; beyond it the answer is "no evidence (time-out)", never a proof."""
+STEP_TIME_LIMIT = 20.0
+"""Seconds of processor time for one query; beyond it the answer is "no evidence (time-out)", never a proof."""
 
 
 class Query(NamedTuple):
@@ -53,24 +53,20 @@ class Query(NamedTuple):
 
 
 class Answer(NamedTuple):
+    """verdict: holds, refuted (with the model that refutes), or no-evidence (a time-out)."""
+
     verdict: str
-    seconds: float
-    model: z3.ModelRef | None
+    model: z3.ModelRef | None = None
 
 
-def ask(query: Query, limit: float = TIME_LIMIT) -> Answer:
-    """Prove or refute a query within a time limit."""
+def ask(query: Query, limit: float = STEP_TIME_LIMIT) -> Answer:
+    """Prove or refute a query within a limit in seconds of processor time."""
     solver = z3.Solver()
-    solver.set("timeout", int(1000 * limit))
     solver.add(*query.given, z3.Not(query.claim))
-    start = time.perf_counter()
-    result = solver.check()
-    seconds = time.perf_counter() - start
-    if result == z3.unsat:
-        return Answer(HOLDS, seconds, None)
+    result = check(solver, limit)
     if result == z3.sat:
-        return Answer(REFUTED, seconds, solver.model())
-    return Answer(NO_EVIDENCE, seconds, None)
+        return Answer(REFUTED, solver.model())
+    return Answer(HOLDS if result == z3.unsat else NO_EVIDENCE)
 
 
 def _row(name: str, size: int) -> tuple[list, list]:

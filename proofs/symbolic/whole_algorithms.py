@@ -11,7 +11,6 @@ gamma = 2 (27 s) and V = 3 gamma = 3 (85 s). Beyond these it is not known how fa
 and Coq are for. At gamma = 1 no verifier of the sub-block family uses h_i, so a defect in it shows from gamma = 2 on.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,12 +30,13 @@ from . import mutants
 from .counterexample import rational_point
 from .decision_trees import Quotient, combined, leaves, sign_among
 from .piecewise import AllModels, Models, Piecewise
+from .processor_time import check
 from .sign_regions import NEGATIVE, NONZERO, ZERO, OutOfTimeError, Region
 from .single_steps import Answer
 
 
 class Size(NamedTuple):
-    """V and gamma, and the seconds after which a proof of that size is given up."""
+    """V and gamma, and the seconds of processor time after which a proof of that size is given up."""
 
     vocabulary: int
     gamma: int
@@ -166,20 +166,21 @@ def _violations(obligation: Obligation) -> Iterator[tuple[Region, list]]:
 
 
 def _decide(statement: Statement, verifier: Reference, size: Size) -> tuple[Answer, Problem | None]:
-    start, decided = time.perf_counter(), True
+    decided = True
     space, problem = all_models(size.vocabulary, size.gamma, size.limit)
     try:
         for obligation in statement(space, problem, verifier):
             for region, nonzero in _violations(obligation):
                 question = space.question(region, *nonzero)
-                found = question.check()
+                found = check(question, space.time_left())
                 if found == z3.sat:
-                    answer = Answer(REFUTED, time.perf_counter() - start, question.model())
-                    return answer, _instance(space, problem, rational_point(question, space.reals))
+                    return Answer(REFUTED, question.model()), _instance(
+                        space, problem, rational_point(question, space.reals)
+                    )
                 decided = decided and found == z3.unsat
     except OutOfTimeError:
         decided = False
-    return Answer(HOLDS if decided else NO_EVIDENCE, time.perf_counter() - start, None), None
+    return Answer(HOLDS if decided else NO_EVIDENCE), None
 
 
 def _instance(space: Models, problem: Problem, point: list[Fraction] | None) -> Problem | None:
@@ -202,7 +203,7 @@ class Whole:
     sizes: tuple[Size, ...]
 
     def prove(self, vocabulary: int, gamma: int, limit: float) -> Answer:
-        """holds, refuted (with z3's model), or no-evidence where the limit, in seconds, was not enough."""
+        """holds, refuted (with z3's model), or no-evidence where the limit, in seconds of processor time, was not enough."""
         return _decide(self.statement, self.verifier, Size(vocabulary, gamma, limit))[0]
 
     def mutated(self, vocabulary: int, gamma: int, limit: float) -> tuple[Answer, Problem | None]:

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 from functools import partial
 
 import pytest
@@ -173,11 +174,27 @@ def test_greedy_block_verification_in_the_wrong_loop_is_not_tied_to_its_own(comp
 
 
 @needs_coq
-def test_a_time_out_is_no_evidence(compiled, tmp_path):
-    rows = compare([toy(2)], folder=compiled[0], limit=0.01)
-    assert {row.verdict for row in rows} == {NO_EVIDENCE}
-    assert all("time-out" in row.detail for row in rows)
-    assert {row.verdict for row in coq.compile_proofs(tmp_path, limit=0.01)} == {NO_EVIDENCE}
+def test_a_proof_that_does_not_end_is_ended_and_no_evidence(tmp_path, busy_machine):
+    """Its own processor time counts, and neither the other files nor what else the machine does."""
+    loop = "Ltac for_ever := idtac; for_ever.\nTheorem endless : True. Proof. for_ever. Qed.\n"
+    (tmp_path / "Models.v").write_text(loop)
+    (tmp_path / "Rationals.v").write_text("Theorem short : True. Proof. exact I. Qed.\n")
+    (tmp_path / "Axioms.v").write_text("Print Assumptions endless.\nPrint Assumptions short.\n")
+    endless, short = coq.compile_proofs(tmp_path, limit=2)
+    assert (endless.verdict, endless.detail) == (
+        NO_EVIDENCE,
+        "time-out: Models.v not done within 2 s of processor time",
+    )
+    assert short.verdict == HOLDS
+    rows = compare([toy(2)], folder=tmp_path, limit=2)
+    assert {(row.verdict, row.detail) for row in rows} == {(NO_EVIDENCE, endless.detail)}
+
+
+@needs_coq
+def test_what_waits_for_ever_is_ended_by_the_clock(tmp_path, monkeypatch):
+    monkeypatch.setattr(coq, "CLOCK_FACTOR", 1)
+    with pytest.raises(subprocess.TimeoutExpired):
+        coq.run_in(tmp_path, ["sleep", "60"], limit=1)
 
 
 def test_where_coq_is_missing_the_reason_is_one_sentence_with_what_to_install(tmp_path, monkeypatch):

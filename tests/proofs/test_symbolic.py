@@ -1,5 +1,10 @@
 """Statements about all models of a size; each query has a defect for which it is satisfiable."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
 import z3
 from sympy import ZZ
@@ -38,13 +43,33 @@ def test_no_step_is_vacuous(lemma):
     assert solver.check() == z3.sat
 
 
-def test_a_time_out_is_no_evidence():
-    """A question far beyond the solver, with a limit of a hundredth of a second."""
+def test_a_question_that_is_not_answered_in_time_is_no_evidence(busy_machine):
+    """One far beyond the solver; beside busy processes the limit is this process's own time all the same."""
     x, y, z = z3.Reals("x y z")
     hard = Query(
         x**5 * y**4 + z**7 * x**3 - y**6 * z**5 + x * y * z != 1 + z**9, [x > 1, y > 1, z > 1, x**3 + y**5 == z**4 + 2]
     )
-    assert ask(hard, limit=0.01).verdict == "no-evidence"
+    for limit in (0.01, 0.5):
+        before = time.process_time()
+        assert ask(hard, limit).verdict == "no-evidence"
+        assert limit <= time.process_time() - before < limit + 1
+
+
+def test_a_machine_that_stands_still_takes_no_proof_away(busy_machine):
+    """The process is stopped in the middle, for longer than its limit."""
+    program = """
+from draftproof.proofs.symbolic.whole_algorithms import WHOLE
+(whole,) = (w for w in WHOLE if w.name == "greedy-block: lemma-9")
+print("begins", flush=True)
+print(whole.prove(2, 2, 4.0).verdict)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begins\n"
+        time.sleep(0.1)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(4.5)
+        process.send_signal(signal.SIGCONT)
+        assert process.communicate()[0] == "holds\n"
 
 
 @pytest.mark.parametrize(("vocabulary", "gamma"), [(2, 1), (2, 3), (3, 2), (3, 3), (4, 2), (4, 3)])
