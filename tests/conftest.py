@@ -14,6 +14,9 @@ EXTRAS = {
     "joblib": "campaign",
     "distributed": "campaign",
     "sqlalchemy": "nightly",
+    "z3": "prove",
+    "hypothesis": "test",
+    "jsonschema": "test",
 }
 """Optional packages, and the extra of draftproof that installs each."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from ...models.libraries import require
 from ...verifiers.evidence import CLAIMS, REFUTED
 
 if TYPE_CHECKING:
@@ -83,7 +84,10 @@ def parametrize_with_checks(subjects: Sequence[str | Callable], checks: Sequence
     @parametrize_with_checks([my_verifier])
     def test_my_verifier(check):
         check()
+
+    Raises: InputError if pytest is not installed.
     """
+    require("pytest", extra="test")
     import pytest
 
     cases = [

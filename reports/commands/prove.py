@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...models.errors import InputError
+from ...models.libraries import require
 from ...proofs.statements import METHODS, PROVABLE_CLAIMS
 from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
 from .exit_status import INTERRUPTED, of_verdict, stop
@@ -40,6 +41,8 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
         if claim not in PROVABLE_CLAIMS:
             raise InputError(f"no claim {claim!r}; known: {', '.join(PROVABLE_CLAIMS)}")
     output = Output(json_file)
+    if "z3" in methods:
+        require("z3", extra="prove")
     from ...proofs.proving import all_proofs, run
 
     proofs = all_proofs(claims, methods)

@@ -61,13 +61,14 @@ def command(folder: str, preset: str | None, target: str | None, drafts: tuple[s
     require("torch", "transformers")
     if (target is None) != (not drafts) or (preset and target):
         raise click.UsageError("expected either --preset, or --target and one --draft or more")
+    sources = None if data is None else _names(data)
     given = {name: value for name, value in options.items() if value is not None}
     defaults = QUICK if quick else {}
     template = "{prompt}"
     if target is None:
         preset = preset or TRAINED
         target, drafts, template = preset_models(preset)
-    sources = data_for(preset, target) if data is None else _names(data)
+    sources = sources or data_for(preset, target)
     if len(set(drafts)) < len(drafts):
         raise click.UsageError("the same --draft twice")
     plan = TablesPlan(target, tuple(drafts), template, data=sources, threads=threads, **{**defaults, **given})

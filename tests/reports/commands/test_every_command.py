@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from draftproof import parametrize_with_checks
+from draftproof.models.errors import InputError
 from draftproof.reports.commands.list import LISTS
 from draftproof.reports.commands.main import COMMANDS, cli
 
@@ -100,3 +102,20 @@ def test_the_table_goes_to_standard_error_where_json_takes_standard_output(tmp_p
     assert done.returncode == 0
     assert done.stdout.startswith("{")
     assert "expected accepted   11/9" in done.stderr
+
+
+def test_proofs_without_z3_say_what_to_install(tmp_path):
+    done = draftproof("prove", "lemma-1", cwd=tmp_path, without=("z3",))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "draftproof: z3 not found; install draftproof[prove]\n"
+
+
+def test_other_proofs_need_no_z3(tmp_path):
+    arguments = ("prove", "lemma-1", "--method", "enumeration", "--json", "rows.json")
+    assert draftproof(*arguments, cwd=tmp_path, without=("z3",)).returncode == 0
+
+
+def test_checks_without_pytest_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pytest", None)
+    with pytest.raises(InputError, match=r"^pytest not found; install draftproof\[test\]$"):
+        parametrize_with_checks(["block"])
