@@ -8,31 +8,43 @@ probability at most alpha (Ville).
 
 from collections.abc import Mapping, Sequence
 from math import exp, inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, logsumexp
+from numpy.typing import ArrayLike
+from scipy.special import expit, logit
 
 from ..models.errors import InputError
-from .power import checked_rates, log_inverse
+from .arguments import checked_rates, log_inverse
+from .power import log_mean_exp
 
 LOG_ODDS = np.concatenate([-(2.0 ** np.arange(-6, 3)), 2.0 ** np.arange(-6, 3)])
-"""Alternatives: the odds of A are e^d times what the target says. One d is within a factor 1.42 of any in 0.011..5.6."""
+"""Alternatives: the odds of A are e^d times the target's. One d is within a factor 1.42 of any in 0.011..5.6."""
 
 STEPS_AT_ONCE = 10_000
 """Steps whose fortunes are in memory together."""
 
 
 class Bets(NamedTuple):
-    """probability: [T], Pr(A_t | past) under the target; hit: [T], whether the token was in A_t. P = 0, no hit: no bet."""
+    """Bets of one family of sets; P = 0 without a hit is no bet.
+
+    probability: [T], Pr(A_t | past) under the target
+    hit: [T], whether the token was in A_t
+    """
 
     probability: np.ndarray
     hit: np.ndarray
 
 
 class Fortune(NamedTuple):
-    """log_evidence: now; highest: the largest so far (log); refuted_at: the first step at which it had reached
-    1 / alpha, from 0; family: which then had most; steps: tokens seen."""
+    """The state of the fortune.
+
+    log_evidence: log of the fortune now
+    highest: log of the largest fortune so far
+    refuted_at: the first step, from 0, at which it had reached 1 / alpha; or None
+    family: the family of sets with the largest fortune at that step
+    steps: number of tokens seen
+    """
 
     log_evidence: float
     highest: float
@@ -51,10 +63,13 @@ class SetBetting:
 
     E_t = mean over families f and alternatives d of prod over s <= t of (1 + l_s ([x_s in A_s] - P_s)),
     l_s = (P' - P_s) / (P_s (1 - P_s)), logit P' = logit P_s + d: the likelihood ratio of a coin.
+    families: names of the families of sets
+    alpha: rate of false alarms
     slack: how far the engine's own probability of a set may be from the one given (rounding in half precision, say);
-    every bet pays 1 + slack |l_s| for it.
+    every bet pays 1 + slack |l_s| for it
     Guarantee: if every token follows its conditional law (within the slack) given the past, Pr(E_t >= 1 / alpha for any
     t) <= alpha. A_t may depend on everything before token t but on nothing that goes with it: see ``bets_on``.
+    Raises: InputError for names that are missing or not different, and for a rate or slack out of range.
     Source: Ville 1939; Shafer 2021 (Testing by betting); Waudby-Smith and Ramdas 2024 (mixtures of stakes).
     """
 
@@ -62,8 +77,7 @@ class SetBetting:
         checked_rates(alpha)
         if not families or len(set(families)) < len(families):
             raise InputError(f"families of sets: got {list(families)!r}, expected one or more different names")
-        if not 0 <= slack < 0.5:
-            raise InputError(f"slack is {slack!r}, expected 0 or more and below 0.5")
+        checked_slack(slack)
         self.families, self.alpha, self.slack = tuple(families), alpha, slack
         self._logs = np.zeros((len(families), len(LOG_ODDS)))
         self._state = Fortune(0.0, 0.0, None, None, 0)
@@ -71,7 +85,7 @@ class SetBetting:
     def observe(self, bets: Mapping[str, Bets]) -> Fortune:
         """Settle the bets of T further steps, the same steps for every family.
 
-        Raises: InputError for a family that is not known or missing, other lengths, or no probability.
+        Raises: InputError for an unknown or missing family, different lengths, or what is not a probability.
         """
         if set(bets) != set(self.families):
             raise InputError(f"bets on {sorted(bets)}, expected {sorted(self.families)}")
@@ -83,14 +97,10 @@ class SetBetting:
             self._settle(np.array([r.probability[part] for r in rows]), np.array([r.hit[part] for r in rows]))
         return self._state
 
-    def _settle(self, probability, hit):
-        gains = _log_gains(probability, hit, self.slack)
-        with np.errstate(invalid="ignore"):
-            paths = self._logs[:, :, None] + np.cumsum(gains, axis=2)
-        # A fortune that is lost stays lost, whatever would have been won later.
-        paths[np.isnan(paths)] = -inf
-        by_family = logsumexp(paths, axis=1) - np.log(len(LOG_ODDS))
-        path = logsumexp(by_family, axis=0) - np.log(len(self.families))
+    def _settle(self, probability: np.ndarray, hit: np.ndarray) -> None:
+        paths = fortune_paths(self._logs, log_gains(probability, hit, self.slack))
+        by_family = log_mean_exp(paths, axis=1)
+        path = log_mean_exp(by_family)
         before = self._state
         refuted, family = before.refuted_at, before.family
         crossed = np.flatnonzero(path >= log_inverse(self.alpha))
@@ -103,20 +113,24 @@ class SetBetting:
 
 
 def bets_on(
-    target: Any,
-    tokens: Any,
-    draft: Any = None,
-    proposed: Any = None,
-    bonus: Any = None,
+    target: ArrayLike,
+    tokens: ArrayLike,
+    draft: ArrayLike | None = None,
+    proposed: ArrayLike | None = None,
+    bonus: ArrayLike | None = None,
     nucleus: float = 0.9,
 ) -> dict[str, Bets]:
     """The usual sets and whether the tokens fell into them.
 
     "argmax": the target's most probable token. "tail": outside its nucleus. "draft above target": {q > p}, if the
-    draft's rows are given. "proposed": one token a step, -1 for none. "bonus": at bonus positions, the tokens that
-    were more probable one position before (a row taken from the wrong position shows there).
-    target, draft: [T, V] conditional rows M_b(. | text so far), M_s(. | text so far); tokens: [T], as emitted;
-    bonus: [T], whether all gamma draft tokens before had been accepted.
+    draft's rows are given. "proposed": one token a step. "bonus": at bonus positions, the tokens that were more
+    probable one position before (a row taken from the wrong position shows there).
+    target: [T, V], conditional rows M_b(. | text so far)
+    tokens: [T], as emitted
+    draft: [T, V], conditional rows M_s(. | text so far)
+    proposed: [T], one token a step, -1 for none
+    bonus: [T], whether all gamma draft tokens before had been accepted
+    nucleus: probability of the tokens that are not in the tail
     Guarantee: each P is the target's own, the row divided by its sum. Whether a bet is fair is the caller's part:
     ``proposed`` must be settled without the coins that the engine verifies with: the draft's favourite, an n-gram
     match, a token that the auditor drew. The token that the engine drafted by its own chance is not admissible: given it,
@@ -125,50 +139,63 @@ def bets_on(
     Raises: InputError for other shapes, rows that do not sum to 1 within 1e-4, tokens outside the vocabulary.
     Source: Sun et al. 2025, Lemma 4 (given tau >= i and X^i the next token follows the target).
     """
-    target = _rows(target, "target")
-    steps, vocabulary = target.shape
-    tokens = _tokens(tokens, steps, vocabulary, "tokens", 0)
+    rows = _rows(target, "target")
+    steps, vocabulary = rows.shape
+    emitted = _tokens(tokens, steps, vocabulary, "tokens", 0)
     at = np.arange(steps)
-    best = target.argmax(axis=1)
-    found = {"argmax": Bets(target[at, best], tokens == best)}
-    order = np.sort(target, axis=1)[:, ::-1]
+    best = rows.argmax(axis=1)
+    bets = {"argmax": Bets(rows[at, best], emitted == best)}
+    order = np.sort(rows, axis=1)[:, ::-1]
     inside = np.cumsum(order, axis=1) - order < nucleus
     least = order[at, inside.sum(axis=1) - 1]
-    found["tail"] = _on(target, tokens, target < least[:, None])
+    bets["tail"] = _bets(rows, emitted, rows < least[:, None])
     if draft is not None:
-        draft = _rows(draft, "draft")
-        if draft.shape != target.shape:
-            raise InputError(f"draft: got the shape {draft.shape}, expected {target.shape} as the target")
-        found["draft above target"] = _on(target, tokens, draft > target)
+        drafts = _rows(draft, "draft")
+        if drafts.shape != rows.shape:
+            raise InputError(f"draft: got the shape {drafts.shape}, expected {rows.shape} as the target")
+        bets["draft above target"] = _bets(rows, emitted, drafts > rows)
     if proposed is not None:
-        proposed = _tokens(proposed, steps, vocabulary, "proposed", -1)
-        found["proposed"] = Bets(
-            np.where(proposed >= 0, target[at, proposed], 0.0), (proposed >= 0) & (tokens == proposed)
-        )
+        proposal = _tokens(proposed, steps, vocabulary, "proposed", -1)
+        probability = np.where(proposal >= 0, rows[at, proposal], 0.0)
+        bets["proposed"] = Bets(probability, (proposal >= 0) & (emitted == proposal))
     if bonus is not None:
-        asked = np.asarray(bonus, dtype=bool)
-        if asked.shape != (steps,):
-            raise InputError(f"bonus: got the shape {asked.shape}, expected ({steps},)")
-        falling = np.zeros_like(target, dtype=bool)
-        falling[1:] = (target[1:] < target[:-1]) & asked[1:, None]
-        found["bonus"] = _on(target, tokens, falling)
-    return found
+        at_bonus = np.asarray(bonus, dtype=bool)
+        if at_bonus.shape != (steps,):
+            raise InputError(f"bonus: got the shape {at_bonus.shape}, expected ({steps},)")
+        falling = np.zeros_like(rows, dtype=bool)
+        falling[1:] = (rows[1:] < rows[:-1]) & at_bonus[1:, None]
+        bets["bonus"] = _bets(rows, emitted, falling)
+    return bets
 
 
-def bets_on_sets(target: Any, tokens: Any, sets: Any) -> Bets:
-    """Bets on any sets: sets[t, x] says whether token x is in A_t.
+def bets_on_sets(target: ArrayLike, tokens: ArrayLike, sets: ArrayLike) -> Bets:
+    """Bets on any sets.
 
-    target: [T, V] conditional rows; tokens: [T]; sets: [T, V]. Guarantee, Raises: as ``bets_on``.
+    target: [T, V], conditional rows
+    tokens: [T], as emitted
+    sets: [T, V], whether token x is in A_t
+    Guarantee, Raises: as ``bets_on``.
     """
-    target = _rows(target, "target")
-    chosen = np.asarray(sets, dtype=bool)
-    if chosen.shape != target.shape:
-        raise InputError(f"sets: got the shape {chosen.shape}, expected {target.shape} as the target")
-    return _on(target, _tokens(tokens, *target.shape, "tokens", 0), chosen)
+    rows, chosen = _rows(target, "target"), np.asarray(sets, dtype=bool)
+    if chosen.shape != rows.shape:
+        raise InputError(f"sets: got the shape {chosen.shape}, expected {rows.shape} as the target")
+    return _bets(rows, _tokens(tokens, len(rows), rows.shape[1], "tokens", 0), chosen)
 
 
-def _log_gains(probability, hit, slack):
-    """[F, D, T]: log of what each bet makes of 1."""
+def fortune_paths(logs: np.ndarray, gains: np.ndarray) -> np.ndarray:
+    """log of every fortune after each of T further bets; what is lost stays lost, whatever would be won later.
+
+    logs: [...], the fortunes before
+    gains: [..., T], log of the factor of each bet
+    """
+    with np.errstate(invalid="ignore"):
+        paths = logs[..., None] + np.cumsum(gains, axis=-1)
+    paths[np.isnan(paths)] = -inf
+    return paths
+
+
+def log_gains(probability: np.ndarray, hit: np.ndarray, slack: float) -> np.ndarray:
+    """log of the factor of each bet; [F, D, T], from [F, T] probabilities and hits."""
     p = np.clip(probability, slack, 1 - slack)[:, None, :]
     hit = hit[:, None, :]
     off = slack + np.abs(p - probability[:, None, :])
@@ -182,12 +209,12 @@ def _log_gains(probability, hit, slack):
     return np.where(certain, np.where(wrong, inf, 0.0), gains)
 
 
-def _on(target, tokens, chosen):
+def _bets(target: np.ndarray, tokens: np.ndarray, chosen: np.ndarray) -> Bets:
     return Bets((target * chosen).sum(axis=1), chosen[np.arange(len(tokens)), tokens])
 
 
-def _rows(rows, where):
-    rows = np.asarray(rows, dtype=float)
+def _rows(values: ArrayLike, where: str) -> np.ndarray:
+    rows = np.asarray(values, dtype=float)
     if rows.ndim != 2:
         raise InputError(f"{where}: got the shape {rows.shape}, expected [steps, vocabulary]")
     sums = rows.sum(axis=1)
@@ -200,8 +227,8 @@ def _rows(rows, where):
     return rows / sums[:, None]
 
 
-def _tokens(tokens, steps, vocabulary, where, least):
-    tokens = np.asarray(tokens)
+def _tokens(values: ArrayLike, steps: int, vocabulary: int, where: str, least: int) -> np.ndarray:
+    tokens = np.asarray(values)
     if tokens.shape != (steps,) or not np.issubdtype(tokens.dtype, np.integer):
         raise InputError(f"{where}: got {tokens.dtype} of shape {tokens.shape}, expected {steps} whole numbers")
     outside = np.flatnonzero((tokens < least) | (tokens >= vocabulary))
@@ -212,7 +239,12 @@ def _tokens(tokens, steps, vocabulary, where, least):
     return tokens
 
 
-def _checked(bets, name):
+def checked_slack(slack: float) -> None:
+    if not 0 <= slack < 0.5:
+        raise InputError(f"slack is {slack!r}, expected 0 or more and below 0.5")
+
+
+def _checked(bets: Bets, name: str) -> Bets:
     probability, hit = np.asarray(bets.probability, dtype=float), np.asarray(bets.hit, dtype=bool)
     if probability.ndim != 1 or probability.shape != hit.shape or not len(hit):
         raise InputError(

@@ -1,4 +1,4 @@
-"""What betting on sets of tokens would have seen: a detection limit for the steps that were really taken."""
+"""The detection limit of betting on sets of tokens, for the steps that were really taken."""
 
 from math import log
 
@@ -6,14 +6,14 @@ import numpy as np
 from scipy.special import expit, logit
 
 from ..models.errors import InputError
-from .betting import LOG_ODDS, _log_gains
-from .power import checked_rates, log_inverse
+from .arguments import checked_rates, log_inverse
+from .betting import LOG_ODDS, log_gains
 
 STEP_POWERS = np.geomspace(0.05, 4, 24)
 """Powers r tried in the bound on a miss: Pr(W < w) <= w^r E[W^-r]."""
 
 MAX_LOG_ODDS = float(LOG_ODDS.max())
-"""Shifts of the log-odds beyond the largest alternative are not looked at: there is then no limit below 1."""
+"""The largest alternative. Larger shifts of the log-odds are not examined: there is then no limit below 1."""
 
 
 def detectable_shift(
@@ -22,12 +22,16 @@ def detectable_shift(
     """The mean change of a set's probability beyond which ``SetBetting`` refutes, except with probability beta.
 
     The least mean_t |P'_t - P_t|, logit P'_t = logit P_t + d, with sum_t log E'[g_t^-r] + r log(F D / alpha) <= log beta
-    for some r: g_t is what the alternative nearest to d, of D, makes of 1 in step t, and its share of the fortune, with
-    F families, is 1 / (F D). A lower bound on the mean total variation of the laws of the tokens.
-    As ``sequence_design.min_detectable_betting``, for probabilities that differ from step to step as those of texts do.
-    probability: [T], P_t of the bets of one family; steps with P of 0 or 1 tell nothing. 1 if no such shift is seen.
+    for some r: g_t is the gain in step t of the alternative nearest to d, of D, and its share of the fortune, with F
+    families, is 1 / (F D). A lower bound on the mean total variation of the laws of the tokens.
+    As ``min_detectable_betting``, for probabilities that differ from step to step as those of texts do.
+    probability: [T], P_t of the bets of one family; steps with P of 0 or 1 contribute nothing
+    alpha, beta: rates of false alarms and misses
+    slack: as in ``SetBetting``
+    families: F
+    Result: 1 if no such shift is detectable.
     Guarantee: finite-sample, for a shift of the same log-odds d, or more, in all steps, up or down, and for these P_t.
-    Raises: InputError for what is no rate or no probability.
+    Raises: InputError for what is not a rate or not a probability.
     Source: Markov's inequality; the fortune: Waudby-Smith and Ramdas 2024.
     """
     checked_rates(alpha, beta)
@@ -37,22 +41,21 @@ def detectable_shift(
     steps, p = len(p), p[(p > slack) & (p < 1 - slack)]
     if not len(p):
         return 1.0
-    won, lost = (_log_gains(p[None], np.full((1, len(p)), hit), slack)[0] for hit in (True, False))
+    won, lost = (log_gains(p[None], np.full((1, len(p)), hit), slack)[0] for hit in (True, False))
     price = log_inverse(alpha) + log(families * len(LOG_ODDS))
     shifts = [_one_way(p, won, lost, price, log(beta), sign) for sign in (1, -1)]
-    return 1.0 if None in shifts else max(shifts) * len(p) / steps
+    return max(1.0 if shift is None else shift * len(p) / steps for shift in shifts)
 
 
 def _one_way(p: np.ndarray, won: np.ndarray, lost: np.ndarray, price: float, goal: float, sign: int) -> float | None:
     def missed(shift: float) -> float:
         """log of the bound on a miss."""
         moved = expit(logit(p) + sign * shift)
-        nearest = np.argsort(np.abs(LOG_ODDS - sign * shift))[:2]
-        found = []
-        for k in nearest:
-            for r in STEP_POWERS:
-                found.append(np.log(moved * np.exp(-r * won[k]) + (1 - moved) * np.exp(-r * lost[k])).sum() + r * price)
-        return min(found)
+        return min(
+            np.log(moved * np.exp(-r * won[k]) + (1 - moved) * np.exp(-r * lost[k])).sum() + r * price
+            for k in np.argsort(np.abs(LOG_ODDS - sign * shift))[:2]
+            for r in STEP_POWERS
+        )
 
     low, high = 0.0, MAX_LOG_ODDS
     if missed(high) > goal:

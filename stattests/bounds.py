@@ -5,9 +5,9 @@ from math import log, log1p, sqrt
 from typing import NamedTuple
 
 from ..models.errors import InputError
+from .arguments import checked_distance, checked_rates, checked_size, log_inverse, rounded_up
 from .cells import Counts, Law, checked_counts, checked_law
 from .mean import Mean, mean_interval
-from .power import checked_distance, checked_rates, checked_size, log_inverse, rounded_up
 
 
 class Distance(NamedTuple):

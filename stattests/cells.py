@@ -12,10 +12,10 @@ from ..models.errors import InputError
 MIN_EXPECTED = 5.0
 """Expected count below which cells are pooled."""
 
-Law = Mapping[Hashable, float] | Sequence[float] | np.ndarray
+Law = Mapping[Any, float] | Sequence[float] | np.ndarray
 """Outcome -> probability, or a row of probabilities whose outcomes are 0, 1, ..., V - 1."""
 
-Counts = Mapping[Hashable, int] | Sequence[int] | np.ndarray
+Counts = Mapping[Any, int] | Sequence[int] | np.ndarray
 """Outcome -> times seen, or a row of counts whose outcomes are 0, 1, ..., V - 1."""
 
 

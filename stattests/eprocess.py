@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from ..models.errors import InputError
 from .cells import checked_counts, checked_law
+from .power import log_mean_exp, log_sum_exp
 
 MIXTURE_DISTANCES = (0.2, 0.08, 0.03, 0.012, 0.005, 0.002)
 """Deviations (total variation) that the mixture is spread over."""
@@ -48,7 +49,7 @@ def log_evidence(counts: np.ndarray, law: np.ndarray, mixture: np.ndarray | None
         gammaln(c) - gammaln(c + n) + (gammaln(c * law + counts) - gammaln(c * law)).sum(axis=-1) - fitted
         for c in mixture
     ]
-    return logsumexp(np.stack(logs), axis=0) - math.log(len(mixture))
+    return log_mean_exp(np.stack(logs))
 
 
 def unspent(nights: int) -> float:
@@ -129,7 +130,7 @@ class EProcess:
     def log_e(self) -> Any:
         """log E now, by all draws so far."""
         left = np.full((*self._values.shape[:-1], 1), math.log(unspent(self.night)))
-        logs = logsumexp(np.concatenate([self._values, left], axis=-1), axis=-1)
+        logs = log_sum_exp(np.concatenate([self._values, left], axis=-1), -1)
         found = np.where(self.impossible.any(axis=-1), np.inf, logs)
         return float(found) if found.ndim == 0 else found
 

@@ -9,9 +9,9 @@ from scipy.special import gammaln, xlogy
 from scipy.stats import chi2
 
 from ..models.errors import InputError
+from .arguments import checked_rates
 from .cells import MIN_EXPECTED, Cells, Counts, Law, checked_counts, checked_law, impossible, pooled
 from .monte_carlo import draws_for, monte_carlo_p
-from .power import checked_rates
 from .tails import likelihood_ratio, multinomial_tail
 
 MAX_TABLES = 300_000

@@ -11,19 +11,29 @@ from scipy.special import gammaln, xlogy
 from scipy.stats import binom, random_table
 
 from ..models.errors import InputError
+from .arguments import checked_rates, checked_size
 from .monte_carlo import draws_for, monte_carlo_p
-from .power import checked_rates, checked_size
 from .tails import SMALLEST_P_VALUE
 
 MAX_OUTCOMES = 8
-"""Outcomes of one draw told apart; the rest are pooled."""
+"""Distinct outcomes of one draw; the rest are pooled."""
 
 E_VALUE_SHARE = 0.01
 """Share of alpha for the e-value: strong dependence is then refuted without a single random table."""
 
+Draws = Sequence[Hashable]
+"""Outcomes of draws, one after the other."""
+
 
 class Independence(NamedTuple):
-    """p_value: valid at any rate; strata: contexts that had something to tell; witness: the pair most off."""
+    """The result of a test of independence.
+
+    statistic: G, summed over contexts
+    p_value: valid at any rate
+    pairs: number of pairs
+    strata: number of contexts in which both draws had several outcomes
+    witness: the pair of outcomes most off
+    """
 
     statistic: float
     p_value: float
@@ -33,20 +43,19 @@ class Independence(NamedTuple):
 
 
 def independence(
-    first: Sequence[Hashable],
-    second: Sequence[Hashable],
-    context: Sequence[Hashable] | None = None,
-    alpha: float = 1e-6,
-    seed: int = 0,
+    first: Draws, second: Draws, context: Draws | None = None, alpha: float = 1e-6, seed: int = 0
 ) -> Independence:
     """Are two draws independent given the context?
 
     G = sum over contexts of 2 sum_ab x_ab log(x_ab n / (x_a x_b)), outcomes beyond the seven most frequent pooled;
-    p-value from 2 / alpha random tables with the same margins in every context, fewer where nothing is to be seen, and
-    none where an e-value given the margins is enough by itself (a hundredth of alpha is set aside for it).
-    first, second, context: [n], the pairs independent of each other. Give the context wherever the law of a draw
-    depends on it (the prompt, the row of a batch, the position): pairs from different laws mixed together depend on
-    each other. A context may not hold draws of another pair: of a text, ``betting`` tests the tokens given the past.
+    p-value from 2 / alpha random tables with the same margins in every context, fewer where they show nothing, and
+    none where an e-value given the margins is enough by itself (a hundredth of alpha is reserved for it).
+    first, second: [n], the pairs independent of each other
+    context: [n], needed wherever the law of a draw depends on it (the prompt, the row of a batch, the position): pairs
+    from different laws mixed together depend on each other. A context may not contain draws of another pair: of a text,
+    ``betting`` tests the tokens given the past
+    alpha: rate at which the p-value decides
+    seed: of the random tables
     Guarantee: Pr(p_value <= a) <= a if both are independent given the context, for every a, n and law; over the
     random tables and the data.
     Raises: InputError for different lengths or no pairs.
@@ -58,36 +67,30 @@ def independence(
     if not (len(first) == len(second) == len(context)):
         raise InputError(f"{len(first)} and {len(second)} draws with {len(context)} contexts, expected as many of each")
     checked_size("pairs", len(first), 1)
-    a, names_a = _coded(first)
-    b, names_b = _coded(second)
-    c, names_c = _numbered(context)
+    (a, names_a), (b, names_b), (c, names_c) = _coded(first), _coded(second), _numbered(context)
     tables = np.zeros((len(names_c), len(names_a), len(names_b)), dtype=np.int64)
     np.add.at(tables, (c, a, b), 1)
-    telling = [(k, t[t.any(axis=1)][:, t.any(axis=0)]) for k, t in enumerate(tables)]
-    telling = [(k, t) for k, t in telling if min(t.shape) > 1]
+    strata = [(k, t[t.any(axis=1)][:, t.any(axis=0)]) for k, t in enumerate(tables)]
+    strata = [(k, t) for k, t in strata if min(t.shape) > 1]
+    if not strata:
+        return Independence(0.0, 1.0, len(first), 0, "nothing to compare")
     generator = np.random.default_rng(seed)
-    laws = [random_table(t.sum(axis=1), t.sum(axis=0)) for _, t in telling]
+    laws = [random_table(t.sum(axis=1), t.sum(axis=0)) for _, t in strata]
 
-    def simulated(m):
-        return sum(_g(law.rvs(m, random_state=generator)) for law in laws)
+    def simulated(m: int) -> np.ndarray:
+        return sum((_g(law.rvs(m, random_state=generator)) for law in laws), np.zeros(m))
 
-    statistic = float(sum(_g(t) for _, t in telling))
-    p_value = 1.0
-    if telling:
-        p_value = min(
-            1.0, max(SMALLEST_P_VALUE, exp(min(0.0, -sum(log_e_value(t) for _, t in telling))) / E_VALUE_SHARE)
-        )
-        if p_value > alpha:
-            p_value = min(p_value, monte_carlo_p(statistic, simulated, draws_for(alpha))[0] / (1 - E_VALUE_SHARE), 1.0)
-    witness = "nothing to compare"
-    if telling:
-        places = {k: _terms(tables[k]) for k, _ in telling}
-        k = max(places, key=lambda k: places[k].max())
-        i, j = np.unravel_index(places[k].argmax(), places[k].shape)
-        expected = tables[k][i].sum() * tables[k][:, j].sum() / tables[k].sum()
-        given = "" if names_c[k] is None else f" given {names_c[k]!r}"
-        witness = f"{names_a[i]!r} with {names_b[j]!r}{given}: seen {tables[k][i, j]} times, expected {expected:.6g}"
-    return Independence(statistic, p_value, len(first), len(telling), witness)
+    statistic = float(sum(_g(t) for _, t in strata))
+    p_value = min(1.0, max(SMALLEST_P_VALUE, exp(min(0.0, -sum(log_e_value(t) for _, t in strata))) / E_VALUE_SHARE))
+    if p_value > alpha:
+        p_value = min(p_value, monte_carlo_p(statistic, simulated, draws_for(alpha))[0] / (1 - E_VALUE_SHARE), 1.0)
+    terms = {k: _terms(tables[k]) for k, _ in strata}
+    k = max(terms, key=lambda k: terms[k].max())
+    i, j = np.unravel_index(terms[k].argmax(), terms[k].shape)
+    expected = tables[k][i].sum() * tables[k][:, j].sum() / tables[k].sum()
+    given = "" if names_c[k] is None else f" given {names_c[k]!r}"
+    witness = f"{names_a[i]!r} with {names_b[j]!r}{given}: seen {tables[k][i, j]} times, expected {expected:.6g}"
+    return Independence(statistic, p_value, len(first), len(strata), witness)
 
 
 def log_e_value(table: np.ndarray) -> float:
@@ -105,27 +108,26 @@ def log_e_value(table: np.ndarray) -> float:
 
 
 def along(
-    stream: Sequence[Hashable],
-    lags: Sequence[int] = (1, 2, 3),
-    context: Sequence[Hashable] | None = None,
-    alpha: float = 1e-6,
-    seed: int = 0,
+    stream: Draws, lags: Sequence[int] = (1, 2, 3), context: Draws | None = None, alpha: float = 1e-6, seed: int = 0
 ) -> dict[int, Independence]:
     """Are the draws of a stream (calls, steps, positions one after the other) independent of those ``lag`` before?
 
     Of each stretch of 2 lag draws the first half is paired with the second: no draw is in two pairs. p-values are
-    multiplied by the number of lags. context: [n], what the law of each draw depends on, known before it; the pairs
-    are compared given both of their contexts.
+    multiplied by the number of lags.
+    stream: [n]
+    lags: distances of the draws that are compared
+    context: [n], what the law of each draw depends on, known before it; pairs are compared given both of their contexts
+    alpha, seed: as in ``independence``
     Guarantee: the least p-value is <= a with probability <= a if the draws are independent given their contexts.
     Raises: InputError for a stream shorter than twice a lag. Source: ``independence``; Bonferroni.
     """
-    found = {}
+    results = {}
     for lag in lags:
         checked_size("lag", lag, 1)
         if len(stream) < 2 * lag:
             raise InputError(f"a stream of {len(stream)} draws, expected at least {2 * lag} for the lag {lag}")
         start = [t for t in range(len(stream) - lag) if t // lag % 2 == 0]
-        found[lag] = _times(
+        results[lag] = _bonferroni(
             len(lags),
             [stream[t] for t in start],
             [stream[t + lag] for t in start],
@@ -133,19 +135,18 @@ def along(
             alpha,
             seed,
         )
-    return found
+    return results
 
 
 def across(
-    table: Sequence[Sequence[Hashable]],
-    contexts: Sequence[Sequence[Hashable]] | None = None,
-    alpha: float = 1e-6,
-    seed: int = 0,
+    table: Sequence[Draws], contexts: Sequence[Draws] | None = None, alpha: float = 1e-6, seed: int = 0
 ) -> dict[tuple[int, int], Independence]:
     """Are the columns independent of each other: rows of a batch, positions of a block, streams of several seeds?
 
-    table: [calls, columns], calls independent of each other. contexts: the same shape, what the law of each draw
-    depends on. Every pair of columns is tested; p-values are multiplied by the number of pairs.
+    Every pair of columns is tested; p-values are multiplied by the number of pairs.
+    table: [calls, columns], calls independent of each other
+    contexts: [calls, columns], what the law of each draw depends on
+    alpha, seed: as in ``independence``
     Guarantee: the least p-value is <= a with probability <= a if the columns are independent given their contexts.
     Raises: InputError for rows of different lengths and fewer than two columns. Source: as ``along``.
     """
@@ -156,7 +157,7 @@ def across(
         raise InputError("contexts of another shape than the draws, expected one for each draw")
     pairs = list(combinations(range(max(widths)), 2))
     return {
-        (i, j): _times(
+        (i, j): _bonferroni(
             len(pairs),
             [row[i] for row in table],
             [row[j] for row in table],
@@ -181,7 +182,13 @@ def reproducible(
 
 
 class Agreement(NamedTuple):
-    """agree of pairs of outputs are equal; p_value: of so many or more if seeds are independent; witness: two seeds."""
+    """How many outputs of different seeds are equal.
+
+    agree: number of pairs of seeds with equal outputs
+    pairs: number of pairs
+    p_value: of so many or more if seeds are independent
+    witness: two seeds that agree, or None
+    """
 
     agree: int
     pairs: int
@@ -194,11 +201,12 @@ def seeds_differ(outputs: Mapping[Any, Hashable], collision: float) -> Agreement
 
     Seeds are paired, first with second, third with fourth; equal outputs are counted. p = Pr(Binomial(pairs,
     collision) >= agree).
-    outputs: seed -> output, of one law. collision: sum of the squared probabilities of the law of the output, or
-    anything above: the largest probability will do. Outputs long enough make it small, and one agreement tells.
+    outputs: seed -> output, of one law
+    collision: sum of the squared probabilities of the law of the output, or anything above: the largest probability
+    will do. Outputs long enough make it small, and one agreement is then enough to refute
     Guarantee: Pr(p_value <= a) <= a if outputs of different seeds are independent and agree with at most that
-    probability. It sees reuse between neighbours in the order given; give them in another order to look elsewhere.
-    Raises: InputError for fewer than two seeds or no probability. Source: the binomial law.
+    probability. It detects reuse between neighbours in the order given; give them in another order to look elsewhere.
+    Raises: InputError for fewer than two seeds or a collision that is not a probability. Source: the binomial law.
     """
     if not 0 <= collision <= 1:
         raise InputError(f"collision is {collision!r}, expected a probability")
@@ -210,34 +218,36 @@ def seeds_differ(outputs: Mapping[Any, Hashable], collision: float) -> Agreement
     return Agreement(len(equal), len(pairs), p_value, equal[0] if equal else None)
 
 
-def _times(tests: int, first, second, context, alpha: float, seed: int) -> Independence:
-    found = independence(first, second, context, alpha / tests, seed)
-    return found._replace(p_value=min(1.0, tests * found.p_value))
+def _bonferroni(
+    tests: int, first: Draws, second: Draws, context: Draws | None, alpha: float, seed: int
+) -> Independence:
+    result = independence(first, second, context, alpha / tests, seed)
+    return result._replace(p_value=min(1.0, tests * result.p_value))
 
 
-def _terms(tables):
+def _terms(tables: np.ndarray) -> np.ndarray:
     """Contribution of each cell to G; [..., rows, columns]."""
     expected = tables.sum(axis=-1, keepdims=True) * tables.sum(axis=-2, keepdims=True)
     expected = expected / tables.sum(axis=(-1, -2), keepdims=True)
     return 2 * xlogy(tables, np.divide(tables, expected, out=np.ones(tables.shape), where=expected > 0))
 
 
-def _g(tables):
+def _g(tables: np.ndarray) -> np.ndarray:
     return _terms(tables).sum(axis=(-1, -2))
 
 
-def _numbered(values):
+def _numbered(values: Draws) -> tuple[np.ndarray, list]:
     names = list(dict.fromkeys(values))
     number = {name: k for k, name in enumerate(names)}
     return np.array([number[value] for value in values]), names
 
 
-def _coded(values):
+def _coded(values: Draws) -> tuple[np.ndarray, list]:
     """Numbers of the outcomes, rare ones pooled; which are rare depends on their own frequencies only."""
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     # Equally frequent ones by name: the order in which they came would tie the two columns together.
     ranked = [o for o, _ in sorted(Counter(values).items(), key=lambda seen: (-seen[1], repr(seen[0])))]
     if len(ranked) <= MAX_OUTCOMES:
         return _numbered(values)
-    kept = set(ranked[: MAX_OUTCOMES - 1])
-    return _numbered([value if value in kept else "others" for value in values])
+    frequent = set(ranked[: MAX_OUTCOMES - 1])
+    return _numbered([value if value in frequent else "others" for value in values])

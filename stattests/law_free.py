@@ -2,9 +2,10 @@
 
 from math import exp, log, sqrt
 
+from .arguments import checked_rates, checked_size
 from .cells import Counts, Law, checked_counts, checked_law, impossible, pooled
 from .goodness import Goodness, certain, found_in, goodness_of_fit
-from .power import checked_rates, checked_size, needed_noncentrality
+from .power import needed_noncentrality
 from .tails import chernoff_critical, likelihood_ratio
 
 LAW_FREE_METHOD = "law-free bound"

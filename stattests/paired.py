@@ -1,38 +1,40 @@
 """Which of two verifiers is better, pair by pair: evidence for an order that may be looked at after every pair.
 
-d_t = A_t - B_t is what both made of the same prompt with the same seed (tokens per call, say), within -b and b. A
-gambler bets that the next difference is positive, another that it is negative; neither can be expected to win while the
-order is not as they say.
+d_t = A_t - B_t is the difference of the two on the same prompt with the same seed (of tokens per call, say), within -b
+and b. A gambler bets that the next difference is positive, another that it is negative; neither can be expected to win
+while the order is not as they say.
 """
 
 import reprlib
-from collections.abc import Sequence
 from math import log
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import logsumexp
+from numpy.typing import ArrayLike
 
 from ..models.errors import InputError
+from .arguments import checked_distance, checked_rates, checked_size, rounded_up
+from .betting import STEPS_AT_ONCE, fortune_paths
 from .design import Refuted
-from .mean import STAKES, draws_needed, log_missed, log_rates
-from .power import checked_distance, checked_rates, checked_size, rounded_up, smallest
+from .mean import STAKES
+from .power import Shift, detectable_by_bets, log_mean_exp, log_rates, log_sum_exp, needed_by_bets, root
 
 PAIRED_STAKES = STAKES[1:]
 """Shares of the fortune that are staked. Not all of it: one difference of -b would end the bet."""
-
-PAIRS_AT_ONCE = 10_000
-"""Pairs whose fortunes are in memory together."""
 
 GREATER, LESS, UNDECIDED = "greater", "less", "undecided"
 
 
 class Standing(NamedTuple):
-    """mean: of the n differences; lower, upper: around the mean of their conditional means; log_e_greater, log_e_less:
-    the largest evidence so far (log) against "A is no better than B" and "A is no worse"; verdict: "greater" (than B),
-    "less" or "undecided"."""
+    """The order of A and B after n pairs.
+
+    mean: of the n differences
+    lower, upper: interval around the mean of their conditional means
+    n: number of pairs
+    log_e_greater, log_e_less: log of the largest evidence so far against "A is no better than B", "A is no worse"
+    verdict: "greater" (A than B), "less" or "undecided"
+    """
 
     mean: float
     lower: float
@@ -50,11 +52,12 @@ class PairedOrder:
     E has reached 2 / alpha at any time, "less" once the other has, "undecided" before that and where both have.
     Interval: all m with mean over l of exp(l (S - t m) / (2 b) - psi(l) V / (4 b^2)) < 2 / alpha on either side,
     S = sum of d_s, V = sum of (d_s - mean of those before)^2, psi(l) = -log(1 - l) - l.
-    bound: b, in the unit of the differences.
+    bound: b, in the unit of the differences
+    alpha: rate of wrong orders, and 1 - confidence of the interval
     Guarantee: if no conditional mean E[d_t | past] is above 0, Pr(ever "greater") <= alpha / 2; if none is below 0,
-    Pr(ever "less") <= alpha / 2; with both, a pair of equals is ever told apart with probability at most alpha, whenever
-    one stops. Pr(the mean of E[d_s | past] over s <= t is outside of the interval at any t) <= alpha, be the conditional
-    means equal or not. The verdict speaks earlier than the interval leaves 0, since its hypothesis is the narrower one.
+    Pr(ever "less") <= alpha / 2; with both, an order is ever reported of equals with probability at most alpha, whenever
+    one stops. Pr(the mean of E[d_s | past] over s <= t is outside of the interval at any t) <= alpha, whether or not the
+    conditional means are equal. The verdict comes earlier than the interval leaves 0: its hypothesis is the narrower one.
     Raises: InputError for a bound that is not positive and a rate outside of (0, 1).
     Source: Waudby-Smith and Ramdas 2024 (bets; the mixture over fixed shares is ours); Howard, Ramdas, McAuliffe, Sekhon
     2021, Theorem 4 (the interval); Ville 1939.
@@ -69,7 +72,7 @@ class PairedOrder:
         self._sum = self._spread = 0.0
         self._n = 0
 
-    def observe(self, differences: Sequence[float] | Any) -> Standing:
+    def observe(self, differences: ArrayLike) -> Standing:
         """Count further differences, in the order in which they were made.
 
         differences: [T], within -b and b, or a single number. Raises: InputError if one is not, or there are none.
@@ -87,13 +90,13 @@ class PairedOrder:
                 f"-{self.bound:g} and {self.bound:g}"
             )
         shares = np.clip(shares, -1.0, 1.0)
-        for start in range(0, len(shares), PAIRS_AT_ONCE):
-            self._settle(shares[start : start + PAIRS_AT_ONCE])
+        for start in range(0, len(shares), STEPS_AT_ONCE):
+            self._settle(shares[start : start + STEPS_AT_ONCE])
         return self.standing
 
     @property
     def standing(self) -> Standing:
-        """Where it stands after all differences so far. Raises: InputError before the first."""
+        """The order after all differences so far. Raises: InputError before the first."""
         if not self._n:
             raise InputError("no differences were observed")
         greater, less = (float(e) for e in self._highest)
@@ -105,9 +108,8 @@ class PairedOrder:
 
     def _settle(self, shares: np.ndarray) -> None:
         staked = np.outer(PAIRED_STAKES, shares)
-        paths = self._logs[:, :, None] + np.cumsum(np.log1p(np.stack([staked, -staked])), axis=2)
-        fortunes = logsumexp(paths, axis=1) - log(len(PAIRED_STAKES))
-        self._highest = np.maximum(self._highest, fortunes.max(axis=1))
+        paths = fortune_paths(self._logs, np.log1p(np.stack([staked, -staked])))
+        self._highest = np.maximum(self._highest, log_mean_exp(paths, axis=1).max(axis=1))
         self._logs = paths[:, :, -1]
         sums = self._sum + np.concatenate([[0.0], np.cumsum(shares)])
         # The guess for each difference depends on those before it only: their mean, with one 0 to begin with.
@@ -116,21 +118,20 @@ class PairedOrder:
         self._sum, self._n = float(sums[-1]), self._n + len(shares)
 
 
-def assert_no_worse(differences: Sequence[float] | Any, bound: float, alpha: float = 1e-6) -> Standing:
-    """A is no worse than B, as far as the pairs can tell.
+def assert_no_worse(differences: ArrayLike, bound: float, alpha: float = 1e-6) -> Standing:
+    """A is no worse than B, as far as the pairs show.
 
-    Guarantee: refutes with probability at most alpha / 2 where no conditional mean of A - B is below 0 (``PairedOrder``);
-    what it sees: ``min_detectable_difference``, ``samples_needed_difference``.
+    Guarantee: refutes with probability at most alpha / 2 where no conditional mean of A - B is below 0 (``PairedOrder``).
     Raises: Refuted with the interval; InputError.
     """
-    found = PairedOrder(bound, alpha).observe(differences)
-    if found.verdict == LESS:
+    standing = PairedOrder(bound, alpha).observe(differences)
+    if standing.verdict == LESS:
         raise Refuted(
-            f"A is worse than B: {found.mean:.6g} in the mean of {found.n} pairs, between {found.lower:.6g} and "
-            f"{found.upper:.6g} at 1 - {alpha:g}; log E = {found.log_e_less:.3g}",
-            found,
+            f"A is worse than B: {standing.mean:.6g} in the mean of {standing.n} pairs, between {standing.lower:.6g} and "
+            f"{standing.upper:.6g} at 1 - {alpha:g}; log E = {standing.log_e_less:.3g}",
+            standing,
         )
-    return found
+    return standing
 
 
 def min_detectable_difference(
@@ -141,16 +142,18 @@ def min_detectable_difference(
     A miss has probability Pr(E < 2 / alpha) <= (2 L / alpha)^r E[(1 + l d / b)^-r]^n for each of the L shares l and every
     r > 0. Of all laws on [-b, b] of at least that mean and at most that variance the one on two points of which one is
     -b makes this largest (the power has a negative third derivative), so the statement holds for every law.
-    bound, result: in the unit of the differences, the bound itself where n pairs are too few for any order; variance: in
-    its square, b^2 if not given (every law).
+    n: number of pairs
+    bound: b, in the unit of the differences and of the result, which is b where n pairs are too few for any order
+    variance: in the square of that unit, b^2 if not given (every law)
+    alpha, beta: rates of wrong orders and misses
     Guarantee: finite-sample, for differences of at least that conditional mean and at most that conditional variance;
     for the evidence of the one direction ("greater"), the other by symmetry.
-    Raises: InputError for a size, bound, variance or rate that cannot be.
+    Raises: InputError for a size, bound, variance or rate out of range.
     Source: Markov's inequality; the extremal law as in Bennett 1962.
     """
     checked_size("n", n, 1)
-    spread, goal = _scaled(bound, variance, alpha, beta), log(2 * len(PAIRED_STAKES) / alpha)
-    return bound * smallest(lambda d: log_missed(_rates(d, spread), n, goal) - log(beta), 0.0, 1.0)
+    shifts, goal = _shifts(bound, variance, alpha, beta)
+    return bound * detectable_by_bets(shifts, n, goal, beta)
 
 
 def samples_needed_difference(
@@ -161,9 +164,9 @@ def samples_needed_difference(
     The inverse of ``min_detectable_difference`` wherever that is below the bound.
     Guarantee, Raises, Source: as there.
     """
-    spread = _scaled(bound, variance, alpha, beta)
+    shifts, goal = _shifts(bound, variance, alpha, beta)
     checked_distance("difference", difference, bound)
-    return rounded_up(draws_needed(_rates(difference / bound, spread), log(2 * len(PAIRED_STAKES) / alpha), beta))
+    return rounded_up(needed_by_bets(shifts, difference / bound, goal, beta))
 
 
 def _radius(spread: float, alpha: float) -> float:
@@ -171,7 +174,7 @@ def _radius(spread: float, alpha: float) -> float:
     price = (-np.log1p(-PAIRED_STAKES) - PAIRED_STAKES) * spread / 4
     goal = log(2 * len(PAIRED_STAKES) / alpha)
     most = float(((goal + price) * 2 / PAIRED_STAKES).min())
-    return float(brentq(lambda s: logsumexp(PAIRED_STAKES * s / 2 - price) - goal, 0.0, most, rtol=1e-12))
+    return root(lambda s: float(log_sum_exp(PAIRED_STAKES * s / 2 - price)) - goal, 0.0, most, relative=1e-12)
 
 
 def _rates(difference: float, variance: float) -> np.ndarray:
@@ -182,15 +185,16 @@ def _rates(difference: float, variance: float) -> np.ndarray:
     return log_rates(weight, -np.log1p(-PAIRED_STAKES), -np.log1p(PAIRED_STAKES * (difference + variance / below)))
 
 
-def _scaled(bound, variance, alpha, beta):
+def _shifts(bound: float, variance: float | None, alpha: float, beta: float) -> tuple[list[Shift], float]:
+    """The one direction on the scale of b, and what a fortune has to reach."""
     _checked_bound(bound)
     checked_rates(alpha, beta)
-    if variance is None:
-        return 1.0
-    checked_distance("variance", variance, bound**2)
-    return variance / bound**2
+    if variance is not None:
+        checked_distance("variance", variance, bound**2)
+    scaled = 1.0 if variance is None else variance / bound**2
+    return [Shift(lambda difference: _rates(difference, scaled), 1.0)], log(2 * len(PAIRED_STAKES) / alpha)
 
 
-def _checked_bound(bound):
+def _checked_bound(bound: float) -> None:
     if not (isinstance(bound, Real) and 0 < bound < float("inf")):
         raise InputError(f"bound is {bound!r}, expected a positive number")

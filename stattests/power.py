@@ -1,60 +1,62 @@
-"""What a test can see: the arithmetic that the design triples share."""
+"""The arithmetic shared by the detection limits: roots, chi-square tests and bets."""
 
-from collections.abc import Callable
-from math import ceil, log
-from numbers import Real
+from collections.abc import Callable, Iterable
+from math import log
+from typing import NamedTuple
 
+import numpy as np
 from scipy.optimize import brentq
+from scipy.special import logsumexp
 from scipy.stats import chi2, ncx2
 
-from ..models.errors import InputError
 from .tails import chernoff_critical
 
 FEW_COUNTS_MARGIN = 1.04
 """How much more than the limit's the critical value rises over the statistic's mean at expected counts near 5."""
 
+EPSILONS = 4 * float(np.finfo(float).eps)
+"""The smallest relative tolerance of ``root``."""
 
-def checked_rates(alpha: float, beta: float = 0.5) -> None:
-    """Raises: InputError unless both are rates between 0 and 1."""
-    for name, rate in (("alpha", alpha), ("beta", beta)):
-        if not (isinstance(rate, Real) and 0 < rate < 1):
-            raise InputError(f"{name} is {rate!r}, expected a rate between 0 and 1")
-
-
-def checked_size(name: str, value: float, least: float) -> None:
-    """Raises: InputError if a number of samples, cells or tokens is too small."""
-    _checked_number(name, value)
-    if not value >= least:
-        raise InputError(f"{name} is {value!r}, expected at least {least:g}")
+MISS_POWERS = np.geomspace(0.02, 8, 80)
+"""Powers r tried in the bound on a miss: Pr(W < w) <= w^r E[W^-r]."""
 
 
-def checked_distance(name: str, value: float, most: float = 1.0) -> None:
-    """Raises: InputError unless it is more than 0 and at most ``most``."""
-    _checked_number(name, value)
-    if not 0 < value <= most:
-        raise InputError(f"{name} is {value!r}, expected more than 0 and at most {most:g}")
+def log_sum_exp(logs: np.ndarray, axis: int = 0) -> np.ndarray:
+    """log of the sum of exp(logs) along an axis."""
+    return logsumexp(logs, axis=axis)  # pyright: ignore[reportReturnType]  # scipy's stubs: a tuple with signs
 
 
-def _checked_number(name: str, value: object) -> None:
-    if not isinstance(value, Real):
-        raise InputError(f"{name} is {value!r}, expected a number")
+def log_mean_exp(logs: np.ndarray, axis: int = 0) -> np.ndarray:
+    """log of the mean of exp(logs) along an axis."""
+    return log_sum_exp(logs, axis) - log(logs.shape[axis])
 
 
-def rounded_up(samples: float) -> int:
-    """The whole number of samples that is enough, one part in 10^9 being rounding and not a sample."""
-    return max(1, ceil(samples * (1 - 1e-9)))
+def root(
+    function: Callable[[float], float], low: float, high: float, absolute: float = 2e-12, relative: float = EPSILONS
+) -> float:
+    """Where a continuous function crosses 0 between low and high, within the sum of the two tolerances.
+
+    Raises: ValueError if it has the same sign at both. Source: Brent 1973.
+    """
+    # scipy's stubs know neither float tolerances nor that the result is a number.
+    return float(brentq(function, low, high, xtol=absolute, rtol=relative))  # pyright: ignore[reportArgumentType]
+
+
+def smallest(condition: Callable[[float], float], low: float, high: float) -> float:
+    """Where a falling function meets 0 between low and high; high if it does not."""
+    return high if condition(high) > 0 else root(condition, low, high, absolute=1e-300, relative=1e-14)
 
 
 def needed_noncentrality(critical: float, freedom: int, beta: float) -> float:
     """The noncentrality at which a chi-square variable stays below the critical value with probability beta."""
 
-    def missed(noncentrality):
+    def missed(noncentrality: float) -> float:
         return float(ncx2.cdf(critical, freedom, noncentrality)) - beta
 
     high = critical + 10.0
     while missed(high) > 0:
         high *= 2
-    return 0.0 if missed(0.0) < 0 else float(brentq(missed, 0.0, high, rtol=1e-14))
+    return 0.0 if missed(0.0) < 0 else root(missed, 0.0, high, relative=1e-14)
 
 
 def bound_noncentrality(freedom: int, alpha: float, beta: float) -> float:
@@ -71,11 +73,52 @@ def limit_noncentrality(freedom: int, alpha: float, beta: float) -> float:
     return needed_noncentrality(float(chi2.isf(alpha, freedom)), freedom, beta)
 
 
-def smallest(condition: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling function meets 0 between low and high; high if it does not."""
-    return high if condition(high) > 0 else float(brentq(condition, low, high, xtol=1e-300, rtol=1e-14))
+def log_rates(low: float, at_low: np.ndarray, at_high: np.ndarray) -> np.ndarray:
+    """log E[W^-r] of one draw from two points.
+
+    low: the probability of the lower point
+    at_low, at_high: [stakes], -log W at either
+    Shape of the result: [powers r, stakes].
+    """
+    r = MISS_POWERS[:, None]
+    return np.log1p(low * np.expm1(r * at_low) + (1 - low) * np.expm1(r * at_high))
 
 
-def log_inverse(rate: float) -> float:
-    """log(1 / rate)."""
-    return -log(rate)
+class Shift(NamedTuple):
+    """One direction in which a bet can detect a deviation.
+
+    rates: size of the deviation -> ``log_rates`` of the fortune that one stake makes alone
+    most: the largest size there can be
+    """
+
+    rates: Callable[[float], np.ndarray]
+    most: float
+
+
+def log_missed(rates: np.ndarray, n: float, goal: float) -> float:
+    """log of the bound on Pr(log W < goal) after n draws, the best over powers and stakes.
+
+    goal: log of what refutes, and of what the mixture over stakes costs. Source: Markov's inequality.
+    """
+    return float((n * rates + MISS_POWERS[:, None] * goal).min())
+
+
+def detectable_by_bets(shifts: Iterable[Shift], n: float, goal: float, beta: float) -> float:
+    """The size beyond which n draws refute in every direction, except with probability beta; at most the largest."""
+    return max(
+        smallest(lambda size, shift=shift: log_missed(shift.rates(size), n, goal) - log(beta), 0.0, shift.most)
+        for shift in shifts
+    )
+
+
+def needed_by_bets(shifts: Iterable[Shift], size: float, goal: float, beta: float) -> float:
+    """The draws, not rounded, that refute a deviation of that size in every direction that has room for it.
+
+    The inverse of ``detectable_by_bets``; infinite if no number of draws is enough.
+    """
+
+    def needed(rates: np.ndarray) -> float:
+        price = MISS_POWERS[:, None] * goal - log(beta)
+        return float(np.where(rates < 0, price / np.where(rates < 0, -rates, 1.0), np.inf).min())
+
+    return max(needed(shift.rates(size)) for shift in shifts if size <= shift.most * (1 + 1e-12))

@@ -6,12 +6,12 @@ from typing import NamedTuple
 from scipy.special import betaincinv
 from scipy.stats import binom
 
+from .arguments import checked_distance, checked_rates, log_inverse
 from .bounds import Distance, mcdiarmid_radius, one_law_radius, total_variation_bound, weissman_radius
 from .cells import Counts, Law, checked_counts, checked_law
 from .design import min_detectable_goodness
 from .goodness import Goodness
 from .law_free import LAW_FREE_METHOD, fit_of_many, min_detectable_by_law_free
-from .power import checked_distance, checked_rates, log_inverse
 
 NEGLIGIBLE_SLACK = 0.01
 """Part of the detection limit below which rounding, spread over all cells, moves the rate of a test of fit by less than

@@ -1,4 +1,4 @@
-"""Design of the tests of sequences and seeds: assert, the smallest deviation that they see, and the samples it needs.
+"""Design of the tests of sequences and seeds: assert, the smallest detectable deviation, and the samples it needs.
 
 Each in the unit of its test: the probability of a set for betting, the kernel's distance for MMD, the total variation
 between mean n-gram laws, the rate at which seeds agree. samples_needed(min_detectable(n)) = n as in ``design``.
@@ -9,41 +9,32 @@ from math import log, log1p, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import rel_entr
 
 from ..models.errors import InputError
-from .betting import LOG_ODDS, Bets, Fortune, SetBetting, _log_gains
-from .design import POOLED_BY_SAMPLE, Refuted
+from .arguments import checked_distance, checked_rates, checked_size, log_inverse, rounded_up
+from .betting import LOG_ODDS, Bets, Fortune, SetBetting, checked_slack, log_gains
+from .design import POOLED_BY_SAMPLE, Refuted, checked_homogeneity
 from .independence import Agreement, seeds_differ
-from .mean import draws_needed, log_missed, log_rates
-from .power import (
-    checked_distance,
-    checked_rates,
-    checked_size,
-    limit_noncentrality,
-    log_inverse,
-    rounded_up,
-    smallest,
-)
+from .power import Shift, detectable_by_bets, limit_noncentrality, log_rates, needed_by_bets, root, smallest
 from .sequences import Sequences, hamming_kernel, mmd, ngram_homogeneity
 from .two_sample import Homogeneity
 
 
 def assert_betting(bets: Mapping[str, Bets], alpha: float = 1e-6, slack: float = 0.0) -> Fortune:
-    """Tokens follow the target given the text before them, as far as the bets can tell.
+    """Tokens follow the target given the text before them, as far as the bets show.
 
     Guarantee: refutes fair bets with probability at most alpha (``SetBetting``).
     Raises: Refuted with the step and the family of sets; InputError.
     """
-    found = SetBetting(list(bets), alpha, slack).observe(bets)
-    if found.refuted_at is not None:
+    fortune = SetBetting(list(bets), alpha, slack).observe(bets)
+    if fortune.refuted_at is not None:
         raise Refuted(
-            f"not the target's conditional law: bets on {found.family!r} made 1 / {alpha:g} of 1 by step "
-            f"{found.refuted_at}",
-            found,
+            f"not the target's conditional law: bets on {fortune.family!r} turned 1 into 1 / {alpha:g} by step "
+            f"{fortune.refuted_at}",
+            fortune,
         )
-    return found
+    return fortune
 
 
 def min_detectable_betting(
@@ -53,19 +44,19 @@ def min_detectable_betting(
 
     A miss has probability Pr(E_n < 1 / alpha) <= (F D / alpha)^r E[gain^-r]^n for each of the D alternatives and every
     r > 0, F families sharing the purse.
+    n: number of tokens
     probability: P, of the sets under the target, in (0, 1); the shifted one is at least P + shift (or at most P - shift)
-    given the past. Up to where it can be: at most max(P, 1 - P). A deviation of total variation t shifts some set by t;
-    whether one that is bet on, the family decides.
+    given the past
+    families: F
+    slack: as in ``SetBetting``
+    alpha, beta: rates of false alarms and misses
+    Result: at most max(P, 1 - P), as far as a probability can be shifted. A deviation of total variation t shifts some
+    set by t; whether one that is bet on, the family decides.
     Guarantee: finite-sample, in both directions. Source: Markov's inequality; ``SetBetting``.
     """
     checked_size("n", n, 1)
-    goal, rooms = _betting(probability, families, slack, alpha, beta)
-    return max(
-        smallest(
-            lambda d, sign=sign: log_missed(_set_rates(probability, sign * d, slack), n, goal) - log(beta), 0.0, room
-        )
-        for sign, room in rooms
-    )
+    shifts, goal = _shifts(probability, families, slack, alpha, beta)
+    return detectable_by_bets(shifts, n, goal, beta)
 
 
 def samples_needed_betting(
@@ -76,47 +67,58 @@ def samples_needed_betting(
     The inverse of ``min_detectable_betting`` wherever that is below max(P, 1 - P). Guarantee: as there.
     Raises: InputError if no number is enough: a shift within the slack.
     """
-    goal, rooms = _betting(probability, families, slack, alpha, beta)
-    checked_distance("shift", shift, max(room for _, room in rooms))
-    signs = [sign for sign, room in rooms if shift <= room * (1 + 1e-12)]
-    needed = max(draws_needed(_set_rates(probability, sign * shift, slack), goal, beta) for sign in signs)
+    shifts, goal = _shifts(probability, families, slack, alpha, beta)
+    checked_distance("shift", shift, max(each.most for each in shifts))
+    needed = needed_by_bets(shifts, shift, goal, beta)
     if needed == float("inf"):
         raise InputError(f"shift is {shift:g}: no number of tokens shows it, with a slack of {slack:g}")
     return rounded_up(needed)
 
 
 def assert_seeds_differ(outputs: Mapping[Any, Hashable], collision: float, alpha: float = 1e-6) -> Agreement:
-    """Different seeds give independent outputs, as far as their agreements can tell.
+    """Different seeds give independent outputs, as far as their agreements show.
 
     Guarantee: refutes independent seeds with probability at most alpha (``seeds_differ``).
     Raises: Refuted with two seeds that agree; InputError.
     """
-    found = seeds_differ(outputs, collision)
-    if found.p_value <= alpha:
-        one, other = found.witness
+    agreement = seeds_differ(outputs, collision)
+    if agreement.p_value <= alpha and agreement.witness:
+        one, other = agreement.witness
         raise Refuted(
-            f"seeds are not independent: {found.agree} of {found.pairs} pairs agree, p = {found.p_value:.2g}; seeds "
-            f"{one!r} and {other!r} give the same output",
-            found,
+            f"seeds are not independent: {agreement.agree} of {agreement.pairs} pairs agree, p = "
+            f"{agreement.p_value:.2g}; seeds {one!r} and {other!r} give the same output",
+            agreement,
         )
-    return found
+    return agreement
 
 
 def min_detectable_agreement(pairs: int, collision: float, alpha: float = 1e-6, beta: float = 1e-3) -> float:
-    """The probability that two seeds agree beyond which so many pairs of seeds tell, except with probability beta.
+    """The probability that two seeds agree beyond which the pairs refute, except with probability beta.
 
     s with n KL(x || s) = log(1 / beta), x > collision with n KL(x || collision) = log(1 / alpha): a share of x has a
     p-value of alpha at most, and is not reached with probability beta at most.
-    pairs: n, half of the seeds. 1 where so few pairs tell nothing.
+    pairs: n, half of the seeds
+    collision: probability that independent seeds agree
+    alpha, beta: rates of false alarms and misses
+    Result: 1 where so few pairs show nothing.
     Guarantee: finite-sample. Source: Chernoff 1952, for both tails of the binomial law.
     """
     checked_size("pairs", pairs, 1)
     _checked_collision(collision, alpha, beta)
-    return _agreement(pairs, collision, alpha, beta)
+    goal = log_inverse(alpha) / pairs
+    if collision == 0:
+        share = 0.0
+    elif _kl(1.0, collision) <= goal:
+        return 1.0
+    else:
+        share = root(lambda x: _kl(x, collision) - goal, collision, 1.0, absolute=1e-300, relative=1e-14)
+    if share == 0:
+        return -float(np.expm1(-log_inverse(beta) / pairs))
+    return smallest(lambda s: log_inverse(beta) / pairs - _kl(share, s), share, 1.0)
 
 
 def samples_needed_agreement(rate: float, collision: float, alpha: float = 1e-6, beta: float = 1e-3) -> int:
-    """The fewest pairs of seeds that tell agreement with probability ``rate`` except with probability beta.
+    """The fewest pairs of seeds that refute agreement with probability ``rate`` except with probability beta.
 
     The inverse of ``min_detectable_agreement`` wherever that is below 1. Guarantee: as there.
     """
@@ -126,34 +128,35 @@ def samples_needed_agreement(rate: float, collision: float, alpha: float = 1e-6,
         raise InputError(f"rate is {rate!r}, expected more than the collision rate {collision!r} of independent seeds")
     if collision == 0:
         return rounded_up(log_inverse(beta) / -log1p(-rate)) if rate < 1 else 1
-    # The share x at which both tails ask for the same number of pairs.
-    least = brentq(
-        lambda x: _kl(x, collision) * log_inverse(beta) - _kl(x, rate) * log_inverse(alpha),
-        collision,
-        rate,
-        xtol=1e-300,
-        rtol=1e-14,
-    )
-    return rounded_up(log_inverse(alpha) / _kl(least, collision))
+
+    def difference(x: float) -> float:
+        return _kl(x, collision) * log_inverse(beta) - _kl(x, rate) * log_inverse(alpha)
+
+    # The share at which both tails need the same number of pairs.
+    share = root(difference, collision, rate, absolute=1e-300, relative=1e-14)
+    return rounded_up(log_inverse(alpha) / _kl(share, collision))
 
 
 def assert_ngrams(
     sequences: Sequences, others: Sequences, length: int = 2, alpha: float = 1e-6, **options: Any
 ) -> Homogeneity:
-    """Two engines write n-grams equally often, as far as they can tell. options: those of ``ngram_homogeneity``.
+    """Two engines write n-grams equally often, as far as the samples show. options: those of ``ngram_homogeneity``.
 
     Guarantee: refutes two engines alike with probability at most alpha. Raises: Refuted with the n-gram; InputError.
     """
-    return _alike("n-grams differ", ngram_homogeneity(sequences, others, length, alpha, **options), alpha)
+    return checked_homogeneity("n-grams differ", ngram_homogeneity(sequences, others, length, alpha, **options), alpha)
 
 
 def min_detectable_ngrams(n: int, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> float:
-    """The total variation between two engines' mean n-gram laws beyond which n sequences of each tell.
+    """The total variation between two engines' mean n-gram laws detectable with n sequences of each.
 
-    sqrt(v / (2 n)), v as for homogeneity, at the rates that a permutation test needs (``_permuted``). Where every
-    sequence is one n-gram over and over, n sequences are n draws; other dependence within a sequence costs less, and
-    independent n-grams, of which there are w a sequence, divide the limit by sqrt(w).
-    cells: n-grams told apart, after pooling. Sequences of one length, one prompt. Never more than 1.
+    sqrt(v / (2 n)), v as for homogeneity, at the rates that a permutation test needs (``_permutation_rates``). Where
+    every sequence is one n-gram over and over, n sequences are n draws; other dependence within a sequence costs less,
+    and independent n-grams, of which there are w a sequence, divide the limit by sqrt(w).
+    n: number of sequences of each engine, of one length and one prompt
+    cells: number of n-grams after pooling
+    alpha, beta: rates of false alarms and misses
+    Result: at most 1.
     Guarantee: that of the chi-square limit, confirmed by simulation.
     """
     checked_size("n", n, 1)
@@ -161,10 +164,7 @@ def min_detectable_ngrams(n: int, cells: int, alpha: float = 1e-6, beta: float =
 
 
 def samples_needed_ngrams(distance: float, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> int:
-    """The fewest sequences of each engine that tell every such distance.
-
-    The inverse of ``min_detectable_ngrams`` wherever that is below 1. Guarantee: as there.
-    """
+    """The inverse of ``min_detectable_ngrams`` wherever that is below 1. Guarantee: as there."""
     checked_distance("distance", distance)
     return rounded_up(_ngrams(cells, alpha, beta) / (2 * distance**2))
 
@@ -172,22 +172,24 @@ def samples_needed_ngrams(distance: float, cells: int, alpha: float = 1e-6, beta
 def assert_mmd(
     sequences: Sequences, others: Sequences, kernel: Callable = hamming_kernel, alpha: float = 1e-6, **options: Any
 ) -> Homogeneity:
-    """Two engines write the same blocks, as far as the kernel can tell. options: those of ``mmd``.
+    """Two engines write the same blocks, as far as the kernel shows. options: those of ``mmd``.
 
     Guarantee: refutes two engines alike with probability at most alpha. Raises: Refuted with the block; InputError.
     """
-    return _alike("blocks differ", mmd(sequences, others, kernel, alpha, **options), alpha)
+    return checked_homogeneity("blocks differ", mmd(sequences, others, kernel, alpha, **options), alpha)
 
 
 def min_detectable_mmd(n: int, alpha: float = 1e-6, beta: float = 1e-3) -> float:
-    """The maximum mean discrepancy beyond which n blocks of each engine tell, except with probability beta.
+    """The maximum mean discrepancy beyond which n blocks of each engine refute, except with probability beta.
 
-    [1 + sqrt(2 log(1 / a)) + sqrt(log(1 / b))] sqrt(2 / n), a and b as in ``_permuted``. Of the random swaps of a pairing
-    no more than a share a reaches sqrt(n / 2) MMD = 1 + sqrt(2 log(1 / a)); the estimate along the true difference of
-    the mean embeddings is sqrt(2 log(1 / b) / n) too small with probability b at most.
-    Unit: the kernel's distance ||E k(x, .) - E k(y, .)||, kernels within [0, 1]. A total variation of t over M blocks is
-    an MMD of 2 t sqrt(e / M) at least, e the kernel's least eigenvalue (2^-L for ``hamming_kernel``): which deviations it
-    sees well is the kernel's choice. Never more than sqrt(2), the most there can be.
+    [1 + sqrt(2 log(1 / a)) + sqrt(log(1 / b))] sqrt(2 / n), a and b as in ``_permutation_rates``. Of the random swaps of
+    a pairing no more than a share a reaches sqrt(n / 2) MMD = 1 + sqrt(2 log(1 / a)); the estimate along the true
+    difference of the mean embeddings is sqrt(2 log(1 / b) / n) too small with probability b at most.
+    n: number of blocks of each engine, of one prompt
+    alpha, beta: rates of false alarms and misses
+    Result: in the kernel's distance ||E k(x, .) - E k(y, .)||, kernels within [0, 1]; at most sqrt(2), the most there
+    can be. A total variation of t over M blocks is an MMD of 2 t sqrt(e / M) at least, e the kernel's least eigenvalue
+    (2^-L for ``hamming_kernel``): which deviations are easy to detect is the kernel's choice.
     Guarantee: finite-sample, for every two laws and kernel, one prompt.
     Source: McDiarmid 1989 and Hoeffding 1963 in a Hilbert space, as in Gretton et al. 2012, Theorem 7.
     """
@@ -196,45 +198,31 @@ def min_detectable_mmd(n: int, alpha: float = 1e-6, beta: float = 1e-3) -> float
 
 
 def samples_needed_mmd(distance: float, alpha: float = 1e-6, beta: float = 1e-3) -> int:
-    """The fewest blocks of each engine that tell every such discrepancy.
-
-    The inverse of ``min_detectable_mmd`` wherever that is below sqrt(2). Guarantee: as there.
-    """
+    """The inverse of ``min_detectable_mmd`` wherever that is below sqrt(2). Guarantee: as there."""
     checked_distance("distance", distance, sqrt(2))
     return rounded_up(2 * (_mmd(alpha, beta) / distance) ** 2)
 
 
-def _betting(probability, families, slack, alpha, beta):
+def _shifts(probability: float, families: int, slack: float, alpha: float, beta: float) -> tuple[list[Shift], float]:
+    """Both directions, and what a fortune has to reach."""
     checked_rates(alpha, beta)
     checked_size("families", families, 1)
     if not 0 < probability < 1:
         raise InputError(f"probability is {probability!r}, expected more than 0 and less than 1")
-    SetBetting(["one"], alpha, slack)  # checks the slack
-    return log(families * len(LOG_ODDS) / alpha), [(1, 1 - probability), (-1, probability)]
-
-
-def _set_rates(probability: float, shift: float, slack: float) -> np.ndarray:
+    checked_slack(slack)
     hit, missed = (
-        -_log_gains(np.full((1, 1), probability), np.full((1, 1), seen), slack)[0, :, 0] for seen in (True, False)
+        -log_gains(np.full((1, 1), probability), np.full((1, 1), seen), slack)[0, :, 0] for seen in (True, False)
     )
-    return log_rates(min(max(1 - probability - shift, 0.0), 1.0), missed, hit)
+
+    def rates(shift: float) -> np.ndarray:
+        return log_rates(min(max(1 - probability - shift, 0.0), 1.0), missed, hit)
+
+    shifts = [Shift(rates, 1 - probability), Shift(lambda shift: rates(-shift), probability)]
+    return shifts, log(families * len(LOG_ODDS) / alpha)
 
 
 def _kl(x: float, p: float) -> float:
     return float(rel_entr(x, p) + rel_entr(1 - x, 1 - p))
-
-
-def _agreement(pairs: int, collision: float, alpha: float, beta: float) -> float:
-    goal = log_inverse(alpha) / pairs
-    if collision == 0:
-        share = 0.0
-    elif _kl(1.0, collision) <= goal:
-        return 1.0
-    else:
-        share = float(brentq(lambda x: _kl(x, collision) - goal, collision, 1.0, xtol=1e-300, rtol=1e-14))
-    if share == 0:
-        return -float(np.expm1(-log_inverse(beta) / pairs))
-    return smallest(lambda s: log_inverse(beta) / pairs - _kl(share, s), share, 1.0)
 
 
 def _checked_collision(collision: float, alpha: float, beta: float) -> None:
@@ -243,7 +231,7 @@ def _checked_collision(collision: float, alpha: float, beta: float) -> None:
         raise InputError(f"collision is {collision!r}, expected 0 or more and less than 1")
 
 
-def _permuted(alpha: float, beta: float) -> tuple[float, float]:
+def _permutation_rates(alpha: float, beta: float) -> tuple[float, float]:
     """What a permutation test needs: the share of all permutations, and what is left of beta.
 
     Of the 2 / alpha permutations drawn no more than one may be as extreme. If a share of alpha sqrt(beta) / 2 of all
@@ -255,15 +243,9 @@ def _permuted(alpha: float, beta: float) -> tuple[float, float]:
 
 def _ngrams(cells: int, alpha: float, beta: float) -> float:
     checked_size("cells", cells, 2)
-    return POOLED_BY_SAMPLE * limit_noncentrality(cells - 1, *_permuted(alpha, beta))
+    return POOLED_BY_SAMPLE * limit_noncentrality(cells - 1, *_permutation_rates(alpha, beta))
 
 
 def _mmd(alpha: float, beta: float) -> float:
-    share, left = _permuted(alpha, beta)
+    share, left = _permutation_rates(alpha, beta)
     return 1 + sqrt(2 * log_inverse(share)) + sqrt(log_inverse(left))
-
-
-def _alike(what: str, found: Homogeneity, alpha: float) -> Homogeneity:
-    if found.p_value <= alpha:
-        raise Refuted(f"{what}: p = {found.p_value:.2g} ({found.method}); {found.witness}", found)
-    return found

@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from ..models.errors import InputError
+from .arguments import checked_rates
 from .cells import MIN_EXPECTED
 from .monte_carlo import draws_for, monte_carlo_p, relabelled
-from .power import checked_rates
 from .two_sample import Homogeneity, furthest
 
 MAX_NGRAM_CELLS = 1000

@@ -140,7 +140,7 @@ def _log_generating(cells, s: float, n: int) -> float:
     A tilt e^(theta (j - mean)) changes nothing at the sum n and brings the coefficient there to its largest, where the
     transform is accurate.
     """
-    theta = 0.0
+    theta = variance = 0.0
     for _ in range(4):
         mean = variance = 0.0
         for j, from_mean, exponent, _, _, repeated in cells:

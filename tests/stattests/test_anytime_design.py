@@ -194,7 +194,7 @@ def test_an_audit_refutes_what_its_limit_says_and_passes_what_follows_the_law():
         try:
             missed += assert_sequential(lambda m: rng.multinomial(m, other), law, max_draws=n) is not None
         except Refuted as refutation:
-            assert refutation.found.log_e >= math.log(1e6)
+            assert refutation.result.log_e >= math.log(1e6)
             assert "not the law: log E" in str(refutation)
     assert missed <= most_by_chance(100, beta)
     assert not assert_sequential(lambda m: rng.multinomial(m, law), law, max_draws=n).refuted

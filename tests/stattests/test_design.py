@@ -106,7 +106,7 @@ def test_a_deviation_at_the_limit_is_missed_as_rarely_as_stated(cells, n):
         try:
             missed += assert_goodness(row, law) is not None
         except Refuted as refutation:
-            assert refutation.found.p_value <= 1e-6
+            assert refutation.result.p_value <= 1e-6
     assert missed <= most_by_chance(tries, beta)
     clean = generator.multinomial(n, law, size=20)
     assert all(assert_goodness(row, law).p_value > 1e-6 for row in clean)
@@ -194,7 +194,7 @@ def test_every_assertion_refutes_with_its_witness():
         with pytest.raises(Refuted, match=message) as raised:
             call()
         assert not isinstance(raised.value, NotShown)
-        assert raised.value.found is not None
+        assert raised.value.result is not None
 
 
 def test_what_is_not_shown_is_not_called_refuted():

@@ -102,7 +102,7 @@ def test_the_limit_covers_laws_of_three_points_of_that_mean_and_variance():
     """The rate of a miss is bounded by that of two points: no law on a grid of three has a larger one."""
     from scipy.optimize import linprog
 
-    from draftproof.stattests.mean import MISS_POWERS
+    from draftproof.stattests.power import MISS_POWERS
     from draftproof.stattests.paired import _rates
 
     grid = np.linspace(-1, 1, 81)

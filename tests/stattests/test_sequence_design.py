@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from scipy.stats import binom
 
 from draftproof.models.errors import InputError
-from draftproof.stattests.betting import LOG_ODDS, Bets, _log_gains
+from draftproof.stattests.betting import LOG_ODDS, Bets, log_gains
 from draftproof.stattests.design import Refuted
 from draftproof.stattests.independence import seeds_differ
 from draftproof.stattests.sequence_design import (
@@ -60,7 +60,7 @@ def test_a_shifted_set_is_missed_no_more_often_than_stated(probability):
     """Exactly: what the bets have made after n tokens depends on the number of hits only."""
     n, alpha, beta, families = 3000, 1e-6, 1e-3, 2
     limit = min_detectable_betting(n, probability, families, alpha=alpha, beta=beta)
-    hit, missed = (_log_gains(np.array([[probability]]), np.array([[seen]]), 0.0)[0, :, 0] for seen in (True, False))
+    hit, missed = (log_gains(np.array([[probability]]), np.array([[seen]]), 0.0)[0, :, 0] for seen in (True, False))
     x = np.arange(n + 1)
     fortune = logsumexp(np.outer(x, hit) + np.outer(n - x, missed), axis=1) - log(families * len(LOG_ODDS))
     quiet = fortune < log(1 / alpha)

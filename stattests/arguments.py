@@ -1,0 +1,42 @@
+"""Checks of the arguments that the tests and their designs share."""
+
+from math import ceil, log
+from numbers import Real
+
+from ..models.errors import InputError
+
+
+def checked_rates(alpha: float, beta: float = 0.5) -> None:
+    """Raises: InputError unless both are rates between 0 and 1."""
+    for name, rate in (("alpha", alpha), ("beta", beta)):
+        if not (isinstance(rate, Real) and 0 < rate < 1):
+            raise InputError(f"{name} is {rate!r}, expected a rate between 0 and 1")
+
+
+def checked_size(name: str, value: float, least: float) -> None:
+    """Raises: InputError if a number of samples, cells or tokens is too small."""
+    _checked_number(name, value)
+    if not value >= least:
+        raise InputError(f"{name} is {value!r}, expected at least {least:g}")
+
+
+def checked_distance(name: str, value: float, most: float = 1.0) -> None:
+    """Raises: InputError unless it is more than 0 and at most ``most``."""
+    _checked_number(name, value)
+    if not 0 < value <= most:
+        raise InputError(f"{name} is {value!r}, expected more than 0 and at most {most:g}")
+
+
+def _checked_number(name: str, value: object) -> None:
+    if not isinstance(value, Real):
+        raise InputError(f"{name} is {value!r}, expected a number")
+
+
+def rounded_up(samples: float) -> int:
+    """The whole number of samples that is enough, one part in 10^9 being rounding and not a sample."""
+    return max(1, ceil(samples * (1 - 1e-9)))
+
+
+def log_inverse(rate: float) -> float:
+    """log(1 / rate)."""
+    return -log(rate)
