@@ -1,4 +1,4 @@
-"""After a pass: an exact bound on the total variation that is left, and tokens per call against theory."""
+"""After a pass: an exact bound on the total variation that is left open, and tokens per call against theory."""
 
 from collections.abc import Mapping
 from math import log, log1p, sqrt
@@ -11,8 +11,12 @@ from .mean import Mean, mean_interval
 
 
 class Distance(NamedTuple):
-    """empirical: total variation between counts and law; the true one is above lower, and below upper, each with
-    probability 1 - alpha."""
+    """Bounds on the total variation between the source of n counts and a law.
+
+    empirical: total variation between counts and law
+    lower, upper: the true one is above, and below, each with probability 1 - alpha
+    n: number of counts
+    """
 
     empirical: float
     lower: float
@@ -46,6 +50,11 @@ def mcdiarmid_radius(n: int, cells: int, alpha: float = 1e-6) -> float:
     return 0.0 if cells == 1 else min(1.0, sqrt((cells - 1) / n) / 2 + one_law_radius(n, alpha))
 
 
+def any_law_radius(n: int, cells: int, alpha: float = 1e-6) -> float:
+    """The smaller of the two above: which one it is depends on n and k only, so that the choice costs nothing."""
+    return min(weissman_radius(n, cells, alpha), mcdiarmid_radius(n, cells, alpha))
+
+
 def one_law_radius(n: int, alpha: float = 1e-6) -> float:
     """How much less than the true distance to one law the empirical distance can be: sqrt(log(1 / alpha) / (2 n)).
 
@@ -61,11 +70,11 @@ def one_law_radius(n: int, alpha: float = 1e-6) -> float:
 def total_variation_bound(counts: Counts, law: Law, alpha: float = 1e-6) -> Distance:
     """Confidence bounds on the total variation between the source of the counts and a law.
 
-    upper = TV(empirical, p) + sqrt(log(1 / alpha) / (2 n)), no worse than with the radius of Weissman or McDiarmid;
-    lower = TV(empirical, p) - the smaller of those two, which depends on n and k only, so that nothing is paid for the
-    choice. k: the outcomes of positive probability, and one for all others.
-    counts: outcome -> times seen, of independent draws; law: outcome -> probability. Of the laws as they are, not
-    pooled.
+    upper = TV(empirical, p) + ``one_law_radius``, lower = TV(empirical, p) - ``any_law_radius``; k: the outcomes of
+    positive probability, and one for all others; nothing is pooled.
+    counts: outcome -> times seen, of independent draws
+    law: outcome -> probability
+    alpha: 1 - confidence of either bound
     Guarantee: Pr(TV(true, law) > upper) <= alpha and Pr(TV(true, law) < lower) <= alpha, for every n and every source.
     Raises: InputError as ``goodness_of_fit``.
     Source: McDiarmid 1989; Weissman et al. 2003; see the radii.
@@ -74,15 +83,15 @@ def total_variation_bound(counts: Counts, law: Law, alpha: float = 1e-6) -> Dist
     counts = checked_counts(counts, law)
     n, k = sum(counts.values()), sum(p > 0 for p in law.values()) + 1
     empirical = sum(abs(counts.get(o, 0) / n - law.get(o, 0.0)) for o in law.keys() | counts.keys()) / 2
-    around = min(weissman_radius(n, k, alpha), mcdiarmid_radius(n, k, alpha))
-    return Distance(empirical, max(0.0, empirical - around), min(1.0, empirical + one_law_radius(n, alpha)), n)
+    lower, upper = empirical - any_law_radius(n, k, alpha), empirical + one_law_radius(n, alpha)
+    return Distance(empirical, max(0.0, lower), min(1.0, upper), n)
 
 
 def min_detectable_equivalence(n: int, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> float:
     """The smallest delta for which n draws of the law itself show "TV <= delta" except with probability beta.
 
     sqrt((k - 1) / n) / 2 + sqrt(log(1 / beta) / (2 n)) + sqrt(log(1 / alpha) / (2 n)): the mean of the empirical total
-    variation, its deviation, and the radius.
+    variation, its deviation, and the radius; at most 1.
     Guarantee: finite-sample, for every law on k cells. Source: as ``one_law_radius``.
     """
     _check(n, cells, alpha, beta)
@@ -101,10 +110,13 @@ def samples_needed_equivalence(delta: float, cells: int, alpha: float = 1e-6, be
 
 
 class TokensPerCall(NamedTuple):
-    """accepted: E[tau], as measured; optimum, cap: theory's.
+    """Accepted draft tokens per call beside what theory allows.
 
-    above_cap: no lossless rule whatever accepts so many, the text is biased. above_optimum: no rule that is valid in
-    one iteration (Definition 1) does. below_optimum: fewer than block verification accepts; a price, not an error.
+    accepted: E[tau], as measured
+    optimum, cap: theory's
+    above_cap: no lossless rule accepts so many, the text is biased
+    above_optimum: no rule that is valid in one iteration (Definition 1) accepts so many
+    below_optimum: fewer than block verification accepts; a price, not an error
     """
 
     accepted: Mean
@@ -120,9 +132,12 @@ def tokens_per_call(
 ) -> TokensPerCall:
     """Accepted draft tokens per call beside what theory allows.
 
-    optimum: E[tau] of block verification (Theorem 2). cap: sum over l = 1..gamma of sum over x^l of
-    min(M_b(x^l), M_s(x^l)), since X^l is accepted and emitted with no more than either probability.
-    counts: tau -> calls, tau in 0..gamma, from independent calls on one problem. The emitted tokens are tau + 1.
+    counts: tau -> calls, tau in 0..gamma, from independent calls on one problem; the emitted tokens are tau + 1
+    gamma: draft tokens per call
+    optimum: E[tau] of block verification (Theorem 2)
+    cap: sum over l = 1..gamma of sum over x^l of min(M_b(x^l), M_s(x^l)), since X^l is accepted and emitted with no
+    more than either probability
+    alpha: 1 - confidence of the interval
     Guarantee: E[tau] is in the interval with probability at least 1 - alpha; each flag is wrong with at most alpha / 2.
     Raises: InputError if the numbers do not fit together or nothing was counted.
     Source: Sun et al. 2025, Theorem 2 and Lemma 10; the interval: ``mean_interval``.
@@ -132,8 +147,8 @@ def tokens_per_call(
         raise InputError(
             f"expected 0 <= optimum <= cap <= gamma, got optimum = {optimum!r}, cap = {cap!r}, gamma = {gamma!r}"
         )
-    found = mean_interval(counts, gamma, alpha)
-    return TokensPerCall(found, optimum, cap, found.lower > cap, found.lower > optimum, found.upper < optimum)
+    mean = mean_interval(counts, gamma, alpha)
+    return TokensPerCall(mean, optimum, cap, mean.lower > cap, mean.lower > optimum, mean.upper < optimum)
 
 
 def _per_root(cells: int, alpha: float, beta: float) -> float:

@@ -1,4 +1,4 @@
-"""Counts and laws as they are handed in: checked, and pooled into cells of enough expected counts."""
+"""Counts and laws from callers: checked, and pooled into cells of enough expected counts."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from math import fsum, isfinite, nan
@@ -20,7 +20,11 @@ Counts = Mapping[Any, int] | Sequence[int] | np.ndarray
 
 
 class Cells(NamedTuple):
-    """observed, expected: counts by cell, [k]. outcomes: what was pooled into each."""
+    """Counts by cell.
+
+    observed, expected: [k]
+    outcomes: [k], what was pooled into each
+    """
 
     observed: np.ndarray
     expected: np.ndarray
@@ -61,7 +65,7 @@ def checked_counts(
     """Counts as whole numbers of outcomes that the law can speak of.
 
     An outcome that the law does not list has probability 0 if it is of a kind that the law lists (a token, a
-    sequence of that length); one of another kind is a mistake of the caller, not a finding.
+    sequence of that length); one of another kind is a mistake of the caller, not evidence.
     Raises: InputError for counts of another kind or shape, negative or broken counts, and no counts at all.
     """
     row = _by_outcome(counts, where)
@@ -85,9 +89,8 @@ def checked_counts(
 
 def impossible(counts: Mapping[Hashable, int], law: Mapping[Hashable, float]) -> tuple[Hashable, int] | None:
     """The outcome of probability 0 that was seen most often, with its count: a certain refutation."""
-    strange = [o for o in counts if counts[o] and not law.get(o, 0)]
-    worst = max(strange, key=lambda o: counts[o], default=None)
-    return None if not strange else (worst, counts[worst])
+    seen = ((outcome, times) for outcome, times in counts.items() if times and not law.get(outcome, 0))
+    return max(seen, key=lambda each: each[1], default=None)
 
 
 def pooled(
@@ -101,7 +104,7 @@ def pooled(
     An outcome that expects ``min_expected`` or more is a cell of its own: what moves between it and rare ones is seen. Rare
     outcomes left over join the pool before; where there is none they are a cell below ``min_expected``, unless they expect
     less than ``min_cell``: then they join the smallest other cell.
-    Which outcomes go together depends on the law and on n, never on what was seen: not on the order either in which
+    Which outcomes go together depends on the law and on n, never on the counts: not on the order either in which
     the law lists outcomes of one probability, which may be the order in which they were seen.
     """
     n = sum(counts.values())

@@ -1,4 +1,4 @@
-"""Counts of completed tokens from counts of emitted tokens (Lemma 2), by chance of our own."""
+"""Counts of completed tokens from counts of emitted tokens (Lemma 2), continued by our own draws."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -11,10 +11,15 @@ from .cells import Counts, Law, checked_counts, checked_law
 
 
 class Oddity(NamedTuple):
-    """A token at a position, after a context (None: whatever came before), seen ``seen`` of ``n`` times.
+    """A token at a position, and how far its frequency there is from the law.
 
-    expected: its probability there; standard_errors: signed root of the deviance, near the number of standard errors
-    where counts are large, and not fooled by a single hit where they are small.
+    position: from 0
+    context: the tokens before, or None for whatever came before
+    token: the token
+    seen, n: it was seen in ``seen`` of ``n`` draws there
+    expected: its probability there
+    standard_errors: signed root of the deviance, near the number of standard errors where counts are large, and not
+    misled by a single hit where they are small
     """
 
     position: int
@@ -41,7 +46,7 @@ def most_off(counts: Counts, law: Law) -> Oddity:
     joint law is refuted.
     Raises: InputError as ``goodness_of_fit``.
     """
-    return next(iter(oddities(counts, law)))
+    return oddities(counts, law)[0]
 
 
 def oddities(counts: Counts, law: Law) -> list[Oddity]:
@@ -49,14 +54,14 @@ def oddities(counts: Counts, law: Law) -> list[Oddity]:
     law = checked_law(law)
     seen = _by_place(checked_counts(counts, law))
     expected = _by_place(law)
-    found = []
+    rows = []
     for place, tokens in seen.items():
         n, weight = sum(tokens.values()), sum(expected[place].values())
         for token in expected[place].keys() | tokens.keys():
             p = expected[place][token] / weight if weight else 0.0
-            found.append(Oddity(*place, token, tokens[token], n, p, _root(tokens[token], n, p)))
+            rows.append(Oddity(*place, token, tokens[token], n, p, _root(tokens[token], n, p)))
     # Of equally odd ones, the simplest to say: no context, then the earliest.
-    return sorted(found, key=lambda o: (-abs(o.standard_errors), o.context is not None, o.position, str(o.token)))
+    return sorted(rows, key=lambda o: (-abs(o.standard_errors), o.context is not None, o.position, str(o.token)))
 
 
 def _by_place(weights: Mapping) -> dict[tuple[int, tuple | None], Counter]:

@@ -1,4 +1,4 @@
-"""Goodness of fit to a known law: a p-value that holds at any rate, found by the method that suits the case."""
+"""Goodness of fit to a known law: a p-value that is valid at any rate, by the method that suits the case."""
 
 from collections.abc import Hashable, Mapping
 from math import comb
@@ -18,19 +18,22 @@ MAX_TABLES = 300_000
 """Tables of counts beyond which the exact law of the statistic is not enumerated."""
 
 MIN_SIMULATED_ALPHA = 1e-3
-"""False-alarm rate from which on draws under the law are made: so few are needed, and they lose no power."""
+"""Rate of false alarms from which on the law is simulated: so few draws are needed, and they lose no power."""
 
 CERTAIN_METHOD, EXACT_METHOD, MONTE_CARLO_METHOD, BOUND_METHOD = "certain", "exact", "monte-carlo", "bound"
 
 
 class Goodness(NamedTuple):
-    """What a test of fit found.
+    """The result of a test of fit.
 
-    p_value: valid at any rate, in the way that ``method`` says; statistic: what it is of, G or (chi_square) Pearson's;
-    freedom: one less than cells; cells: after pooling. impossible: an outcome seen to which the law gives probability
-    0, with its count: a certain refutation and not a statistic; the p-value is then 0. hidden: the law's mass in cells
-    of several outcomes, the most by which the total variation as pooled falls short of the true one; rarest: the least
-    expected count of a cell.
+    statistic: G, or Pearson's for ``chi_square``
+    freedom: one less than cells
+    p_value: valid at any rate, in the way that ``method`` says
+    cells: number of cells after pooling
+    impossible: an outcome of probability 0 that was seen, with its count: certain, and the p-value is 0; or None
+    method: "certain", "exact", "monte-carlo" or "bound"
+    hidden: the law's mass in cells of several outcomes, the most by which the total variation as pooled falls short
+    rarest: the least expected count of a cell
     """
 
     statistic: float
@@ -43,13 +46,13 @@ class Goodness(NamedTuple):
     rarest: float
 
 
-def certain(strange: tuple[Hashable, int]) -> Goodness:
-    """What a test of fit says of an outcome of probability 0, with its count."""
-    return Goodness(float("inf"), 0, 0.0, 0, strange, CERTAIN_METHOD, 0.0, 0.0)
+def certain(seen: tuple[Hashable, int]) -> Goodness:
+    """The result for an outcome of probability 0, with its count."""
+    return Goodness(float("inf"), 0, 0.0, 0, seen, CERTAIN_METHOD, 0.0, 0.0)
 
 
-def found_in(cells: Cells, statistic: float, p_value: float, method: str) -> Goodness:
-    """What a test of fit says of pooled counts."""
+def pooled_result(cells: Cells, statistic: float, p_value: float, method: str) -> Goodness:
+    """The result for pooled counts."""
     k = len(cells.observed)
     return Goodness(statistic, k - 1, p_value, k, None, method, cells.hidden, float(cells.expected.min()))
 
@@ -69,12 +72,17 @@ def goodness_of_fit(
     certain: an outcome of probability 0 was seen (p = 0);
     exact: at most 300,000 tables of counts are possible (any n up to 300,000 for 2 outcomes, 773 for 3, 119 for 4, 12
     for 10): all are enumerated, cells not pooled;
-    monte-carlo: alpha is 1e-3 or more: 2 / alpha draws under the law, fewer where nothing is to be seen;
+    monte-carlo: alpha is 1e-3 or more: 2 / alpha draws under the law, fewer where they show nothing;
     bound: Chernoff's bound with the exact generating function of G (``tails``).
     The last two pool outcomes that expect less than 5 to cells of 5, rarest first; rare ones that expect less than 5 all
     together are one cell, no other outcome in it (the p-values hold at any expected count).
-    counts: outcome -> times seen; law: outcome -> probability, sum 1; or rows of both. The counts are of independent
-    draws: of whole blocks with their continuation, in one context (``by_context`` for several).
+    counts: outcome -> times seen, or a row; of independent draws: of whole blocks with their continuation, in one context
+    (``by_context`` for several)
+    law: outcome -> probability, sum 1, or a row
+    alpha: rate at which the p-value decides
+    method: one of the last three, chosen if not given
+    seed: of the draws under the law
+    min_expected: the 5 of the pooling
     Guarantee: Pr(p_value <= a) <= a under the law, for every a, n and law ("monte-carlo": over the draws as well).
     The p-value of "bound" is about 10 to 100 times the true one.
     Raises: InputError if nothing was counted, the law does not add up to 1, or counts and law do not belong together.
@@ -85,9 +93,9 @@ def goodness_of_fit(
     checked_rates(alpha)
     if method not in (None, EXACT_METHOD, MONTE_CARLO_METHOD, BOUND_METHOD):
         raise InputError(f"method is {method!r}, expected {EXACT_METHOD}, {MONTE_CARLO_METHOD} or {BOUND_METHOD}")
-    strange = impossible(counts, law)
-    if strange is not None:
-        return certain(strange)
+    seen = impossible(counts, law)
+    if seen is not None:
+        return certain(seen)
     n, possible = sum(counts.values()), sum(p > 0 for p in law.values())
     if method is None:
         tables = comb(n + possible - 1, possible - 1)
@@ -113,14 +121,14 @@ def goodness_of_fit(
         )
     else:
         p_value = multinomial_tail(statistic, cells.expected)
-    return found_in(cells, statistic, p_value, method)
+    return pooled_result(cells, statistic, p_value, method)
 
 
 def chi_square(counts: Counts, law: Law) -> Goodness:
     """Pearson's statistic with its customary p-value, to be shown and not to decide by.
 
     sum over cells of (observed - expected)^2 / expected, cells of expected count below 5 pooled, the rarest first; what
-    stays below 5 joins the smallest other cell, where it is not seen.
+    stays below 5 joins the smallest other cell, where it is hidden.
     Guarantee: none that is finite. The p-value is the chi-square limit's; at an expected count of 5 it is 60 times too
     small at 1e-6 (a test computes how often it would refute). ``goodness_of_fit`` decides.
     Raises: InputError as ``goodness_of_fit``.
@@ -128,13 +136,13 @@ def chi_square(counts: Counts, law: Law) -> Goodness:
     """
     law = checked_law(law)
     counts = checked_counts(counts, law)
-    strange = impossible(counts, law)
-    if strange is not None:
-        return certain(strange)
+    seen = impossible(counts, law)
+    if seen is not None:
+        return certain(seen)
     cells = pooled(counts, law, MIN_EXPECTED, min_cell=MIN_EXPECTED)
     statistic = float(((cells.observed - cells.expected) ** 2 / cells.expected).sum())
     freedom = len(cells.observed) - 1
-    return found_in(cells, statistic, float(chi2.sf(statistic, freedom)) if freedom else 1.0, "limit")
+    return pooled_result(cells, statistic, float(chi2.sf(statistic, freedom)) if freedom else 1.0, "limit")
 
 
 def by_context(
@@ -143,14 +151,16 @@ def by_context(
     """Goodness of fit in each context, p-values multiplied by the number of contexts.
 
     min(1, m p_c) for m contexts: contexts are never added up, as their deviations may cancel in the sum.
-    counts: context -> counts; laws: context -> law, for every context that was counted.
+    counts: context -> counts
+    laws: context -> law, for every context that was counted
+    alpha: rate at which the least p-value decides
     Guarantee: the least p-value is <= a with probability <= a if every context follows its law.
     Raises: InputError that names the context.
     Source: Bonferroni.
     """
     if not counts:
         raise InputError("no contexts were counted")
-    found = {}
+    results = {}
     for context, seen in counts.items():
         if context not in laws:
             raise InputError(f"no law for the context {context!r}")
@@ -158,8 +168,8 @@ def by_context(
             result = goodness_of_fit(seen, laws[context], alpha / len(counts))
         except InputError as error:
             raise InputError(f"context {context!r}: {error}") from None
-        found[context] = result._replace(p_value=min(1.0, result.p_value * len(counts)))
-    return found
+        results[context] = result._replace(p_value=min(1.0, result.p_value * len(counts)))
+    return results
 
 
 def _exact_p(statistic: float, n: int, law: np.ndarray) -> float:

@@ -8,11 +8,15 @@ import numpy as np
 from .eprocess import unspent
 
 LIFETIME_ALPHA = 1e-3
-"""The chance that a history without a defect ever shows an alarm, over all checks, versions and years."""
+"""The chance that a history of verifiers without a bug ever shows an alarm, over all checks, versions and years."""
 
 
 class Judged(NamedTuple):
-    """alarm: [m], whether each check is refuted; threshold: [m], the log E at which it is (or was) refuted."""
+    """The decision on each check.
+
+    alarm: [m], whether it is refuted
+    threshold: [m], the log E at which it is (or was) refuted
+    """
 
     alarm: np.ndarray
     threshold: np.ndarray
@@ -33,11 +37,12 @@ def holm(peaks: np.ndarray, alpha: float) -> Judged:
     """Holm's procedure on the anytime-valid p-values 1 / max E of the checks of one cohort.
 
     The k-th largest peak is refuted if it reaches (m - k + 1) / alpha and all larger ones are refuted.
-    peaks: [m], the largest log E of each check so far; m is all the checks that the cohort began with.
+    peaks: [m], the largest log E of each check so far; m is all the checks that the cohort began with
+    alpha: the cohort's share of the budget
     Guarantee: with probability at least 1 - alpha no check whose law is right is ever refuted, whenever and however
     often this is asked, and whatever the dependence between checks; a refuted check stays refuted. Over cohorts with
     alpha from ``cohort_alpha`` the error rates add up to the lifetime's, even if what begins later depends on what
-    was found before.
+    was refuted before.
     Raises: ValueError if alpha is not between 0 and 1.
     Source: Holm 1979; max E over time as a p-value: Ville's inequality.
     """

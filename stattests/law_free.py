@@ -1,10 +1,10 @@
-"""Goodness of fit to a known law at any number of samples: a bound that costs nothing to compute."""
+"""Goodness of fit to a known law at any number of samples: a bound that needs no computation by cell."""
 
 from math import exp, log, sqrt
 
 from .arguments import checked_rates, checked_size
 from .cells import Counts, Law, checked_counts, checked_law, impossible, pooled
-from .goodness import Goodness, certain, found_in, goodness_of_fit
+from .goodness import Goodness, certain, goodness_of_fit, pooled_result
 from .power import needed_noncentrality
 from .tails import chernoff_critical, likelihood_ratio
 
@@ -18,20 +18,20 @@ def fit_of_many(counts: Counts, law: Law, alpha: float = 1e-6) -> Goodness:
     """Do the counts follow the law, be they hundreds or billions?
 
     ``goodness_of_fit``, and where that is too much work the same statistic with a bound that needs k and G only.
-    Which of the two depends on n and the law, never on what was seen.
+    Which of the two depends on n and the law, never on the counts.
     Guarantee, Raises: as ``goodness_of_fit``.
     """
     law = checked_law(law)
     counts = checked_counts(counts, law)
     n, k = sum(counts.values()), sum(p > 0 for p in law.values())
-    strange = impossible(counts, law)
-    if strange is not None:
-        return certain(strange)
+    seen = impossible(counts, law)
+    if seen is not None:
+        return certain(seen)
     if sharp(n, k):
         return goodness_of_fit(counts, law, alpha)
     cells = pooled(counts, law)
     statistic, freedom = float(likelihood_ratio(cells.observed, cells.expected)), len(cells.observed) - 1
-    return found_in(cells, statistic, law_free_tail(statistic, freedom), LAW_FREE_METHOD)
+    return pooled_result(cells, statistic, law_free_tail(statistic, freedom), LAW_FREE_METHOD)
 
 
 def sharp(n: int, cells: int) -> bool:
@@ -52,10 +52,13 @@ def law_free_tail(statistic: float, freedom: int) -> float:
 
 
 def min_detectable_by_law_free(n: int, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> float:
-    """The total variation, between the laws as pooled, beyond which n samples would have told by the law-free bound.
+    """The total variation, between the laws as pooled, detectable with n samples by the law-free bound.
 
     sqrt(v / (4 n)), v: the noncentrality that a chi-square variable with k - 1 degrees of freedom, against the bound's
     critical value, misses with probability beta.
+    n: number of samples
+    cells: k, after pooling
+    alpha, beta: rates of false alarms and misses
     Guarantee: alpha is the test's own, finite-sample; beta is that of the noncentral chi-square limit.
     """
     checked_size("n", n, 1)

@@ -1,4 +1,4 @@
-"""Monte Carlo p-values that are valid at any rate and stop early where there is nothing to see."""
+"""Monte Carlo p-values that are valid at any rate and stop early where the draws show nothing."""
 
 from collections.abc import Callable
 from math import ceil
@@ -6,7 +6,7 @@ from math import ceil
 import numpy as np
 
 EXTREME_DRAWS = 20
-"""Draws at least as extreme as what was seen after which no more are made."""
+"""Number of draws at least as extreme as the observation after which no more are made."""
 
 MAX_BATCH = 4096
 """Draws made together at most."""
@@ -24,11 +24,14 @@ def monte_carlo_p(
     stop_after: int = EXTREME_DRAWS,
     batch: int = MAX_BATCH,
 ) -> tuple[float, int]:
-    """How often a draw under the law is at least as extreme as what was seen.
+    """How often a draw under the law is at least as extreme as the observation: p and the number of draws.
 
-    p = (1 + b) / (1 + B) after B draws with b as extreme; s / l if the last of s = ``stop_after`` such came with draw l.
-    statistics(m): the statistic of m fresh draws under the law (or of m random permutations); most: B.
-    Returns p and the number of draws.
+    p = (1 + b) / (1 + B) after B draws with b as extreme; s / l if the last of s such came with draw l.
+    observed: the statistic of the data
+    statistics: m -> [m], of fresh draws under the law (or of random permutations)
+    most: B
+    stop_after: s
+    batch: draws made together at most
     Guarantee: Pr(p <= alpha) <= alpha under the law, over the data and the draws together, at any alpha; the
     smallest p that can come out is 1 / (1 + B). The seed of the draws must not depend on the data.
     Source: Besag and Clifford 1991 (Sequential Monte Carlo p-values); Phipson and Smyth 2010 for the 1 + b.

@@ -1,4 +1,4 @@
-"""Is a source off its law by more than rounding? The routes by which counts refute it, and what they can see."""
+"""Is a source off its law by more than rounding? The routes by which counts refute it, and their detection limits."""
 
 from collections.abc import Collection, Hashable, Mapping
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from scipy.special import betaincinv
 from scipy.stats import binom
 
 from .arguments import checked_distance, checked_rates, log_inverse
-from .bounds import Distance, mcdiarmid_radius, one_law_radius, total_variation_bound, weissman_radius
+from .bounds import Distance, any_law_radius, one_law_radius, total_variation_bound
 from .cells import Counts, Law, checked_counts, checked_law
 from .design import min_detectable_goodness
 from .goodness import Goodness
@@ -18,15 +18,18 @@ NEGLIGIBLE_SLACK = 0.01
 a factor 2."""
 
 MAX_LOG_RATE_SHIFT = 0.7
-"""log 2: what the logarithm of that rate may be moved by if all rounding falls on the rarest cell."""
+"""log 2: the most by which the logarithm of that rate may be moved if all rounding falls on the rarest cell."""
 
 
 class Deviation(NamedTuple):
-    """refuted: the source is off its law by more than the slack.
+    """Whether the source is off its law by more than the slack.
 
-    p_value: of the test of fit, multiplied so that the rate of false alarms is what it is held against; distance: the
-    bounds on the total variation, each at 1 - ``share``; limit: from that total variation on a source is refuted except
-    with probability beta; share: the part of alpha that one route has.
+    refuted: whether it is
+    p_value: of the test of fit, multiplied so that it is to be compared with alpha
+    distance: the bounds on the total variation, each at 1 - ``share``
+    limit: from that total variation on a source is refuted except with probability beta
+    fit: the test of fit
+    share: the part of alpha that one route has
     """
 
     refuted: bool
@@ -48,12 +51,15 @@ def deviation(
     """Do the counts refute every source within a total variation of ``slack`` of the law?
 
     By any of three routes: outcomes of probability 0 seen more often than the slack explains; the test of fit, where
-    rounding is negligible beside what it can see; the lower bound on the total variation, of the outcomes as they are.
-    The second sees small deviations, the third those that pooling hides. Each has alpha / 2 without slack, where the
+    rounding is negligible beside what it can detect; the lower bound on the total variation, of the outcomes as they are.
+    The second detects small deviations, the third those that pooling hides. Each has alpha / 2 without slack, where the
     first costs nothing, else alpha / 4, the second counted twice for what rounding does to its rate.
     limit: the smaller of a + b + c and ``min_detectable_by_bound``, a: the mass of outcomes of probability 0 that may be
-    taken for rounding; b: what the test of fit sees between the laws as pooled; c: the law's mass in pooled cells.
-    counts, law: as in ``goodness_of_fit``; strange: outcomes that no rounding explains.
+    taken for rounding; b: the limit of the test of fit between the laws as pooled; c: the law's mass in pooled cells.
+    counts, law: as in ``goodness_of_fit``
+    slack: total variation
+    alpha, beta: rates of false alarms and misses
+    strange: outcomes that no rounding explains
     Guarantee: refutes a source within the slack with probability at most alpha; the limit is finite-sample but for the
     part of it that is the test of fit's (``min_detectable_goodness``).
     Raises: InputError as ``goodness_of_fit``.
@@ -71,7 +77,7 @@ def deviation(
     distance = total_variation_bound(counts, law, share)
     limit = min_detectable_by_bound(n, possible, slack, share, beta)
     if not any(left.values()):
-        # All that came was impossible: only a slack near 1 excuses that, and the bound decides.
+        # All outcomes were impossible: only a slack near 1 excuses that, and the bound decides.
         fit = Goodness(0.0, 0, 1.0, 0, None, "none", 1.0, 0.0)
         return Deviation(distance.lower > slack, 1.0, distance, limit, fit, share)
     fit = fit_of_many(left, law, share)
@@ -85,7 +91,7 @@ def deviation(
 
 
 def fit_limit(n: int, fit: Goodness, alpha: float, beta: float) -> float:
-    """What the test of fit that was made sees, between the laws as pooled."""
+    """The detection limit of a test of fit that was made, between the laws as pooled."""
     if fit.cells < 2:
         return 1.0
     limit = min_detectable_by_law_free if fit.method == LAW_FREE_METHOD else min_detectable_goodness
@@ -140,9 +146,10 @@ def negligible(n: int, slack: float, limit: float, rarest: float, alpha: float) 
 def min_detectable_by_bound(n: int, cells: int, slack: float, alpha: float = 1e-6, beta: float = 1e-3) -> float:
     """The total variation from which on its lower bound is above ``slack``, except with probability beta.
 
-    slack + radius(alpha) + sqrt(log(1 / beta) / (2 n)), radius: the smaller of Weissman's and McDiarmid's. cells: of
-    positive probability. Never more than 1.
+    slack + radius(alpha) + sqrt(log(1 / beta) / (2 n)), radius: ``any_law_radius``; at most 1.
+    n: number of samples
+    cells: of positive probability
+    slack: total variation
     Guarantee: finite-sample, for every law and source, nothing pooled. Source: ``bounds``.
     """
-    around = min(weissman_radius(n, cells + 1, alpha), mcdiarmid_radius(n, cells + 1, alpha))
-    return min(1.0, slack + around + one_law_radius(n, beta))
+    return min(1.0, slack + any_law_radius(n, cells + 1, alpha) + one_law_radius(n, beta))

@@ -12,7 +12,7 @@ from .monte_carlo import draws_for, monte_carlo_p, relabelled
 from .two_sample import Homogeneity, furthest
 
 MAX_NGRAM_CELLS = 1000
-"""n-grams told apart at most; the rest are pooled."""
+"""Distinct n-grams at most; the rest are pooled."""
 
 Sequences = Sequence[Sequence[int]]
 
@@ -28,12 +28,16 @@ def ngram_homogeneity(
     """Do two engines write n-grams equally often?
 
     chi^2 = sum over n-grams of (x - e)^2 / v, x the count in the first sample, e = sum over prompts of f T, v of
-    f (1 - f) T, T the count in both samples and f the share of the sequences that the first sample has; n-grams rarer than 5 expected in the smaller sample are pooled. Whole sequences change places in the permutations, since the
-    n-grams of one sequence depend on each other.
-    sequences, others: one a call, any lengths. strata: the prompt of each, if there were several; sequences change
-    places within their prompt only.
+    f (1 - f) T, T the count in both samples and f the first sample's share of the sequences; n-grams rarer than 5
+    expected in the smaller sample are pooled. Whole sequences change places in the permutations, since the n-grams of
+    one sequence depend on each other.
+    sequences, others: one a call, any lengths
+    length: n of the n-grams
+    alpha: rate at which the p-value decides
+    strata: the prompts of both samples, if there were several; sequences change places within their prompt only
+    seed: of the permutations
     Guarantee: Pr(p_value <= a) <= a if, within each stratum, sequences of both engines are exchangeable; over the
-    permutations (2 / alpha of them, fewer where nothing is to be seen) and the data.
+    permutations (2 / alpha of them, fewer where they show nothing) and the data.
     Raises: InputError for an empty sample, and if no sequence is as long as an n-gram.
     Source: Mantel and Haenszel 1959 (strata); Pitman 1937 (permutation); Besag and Clifford 1991.
     """
@@ -48,14 +52,14 @@ def ngram_homogeneity(
         totals += of_one
     if not totals:
         raise InputError(f"no sequence has {length} tokens or more")
-    # What is pooled may not depend on which sequence is whose: the permutations keep it.
+    # What is pooled may not depend on which sequence is whose: it is the same in every permutation.
     smaller = min(len(sequences), len(others)) / len(labels)
     ranked = sorted(totals.items(), key=lambda seen: (-seen[1], seen[0]))[:MAX_NGRAM_CELLS]
-    kept = {gram: k for k, (gram, n) in enumerate(ranked) if n * smaller >= MIN_EXPECTED}
-    table = np.zeros((len(grams), len(kept) + 1))
+    cells = {gram: k for k, (gram, n) in enumerate(ranked) if n * smaller >= MIN_EXPECTED}
+    table = np.zeros((len(grams), len(cells) + 1))
     for unit, of_one in enumerate(grams):
         for gram, times in of_one.items():
-            table[unit, kept.get(gram, len(kept))] += times
+            table[unit, cells.get(gram, len(cells))] += times
     table = table[:, table.sum(axis=0) > 0]
     share, _ = _shares(labels, groups)
     spread = np.maximum((share * (1 - share)) @ table, 1e-300)
@@ -74,14 +78,14 @@ def hamming_kernel(blocks: np.ndarray, same: float = 0.5) -> np.ndarray:
     """k(x, y) = same^(number of positions where x and y differ), 0 < same < 1.
 
     blocks: [n, L] tokens, shorter ones filled up with -1. Shape of the result: [n, n].
-    Guarantee: strictly positive definite over blocks of L tokens, so that the distance sees every difference of laws.
+    Guarantee: strictly positive definite over blocks of L tokens, so that every difference of laws has a positive distance.
     Source: a product of the kernels [x = y] + same [x != y], each strictly positive definite.
     """
     return same ** (blocks[:, None, :] != blocks[None, :, :]).sum(axis=2)
 
 
 def prefix_kernel(blocks: np.ndarray) -> np.ndarray:
-    """k(x, y) = length of the common prefix of x and y, over L: what was the same before they went apart.
+    """k(x, y) = length of the common prefix of x and y, over L.
 
     blocks: [n, L]. Shape of the result: [n, n].
     Guarantee: strictly positive definite over blocks of L tokens (a sum over lengths of [first l tokens equal], the
@@ -102,7 +106,8 @@ def mmd(
 
     sum over prompts of n m / (n + m) [mean k(x, x') + mean k(y, y') - 2 mean k(x, y)], means over all pairs, n and m the
     numbers of sequences of the prompt.
-    sequences, others, strata: as ``ngram_homogeneity``; kernel: [n, L] blocks -> [n, n].
+    kernel: [n, L] blocks -> [n, n]
+    sequences, others, alpha, strata, seed: as in ``ngram_homogeneity``
     Guarantee: as ``ngram_homogeneity``. Time is (n + m)^2 a permutation: for hundreds of blocks, not for millions.
     Raises: InputError for an empty sample.
     Source: Gretton, Borgwardt, Rasch, Schoelkopf, Smola 2012 (A kernel two-sample test), Eq. (5).
@@ -141,7 +146,7 @@ def _permuted(statistics, labels, groups, alpha, seed):
 def _shares(labels, groups):
     """The share of the first sample in each sequence's stratum; what makes (label - share) a difference of means.
 
-    A stratum of one sample alone has a scale of 0: it tells nothing.
+    A stratum of one sample alone has a scale of 0: it shows nothing.
     """
     size, first = np.bincount(groups), np.bincount(groups, weights=labels)
     scale = np.divide(

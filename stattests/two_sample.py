@@ -16,7 +16,14 @@ from .tails import hypergeometric_tail, likelihood_ratio
 
 
 class Homogeneity(NamedTuple):
-    """p_value: valid at any rate; method: "bound", "monte-carlo" or "permutation"; witness: what differs most."""
+    """The result of a test of two samples.
+
+    statistic: G, chi^2 or the squared distance, as the test says
+    p_value: valid at any rate
+    cells: number of cells after pooling, of blocks for ``mmd``
+    method: "bound", "monte-carlo" or "permutation"
+    witness: what differs most
+    """
 
     statistic: float
     p_value: float
@@ -31,9 +38,12 @@ def homogeneity(
     """Do two samples of independent draws come from one law?
 
     G = 2 sum over cells and samples of x log(x / e), e from the margins; outcomes that expect less than 5 in the
-    smaller sample pooled, rarest first, no other outcome among them. p-value given both margins: at alpha of 1e-3 and more from 2 / alpha random
-    tables, below that from Chernoff's bound with the exact generating function.
-    counts, other: outcome -> times seen.
+    smaller sample pooled, rarest first, no other outcome among them. p-value given both margins: at alpha of 1e-3 and
+    more from 2 / alpha random tables, below that from Chernoff's bound with the exact generating function.
+    counts, other: outcome -> times seen
+    alpha: rate at which the p-value decides
+    method: "bound" or "monte-carlo", by alpha if not given
+    seed: of the random tables
     Guarantee: Pr(p_value <= a) <= a if both follow one law, whatever it is, for every a and any sample sizes.
     Raises: InputError if either sample is empty or its counts are broken.
     Source: Fisher's conditioning on the margins; Hoeffding 1965; ``tails``.
@@ -48,10 +58,9 @@ def homogeneity(
     cells = pooled(counts, mixed, MIN_EXPECTED * max(1.0, n / m))
     totals = np.array([sum(together[o] for o in group) for group in cells.outcomes])
 
-    def statistics(tables):
-        return likelihood_ratio(tables, totals * (n / (n + m))) + likelihood_ratio(
-            totals - tables, totals * (m / (n + m))
-        )
+    def statistics(tables: np.ndarray) -> np.ndarray:
+        first, second = totals * (n / (n + m)), totals * (m / (n + m))
+        return likelihood_ratio(tables, first) + likelihood_ratio(totals - tables, second)
 
     statistic = float(statistics(cells.observed))
     method = method or (MONTE_CARLO_METHOD if alpha >= MIN_SIMULATED_ALPHA else BOUND_METHOD)
@@ -73,12 +82,12 @@ def furthest(counts: Mapping[Hashable, int], other: Mapping[Hashable, int]) -> s
     """The outcome whose shares of the two samples are furthest apart, in words."""
     n, m = sum(counts.values()), sum(other.values())
 
-    def apart(outcome):
+    def apart(outcome: Hashable) -> float:
         x, y = counts.get(outcome, 0), other.get(outcome, 0)
+        if not x + y:
+            return 0.0
         e, f = (x + y) * n / (n + m), (x + y) * m / (n + m)
         return float(xlogy(x, x / e) + xlogy(y, y / f))
 
-    worst = max(
-        counts.keys() | other.keys(), key=lambda o: (apart(o) if counts.get(o, 0) + other.get(o, 0) else 0.0, str(o))
-    )
+    worst = max(counts.keys() | other.keys(), key=lambda o: (apart(o), str(o)))
     return f"{worst!r} was seen {counts.get(worst, 0)} of {n} and {other.get(worst, 0)} of {m} times"
