@@ -93,17 +93,11 @@ def impossible(counts: Mapping[Hashable, int], law: Mapping[Hashable, float]) ->
     return max(seen, key=lambda each: each[1], default=None)
 
 
-def pooled(
-    counts: Mapping[Hashable, int],
-    law: Mapping[Hashable, float],
-    min_expected: float = MIN_EXPECTED,
-    min_cell: float = 0.0,
-) -> Cells:
+def pooled(counts: Mapping[Hashable, int], law: Mapping[Hashable, float], min_expected: float = MIN_EXPECTED) -> Cells:
     """Cells of an expected count of at least ``min_expected``, outcomes rarer than that pooled, the rarest first.
 
-    An outcome that expects ``min_expected`` or more is a cell of its own: what moves between it and rare ones is seen. Rare
-    outcomes left over join the pool before; where there is none they are a cell below ``min_expected``, unless they expect
-    less than ``min_cell``: then they join the smallest other cell.
+    An outcome that expects ``min_expected`` or more is a cell of its own: what moves between it and rare ones is
+    visible. Rare outcomes left over join the pool before; where there is none they are a cell below ``min_expected``.
     Which outcomes go together depends on the law and on n, never on the counts: not on the order either in which
     the law lists outcomes of one probability, which may be the order in which they were seen.
     """
@@ -123,8 +117,6 @@ def pooled(
     if expected < min_expected and len(rare) > 1:
         last = rare.pop()
         rare[-1] += last
-    elif expected < min_cell and single:
-        single[0] += rare.pop()
     outcomes = rare + single
     return Cells(
         np.array([sum(counts.get(o, 0) for o in cell) for cell in outcomes]),

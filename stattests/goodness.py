@@ -1,12 +1,11 @@
 """Goodness of fit to a known law: a p-value that is valid at any rate, by the method that suits the case."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from math import comb
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, xlogy
-from scipy.stats import chi2
 
 from ..models.errors import InputError
 from .arguments import checked_rates
@@ -26,7 +25,7 @@ CERTAIN_METHOD, EXACT_METHOD, MONTE_CARLO_METHOD, BOUND_METHOD = "certain", "exa
 class Goodness(NamedTuple):
     """The result of a test of fit.
 
-    statistic: G, or Pearson's for ``chi_square``
+    statistic: G
     freedom: one less than cells
     p_value: valid at any rate, in the way that ``method`` says
     cells: number of cells after pooling
@@ -76,8 +75,8 @@ def goodness_of_fit(
     bound: Chernoff's bound with the exact generating function of G (``tails``).
     The last two pool outcomes that expect less than 5 to cells of 5, rarest first; rare ones that expect less than 5 all
     together are one cell, no other outcome in it (the p-values hold at any expected count).
-    counts: outcome -> times seen, or a row; of independent draws: of whole blocks with their continuation, in one context
-    (``by_context`` for several)
+    counts: outcome -> times seen, or a row; of independent draws: of whole blocks with their continuation, in one context: of
+    several contexts the deviations may cancel in the sum
     law: outcome -> probability, sum 1, or a row
     alpha: rate at which the p-value decides
     method: one of the last three, chosen if not given
@@ -122,54 +121,6 @@ def goodness_of_fit(
     else:
         p_value = multinomial_tail(statistic, cells.expected)
     return pooled_result(cells, statistic, p_value, method)
-
-
-def chi_square(counts: Counts, law: Law) -> Goodness:
-    """Pearson's statistic with its customary p-value, to be shown and not to decide by.
-
-    sum over cells of (observed - expected)^2 / expected, cells of expected count below 5 pooled, the rarest first; what
-    stays below 5 joins the smallest other cell, where it is hidden.
-    Guarantee: none that is finite. The p-value is the chi-square limit's; at an expected count of 5 it is 60 times too
-    small at 1e-6 (a test computes how often it would refute). ``goodness_of_fit`` decides.
-    Raises: InputError as ``goodness_of_fit``.
-    Source: Pearson 1900; Cochran 1954 for the rule of 5.
-    """
-    law = checked_law(law)
-    counts = checked_counts(counts, law)
-    seen = impossible(counts, law)
-    if seen is not None:
-        return certain(seen)
-    cells = pooled(counts, law, MIN_EXPECTED, min_cell=MIN_EXPECTED)
-    statistic = float(((cells.observed - cells.expected) ** 2 / cells.expected).sum())
-    freedom = len(cells.observed) - 1
-    return pooled_result(cells, statistic, float(chi2.sf(statistic, freedom)) if freedom else 1.0, "limit")
-
-
-def by_context(
-    counts: Mapping[Hashable, Counts], laws: Mapping[Hashable, Law], alpha: float = 1e-6
-) -> dict[Hashable, Goodness]:
-    """Goodness of fit in each context, p-values multiplied by the number of contexts.
-
-    min(1, m p_c) for m contexts: contexts are never added up, as their deviations may cancel in the sum.
-    counts: context -> counts
-    laws: context -> law, for every context that was counted
-    alpha: rate at which the least p-value decides
-    Guarantee: the least p-value is <= a with probability <= a if every context follows its law.
-    Raises: InputError that names the context.
-    Source: Bonferroni.
-    """
-    if not counts:
-        raise InputError("no contexts were counted")
-    results = {}
-    for context, seen in counts.items():
-        if context not in laws:
-            raise InputError(f"no law for the context {context!r}")
-        try:
-            result = goodness_of_fit(seen, laws[context], alpha / len(counts))
-        except InputError as error:
-            raise InputError(f"context {context!r}: {error}") from None
-        results[context] = result._replace(p_value=min(1.0, result.p_value * len(counts)))
-    return results
 
 
 def _exact_p(statistic: float, n: int, law: np.ndarray) -> float:

@@ -102,8 +102,8 @@ def test_the_limit_covers_laws_of_three_points_of_that_mean_and_variance():
     """The rate of a miss is bounded by that of two points: no law on a grid of three has a larger one."""
     from scipy.optimize import linprog
 
-    from draftproof.stattests.power import MISS_POWERS
     from draftproof.stattests.paired import _rates
+    from draftproof.stattests.power import MISS_POWERS
 
     grid = np.linspace(-1, 1, 81)
     for shift, variance in ((0.05, 0.2), (0.3, 0.05), (0.1, 0.9)):
