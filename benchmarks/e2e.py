@@ -1,6 +1,6 @@
-"""End-to-end runs, timed: each known defect of decoding loops on a forged pair, and on a trained one if its folder is named.
+"""End-to-end runs, timed: each mutant of the decoding loop on a forged pair, and on a trained one if its folder is named.
 
-python benchmarks/e2e.py [DIR of draftproof train-pair]. Limit: each defect refuted in under 2 minutes.
+python benchmarks/e2e.py [DIR of draftproof train-pair]. Limit: each mutant refuted in under 2 minutes.
 """
 
 import platform
@@ -17,7 +17,7 @@ from draftproof.reports.audits.loops.run import run_e2e
 
 LIMIT = 120
 VERIFIERS = ("token", "block", "greedy-block")
-"""Of the loop without a defect, which has to pass."""
+"""Of the loop itself, which has to pass."""
 
 
 def main():
@@ -35,7 +35,7 @@ def main():
 def table(name, options):
     print(f"\n{name}\n{'loop':<14}{'verdict':<14}{'seconds':>8}{'CPU':>7}  of the limit  refuted by")
     for loop in (*LOOP_MUTANTS, *VERIFIERS):
-        told = {"defect": loop} if loop in LOOP_MUTANTS else {"verifier": loop}
+        told = {"mutant": loop} if loop in LOOP_MUTANTS else {"verifier": loop}
         start, cpu = time.perf_counter(), time.process_time()
         report = run_e2e(Options(**options, **told))
         took, cpu = time.perf_counter() - start, time.process_time() - cpu

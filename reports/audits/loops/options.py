@@ -12,14 +12,14 @@ ADAPTIVE = "adaptive"
 LENIENT = "lenient-token"
 
 SAMPLING = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "eos": None}
-"""What neither the command nor a planted defect says."""
+"""Where neither the command nor a mutant says otherwise."""
 
 
 @dataclass(frozen=True)
 class Options:
     """target, draft: folders or names of the Hub, or preset with drafter. gamma: a number, "adaptive", or
-    "adaptive:C" with a given cost ratio. temperature, top_k, top_p, eos: None for the usual (of the defect, if one is
-    planted; eos None: the model's own). prompts: a file or a name of ``models.pairs.prompts``. samples: texts behind
+    "adaptive:C" with a given cost ratio. temperature, top_k, top_p, eos: None for the usual (those of the mutant, if
+    there is one; eos None: the model's own). prompts: a file or a name of ``models.pairs.prompts``. samples: texts behind
     the start token of a forged pair, behind the prompts of another. batch: rows decoded together.
     """
 
@@ -40,7 +40,7 @@ class Options:
     samples: int | None = None
     batch: int | None = None
     seed: int = 0
-    defect: str | None = None
+    mutant: str | None = None
     timeout: float = 600.0
 
     def __post_init__(self) -> None:
@@ -58,11 +58,11 @@ class Options:
                 words += [f"--{name.replace('_', '-')}", str(value)]
         return shlex.join(words)
 
-    def sampling(self, defect: Any = None) -> dict[str, Any]:
-        """temperature, top_k, top_p and eos; a planted defect's where the command says nothing."""
-        planted = dict(defect.settings) if defect else {}
+    def sampling(self, mutant: Any = None) -> dict[str, Any]:
+        """temperature, top_k, top_p and eos; a mutant's where the command says nothing."""
+        of_mutant = dict(mutant.settings) if mutant else {}
         given = {name: getattr(self, name) for name in SAMPLING}
-        return {name: planted.get(name, usual) if given[name] is None else given[name]
+        return {name: of_mutant.get(name, usual) if given[name] is None else given[name]
                 for name, usual in SAMPLING.items()}  # fmt: skip
 
     def blocks(self) -> int | Adaptive:
@@ -79,9 +79,9 @@ class Options:
                 f"gamma {self.gamma!r}: expected a whole number of at least 1, {ADAPTIVE}, or {ADAPTIVE}:C"
             ) from None
 
-    def checked(self, defect: Any = None) -> dict[str, Any]:
+    def checked(self, mutant: Any = None) -> dict[str, Any]:
         """The settings of the loop, but for the seed and the length. Raises: InputError for one out of its range."""
-        found = {"gamma": self.blocks(), **self.sampling(defect)}
+        found = {"gamma": self.blocks(), **self.sampling(mutant)}
         LoopSettings(**{**found, "eos": found["eos"] or 0}, max_new_tokens=self.new_tokens, seed=self.seed)
         return found
 

@@ -40,7 +40,7 @@ def run_e2e(options: Options, told: Callable[[str, int, int], None] = lambda wha
     Guarantee: a loop that is lossless, reads its texts and draws its drafts as it says is refuted by a statistical
     test with probability at most 1e-6, all tests together. What single tests would have seen is in the evidence.
     Raises: InputError for what cannot be run at all. Out of memory, out of time, interrupted: a report with the
-    failure and everything before it; so for a loop with a defect that raises.
+    failure and everything before it; so for a mutant that raises.
     """
     run = session(options, told)
     small = run.pair.device == "cpu" and run.pair.target.num_parameters() <= SMALL
@@ -55,8 +55,8 @@ def _examined(run: Session) -> EndToEnd:
         report.notice(
             {"lossy": f"{run.rule.name} is lossy by name ({run.rule.lossy}): it does not claim the target's law"}
         )
-    if run.defect:
-        report.notice({"planted": f"this loop has the known defect {run.defect.name}: {run.defect.title}"})
+    if run.mutant:
+        report.notice({"planted": f"this loop is the mutant {run.mutant.name}: {run.mutant.title}"})
     drifts, alpha = Drifts(run), ALPHA / TESTS
     if not _done(report, drifts):
         return report
@@ -103,7 +103,7 @@ def _done(report: EndToEnd, part: Any) -> bool:
 def _subject(run: Session) -> dict[str, Any]:
     name = run.options.verifier or run.rule.name
     return {
-        "name": f"{name}, defect {run.defect.name}" if run.defect else name,
+        "name": f"{name}, mutant {run.mutant.name}" if run.mutant else name,
         "source": " and ".join(run.pair.names), "digest": _digest(run), "dtypes": [run.pair.dtype],
         "lossy": run.rule.lossy,
     }  # fmt: skip
@@ -118,7 +118,7 @@ def _setting(run: Session) -> dict[str, Any]:
         "loop": f"{run.rule.name}, gamma {options.gamma}, {told}, {run.rows} rows, {options.new_tokens} new tokens",
         "gamma": options.gamma, **{name: settings[name] for name in ("temperature", "top_k", "top_p")},
         "eos": [eos] if isinstance(eos, int) else list(eos), "new_tokens": options.new_tokens, "batch": run.rows,
-        "lossy": run.rule.lossy, "defect": run.defect.name if run.defect else None, "command": options.command(),
+        "lossy": run.rule.lossy, "defect": run.mutant.name if run.mutant else None, "command": options.command(),
     }  # fmt: skip
 
 

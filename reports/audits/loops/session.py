@@ -53,7 +53,7 @@ class Session:
     pair: Pair
     rule: Rule
     lenience: float | None
-    defect: LoopMutant | None
+    mutant: LoopMutant | None
     settings: dict[str, Any]
     start: int | None
     prompts: list[list[int]]
@@ -62,7 +62,7 @@ class Session:
 
     @property
     def loop(self) -> type[DecodingLoop]:
-        return self.defect.loop if self.defect else DecodingLoop
+        return self.mutant.loop if self.mutant else DecodingLoop
 
     @property
     def rows(self) -> int:
@@ -95,7 +95,7 @@ class Session:
     def generated(
         self, texts: list[list[int]], seed: int, length: int, loop: type[DecodingLoop] | None = None
     ) -> Generated:
-        """The loop's continuation of a batch of prompts, with the defect that is planted, if any."""
+        """The loop's continuation of a batch of prompts, or a mutant's."""
         return generate(
             self.pair.target, self.pair.draft, texts, self.rule, seed=seed, max_new_tokens=length,
             vocabulary=self.pair.vocabulary, loop=self.patient(loop or self.loop), **self.settings,
@@ -110,7 +110,7 @@ class Session:
 
     def patient(self, loop: type[DecodingLoop]) -> type[DecodingLoop]:
         """The loop, which looks at the clock of the run before each iteration and each draft token."""
-        in_time, foreign = self.in_time, self.defect is not None
+        in_time, foreign = self.in_time, self.mutant is not None
 
         class Patient(loop):  # type: ignore[valid-type, misc]
             def run(self) -> Any:
@@ -141,11 +141,11 @@ def session(options: Options, told: Callable[[str, int, int], None] = lambda wha
 
     Raises: InputError in one line for what cannot be run: see ``loading.load_pair``, ``settings``, ``prompts``.
     """
-    if options.defect is not None and options.defect not in LOOP_MUTANTS:
-        raise InputError(f"no defect {options.defect!r}; known: {', '.join(LOOP_MUTANTS)}")
-    defect = LOOP_MUTANTS[options.defect] if options.defect else None
-    settings = options.checked(defect)
-    name = options.verifier or (defect.verifier if defect else "block")
+    if options.mutant is not None and options.mutant not in LOOP_MUTANTS:
+        raise InputError(f"no mutant {options.mutant!r}; known: {', '.join(LOOP_MUTANTS)}")
+    mutant = LOOP_MUTANTS[options.mutant] if options.mutant else None
+    settings = options.checked(mutant)
+    name = options.verifier or (mutant.verifier if mutant else "block")
     lenience = lenience_of(name)
     rule = rule_of(name) if lenience is None else lenient(lenience)
     told("loading", 0, 1)
@@ -161,7 +161,7 @@ def session(options: Options, told: Callable[[str, int, int], None] = lambda wha
     found = (
         of_tokens(start, pair, options) if start is not None and options.prompts is None else of_texts(pair, options)
     )
-    return Session(options, pair, rule, lenience, defect, settings, start, found, told)
+    return Session(options, pair, rule, lenience, mutant, settings, start, found, told)
 
 
 def start_token(pair: Pair) -> int | None:

@@ -83,7 +83,7 @@ def test_foreign_words_are_escaped_in_the_page(forged, tmp_path):
     for name in ("target", "draft"):
         (tmp_path / f"<b>{name}").symlink_to(forged[name])
     pair = {**forged, "target": tmp_path / "<b>target", "draft": tmp_path / "<b>draft"}
-    status, _, _ = command(*words_of(pair), "--defect", "L03", "--html", tmp_path / "page.html")
+    status, _, _ = command(*words_of(pair), "--mutant", "L03", "--html", tmp_path / "page.html")
     assert status == 1
     page = (tmp_path / "page.html").read_text()
     assert "&lt;b&gt;target" in page
@@ -114,7 +114,7 @@ def test_half_precision_is_named_and_its_drift_is_no_part_of_the_verdict(trained
         "slack"
     ]
     assert slack > 1e-4
-    assert ("rows", "reading") in refuted(examined(trained, verifier=verifier, dtype="bfloat16", defect="L01"))
+    assert ("rows", "reading") in refuted(examined(trained, verifier=verifier, dtype="bfloat16", mutant="L01"))
 
 
 @engine

@@ -129,8 +129,8 @@ def test_positions_and_masks_that_are_off_show_in_what_was_read():
 
 @pytest.mark.parametrize(("name", "model"), [("L06", "target"), ("L07", "draft"), ("L09", "target")])
 def test_a_law_that_is_not_the_warped_logits_shows_in_the_scores(name, model):
-    defect = LOOP_MUTANTS[name]
-    notes, _ = noted("llama", loop=defect.loop, **defect.settings)
+    mutant = LOOP_MUTANTS[name]
+    notes, _ = noted("llama", loop=mutant.loop, **mutant.settings)
     assert {seen.model for seen in notes.scores if seen.distance > 1e-3} == {model}
     assert notes.misread == []
     assert max(seen.distance for seen in notes.rows) < 1e-5

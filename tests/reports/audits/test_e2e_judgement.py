@@ -47,7 +47,7 @@ def planted(monkeypatch):
 
     def plant(loop):
         monkeypatch.setitem(LOOP_MUTANTS, "L99", LoopMutant("L99", loop, "planted by a test", "text", "", ""))
-        return {"defect": "L99"}
+        return {"mutant": "L99"}
 
     return plant
 
@@ -66,7 +66,7 @@ def test_texts_shorter_than_a_block_have_their_drift_measured_in_half_precision(
     for shape in report.drift["target"]:
         assert shape["total_variation"]["max"] > 0
         assert shape["positions"] > 2 * 32
-    assert ("rows", "warp") in refuted(examined(short, defect="L06"))
+    assert ("rows", "warp") in refuted(examined(short, mutant="L06"))
 
 
 def test_texts_that_measure_drift_are_long_enough_and_stay_in_the_context(trained):
@@ -251,9 +251,7 @@ def test_rows_are_held_against_the_settings_and_not_against_what_the_loop_made_o
     assert ("rows", "warp") in refuted(examined(trained | planted(OtherWarp)))
 
 
-def test_a_loop_with_a_defect_that_raises_ends_the_run_with_status_3_and_what_was_found(
-    trained, planted, monkeypatch, tmp_path
-):
+def test_a_mutant_that_raises_ends_the_run_with_status_3_and_what_was_found(trained, planted, monkeypatch, tmp_path):
     options, file = trained | planted(Raises), tmp_path / "report.json"
     status, _, _ = command(*words_of(options), "--json", file)
     report = json.loads(file.read_text())

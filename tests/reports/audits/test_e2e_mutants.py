@@ -1,4 +1,4 @@
-"""Known defects of decoding loops, planted in a run from end to end: each is refuted, and the loop without them is not."""
+"""Mutants of the decoding loop, run end to end: each is refuted, and the loop itself is not."""
 
 import shlex
 
@@ -32,7 +32,7 @@ ON_FORGED = {
     "L13": {NOISE, COUNTED},
     "L14": {NOISE},
 }
-"""What refutes each defect, at the least, on a forged pair, whose rows do not look at the cache."""
+"""What refutes each mutant, at the least, on a forged pair, whose rows do not look at the cache."""
 
 ON_TRAINED = {
     **{name: {READ, PASSES} for name in ("L01", "L02", "L03", "L04", "L05")},
@@ -54,21 +54,21 @@ forged = pytest.fixture(scope="module")(small_forged)
 trained = pytest.fixture(scope="module")(small_trained)
 
 
-def test_every_defect_is_planted_somewhere():
+def test_every_mutant_is_run_somewhere():
     assert set(ON_FORGED) == set(LOOP_MUTANTS) == set(ON_TRAINED) | {"L11"}
 
 
 @pytest.mark.parametrize("name", LOOP_MUTANTS)
-def test_the_defect_is_refuted_on_a_forged_pair(forged, name):
-    report = examined(forged, defect=name)
+def test_the_mutant_is_refuted_on_a_forged_pair(forged, name):
+    report = examined(forged, mutant=name)
     assert report.verdict == "refuted"
     assert refuted(report) >= ON_FORGED[name]
-    assert report.findings["planted"].startswith(f"this loop has the known defect {name}: ")
+    assert report.findings["planted"].startswith(f"this loop is the mutant {name}: ")
 
 
 @pytest.mark.parametrize("name", ON_TRAINED)
-def test_the_defect_is_refuted_on_a_trained_pair(trained, name):
-    report = examined(trained, defect=name)
+def test_the_mutant_is_refuted_on_a_trained_pair(trained, name):
+    report = examined(trained, mutant=name)
     assert report.verdict == "refuted"
     assert refuted(report) >= ON_TRAINED[name]
 
@@ -101,7 +101,7 @@ def test_the_right_loop_is_not_refuted_on_a_trained_pair_in_the_same_settings(tr
 
 @pytest.mark.parametrize("name", ["L03", "L06"])
 def test_the_replay_command_of_a_refutation_refutes_again(trained, name):
-    report = examined(trained, defect=name)
+    report = examined(trained, mutant=name)
     items = [item for item in report.evidence if item.verdict == "refuted"]
     assert {item.replay for item in items} == {items[0].replay}
     program, command, *words = shlex.split(items[0].replay)
@@ -117,7 +117,7 @@ def test_at_temperature_0_a_cache_that_is_off_writes_other_tokens_and_the_right_
     argmax = next(item for item in found.evidence if item.method == "argmax")
     assert argmax.detail["disagreements"] == 0
     assert argmax.detail["distinct_tokens"] == 4 * 30
-    wrong = examined(trained, temperature=0.0, defect="L01")
+    wrong = examined(trained, temperature=0.0, mutant="L01")
     assert ("lossless", "argmax") in refuted(wrong)
     witness = next(item for item in wrong.evidence if item.method == "argmax").witness
     assert witness["expected"] != witness["observed"]

@@ -17,10 +17,10 @@ def test_the_command_starts_without_torch():
 
 
 def test_the_replay_command_says_what_is_not_the_usual():
-    options = Options("a b", "c", gamma="8", verifier="token", temperature=0.0, top_k=3, seed=7, eos=0, defect="L03")
+    options = Options("a b", "c", gamma="8", verifier="token", temperature=0.0, top_k=3, seed=7, eos=0, mutant="L03")
     assert shlex.split(options.command()) == [
         *("draftproof", "e2e", "--target", "a b", "--draft", "c", "--verifier", "token", "--gamma", "8"),
-        *("--temperature", "0.0", "--top-k", "3", "--eos", "0", "--seed", "7", "--defect", "L03"),
+        *("--temperature", "0.0", "--top-k", "3", "--eos", "0", "--seed", "7", "--mutant", "L03"),
     ]
     assert Options(preset="trained").command() == "draftproof e2e --preset trained --gamma 4"
 

@@ -85,7 +85,7 @@ def test_counts_that_were_cut_short_refute_only_what_is_impossible(forged, monke
     monkeypatch.setattr(session.Session, "generated", after(2, KeyboardInterrupt())(session.Session.generated))
     monkeypatch.setattr(counted, "TOGETHER", 500)
     monkeypatch.setattr(counted.Counted, "samples", 10_000, raising=False)
-    report = examined(forged, defect="L12")
+    report = examined(forged, mutant="L12")
     assert report.failure["kind"] == "interrupted"
     law = [item for item in report.evidence if item.method == "chi-square"]
     assert [item.verdict for item in law] == ["no-evidence"]
@@ -164,7 +164,7 @@ def test_an_interrupt_before_the_first_finding_does_not_say_where_findings_are(t
         ({"verifier": "tokn"}, "no verifier 'tokn'; expected one of token, block, greedy-block, block-stream"),
         ({"verifier": "lenient-token"}, "verifier 'lenient-token': expected lenient-token:L"),
         ({"verifier": "lenient-token:2"}, "lenience 2.0: expected a number above 0 and at most 1"),
-        ({"defect": "L99"}, "no defect 'L99'; known: L01, L02"),
+        ({"mutant": "L99"}, "no mutant 'L99'; known: L01, L02"),
         ({"eos": "100000"}, "eos 100000: expected a token, 0 to "),
         ({"prompts": "nowhere.jsonl"}, "nowhere.jsonl: no such prompts; expected a JSON Lines file or one of embedded"),
         (
