@@ -116,9 +116,7 @@ def measured(
             continue
         found.findings |= answer.get("findings") or {}
         if "never_returned" in answer:
-            found.reason = (
-                f"on draft block {answer['block']} a call did not return within {answer['never_returned']:g} s"
-            )
+            found.reason = f"on draft block {answer['block']} a call did not return {answer['never_returned']}"
             found.findings["never-returned"] = found.reason
         elif "block" in answer:
             block = tuple(answer["block"])

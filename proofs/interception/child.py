@@ -1,130 +1,100 @@
-"""The child process in which a foreign function runs: requests in, JSON lines out, limits on time and memory."""
+"""The child process in which a third-party function is followed or sampled: what it does for each request."""
 
-import itertools
-import json
-import os
-import resource
 import sys
+from collections.abc import Callable, Iterator
+from typing import Any
 
+from ...models.environment import versions
+from ...models.law import prefix_key
+from ...models.problem import problem_from
+from . import explore, harness
+from .digests import digest_of
 from .outcomes import encoded
+from .serving import Server
+
+SAMPLES_PER_ANSWER = 2000
 
 
-def main(load=None, sample=None) -> None:
-    """Serve requests until the parent closes the pipe. The foreign code gets no way to write into the answers.
-
-    load, sample: what "load" and "sample" do, where it is not the audit's.
-    """
-    load, sample = load or _load, sample or _sample
-    requests = os.fdopen(os.dup(0), encoding="utf-8")
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    os.dup2(2, 1)  # what the foreign code prints goes where its errors go
-    settings = json.loads(requests.readline())
-    _limit(settings["memory"])
-
-    from . import explore, harness
-
-    explore.install()
-    harness.interrupt_long_calls()
-    harness.LONGEST_CALL = settings["longest_call"]
-
-    mine, count = os.getpid(), itertools.count()
-
-    def answer(**fields):
-        if os.getpid() != mine:
-            os._exit(0)  # a fork of the foreign code that came back here
-        answers.write(json.dumps({"number": next(count), **fields}) + "\n")
-
-    subject = None
-    for line in requests:
-        request = json.loads(line)
-        try:
-            if request["do"] == "load":
-                subject = load(harness, request)
-                answer(ok=True, **subject.description)
-            elif request["do"] == "law":
-                _law(harness, subject, request, answer)
-            elif request["do"] == "sample":
-                sample(harness, subject, request, answer)
-        except harness.NotASubject as error:
-            answer(error=str(error))
-        except harness.NeverReturned:
-            answer(error=f"a call did not return within {harness.LONGEST_CALL:g} s", kind="timeout")
-        except MemoryError:
-            answer(error=f"it needs more than {settings['memory']:g} GiB of memory", kind="memory")
-
-
-def _limit(memory: float) -> None:
-    gib = int(memory * 2**30)
-    for what, most in ((resource.RLIMIT_AS, gib), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 2**26)):
-        _, hard = resource.getrlimit(what)
-        resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
-
-
-def _problem(data):
-    from ...models.problem import problem_from
-
-    return problem_from(data)
-
-
-def _load(harness, request):
+def _load(server: Server, request: dict[str, Any]) -> harness.Subject:
     if request["array"] == "torch" or request["torch"]:
-        import torch  # noqa: F401  # before the foreign module, so that its "from torch import ..." is followed
-    from .digests import digest_of
-
-    subject = harness.Subject(request["subject"], request["array"], request["dtype"])
-    digest = digest_of(subject.function)  # before a call changes what it keeps
-    how = subject.probe([_problem(p) for p in request["probe"]])
+        import torch  # noqa: F401  # before the third-party module, so that its "from torch import ..." is followed
+    name = request["subject"]
+    server.begin(f"importing {name}", server.limits.timeout)
+    subject = harness.Subject(name, request["array"], request["dtype"], server.limits)
+    digest = digest_of(subject.function)  # before a call changes what it remembers
+    server.begin(f"the first calls of {name}", server.limits.timeout)
+    convention = subject.probe([problem_from(p) for p in request["probe"]])
     subject.description = {
         "digest": digest,
-        "convention": how,
+        "convention": convention,
         "findings": subject.findings,
-        "versions": _versions(),
+        "versions": versions(*(name for name in ("torch", "transformers", "numpy") if name in sys.modules)),
     }
     return subject
 
 
-def _versions() -> dict[str, str]:
-    from ...models.environment import versions
-
-    return versions(*(name for name in ("torch", "transformers", "numpy") if name in sys.modules))
-
-
-def _law(harness, subject, request, answer) -> None:
-    from ...models.law import prefix_key
-
-    problem = _problem(request["problem"])
+def _law(subject: harness.Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    problem = problem_from(request["problem"])
     target, draft = harness.RowsInUse(problem, subject).in_use()
-    answer(
-        target={prefix_key(x): list(map(str, row)) for x, row in target.items()},
-        draft={prefix_key(x): list(map(str, row)) for x, row in draft.items()},
-    )
+    yield {
+        "target": {prefix_key(x): list(map(str, row)) for x, row in target.items()},
+        "draft": {prefix_key(x): list(map(str, row)) for x, row in draft.items()},
+    }
     for block, explored in harness.laws(subject, problem):
-        if explored is None:
-            answer(block=list(block), never_returned=harness.LONGEST_CALL)
+        if isinstance(explored, harness.NeverReturned):
+            yield {"block": list(block), "never_returned": str(explored)}
             break
-        answer(
-            block=list(block),
-            law=explored.law and [[encoded(o), str(p)] for o, p in explored.law.items()],
-            exactness=explored.exactness,
-            resolution=explored.resolution,
-            coarsest=explored.coarsest,
-            paths=explored.paths,
-            reason=explored.reason,
-            findings=explored.findings,
-        )
+        yield {
+            "block": list(block),
+            "law": explored.law and [[encoded(o), str(p)] for o, p in explored.law.items()],
+            "exactness": explored.exactness,
+            "resolution": explored.resolution,
+            "coarsest": explored.coarsest,
+            "paths": explored.paths,
+            "reason": explored.reason,
+            "findings": explored.findings,
+        }
         if explored.law is None:
             break
-    answer(done=True, findings=subject.findings)
+    yield {"findings": subject.findings}
 
 
-def _sample(harness, subject, request, answer) -> None:
-    problem = _problem(request["problem"])
-    left, chunk, part = request["count"], 2000, 0
-    while left > 0:
-        now = min(left, chunk)
+def _sample(subject: harness.Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    problem, count = problem_from(request["problem"]), request["count"]
+    for part, start in enumerate(range(0, count, SAMPLES_PER_ANSWER)):
+        now = min(SAMPLES_PER_ANSWER, count - start)
         counts = harness.samples(subject, problem, now, [request["seed"], part])
-        answer(counts=[[encoded(outcome), n] for outcome, n in counts.items()])
-        left, part = left - now, part + 1
-    answer(done=True, findings=subject.findings)
+        yield {"counts": [[encoded(outcome), n] for outcome, n in counts.items()]}
+    yield {"findings": subject.findings}
+
+
+def main(
+    load: Callable[[Server, dict[str, Any]], Any] = _load,
+    sample: Callable[[Any, dict[str, Any]], Iterator[dict[str, Any]]] = _sample,
+) -> None:
+    """Serve requests until the parent closes the pipe.
+
+    load: makes the subject of a "load" request, with a ``description``.
+    sample: the answers to a "sample" request.
+    """
+    server = Server()
+    explore.install()
+    harness.interrupt_long_calls()
+    subject: Any = None
+    for request in server.requests():
+        try:
+            if request["do"] == "load":
+                subject = load(server, request)
+                server.answer(done=True, **subject.description)
+                continue
+            work, doing = (_law, "measuring its law") if request["do"] == "law" else (sample, "sampling it")
+            server.begin(doing, server.limits.timeout)
+            for answer in work(subject, request):
+                server.answer(**answer)
+            server.answer(done=True)
+        except harness.NotASubject as error:
+            server.answer(error=str(error), kind="load")
+        except harness.NeverReturned as late:
+            server.answer(error=f"a call did not return {late}", kind="timeout")
+        except MemoryError:
+            server.answer(error=f"it needs more than {server.memory:g} GiB of memory", kind="memory")

@@ -17,15 +17,24 @@ import numpy as np
 
 from ...models.problem import Problem
 from ...verifiers.adapters.plain import ARRAYS, NAMES, BadResult, NotASubject, arguments, call, plan_call, tokens_of
+from ..time_limits import TimeLimits
 from . import explore
 from .outcomes import Raised
 
-LONGEST_CALL = 10.0
-"""Seconds that a single call may take before it counts as one that never returns."""
+REPEATED = 1.0
+"""Seconds after which a call that went on all the same is interrupted again."""
 
 
 class NeverReturned(BaseException):
-    """The call was interrupted after its time. Not an Exception, so that the foreign code does not handle it."""
+    """A call was interrupted at a time limit. Not an Exception, so that third-party code does not handle it.
+
+    waited: whether its wall-clock time ran out, and not its processor time.
+    limit: that limit, for a message.
+    """
+
+    def __init__(self, waited: bool, limit: str = ""):
+        super().__init__(limit)
+        self.waited = waited
 
 
 def load(subject: str) -> Any:
@@ -74,9 +83,9 @@ def _module(place: str):
 class Subject:
     """A foreign function with everything needed to call it."""
 
-    def __init__(self, name: str, array: str | None, dtype: str):
+    def __init__(self, name: str, array: str | None, dtype: str, limits: TimeLimits):
         self.function = load(name)
-        self.name = name
+        self.name, self.limits = name, limits
         self.plan = plan_call(self.function, name)
         self.array = array or getattr(self.function, "array", None)
         self.dtype = dtype
@@ -127,13 +136,19 @@ class Subject:
         """One call on fresh arguments: the tokens, or what was raised instead."""
         given = rows.arguments(block)
         kept = rows.arguments(block)
-        signal.setitimer(signal.ITIMER_REAL, LONGEST_CALL, 1.0)
+        seconds = self.limits.call if rows.called else self.limits.first_call
+        rows.called = True
+        signal.setitimer(signal.ITIMER_PROF, seconds, REPEATED)
+        signal.setitimer(signal.ITIMER_REAL, self.limits.wall_clock(seconds), REPEATED)
         try:
             result = call(self.function, self.plan, given, generator)
             tokens = tokens_of(result)
         except (BadResult, Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
             return Raised(type(error).__name__, readable(error))
+        except NeverReturned as late:
+            raise NeverReturned(late.waited, self.limits.within(seconds, waited=late.waited)) from None
         finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
             self._look_for_writes(given, kept)
         return tokens
@@ -173,7 +188,7 @@ class RowsInUse:
     """A problem's rows as the subject gets them, in its precision."""
 
     def __init__(self, problem: Problem, subject: Subject):
-        self.problem, self.subject = problem, subject
+        self.problem, self.subject, self.called = problem, subject, False
         self._target, self._draft = {}, {}
         for length in range(problem.gamma + 1):
             for prefix in problem.prefixes(length):
@@ -212,15 +227,15 @@ def _normalised(row: list[Fraction]) -> list[Fraction]:
     return [x / total for x in row]
 
 
-def laws(subject: Subject, problem: Problem) -> Iterator[tuple[tuple[int, ...], explore.Explored | None]]:
-    """For each draft block the law of what the subject emits; None where a call never returned."""
+def laws(subject: Subject, problem: Problem) -> Iterator[tuple[tuple[int, ...], explore.Explored | NeverReturned]]:
+    """For each draft block the law of what the subject emits, or that a call never returned."""
     rows = RowsInUse(problem, subject)
     for block in rows.blocks():
         call_once = functools.partial(subject.outcome, rows, block, subject.real_random(0))
         try:
             yield block, explore.explore(lambda _, call_once=call_once: call_once())
-        except NeverReturned:
-            yield block, None
+        except NeverReturned as late:
+            yield block, late
 
 
 def samples(subject: Subject, problem: Problem, count: int, seed: int) -> Counter:
@@ -246,7 +261,10 @@ def samples(subject: Subject, problem: Problem, count: int, seed: int) -> Counte
 
 
 def interrupt_long_calls() -> None:
-    def interrupt(signum, frame):
-        raise NeverReturned
+    """Let the timers of a call raise NeverReturned in the main thread."""
 
+    def interrupt(signum: int, frame: object) -> None:
+        raise NeverReturned(waited=signum == signal.SIGALRM)
+
+    signal.signal(signal.SIGPROF, interrupt)
     signal.signal(signal.SIGALRM, interrupt)

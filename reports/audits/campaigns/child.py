@@ -1,36 +1,33 @@
 """The child process of a campaign over a batched function: the interception's child, with other work to do."""
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ....models.problem import problem_from
-from ....proofs.interception import child
+from ....proofs.interception import child, harness
 from ....proofs.interception.digests import digest_of
 from ....proofs.interception.outcomes import Raised, encoded
+from ....proofs.interception.serving import Server
 from ....stattests.campaign.batched import BatchedSource
 
 
-def main() -> None:
-    """Serve "load" and "sample" as the interception's child does. Argument: the blocks a call."""
-    batch = int(sys.argv[1])
-    child.main(load=lambda harness, request: _Loaded(harness, request, batch), sample=_sample)
-
-
 class _Loaded:
-    """The function, called once for real so that what cannot be called is told now.
+    """The function, called once for real so that what cannot be called is reported now.
 
     Raises: NotASubject if that call does not return tokens.
     """
 
-    def __init__(self, harness: Any, request: dict, batch: int):
+    def __init__(self, server: Server, request: dict[str, Any]):
         name, array, dtype = request["subject"], request["array"], request["dtype"]
-        self.findings: dict[str, str] = {}
+        server.begin(f"importing {name}", server.limits.timeout)
         function = harness.load(name)
-        problem = problem_from(request["probe"][0])
-        digest = digest_of(function)  # before a call changes what it keeps
+        problem, batch = problem_from(request["probe"][0]), int(sys.argv[1])
+        digest = digest_of(function)  # before a call changes what it remembers
         self.source = BatchedSource(function, problem, batch, name=name, array=array, dtype=dtype)
+        server.begin(f"the first call of {name}", server.limits.timeout)
         tally = self.source.sample(np.random.SeedSequence(0), batch)
         if tally.failures == tally.n:
             (kind, seen), *_ = tally.strange.items()
@@ -43,11 +40,12 @@ class _Loaded:
         }
 
 
-def _sample(harness: Any, loaded: _Loaded, request: dict, answer: Any) -> None:
+def _sample(loaded: _Loaded, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     tally = loaded.source.sample(np.random.SeedSequence(request["seed"]), request["count"])
-    answer(counts=[[encoded(tokens), times] for tokens, times in tally.items()])
-    answer(
-        counts=[[encoded(Raised(kind, seen.example)), seen.times] for kind, seen in tally.strange.items()],
-        done=True,
-        findings={},
-    )
+    yield {"counts": [[encoded(tokens), times] for tokens, times in tally.items()]}
+    yield {"counts": [[encoded(Raised(kind, seen.example)), seen.times] for kind, seen in tally.strange.items()]}
+
+
+def main() -> None:
+    """Serve "load" and "sample" as the interception's child does. Argument: the blocks a call."""
+    child.main(load=_Loaded, sample=_sample)

@@ -1,98 +1,59 @@
 """The parent's side of an engine: a child process that may crash, hang or print what it likes."""
 
-import contextlib
-import json
-import os
-import signal
-import subprocess
-import sys
-import tempfile
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-ENOUGH = 5.0
-"""Seconds for a child that has said everything to end by itself."""
+from ....models.errors import RunFailed
+from ....proofs.child_process import ChildProcess
+from ....proofs.time_limits import TimeLimits
+
+LAST_SECONDS = 5.0
+"""For a child that has answered everything to end by itself."""
+
+MEMORY = 32.0
+"""GiB of address space. On forged checkpoints transformers maps 1.1, openvino-genai 2.0; a real model has to fit too."""
 
 
 class Sampled(NamedTuple):
-    """counts: emitted tokens -> times. failure: its kind and why, if not all samples were taken."""
+    """What an engine emitted for one job.
+
+    counts: emitted tokens -> times.
+    failure: [its kind, why] if not all samples were taken.
+    """
 
     counts: Counter
-    failure: tuple[str, str] | None
+    failure: list[str] | None
 
 
 def sampled(
-    request: dict[str, Any], timeout: float, progress: Callable[[int], None]
+    request: dict[str, Any], timeout: float, progress: Callable[[int], None], memory: float = MEMORY
 ) -> tuple[Sequence[Sampled], dict[str, Any]]:
     """For each of the request's jobs what the engine emitted, and what is known of it: digest, versions of packages.
 
-    What was counted before a failure is kept. timeout: seconds for all jobs; progress: told the samples so far.
+    What was counted before a failure is returned with it.
+    timeout: seconds of wall-clock time for all jobs.
+    progress: called with the number of samples so far.
+    memory: GiB of address space of the child.
     """
     counts = [Counter() for _ in request["jobs"]]
-    ended: dict[int, tuple[str, str] | None] = {}
+    ended: dict[int, list[str] | None] = {}
     about: dict[str, Any] = {}
-    late = threading.Event()
-    with tempfile.TemporaryFile("w+") as asked, tempfile.TemporaryFile() as errors:
-        json.dump(request, asked)
-        asked.seek(0)
-        child = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                "import sys; sys.path.pop(0); from draftproof.reports.audits.engines.child import main; main()",
-            ],
-            stdin=asked,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            start_new_session=True,
-            env=os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
-        )
-        timer = threading.Timer(timeout, lambda: (late.set(), _end(child)))
-        timer.start()
-        try:
-            for line in child.stdout:
-                answer = _read(line)
-                if "job" not in answer:
-                    about |= answer
-                    continue
-                for text, n in answer["counts"]:
-                    counts[answer["job"]][tuple(text)] += n
-                if answer.get("done"):
-                    ended[answer["job"]] = None
-                elif "why" in answer:
-                    ended[answer["job"]] = answer["failure"], answer["why"]
-                progress(sum(sum(seen.values()) for seen in counts))
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(ENOUGH)
-        finally:
-            timer.cancel()
-            _end(child)
-            child.stdout.close()
-            code = child.wait()
-        if "why" in about:
-            rest = about["failure"], about["why"]
-        else:
-            rest = ("timeout", f"not done within {timeout:g} s") if late.is_set() else ("crash", _told(code, errors))
-    return [Sampled(seen, ended.get(k, rest)) for k, seen in enumerate(counts)], about
-
-
-def _read(line: bytes) -> dict[str, Any]:
-    """An answer; nothing where the process was ended in the middle of one."""
+    failure = ["crash", "it ended too early"]
+    child = ChildProcess("draftproof.reports.audits.engines.child", memory=memory, limits=TimeLimits(timeout))
     try:
-        return json.loads(line)
-    except ValueError:
-        return {}
-
-
-def _end(child: subprocess.Popen) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
-
-
-def _told(code: int, errors) -> str:
-    errors.seek(0)
-    told = errors.read()[-2000:].decode(errors="replace").strip().splitlines()
-    how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
-    return f"the process ended ({how})" + (f": {told[-1][:200]}" if told else "")
+        child.send(**request)
+        child.expect("sampling", None)
+        while "job" in (answer := child.receive()):
+            for text, n in answer["counts"]:
+                counts[answer["job"]][tuple(text)] += n
+            if "ended" in answer:
+                ended[answer["job"]] = answer["ended"]
+            progress(sum(sum(texts.values()) for texts in counts))
+        about, failure = answer, answer.pop("failure", failure)
+        child.end(LAST_SECONDS)
+    except RunFailed as error:
+        failure = [error.kind, error.message]
+    finally:
+        child.end()
+    return [Sampled(texts, ended.get(job, failure)) for job, texts in enumerate(counts)], about

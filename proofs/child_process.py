@@ -1,0 +1,139 @@
+"""A child process for code that may crash, hang, fill its memory or print what it likes: the parent's side.
+
+Requests and answers are lines of JSON. The child's side is ``interception.serving``.
+"""
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from ..models.errors import RunFailed
+from .time_limits import LONGEST, TimeLimits
+
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0"}
+
+LAST_CHARACTERS = 2000
+"""Of what the child wrote to its standard error, where the last line is looked for."""
+
+
+class ChildProcess:
+    """A Python process in a process group of its own, with limits.
+
+    module: whose ``main`` it runs.
+    arguments: what ``main`` finds in ``sys.argv[1:]``.
+    memory: GiB of address space.
+    limits: on time.
+    """
+
+    def __init__(self, module: str, arguments: Sequence[str] = (), *, memory: float, limits: TimeLimits):
+        self.limits = limits._replace(timeout=min(limits.timeout, LONGEST))
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed in end(), with the child
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", f"import sys; sys.path.pop(0); from {module} import main; main()", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            start_new_session=True,
+            env=os.environ | ENVIRONMENT,
+        )
+        assert self._process.stdin and self._process.stdout
+        self._requests, self._answers = self._process.stdin, self._process.stdout
+        self._unread, self._answered = b"", 0
+        self.send(memory=memory, limits=self.limits)
+
+    def send(self, **request: Any) -> None:
+        """Send a request; until the child says what it is doing, it has the longest limit to answer.
+
+        Raises: RunFailed if the child has ended.
+        """
+        self.expect("the child process", self.limits.timeout)
+        try:
+            self._requests.write(json.dumps(request).encode() + b"\n")
+            self._requests.flush()
+        except OSError:
+            raise self._ended() from None
+
+    def expect(self, doing: str, processor: float | None) -> None:
+        """From now on the child may take so many seconds of processor time; None: ``timeout`` of wall-clock time."""
+        self._doing, self._processor = doing, processor
+        self._deadline = time.monotonic() + self.limits.wall_clock(processor)
+
+    def receive(self) -> dict[str, Any]:
+        """The next answer.
+
+        Raises: RunFailed if none comes within the limits, the child has ended, or what comes is no answer.
+        """
+        while True:
+            line = self._line()
+            try:
+                answer = json.loads(line)
+                if answer.pop("number") != self._answered:
+                    raise ValueError
+            except (ValueError, KeyError, AttributeError, TypeError):
+                self.end()
+                raise RunFailed("crash", "the answers of the child process are garbled") from None
+            self._answered += 1
+            if "doing" not in answer:
+                return answer
+            self.expect(**answer)
+
+    def _line(self) -> bytes:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._answers, selectors.EVENT_READ)
+            while b"\n" not in self._unread:
+                left = self._deadline - time.monotonic()
+                if left <= 0:
+                    self.end()
+                    raise self._out_of_time(waited=True)
+                if not selector.select(min(left, 0.5)):
+                    if self._process.poll() is not None:  # it ended, but something it started holds the pipe
+                        raise self._ended()
+                    continue
+                read = os.read(self._answers.fileno(), 1 << 16)
+                if not read:
+                    raise self._ended()
+                self._unread += read
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line
+
+    @property
+    def ended(self) -> bool:
+        return self._errors.closed
+
+    def end(self, patience: float = 0.0) -> None:
+        """End the child and everything it started. patience: seconds in which it may do so itself."""
+        if self.ended:
+            return
+        for pipe in (self._requests, self._answers):
+            with contextlib.suppress(OSError):
+                pipe.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(patience)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._errors.close()
+
+    def _out_of_time(self, waited: bool) -> RunFailed:
+        return RunFailed("timeout", f"{self._doing}: not done {self.limits.within(self._processor, waited=waited)}")
+
+    def _ended(self) -> RunFailed:
+        """How the child ended, with the last line that it wrote to its standard error."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)
+        code = self._process.returncode
+        self._errors.seek(0)
+        lines = self._errors.read()[-LAST_CHARACTERS:].decode(errors="replace").strip().splitlines()
+        self.end()
+        if code == -signal.SIGXCPU:
+            return self._out_of_time(waited=False)
+        how = f"killed by {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit status {code}"
+        return RunFailed("crash", f"the process ended ({how})" + (f": {lines[-1][:200]}" if lines else ""))

@@ -1,0 +1,62 @@
+"""The child's side of ``child_process``: requests in, answers out, limits, and nothing else into the answers."""
+
+import itertools
+import json
+import math
+import os
+import resource
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+from ..time_limits import TimeLimits
+
+LARGEST_FILE = 2**26
+"""Bytes of a file that the child may write."""
+
+
+class Server:
+    """The requests of the parent, and the way back to it.
+
+    Standard input is empty from here on, and what is printed goes where errors go: third-party code gets no way to
+    write into the answers, and none of its forks.
+    """
+
+    def __init__(self) -> None:
+        self._requests = os.fdopen(os.dup(0), encoding="utf-8")
+        self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(2, 1)
+        self._process, self._number = os.getpid(), itertools.count()
+        settings = json.loads(self._requests.readline())
+        self.limits, self.memory = TimeLimits(*settings["limits"]), settings["memory"]
+        _limit(resource.RLIMIT_AS, int(self.memory * 2**30))
+        _limit(resource.RLIMIT_CORE, 0)
+        _limit(resource.RLIMIT_FSIZE, LARGEST_FILE)
+        signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+
+    def requests(self) -> Iterator[dict[str, Any]]:
+        """The requests, until the parent closes the pipe."""
+        for line in self._requests:
+            yield json.loads(line)
+            _limit(resource.RLIMIT_CPU, None)
+
+    def answer(self, **fields: Any) -> None:
+        """Send an answer; a fork of third-party code that came back here ends instead."""
+        if os.getpid() != self._process:
+            os._exit(0)
+        self._answers.write(json.dumps({"number": next(self._number), **fields}) + "\n")
+
+    def begin(self, doing: str, seconds: float) -> None:
+        """Tell the parent what is done next, and be ended by the system after so much processor time."""
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        _limit(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime + seconds))
+        self.answer(doing=doing, processor=seconds)
+
+
+def _limit(resource_kind: int, most: int | None) -> None:
+    """Set a soft limit; None: as far as the hard one allows."""
+    _, hard = resource.getrlimit(resource_kind)
+    wanted = hard if most is None else most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource_kind, (wanted, hard))
