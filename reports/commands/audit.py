@@ -37,7 +37,11 @@ from .progress import progress_bar
 @seed_option
 @click.option("--samples", type=click.IntRange(min=100), default=20_000, show_default=True,
               help="Samples a problem where the law cannot be computed.")  # fmt: skip
-@timeout_option(60.0, 0.1, "Seconds for one problem; a single call may take half of it, 10 at most.")
+@timeout_option(
+    60.0,
+    0.1,
+    "Seconds of processor time for the import and for each problem: half for its first call, a sixth for a later one.",
+)
 @memory_option()
 @click.option(
     "--zoo", is_flag=True, help="Audit the zoo: mutants, which must be refuted, and controls, which must not."

@@ -40,7 +40,7 @@ SCHEMA_VERSION = "1.0"
               help="SUBJECT takes B blocks a call: arrays [B, gamma + 1, V], [B, gamma, V], [B, gamma].")  # fmt: skip
 @array_option
 @click.option("--dtype", type=click.Choice(DTYPES), default="float64", show_default=True, help="Precision of the rows.")
-@timeout_option(600.0, 0.1, "Seconds for one chunk of calls of a third-party function.")
+@timeout_option(600.0, 0.1, "Seconds of processor time for one chunk of calls of a third-party function.")
 @json_option("the result")
 def command(subject: str, problem: str, samples: int, workers: int | None, cluster: str | None, checkpoint: str | None,
             seed: int, chunk: int | None, batch: int | None, array: str | None, dtype: str, timeout: float,

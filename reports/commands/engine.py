@@ -8,7 +8,7 @@ import click
 from ...models.errors import InputError
 from ...models.problem import load_problem
 from .output import Output
-from .parameters import problems_option, report_options, seed_option, timeout_option
+from .parameters import memory_option, problems_option, report_options, seed_option, timeout_option
 from .progress import progress_bar
 
 
@@ -18,7 +18,8 @@ from .progress import progress_bar
 @click.option("--plain", is_flag=True, help="Sample without the draft, as a control.")
 @click.option("--samples", type=click.IntRange(min=1), metavar="N", help="Samples of each problem.")
 @seed_option
-@timeout_option(600.0, 1, "Seconds.")
+@timeout_option(600.0, 1, "Seconds of wall-clock time for all problems.")
+@memory_option(32.0)
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the engine, in JSON.")
 @report_options
 def command(engine: str, problems: tuple[str, ...], settings: tuple[str, ...], json_file: str | None,

@@ -62,7 +62,7 @@ def command() -> None:
 @array_option
 @click.option("--dtype", type=click.Choice(("float64", "float32")), default="float64", show_default=True,
               help="Precision of the rows.")  # fmt: skip
-@timeout_option(300.0, 0.1, "Seconds for the draws of one check.", most=10**7)
+@timeout_option(300.0, 0.1, "Seconds of processor time for the draws of one check.", most=10**7)
 @memory_option(most=2**20)
 def run(subjects: tuple[str, ...], db: str | None, json_file: str | None, html_file: str | None, wait: float,
         problems: tuple[str, ...], night: str | None, lifetime_alpha: float | None, **options: Any) -> None:  # fmt: skip

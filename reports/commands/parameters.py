@@ -106,6 +106,6 @@ def timeout_option(
                         metavar="S", help=meaning)  # fmt: skip
 
 
-def memory_option(most: float | None = None) -> Callable[[Command], Command]:
-    return click.option("--memory", type=Finite(min=0.5, max=most), default=8.0, show_default=True, metavar="GIB",
+def memory_option(default: float = 8.0, most: float | None = None) -> Callable[[Command], Command]:
+    return click.option("--memory", type=Finite(min=0.5, max=most), default=default, show_default=True, metavar="GIB",
                         help="Address space of the child process.")  # fmt: skip

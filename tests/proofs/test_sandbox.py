@@ -50,11 +50,65 @@ def test_leaving_by_sys_exit_is_an_answer_not_an_end(tmp_path):
     assert "SystemExit" in str(caught.value) or "exit status 7" in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["never_returns", "never_returns_and_swallows"])
-def test_a_call_that_never_returns_is_ended(name):
-    with start(name, timeout=3) as box, pytest.raises(RunFailed) as caught:
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("never_returns", "a call did not return within 1 s of processor time (--timeout 2)"),
+        (
+            "never_returns_and_swallows",
+            ":never_returns_and_swallows: not done within 2 s of processor time (--timeout 2)",
+        ),
+        ("sleeps", "a call did not return within 11 s of wall-clock time (--timeout 2)"),
+    ],
+)
+def test_a_call_that_never_returns_is_ended(name, text):
+    with start(name, timeout=2, waiting=1) as box, pytest.raises(RunFailed) as caught:
         box.start(PROBE)
     assert caught.value.kind == "timeout"
+    assert text in str(caught.value)
+    assert box.ended
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("while True: pass", "not done within 1 s of processor time (--timeout 1)"),
+        ("import time\ntime.sleep(600)", "not done within 11 s of wall-clock time (--timeout 1)"),
+    ],
+    ids=["loops", "sleeps"],
+)
+def test_an_import_that_never_ends_is_ended(tmp_path, source, text):
+    file = tmp_path / "endless.py"
+    file.write_text(source)
+    with Sandbox(f"{file}:f", timeout=1, waiting=1) as box, pytest.raises(RunFailed) as caught:
+        box.start(PROBE)
+    assert caught.value.kind == "timeout"
+    assert str(caught.value) == f"importing {file}:f: {text}"
+
+
+def test_a_first_call_may_take_longer_than_a_later_one(tmp_path):
+    """As one that compiles: 0.8 s of processor time, of 1.5 s allowed to it and 0.5 s to a later one."""
+    file = tmp_path / "compiles.py"
+    file.write_text(
+        "import time\n"
+        "calls = []\n"
+        "def works():\n"
+        "    until = time.process_time() + 0.8\n"
+        "    while time.process_time() < until: pass\n"
+        "def first(target_probs, draft_probs, draft_tokens):\n"
+        "    calls or works()\n"
+        "    calls.append(1)\n"
+        "    return [0]\n"
+        "def second(target_probs, draft_probs, draft_tokens):\n"
+        "    len(calls) == 2 and works()\n"
+        "    calls.append(1)\n"
+        "    return [0]\n"
+    )
+    with Sandbox(f"{file}:first", timeout=3) as box:
+        box.start(PROBE)
+        box.load(f"{file}:second", PROBE)
+        found = measured(PROBE[0], "float64", box.law(PROBE[0]))
+    assert found.reason == "on draft block [0] a call did not return within 0.5 s of processor time (--timeout 3)"
 
 
 def test_memory_is_limited():
@@ -75,11 +129,11 @@ def test_what_was_measured_before_a_crash_is_kept():
 
 
 def test_a_call_that_hangs_on_one_problem_names_the_block():
-    with start("never_returns_when_rows_are_equal", timeout=4) as box:
+    with start("never_returns_when_rows_are_equal", timeout=1, waiting=1) as box:
         box.start(PROBE)
         found = measured(drawn(3, 1, "equal"), "float64", box.law(drawn(3, 1, "equal")))
     assert not found.known
-    assert "did not return within 2 s" in found.findings["never-returned"]
+    assert "did not return within 6 s of wall-clock time (--timeout 1)" in found.findings["never-returned"]
 
 
 @pytest.mark.parametrize(

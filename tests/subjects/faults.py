@@ -110,6 +110,10 @@ def never_returns_and_swallows(target_probs, draft_probs, draft_tokens):
             pass
 
 
+def sleeps(target_probs, draft_probs, draft_tokens):
+    time.sleep(600)
+
+
 def never_returns_when_rows_are_equal(target_probs, draft_probs, draft_tokens, rng):
     while (target_probs[0] == draft_probs[0]).all():
         time.sleep(0.01)

@@ -18,7 +18,7 @@ from ....verifiers.adapters.engines import ENGINES, Engine
 from ....verifiers.evidence import Evidence
 from ..functions.sampling import ALPHA
 from ..report import Report
-from .process import sampled
+from .process import ENGINE_MEMORY, sampled
 from .texts import judged, text_length
 
 
@@ -52,6 +52,7 @@ def audit_engine(
     samples: int | None = None,
     seed: int = 0,
     timeout: float = 600.0,
+    memory: float = ENGINE_MEMORY,
     settings: Mapping[str, Any] | None = None,
     progress: Callable[[str, int, int], None] = lambda what, done, of: None,
 ) -> Report:
@@ -59,7 +60,8 @@ def audit_engine(
 
     What is tested, the guarantees and the bound of a pass: ``texts.judged``, at a false-alarm rate of 1e-6 over all
     problems. Every sample is a call with a seed of its own; that these are independent is up to the engine.
-    plain: without the draft, as a control. timeout: seconds for all problems. settings: the engine's own.
+    plain: without the draft, as a control. timeout: seconds of wall-clock time for all problems.
+    memory: GiB of address space of the child process. settings: the engine's own.
     Raises: InputError if the engine is not installed, or a problem cannot be forged or counted.
     """
     if missing := engine.missing():
@@ -76,7 +78,7 @@ def audit_engine(
         seeds = np.random.default_rng(seed).choice(2**31, samples, replace=False).tolist()
         jobs = [_job(problem, Path(folder, str(k)), plain, seeds) for k, problem in enumerate(problems)]
         request = {"sample": engine.sample, "jobs": jobs, "settings": settings, "packages": engine.packages}
-        found, about = sampled(request, timeout, lambda n: progress(engine.name, n, len(problems) * samples))
+        found, about = sampled(request, timeout, lambda n: progress(engine.name, n, len(problems) * samples), memory)
     report.environment |= about.get("versions", {})
     report.subject["digest"] = about.get("digest", "unknown")
     how = {"sampling": "plain" if plain else "speculative", "seed": seed, "settings": settings}

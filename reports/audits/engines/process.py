@@ -11,7 +11,7 @@ from ....proofs.time_limits import TimeLimits
 LAST_SECONDS = 5.0
 """For a child that has answered everything to end by itself."""
 
-MEMORY = 32.0
+ENGINE_MEMORY = 32.0
 """GiB of address space. On forged checkpoints transformers maps 1.1, openvino-genai 2.0; a real model has to fit too."""
 
 
@@ -27,7 +27,7 @@ class Sampled(NamedTuple):
 
 
 def sampled(
-    request: dict[str, Any], timeout: float, progress: Callable[[int], None], memory: float = MEMORY
+    request: dict[str, Any], timeout: float, progress: Callable[[int], None], memory: float = ENGINE_MEMORY
 ) -> tuple[Sequence[Sampled], dict[str, Any]]:
     """For each of the request's jobs what the engine emitted, and what is known of it: digest, versions of packages.
 

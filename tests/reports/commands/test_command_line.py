@@ -113,7 +113,7 @@ def test_audits_end_with_the_status_of_the_contract(name, status, line):
 def test_a_subject_that_never_returns_ends_with_status_3():
     done = draftproof("audit", f"{FAULTS}:never_returns", "--timeout", "2")
     assert done.returncode == 3
-    assert "did not return within 1 s" in done.stdout
+    assert "a call did not return within 1 s of processor time (--timeout 2)" in done.stdout
 
 
 def test_an_import_error_ends_with_status_3_in_one_line(tmp_path):
