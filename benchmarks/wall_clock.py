@@ -17,7 +17,7 @@ from draftproof.reports.audits.tables.estimates import Totals, improvement, spee
 from draftproof.reports.audits.tables.measure import Bench
 from draftproof.reports.audits.tables.plan import Column, TablesPlan
 from draftproof.reports.audits.tables.subjects import (
-    data_for,
+    default_data,
     load_pairs,
     one_thread_is_faster,
     preset_models,
@@ -41,7 +41,7 @@ def main():
     else:
         target, drafts, _ = preset_models(TRAINED)
     plan = TablesPlan(
-        target, drafts, device=asked.device, data=data_for(TRAINED, target), prompts=asked.prompts,
+        target, drafts, device=asked.device, data=default_data(TRAINED, target), prompts=asked.prompts,
         new_tokens=asked.new_tokens, gammas=tuple(asked.gamma), temperatures=(asked.temperature,), seeds=asked.seeds,
         verifiers=("token", "block"),
     )  # fmt: skip

@@ -56,7 +56,7 @@ def command(folder: str, preset: str | None, target: str | None, drafts: tuple[s
 
     On the trained pair the default takes about half an hour on 2 cores. Every cell is saved as soon as it is measured."""
     from ...models.libraries import require
-    from ..audits.tables.subjects import data_for, preset_models
+    from ..audits.tables.subjects import default_data, preset_models
 
     require("torch", "transformers")
     if (target is None) != (not drafts) or (preset and target):
@@ -68,7 +68,7 @@ def command(folder: str, preset: str | None, target: str | None, drafts: tuple[s
     if target is None:
         preset = preset or TRAINED
         target, drafts, template = preset_models(preset)
-    sources = sources or data_for(preset, target)
+    sources = sources or default_data(preset, target)
     if len(set(drafts)) < len(drafts):
         raise click.UsageError("the same --draft twice")
     plan = TablesPlan(target, tuple(drafts), template, data=sources, threads=threads, **{**defaults, **given})
@@ -144,7 +144,7 @@ def _write(record: Record, plan: TablesPlan, settings: Mapping[str, Any], planne
     for row in report["equalities"]:
         compared = f"{row['compared']:,} {row['unit']}, {row['differing']} differ"
         click.echo(f"{row['verdict']:<11} {row['statement']} ({compared})")
-    for statement, measure, verdicts in formatting.by_statement(report["orderings"]):
+    for statement, measure, verdicts in formatting.verdict_counts(report["orderings"]):
         click.echo(f"{statement + ', by ' + measure:<58} {verdicts}")
     cells = f"{len(record.cells)} of {planned} cells"
     click.echo(f"{'written':<11} {record.folder}: tables.html, tables.md, tables.json ({cells})")

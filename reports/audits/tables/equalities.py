@@ -8,25 +8,28 @@ from .plan import PLAIN, Column, MeasurementCell, TablesPlan
 
 HOLDS, REFUTED, DIFFERS, NOT_MEASURED = "holds", "refuted", "differs", "not measured"
 
+ColumnPair = tuple[Column, Column]
+
 
 def equalities(plan: TablesPlan, totals: Totals) -> list[dict[str, Any]]:
-    """Each statement with how many comparisons it was held against and how many failed; the first that did is named.
+    """Each statement with how many comparisons were made and how many differ; the first that differs is named.
 
-    "holds" says that all of these comparisons were equal, and nothing of others.
+    "holds" says that all of these comparisons were equal, and nothing about others.
     """
     cold = [cell for cell in totals.cells if cell.temperature == 0]
-    both = {"token", "block"} <= set(plan.verifiers)
-    listed = []
-    if both and 0.0 in plan.temperatures:
-        pairs = [(cell, _pair(d, g)) for cell in cold for d in plan.drafters() for g in plan.gammas]
-        listed.append(_row("no gain at T = 0: same texts, same number of calls", totals, pairs, ("texts", "calls")))
-        listed.append(_expected("no gain at T = 0: same expected acceptance of every block", totals, cold, plan.gammas))
-    if both:
-        pairs = [(cell, _pair(d, 1)) for cell in totals.cells for d in plan.drafters()]
+    rows = []
+    if plan.token_and_block and 0.0 in plan.temperatures:
+        pairs = [(cell, _block_and_token(d, g)) for cell in cold for d in plan.drafters() for g in plan.gammas]
+        rows.append(_compare_runs("no gain at T = 0: same texts, same number of calls", totals, pairs))
+        rows.append(
+            _compare_blocks("no gain at T = 0: same expected acceptance of every block", totals, cold, plan.gammas)
+        )
+    if plan.token_and_block:
+        pairs = [(cell, _block_and_token(d, 1)) for cell in totals.cells for d in plan.drafters()]
         pairs = [(cell, pair) for cell, pair in pairs if pair[0] in totals.columns[cell]]
-        listed.append(_row("no gain at gamma = 1: same texts, same number of calls", totals, pairs, ("texts", "calls")))
-        listed.append(
-            _expected("no gain at gamma = 1: same expected acceptance of every block", totals, totals.cells, (1,))
+        rows.append(_compare_runs("no gain at gamma = 1: same texts, same number of calls", totals, pairs))
+        rows.append(
+            _compare_blocks("no gain at gamma = 1: same expected acceptance of every block", totals, totals.cells, (1,))
         )
     if 0.0 in plan.temperatures:
         pairs = [
@@ -35,61 +38,54 @@ def equalities(plan: TablesPlan, totals: Totals) -> list[dict[str, Any]]:
             for column in plan.columns(0.0)
             if column.verifier != PLAIN
         ]
-        row = _row("at T = 0 every text is that of plain decoding", totals, pairs, ("texts",))
+        row = _compare_runs("at T = 0 every text is that of plain decoding", totals, pairs, ("texts",))
         if row["verdict"] == REFUTED:  # a pass over a block rounds otherwise than one over a token: near-ties may turn
             row["verdict"] = DIFFERS
-            row["first"] += (
-                "; rounding may turn a near-tie, and draftproof e2e --temperature 0 says whether that is all"
-            )
-        listed.append(row)
-    return listed
+            row["first"] += "; rounding may turn a near-tie: draftproof e2e --temperature 0 shows whether that is all"
+        rows.append(row)
+    return rows
 
 
-def _pair(drafter: int, gamma: int) -> tuple[Column, Column]:
+def _block_and_token(drafter: int, gamma: int) -> ColumnPair:
     return Column(drafter, "block", gamma), Column(drafter, "token", gamma)
 
 
-def _row(
-    statement: str,
-    totals: Totals,
-    pairs: Iterable[tuple[MeasurementCell, tuple[Column, Column]]],
-    fields: tuple[str, ...],
-) -> dict[str, Any]:
+def _place(cell: MeasurementCell, drafter: int) -> str:
+    return f"T = {cell.temperature:g}, seed {cell.seed}, prompts {cell.group}, drafter {drafter + 1}"
+
+
+def _compare_runs(
+    statement: str, totals: Totals, pairs: Iterable[tuple[MeasurementCell, ColumnPair]],
+    fields: tuple[str, ...] = ("texts", "calls"),
+) -> dict[str, Any]:  # fmt: skip
     compared, differing = 0, []
     for cell, (one, other) in pairs:
-        found = totals.columns[cell]
+        columns = totals.columns[cell]
         compared += 1
-        if any(found[one][field] != found[other][field] for field in fields):
-            differing.append(
-                f"T = {cell.temperature:g}, seed {cell.seed}, prompts {cell.group}, drafter {one.drafter + 1}: "
-                f"{one.verifier} (gamma {one.gamma}) and {other.verifier}"
-            )
-    return _told(statement, "texts", compared, differing)
+        if any(columns[one][field] != columns[other][field] for field in fields):
+            differing.append(f"{_place(cell, one.drafter)}: {one.verifier} (gamma {one.gamma}) and {other.verifier}")
+    return _row(statement, "texts", compared, differing)
 
 
-def _expected(
+def _compare_blocks(
     statement: str, totals: Totals, cells: Iterable[MeasurementCell], gammas: tuple[int, ...]
 ) -> dict[str, Any]:
     compared, differing = 0, []
     for cell in cells:
-        for one in totals.cells[cell]["on_the_same"]:
-            if one["gamma"] in gammas:
-                compared += len(one["block"])
-                if one["token"] != one["block"]:
-                    differing.append(
-                        f"T = {cell.temperature:g}, seed {cell.seed}, prompts {cell.group}, drafter {one['drafter'] + 1}, "
-                        f"gamma {one['gamma']}"
-                    )
-    return _told(statement, "blocks", compared, differing)
+        for blocks in totals.cells[cell]["same_blocks"]:
+            if blocks["gamma"] in gammas:
+                compared += len(blocks["block"])
+                if blocks["token"] != blocks["block"]:
+                    differing.append(f"{_place(cell, blocks['drafter'])}, gamma {blocks['gamma']}")
+    return _row(statement, "blocks", compared, differing)
 
 
-def _told(statement: str, unit: str, compared: int, differing: list[str]) -> dict[str, Any]:
-    verdict = NOT_MEASURED if not compared else REFUTED if differing else HOLDS
+def _row(statement: str, unit: str, compared: int, differing: list[str]) -> dict[str, Any]:
     return {
         "statement": statement,
         "unit": unit,
         "compared": compared,
         "differing": len(differing),
         "first": differing[0] if differing else None,
-        "verdict": verdict,
+        "verdict": NOT_MEASURED if not compared else REFUTED if differing else HOLDS,
     }

@@ -1,4 +1,4 @@
-"""Ratios of totals over prompts, with what the prompts and the seeds leave open."""
+"""Ratios of totals over prompts, with their uncertainty over prompts and seeds."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -14,35 +14,35 @@ CONFIDENCE_LEVEL = 0.95
 
 
 class Estimate(NamedTuple):
-    """value; deviation: the standard deviation over seeds, None for one seed; lower, upper: an interval at LEVEL over
-    prompts, None where there is one prompt or group only."""
+    """value: the ratio of totals
+    deviation: standard deviation over seeds, None for one seed
+    lower, upper: an interval at CONFIDENCE_LEVEL over prompts, None for one prompt or group
+    """
 
     value: float
     deviation: float | None
     lower: float | None
     upper: float | None
 
-    def less_one_in_percent(self) -> "Estimate":
-        """Of a ratio of two: by how much the one is better."""
-        kept = self.deviation
-        return Estimate(*(None if x is None else 100 * (x - 1) for x in (self.value, None, self.lower, self.upper)))._replace(
-            deviation=None if kept is None else 100 * kept
-        )  # fmt: skip
+    def improvement_percent(self) -> "Estimate":
+        """Of the quotient of two quantities: by how many percent the first is larger."""
+        lower, upper = (None if bound is None else 100 * (bound - 1) for bound in (self.lower, self.upper))
+        return Estimate(100 * (self.value - 1), None if self.deviation is None else 100 * self.deviation, lower, upper)
 
 
-Powers = Counter
+Powers = Counter[tuple[Column, str]]
 """A product of totals to whole powers: (column, field) -> power. The powers add up to 0."""
 
 
 SAME_TOKEN, SAME_BLOCK = "token, same blocks", "block, same blocks"
-"""In the place of a verifier's name: what it can expect of the blocks of one run, one token a call included."""
+"""In place of a verifier's name: its expectations for the blocks of one run, one token a call included."""
 
 
-def _on_the_same(found: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
-    for one in found["on_the_same"]:
-        for name, taus in ((SAME_TOKEN, one["token"]), (SAME_BLOCK, one["block"])):
+def _same_block_columns(measured: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+    for row in measured["same_blocks"]:
+        for name, taus in ((SAME_TOKEN, row["token"]), (SAME_BLOCK, row["block"])):
             yield {
-                "drafter": one["drafter"], "verifier": name, "gamma": one["gamma"],
+                "drafter": row["drafter"], "verifier": name, "gamma": row["gamma"],
                 "tokens": sum(taus) + len(taus), "calls": len(taus),
             }  # fmt: skip
 
@@ -58,16 +58,15 @@ def speedup(column: Column, clock: str = "seconds") -> Powers:
     return Counter({(plain, clock): 1, (plain, "tokens"): -1, (column, clock): -1, (column, "tokens"): 1})
 
 
-def quotient(better: Powers, worse: Powers) -> Powers:
-    """The quotient of two."""
-    quotient = Counter(better)
-    quotient.subtract(worse)
-    return Counter({total: power for total, power in quotient.items() if power})
+def quotient(a: Powers, b: Powers) -> Powers:
+    difference = Counter(a)
+    difference.subtract(b)
+    return Counter({total: power for total, power in difference.items() if power})
 
 
-def improvement(drafter: int, gamma: int, of: Callable[[Column], Powers]) -> Powers:
-    """Block verification's over token verification's."""
-    return quotient(of(Column(drafter, "block", gamma)), of(Column(drafter, "token", gamma)))
+def improvement(drafter: int, gamma: int, quantity: Callable[[Column], Powers]) -> Powers:
+    """Block verification's quantity over token verification's."""
+    return quotient(quantity(Column(drafter, "block", gamma)), quantity(Column(drafter, "token", gamma)))
 
 
 class Totals:
@@ -77,36 +76,38 @@ class Totals:
         self.cells = cells
         self.columns = {
             cell: {
-                Column(c["drafter"], c["verifier"], c["gamma"]): c for c in [*found["columns"], *_on_the_same(found)]
+                Column(c["drafter"], c["verifier"], c["gamma"]): c
+                for c in [*measured["columns"], *_same_block_columns(measured)]
             }
-            for cell, found in cells.items()
+            for cell, measured in cells.items()
         }
 
-    def of(self, temperature: float, data: str | None = None) -> "Totals":
+    def select(self, temperature: float, data: str | None = None) -> "Totals":
         """The cells at a temperature, of one data set or of all."""
         return Totals(
             {
-                cell: found
-                for cell, found in self.cells.items()
-                if cell.temperature == temperature and data in (None, found["data"])
+                cell: measured
+                for cell, measured in self.cells.items()
+                if cell.temperature == temperature and data in (None, measured["data"])
             }
         )
 
     def estimate(self, powers: Powers) -> Estimate | None:
         """The product of the totals' powers; None if a column was not measured.
 
-        value: by the totals over all prompts and seeds; deviation: of the values of single seeds.
-        Interval: exp(log value -+ t se), se^2 = sum_i z_i^2 / (n (n - 1)), z_i = sum_k power_k x_ik / mean_k, over n
-        prompts (all seeds of one together) or groups of a batch, t with n - 1 degrees of freedom.
-        Guarantee: none for finite n: the delta method; right as the number of prompts grows.
+        value: by the totals over all prompts and seeds
+        deviation: of the values of single seeds
+        lower, upper: exp(log value -+ t se), se^2 = sum_i z_i^2 / (n (n - 1)), z_i = sum_k power_k x_ik / mean_k, over n
+            prompts (all seeds of one together) or groups of a batch, t with n - 1 degrees of freedom
+        Guarantee: none for finite n: the delta method; exact as the number of prompts grows.
         """
         wanted = [column for column, _ in powers]
         cells = [cell for cell, columns in self.columns.items() if all(column in columns for column in wanted)]
         if not cells:
             return None
         value = self._value(cells, powers)
-        of_seeds = [self._value([c for c in cells if c.seed == seed], powers) for seed in {c.seed for c in cells}]
-        deviation = float(np.std(of_seeds, ddof=1)) if len(of_seeds) > 1 else None
+        seed_values = [self._value([c for c in cells if c.seed == seed], powers) for seed in {c.seed for c in cells}]
+        deviation = float(np.std(seed_values, ddof=1)) if len(seed_values) > 1 else None
         groups = sorted({cell.group for cell in cells})
         if len(groups) < 2:
             return Estimate(value, deviation, None, None)
@@ -123,8 +124,8 @@ class Totals:
         return exp(sum(n * log(total) for n, total in zip(powers.values(), self._sums(cells, powers), strict=True)))
 
     def acceptance(self, column: Column) -> list[float]:
-        """Pr(tau >= i) for i = 0..gamma, as it came out."""
-        found = [columns[column]["accepted"] for columns in self.columns.values() if column in columns]
-        taus = [tau for prompts in found for of_one in prompts for tau in of_one]
+        """The observed frequency of tau >= i, for i = 0..gamma."""
+        accepted = [columns[column]["accepted"] for columns in self.columns.values() if column in columns]
+        taus = [tau for prompts in accepted for prompt in prompts for tau in prompt]
         times = np.bincount(taus, minlength=column.gamma + 1)
         return [float(p) for p in times[::-1].cumsum()[::-1] / len(taus)]

@@ -23,15 +23,17 @@ class Bench:
         self.plan, self.pairs, self.groups = plan, pairs, groups
 
     def warm_up(self) -> None:
-        """Each column on one prompt, unmeasured: what is compiled or allocated on first use is then there."""
+        """Each column on one prompt, unmeasured, so that what is compiled or allocated on first use is not measured."""
         for column in self.plan.columns(max(self.plan.temperatures)):
             self.run(column, self.groups[0], 1.0, 0, 3 * column.gamma + 3)
 
     def cell(self, cell: MeasurementCell) -> dict[str, Any]:
-        """The cell's measurements, as ``Record`` keeps them.
+        """The measurements of a cell, as ``Record`` saves them.
 
-        columns: tokens and calls as in ``efficiency``, seconds behind the prefill, processor seconds of the whole run,
-        tau of each call, prompt after prompt, and a digest of the texts. on_the_same: see ``OnTheSame``.
+        data: the source of the prompts
+        columns: for each column its tokens and calls as in ``efficiency``, seconds after the prefill, processor seconds
+            of the whole run, tau of each call prompt after prompt, and a digest of the texts
+        same_blocks: see ``SameBlocks``
         Raises: OutOfMemoryError.
         """
         group = self.groups[cell.group]
@@ -51,7 +53,7 @@ class Bench:
                     "texts": hashlib.sha256(repr(run.tokens).encode()).hexdigest()[:16],
                 }
             )
-        return {"data": group.data, "columns": columns, "on_the_same": self._on_the_same(cell, group)}
+        return {"data": group.data, "columns": columns, "same_blocks": self._same_blocks(cell, group)}
 
     def run(
         self,
@@ -62,7 +64,7 @@ class Bench:
         new_tokens: int,
         rule: Rule | None = None,
     ) -> Generated:
-        """Decode a group's prompts as a column does; rule: in the place of its verifier."""
+        """Decode a group's prompts as a column does; rule: in place of its verifier."""
         pair = self.pairs[column.drafter]
         settings = {
             "temperature": temperature,
@@ -75,16 +77,16 @@ class Bench:
             return decode_plainly(pair.target, group.prompts, **settings)
         return generate(pair.target, pair.draft, group.prompts, rule or column.verifier, gamma=column.gamma, **settings)
 
-    def _on_the_same(self, cell: MeasurementCell, group: PromptGroup) -> list[dict[str, Any]]:
-        """One more run of each drafter, unmeasured, with the longest blocks; its sub-blocks are those of every gamma."""
-        found = []
-        gammas = sorted({1, *self.plan.gammas})
+    def _same_blocks(self, cell: MeasurementCell, group: PromptGroup) -> list[dict[str, Any]]:
+        """One more run of each drafter, unmeasured, with the longest blocks; their beginnings are those of every gamma."""
+        rows = []
+        gammas = self.plan.block_gammas
         for drafter in self.plan.drafters():
-            seen = SameBlocks(gammas)
+            blocks = SameBlocks(gammas)
             column = Column(drafter, "block", max(gammas))
-            self.run(column, group, cell.temperature, run_seed(cell, column), self.plan.new_tokens, seen.rule())
-            found += [{"drafter": drafter, **one} for one in seen.as_json()]
-        return found
+            self.run(column, group, cell.temperature, run_seed(cell, column), self.plan.new_tokens, blocks.rule())
+            rows += [{"drafter": drafter, **row} for row in blocks.as_json()]
+        return rows
 
 
 def run_seed(cell: MeasurementCell, column: Column) -> int:

@@ -1,7 +1,9 @@
-"""The orderings that the paper states, held against the measurements by anytime-valid paired tests that share one error
-rate. Where two texts must be equal no test is needed, see ``exactly``."""
+"""The orderings that the paper states, tested by anytime-valid paired tests that share one error rate.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+Where two texts must be equal no test is needed: see ``equalities``.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -10,20 +12,25 @@ from .estimates import Totals
 from .plan import PLAIN, Column, MeasurementCell, TablesPlan
 
 ORDERINGS_ALPHA = 0.05
-"""Probability that any verdict of a run is wrong, shared equally by all orders that are tested."""
+"""Probability that any verdict of a run is wrong, shared equally by all orderings that are tested."""
 
 CALLS, BLOCKS, CLOCK = "calls of two runs", "same blocks", "wall clock"
 
 PERCENT_OF_GAMMA, TOKENS, RELATIVE = "% of gamma", "tokens a call", "% of both"
-SCALES = {PERCENT_OF_GAMMA: 100, TOKENS: 1, RELATIVE: 100}
+UNIT_FACTORS = {PERCENT_OF_GAMMA: 100, TOKENS: 1, RELATIVE: 100}
 
-Observed = Callable[[MeasurementCell], Sequence[float]]
+Values = Callable[[MeasurementCell], Sequence[float]]
 
 
 class Ordering(NamedTuple):
-    """A statement: the mean of a quantity is above 0. measure, where: of what, in which settings.
+    """A statement: the mean of a quantity is above 0.
 
-    of: its values in one cell, in order, within -bound and bound; none in a cell that lacks a part of it.
+    statement: in words
+    measure: CALLS, BLOCKS or CLOCK
+    where: the settings
+    unit: of the quantity as shown
+    bound: the values lie within -bound and bound
+    values: those of one cell, in order; none in a cell that lacks a part of it
     """
 
     statement: str
@@ -31,11 +38,11 @@ class Ordering(NamedTuple):
     where: str
     unit: str
     bound: float
-    of: Observed
+    values: Values
 
 
-def share(a: float, b: float) -> float:
-    """(a - b) / (a + b), in (-1, 1): what one is better by, of both together. Half of a / b - 1 where that is small.
+def relative_difference(a: float, b: float) -> float:
+    """(a - b) / (a + b), in (-1, 1). Half of a / b - 1 where that is small.
 
     Unlike the quotient it is bounded, and its mean is 0 for any two that are exchangeable.
     """
@@ -44,95 +51,100 @@ def share(a: float, b: float) -> float:
 
 def planned_orderings(plan: TablesPlan, totals: Totals) -> list[Ordering]:
     """All that the plan can test; fixed by it alone, before anything is measured."""
-    if not (plan.warm and plan.long):
+    if not (plan.positive_temperatures and plan.gammas_above_1):
         return []
-    seen = CellQuantities(plan, totals)
-    both = {"token", "block"} <= set(plan.verifiers)
+    quantities = CellQuantities(plan, totals)
     return [
-        *_in_runs(plan, seen),
-        *(_on_the_same(plan, seen) if both else ()),
-        *(_growing(plan, seen) if both else ()),
-        *_clock(plan, seen),
+        *_of_runs(plan, quantities),
+        *(_of_same_blocks(plan, quantities) if plan.token_and_block else ()),
+        *(_of_growth(plan, quantities) if plan.token_and_block else ()),
+        *_of_clock(plan, quantities),
     ]
 
 
-def _in_runs(plan: TablesPlan, seen: "CellQuantities") -> Iterable[Ordering]:
+def _of_runs(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Ordering]:
     """Run against run, pooled: between two runs the noise is large."""
-    if {"token", "block"} <= set(plan.verifiers):
-        for t in plan.warm:
-            of = only(lambda cell, t=t: cell.temperature == t, seen.calls("block", "token", plan.long))
-            yield Ordering("block > token", CALLS, f"T = {t:g}, all drafters and gamma", PERCENT_OF_GAMMA, 1.0, of)
-    for gamma in plan.long:
+    if plan.token_and_block:
+        for t in plan.positive_temperatures:
+            values = where_temperature((t,), quantities.calls("block", "token", plan.gammas_above_1))
+            yield Ordering("block > token", CALLS, f"T = {t:g}, all drafters and gamma", PERCENT_OF_GAMMA, 1.0, values)
+    for gamma in plan.gammas_above_1:
         for better, worse in (("greedy-block", "token"), ("block", "greedy-block")):
             if {better, worse} <= set(plan.verifiers):
-                of = only(is_warm, seen.calls(better, worse, [gamma]))
+                values = where_temperature(plan.positive_temperatures, quantities.calls(better, worse, [gamma]))
                 where = f"gamma {gamma}, all T > 0 and drafters"
-                yield Ordering(f"{better} > {worse}", CALLS, where, PERCENT_OF_GAMMA, 1.0, of)
+                yield Ordering(f"{better} > {worse}", CALLS, where, PERCENT_OF_GAMMA, 1.0, values)
 
 
-def _on_the_same(plan: TablesPlan, seen: "CellQuantities") -> Iterable[Ordering]:
+def _of_same_blocks(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Ordering]:
     """Setting by setting."""
-    for t in plan.warm:
+    for t in plan.positive_temperatures:
         for drafter in plan.drafters():
-            hot, where = (lambda cell, t=t: cell.temperature == t), f"T = {t:g}, drafter {drafter + 1}"
-            for gamma in plan.long:
-                of = only(hot, lambda cell, d=drafter, g=gamma: seen.gains(cell, d, g))
-                yield Ordering("block > token", BLOCKS, f"{where}, gamma {gamma}", TOKENS, gamma, of)
-            for low, high in pairwise(plan.long):
-                of = only(
-                    hot, lambda cell, d=drafter, h=high, g=low: less(seen.gains(cell, d, h), seen.gains(cell, d, g))
+            where = f"T = {t:g}, drafter {drafter + 1}"
+            for gamma in plan.gammas_above_1:
+                values = where_temperature((t,), lambda cell, d=drafter, g=gamma: quantities.gains(cell, d, g))
+                yield Ordering("block > token", BLOCKS, f"{where}, gamma {gamma}", TOKENS, gamma, values)
+            for low, high in pairwise(plan.gammas_above_1):
+                values = where_temperature(
+                    (t,), lambda cell, d=drafter, h=high, g=low: quantities.growth(cell, d, h, g)
                 )
                 # tau lies in 0..gamma, and token verification's does not fall as the block gets longer: so within
                 # -high and high, and not only within the sum of both.
-                yield Ordering("gain grows with gamma", BLOCKS, f"gamma {high} over {low}, {where}", TOKENS, high, of)
+                yield Ordering(
+                    "gain grows with gamma", BLOCKS, f"gamma {high} over {low}, {where}", TOKENS, high, values
+                )
 
 
-def _growing(plan: TablesPlan, seen: "CellQuantities") -> Iterable[Ordering]:
+def _of_growth(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Ordering]:
     """The gain of the longest blocks, over gamma, temperatures, drafters; pooled over the rest."""
-    low, high = plan.long[0], plan.long[-1]
+    low, high, above_0 = plan.gammas_above_1[0], plan.gammas_above_1[-1], plan.positive_temperatures
     if low < high:
-        of = only(is_warm, lambda cell: [d for k in plan.drafters() for d in seen.grown(cell, k, high, low)])
+        values = where_temperature(
+            above_0, lambda cell: [d for k in plan.drafters() for d in quantities.growth(cell, k, high, low)]
+        )
         where = f"gamma {high} over {low}, all T > 0 and drafters"
-        yield Ordering("gain grows with gamma", BLOCKS, where, TOKENS, high, of)
-    temperatures = list(pairwise(plan.warm)) + ([(plan.warm[0], plan.warm[-1])] if len(plan.warm) > 2 else [])
-    for cool, hot in temperatures:
+        yield Ordering("gain grows with gamma", BLOCKS, where, TOKENS, high, values)
+    for cool, hot in [*pairwise(above_0), *([(above_0[0], above_0[-1])] if len(above_0) > 2 else [])]:
         where = f"T = {hot:g} over {cool:g}, gamma {high}, all drafters"
-        yield Ordering("gain grows with T", BLOCKS, where, TOKENS, 2 * high, seen.over_temperatures(high, hot, cool))
+        yield Ordering("gain grows with T", BLOCKS, where, TOKENS, 2 * high, quantities.warming(high, hot, cool))
     for better, worse in pairwise(plan.drafters()):
         pair = f"drafter {better + 1} over {worse + 1}, gamma {high}"
-        of = only(is_warm, lambda cell, b=better, w=worse: seen.accepted(cell, b, w, high))
-        yield Ordering("the better drafter has more accepted", BLOCKS, f"{pair}, all T > 0", TOKENS, high, of)
-        settings = {f"T = {t:g}": (t,) for t in plan.warm}
-        if len(plan.warm) > 1:
-            settings["all T > 0"] = plan.warm
+        values = where_temperature(above_0, lambda cell, b=better, w=worse: quantities.accepted(cell, b, w, high))
+        yield Ordering("the better drafter has more accepted", BLOCKS, f"{pair}, all T > 0", TOKENS, high, values)
+        settings: dict[str, Sequence[float]] = {f"T = {t:g}": (t,) for t in above_0}
+        if len(above_0) > 1:
+            settings["all T > 0"] = above_0
         for where, temperatures in settings.items():
-            of = only(
-                lambda cell, t=temperatures: cell.temperature in t,
-                lambda cell, b=better, w=worse: less(seen.gains(cell, b, high), seen.gains(cell, w, high)),
+            values = where_temperature(
+                temperatures,
+                lambda cell, b=better, w=worse: differences(
+                    quantities.gains(cell, b, high), quantities.gains(cell, w, high)
+                ),
             )
-            yield Ordering("gain grows with the drafter's quality", BLOCKS, f"{pair}, {where}", TOKENS, 2 * high, of)
+            statement = "gain grows with the drafter's quality"
+            yield Ordering(statement, BLOCKS, f"{pair}, {where}", TOKENS, 2 * high, values)
 
 
-def _clock(plan: TablesPlan, seen: "CellQuantities") -> Iterable[Ordering]:
+def _of_clock(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Ordering]:
     """Seconds a token, run against run."""
     for better, worse in (("block", "token"), ("block", PLAIN), ("token", PLAIN)):
         if not {better, worse} <= {*plan.verifiers, PLAIN}:
             continue
-        every = [(drafter, gamma) for drafter in plan.drafters() for gamma in plan.long]
+        every = [(drafter, gamma) for drafter in plan.drafters() for gamma in plan.gammas_above_1]
         settings = {f"drafter {d + 1}, gamma {g}, all T > 0": [(d, g)] for d, g in every}
         settings["all settings with T > 0"] = every
-        for where, of in settings.items():
-            yield Ordering(f"{better} faster than {worse}", CLOCK, where, RELATIVE, 1.0,
-                        only(is_warm, seen.faster(better, worse, of)))  # fmt: skip
+        for where, pairs in settings.items():
+            values = where_temperature(plan.positive_temperatures, quantities.faster(better, worse, pairs))
+            yield Ordering(f"{better} faster than {worse}", CLOCK, where, RELATIVE, 1.0, values)
 
 
 class CellQuantities:
-    """The quantities of one cell."""
+    """The quantities of one cell that the orderings are about."""
 
     def __init__(self, plan: TablesPlan, totals: Totals):
         self.plan, self.totals = plan, totals
 
-    def calls(self, better: str, worse: str, gammas: Iterable[int]) -> Observed:
+    def calls(self, better: str, worse: str, gammas: Iterable[int]) -> Values:
         """(tau_a - tau_b) / gamma of the first call of both runs, of the second, and so on."""
         pairs = [
             (gamma, Column(drafter, better, gamma), Column(drafter, worse, gamma))
@@ -140,7 +152,7 @@ class CellQuantities:
             for gamma in gammas
         ]
 
-        def of(cell: MeasurementCell) -> list[float]:
+        def values(cell: MeasurementCell) -> list[float]:
             columns = self.totals.columns[cell]
             return [
                 (a - b) / gamma
@@ -149,92 +161,93 @@ class CellQuantities:
                 for a, b in zip(*prompt)
             ]
 
-        return of
+        return values
 
-    def faster(self, better: str, worse: str, settings: Iterable[tuple[int, int]]) -> Observed:
-        """The share of the seconds a token of two runs."""
+    def faster(self, better: str, worse: str, settings: Iterable[tuple[int, int]]) -> Values:
+        """The relative difference of the seconds a token of two runs."""
         pairs = [
             [Column(drafter, verifier, 0 if verifier == PLAIN else gamma) for verifier in (worse, better)]
             for drafter, gamma in settings
         ]
 
-        def of(cell: MeasurementCell) -> list[float]:
+        def values(cell: MeasurementCell) -> list[float]:
             columns = self.totals.columns[cell]
-            return [share(*(columns[c]["seconds"] / columns[c]["tokens"] for c in pair)) for pair in pairs]
+            return [
+                relative_difference(*(columns[c]["seconds"] / columns[c]["tokens"] for c in pair)) for pair in pairs
+            ]
 
-        return of
+        return values
 
     def expected(self, cell: MeasurementCell, drafter: int, gamma: int) -> Mapping[str, list[float]]:
-        found = self.totals.cells[cell]["on_the_same"]
-        return next(one for one in found if (one["drafter"], one["gamma"]) == (drafter, gamma))
+        rows = self.totals.cells[cell]["same_blocks"]
+        return next(row for row in rows if (row["drafter"], row["gamma"]) == (drafter, gamma))
 
     def gains(self, cell: MeasurementCell, drafter: int, gamma: int) -> list[float]:
         """E[tau | block] under block verification less that under token verification, of each block."""
-        one = self.expected(cell, drafter, gamma)
-        return less(one["block"], one["token"])
+        expected = self.expected(cell, drafter, gamma)
+        return differences(expected["block"], expected["token"])
 
-    def grown(self, cell: MeasurementCell, drafter: int, high: int, low: int) -> list[float]:
+    def growth(self, cell: MeasurementCell, drafter: int, high: int, low: int) -> list[float]:
         """The gain of each block less the gain of its first ``low`` tokens."""
-        return less(self.gains(cell, drafter, high), self.gains(cell, drafter, low))
+        return differences(self.gains(cell, drafter, high), self.gains(cell, drafter, low))
 
     def accepted(self, cell: MeasurementCell, better: int, worse: int, gamma: int) -> list[float]:
         """E[tau | block] under token verification with two drafters, of the first block of each, the second, ..."""
-        return less(*(self.expected(cell, drafter, gamma)["token"] for drafter in (better, worse)))
+        return differences(*(self.expected(cell, drafter, gamma)["token"] for drafter in (better, worse)))
 
-    def over_temperatures(self, gamma: int, hot: float, cool: float) -> Observed:
+    def warming(self, gamma: int, hot: float, cool: float) -> Values:
         """The gain at one temperature less that at another, same prompt and seed, first block, second, ..."""
 
-        def of(cell: MeasurementCell) -> list[float]:
+        def values(cell: MeasurementCell) -> list[float]:
             other = cell._replace(temperature=cool)
             if cell.temperature != hot or other not in self.totals.cells:
                 return []
             both = [[self.gains(one, drafter, gamma) for one in (cell, other)] for drafter in self.plan.drafters()]
-            return [value for pair in both for value in less(*pair)]
+            return [value for pair in both for value in differences(*pair)]
 
-        return of
+        return values
 
 
-def less(a: Sequence[float], b: Sequence[float]) -> list[float]:
-    """As far as both go."""
+def differences(a: Sequence[float], b: Sequence[float]) -> list[float]:
+    """a - b, as far as both go."""
     return [x - y for x, y in zip(a, b)]
 
 
-def is_warm(cell: MeasurementCell) -> bool:
-    return cell.temperature > 0
-
-
-def only(where: Callable[[MeasurementCell], bool], of: Observed) -> Observed:
-    return lambda cell: of(cell) if where(cell) else ()
+def where_temperature(temperatures: Sequence[float], values: Values) -> Values:
+    """The values of cells at these temperatures, none of other cells."""
+    return lambda cell: values(cell) if cell.temperature in temperatures else ()
 
 
 def orderings(plan: TablesPlan, totals: Totals, alpha: float = ORDERINGS_ALPHA) -> list[dict[str, Any]]:
-    """Every order with its verdict: confirmed, refuted, undecided, or not measured.
+    """Every ordering with its verdict, from observations in the order in which they were made.
 
-    The observations come in the order in which they were made. Confirmed: the interval of the mean lies above 0; refuted:
-    below. The share of alpha of each order is fixed by the plan. log_e: of the bet against "never above 0", or against
-    "never below", whichever made more (a narrower hypothesis than that of the verdict); detectable: a mean further from 0
-    would have been decided, at the variance seen.
+    verdict: confirmed if the interval of the mean lies above 0, refuted if below, else undecided or not measured
+    alpha: the ordering's share of the error rate, fixed by the plan
+    n, mean, lower, upper: of the observations
+    log_e: of the bet against "never above 0" or against "never below", the larger one (a narrower hypothesis than that
+        of the verdict)
+    detectable: a mean further from 0 would have been decided, at the variance observed
     Guarantee: with probability at least 1 - alpha every interval holds the mean, over what was observed, of what could be
     expected each time given all before, whenever one looks, or stops; so no verdict is wrong.
     Source: ``stattests.paired``.
     """
-    listed = planned_orderings(plan, totals)
-    return [_judged(order, totals, alpha / len(listed)) for order in listed]
+    planned = planned_orderings(plan, totals)
+    return [_verdict_row(ordering, totals, alpha / len(planned)) for ordering in planned]
 
 
-def _judged(order: Ordering, totals: Totals, alpha: float) -> dict[str, Any]:
-    told = {**{name: getattr(order, name) for name in ("statement", "measure", "where", "unit")}, "alpha": alpha}
-    seen = [value for cell in totals.cells for value in order.of(cell)]
-    if not seen:
-        return {**told, "verdict": "not measured", "n": 0}
-    found = PairedOrder(order.bound, alpha).observe(seen)
+def _verdict_row(ordering: Ordering, totals: Totals, alpha: float) -> dict[str, Any]:
+    row = {**{name: getattr(ordering, name) for name in ("statement", "measure", "where", "unit")}, "alpha": alpha}
+    observed = [value for cell in totals.cells for value in ordering.values(cell)]
+    if not observed:
+        return {**row, "verdict": "not measured", "n": 0}
+    standing = PairedOrder(ordering.bound, alpha).observe(observed)
     return {
-        **told,
-        "verdict": "confirmed" if found.lower > 0 else "refuted" if found.upper < 0 else "undecided",
-        "n": found.n,
-        "mean": found.mean,
-        "lower": found.lower,
-        "upper": found.upper,
-        "log_e": max(found.log_e_greater, found.log_e_less),
-        "detectable": max(found.mean - found.lower, found.upper - found.mean),
+        **row,
+        "verdict": "confirmed" if standing.lower > 0 else "refuted" if standing.upper < 0 else "undecided",
+        "n": standing.n,
+        "mean": standing.mean,
+        "lower": standing.lower,
+        "upper": standing.upper,
+        "log_e": max(standing.log_e_greater, standing.log_e_less),
+        "detectable": max(standing.mean - standing.lower, standing.upper - standing.mean),
     }

@@ -1,4 +1,4 @@
-"""The paper's tables with what was measured here beside what the paper has: cells of numbers, not yet text."""
+"""The paper's tables and figures with the measured numbers beside the paper's: numbers, not yet text."""
 
 import json
 from functools import cache
@@ -9,16 +9,7 @@ from ....models.battery import toy
 from ....proofs.field import in_field
 from ....proofs.laws import acceptance_ccdf, output_law
 from ....verifiers.registry import reference
-from .estimates import (
-    SAME_BLOCK,
-    SAME_TOKEN,
-    Estimate,
-    Totals,
-    block_efficiency,
-    improvement,
-    quotient,
-    speedup,
-)
+from .estimates import SAME_BLOCK, SAME_TOKEN, Estimate, Totals, block_efficiency, improvement, quotient, speedup
 from .plan import Column, TablesPlan
 
 DATA_SET_NAMES = {
@@ -33,16 +24,19 @@ DATA_SET_NAMES = {
 }
 """Our names of the paper's data sets, and the paper's."""
 
-ALL, AVERAGE = "all prompts", "average"
-EFFICIENCY, SPEEDUP, BETTER = "block efficiency", "wall clock speedup", "improvement in %"
+ALL_PROMPTS, AVERAGE = "all prompts", "average"
+EFFICIENCY, SPEEDUP, IMPROVEMENT = "block efficiency", "wall clock speedup", "improvement in %"
 TOKEN, BLOCK, GREEDY = "token", "block", "greedy-block"
+COLUMNS = [f"{quantity}: {column}" for quantity in (EFFICIENCY, SPEEDUP) for column in (TOKEN, BLOCK, IMPROVEMENT)]
+
+PAPER_SETTINGS = {1: (0, 8), 6: (0, 4), 7: (0, 6), 8: (1, 4), 9: (1, 6), 10: (1, 8)}
+"""Number of a table -> drafter and gamma. Our first drafter corresponds to the paper's XXS, our second to its XXXS."""
+
+PAPER_DRAFTERS = "XXS", "XXXS"
 
 FIGURE_3_GAMMA = 10
 
-PAPER_SETTINGS = {1: (0, 8), 6: (0, 4), 7: (0, 6), 8: (1, 4), 9: (1, 6), 10: (1, 8)}
-"""Number of a table -> drafter and gamma. The paper's XXS is in the place of our first drafter, XXXS of our second."""
-
-PAPER_DRAFTERS = "XXS", "XXXS"
+Table = dict[str, Any]
 
 
 @cache
@@ -51,193 +45,198 @@ def paper() -> dict[str, Any]:
     return json.loads(files("draftproof.reports.audits.tables").joinpath("paper.json").read_text(encoding="utf-8"))
 
 
-def paper_table(number: int) -> dict[str, Any]:
+def paper_table(number: int) -> Table:
     return next(table for table in paper()["tables"] if table["table"] == number)
 
 
-def paper_tables(plan: TablesPlan, totals: Totals) -> list[dict[str, Any]]:
+def paper_tables(plan: TablesPlan, totals: Totals) -> list[Table]:
     """All tables, each with title, columns, and rows of a name and cells of {"here", "paper"}.
 
-    here: value, deviation, lower, upper, or None if it was not measured; paper: [value] or [value, deviation], or None.
+    here: value, deviation, lower, upper; None if it was not measured
+    paper: [value] or [value, deviation]; None if the paper has no number
     """
-    hot = totals.of(1.0)
-    by_number = {number: _of_data_sets(plan, hot, number, *of) for number, of in PAPER_SETTINGS.items()}
-    by_number |= {2: _by_temperature(plan, totals), 4: _with_greedy(plan, hot)}
-    rest = _averages(plan, hot), _everything(plan, totals), _same_blocks(plan, totals)
+    at_1 = totals.select(1.0)
+    by_number = {number: _by_data_set(plan, at_1, number, *setting) for number, setting in PAPER_SETTINGS.items()}
+    by_number |= {2: _by_temperature(plan, totals), 4: _with_greedy(plan, at_1)}
+    rest = _averages(plan, at_1), _all_settings(plan, totals), _same_blocks(plan, totals)
     return [*(by_number[number] for number in sorted(by_number)), *rest]
 
 
-def _both(totals: Totals, drafter: int, gamma: int) -> list[Estimate | None]:
-    """Token, block and improvement, of block efficiency and of speedup: the columns of Tables 1, 2 and 6 to 10."""
-    found = []
-    for of in (block_efficiency, speedup):
-        found += [totals.estimate(of(Column(drafter, verifier, gamma))) for verifier in (TOKEN, BLOCK)]
-        gain = totals.estimate(improvement(drafter, gamma, of))
-        found.append(gain and gain.less_one_in_percent())
-    return found
+def _token_block_improvement(totals: Totals, drafter: int, gamma: int) -> list[Estimate | None]:
+    """COLUMNS, of Tables 1, 2 and 6 to 10."""
+    estimates = []
+    for quantity in (block_efficiency, speedup):
+        estimates += [totals.estimate(quantity(Column(drafter, verifier, gamma))) for verifier in (TOKEN, BLOCK)]
+        gain = totals.estimate(improvement(drafter, gamma, quantity))
+        estimates.append(gain and gain.improvement_percent())
+    return estimates
 
 
-COLUMNS = [f"{of}: {column}" for of in (EFFICIENCY, SPEEDUP) for column in (TOKEN, BLOCK, BETTER)]
-
-
-def _row(name: str, here: list[Estimate | None] | None, theirs: list[Any] | None) -> dict[str, Any]:
-    width = len(here or theirs or [])
-    cells = zip(here or [None] * width, theirs or [None] * width, strict=True)
+def _row(name: str, here: list[Estimate | None] | None, published: list[Any] | None) -> dict[str, Any]:
+    width = len(here or published or [])
+    cells = zip(here or [None] * width, published or [None] * width, strict=True)
     return {
         "name": name,
         "cells": [
-            {"here": mine and mine._asdict(), "paper": his if his is None or isinstance(his, list) else [his]}
-            for mine, his in cells
+            {"here": ours and ours._asdict(), "paper": its if its is None or isinstance(its, list) else [its]}
+            for ours, its in cells
         ],
     }
 
 
-def _table(label: str, title: str, first: str, columns: list[str], rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _table(label: str, title: str, first: str, columns: list[str], rows: list[dict[str, Any]]) -> Table:
     return {"label": label, "title": title, "first": first, "columns": columns, "rows": rows}
 
 
-def _of_data_sets(plan: TablesPlan, hot: Totals, number: int, drafter: int, gamma: int) -> dict[str, Any]:
-    given = paper_table(number)
+def _by_data_set(plan: TablesPlan, at_1: Totals, number: int, drafter: int, gamma: int) -> Table:
+    published = paper_table(number)
 
-    def theirs(row: dict[str, Any]) -> list[Any]:
+    def numbers(row: dict[str, Any]) -> list[Any]:
         return [
-            row[of][column]
-            for of in ("block_efficiency", "wall_clock_speedup")
+            row[quantity][column]
+            for quantity in ("block_efficiency", "wall_clock_speedup")
             for column in ("token", "block", "improvement_percent")
         ]
 
-    in_paper = {name: theirs(row) for name, row in given["rows"].items()}
+    in_paper = {name: numbers(row) for name, row in published["rows"].items()}
     rows = []
-    for data in _data_sets(hot):
-        here = _both(hot.of(1.0, data), drafter, gamma)
+    for data in _data_sets(at_1):
+        here = _token_block_improvement(at_1.select(1.0, data), drafter, gamma)
         if any(here):
             rows.append(_row(DATA_SET_NAMES.get(data, data), here, in_paper.pop(DATA_SET_NAMES.get(data, ""), None)))
-    rows.append(_row(f"{ALL} / {AVERAGE}", _both(hot, drafter, gamma), theirs(given["average"])))
-    rows += [_row(name, None, numbers) for name, numbers in in_paper.items()]
-    title = f"gamma = {gamma}, T = 1, {_drafter(plan, drafter)}; paper: {given['target']} with {given['drafter']}"
+    overall = _token_block_improvement(at_1, drafter, gamma)
+    rows.append(_row(f"{ALL_PROMPTS} / {AVERAGE}", overall, numbers(published["average"])))
+    rows += [_row(name, None, row) for name, row in in_paper.items()]
+    models = f"{published['target']} with {published['drafter']}"
+    title = f"gamma = {gamma}, T = 1, {_drafter(plan, drafter)}; paper: {models}"
     return _table(f"Table {number}", title, "data set", COLUMNS, rows)
 
 
-def _by_temperature(plan: TablesPlan, totals: Totals) -> dict[str, Any]:
-    given = paper_table(2)
-    names = [f"{of}_{column}" for of in ("be", "ws") for column in ("token", "block", "improvement_percent")]
-    rows = []
-    for t in sorted({*plan.temperatures, *map(float, given["rows"])}):
-        theirs = next((row for key, row in given["rows"].items() if float(key) == t), None)
-        rows.append(_row(f"T = {t:g}", _both(totals.of(t), 0, 8), theirs and [theirs[name] for name in names]))
-    title = f"gamma = 8, {_drafter(plan, 0)}; paper: {given['target']} with {given['drafter']} on {given['benchmark']}"
-    return _table("Table 2", title, "temperature", COLUMNS, rows)
+def _by_temperature(plan: TablesPlan, totals: Totals) -> Table:
+    published = paper_table(2)
+    names = [
+        f"{quantity}_{column}" for quantity in ("be", "ws") for column in ("token", "block", "improvement_percent")
+    ]
+    in_paper = {float(key): [row[name] for name in names] for key, row in published["rows"].items()}
+    rows = [
+        _row(f"T = {t:g}", _token_block_improvement(totals.select(t), 0, 8), in_paper.get(t))
+        for t in sorted({*plan.temperatures, *in_paper})
+    ]
+    models = f"{published['target']} with {published['drafter']} on {published['benchmark']}"
+    return _table("Table 2", f"gamma = 8, {_drafter(plan, 0)}; paper: {models}", "temperature", COLUMNS, rows)
 
 
-def _with_greedy(plan: TablesPlan, hot: Totals) -> dict[str, Any]:
-    in_paper = dict(paper_table(4)["rows"])
+def _with_greedy(plan: TablesPlan, at_1: Totals) -> Table:
+    in_paper = {name: list(row.values()) for name, row in paper_table(4)["rows"].items()}
     columns = [block_efficiency(Column(0, verifier, 8)) for verifier in (TOKEN, BLOCK, GREEDY)]
     rows = []
-    for data in _data_sets(hot):
-        here = [hot.of(1.0, data).estimate(column) for column in columns]
+    for data in _data_sets(at_1):
+        here = [at_1.select(1.0, data).estimate(column) for column in columns]
         if any(here):
-            theirs = in_paper.pop(DATA_SET_NAMES.get(data, ""), None)
-            rows.append(_row(DATA_SET_NAMES.get(data, data), here, theirs and list(theirs.values())))
-    rows.append(_row(ALL, [hot.estimate(column) for column in columns], None))
-    rows += [_row(name, None, list(numbers.values())) for name, numbers in in_paper.items()]
+            rows.append(_row(DATA_SET_NAMES.get(data, data), here, in_paper.pop(DATA_SET_NAMES.get(data, ""), None)))
+    rows.append(_row(ALL_PROMPTS, [at_1.estimate(column) for column in columns], None))
+    rows += [_row(name, None, numbers) for name, numbers in in_paper.items()]
     title = f"block efficiency with greedy block verification, gamma = 8, T = 1, {_drafter(plan, 0)}"
     return _table("Table 4", f"{title}; paper: PaLM-2-S with PaLM-2-XXS", "data set", [TOKEN, BLOCK, GREEDY], rows)
 
 
-def _averages(plan: TablesPlan, hot: Totals) -> dict[str, Any]:
+def _averages(plan: TablesPlan, at_1: Totals) -> Table:
     """Figure 4, which is a table."""
-    given = paper()["figures"][0]
+    published = paper()["figures"][0]["rows"]
     rows = []
-    for gamma in sorted({*plan.gammas, *map(int, given["rows"])} - {1}):
-        for drafter in range(2):
-            theirs = given["rows"].get(str(gamma), {}).get(PAPER_DRAFTERS[drafter])
+    for gamma in sorted({*plan.gammas, *map(int, published)} - {1}):
+        for drafter, name in enumerate(PAPER_DRAFTERS):
+            in_paper = published.get(str(gamma), {}).get(name)
             here = [
-                hot.estimate(of(Column(drafter, verifier, gamma)))
+                at_1.estimate(quantity(Column(drafter, verifier, gamma)))
                 for verifier in (TOKEN, BLOCK)
-                for of in (block_efficiency, speedup)
+                for quantity in (block_efficiency, speedup)
             ]
-            if theirs or any(here):
-                rows.append(_row(f"gamma = {gamma}, drafter {drafter + 1} / {PAPER_DRAFTERS[drafter]}", here, theirs))
-    columns = [f"{verifier}: {of}" for verifier in (TOKEN, BLOCK) for of in (EFFICIENCY, SPEEDUP)]
+            if in_paper or any(here):
+                rows.append(_row(f"gamma = {gamma}, drafter {drafter + 1} / {name}", here, in_paper))
+    columns = [f"{verifier}: {quantity}" for verifier in (TOKEN, BLOCK) for quantity in (EFFICIENCY, SPEEDUP)]
     return _table("Figure 4", "over all prompts, T = 1; paper: averages over data sets", "setting", columns, rows)
 
 
-def _everything(plan: TablesPlan, totals: Totals) -> dict[str, Any]:
-    """Every setting that was measured, the paper's or not."""
+def _all_settings(plan: TablesPlan, totals: Totals) -> Table:
+    """Every setting that was measured, whether the paper has it or not."""
     rows = []
     for t in plan.temperatures:
         for drafter in plan.drafters():
             for gamma in sorted({c.gamma for c in plan.columns(t) if c.gamma}):
-                found = totals.of(t)
                 here = [
-                    found.estimate(of(Column(drafter, verifier, gamma)))
-                    for of in (block_efficiency, speedup)
+                    totals.select(t).estimate(quantity(Column(drafter, verifier, gamma)))
+                    for quantity in (block_efficiency, speedup)
                     for verifier in plan.verifiers
                 ]
                 rows.append(_row(f"T = {t:g}, drafter {drafter + 1}, gamma = {gamma}", here, None))
-    columns = [f"{of}: {verifier}" for of in (EFFICIENCY, SPEEDUP) for verifier in plan.verifiers]
-    return _table("All settings", "whatever was measured, over all prompts", "setting", columns, rows)
+    columns = [f"{quantity}: {verifier}" for quantity in (EFFICIENCY, SPEEDUP) for verifier in plan.verifiers]
+    return _table("All settings", "everything that was measured, over all prompts", "setting", columns, rows)
 
 
-def _same_blocks(plan: TablesPlan, totals: Totals) -> dict[str, Any]:
-    """What both verifiers can expect of one and the same blocks: the noise between runs left out."""
+def _same_blocks(plan: TablesPlan, totals: Totals) -> Table:
+    """The expectations of both verifiers for the same blocks, without the noise between runs."""
     rows = []
     for t in plan.temperatures:
-        found = totals.of(t)
+        at_t = totals.select(t)
         for drafter in plan.drafters():
-            for gamma in sorted({1, *plan.gammas}):
+            for gamma in plan.block_gammas:
                 token, block = (block_efficiency(Column(drafter, name, gamma)) for name in (SAME_TOKEN, SAME_BLOCK))
-                gain = found.estimate(quotient(block, token))
-                here = [found.estimate(token), found.estimate(block), gain and gain.less_one_in_percent()]
+                gain = at_t.estimate(quotient(block, token))
+                here = [at_t.estimate(token), at_t.estimate(block), gain and gain.improvement_percent()]
                 rows.append(_row(f"T = {t:g}, drafter {drafter + 1}, gamma = {gamma}", here, None))
     title = "expected tokens a call of the draft blocks of one run, each block given to both verifiers"
-    return _table("Same blocks", title, "setting", [TOKEN, BLOCK, BETTER], rows)
+    return _table("Same blocks", title, "setting", [TOKEN, BLOCK, IMPROVEMENT], rows)
 
 
 def _data_sets(totals: Totals) -> list[str]:
-    return sorted({found["data"] for found in totals.cells.values()})
+    return sorted({measured["data"] for measured in totals.cells.values()})
 
 
 def _drafter(plan: TablesPlan, drafter: int) -> str:
-    return f"drafter {drafter + 1}" + (f" ({_last(plan.drafts[drafter])})" if drafter < len(plan.drafts) else " (none)")
-
-
-def _last(name: str) -> str:
-    return name.rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
+    if drafter >= len(plan.drafts):
+        return f"drafter {drafter + 1} (none)"
+    name = plan.drafts[drafter].rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
+    return f"drafter {drafter + 1} ({name})"
 
 
 def acceptance_lengths(plan: TablesPlan, totals: Totals) -> dict[str, Any]:
-    """Figure 3: Pr(tau >= i). toy: on the paper's models of Eq. (2), exactly; measured: at T = 1, as it came out with the
-    best drafter and the longest blocks."""
+    """Figure 3: Pr(tau >= i).
+
+    toy: on the paper's models of Eq. (2), exactly
+    measured: the observed frequencies at T = 1 with the best drafter and the longest blocks, of length ``gamma``
+    """
     problem = in_field(toy(FIGURE_3_GAMMA))
     exact = {
         name: [float(p) for p in acceptance_ccdf(output_law(problem, reference(name)), FIGURE_3_GAMMA)]
         for name in ("token", "block")
     }
-    hot, gamma = totals.of(1.0), max(plan.gammas)
+    at_1, gamma = totals.select(1.0), max(plan.gammas)
     measured = {
-        name: hot.acceptance(column)
+        name: at_1.acceptance(column)
         for name in plan.verifiers
-        if any((column := Column(0, name, gamma)) in columns for columns in hot.columns.values())
+        if any((column := Column(0, name, gamma)) in columns for columns in at_1.columns.values())
     }
     return {"toy": exact, "gamma": gamma, "measured": measured}
 
 
 def improvements(plan: TablesPlan, totals: Totals) -> list[dict[str, Any]]:
-    """Figure 5: by how many percent block verification is better than token verification, by gamma, at T = 1.
+    """Figure 5: by how many percent block verification is better than token verification at T = 1.
 
-    here: estimates by gamma; paper: of the numbers of Figure 4, by gamma.
+    of: BE (block efficiency) or WS (wall clock speedup)
+    here: estimates by gamma
+    paper: from the numbers of its Figure 4, by gamma
     """
-    hot, theirs, lines = totals.of(1.0), paper()["figures"][0]["rows"], []
-    for drafter, size in enumerate(PAPER_DRAFTERS):
-        for at, (short, of) in enumerate((("BE", block_efficiency), ("WS", speedup))):
-            here = {gamma: hot.estimate(improvement(drafter, gamma, of)) for gamma in plan.gammas}
+    at_1, published, lines = totals.select(1.0), paper()["figures"][0]["rows"], []
+    for drafter, name in enumerate(PAPER_DRAFTERS):
+        for at, (short, quantity) in enumerate((("BE", block_efficiency), ("WS", speedup))):
+            here = {gamma: at_1.estimate(improvement(drafter, gamma, quantity)) for gamma in plan.gammas}
             lines.append(
                 {
                     "of": short,
                     "drafter": drafter,
-                    "here": {str(g): e.less_one_in_percent()._asdict() for g, e in here.items() if e},
-                    "paper": {g: 100 * (row[size][2 + at] / row[size][at] - 1) for g, row in theirs.items()},
+                    "here": {str(g): e.improvement_percent()._asdict() for g, e in here.items() if e},
+                    "paper": {g: 100 * (row[name][2 + at] / row[name][at] - 1) for g, row in published.items()},
                 }
             )
     return lines

@@ -1,7 +1,7 @@
-"""What is measured: the settings of a run, and the runs of the decoding loop that they ask for."""
+"""The settings of a run of the tables, and the runs of the decoding loop that they need."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -9,11 +9,15 @@ from ....models.errors import InputError
 
 PLAIN = "plain"
 VERIFIERS = ("token", "block", "greedy-block")
-FORMAT, VERSION = "draftproof tables", 1
 
 
 class Column(NamedTuple):
-    """One way to decode: by which drafter (0 the best), verifier and gamma; ``plain`` has gamma 0."""
+    """One way to decode.
+
+    drafter: index, 0 the best
+    verifier: its name, or ``plain`` for decoding without a drafter
+    gamma: draft tokens a block, 0 for ``plain``
+    """
 
     drafter: int
     verifier: str
@@ -39,7 +43,14 @@ class MeasurementCell(NamedTuple):
 
 @dataclass(frozen=True)
 class TablesPlan:
-    """The settings. gammas, temperatures: rising; seeds: how many; prompts: how many; batch: prompts decoded at once.
+    """The settings.
+
+    target, drafts, template, device, dtype: the models, see ``load_pair``
+    data: sources of prompts
+    prompts, seeds: how many
+    gammas, temperatures: rising
+    batch: prompts decoded at once
+    threads: of torch on the CPU, None for its default
 
     Temperature 0 is measured with the first seed only, since no seed changes its texts. gamma = 1 is measured with token
     and block verification at the highest temperature, in any case: there the two are one rule.
@@ -61,14 +72,23 @@ class TablesPlan:
     threads: int | None = None
 
     @property
-    def warm(self) -> tuple[float, ...]:
-        """The temperatures above 0."""
+    def positive_temperatures(self) -> tuple[float, ...]:
         return tuple(t for t in self.temperatures if t > 0)
 
     @property
-    def long(self) -> tuple[int, ...]:
-        """The gammas at which the rules differ."""
+    def gammas_above_1(self) -> tuple[int, ...]:
+        """The gammas at which the verifiers differ."""
         return tuple(g for g in self.gammas if g > 1)
+
+    @property
+    def block_gammas(self) -> list[int]:
+        """The gammas at which both verifiers are given the same blocks."""
+        return sorted({1, *self.gammas})
+
+    @property
+    def token_and_block(self) -> bool:
+        """Whether both token and block verification are measured."""
+        return {"token", "block"} <= set(self.verifiers)
 
     def drafters(self) -> range:
         return range(len(self.drafts))
@@ -104,14 +124,14 @@ class TablesPlan:
 
 
 def require_same_settings(before: dict[str, Any], now: dict[str, Any], where: str) -> None:
-    """Raises InputError that names the first setting in which a folder's measurements differ from what is asked."""
+    """Raises InputError that names the first setting in which a folder's measurements differ from those requested."""
     for name in {**before, **now}:
+        old, new = (
+            ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            for value in (before.get(name), now.get(name))
+        )
         if before.get(name) != now.get(name):
             raise InputError(
-                f"{where}: was measured with {name} {told(before.get(name))}, and {told(now.get(name))} is asked for; "
-                "expected the same settings, or another folder"
+                f"{where}: was measured with {name} {old}, and {new} is asked for; expected the same settings, or "
+                "another folder"
             )
-
-
-def told(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, Sequence) and not isinstance(value, str) else str(value)

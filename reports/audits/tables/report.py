@@ -1,4 +1,4 @@
-"""From the cells to what is written: tables.json first, and the page and the text made of it."""
+"""The report of the tables in its JSON form, from the cells: the page and the Markdown are made from it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,14 +13,14 @@ SCHEMA_VERSION = "1.0"
 
 
 def tables_report(
-    plan: TablesPlan, settings: Mapping[str, Any], cells: Mapping[MeasurementCell, Mapping[str, Any]], of: int
+    plan: TablesPlan, settings: Mapping[str, Any], cells: Mapping[MeasurementCell, Mapping[str, Any]], planned: int
 ) -> dict[str, Any]:
-    """Everything that the page shows. of: how many cells the plan has; fewer if a run was cut short."""
+    """Everything that the page shows. planned: how many cells the plan has; fewer are there if a run was cut short."""
     totals = Totals(cells)
     return {
         "schema_version": SCHEMA_VERSION,
         "settings": dict(settings),
-        "cells": {"measured": len(cells), "of": of},
+        "cells": {"measured": len(cells), "of": planned},
         "level": CONFIDENCE_LEVEL,
         "alpha": ORDERINGS_ALPHA,
         "paper": paper()["source"],

@@ -1,8 +1,8 @@
-"""Token and block verification on the very same draft blocks: what each can expect to accept of a block.
+"""Token and block verification on the same draft blocks: what each can expect to accept of a block.
 
-Between two runs of the loop the noise of drafting and of the coins is larger than what they differ by. Given the block
-nothing of it is left: for any block both expectations are closed forms, and the first gamma tokens of a longer block are
-a block of gamma tokens.
+The noise of drafting and of the coins between two runs of the loop is larger than the difference of the verifiers. Given
+the block there is no noise: both expectations are closed forms, and the first gamma tokens of a longer block are a block
+of gamma tokens.
 """
 
 from collections.abc import Sequence
@@ -19,21 +19,20 @@ from ....verifiers.batched.emitted import Emitted
 class ExpectedAcceptance:
     """E[tau | X^gamma] of draft blocks, for each gamma up to the blocks' length, by their rows in float64.
 
-    Source: Sun et al. 2025, Algorithms 1 and 2; a test holds the mean over all blocks against the exact laws.
+    Source: Sun et al. 2025, Algorithms 1 and 2; a test compares the mean over all blocks with the exact laws.
     """
 
     def __init__(self, drafted: Drafted):
-        logits = drafted.logits
-        target, draft = (rows.double().softmax(-1) if logits else rows.double() for rows in drafted[:2])
+        target, draft = (rows.double().softmax(-1) if drafted.logits else rows.double() for rows in drafted[:2])
         chosen = drafted.tokens.long()[..., None]
         self.ratios = (target[:, :-1].gather(-1, chosen) / draft.gather(-1, chosen)).squeeze(-1)
-        kept = [torch.ones_like(self.ratios[:, 0])]
+        survival = [torch.ones_like(self.ratios[:, 0])]
         for ratio in self.ratios.unbind(1):
-            kept.append((kept[-1] * ratio).clamp(max=1))
-        self.kept = torch.stack(kept[1:], 1)
-        surplus = (self.kept[:, :-1, None] * target[:, 1:-1] - draft[:, 1:]).clamp(min=0).sum(-1)
-        short = 1 - self.kept[:, :-1]
-        self.accept = torch.where(short > 0, surplus / (surplus + short), 1.0)
+            survival.append((survival[-1] * ratio).clamp(max=1))
+        self.survival = torch.stack(survival[1:], 1)
+        surplus = (self.survival[:, :-1, None] * target[:, 1:-1] - draft[:, 1:]).clamp(min=0).sum(-1)
+        deficit = 1 - self.survival[:, :-1]
+        self.accept = torch.where(deficit > 0, surplus / (surplus + deficit), 1.0)
 
     def by_token(self, gamma: int) -> Tensor:
         """[B]: sum_i prod_{j <= i} min(1, M_b(X_j) / M_s(X_j))."""
@@ -41,36 +40,36 @@ class ExpectedAcceptance:
 
     def by_block(self, gamma: int) -> Tensor:
         """[B]: sum_i Pr(tau >= i) = sum_i (1 - prod_{j >= i} (1 - h_j)), since tau = max{i : eta_i < h_i}."""
-        accept = torch.cat([self.accept[:, : gamma - 1], self.kept[:, gamma - 1 : gamma]], 1)
+        accept = torch.cat([self.accept[:, : gamma - 1], self.survival[:, gamma - 1 : gamma]], 1)
         if gamma == 1:
             return accept.sum(-1)
         return (1 - (1 - accept).flip(-1).cumprod(-1)).sum(-1)
 
 
 class SameBlocks:
-    """Both expectations for every block of a run, for each gamma. blocks: [gamma] -> (token, block) of each block."""
+    """Both expectations for every block of a run. blocks: [gamma] -> (token, block) of each block."""
 
     def __init__(self, gammas: Sequence[int]):
         self.blocks: dict[int, list[tuple[float, float]]] = {gamma: [] for gamma in gammas}
 
     def rule(self) -> Rule:
-        """Block verification that shows its blocks before it verifies them."""
+        """Block verification that adds its blocks before it verifies them."""
         block = rule_of("block")
 
         def verify(drafted: Drafted, chances: Chances) -> Emitted:
-            self.see(drafted)
+            self.add(drafted)
             return block.verify(drafted, chances)
 
         return Rule(block.name, verify)
 
-    def see(self, drafted: Drafted) -> None:
+    def add(self, drafted: Drafted) -> None:
         expected = ExpectedAcceptance(drafted)
-        for gamma, seen in self.blocks.items():
-            seen += zip(expected.by_token(gamma).tolist(), expected.by_block(gamma).tolist(), strict=True)
+        for gamma, expectations in self.blocks.items():
+            expectations += zip(expected.by_token(gamma).tolist(), expected.by_block(gamma).tolist(), strict=True)
 
     def as_json(self) -> list[dict[str, Any]]:
         """token, block: E[tau | block] of each block, in order."""
         return [
-            {"gamma": gamma, "token": [token for token, _ in seen], "block": [block for _, block in seen]}
-            for gamma, seen in self.blocks.items()
+            {"gamma": gamma, "token": [token for token, _ in both], "block": [block for _, block in both]}
+            for gamma, both in self.blocks.items()
         ]

@@ -17,10 +17,17 @@ from ....models.pairs.presets import PRESETS, TRAINED, named_pair
 from ....models.pairs.prompts import DATA_SETS, EMBEDDED, SPEC_BENCH, grouped_prompts
 from .plan import TablesPlan
 
+SMALL_MODEL = 100_000_000
+"""Parameters of a model that is faster on one thread."""
+
 
 @dataclass(frozen=True)
 class PromptGroup:
-    """Prompts that are decoded together, of one data set: token ids."""
+    """Prompts that are decoded together.
+
+    data: name of their data set
+    prompts: token ids of each
+    """
 
     data: str
     prompts: tuple[tuple[int, ...], ...]
@@ -28,13 +35,13 @@ class PromptGroup:
 
 def preset_models(preset: str) -> tuple[str, tuple[str, ...], str]:
     """Target, drafters and template of a preset. Raises: InputError as ``named_pair``."""
-    found = [named_pair(preset, drafter) for drafter in range(len(PRESETS[preset].drafts))]
-    return found[0][0], tuple(draft for _, draft, _ in found), found[0][2]
+    pairs = [named_pair(preset, drafter) for drafter in range(len(PRESETS[preset].drafts))]
+    return pairs[0][0], tuple(draft for _, draft, _ in pairs), pairs[0][2]
 
 
-def data_for(preset: str | None, target: str) -> tuple[str, ...]:
-    """Where prompts come from if nothing is said: those beside a trained target, Spec-Bench for Table 2's pair, the
-    paper's data sets for other models of the Hub, else those that are embedded."""
+def default_data(preset: str | None, target: str) -> tuple[str, ...]:
+    """Sources of prompts where none are given: those beside a trained target, Spec-Bench for Table 2's pair, the paper's
+    data sets for other models of the Hub, else the embedded ones."""
     beside = Path(target).expanduser().parent
     if preset in (None, TRAINED):
         return (str(beside),) if (beside / "prompts.jsonl").is_file() else (EMBEDDED,)
@@ -44,7 +51,7 @@ def data_for(preset: str | None, target: str) -> tuple[str, ...]:
 def load_pairs(plan: TablesPlan) -> list[Pair]:
     """A pair for each drafter, all with the one target in memory, and one vocabulary.
 
-    Raises: InputError as ``load_pair``: the first drafter is held against the target, the others against the first.
+    Raises: InputError as ``load_pair``: the first drafter is compared with the target, the others with the first.
     """
     first = load_pair(plan.target, plan.drafts[0], plan.device, plan.dtype, plan.template)
     pairs = [first]
@@ -71,13 +78,13 @@ def load_pairs(plan: TablesPlan) -> list[Pair]:
 def prompt_groups(plan: TablesPlan, pair: Pair) -> list[PromptGroup]:
     """``plan.prompts`` prompts, drawn in turn from the data sets, in groups of ``plan.batch`` of one data set.
 
-    Prompts that leave no room for the new tokens are passed over.
-    Raises: InputError for sources without prompts, or fewer prompts that fit than were asked for.
+    Prompts that leave no room for the new tokens are skipped.
+    Raises: InputError for sources without prompts, or with fewer fitting prompts than requested.
     """
     sources: dict[str, list[str]] = {}
     for source in plan.data:
         for name, texts in grouped_prompts(source).items():
-            sources.setdefault(_short(name), []).extend(texts)
+            sources.setdefault(_source_name(name), []).extend(texts)
     room = plan.new_tokens + max(plan.gammas)  # of a block that passes the end of the text
     refused: list[InputError] = []
 
@@ -96,18 +103,18 @@ def prompt_groups(plan: TablesPlan, pair: Pair) -> list[PromptGroup]:
         raise InputError(f"{', '.join(plan.data)}: {len(drawn)} prompts, and {plan.prompts} were asked for")
     groups = []
     for name in sources:
-        mine = [ids for of, ids in drawn if of == name]
-        groups += [PromptGroup(name, tuple(mine[at : at + plan.batch])) for at in range(0, len(mine), plan.batch)]
+        prompts = [ids for source, ids in drawn if source == name]
+        groups += [PromptGroup(name, tuple(prompts[at : at + plan.batch])) for at in range(0, len(prompts), plan.batch)]
     random.Random(len(groups)).shuffle(groups)
     return groups
 
 
-def _short(name: str) -> str:
+def _source_name(name: str) -> str:
     return Path(name).name if Path(name).exists() else name
 
 
 def run_settings(plan: TablesPlan, pairs: Sequence[Pair], groups: Sequence[PromptGroup]) -> dict[str, Any]:
-    """All that two runs have to share if one is to go on with the other's cells: plan, texts, machine."""
+    """All that a run must share with another to go on with its cells: plan, texts, machine."""
     import torch
 
     texts = json.dumps([[group.data, group.prompts] for group in groups])
@@ -123,7 +130,7 @@ def run_settings(plan: TablesPlan, pairs: Sequence[Pair], groups: Sequence[Promp
 
 
 def _processor() -> str:
-    """The processor's name, as far as the system tells it."""
+    """The processor's name, as far as the system gives it."""
     import os
     import platform
 
@@ -137,6 +144,5 @@ def _processor() -> str:
 
 
 def one_thread_is_faster(pair: Pair) -> bool:
-    """Whether one thread is faster than many: for the matrices of a small model waking a second one takes longer than
-    the product, and several times so on a machine that does something else besides."""
-    return sum(p.numel() for p in pair.target.parameters()) < 100_000_000
+    """Whether the models are so small that waking a second thread takes longer than the products of their matrices."""
+    return sum(p.numel() for p in pair.target.parameters()) < SMALL_MODEL

@@ -5,20 +5,22 @@ from typing import Any
 from ...audits.tables.paper_comparison import FIGURE_3_GAMMA, PAPER_DRAFTERS
 from ..figures import BLOCK, LIMIT, STYLE, SUBJECT, TOKEN, plt, svg
 
-COLOURS = {"token": TOKEN, "block": BLOCK, "greedy-block": LIMIT}
+VERIFIER_COLOURS = {"token": TOKEN, "block": BLOCK, "greedy-block": LIMIT}
 
 
-def figure_3(found: dict[str, Any]) -> str:
+def figure_3(data: dict[str, Any]) -> str:
+    """data: as ``acceptance_lengths``."""
     titles = {
         "toy": f"toy models of Eq. (2), γ = {FIGURE_3_GAMMA}, exact",
-        "measured": f"measured, T = 1, γ = {found['gamma']}",
+        "measured": f"measured, T = 1, γ = {data['gamma']}",
     }
-    shown = [kind for kind in titles if found[kind]]
+    shown = [kind for kind in titles if data[kind]]
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, len(shown), figsize=(3.9 * len(shown), 2.8), sharey=True, squeeze=False)
         for axis, kind in zip(axes[0], shown):
-            for name, curve in found[kind].items():
-                axis.plot(range(len(curve)), curve, marker="o", markersize=4, color=COLOURS[name], label=name)
+            for name, curve in data[kind].items():
+                colour = VERIFIER_COLOURS[name]
+                axis.plot(range(len(curve)), curve, marker="o", markersize=4, color=colour, label=name)
             axis.set_title(titles[kind], fontsize=9)
             axis.set_xlabel("i")
             axis.set_ylim(0, 1.05)
@@ -28,6 +30,7 @@ def figure_3(found: dict[str, Any]) -> str:
 
 
 def figure_5(lines: list[dict[str, Any]]) -> str:
+    """lines: as ``improvements``."""
     titles = {"BE": "block efficiency (BE)", "WS": "wall clock speedup (WS)"}
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, 2, figsize=(7.8, 3.0), squeeze=False)
@@ -39,7 +42,7 @@ def figure_5(lines: list[dict[str, Any]]) -> str:
                     marker="s", markersize=3, label=f"paper, {PAPER_DRAFTERS[line['drafter']]}",
                 )  # fmt: skip
                 if line["here"]:
-                    _with_intervals(axis, line, colour)
+                    _draw_estimates(axis, line, colour)
             axis.axhline(0, color="#888888", linewidth=0.8)
             axis.set_title(title, fontsize=9)
             axis.set_xlabel("γ")
@@ -49,10 +52,10 @@ def figure_5(lines: list[dict[str, Any]]) -> str:
         return svg(figure)
 
 
-def _with_intervals(axis: Any, line: dict[str, Any], colour: str) -> None:
-    gammas, found = list(map(int, line["here"])), list(line["here"].values())
-    values = [one["value"] for one in found]
+def _draw_estimates(axis: Any, line: dict[str, Any], colour: str) -> None:
+    gammas, estimates = list(map(int, line["here"])), list(line["here"].values())
+    values = [estimate["value"] for estimate in estimates]
     axis.plot(gammas, values, color=colour, marker="o", markersize=4, label=f"here, drafter {line['drafter'] + 1}")
-    for gamma, one in zip(gammas, found):
-        if one["lower"] is not None:
-            axis.plot([gamma, gamma], [one["lower"], one["upper"]], color=colour, linewidth=1)
+    for gamma, estimate in zip(gammas, estimates):
+        if estimate["lower"] is not None:
+            axis.plot([gamma, gamma], [estimate["lower"], estimate["upper"]], color=colour, linewidth=1)

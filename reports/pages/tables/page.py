@@ -21,44 +21,47 @@ def page(report: Mapping[str, Any]) -> str:
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """The same in Markdown, without the pictures."""
-    level = f"{100 * report['level']:g} %"
+    """The same in Markdown, without the figures."""
+    legend = f"value ± standard deviation over seeds [{100 * report['level']:g} % interval over prompts]"
     lines = ["# Block verification: the paper's tables", ""]
-    lines += [f"- {name}: {_cell(text)}" for name, text in formatting.setting_lines(report)]
-    lines += ["", f"Here: value ± standard deviation over seeds [{level} interval over prompts]. In brackets behind it: {report['paper']}.", ""]  # fmt: skip
+    lines += [f"- {name}: {_escaped(text)}" for name, text in formatting.setting_lines(report)]
+    lines += ["", f"Measured: {legend}. In parentheses after it: {report['paper']}.", ""]
     for table in report["tables"]:
-        lines += [f"## {table['label']}", "", _cell(table["title"]), ""]
-        lines += _rows([table["first"], *table["columns"]], [[row["name"], *map(_both, row["cells"])] for row in table["rows"]])  # fmt: skip
+        lines += [f"## {table['label']}", "", _escaped(table["title"]), ""]
+        rows = [[row["name"], *map(_cell_text, row["cells"])] for row in table["rows"]]
+        lines += _table_lines([table["first"], *table["columns"]], rows)
     lines += ["## What must be equal", ""]
-    lines += _rows(
+    lines += _table_lines(
         ["statement", "verdict", "compared", "differing"],
-        [[e["statement"], e["verdict"], f"{e['compared']:,} {e['unit']}", f"{e['differing']}"] for e in report["equalities"]],
-    )  # fmt: skip
+        [
+            [e["statement"], e["verdict"], f"{e['compared']:,} {e['unit']}", f"{e['differing']}"]
+            for e in report["equalities"]
+        ],
+    )
     lines += ["## Orderings", ""]
-    lines += _rows(
+    lines += _table_lines(
         ["statement", "measured by", "where", "verdict", "pairs", "mean [interval]", "evidence"],
         [
-            [o["statement"], o["measure"], o["where"], o["verdict"], str(o["n"]), formatting.mean_of(o), formatting.evidence_of(o)]
+            [*(o[name] for name in ("statement", "measure", "where", "verdict")), str(o["n"]),
+             formatting.ordering_mean(o), formatting.ordering_evidence(o)]
             for o in report["orderings"]
         ],
     )  # fmt: skip
     return "\n".join(lines)
 
 
-def _rows(head: list[str], rows: list[list[str]]) -> list[str]:
-    made = [head, ["---"] * len(head), *rows]
-    return [f"| {' | '.join(map(_cell, row))} |" for row in made] + [""]
+def _table_lines(head: list[str], rows: list[list[str]]) -> list[str]:
+    return [f"| {' | '.join(map(_escaped, row))} |" for row in (head, ["---"] * len(head), *rows)] + [""]
 
 
-def _both(cell: Mapping[str, Any]) -> str:
-    paper = formatting.theirs(cell)
-    return " ".join(
-        part for part in (formatting.here(cell), formatting.interval(cell), f"({paper})" if paper else "") if part
-    )
+def _cell_text(cell: Mapping[str, Any]) -> str:
+    paper = formatting.paper_text(cell)
+    parts = formatting.measured_text(cell), formatting.interval_text(cell), f"({paper})" if paper else ""
+    return " ".join(filter(None, parts))
 
 
-def _cell(text: str) -> str:
-    """Nothing in it is markup, nor ends the cell."""
+def _escaped(text: str) -> str:
+    """The text with nothing in it that is markup, or ends its cell."""
     for sign in "\\|`<*_":
         text = text.replace(sign, f"\\{sign}")
     return text.replace("\n", " ")

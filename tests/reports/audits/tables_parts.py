@@ -51,16 +51,16 @@ def _cell(plan, cell, gain, rng, data):
                 **of,
             }
         )
-    on_the_same = []
+    same_blocks = []
     for drafter in plan.drafters():
         first = rng.uniform(0.3, 0.6, CALLS)
         for gamma in sorted({1, *plan.gammas}):
             token = first * gamma
             more = apart * (gamma - 1) * rng.uniform(0, 1, CALLS)
-            on_the_same.append(
+            same_blocks.append(
                 {"drafter": drafter, "gamma": gamma, "token": token.tolist(), "block": (token + more).tolist()}
             )
-    return {"data": data[cell.group % len(data)], "columns": columns, "on_the_same": on_the_same}
+    return {"data": data[cell.group % len(data)], "columns": columns, "same_blocks": same_blocks}
 
 
 PROMPTS = ("def f(x):", "for line in file:", "the quick brown", "print(line)")

@@ -110,6 +110,13 @@ def test_verifiers_share_their_seed_and_all_else_does_not():
     assert len({token, *others}) == 6
 
 
+def test_seeds_and_orders_are_those_of_earlier_versions_so_that_their_records_go_on():
+    assert run_seed(MeasurementCell(0, 3, 0.2), Column(1, "block", 8)) == 9968651863852996310
+    assert TablesPlan("t", ("a", "b")).order(MeasurementCell(1, 2, 1.0))[:3] == [
+        Column(0, "block", 4), Column(1, "block", 4), Column(0, "greedy-block", 6),
+    ]  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory):
     folder = parts.small_pair(tmp_path_factory.mktemp("pair"))
@@ -139,7 +146,7 @@ def test_a_batch_counts_a_call_for_each_row_and_its_taus_prompt_by_prompt(bench)
             assert sum(map(len, column["accepted"])) == column["calls"]
             full = sum(tau + 1 for taus in column["accepted"] for tau in taus)
             assert full - 2 * column["gamma"] <= column["tokens"] <= full
-    same = [(one["drafter"], one["gamma"]) for one in found["on_the_same"]]
+    same = [(one["drafter"], one["gamma"]) for one in found["same_blocks"]]
     assert same == [(0, 1), (0, 3), (1, 1), (1, 3)]
 
 

@@ -1,5 +1,7 @@
 """Orderings, equalities, estimates: what is planted is found, in the right direction, and nothing is where nothing is."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from draftproof.reports.audits.tables.equalities import equalities
 from draftproof.reports.audits.tables.estimates import Totals, block_efficiency, improvement, speedup
 from draftproof.reports.audits.tables.orderings import ORDERINGS_ALPHA, orderings, planned_orderings
 from draftproof.reports.audits.tables.plan import PLAIN, Column, MeasurementCell
+from draftproof.reports.audits.tables.record import Record
 
 from . import tables_parts as parts
 
@@ -61,11 +64,11 @@ def test_quantities_stay_within_the_bounds_that_the_tests_are_given():
     for (
         cell
     ) in cells.values():  # the extremes: nothing expected of token verification, everything of block verification
-        for one in cell["on_the_same"]:
+        for one in cell["same_blocks"]:
             one["token"][0], one["block"][0] = 0.0, float(one["gamma"])
     totals, checked = Totals(cells), 0
     for order in planned_orderings(plan, totals):
-        values = [value for cell in cells for value in order.of(cell)]
+        values = [value for cell in cells for value in order.values(cell)]
         assert max(map(abs, values)) <= order.bound
         checked += len(values)
     assert checked > 1000
@@ -96,7 +99,7 @@ def test_equal_texts_hold_and_one_that_differs_is_named():
 def test_a_block_of_one_token_that_is_accepted_otherwise_refutes_gamma_1():
     plan = parts.planted_plan(prompts=3)
     cells = parts.planted(plan)
-    one = next(o for o in cells[MeasurementCell(1, 2, 1.0)]["on_the_same"] if o["gamma"] == 1)
+    one = next(o for o in cells[MeasurementCell(1, 2, 1.0)]["same_blocks"] if o["gamma"] == 1)
     one["block"][3] += 1e-9
     found = {e["statement"]: e for e in equalities(plan, Totals(cells))}
     row = found["no gain at gamma = 1: same expected acceptance of every block"]
@@ -112,7 +115,7 @@ def of_totals(rows):
     for (seed, group), (tokens, calls, seconds, plain) in rows.items():
         mine = {**column._asdict(), "tokens": tokens, "calls": calls, "seconds": seconds, "accepted": [[0, 4, 4]]}
         theirs = {**Column(0, PLAIN, 0)._asdict(), "tokens": 10, "calls": 10, "seconds": plain, "accepted": []}
-        cells[MeasurementCell(seed, group, 1.0)] = {"data": "d", "columns": [mine, theirs], "on_the_same": []}
+        cells[MeasurementCell(seed, group, 1.0)] = {"data": "d", "columns": [mine, theirs], "same_blocks": []}
     return Totals(cells), column
 
 
@@ -137,3 +140,16 @@ def test_intervals_hold_the_ratio_about_as_often_as_they_say():
         found = totals.estimate(block_efficiency(column))
         held += found.lower <= 3 <= found.upper
     assert 360 <= held <= 395  # 95 % of 400 are 380
+
+
+def test_a_record_gives_back_its_cells_and_has_the_keys_of_earlier_versions_in_its_file(tmp_path):
+    plan = parts.planted_plan(prompts=1, seeds=1)
+    cells = json.loads(json.dumps(list(parts.planted(plan).values())))
+    record = Record(tmp_path, plan.as_json())
+    for cell, measured in zip(plan.cells(1), cells, strict=True):
+        record.add(cell, measured)
+    assert Record(tmp_path, plan.as_json()).cells == dict(zip(plan.cells(1), cells, strict=True))
+    header, first, *_ = map(json.loads, record.file.read_text().splitlines())
+    assert (header["format"], header["version"]) == ("draftproof tables", 1)
+    assert list(first) == ["seed", "group", "temperature", "data", "columns", "on_the_same"]
+    assert list(first["on_the_same"][0]) == ["drafter", "gamma", "token", "block"]

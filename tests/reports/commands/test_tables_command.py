@@ -282,10 +282,10 @@ def test_wrong_use_is_status_2_and_one_line_says_why(arguments, told, tmp_path):
 
 
 def test_the_pair_of_a_preset_has_the_papers_drafters_in_its_order(monkeypatch):
-    from draftproof.reports.audits.tables.subjects import data_for, preset_models
+    from draftproof.reports.audits.tables.subjects import default_data, preset_models
 
     target, drafts, template = preset_models("qwen3")
     assert (target, drafts, template) == ("Qwen/Qwen3-8B", ("Qwen/Qwen3-1.7B", "Qwen/Qwen3-0.6B"), "{prompt}")
-    assert data_for("vicuna", target) == ("spec-bench",)
-    assert data_for("qwen3", target)[0] == "lm1b"
-    assert data_for(None, "nowhere/target") == ("embedded",)
+    assert default_data("vicuna", target) == ("spec-bench",)
+    assert default_data("qwen3", target)[0] == "lm1b"
+    assert default_data(None, "nowhere/target") == ("embedded",)

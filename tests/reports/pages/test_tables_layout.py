@@ -118,7 +118,7 @@ def test_on_the_same_blocks_the_gain_is_that_of_the_sums(report):
     cells = parts.planted(plan, data=("lm1b", EVIL))
     sums = {"token": 0.0, "block": 0.0, "calls": 0}
     for cell, found in cells.items():
-        for one in found["on_the_same"]:
+        for one in found["same_blocks"]:
             if (cell.temperature, one["drafter"], one["gamma"]) == (0.5, 1, 8):
                 sums["calls"] += len(one["token"])
                 for name in ("token", "block"):
