@@ -1,6 +1,6 @@
 """The exact law of any program over chance, by running it once for every way its choices can fall."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
 from sympy import QQ
@@ -18,7 +18,7 @@ class Branching:
     probability and leaves the others for later. ``probability`` is that of the path so far.
     """
 
-    def __init__(self, one=ONE):
+    def __init__(self, one: Any = ONE):
         self.one = one
         self.pending: list[tuple[tuple[int, ...], Any]] = [((), one)]
         self.script: tuple[int, ...] = ()
@@ -33,7 +33,7 @@ class Branching:
         self.path = []
         return True
 
-    def choose(self, probabilities) -> int:
+    def choose(self, probabilities: Sequence[Any]) -> int:
         """Which branch this path takes; the probabilities add up to one."""
         at = len(self.path)
         if at < len(self.script):
@@ -55,14 +55,14 @@ class EnumeratedChance:
     def __init__(self, branching: Branching):
         self._branching = branching
 
-    def flip(self, probability) -> bool:
+    def flip(self, probability: Any) -> bool:
         if not 0 <= probability <= 1:
             raise ValueError(f"flip with probability {probability}, which is not in [0, 1]")
         if probability == 0 or probability == 1:
             return probability == 1
         return self._branching.choose((probability, 1 - probability)) == 0
 
-    def draw(self, weights) -> int:
+    def draw(self, weights: Sequence[Any]) -> int:
         if any(weight < 0 for weight in weights):
             raise ValueError(f"draw from a negative weight: {[str(w) for w in weights]}")
         total = sum(weights)
@@ -72,7 +72,7 @@ class EnumeratedChance:
         return self._branching.choose([one * weight / total for weight in weights])
 
 
-def law_of(program: Callable[[Any], Outcome], one=ONE) -> dict[Outcome, Any]:
+def law_of(program: Callable[[Any], Outcome], one: Any = ONE) -> dict[Outcome, Any]:
     """The exact law of what a program over chance returns.
 
     law(o) = sum over the paths that end in o of the product of their branch probabilities.

@@ -166,10 +166,10 @@ def _complete(prefix, probability, target, length, done):
             _complete((*prefix, token), probability * p, target, length, done)
 
 
-def joint_law(model: Model, length: int, one=None) -> OutputLaw:
+def joint_law(model: Model, length: int, one: Any = ONE) -> OutputLaw:
     """M^length: the law of a model's first ``length`` tokens."""
     done: OutputLaw = {}
-    _complete((), QQ(1) if one is None else one, model, length, done)
+    _complete((), one, model, length, done)
     return done
 
 

@@ -24,8 +24,11 @@ FIRST, SECOND, COIN = (QQ(1), QQ(0)), (QQ(0), QQ(1)), (QQ(1, 2), QQ(1, 2))
 class _Rule:
     """A model whose rows are given by a function of the prefix."""
 
-    def __init__(self, row: Callable[[Prefix], Sequence[Any]]):
-        self.row = row
+    def __init__(self, rule: Callable[[Prefix], Sequence[Any]]):
+        self._rule = rule
+
+    def row(self, prefix: Prefix) -> Sequence[Any]:
+        return self._rule(prefix)
 
     def state(self, prefix: Prefix) -> Any:
         return prefix

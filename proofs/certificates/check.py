@@ -10,6 +10,7 @@ means O^i = x^i. Hence Pr(X^i = x^i, tau >= i) <= M_s(x^j) M_b(x^i | x^j), which
 
 import json
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
@@ -119,7 +120,7 @@ def _whole(digits: str) -> int:
     return _whole(digits[:half]) * 10 ** (len(digits) - half) + _whole(digits[half:])
 
 
-def rational_of(value, where: str) -> Fraction:
+def rational_of(value: object, where: str) -> Fraction:
     if not isinstance(value, str) or not RATIONAL.fullmatch(value):
         raise Rejected(f"{where}: {str(value)[:60]!r} is not a rational")
     above, _, below = value.partition("/")
@@ -132,7 +133,7 @@ def prefix_of(key: str, where: str) -> tuple[int, ...]:
     return tuple(map(_whole, key.split(","))) if key else ()
 
 
-def table_of(data, where: str) -> dict[tuple[int, ...], Fraction]:
+def table_of(data: object, where: str) -> dict[tuple[int, ...], Fraction]:
     if not isinstance(data, dict):
         raise Rejected(f"{where} is not a table")
     return {prefix_of(key, where): rational_of(value, f"{where}[{key}]") for key, value in data.items()}
@@ -141,7 +142,7 @@ def table_of(data, where: str) -> dict[tuple[int, ...], Fraction]:
 class Pair:
     """The two models of the file, as tables."""
 
-    def __init__(self, data):
+    def __init__(self, data: dict):
         try:
             self.vocabulary, self.gamma = data["vocabulary"], data["gamma"]
             if {type(self.vocabulary), type(self.gamma)} != {int} or min(self.vocabulary, self.gamma) < 1:
@@ -169,7 +170,7 @@ class Pair:
                 raise Rejected(f"{where}[{prefix}] is not a probability row")
         return rows
 
-    def drafted(self):
+    def drafted(self) -> Iterator[tuple[tuple[int, ...], Fraction]]:
         """Every block that can be drafted, with its probability."""
         for block in product(range(self.vocabulary), repeat=self.gamma):
             mass = Fraction(1)

@@ -71,12 +71,12 @@ class Potential:
         """The j <= |x| with M_s(x^j) M_b(x | x^j) = M_s(x) p(x): where p was last capped at 1, or 0."""
         return max((i for i in range(1, len(prefix) + 1) if self.capped[prefix[:i]]), default=0)
 
-    def slack(self, block: Prefix):
+    def slack(self, block: Prefix) -> Any:
         """The multiplier of a draft block."""
         prefixes = (block[:i] for i in range(1, len(block) + 1))
         return self.potential(()) + sum((self.potential(x) for x in prefixes if self.capped[x]), QQ(0))
 
-    def martingale(self, output: Prefix):
+    def martingale(self, output: Prefix) -> Any:
         """The multiplier of an output of 0..gamma+1 tokens."""
         gamma = self.problem.gamma
         prefixes = [output[:i] for i in range(len(output) + 1)]

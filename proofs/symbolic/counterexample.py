@@ -6,6 +6,7 @@ A defect that z3 refutes in one step is refuted as a whole verifier too: the ste
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
+from typing import cast
 
 import z3
 
@@ -27,9 +28,8 @@ DIGITS = 30
 
 def _near(value: z3.ExprRef) -> Fraction:
     """A number of z3's as a fraction: exactly if it is rational, to DIGITS digits if it is algebraic."""
-    if z3.is_algebraic_value(value):
-        value = value.approx(DIGITS)
-    return Fraction(value.numerator_as_long(), value.denominator_as_long())
+    number = cast(z3.RatNumRef, value.approx(DIGITS) if isinstance(value, z3.AlgebraicNumRef) else value)
+    return Fraction(number.numerator_as_long(), number.denominator_as_long())
 
 
 def _candidates(value: Fraction) -> list[Fraction]:

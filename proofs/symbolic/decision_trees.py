@@ -52,8 +52,6 @@ class Quotient:
             isinstance(other, Quotient) and self.numerator == other.numerator and self.denominator == other.denominator
         )
 
-    __hash__ = None
-
 
 class Branch:
     """One tree where the test holds, another where it does not."""
@@ -93,7 +91,8 @@ def split(region: Region, test: SignTest, then: Callable[[Region, bool], Tree]) 
         return split(region, _failed(test), lambda part, holds: then(part, not holds))
     yes, no = region.part(test), region.part(_failed(test))
     if yes is None or no is None:
-        return None if yes is no else then(yes or no, no is None)
+        part = yes or no
+        return None if part is None else then(part, no is None)
     return join(region, test, then(yes, True), then(no, False))
 
 

@@ -11,7 +11,7 @@ What holds for every gamma comes from one step of the code by recurrence, solved
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import sympy
 from sympy import QQ
@@ -20,6 +20,7 @@ from ...models.decoding import Decoded, iteration
 from ...models.law import Prefix
 from ...models.problem import Problem
 from ...verifiers.arithmetic import minimum
+from ...verifiers.chance import Chance
 from ...verifiers.draft_block import Block, Verdict, Verify
 from ...verifiers.registry import reference
 from ...verifiers.token_verification import token_verification
@@ -81,7 +82,8 @@ def one_step_holds(verify: Verify = token_verification) -> bool:
 def tokens_of_every_gamma() -> sympy.Expr:
     """sympy's solution of E_gamma = 1 + alpha E_{gamma-1}, E_0 = 1."""
     n, tokens = sympy.Symbol("n", integer=True, nonnegative=True), sympy.Function("E")
-    return sympy.rsolve(tokens(n) - 1 - ALPHA * tokens(n - 1), tokens(n), {tokens(0): 1}).subs(n, GAMMA)
+    solution = sympy.rsolve(tokens(n) - 1 - ALPHA * tokens(n - 1), tokens(n), {tokens(0): 1})
+    return cast(sympy.Expr, sympy.sympify(solution).subs(n, GAMMA))
 
 
 def every_gamma_holds(verify: Verify = token_verification) -> bool:
@@ -99,7 +101,7 @@ class Watched(NamedTuple):
     name: str
     asked: list
 
-    def row(self, prefix: Prefix):
+    def row(self, prefix: Prefix) -> tuple:
         self.asked.append(self.name)
         return (QQ(1, 2), QQ(1, 2))
 
@@ -155,7 +157,7 @@ def stopping_rule_holds(time: sympy.Expr = 1 + COST * GAMMA) -> bool:
     power = sympy.Symbol("A")
     factor, after = tokens_of_every_gamma() / time, {GAMMA: GAMMA + 1}
     gain = (factor.subs(after) - factor) * time * time.subs(after)
-    gain = sympy.together(sympy.expand(gain, power_exp=True).subs(ALPHA**GAMMA, power))
+    gain = cast(sympy.Expr, sympy.together(sympy.expand(gain, power_exp=True).subs(ALPHA**GAMMA, power)))
     if sympy.cancel(gain.subs({GAMMA: 0, power: 1}) - (ALPHA - COST)) != 0:
         return False
     change = gain.subs({GAMMA: GAMMA + 1, power: ALPHA * power}, simultaneous=True) - gain
@@ -224,12 +226,12 @@ def stationary_gamma_holds(branch: int = -1) -> bool:
 # The same questions of code and formulas that are wrong: each must be answered no.
 
 
-def first_draft_token_only(block: Block, chance) -> Verdict:
+def first_draft_token_only(block: Block, chance: Chance) -> Verdict:
     """Token verification of one draft token: valid, with fewer tokens."""
     return token_verification(Block(block.target[:2], block.draft[:1], block.tokens[:1]), chance)
 
 
-def ratio_upside_down(block: Block, chance) -> Verdict:
+def ratio_upside_down(block: Block, chance: Chance) -> Verdict:
     """Accepts with min(1, M_s / M_b)."""
     swapped = Block([*block.draft, block.target[-1]], block.target[:-1], block.tokens)
     return token_verification(swapped, chance)

@@ -6,7 +6,7 @@ probabilities. So one run of the code as it stands gives its law as a function o
 """
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from flint import fmpq_mpoly
@@ -99,9 +99,7 @@ class Piecewise:
         pieces = leaves(self.space.here, difference.tree)
         return all(leaf is not None and part.vanishes(leaf.numerator) for part, leaf in pieces)
 
-    __hash__ = None
-
-    def where_sign(self, wanted: frozenset, chosen, otherwise) -> "Piecewise":
+    def where_sign(self, wanted: frozenset, chosen: Any, otherwise: Any) -> "Piecewise":
         """``chosen`` for the models for which this number has one of the signs wanted, else ``otherwise``."""
 
         def pick(_: Region, holds: bool | None, a, b):
@@ -155,11 +153,11 @@ class AllModels:
         self.draws: list[Asked] = []
         self._assumed: list[tuple[Region, SignTest]] = []
 
-    def flip(self, probability) -> bool:
+    def flip(self, probability: Any) -> bool:
         probability = self._number(probability)
         return self._choose(self.flips, [probability], [probability, 1 - probability]) == 0
 
-    def draw(self, weights) -> int:
+    def draw(self, weights: Sequence[Any]) -> int:
         weights = [self._number(weight) for weight in weights]
         total = sum(weights)
         chosen = self._choose(self.draws, weights, [weight / total for weight in weights])

@@ -10,7 +10,7 @@ import operator
 import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import z3
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
@@ -91,7 +91,7 @@ class Space:
         for powers, coefficient in polynomial.to_dict().items():
             factors = [x for x, power in zip(self.reals, powers) for _ in range(power)]
             products.append(z3.Product([z3.RealVal(str(coefficient)), *factors]))
-        return z3.simplify(z3.Sum(products))
+        return cast(z3.ArithRef, z3.simplify(z3.Sum(products)))
 
     def factors(self, polynomial: fmpq_mpoly) -> Factors:
         """The irreducible factors of a polynomial that is not zero."""
@@ -204,7 +204,7 @@ class Space:
         point = []
         for x in self.reals:
             value = model.eval(x, model_completion=True)
-            if not z3.is_rational_value(value) or len(text := value.as_string()) > LONGEST:
+            if not isinstance(value, z3.RatNumRef) or len(text := value.as_string()) > LONGEST:
                 return
             numerator, _, denominator = text.partition("/")
             point.append(fmpq(int(numerator), int(denominator or 1)))

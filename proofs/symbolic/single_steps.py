@@ -27,7 +27,7 @@ Greedy block verification, with B = M_b(x^l), S = M_s(x^l) joint and p = B / S, 
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import z3
 
@@ -156,7 +156,7 @@ def _greedy_step(rule: SubBlockRule, size: int):
     p, b, s, m, r, given = _step(size, most=None)
     h = rule.accept(p, total(r), b, s)
     h = z3.substitute(h, *((positive_part(y - p * x), y - mx) for x, y, mx in zip(b, s, m)))
-    return p, m, r, h, given
+    return p, m, r, cast(z3.ArithRef, h), given
 
 
 def joint_bounds(rule: SubBlockRule, size: int) -> Query:
@@ -210,7 +210,7 @@ class Lemma(NamedTuple):
         return self.rule is greedy.RULE
 
     def mutated(self, size: int) -> Query:
-        return (self.mutant_query or self.query)(self.mutant.rule, size)
+        return (self.mutant_query or self.query)(self.mutant.rule or self.rule, size)
 
 
 LEMMAS = [

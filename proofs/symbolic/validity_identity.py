@@ -11,16 +11,21 @@ have m for the minimum. Its numbers are sympy's rational functions. At V = 4, ga
 takes sympy's own gcd two minutes and the gcd among those that occur (``Sparse``) under two seconds.
 """
 
+from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 from sympy import ZZ
 from sympy.polys.fields import FracElement, FracField
+from sympy.polys.rings import PolyElement
 
 from ...models.law import Table
 from ...models.problem import Problem
 from ...verifiers import block_verification as block
 from ...verifiers.sub_block import SubBlockRule
 from ..laws import sub_block_law
+
+Formula = Callable[[Any, Any, Any], Any]
 
 
 class Sparse(FracElement):
@@ -29,10 +34,10 @@ class Sparse(FracElement):
     An element of the identity's field has a few of the field's generators; sympy's gcd recurses over them all.
     """
 
-    def new(self, numerator, denominator):
-        occurring = [k for k, degrees in enumerate(zip(numerator.degrees(), denominator.degrees())) if any(degrees)]
-        if not numerator or not occurring:
-            return super().new(numerator, denominator)
+    def new(self, numer: PolyElement, denom: PolyElement) -> FracElement:
+        occurring = [k for k, degrees in enumerate(zip(numer.degrees(), denom.degrees())) if any(degrees)]
+        if not numer or not occurring:
+            return super().new(numer, denom)
         ring = self.field.ring
         fewer = ring.clone(symbols=[ring.symbols[k] for k in occurring])
 
@@ -48,7 +53,7 @@ class Sparse(FracElement):
                 wide[tuple(all_powers)] = coefficient
             return ring.from_dict(wide)
 
-        return self.raw_new(*map(widen, narrow(numerator).cancel(narrow(denominator))))
+        return self.raw_new(*map(widen, narrow(numer).cancel(narrow(denom))))
 
 
 class FreeModel:
@@ -75,11 +80,11 @@ class FreeModel:
         # The formulas see numbers, not places: each edge is known by the draft probability object it was given.
         self._kept = {id(q): m for x in inner for q, m in zip(draft[x], kept[x])}
 
-    def survive(self, kept, p, q):
+    def survive(self, kept: Any, p: Any, q: Any) -> Any:
         """p_i = m / M_s."""
         return self._kept[id(q)] / q
 
-    def rest_of(self, weigh):
+    def rest_of(self, weigh: Formula) -> Callable:
         """The residual made of weigh(p_{i-1}, M_b, m) for each token."""
 
         def rest(target, draft, kept):
@@ -88,12 +93,14 @@ class FreeModel:
         return rest
 
 
-def weight(kept, p, m):
+def weight(kept: Any, p: Any, m: Any) -> Any:
     """p_{i-1} M_b - m, as in Eq. (4)."""
     return kept * p - m
 
 
-def deviations(vocabulary: int, gamma: int, accept=block.accept, weigh=weight) -> tuple[int, int, int]:
+def deviations(
+    vocabulary: int, gamma: int, accept: Callable = block.accept, weigh: Formula = weight
+) -> tuple[int, int, int]:
     """How many of the sequences of gamma + 1 tokens do not have the target's probability as an identity.
 
     Returns: (sequences that deviate, all sequences, variables).

@@ -121,7 +121,7 @@ def residual_mass(space: Models, problem: Problem, verifier: Reference) -> Itera
     chance = AllModels(space)
     for _ in _paths(chance, problem, verifier):
         for draw in chance.draws:
-            yield Obligation(draw.region, draw.probability, sum(draw.weights), NEGATIVE | ZERO)
+            yield Obligation(draw.region, draw.probability, sum(draw.weights, space.number(0)), NEGATIVE | ZERO)
             for weight in draw.weights:
                 yield Obligation(draw.region, draw.probability, weight, NEGATIVE)
         chance.draws.clear()

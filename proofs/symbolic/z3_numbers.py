@@ -1,5 +1,7 @@
 """z3's reals as numbers of the algorithms: the places where verifiers branch become conditional terms."""
 
+from typing import cast
+
 import z3
 
 from ...verifiers import arithmetic
@@ -27,9 +29,11 @@ def _(target: Real, draft):
     return z3.If(draft != 0, target / draft, z3.If(target != 0, z3.RealVal(1), z3.RealVal(0)))
 
 
-def reals(name: str, count: int) -> list:
+def reals(name: str, count: int) -> list[Real]:
+    """``count`` variables: name0, name1, ..."""
     return [z3.Real(f"{name}{k}") for k in range(count)]
 
 
-def total(numbers: list):
-    return z3.Sum(numbers)
+def total(numbers: list[Real]) -> Real:
+    """Their sum; z3's own stubs say it could be any term."""
+    return cast(Real, z3.Sum(numbers))
