@@ -15,10 +15,10 @@ import time
 
 import torch
 
-from draftproof.verifiers.adapters.hf_transformers import called, published
+from draftproof.verifiers.adapters.hf_transformers import emitted_tokens, published
 from draftproof.verifiers.batched.block_verification import block_verification
 from draftproof.verifiers.batched.greedy_block_verification import greedy_block_verification
-from draftproof.verifiers.batched.rows import compiled, rows_of
+from draftproof.verifiers.batched.rows import compiled_rows, rows_of
 from draftproof.verifiers.batched.sampling import uniforms
 from draftproof.verifiers.batched.token_verification import token_verification
 
@@ -54,7 +54,7 @@ def calls(target, draft, tokens):
         pass
     else:
         texts = [(target[k : k + 1], draft[k : k + 1], tokens[k : k + 1]) for k in range(len(tokens))]
-        found["transformers"] = lambda: [called(*text) for text in texts]
+        found["transformers"] = lambda: [emitted_tokens(*text) for text in texts]
     for logits in (True, False):
         for name, verify in VERIFIERS.items():
             found[f"{name}, {'logits' if logits else 'probabilities'}"] = lambda v=verify, r=rows[logits], g=logits: v(
@@ -112,7 +112,7 @@ def main():
     where = torch.cuda.get_device_name(asked.device) if on_gpu else platform.processor() or platform.machine()
     print(
         f"batched verifiers on {asked.device} ({where}), {asked.threads} threads, torch {torch.__version__}, gamma "
-        f"{asked.gamma}, float32, numba {'used' if compiled() and not on_gpu else 'not used'}"
+        f"{asked.gamma}, float32, numba {'used' if compiled_rows() and not on_gpu else 'not used'}"
     )
     for vocabulary in asked.vocabulary:
         for batch in asked.batch:

@@ -12,21 +12,21 @@ from itertools import product
 from .law import ContextFree, Markov, Table
 from .problem import Problem
 
-Row = tuple[Fraction, ...]
+ExactRow = tuple[Fraction, ...]
 
 
-def _normalised(weights) -> Row:
+def _normalised(weights) -> ExactRow:
     total = sum(weights)
     return tuple(Fraction(w, total) for w in weights)
 
 
-def generic(draw: random.Random, vocabulary: int) -> tuple[Row, Row]:
+def generic(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     return _normalised([draw.randint(1, 9) for _ in range(vocabulary)]), _normalised(
         [draw.randint(1, 9) for _ in range(vocabulary)]
     )
 
 
-def zeros(draw: random.Random, vocabulary: int) -> tuple[Row, Row]:
+def zeros(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     """Each model excludes a token of its own choice."""
     rows = []
     for _ in range(2):
@@ -36,22 +36,22 @@ def zeros(draw: random.Random, vocabulary: int) -> tuple[Row, Row]:
     return rows[0], rows[1]
 
 
-def one_hot_draft(draw: random.Random, vocabulary: int) -> tuple[Row, Row]:
+def one_hot_draft(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     chosen = draw.randrange(vocabulary)
     return generic(draw, vocabulary)[0], _normalised([int(t == chosen) for t in range(vocabulary)])
 
 
-def one_hot_target(draw: random.Random, vocabulary: int) -> tuple[Row, Row]:
+def one_hot_target(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     draft, target = one_hot_draft(draw, vocabulary)
     return target, draft
 
 
-def equal(draw: random.Random, vocabulary: int) -> tuple[Row, Row]:
+def equal(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     row = generic(draw, vocabulary)[0]
     return row, row
 
 
-def disjoint(draw: random.Random, vocabulary: int) -> tuple[Row, Row]:
+def disjoint(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     """No token that both models allow."""
     cut = draw.randrange(1, vocabulary)
     weights = [draw.randint(1, 9) for _ in range(vocabulary)]
@@ -61,7 +61,7 @@ def disjoint(draw: random.Random, vocabulary: int) -> tuple[Row, Row]:
     return rows[0], rows[1]
 
 
-def peaked(draw: random.Random, vocabulary: int) -> tuple[Row, Row]:
+def peaked(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     """Almost all mass on one token of each model, seldom the same."""
 
     def row():
@@ -82,7 +82,7 @@ KINDS = {
 }
 
 
-def mixed(draw: random.Random, vocabulary: int) -> tuple[Row, Row]:
+def mixed(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     """A kind drawn afresh for every context."""
     return KINDS[draw.choice(sorted(KINDS))](draw, vocabulary)
 

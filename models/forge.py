@@ -12,13 +12,13 @@ from .libraries import must_be_dtype, quiet, reason, require
 from .problem import Problem
 from .rationals import as_fraction
 
-LEAST, MOST = 2, 64
+MIN_VOCABULARY, MAX_VOCABULARY = 2, 64
 """Vocabularies that can be forged."""
 
-LARGEST_VOCABULARY = 151_936
+MAX_PADDED_VOCABULARY = 151_936
 """The most ids that padding may lead to: the vocabulary of Qwen3."""
 
-SMALLEST = 1e-37
+MIN_PROBABILITY = 1e-37
 """A positive probability below this is 0 in a float32 softmax."""
 
 
@@ -40,8 +40,8 @@ def forge(problem: Problem, folder: str | Path, vocabulary_size: int | None = No
     and probabilities of 0 are exactly 0; in other precisions up to the rounding of the logits.
     Raises: InputError in one line if the models are not of order 1, sizes do not fit, or the folder cannot be used.
     """
-    pair = {"target": order_one(problem.target, problem.vocabulary, "target")}
-    pair["draft"] = order_one(problem.draft, problem.vocabulary, "draft")
+    pair = {"target": as_markov(problem.target, problem.vocabulary, "target")}
+    pair["draft"] = as_markov(problem.draft, problem.vocabulary, "draft")
     size = _checked_size(problem.vocabulary, vocabulary_size)
     must_be_dtype(dtype)
     require("torch", "transformers")
@@ -57,13 +57,15 @@ def forge(problem: Problem, folder: str | Path, vocabulary_size: int | None = No
     return Forged(folder / "target", folder / "draft", problem.vocabulary)
 
 
-def order_one(model: Model, vocabulary: int, where: str) -> Markov:
+def as_markov(model: Model, vocabulary: int, where: str) -> Markov:
     """The same model as start row and a row after each token.
 
     Raises: InputError that names the first prefix whose row depends on more than its last token.
     """
-    if not LEAST <= vocabulary <= MOST:
-        raise InputError(f"vocabulary {vocabulary}: a checkpoint can be forged for {LEAST} to {MOST} tokens")
+    if not MIN_VOCABULARY <= vocabulary <= MAX_VOCABULARY:
+        raise InputError(
+            f"vocabulary {vocabulary}: a checkpoint can be forged for {MIN_VOCABULARY} to {MAX_VOCABULARY} tokens"
+        )
     tokens = range(vocabulary)
     found = Markov(_exact(model.row(())), tuple(_exact(model.row((t,))) for t in tokens))
     if isinstance(model, Table):
@@ -78,9 +80,9 @@ def order_one(model: Model, vocabulary: int, where: str) -> Markov:
         )
     for after, row in (("", found.start), *((str(t), row) for t, row in enumerate(found.after))):
         for token, p in enumerate(row):
-            if 0 < p < SMALLEST:
+            if 0 < p < MIN_PROBABILITY:
                 raise InputError(
-                    f'{where}: token {token} after "{after}" has a probability below {SMALLEST:g}, which is 0 in '
+                    f'{where}: token {token} after "{after}" has a probability below {MIN_PROBABILITY:g}, which is 0 in '
                     "float32; expected 0 or at least that"
                 )
     return found
@@ -130,10 +132,10 @@ def _checked_size(vocabulary: int, size: int | None) -> int:
     least = vocabulary + 2
     if size is None:
         return least
-    if not least <= size <= LARGEST_VOCABULARY:
+    if not least <= size <= MAX_PADDED_VOCABULARY:
         raise InputError(
             f"vocabulary size {size}: expected {least} (the problem's {vocabulary} tokens, <s> and </s>) to "
-            f"{LARGEST_VOCABULARY}"
+            f"{MAX_PADDED_VOCABULARY}"
         )
     return size
 

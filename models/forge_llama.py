@@ -11,32 +11,32 @@ from pathlib import Path
 from .forge_tokenizer import save_word_tokenizer
 from .law import Markov
 
-HEAD = 64
+HEAD_SIZE = 64
 """Hidden dimensions to an attention head; the hidden size is a multiple of it that holds V + 1 dimensions."""
 
 EMBEDDING = 128.0
 """Exact in every precision, and so is its square; their mean, 128 or more, hides an epsilon of 1e-6."""
 
-IMPOSSIBLE = -8192.0
+IMPOSSIBLE_LOGIT = -8192.0
 """The logit of an impossible token: finite in float16, and exp(-8192 / T) is 0 in float64 for T up to 10."""
 
 
 def save_checkpoint(law: Markov, folder: Path, size: int, dtype: str, name: str) -> None:
     """Write a Llama checkpoint with this law, its generation settings and its tokenizer.
 
-    logits(after token k) = log P(. | k), and IMPOSSIBLE for probability 0 and for every id from V on.
+    logits(after token k) = log P(. | k), and IMPOSSIBLE_LOGIT for probability 0 and for every id from V on.
     law: rows of V rationals; size: ids; name: what the checkpoint was forged from, kept in its configuration.
     """
     import torch
     from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
     vocabulary = len(law.after)
-    heads = vocabulary // HEAD + 1
+    heads = vocabulary // HEAD_SIZE + 1
     ids = {"bos_token_id": vocabulary, "eos_token_id": vocabulary + 1, "pad_token_id": vocabulary + 1}
     config = LlamaConfig(
         vocab_size=size,
-        hidden_size=heads * HEAD,
-        intermediate_size=HEAD,
+        hidden_size=heads * HEAD_SIZE,
+        intermediate_size=HEAD_SIZE,
         num_hidden_layers=1,
         num_attention_heads=heads,
         num_key_value_heads=heads,
@@ -67,7 +67,7 @@ def _write_law(law: Markov, embedding, head) -> None:
     for token in range(vocabulary):
         embedding[token, token] = EMBEDDING
     embedding[vocabulary:, vocabulary] = EMBEDDING
-    head[:, : vocabulary + 1] = IMPOSSIBLE / root
+    head[:, : vocabulary + 1] = IMPOSSIBLE_LOGIT / root
     for dimension, row in enumerate((*law.after, law.start)):
         for token, p in enumerate(row):
             if p > 0:

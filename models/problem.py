@@ -66,7 +66,7 @@ class Problem:
         )
 
 
-def row_of(values: Any, vocabulary: int, where: str) -> tuple[Fraction, ...]:
+def checked_row(values: Any, vocabulary: int, where: str) -> tuple[Fraction, ...]:
     """A checked probability row: length V, no negative entry, sum exactly 1."""
     if not isinstance(values, list):
         raise InputError(f"{where}: expected a list of {vocabulary} probabilities, got {type(values).__name__}")
@@ -93,7 +93,7 @@ def _prefix(key: str, vocabulary: int, where: str) -> Prefix:
 
 def _model(data: Any, vocabulary: int, longest: int, where: str) -> Model:
     if isinstance(data, list):
-        return ContextFree(row_of(data, vocabulary, where))
+        return ContextFree(checked_row(data, vocabulary, where))
     if not isinstance(data, dict):
         raise InputError(f"{where}: expected a list, a table or a Markov model, got {type(data).__name__}")
     if "start" in data or "after" in data:
@@ -104,18 +104,18 @@ def _model(data: Any, vocabulary: int, longest: int, where: str) -> Model:
             prefix = _prefix(key, vocabulary, f"{where}.after")
             if len(prefix) != 1:
                 raise InputError(f'{where}.after: "{key}" is not one token')
-            after[prefix[0]] = row_of(values, vocabulary, f'{where}.after["{key}"]')
+            after[prefix[0]] = checked_row(values, vocabulary, f'{where}.after["{key}"]')
         missing = [t for t in range(vocabulary) if t not in after]
         if missing:
             raise InputError(f'{where}.after: no row for token "{missing[0]}"')
-        start = row_of(data["start"], vocabulary, f"{where}.start")
+        start = checked_row(data["start"], vocabulary, f"{where}.start")
         return Markov(start, tuple(after[t] for t in range(vocabulary)))
     rows = {}
     for key, values in data.items():
         prefix = _prefix(key, vocabulary, where)
         if prefix in rows:
             raise InputError(f'{where}: the prefix "{key}" is given twice')
-        rows[prefix] = row_of(values, vocabulary, f'{where}["{key}"]')
+        rows[prefix] = checked_row(values, vocabulary, f'{where}["{key}"]')
     for length in range(longest + 1):
         for prefix in product(range(vocabulary), repeat=length):
             if prefix not in rows:

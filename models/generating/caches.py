@@ -22,7 +22,7 @@ WINDOWS = "sliding_window", "window_size", "attention_chunk_size"
 """What configurations call a number of columns beyond which a layer does not look."""
 
 
-class Cached:
+class CachedModel:
     """One model, and what it has read of each row's text."""
 
     def __init__(self, model: Any, batch: int, name: str = "model"):

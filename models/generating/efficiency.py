@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from .generated import Generated
+from .result import Generated
 
 
 def tokens_and_calls(runs: Iterable[Generated]) -> tuple[int, int]:

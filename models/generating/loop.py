@@ -16,12 +16,12 @@ from ...verifiers.chance import Chance
 from ...verifiers.registry import Reference
 from ..errors import InputError, OutOfMemoryError
 from ..libraries import is_of_memory
-from .adaptive import pace_of
-from .caches import Cached
-from .generated import Generated, Iteration
-from .nested_modification import Nested
-from .randomness import Chances, Given, Streams
-from .rules import Drafted, Rule, rule_of
+from .caches import CachedModel
+from .draft_length import draft_length
+from .loop_verifiers import Drafted, LoopVerifier, loop_verifier
+from .nested_modification import NestedModifications
+from .randomness import BatchChance, GivenChances, Streams
+from .result import Generated, Iteration
 from .sampling import warp
 from .settings import LoopSettings, checked_device, checked_models, checked_prompts, checked_vocabulary
 
@@ -30,7 +30,7 @@ def generate(
     target: Any,
     draft: Any,
     prompts: Sequence[Sequence[int]],
-    verifier: str | Reference | Rule = "block",
+    verifier: str | Reference | LoopVerifier = "block",
     *,
     chance: Sequence[Chance] | None = None,
     device: str | None = None,
@@ -41,7 +41,7 @@ def generate(
 
     target, draft: causal language models of transformers in evaluation mode, with one tokenizer; moved to ``device``,
     by default the target's. prompts: token ids, of any lengths. verifier: "token", "block", "greedy-block", another
-    name of ``verifiers.registry``, a ``Reference`` or a ``Rule`` (``rules.lenient`` for instance).
+    name of ``verifiers.registry``, a ``Reference`` or a ``LoopVerifier`` (``rules.lenient`` for instance).
     chance: one source for each prompt, for the exact law; by default streams seeded by ``seed``.
     loop: a subclass of ``DecodingLoop``. settings: see ``LoopSettings``.
     Guarantee: each text follows the target's law under the settings, cut at the first end token or at max_new_tokens,
@@ -51,15 +51,15 @@ def generate(
     Source: Sun et al. 2025, Algorithms 3 and 6.
     """
     return (loop or DecodingLoop)(
-        target, draft, prompts, rule_of(verifier), LoopSettings(**settings), chance, device
+        target, draft, prompts, loop_verifier(verifier), LoopSettings(**settings), chance, device
     ).run()
 
 
 class DecodingLoop:
     """One run over a batch. What a known defect gets wrong is a method or a class of its own here (see ``mutants``)."""
 
-    target_cache: type[Cached] = Cached
-    draft_cache: type[Cached] = Cached
+    target_cache: type[CachedModel] = CachedModel
+    draft_cache: type[CachedModel] = CachedModel
     streams: type[Streams] = Streams
 
     def __init__(
@@ -67,7 +67,7 @@ class DecodingLoop:
         target: Any,
         draft: Any | None,
         prompts: Sequence[Sequence[int]],
-        rule: Rule,
+        rule: LoopVerifier,
         settings: LoopSettings,
         chance: Sequence[Chance] | None = None,
         device: str | None = None,
@@ -83,8 +83,10 @@ class DecodingLoop:
         self.warp = warp(settings.temperature, settings.top_k, settings.top_p)
         if chance is not None and len(chance) != len(self.texts):
             raise InputError(f"{len(chance)} chances for {len(self.texts)} prompts; expected one each")
-        self.chances: Chances = self.streams(settings.seed, len(self.texts)) if chance is None else Given(chance)
-        self.pace, self.nested = pace_of(settings.gamma), Nested()
+        self.chances: BatchChance = (
+            self.streams(settings.seed, len(self.texts)) if chance is None else GivenChances(chance)
+        )
+        self.pace, self.nested = draft_length(settings.gamma), NestedModifications()
         self.open = list(range(len(self.texts)))
         self.eos = frozenset([settings.eos] if isinstance(settings.eos, int) else settings.eos)
         self.ends = [len(text) + settings.max_new_tokens for text in self.texts]

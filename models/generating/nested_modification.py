@@ -10,10 +10,10 @@ import torch
 from ...verifiers.batched.emitted import Emitted
 from ...verifiers.batched.greedy_block_verification import Modification, carried, modified
 from ...verifiers.batched.rows import BatchRows
-from .rules import Drafted
+from .loop_verifiers import Drafted
 
 
-class Nested:
+class NestedModifications:
     """The modifications in force, oldest first."""
 
     def __init__(self) -> None:

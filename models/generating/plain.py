@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .generated import Generated, Iteration
 from .loop import DecodingLoop
-from .rules import Rule
+from .loop_verifiers import LoopVerifier
+from .result import Generated, Iteration
 from .settings import LoopSettings
 
 
@@ -18,17 +18,17 @@ def decode_plainly(
     at temperature 0.
     Raises: InputError in one line for what cannot be run.
     """
-    return Plain(target, None, prompts, PLAIN, LoopSettings(**settings), None, device).run()
+    return PlainLoop(target, None, prompts, NO_VERIFIER, LoopSettings(**settings), None, device).run()
 
 
 def no_verifier(*_: Any) -> Any:
     raise AssertionError("plain decoding verifies nothing")
 
 
-PLAIN = Rule("plain", no_verifier)
+NO_VERIFIER = LoopVerifier("plain", no_verifier)
 
 
-class Plain(DecodingLoop):
+class PlainLoop(DecodingLoop):
     """The loop without a draft."""
 
     def iteration(self) -> Iteration:

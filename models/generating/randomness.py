@@ -7,13 +7,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...verifiers.batched.rows import running_sums
+from ...verifiers.batched.chunks import running_sums
 from ...verifiers.batched.sampling import Uniforms, pick
 from ...verifiers.chance import Chance, RandomChance
 from ..errors import InputError
 
 
-class Chances(Protocol):
+class BatchChance(Protocol):
     """The chance of a batch, one source a row."""
 
     def draw(self, scores: Tensor) -> Tensor:
@@ -51,33 +51,33 @@ class Streams:
 
     def draw(self, scores: Tensor) -> Tensor:
         edges = running_sums(scores.softmax(-1))
-        return pick(edges, numbers(self.drafts, 1).to(scores.device)).squeeze(1)
+        return pick(edges, uniform_draws(self.drafts, 1).to(scores.device)).squeeze(1)
 
     def uniforms(self, tokens: Tensor) -> Uniforms:
-        coins, place = numbers(self.acceptance, tokens.shape[1]), numbers(self.residual, 2)
+        coins, place = uniform_draws(self.acceptance, tokens.shape[1]), uniform_draws(self.residual, 2)
         return Uniforms(coins.to(tokens.device), place.to(tokens.device))
 
     def of_row(self, row: int) -> Chance:
-        return Coins(self.acceptance[row], self.residual[row])
+        return RowChance(self.acceptance[row], self.residual[row])
 
     def select(self, rows: Sequence[int]) -> None:
         for name in ("drafts", "acceptance", "residual"):
             setattr(self, name, [getattr(self, name)[row] for row in rows])
 
 
-def numbers(generators: Sequence[np.random.Generator], count: int) -> Tensor:
+def uniform_draws(generators: Sequence[np.random.Generator], count: int) -> Tensor:
     """``count`` uniforms on [0, 1) from each generator, [B, count] float64."""
     return torch.from_numpy(np.stack([generator.random(count) for generator in generators]))
 
 
-class Coins:
+class RowChance:
     """Chance that flips with one generator and draws with another."""
 
     def __init__(self, acceptance: Any, residual: Any):
         self.flip, self.draw = RandomChance(acceptance).flip, RandomChance(residual).draw
 
 
-class Given:
+class GivenChances:
     """One ``Chance`` for each row, for draft tokens and verification alike: the loop becomes a program over chance."""
 
     def __init__(self, chances: Sequence[Chance]):

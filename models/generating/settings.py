@@ -6,12 +6,12 @@ from math import isfinite
 from typing import Any
 
 from ..errors import InputError
-from .adaptive import Adaptive
+from .draft_length import Adaptive
 
-LONGEST = 64
+MAX_GAMMA = 64
 """Draft tokens of a block, at most: far beyond any gamma that pays, and a block ends within reasonable time."""
 
-COLDEST = 1e-6
+MIN_TEMPERATURE = 1e-6
 """The least temperature above 0: below it the rounding of float32 logits decides, and 0 says what is meant."""
 
 
@@ -39,21 +39,21 @@ class LoopSettings:
 
     def __post_init__(self) -> None:
         if isinstance(self.gamma, Adaptive):
-            whole("adaptive gamma: longest", self.gamma.longest, 1, LONGEST)
+            must_be_whole("adaptive gamma: longest", self.gamma.longest, 1, MAX_GAMMA)
         else:
-            whole("gamma", self.gamma, 1, LONGEST)
-        whole("max_new_tokens", self.max_new_tokens, 1)
-        whole("top_k", self.top_k, 0)
-        whole("seed", self.seed, 0)
+            must_be_whole("gamma", self.gamma, 1, MAX_GAMMA)
+        must_be_whole("max_new_tokens", self.max_new_tokens, 1)
+        must_be_whole("top_k", self.top_k, 0)
+        must_be_whole("seed", self.seed, 0)
         if not (isfinite(self.temperature) and self.temperature >= 0):
             raise InputError(f"temperature {self.temperature}: expected a number of at least 0")
-        if 0 < self.temperature < COLDEST:
-            raise InputError(f"temperature {self.temperature}: expected 0 or at least {COLDEST:g}")
+        if 0 < self.temperature < MIN_TEMPERATURE:
+            raise InputError(f"temperature {self.temperature}: expected 0 or at least {MIN_TEMPERATURE:g}")
         if not 0 < self.top_p <= 1:
             raise InputError(f"top_p {self.top_p}: expected a number above 0 and at most 1")
 
 
-def whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+def must_be_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
     """Raises InputError unless the value is a whole number of at least ``least`` and, if it is given, at most ``most``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"{name} {value!r}: expected a whole number of at least {least}")

@@ -6,7 +6,7 @@ from typing import Any
 BOS, EOS = "<s>", "</s>"
 BOS_ID, EOS_ID = 0, 1
 
-LEAST = 258
+MIN_VOCABULARY = 258
 """<s>, </s> and the 256 bytes, of which every text can be made."""
 
 
@@ -34,7 +34,7 @@ def train_tokenizer(texts: Iterable[str], size: int) -> Any:
     return tokenizer
 
 
-def stream(tokenizer: Any, texts: Sequence[str]) -> list[int]:
+def concatenated_ids(tokenizer: Any, texts: Sequence[str]) -> list[int]:
     """The ids of all texts, each followed by </s>."""
     encoded = tokenizer.encode_batch(list(texts), add_special_tokens=False)
     return [token for text in encoded for token in (*text.ids, EOS_ID)]

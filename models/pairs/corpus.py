@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..errors import InputError
 
-ELSEWHERE = {
+EXCLUDED_FOLDERS = {
     "__pycache__", "dist-packages", "distutils", "encodings", "ensurepip", "idlelib", "lib2to3", "pydoc_data",
     "site-packages", "test", "tests", "tkinter", "turtledemo",
 }  # fmt: skip
@@ -20,7 +20,7 @@ HELD_OUT = (
 )  # fmt: skip
 """Modules on which neither a model nor the tokenizer is trained. Help topics are not held out: they share passages."""
 
-LEAST = 1_000_000
+MIN_CHARACTERS = 1_000_000
 """Characters; with less text something is missing from the installation."""
 
 
@@ -57,7 +57,7 @@ def corpus() -> Corpus:
     training = tuple(d for d in documents if d.name not in HELD_OUT)
     held_out = tuple(d for d in documents if d.name in HELD_OUT)
     found = sum(len(d.text) for d in training)
-    if found < LEAST or not held_out:
+    if found < MIN_CHARACTERS or not held_out:
         raise InputError(
             f"{folder}: has {found:,} characters of Python sources; expected those of the standard library"
         )
@@ -67,7 +67,7 @@ def corpus() -> Corpus:
 def _modules(folder: Path) -> Iterator[Document]:
     for path in folder.rglob("*.py"):
         *folders, file = path.relative_to(folder).parts
-        if any(name in ELSEWHERE or name.startswith("config-") for name in folders):
+        if any(name in EXCLUDED_FOLDERS or name.startswith("config-") for name in folders):
             continue
         if file.startswith("_sysconfigdata"):  # differs from machine to machine
             continue

@@ -6,10 +6,10 @@ from pathlib import Path
 from ..errors import InputError
 from ..libraries import reason
 
-FILES = ("*.json", "*.model", "*.txt", "*.jinja")
+CONFIGURATION_FILES = ("*.json", "*.model", "*.txt", "*.jinja")
 """What is downloaded besides the weights: configuration and tokenizer."""
 
-SECONDS = 20
+HUB_TIMEOUT = 20
 """How long the Hub may take to say what a model consists of."""
 
 
@@ -78,9 +78,9 @@ def _downloaded(name: str) -> Path:
     if constants.HF_HUB_OFFLINE:
         raise InputError(f"{name}: not downloaded yet, and HF_HUB_OFFLINE is set; hf download {name}, or {where}")
     try:
-        files = [file.rfilename for file in HfApi().model_info(name, timeout=SECONDS).siblings or ()]
+        files = [file.rfilename for file in HfApi().model_info(name, timeout=HUB_TIMEOUT).siblings or ()]
         weights = "*.safetensors" if any(file.endswith(".safetensors") for file in files) else "*.bin"
-        return Path(snapshot_download(name, allow_patterns=[*FILES, weights]))
+        return Path(snapshot_download(name, allow_patterns=[*CONFIGURATION_FILES, weights]))
     except GatedRepoError:
         raise InputError(f"{name}: its owner grants access; ask for it on the model's page and set HF_TOKEN") from None
     except RepositoryNotFoundError:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 MOMENTUM = 0.95
-STEPS = 5
+ITERATIONS = 5
 COEFFICIENTS = 3.4445, -4.7750, 2.0315
 """Of the odd polynomial a x + b x^3 + c x^5 that takes (0, 1] into (0.7, 1.2) in five steps."""
 
@@ -44,7 +44,7 @@ def orthogonal(matrix: Tensor) -> Tensor:
     x = matrix / matrix.norm().clamp(min=1e-7)
     tall = x.shape[0] > x.shape[1]
     x = x.T if tall else x
-    for _ in range(STEPS):
+    for _ in range(ITERATIONS):
         square = x @ x.T
         x = a * x + (b * square + c * square @ square) @ x
     return x.T if tall else x

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from ..errors import InputError
 from .loading import load_pair
 from .pair import Pair
-from .trained import trained_folder
+from .trained_pair import trained_folder
 
 
 class Preset(NamedTuple):

@@ -10,15 +10,15 @@ from urllib.request import urlopen
 from ..errors import InputError
 from ..files import write_atomically
 from ..libraries import reason, require
-from .cache import cache_folder
+from .cache_folder import cache_folder
 
-FIELDS = ("prompt", "turns", "question", "text")
+PROMPT_FIELDS = ("prompt", "turns", "question", "text")
 """Where a line of a JSON Lines file may have its prompt; of ``turns`` (Spec-Bench) it is the first."""
 
-GROUPS = ("source", "category")
+GROUP_FIELDS = ("source", "category")
 """Where it may say what the prompt is one of: the module it is from (a trained pair's), the task (Spec-Bench)."""
 
-SECONDS = 20
+DOWNLOAD_TIMEOUT = 20
 """How long a download may take to begin."""
 
 
@@ -54,7 +54,7 @@ SPEC_BENCH_FILE = "https://raw.githubusercontent.com/hemingkx/Spec-Bench/main/da
 EMBEDDED = "embedded"
 """The name of the prompts that are here and need nothing."""
 
-OWN = (
+EMBEDDED_PROMPTS = (
     "The three laws of thermodynamics say that",
     "def binary_search(items, wanted):\n    ",
     "Once upon a time, in a harbour where no ship had called for years,",
@@ -74,7 +74,7 @@ def prompts(source: str | Path, count: int | None = None, seed: int = 0) -> list
     """``count`` prompts, drawn without replacement in an order that the seed decides; all of them in order if None.
 
     source: a name in DATA_SETS (by the package ``datasets``), "spec-bench", "embedded", a JSON Lines file whose lines are strings or
-    objects with a field of FIELDS, or a folder with a prompts.jsonl, such as a trained pair's.
+    objects with a field of PROMPT_FIELDS, or a folder with a prompts.jsonl, such as a trained pair's.
     Raises: InputError in one line: no such source, a malformed line with its number, fewer prompts than asked for, a
     data set that cannot be had and what to download instead.
     """
@@ -87,7 +87,7 @@ def prompts(source: str | Path, count: int | None = None, seed: int = 0) -> list
 
 
 def grouped_prompts(source: str | Path) -> dict[str, list[str]]:
-    """All prompts of a source by what its lines say in a field of GROUPS; under the source's name where they do not.
+    """All prompts of a source by what its lines say in a field of GROUP_FIELDS; under the source's name where they do not.
 
     source, Raises: as ``prompts``.
     """
@@ -99,7 +99,7 @@ def grouped_prompts(source: str | Path) -> dict[str, list[str]]:
 
 def _all(source: str) -> list[tuple[str, str | None]]:
     if source == EMBEDDED:
-        return [(text, None) for text in OWN]
+        return [(text, None) for text in EMBEDDED_PROMPTS]
     if source in DATA_SETS:
         return [(text, None) for text in _of_data_set(source)]
     file = _spec_bench() if source == SPEC_BENCH else Path(source).expanduser()
@@ -115,7 +115,7 @@ def _all(source: str) -> list[tuple[str, str | None]]:
 
 
 def _of_file(file: Path) -> Iterator[tuple[str, str | None]]:
-    expected = f"expected a string, or an object with one of the fields {', '.join(FIELDS)}"
+    expected = f"expected a string, or an object with one of the fields {', '.join(PROMPT_FIELDS)}"
     try:
         lines = file.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -129,8 +129,8 @@ def _of_file(file: Path) -> Iterator[tuple[str, str | None]]:
             raise InputError(f"{file}: line {number} is not JSON; {expected}") from None
         group = None
         if isinstance(given, dict):
-            group = next((given[field] for field in GROUPS if isinstance(given.get(field), str)), None)
-            given = next((given[field] for field in FIELDS if field in given), None)
+            group = next((given[field] for field in GROUP_FIELDS if isinstance(given.get(field), str)), None)
+            given = next((given[field] for field in PROMPT_FIELDS if field in given), None)
         if isinstance(given, list) and given:
             given = given[0]
         if not isinstance(given, str) or not given.strip():
@@ -144,7 +144,7 @@ def _spec_bench() -> Path:
     if file.is_file():
         return file
     try:
-        with urlopen(SPEC_BENCH_FILE, timeout=SECONDS) as answer:
+        with urlopen(SPEC_BENCH_FILE, timeout=DOWNLOAD_TIMEOUT) as answer:
             text = answer.read()
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, text)

@@ -5,20 +5,20 @@ import json
 from dataclasses import asdict, dataclass, replace
 
 from ..errors import InputError
-from .byte_tokenizer import LEAST
+from .byte_tokenizer import MIN_VOCABULARY
 
-STEPS_A_MINUTE = 110
+STEPS_PER_MINUTE = 110
 """Steps that one core of a 2023 server does in a minute."""
 
-KEPT_EVERY = 25
+STEPS_PER_CHECKPOINT = 25
 """Steps from checkpoint to checkpoint."""
 
-FEWEST, MOST = 0.2, 600.0
+MIN_MINUTES, MAX_MINUTES = 0.2, 600.0
 """Minutes that can be asked for."""
 
 
 @dataclass(frozen=True)
-class Size:
+class ModelSize:
     """A Llama model: layers, hidden dimensions, attention heads. Its MLP is 8/3 as wide, to the next multiple of 32."""
 
     layers: int
@@ -44,10 +44,10 @@ class Recipe:
     """
 
     vocabulary: int = 2048
-    target: Size = Size(12, 128, 4)
-    draft: Size = Size(2, 128, 4)
-    small_draft: Size = Size(1, 32, 1)
-    steps: int = 6 * STEPS_A_MINUTE
+    target: ModelSize = ModelSize(12, 128, 4)
+    draft: ModelSize = ModelSize(2, 128, 4)
+    small_draft: ModelSize = ModelSize(1, 32, 1)
+    steps: int = 6 * STEPS_PER_MINUTE
     context: int = 256
     batch: int = 4
     rate: float = 0.01
@@ -59,11 +59,11 @@ class Recipe:
     prompts: int = 200
 
     def __post_init__(self) -> None:
-        if self.vocabulary < LEAST:
-            raise InputError(f"vocabulary {self.vocabulary}: expected at least {LEAST}")
+        if self.vocabulary < MIN_VOCABULARY:
+            raise InputError(f"vocabulary {self.vocabulary}: expected at least {MIN_VOCABULARY}")
 
     @property
-    def sizes(self) -> dict[str, Size]:
+    def sizes(self) -> dict[str, ModelSize]:
         """By the folder that each is saved in; the target first."""
         return {"target": self.target, "draft": self.draft, "small-draft": self.small_draft}
 
@@ -72,9 +72,9 @@ class Recipe:
 
         Raises: InputError for a time out of range.
         """
-        if not FEWEST <= minutes <= MOST:
-            raise InputError(f"minutes {minutes:g}: expected {FEWEST:g} to {MOST:g}")
-        return replace(self, steps=round(minutes * STEPS_A_MINUTE))
+        if not MIN_MINUTES <= minutes <= MAX_MINUTES:
+            raise InputError(f"minutes {minutes:g}: expected {MIN_MINUTES:g} to {MAX_MINUTES:g}")
+        return replace(self, steps=round(minutes * STEPS_PER_MINUTE))
 
     def share_of_rate(self, step: int) -> float:
         """Of the learning rates: 1 after the warm-up, falling to 0 over the last ``fall`` of the steps."""
@@ -85,11 +85,11 @@ class Recipe:
         return hashlib.sha256(json.dumps({**asdict(self), **besides}, sort_keys=True).encode()).hexdigest()
 
 
-LARGE = Recipe(
+GPU_RECIPE = Recipe(
     vocabulary=4096,
-    target=Size(32, 512, 8),
-    draft=Size(2, 256, 4),
-    small_draft=Size(1, 128, 2),
+    target=ModelSize(32, 512, 8),
+    draft=ModelSize(2, 256, 4),
+    small_draft=ModelSize(1, 128, 2),
     context=512,
     batch=16,
     embedding_rate=0.01,
@@ -97,4 +97,4 @@ LARGE = Recipe(
 )
 """For a GPU, where a token takes as long as its layers' kernels take to launch, however narrow they are."""
 
-RECIPES = {"small": Recipe(), "large": LARGE}
+RECIPES = {"small": Recipe(), "large": GPU_RECIPE}

@@ -15,14 +15,14 @@ from ..files import write_atomically
 from ..threads import torch_threads
 from .byte_tokenizer import BOS_ID, EOS_ID
 from .muon import Muon
-from .recipe import KEPT_EVERY, Recipe, Size
+from .recipe import STEPS_PER_CHECKPOINT, ModelSize, Recipe
 
-Told = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]
 """What is going on, how much of it is done, and of how much."""
 
 
 def train(
-    recipe: Recipe, seed: int, ids: Tensor, checkpoint: Path, told: Told = lambda *_: None, device: str = "cpu"
+    recipe: Recipe, seed: int, ids: Tensor, checkpoint: Path, told: Progress = lambda *_: None, device: str = "cpu"
 ) -> tuple[dict[str, Any], float]:
     """The models of a recipe, trained on the text ``ids``, by name, in evaluation mode; and the CPU seconds it took.
 
@@ -38,15 +38,15 @@ def train(
         while state.done < recipe.steps:
             told("training", state.done, recipe.steps)
             began = process_time()
-            state.step(windows(ids, recipe, seed, state.done))
+            state.step(training_windows(ids, recipe, seed, state.done))
             state.cpu_seconds += process_time() - began
-            if state.done % KEPT_EVERY == 0 or state.done == recipe.steps:
+            if state.done % STEPS_PER_CHECKPOINT == 0 or state.done == recipe.steps:
                 state.save(checkpoint)
         told("training", recipe.steps, recipe.steps)
     return {name: model.eval() for name, model in state.models.items()}, state.cpu_seconds
 
 
-def windows(ids: Tensor, recipe: Recipe, seed: int, step: int) -> Tensor:
+def training_windows(ids: Tensor, recipe: Recipe, seed: int, step: int) -> Tensor:
     """The windows of a step, [batch, context + 1]: <s>, and text from a place drawn for each."""
     draws = np.random.default_rng((seed, step))
     starts = torch.from_numpy(draws.integers(len(ids) - recipe.context, size=(recipe.batch, 1)))
@@ -109,7 +109,7 @@ class _State:
                 optimizer.load_state_dict(state)
 
 
-def new_model(recipe: Recipe, size: Size) -> Any:
+def new_model(recipe: Recipe, size: ModelSize) -> Any:
     """A Llama model with random weights, from torch's own generator."""
     from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 

@@ -16,7 +16,16 @@ from typing import Any
 import numpy as np
 
 from ...models.problem import Problem
-from ...verifiers.adapters.plain import ARRAYS, NAMES, BadResult, NotASubject, arguments, call, plan_call, tokens_of
+from ...verifiers.adapters.calling_convention import (
+    ARGUMENT_NAMES,
+    ARRAYS,
+    BadResult,
+    NotASubject,
+    arguments,
+    call,
+    plan_call,
+    tokens_of,
+)
 from ..time_limits import TimeLimits
 from . import explore
 from .outcomes import Raised
@@ -154,7 +163,7 @@ class Subject:
         return tokens
 
     def _look_for_writes(self, given, kept):
-        for name, now, before in zip(NAMES, given, kept):
+        for name, now, before in zip(ARGUMENT_NAMES, given, kept):
             if not _same(now, before):
                 self.written.add(name)
                 self.findings["inputs-written"] = f"writes to its input {', '.join(sorted(self.written))}"

@@ -2,7 +2,7 @@
 
 import click
 
-from ...models.forge import forge, law_of_checkpoint, order_one
+from ...models.forge import as_markov, forge, law_of_checkpoint
 from ...models.law import Markov
 from ...models.libraries import DTYPES
 from ...models.problem import load_problem
@@ -24,7 +24,7 @@ def command(problem: str, folder: str, vocabulary_size: int | None, dtype: str) 
     given = load_problem(problem)
     forged = forge(given, folder, vocabulary_size, dtype)
     for path, model in ((forged.target, given.target), (forged.draft, given.draft)):
-        off = _furthest(law_of_checkpoint(path), order_one(model, given.vocabulary, path.name))
+        off = _furthest(law_of_checkpoint(path), as_markov(model, given.vocabulary, path.name))
         click.echo(f"{path}: Llama, {dtype}; read back, its law is within {off:.1e} of the problem's, entry by entry")
     click.echo(f"prompt [{forged.start}] (<s>), tokens 0 to {given.vocabulary - 1}; no other token is possible")
 

@@ -2,7 +2,7 @@
 
 import click
 
-from ...models.pairs.recipe import FEWEST, KEPT_EVERY, MOST, RECIPES, STEPS_A_MINUTE, Recipe
+from ...models.pairs.recipe import MAX_MINUTES, MIN_MINUTES, RECIPES, STEPS_PER_CHECKPOINT, STEPS_PER_MINUTE, Recipe
 from .exit_status import INTERRUPTED, stop
 from .parameters import Finite, device_option, seed_option
 from .progress import progress_bar
@@ -12,9 +12,9 @@ from .progress import progress_bar
 @click.option("--out", "folder", required=True, metavar="DIR",
               help="Where to write DIR/target, DIR/draft and DIR/small-draft.")  # fmt: skip
 @seed_option
-@click.option("--minutes", type=Finite(FEWEST, MOST), default=Recipe().steps / STEPS_A_MINUTE,
+@click.option("--minutes", type=Finite(MIN_MINUTES, MAX_MINUTES), default=Recipe().steps / STEPS_PER_MINUTE,
               show_default=True, metavar="M",
-              help=f"How long to train: {STEPS_A_MINUTE} steps a minute, about what one core does.")  # fmt: skip
+              help=f"How long to train: {STEPS_PER_MINUTE} steps a minute, about what one core does.")  # fmt: skip
 @click.option("--size", type=click.Choice(list(RECIPES)), default="small", show_default=True,
               help="large: a target of 32 layers, for a GPU.")  # fmt: skip
 @device_option
@@ -24,7 +24,7 @@ def command(folder: str, seed: int, minutes: float, size: str, device: str) -> N
 
     They are Llama checkpoints with a tokenizer of their own. DIR/prompts.jsonl has prompts from modules held out. On
     the CPU the same seed and minutes give the same weights; the user's cache keeps them, and a run that was stopped goes on."""
-    from ...models.pairs.trained import train_pair
+    from ...models.pairs.trained_pair import train_pair
 
     recipe, reached = RECIPES[size].for_minutes(minutes), [0]
     try:
@@ -36,7 +36,7 @@ def command(folder: str, seed: int, minutes: float, size: str, device: str) -> N
 
             trained = train_pair(folder, seed, recipe, progress, device)
     except KeyboardInterrupt:
-        step = reached[0] // KEPT_EVERY * KEPT_EVERY
+        step = reached[0] // STEPS_PER_CHECKPOINT * STEPS_PER_CHECKPOINT
         stop(f"interrupted; the same command goes on from step {step}", INTERRUPTED)
     for name, shape in recipe.sizes.items():
         measured = trained["models"][name]

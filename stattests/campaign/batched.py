@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...models.problem import Problem
-from ...verifiers.adapters.plain import BadResult, arguments, call, plan_call, tokens_of
+from ...verifiers.adapters.calling_convention import BadResult, arguments, call, plan_call, tokens_of
 from .compiled import fingerprint
 from .tally import Outcomes, Tally
 

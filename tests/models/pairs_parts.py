@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from draftproof.models.pairs.recipe import Recipe, Size
+from draftproof.models.pairs.recipe import ModelSize, Recipe
 
 TEXT = ["def f(x):\n    return x + 1\n", "for line in file:\n    print(line)\n", "the quick brown fox\n"] * 5
 
 MINIATURE = Recipe(
     vocabulary=320,
-    target=Size(2, 64, 2),
-    draft=Size(1, 64, 2),
-    small_draft=Size(1, 16, 1),
+    target=ModelSize(2, 64, 2),
+    draft=ModelSize(1, 64, 2),
+    small_draft=ModelSize(1, 16, 1),
     steps=40,
     context=48,
     batch=4,

@@ -11,7 +11,7 @@ import torch
 from draftproof.models import forge as module
 from draftproof.models.battery import drawn, drawn_markov, toy
 from draftproof.models.errors import InputError
-from draftproof.models.forge import LARGEST_VOCABULARY, forge, law_of_checkpoint, order_one
+from draftproof.models.forge import MAX_PADDED_VOCABULARY, as_markov, forge, law_of_checkpoint
 from draftproof.models.law import Markov, Table
 from draftproof.models.libraries import DTYPES
 from draftproof.models.problem import Problem, problem_from
@@ -29,7 +29,7 @@ def furthest(law, exact, vocabulary):
     """The largest difference of two entries; zeros have to be exact."""
     pairs = [
         (float(p), q)
-        for row, other in zip(rows(order_one(exact, vocabulary, "exact")), rows(law), strict=True)
+        for row, other in zip(rows(as_markov(exact, vocabulary, "exact")), rows(law), strict=True)
         for p, q in zip(row, other, strict=True)
     ]
     assert all(q == 0 for p, q in pairs if p == 0)
@@ -60,7 +60,7 @@ def test_the_law_comes_back_to_a_millionth_and_zeros_are_exact(problem, tmp_path
 
 
 def test_a_law_that_is_off_by_two_millionths_or_has_its_rows_in_another_order_is_told_apart():
-    law = order_one(SMALL.target, 3, "target")
+    law = as_markov(SMALL.target, 3, "target")
     floats = [tuple(map(float, row)) for row in rows(law)]
     moved = Markov((floats[0][0] - 2e-6, floats[0][1] + 2e-6, 0.0), tuple(floats[1:]))
     assert furthest(moved, SMALL.target, 3) > 1e-6
@@ -90,8 +90,8 @@ def test_the_law_after_longer_texts_is_that_after_their_last_token_with_and_with
 
 def test_a_vocabulary_padded_to_that_of_an_open_model_has_the_same_law_and_nothing_beyond_it():
     with tempfile.TemporaryDirectory() as folder:  # 160 MB, not to be kept
-        forged = forge(SMALL, folder, LARGEST_VOCABULARY)
-        assert json.loads((forged.target / "config.json").read_text())["vocab_size"] == LARGEST_VOCABULARY
+        forged = forge(SMALL, folder, MAX_PADDED_VOCABULARY)
+        assert json.loads((forged.target / "config.json").read_text())["vocab_size"] == MAX_PADDED_VOCABULARY
         assert furthest(law_of_checkpoint(forged.target), SMALL.target, 3) < 1e-6
 
 
@@ -107,7 +107,7 @@ def test_in_every_precision_logits_are_finite_zeros_are_exact_and_the_rest_is_of
         logits = model(torch.tensor([[8, *range(8)]])).logits[0]
     assert logits.dtype == precision
     assert logits.isfinite().all()
-    exact = order_one(drawn_markov(8, 1, "zeros").target, 8, "target")
+    exact = as_markov(drawn_markov(8, 1, "zeros").target, 8, "target")
     possible = torch.zeros(9, 40, dtype=torch.bool)
     possible[:, :8] = torch.tensor([[p > 0 for p in row] for row in rows(exact)])
     for temperature in (0.2, 1.0, 10.0):
@@ -141,7 +141,7 @@ def test_by_default_the_checkpoint_is_sampled_at_temperature_1_and_not_truncated
 
 def test_a_table_that_is_of_order_one_is_forged_and_one_that_is_not_is_refused_by_its_first_such_row(tmp_path):
     written_out = SMALL.tabulated()
-    assert order_one(written_out.target, 3, "target") == order_one(SMALL.target, 3, "target")
+    assert as_markov(written_out.target, 3, "target") == as_markov(SMALL.target, 3, "target")
     forged = forge(written_out, tmp_path / "a")
     assert furthest(law_of_checkpoint(forged.target), SMALL.target, 3) < 1e-6
     changed = dict(written_out.target.rows)

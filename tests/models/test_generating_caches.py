@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from draftproof.models.errors import InputError
-from draftproof.models.generating.caches import Cached, can_be_cropped, crop, select
+from draftproof.models.generating.caches import CachedModel, can_be_cropped, crop, select
 from draftproof.models.generating.loop import DecodingLoop, generate
-from draftproof.models.generating.rules import rule_of
+from draftproof.models.generating.loop_verifiers import loop_verifier
 from draftproof.models.generating.settings import LoopSettings
 from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
 from draftproof.tests.models import generating_parts as parts
@@ -23,7 +23,7 @@ def run(kind, prompts, loop=DecodingLoop, **settings):
     """The largest differences of rows, and the texts and iterations of the run."""
     target, draft = parts.attentive(kind)
     settings = {"gamma": 3, "max_new_tokens": 20, "seed": 3, **settings}
-    running = parts.watched(loop)(target, draft, prompts, rule_of("block"), LoopSettings(**settings))
+    running = parts.watched(loop)(target, draft, prompts, loop_verifier("block"), LoopSettings(**settings))
     found = running.run()
     return parts.furthest_rows(running.blocks, target, draft), found
 
@@ -86,7 +86,7 @@ def keys(cached):
 
 def test_a_cache_reads_only_what_it_lacks_and_rewinds_to_any_length():
     target, _ = parts.attentive("llama")
-    cached = Cached(target, 2)
+    cached = CachedModel(target, 2)
     tokens, real = cached.unread([[1, 2, 3], [4]])
     assert tokens.tolist() == [[1, 2, 3], [0, 0, 4]]
     assert real.tolist() == [[True] * 3, [False, False, True]]

@@ -8,7 +8,7 @@ from draftproof.models.generating.efficiency import (
     tokens_and_calls,
     wall_clock_speedup,
 )
-from draftproof.models.generating.generated import Generated, Iteration
+from draftproof.models.generating.result import Generated, Iteration
 
 
 def run(iterations, tokens, seconds=1.0):

@@ -7,7 +7,7 @@ import torch
 
 from draftproof.models.battery import drawn_markov
 from draftproof.models.generating.loop import generate
-from draftproof.models.generating.rules import rule_of
+from draftproof.models.generating.loop_verifiers import loop_verifier
 from draftproof.models.generating.settings import LoopSettings
 from draftproof.models.pairs.loading import load_pair
 from draftproof.stattests.design import assert_goodness
@@ -37,7 +37,7 @@ def back_on_the_cpu():
 def test_rows_on_the_gpu_are_those_of_whole_texts(kind, name):
     target, draft = parts.attentive(kind)
     settings = LoopSettings(gamma=3, max_new_tokens=20, seed=3)
-    running = parts.watched()(target, draft, RAGGED, rule_of(name), settings, None, "cuda")
+    running = parts.watched()(target, draft, RAGGED, loop_verifier(name), settings, None, "cuda")
     found = running.run()
     assert found.device.startswith("cuda")
     assert max(parts.furthest_rows(running.blocks, target, draft).values()) < 1e-4

@@ -4,12 +4,12 @@ import pytest
 import torch
 
 from draftproof.models.errors import InputError
-from draftproof.models.generating.adaptive import Adaptive
+from draftproof.models.generating.draft_length import Adaptive
 from draftproof.models.generating.loop import DecodingLoop, generate
+from draftproof.models.generating.loop_verifiers import lenient
 from draftproof.models.generating.plain import decode_plainly
-from draftproof.models.generating.rules import lenient
 from draftproof.models.generating.sampling import warp
-from draftproof.models.generating.settings import COLDEST, checked_device
+from draftproof.models.generating.settings import MIN_TEMPERATURE, checked_device
 from draftproof.tests.models import generating_parts as parts
 from draftproof.verifiers.chance import RandomChance
 
@@ -55,7 +55,7 @@ def test_bad_settings_are_refused_in_one_line(options, message):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("temperature", [COLDEST, 1e-36])
+@pytest.mark.parametrize("temperature", [MIN_TEMPERATURE, 1e-36])
 def test_the_law_near_temperature_0_is_the_argmax_and_does_not_overflow(temperature, dtype):
     logits = torch.tensor([[3.0, 50000.0, -2.0], [-50000.0, -1.0, -torch.inf]], dtype=dtype)
     assert (logits[0].float() / 1e-36).max() == torch.inf  # what the division alone gives
@@ -66,7 +66,7 @@ def test_the_law_near_temperature_0_is_the_argmax_and_does_not_overflow(temperat
 def test_the_coldest_temperature_gives_the_texts_of_greedy_decoding():
     target, draft = parts.attentive("gpt2")
     greedy = decode_plainly(target, [[1, 2]] * 3, temperature=0, max_new_tokens=8).tokens
-    cold = generate(target, draft, [[1, 2]] * 3, temperature=COLDEST, gamma=4, max_new_tokens=8).tokens
+    cold = generate(target, draft, [[1, 2]] * 3, temperature=MIN_TEMPERATURE, gamma=4, max_new_tokens=8).tokens
     assert cold == greedy
     assert generate(target, draft, [[1, 2]] * 3, temperature=1.0, gamma=4, max_new_tokens=8).tokens != greedy
 

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from draftproof.models.battery import drawn_markov
-from draftproof.models.generating.adaptive import Adaptive
+from draftproof.models.generating.draft_length import Adaptive
 from draftproof.models.generating.loop import DecodingLoop, generate
+from draftproof.models.generating.loop_verifiers import Drafted, block_by_block, lenient
 from draftproof.models.generating.plain import decode_plainly
-from draftproof.models.generating.randomness import Coins
-from draftproof.models.generating.rules import Drafted, lenient, one_by_one
+from draftproof.models.generating.randomness import RowChance
 from draftproof.models.law import Markov
 from draftproof.proofs.closed_forms import lenience_bias
 from draftproof.proofs.enumeration import law_of
@@ -167,7 +167,7 @@ def test_adaptive_gamma_leaves_the_law_as_it_is_and_a_gamma_that_looks_at_the_dr
 @pytest.mark.parametrize("lenience", [0.5, 0.9])
 def test_lenience_moves_the_first_token_by_its_exact_bias_and_is_marked_as_lossy(lenience):
     problem = drawn_markov(3, 2)
-    rule = one_by_one(lenient_token_verification(lenience))
+    rule = block_by_block(lenient_token_verification(lenience))
     rule = lenient(lenience)._replace(verify=rule)
     law = parts.exact_law(parts.forged(*THREE), rule, gamma=2, max_new_tokens=1)
     target, draft = ([float(p) for p in model.start] for model in (problem.target, problem.draft))
@@ -185,8 +185,8 @@ def test_lenience_on_tensors_accepts_and_draws_as_the_reference_does():
     numbers = Uniforms(torch.rand(300, 3, dtype=torch.float64), torch.rand(300, 2, dtype=torch.float64))
     drafted = Drafted(4 * target, 4 * draft, tokens)
     on_tensors = lenient(0.4).verify(drafted, Replayed(numbers))
-    one_by_one_ = one_by_one(lenient_token_verification(0.4))(drafted, Replayed(numbers))
-    strict = one_by_one(lenient_token_verification(1.0))(drafted, Replayed(numbers))
+    one_by_one_ = block_by_block(lenient_token_verification(0.4))(drafted, Replayed(numbers))
+    strict = block_by_block(lenient_token_verification(1.0))(drafted, Replayed(numbers))
     assert torch.equal(on_tensors.accepted, one_by_one_.accepted)
     assert torch.equal(on_tensors.tokens, one_by_one_.tokens)
     assert not torch.equal(on_tensors.accepted, strict.accepted)
@@ -202,7 +202,7 @@ class Replayed:
         return self.numbers
 
     def of_row(self, row):
-        return Coins(
+        return RowChance(
             SimpleNamespace(random=iter(self.numbers.acceptance[row].tolist()).__next__),
             SimpleNamespace(random=iter(self.numbers.residual[row].tolist()[1:]).__next__),
         )

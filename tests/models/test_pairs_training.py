@@ -8,22 +8,23 @@ import pytest
 import torch
 
 from draftproof.models.errors import InputError, OutOfMemoryError
-from draftproof.models.pairs import trained, training
-from draftproof.models.pairs.byte_tokenizer import LEAST, stream, train_tokenizer
+from draftproof.models.pairs import trained_pair as trained
+from draftproof.models.pairs import training
+from draftproof.models.pairs.byte_tokenizer import MIN_VOCABULARY, concatenated_ids, train_tokenizer
+from draftproof.models.pairs.evaluation import acceptance, evaluate
 from draftproof.models.pairs.loading import load_pair
-from draftproof.models.pairs.measuring import acceptance, measured
 from draftproof.models.pairs.muon import orthogonal
 from draftproof.models.pairs.presets import load_preset
 from draftproof.models.pairs.prompts import prompts
-from draftproof.models.pairs.recipe import KEPT_EVERY, Recipe
-from draftproof.models.pairs.trained import train_pair
+from draftproof.models.pairs.recipe import STEPS_PER_CHECKPOINT, Recipe
+from draftproof.models.pairs.trained_pair import train_pair
 from draftproof.models.pairs.training import train
 
 from .pairs_parts import MINIATURE, TEXT
 
 pytestmark = pytest.mark.engine
 
-SHORT = replace(MINIATURE, steps=KEPT_EVERY + 5, batch=2, context=16)
+SHORT = replace(MINIATURE, steps=STEPS_PER_CHECKPOINT + 5, batch=2, context=16)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -44,7 +45,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ids():
-    return torch.tensor(stream(train_tokenizer(TEXT, LEAST), TEXT * 3))
+    return torch.tensor(concatenated_ids(train_tokenizer(TEXT, MIN_VOCABULARY), TEXT * 3))
 
 
 def weights(models) -> dict:
@@ -63,7 +64,7 @@ def learned(before: dict, after: dict) -> bool:
 
 def losses(recipe: Recipe, ids, steps: int, tmp_path):
     models, _ = train(replace(recipe, steps=steps), 0, ids, tmp_path / f"{steps} {recipe.rate}")
-    return measured(models, ids, recipe)
+    return evaluate(models, ids, recipe)
 
 
 def test_the_losses_fall_and_would_not_at_a_learning_rate_of_0(ids, tmp_path):
@@ -110,7 +111,7 @@ def test_what_is_written_has_the_loss_that_was_measured(made):
     models = {"target": pair.target, "small-draft": pair.draft}
     held_out = [document.text for document in trained.corpus().held_out]
     text = torch.tensor([i for part in held_out for i in (*pair.tokenizer(part).input_ids[1:], 1)])
-    found = measured(models, text, MINIATURE)
+    found = evaluate(models, text, MINIATURE)
     for name in models:
         assert found[name].loss == pytest.approx(figures["models"][name]["loss"], rel=1e-5)
         assert found[name].alpha == pytest.approx(figures["models"][name]["alpha"], rel=1e-5)
@@ -124,7 +125,7 @@ def test_a_seed_gives_the_same_weights_bit_for_bit_and_another_seed_others(ids, 
     assert not same(first, other)
 
 
-def stopped(ids, checkpoint, at: int = KEPT_EVERY + 2) -> None:
+def stopped(ids, checkpoint, at: int = STEPS_PER_CHECKPOINT + 2) -> None:
     """Train up to a step, and stop there as Ctrl-C does."""
 
     def told(what, done, of):
@@ -139,7 +140,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_weights_of_one_that_was_not(ids, 
     stopped(ids, tmp_path / "stopped")
     seen = []
     resumed, _ = train(SHORT, 0, ids, tmp_path / "stopped", lambda what, done, of: seen.append(done))
-    assert seen[0] == KEPT_EVERY
+    assert seen[0] == STEPS_PER_CHECKPOINT
     whole, _ = train(SHORT, 0, ids, tmp_path / "whole")
     assert same(resumed, whole)
     assert {file.name for file in tmp_path.iterdir()} == {"stopped", "whole"}
@@ -147,7 +148,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_weights_of_one_that_was_not(ids, 
 
 def test_windows_drawn_from_a_stream_instead_of_the_step_would_be_seen(ids, tmp_path, monkeypatch):
     steps = iter(range(1000))
-    real = training.windows
+    real = training.training_windows
     monkeypatch.setattr(training, "windows", lambda ids, recipe, seed, step: real(ids, recipe, seed, next(steps)))
     whole, _ = train(SHORT, 0, ids, tmp_path / "whole")
     stopped(ids, tmp_path / "stopped")

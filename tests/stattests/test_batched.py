@@ -14,7 +14,7 @@ from draftproof.stattests.campaign.batched import BatchedSource, Blocks, count_e
 from draftproof.stattests.campaign.tally import Outcomes, Tally
 from draftproof.stattests.goodness import goodness_of_fit
 from draftproof.tests.stattests import batched_subjects as subjects
-from draftproof.verifiers.adapters.plain import BadResult, NotASubject
+from draftproof.verifiers.adapters.calling_convention import BadResult, NotASubject
 from draftproof.verifiers.registry import reference
 
 PROBLEM = drawn(3, 2, "generic")

@@ -6,7 +6,7 @@ from draftproof.verifiers.adapters.batched_tensors import block as block_logits
 from draftproof.verifiers.adapters.batched_tensors import greedy_block as greedy_logits
 from draftproof.verifiers.adapters.batched_tensors import softmax
 from draftproof.verifiers.adapters.batched_tensors import token as token_logits
-from draftproof.verifiers.batched import rows as rows_module
+from draftproof.verifiers.batched import chunks
 from draftproof.verifiers.batched.block_verification import block_verification
 from draftproof.verifiers.batched.greedy_block_verification import greedy_block_verification
 from draftproof.verifiers.batched.rows import Probabilities, rows_of
@@ -28,11 +28,11 @@ def subject(verify, logits=False, make=rows_of, chance=uniforms, width=None):
         target, draft, tokens = target_probs[None], draft_probs[None], draft_tokens[None]
         if logits:
             target, draft = target.log(), draft.log()
-        before, rows_module.WIDTH = rows_module.WIDTH, width or rows_module.WIDTH
+        before, chunks.CHUNK_WIDTH = chunks.CHUNK_WIDTH, width or chunks.CHUNK_WIDTH
         try:
             given = verify(make(target, draft, tokens, logits=logits), chance(tokens, generator, generator))
         finally:
-            rows_module.WIDTH = before
+            chunks.CHUNK_WIDTH = before
         return given.tokens[0, : int(given.accepted[0]) + 1]
 
     called.array = "torch"

@@ -22,7 +22,7 @@ from draftproof.tests.verifiers.batched_parts import (
     probabilities32,
     probabilities64,
 )
-from draftproof.verifiers.batched import rows as rows_module
+from draftproof.verifiers.batched import chunks
 from draftproof.verifiers.batched.emitted import PADDING
 from draftproof.verifiers.batched.greedy_block_verification import (
     Modification,
@@ -116,10 +116,10 @@ class InChunks(Scripted):
     """Draws as the batched verifiers do: a chunk, then a token in it. Floats."""
 
     def draw(self, weights):
-        width = min(rows_module.WIDTH, len(weights))
-        chunks = [weights[k : k + width] for k in range(0, len(weights), width)]
-        chosen = super().draw([sum(map(Fraction, chunk)) for chunk in chunks])
-        return chosen * width + super().draw(list(map(Fraction, chunks[chosen])))
+        width = min(chunks.CHUNK_WIDTH, len(weights))
+        parts = [weights[k : k + width] for k in range(0, len(weights), width)]
+        chosen = super().draw([sum(map(Fraction, part)) for part in parts])
+        return chosen * width + super().draw(list(map(Fraction, parts[chosen])))
 
 
 @pytest.mark.parametrize("name", VERIFIERS)

@@ -16,7 +16,8 @@ from draftproof.tests.verifiers.batched_parts import (
     token_verification,
 )
 from draftproof.verifiers.batched import rows as rows_module
-from draftproof.verifiers.batched.rows import Probabilities, rows_of, running_sums
+from draftproof.verifiers.batched.chunks import running_sums
+from draftproof.verifiers.batched.rows import Probabilities, rows_of
 from draftproof.verifiers.batched.sampling import Uniforms, pick, uniforms
 
 
@@ -149,12 +150,12 @@ def test_where_numba_is_missing_or_refuses_the_rows_are_worked_on_in_torch(monke
     target, draft, tokens = large(2, 50, 3)
     given = target.float(), draft.float(), tokens
     monkeypatch.setitem(sys.modules, "draftproof.verifiers.batched.compiled", None)  # its import is an ImportError
-    rows_module.compiled.cache_clear()
+    rows_module.compiled_rows.cache_clear()
     try:
         assert isinstance(rows_of(*given, logits=False), Probabilities)
     finally:
         monkeypatch.undo()
-        rows_module.compiled.cache_clear()
+        rows_module.compiled_rows.cache_clear()
     pytest.importorskip("numba", reason="rows are compiled by numba")
     assert not isinstance(rows_of(*given, logits=False), Probabilities)
 

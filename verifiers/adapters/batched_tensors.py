@@ -19,7 +19,7 @@ def softmax(probabilities):
     return probabilities.log().softmax(dim=-1, dtype=kind)
 
 
-def plain(verify):
+def as_plain(verify):
     """The plain calling convention around a batched verifier; logits are log-probabilities."""
 
     def called(target_probs, draft_probs, draft_tokens, generator):
@@ -35,6 +35,6 @@ def plain(verify):
     return called
 
 
-token = plain(token_verification)
-block = plain(block_verification)
-greedy_block = plain(greedy_block_verification)
+token = as_plain(token_verification)
+block = as_plain(block_verification)
+greedy_block = as_plain(greedy_block_verification)

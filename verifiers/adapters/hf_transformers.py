@@ -6,16 +6,16 @@ generator. Its signature changed over the releases; arguments are passed by name
 
 import inspect
 
-LOSSY = "assistant_ensemble_weight"
+LOSSY_ARGUMENT = "assistant_ensemble_weight"
 """An argument of 5.2x and later that trades losslessness for acceptance on purpose; left at its default, off."""
 
 
 def verify(target_probs, draft_probs, draft_tokens):
     """The plain convention around transformers' function: logits are log-probabilities, batch of one."""
-    return called(target_probs.log()[None], draft_probs.log()[None], draft_tokens[None])[0]
+    return emitted_tokens(target_probs.log()[None], draft_probs.log()[None], draft_tokens[None])[0]
 
 
-def called(target_logits, draft_logits, draft_tokens):
+def emitted_tokens(target_logits, draft_logits, draft_tokens):
     """The tokens that transformers' function emits, [1, tau + 1], for logits [1, gamma + 1, V] and [1, gamma, V]."""
     function = published()
     gamma = draft_tokens.shape[1]

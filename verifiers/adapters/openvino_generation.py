@@ -12,7 +12,7 @@ import numpy as np
 
 from .openvino_llama import convert, ov
 
-PRECISION = {"INFERENCE_PRECISION_HINT": "f32"}
+FLOAT32 = {"INFERENCE_PRECISION_HINT": "f32"}
 """On processors that have bfloat16 the engine would use it."""
 
 
@@ -36,8 +36,8 @@ def sample(
         _export(folder)
     scheduling = genai.SchedulerConfig()
     scheduling.enable_prefix_caching = prefix_caching
-    assistant = {} if draft is None else {"draft_model": genai.draft_model(draft, "CPU", **PRECISION)}
-    pipeline = genai.LLMPipeline(target, "CPU", scheduler_config=scheduling, **assistant, **PRECISION)
+    assistant = {} if draft is None else {"draft_model": genai.draft_model(draft, "CPU", **FLOAT32)}
+    pipeline = genai.LLMPipeline(target, "CPU", scheduler_config=scheduling, **assistant, **FLOAT32)
     asked = genai.GenerationConfig()
     asked.do_sample, asked.temperature, asked.top_p = True, 1.0, 1.0
     asked.max_new_tokens, asked.ignore_eos = tokens, True

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from . import kernels
-from .rows import Excess, chunked
+from .chunks import Excess, chunked
 
-WORTH_A_THREAD = 2**20
+MIN_LOGITS_PER_THREAD = 2**20
 """Logits below which handing a part to another thread costs more than it saves."""
 
 
@@ -94,7 +94,7 @@ def normalise_all(target: np.ndarray, draft: np.ndarray, scales: np.ndarray) -> 
     """
     _, batch, gamma = scales.shape
     count = 2 * batch * gamma
-    parts = min(torch.get_num_threads(), count * draft.shape[2] // WORTH_A_THREAD)
+    parts = min(torch.get_num_threads(), count * draft.shape[2] // MIN_LOGITS_PER_THREAD)
     if parts <= 1:
         bad = kernels.normalise(target, draft, 0, count, scales)
     else:

@@ -11,26 +11,26 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-PART = 2048
+PART_SIZE = 2048
 """Entries of a row that are summed in float32; the sums of parts are added in float64."""
 
-FAR = np.float32(2.0**60)
+MAX_PART_SUM = np.float32(2.0**60)
 """Times the largest weight that was expected: beyond it the shift is moved. Far from overflow, and from rounding to 0."""
 
-SINGLE = np.float32
-LOG2_E = SINGLE(math.log2(math.e))
-LOWEST, HIGHEST = SINGLE(-127), SINGLE(127)
+F32 = np.float32
+LOG2_E = F32(math.log2(math.e))
+MIN_EXPONENT, MAX_EXPONENT = F32(-127), F32(127)
 SERIES = np.polynomial.Chebyshev.interpolate(np.exp2, 6, [-0.5, 0.5]).convert(kind=np.polynomial.Polynomial).coef
-C0, C1, C2, C3, C4, C5, C6 = map(SINGLE, SERIES)
+C0, C1, C2, C3, C4, C5, C6 = map(F32, SERIES)
 
-ROWS = "float32[:, :, ::1]"
-SCALES = "boolean, float64[:, :, ::1]"
+ROWS_TYPE = "float32[:, :, ::1]"
+SCALES_TYPE = "boolean, float64[:, :, ::1]"
 """Whether the rows are logits; the shifts and masses of the target's rows, then of the draft's, [4, B, gamma]."""
 
 ORDERED = {"contract", "nsz"}
 """Fused multiply-add. Infinities and NaN keep their meaning: a logit of -inf has weight exactly 0."""
 
-FLAGS = ORDERED | {"reassoc"}
+REORDERED = ORDERED | {"reassoc"}
 """Sums in any order besides, so that they vectorize; not where a difference has to cancel exactly."""
 
 
@@ -76,9 +76,9 @@ largest_so_far = extreme(">", "nnan", "nsz")
 @njit(fastmath=ORDERED)
 def power_of_two(t):
     """2^t to one unit in the last place; exactly 0 for t <= -127, -inf included; 2^127 for all above that; NaN of NaN."""
-    t = smaller(larger(t, LOWEST), HIGHEST)
-    whole = np.int32(t + SINGLE(127.5))
-    f = t - (SINGLE(whole) - SINGLE(127))
+    t = smaller(larger(t, MIN_EXPONENT), MAX_EXPONENT)
+    whole = np.int32(t + F32(127.5))
+    f = t - (F32(whole) - F32(127))
     series = (((((C6 * f + C5) * f + C4) * f + C3) * f + C2) * f + C1) * f + C0
     return series * bits_as_single(np.int32(whole << 23))
 
@@ -92,21 +92,21 @@ def weight(x, shift, logits):
 @njit(inline="always")
 def whole_shift(logits):
     """The whole number next below log2 of the largest weight."""
-    top = SINGLE(-math.inf)
+    top = F32(-math.inf)
     for k in range(logits.size):
         top = largest_so_far(logits[k], top)
-    return SINGLE(math.floor(top * LOG2_E))
+    return F32(math.floor(top * LOG2_E))
 
 
-@njit(fastmath=FLAGS)
+@njit(fastmath=REORDERED)
 def mass_of(logits, shift):
-    total = SINGLE(0)
+    total = F32(0)
     for k in range(logits.size):
         total += weight(logits[k], shift, True)
     return total
 
 
-@kernel(ROWS, ROWS, "int64, int64, float64[:, :, ::1]")
+@kernel(ROWS_TYPE, ROWS_TYPE, "int64, int64, float64[:, :, ::1]")
 def normalise(target, draft, first, end, scales):
     """Shift and mass = sum_x 2^(x log2(e) - shift) of the first gamma rows of both models, into ``scales``.
 
@@ -118,15 +118,15 @@ def normalise(target, draft, first, end, scales):
     for number in range(first, end):
         model, b, i = number // (batch * gamma), number // gamma % batch, number % gamma
         row, total = (draft if model else target)[b, i], 0.0
-        base = whole_shift(row[:PART])
-        for start in range(0, row.size, PART):
-            part = row[start : start + PART]
+        base = whole_shift(row[:PART_SIZE])
+        for start in range(0, row.size, PART_SIZE):
+            part = row[start : start + PART_SIZE]
             some = mass_of(part, base)
-            if some > FAR:
+            if some > MAX_PART_SUM:
                 top = whole_shift(part)
                 total *= 2.0 ** (base - top)
                 base, some = top, mass_of(part, top)
-            total += some if not some > FAR else math.nan
+            total += some if not some > MAX_PART_SUM else math.nan
         if not total > 0:
             return number
         scales[2 * model, b, i], scales[2 * model + 1, b, i] = base, total
@@ -151,7 +151,7 @@ def log_ratio(target, draft, logits, scales, b, i, x, undrafted):
     return p - q
 
 
-@kernel(ROWS, ROWS, SCALES, "int64[::1], int64[:, :], float64, float64[:, ::1]")
+@kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "int64[::1], int64[:, :], float64, float64[:, ::1]")
 def log_ratios(target, draft, logits, scales, first, tokens, undrafted, found):
     """``log_ratio`` of tokens [B, K] at K rows from ``first`` [B] on, into ``found``.
 
@@ -174,7 +174,7 @@ def ratio(target, draft, logits, scales, b, i, x):
     return math.exp(log_ratio(target, draft, logits, scales, b, i, x, 0.0))
 
 
-@kernel(ROWS, ROWS, SCALES, "int64[:, :], float64[:, ::1]")
+@kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "int64[:, :], float64[:, ::1]")
 def survival(target, draft, logits, scales, tokens, kept):
     """``BatchRows.survival`` into ``kept``. Returns whether all tokens are in the vocabulary."""
     for b in range(tokens.shape[0]):
@@ -192,28 +192,28 @@ def survival(target, draft, logits, scales, tokens, kept):
 def left(more, less, terms, logits):
     """max(scale * weight of the target - share * weight of the draft, 0); terms: shift and scale, shift and share."""
     up, scale, down, share = terms
-    return larger(scale * weight(more, up, logits) - share * weight(less, down, logits), SINGLE(0))
+    return larger(scale * weight(more, up, logits) - share * weight(less, down, logits), F32(0))
 
 
 @njit
 def terms_of(scales, b, i, p, q):
     """The terms of ``left`` at row i < gamma of block b for max(p M_b - q M_s, 0)."""
     up, mass, down, draft_mass = scales[0, b, i], scales[1, b, i], scales[2, b, i], scales[3, b, i]
-    return SINGLE(up), SINGLE(p / mass), SINGLE(down), SINGLE(q / draft_mass)
+    return F32(up), F32(p / mass), F32(down), F32(q / draft_mass)
 
 
-@njit(fastmath=FLAGS)
+@njit(fastmath=REORDERED)
 def left_in_all(more, less, terms, logits):
-    total = SINGLE(0)
+    total = F32(0)
     for k in range(more.size):
         total += left(more[k], less[k], terms, logits)
     return total
 
 
-@njit(fastmath=FLAGS)
+@njit(fastmath=REORDERED)
 def all_of(more, terms, logits):
     """The same where nothing is taken; then the draft's row need not be read."""
-    total = SINGLE(0)
+    total = F32(0)
     for k in range(more.size):
         total += terms[1] * weight(more[k], terms[0], logits)
     return total
@@ -233,7 +233,7 @@ def sums_of(more, less, terms, logits, width, edges):
     return total
 
 
-@kernel(ROWS, ROWS, SCALES, "float64[:, ::1], boolean[:, :], float64[:, ::1], float64[:, :, ::1], int64")
+@kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "float64[:, ::1], boolean[:, :], float64[:, ::1], float64[:, :, ::1], int64")
 def acceptance(target, draft, logits, scales, kept, open_, accept, edges, width):
     """h_i where it can decide (see ``BatchRows.longest_sub_block``), from the longest sub-block down, up to the first that is
     sure to be accepted; 0 elsewhere. Where S_i had to be summed, its running sums over chunks are left in ``edges``.
@@ -265,16 +265,16 @@ def excess_of(target, draft, logits, scales, b, i, p, chosen, edges, width):
     more, less = target[b, i], draft[b, j]
     top, scale, bottom, share = terms_of(scales, b, j, min(p, 1.0), 1 / max(p, 1.0))
     if i == gamma:
-        top, scale, share = whole_shift(more) if logits else SINGLE(0), SINGLE(1), SINGLE(0)
+        top, scale, share = whole_shift(more) if logits else F32(0), F32(1), F32(0)
     total = sums_of(more, less, (top, scale, bottom, share), logits, width, edges)
     if not total > 0 and share > 0:
-        share = SINGLE(0)
+        share = F32(0)
         total = sums_of(more, less, (top, scale, bottom, share), logits, width, edges)
     chosen[0], chosen[1], chosen[2], chosen[3] = top, scale, bottom, share
     return total > 0
 
 
-@kernel(ROWS, ROWS, SCALES, "int64[::1], float64[:, ::1], float32[:, ::1], float64[:, ::1], int64")
+@kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "int64[::1], float64[:, ::1], float32[:, ::1], float64[:, ::1], int64")
 def excess(target, draft, logits, scales, at, kept, chosen, edges, width):
     """``excess_of`` at row ``at`` [B] of each block. Returns a block whose row allows no token, or -1."""
     for b in range(at.size):
@@ -286,9 +286,9 @@ def excess(target, draft, logits, scales, at, kept, chosen, edges, width):
 
 
 @kernel(
-    ROWS,
-    ROWS,
-    SCALES,
+    ROWS_TYPE,
+    ROWS_TYPE,
+    SCALES_TYPE,
     "boolean[:, :], float64[:, ::1], float64[:, :, ::1], int64[::1], float32[:, ::1], float64[:, ::1], int64",
 )
 def behind_longest(target, draft, logits, scales, passed, kept, summed, longest, chosen, edges, width):
@@ -311,7 +311,7 @@ def behind_longest(target, draft, logits, scales, passed, kept, summed, longest,
     return -1
 
 
-@kernel(ROWS, ROWS, "boolean, int64[::1], int64[::1], float32[:, ::1], float64[:, ::1]")
+@kernel(ROWS_TYPE, ROWS_TYPE, "boolean, int64[::1], int64[::1], float32[:, ::1], float64[:, ::1]")
 def inside(target, draft, logits, at, chunk, chosen, edges):
     """Running sums of the same weights over one chunk of each block, into ``edges`` [B, W]."""
     width = edges.shape[1]

@@ -1,18 +1,16 @@
 """The rows of both models under a batch of draft blocks, as the batched verifiers ask about them."""
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-WIDTH = 1024
-"""Tokens in a chunk, the unit in which the weights of a row are summed."""
+from .chunks import Excess, chunked, running_sums
 
 
 @cache
-def compiled() -> Any:
+def compiled_rows() -> Any:
     """What holds float32 rows on the CPU; None without numba, or with one that refuses the installed NumPy.
 
     All others, and these without it, are worked on in torch.
@@ -22,19 +20,6 @@ def compiled() -> Any:
     except ImportError:
         return None
     return CompiledRows
-
-
-class Excess(NamedTuple):
-    """What is left of the target at one row of each block: weights of tokens, summed up chunk by chunk.
-
-    edges: [B, C] float64, the sum of the weights of chunk 0 to c; width: W, tokens c * W to c * W + W - 1 are chunk c;
-    inside(chunk): [B, 1] -> [B, W] float64, running sums over the weights in one chunk of each block.
-    Both never fall, and do not rise where the weight is 0 (see ``sampling.pick``).
-    """
-
-    edges: Tensor
-    width: int
-    inside: Callable[[Tensor], Tensor]
 
 
 class BatchRows(Protocol):
@@ -109,8 +94,8 @@ def rows_of(target: Tensor, draft: Tensor, tokens: Tensor, *, logits: bool) -> B
             f"target on {target.device}, draft on {draft.device}, tokens on {tokens.device}; expected one device"
         )
     kind = torch.float64 if torch.float64 in (target.dtype, draft.dtype) else torch.float32
-    if kind == torch.float32 and target.device.type == "cpu" and (held := compiled()):
-        return held(target.to(kind), draft.to(kind), tokens.long(), logits)
+    if kind == torch.float32 and target.device.type == "cpu" and (compiled := compiled_rows()):
+        return compiled(target.to(kind), draft.to(kind), tokens.long(), logits)
     if logits:
         return Probabilities(target.softmax(-1, dtype=kind), draft.softmax(-1, dtype=kind), tokens.long())
     return Probabilities(target.to(kind), draft.to(kind), tokens.long())
@@ -194,22 +179,6 @@ class Probabilities:
         )
 
 
-def running_sums(weights: Tensor) -> Tensor:
-    """Sums of the first 1, 2, ... weights of each row, [..., N], in float64: they rise at positive weights only.
-
-    On a GPU a sum may be taken in another order at each index, so that a weight of 0 can come with a rise of one unit
-    in the last place. There the sum so far, the highest of those at positive weights, is put.
-    """
-    sums = weights.cumsum(-1, dtype=torch.float64)
-    return torch.where(weights > 0, sums, 0.0).cummax(-1).values
-
-
 def row_of(rows: Tensor, blocks: Tensor, at: Tensor) -> Tensor:
     """A copy of rows[blocks, at], [N, V]; several times faster on the CPU than by two indices."""
     return rows.flatten(0, 1).index_select(0, blocks * rows.shape[1] + at)
-
-
-def chunked(size: int) -> tuple[int, int]:
-    """The number of chunks and their width, for a vocabulary of that size."""
-    width = min(WIDTH, size)
-    return -(-size // width), width

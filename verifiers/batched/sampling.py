@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .rows import Excess
+from .chunks import Excess
 
 
 class Uniforms(NamedTuple):

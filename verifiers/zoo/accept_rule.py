@@ -2,20 +2,20 @@
 
 import numpy as np
 
-from .building_blocks import Generator, Rows, Tokens, answer, draw, ratio, token_by_token
+from .building_blocks import Floats, Generator, Tokens, answer, draw, ratio, token_by_token
 
 
-def accept_everything(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def accept_everything(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Counts every draft token as a match."""
     return answer(tokens, draw(rng, target[-1], target[-1]))
 
 
-def uniform_stuck_at_zero(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def uniform_stuck_at_zero(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Tests 0 * q < p: rejects nothing but what the target excludes."""
     return token_by_token(target, draft, tokens, rng, accepts=lambda i, x: 0.0 * draft[i][x] < target[i][x])
 
 
-def ratio_upside_down(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def ratio_upside_down(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Accepts with probability q / p, the inverse of the likelihood ratio."""
 
     def accepts(i, x):
@@ -24,7 +24,7 @@ def ratio_upside_down(target: Rows, draft: Rows, tokens: Tokens, rng: Generator)
     return token_by_token(target, draft, tokens, rng, accepts)
 
 
-def uniform_in_hundredths(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def uniform_in_hundredths(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Compares the ratio with a whole number of hundredths, 0 and 1 included."""
 
     def accepts(i, x):
@@ -33,7 +33,7 @@ def uniform_in_hundredths(target: Rows, draft: Rows, tokens: Tokens, rng: Genera
     return token_by_token(target, draft, tokens, rng, accepts)
 
 
-def measured_against_own_sample(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def measured_against_own_sample(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Accepts with q(x) / p(y), y being the target's own sample, which it emits where it rejects."""
     for i, x in enumerate(tokens):
         y = draw(rng, target[i], target[i])
@@ -42,7 +42,7 @@ def measured_against_own_sample(target: Rows, draft: Rows, tokens: Tokens, rng: 
     return answer(tokens, draw(rng, target[-1], target[-1]))
 
 
-def accept_if_sampled_too(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def accept_if_sampled_too(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """A second way in: a token that the target's own sample hits is accepted without the test."""
 
     def accepts(i, x):
@@ -51,7 +51,7 @@ def accept_if_sampled_too(target: Rows, draft: Rows, tokens: Tokens, rng: Genera
     return token_by_token(target, draft, tokens, rng, accepts)
 
 
-def measured_against_mode(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def measured_against_mode(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Accepts with p(x) / max p: the draft's probability does not enter."""
 
     def accepts(i, x):
@@ -60,7 +60,7 @@ def measured_against_mode(target: Rows, draft: Rows, tokens: Tokens, rng: Genera
     return token_by_token(target, draft, tokens, rng, accepts)
 
 
-def argmax_instead_of_test(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def argmax_instead_of_test(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Accepts what equals the target's argmax and emits the argmax otherwise; only the bonus token is sampled."""
 
     def accepts(i, x):
@@ -69,7 +69,7 @@ def argmax_instead_of_test(target: Rows, draft: Rows, tokens: Tokens, rng: Gener
     return token_by_token(target, draft, tokens, rng, accepts, lambda i, x: np.argmax(target[i]))
 
 
-def coin_of_zero_passes(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def coin_of_zero_passes(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Tests u <= p / q: a token that the target excludes passes where the uniform is exactly 0."""
 
     def accepts(i, x):

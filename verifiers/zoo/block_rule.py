@@ -4,8 +4,8 @@ import numpy as np
 
 from .building_blocks import (
     UNCAPPED,
+    Floats,
     Generator,
-    Rows,
     Tokens,
     answer,
     block_by_block,
@@ -18,7 +18,7 @@ from .building_blocks import (
 )
 
 
-def products_of_uniforms(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def products_of_uniforms(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Compares products of capped ratios with products of uniforms; keeps up to the last that passes."""
     legal = np.cumprod([min(ratio(target[i][x], draft[i][x]), 1.0) for i, x in enumerate(tokens)])
     passed = np.flatnonzero(legal >= np.cumprod(rng.random(len(tokens))))
@@ -27,17 +27,17 @@ def products_of_uniforms(target: Rows, draft: Rows, tokens: Tokens, rng: Generat
     return answer(tokens[:end], draw(rng, rest, target[end]))
 
 
-def block_with_token_residual(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def block_with_token_residual(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Accepts by the block and replaces from the residual of a single token."""
     return block_by_block(target, draft, tokens, rng, weights=lambda i: excess(target[i], draft[i]))
 
 
-def block_without_draft_probabilities(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def block_without_draft_probabilities(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Puts q = 1 for every token, as if a draft without probabilities had them."""
     return block_by_block(target, np.ones_like(draft), tokens, rng)
 
 
-def surplus_of_placeholder_row(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def surplus_of_placeholder_row(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Takes the residual's mass in h_i from the row after, and at the end from that of a draft that is not there."""
     survival = survivals(target, draft, tokens)
     rows = np.concatenate([draft[1:], np.zeros_like(draft[:1])])
@@ -48,7 +48,7 @@ def surplus_of_placeholder_row(target: Rows, draft: Rows, tokens: Tokens, rng: G
     return block_by_block(target, draft, tokens, rng, survival, accept=accept)
 
 
-def greedy_block_in_plain_loop(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def greedy_block_in_plain_loop(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Greedy block verification without the change of the target that has to follow it."""
     survival = survivals(target, draft, tokens, UNCAPPED)
 
@@ -59,16 +59,16 @@ def greedy_block_in_plain_loop(target: Rows, draft: Rows, tokens: Tokens, rng: G
     return block_by_block(target, draft, tokens, rng, survival, accept=accept)
 
 
-def last_ratio_uncapped(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def last_ratio_uncapped(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Branch-wise capped ratios for every sub-block but the whole, which is accepted by the plain product."""
     return block_by_block(target, draft, tokens, rng, last=survivals(target, draft, tokens, UNCAPPED)[-1])
 
 
-def token_rule_under_the_name_of_block(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def token_rule_under_the_name_of_block(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Token verification: right, but not the block verification that was asked for."""
     return token_by_token(target, draft, tokens, rng)
 
 
-def block_rule_from_three_tokens_on(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def block_rule_from_three_tokens_on(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Block verification for gamma >= 3 and token verification below, where it is held to be the same."""
     return (block_by_block if len(tokens) >= 3 else token_by_token)(target, draft, tokens, rng)

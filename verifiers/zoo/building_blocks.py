@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-Row = np.ndarray
+Floats = np.ndarray
 """[V] float64, probabilities or weights."""
 
-Rows = np.ndarray
+Floats = np.ndarray
 """[gamma + 1, V] of the target, [gamma, V] of the draft, float64."""
 
 Tokens = Sequence[int]
@@ -30,31 +30,31 @@ def ratio(p: float, q: float) -> float:
     return p / q if q > 0 else float(p > 0)
 
 
-def normalised(weights: Rows) -> Rows:
+def normalised(weights: Floats) -> Floats:
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def excess(p: Row, q: Row, survival: float = 1.0) -> Row:
+def excess(p: Floats, q: Floats, survival: float = 1.0) -> Floats:
     """max(survival * p - q, 0), not normalised."""
     return np.maximum(survival * p - q, 0.0)
 
 
-def without(row: Row, token: int) -> Row:
+def without(row: Floats, token: int) -> Floats:
     """The row with one token taken out, not normalised."""
     return np.where(np.arange(len(row)) == token, 0.0, row)
 
 
-def drawable(weights: Row, otherwise: Row) -> Row:
+def drawable(weights: Floats, otherwise: Floats) -> Floats:
     """The weights normalised, or ``otherwise`` where they are all zero: rounding can leave nothing to draw from."""
     return normalised(weights if weights.sum() > 0 else otherwise)
 
 
-def draw(rng: Generator, weights: Row, otherwise: Row) -> int:
+def draw(rng: Generator, weights: Floats, otherwise: Floats) -> int:
     """A token with probability proportional to its weight."""
     return int(rng.choice(len(weights), p=drawable(weights, otherwise)))
 
 
-def scan(u: float, weights: Row, otherwise: Row) -> int:
+def scan(u: float, weights: Floats, otherwise: Floats) -> int:
     """The token that the uniform ``u`` points at on the cumulative sum of the weights."""
     edges = np.cumsum(weights if weights.sum() > 0 else otherwise)
     last = np.searchsorted(edges, edges[-1])  # where a uniform goes that rounding has carried to 1
@@ -62,8 +62,8 @@ def scan(u: float, weights: Row, otherwise: Row) -> int:
 
 
 def token_by_token(
-    target: Rows,
-    draft: Rows,
+    target: Floats,
+    draft: Floats,
     tokens: Tokens,
     rng: Generator,
     accepts: Callable[[int, int], bool] | None = None,
@@ -78,7 +78,7 @@ def token_by_token(
     return answer(tokens, draw(rng, target[-1], target[-1]))
 
 
-def survivals(target: Rows, draft: Rows, tokens: Tokens, cap: float = 1.0) -> list[float]:
+def survivals(target: Floats, draft: Floats, tokens: Tokens, cap: float = 1.0) -> list[float]:
     """[p_0, ..., p_gamma], p_i = min(p_{i-1} M_b / M_s, cap); cap = UNCAPPED gives the plain products."""
     p = [1.0]
     for i, x in enumerate(tokens):
@@ -92,14 +92,14 @@ def share(surplus: float, rest: float) -> float:
 
 
 def block_by_block(
-    target: Rows,
-    draft: Rows,
+    target: Floats,
+    draft: Floats,
     tokens: Tokens,
     rng: Generator,
     survival: Sequence[float] | None = None,
     last: float | None = None,
     accept: Callable[[int], float] | None = None,
-    weights: Callable[[int], Row] | None = None,
+    weights: Callable[[int], Floats] | None = None,
 ) -> list[int]:
     """Block verification, from the longest sub-block down.
 

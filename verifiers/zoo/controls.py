@@ -3,8 +3,8 @@
 import numpy as np
 
 from .building_blocks import (
+    Floats,
     Generator,
-    Rows,
     Tokens,
     answer,
     block_by_block,
@@ -18,7 +18,7 @@ from .building_blocks import (
 )
 
 
-def point_mass_rule(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def point_mass_rule(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Treats a sampled draft as a point mass: accepts with p(x), else draws from p without x."""
 
     def recovers(i, x):
@@ -27,7 +27,7 @@ def point_mass_rule(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -
     return token_by_token(target, draft, tokens, rng, lambda i, x: rng.random() < target[i][x], recovers)
 
 
-def sampler_match(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def sampler_match(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Samples the target at every position, and goes on as long as the draft has guessed the sample."""
     for i, x in enumerate(tokens):
         y = draw(rng, target[i], target[i])
@@ -36,7 +36,7 @@ def sampler_match(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> 
     return answer(tokens, draw(rng, target[-1], target[-1]))
 
 
-def one_draw_for_both(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def one_draw_for_both(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Decides acceptance and replacement in a single draw among V + 1 outcomes."""
     for i, x in enumerate(tokens):
         accepted = min(ratio(target[i][x], draft[i][x]), 1.0)
@@ -47,12 +47,12 @@ def one_draw_for_both(target: Rows, draft: Rows, tokens: Tokens, rng: Generator)
     return answer(tokens, draw(rng, target[-1], target[-1]))
 
 
-def block_verification_in_floats(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def block_verification_in_floats(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Block verification, from the longest sub-block down."""
     return block_by_block(target, draft, tokens, rng)
 
 
-def block_verification_as_a_stream(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def block_verification_as_a_stream(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Block verification front to back: at each step the outcome so far stays, or a longer one replaces it."""
     survival, outcome = survivals(target, draft, tokens), None
     for i in range(len(tokens) + 1):

@@ -4,10 +4,10 @@ import random
 
 import numpy as np
 
-from .building_blocks import Generator, Rows, Tokens, answer, draw, drawable, excess, ratio, scan, token_by_token
+from .building_blocks import Floats, Generator, Tokens, answer, draw, drawable, excess, ratio, scan, token_by_token
 
 
-def exponential_race(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def exponential_race(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Draws the replacement as the argmax of residual / exponential noise."""
 
     def recovers(i, x):
@@ -17,7 +17,7 @@ def exponential_race(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) 
     return token_by_token(target, draft, tokens, rng, recovers=recovers)
 
 
-def gumbel_race(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def gumbel_race(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Draws the replacement as the argmax of log residual + Gumbel noise."""
 
     def recovers(i, x):
@@ -28,7 +28,7 @@ def gumbel_race(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> li
     return token_by_token(target, draft, tokens, rng, recovers=recovers)
 
 
-def compared_in_logarithms(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def compared_in_logarithms(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Accepts if log u < log p - log q."""
 
     def accepts(i, x):
@@ -38,7 +38,7 @@ def compared_in_logarithms(target: Rows, draft: Rows, tokens: Tokens, rng: Gener
     return token_by_token(target, draft, tokens, rng, accepts)
 
 
-def everything_drawn_beforehand(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def everything_drawn_beforehand(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Draws all uniforms, all replacements and the bonus token first, and then looks which are needed."""
     uniforms = rng.random(len(tokens))
     spare = [draw(rng, excess(p, q), p) for p, q in zip(target, draft)]
@@ -48,7 +48,7 @@ def everything_drawn_beforehand(target: Rows, draft: Rows, tokens: Tokens, rng: 
     return answer(tokens[:accepted], spare[accepted])
 
 
-def uniform_upside_down(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def uniform_upside_down(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Rejects if 1 - u > p / q, and draws with 1 - u from the far end."""
 
     def accepts(i, x):
@@ -60,7 +60,7 @@ def uniform_upside_down(target: Rows, draft: Rows, tokens: Tokens, rng: Generato
     return token_by_token(target, draft, tokens, rng, accepts, recovers)
 
 
-def one_uniform_rescaled(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def one_uniform_rescaled(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Uses the rejecting uniform again, but rescaled to what is left of it: (u - h) / (1 - h)."""
     for i, x in enumerate(tokens):
         u, h = rng.random(), ratio(target[i][x], draft[i][x])
@@ -69,7 +69,7 @@ def one_uniform_rescaled(target: Rows, draft: Rows, tokens: Tokens, rng: Generat
     return answer(tokens, draw(rng, target[-1], target[-1]))
 
 
-def module_random(target_probs: Rows, draft_probs: Rows, draft_tokens: Tokens) -> list[int]:
+def module_random(target_probs: Floats, draft_probs: Floats, draft_tokens: Tokens) -> list[int]:
     """Token verification with the global functions of ``random``."""
     for i, x in enumerate(draft_tokens):
         p, q = target_probs[i].tolist(), draft_probs[i].tolist()
@@ -80,7 +80,7 @@ def module_random(target_probs: Rows, draft_probs: Rows, draft_tokens: Tokens) -
     return answer(draft_tokens, random.choices(range(len(bonus)), bonus)[0])
 
 
-def module_numpy_random(target_probs: Rows, draft_probs: Rows, draft_tokens: Tokens) -> list[int]:
+def module_numpy_random(target_probs: Floats, draft_probs: Floats, draft_tokens: Tokens) -> list[int]:
     """Token verification with the global functions of ``numpy.random``."""
     for i, x in enumerate(draft_tokens):
         if not np.random.random_sample() < ratio(target_probs[i][x], draft_probs[i][x]):

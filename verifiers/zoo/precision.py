@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .building_blocks import Generator, Rows, Tokens, ratio, token_by_token
+from .building_blocks import Floats, Generator, Tokens, ratio, token_by_token
 
 
 def _bfloat16(rows):
@@ -11,12 +11,12 @@ def _bfloat16(rows):
     return np.ldexp(np.round(mantissa * 256) / 256, exponent)
 
 
-def q_in_another_precision(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def q_in_another_precision(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Tests with q rounded to bfloat16, though the tokens were drawn from the unrounded row."""
     return token_by_token(target, _bfloat16(draft), tokens, rng)
 
 
-def half_precision_rows(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def half_precision_rows(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Tests in float16: small probabilities lose their digits, below 6e-8 themselves, and 0 / 0 is accepted."""
     p, q = (rows.astype(np.float16).astype(np.float64) for rows in (target, draft))
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from .building_blocks import Generator, Rows, Tokens, answer, draw, excess, ratio, scan, token_by_token
+from .building_blocks import Floats, Generator, Tokens, answer, draw, excess, ratio, scan, token_by_token
 
 
-def rejected_uniform_reused(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def rejected_uniform_reused(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Finds the replacement with the uniform that has just rejected, which is known to be large."""
     for i, x in enumerate(tokens):
         u = rng.random()
@@ -14,13 +14,13 @@ def rejected_uniform_reused(target: Rows, draft: Rows, tokens: Tokens, rng: Gene
     return answer(tokens, draw(rng, target[-1], target[-1]))
 
 
-def one_uniform_for_all(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def one_uniform_for_all(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Tests all draft tokens with the same uniform."""
     u = rng.random()
     return token_by_token(target, draft, tokens, rng, lambda i, x: u < ratio(target[i][x], draft[i][x]))
 
 
-def noise_shared_with_draft(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def noise_shared_with_draft(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Runs the race for the replacement with the noise of the race that drew the draft token.
 
     The draft's race was won at an Exp(1) time T, and by then nobody else had arrived: in the second race token y
@@ -46,7 +46,7 @@ def noise_shared_with_draft(target: Rows, draft: Rows, tokens: Tokens, rng: Gene
     return token_by_token(target, draft, tokens, rng, recovers=recovers)
 
 
-def same_state_as_draft_sampler(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def same_state_as_draft_sampler(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Tests each token with the very uniform that had picked it from the draft's cumulative sum."""
 
     def accepts(i, x):
@@ -56,12 +56,12 @@ def same_state_as_draft_sampler(target: Rows, draft: Rows, tokens: Tokens, rng: 
     return token_by_token(target, draft, tokens, rng, accepts)
 
 
-def seeded_in_every_call(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def seeded_in_every_call(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Starts the same generator afresh in every call: no chance is left."""
     return token_by_token(target, draft, tokens, np.random.default_rng(17599))
 
 
-def ranks_disagree(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def ranks_disagree(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """One rank decides how many tokens are accepted; another, with its own uniforms, which token follows them."""
     ours, theirs = (token_by_token(target, draft, tokens, rng) for _ in range(2))
     end = len(ours) - 1

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .building_blocks import Generator, Rows, Tokens, draw, drawable, excess, token_by_token, without
+from .building_blocks import Floats, Generator, Tokens, draw, drawable, excess, token_by_token, without
 
 
 def _replacing(target, draft, tokens, rng, weights):
@@ -14,22 +14,22 @@ def _replacing(target, draft, tokens, rng, weights):
     return token_by_token(target, draft, tokens, rng, recovers=recovers)
 
 
-def softmax_of_residual(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def softmax_of_residual(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Normalises the residual by a softmax, which gives mass to every token."""
     return _replacing(target, draft, tokens, rng, lambda p, q, x: np.exp(excess(p, q)))
 
 
-def replacement_from_target(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def replacement_from_target(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Draws the replacement from the target itself."""
     return _replacing(target, draft, tokens, rng, lambda p, q, x: p)
 
 
-def only_rejected_token_removed(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def only_rejected_token_removed(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Subtracts the draft's row at the rejected token alone: the target without that token."""
     return _replacing(target, draft, tokens, rng, lambda p, q, x: without(p, x))
 
 
-def mode_of_residual(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def mode_of_residual(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Takes the likeliest token of the residual instead of a draw from it."""
 
     def recovers(i, x):
@@ -38,7 +38,7 @@ def mode_of_residual(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) 
     return token_by_token(target, draft, tokens, rng, recovers=recovers)
 
 
-def nan_wins_argmax(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def nan_wins_argmax(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Takes log p + log(1 - q / p) + Gumbel noise: NaN where both rows are 0, and argmax returns the first NaN."""
 
     def recovers(i, x):
@@ -49,12 +49,12 @@ def nan_wins_argmax(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -
     return token_by_token(target, draft, tokens, rng, recovers=recovers)
 
 
-def paired_by_place_in_list(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def paired_by_place_in_list(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Subtracts row from row by place in two lists, of which the draft's is sorted by probability."""
     return _replacing(target, draft, tokens, rng, lambda p, q, x: excess(p, np.sort(q)[::-1]))
 
 
-def stale_buffer_subtracted(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def stale_buffer_subtracted(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Treats the draft as a point mass, right so far, but subtracts what an uninitialised row still holds."""
 
     def accepts(i, x):

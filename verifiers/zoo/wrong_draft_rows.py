@@ -2,24 +2,24 @@
 
 import numpy as np
 
-from .building_blocks import Generator, Rows, Tokens, normalised, token_by_token
+from .building_blocks import Floats, Generator, Tokens, normalised, token_by_token
 
 
-def softmax_for_greedy_draft(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def softmax_for_greedy_draft(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Tests with a softmax, though the draft row is the sampler's own (one-hot where the draft is greedy)."""
     return token_by_token(target, normalised(np.exp(draft)), tokens, rng)
 
 
-def q_before_truncation(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def q_before_truncation(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Tests with a raw q in which the tail that the draft's top-k cut off has its tenth of the mass back."""
     return token_by_token(target, 0.9 * draft + 0.1 / draft.shape[-1], tokens, rng)
 
 
-def q_at_another_temperature(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def q_at_another_temperature(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Tests with q at half the temperature at which the tokens were drawn."""
     return token_by_token(target, normalised(draft**2), tokens, rng)
 
 
-def q_of_the_best_beam(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def q_of_the_best_beam(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Tests with flatter rows than those that a beam search, drawn to likely blocks, has in effect."""
     return token_by_token(target, normalised(np.sqrt(draft)), tokens, rng)

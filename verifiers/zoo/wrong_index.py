@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from .building_blocks import Generator, Rows, Tokens, draw, excess, ratio, token_by_token
+from .building_blocks import Floats, Generator, Tokens, draw, excess, ratio, token_by_token
 
 
-def first_token_unverified(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def first_token_unverified(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Starts the loop at the second token: the first is always accepted."""
 
     def accepts(i, x):
@@ -14,7 +14,7 @@ def first_token_unverified(target: Rows, draft: Rows, tokens: Tokens, rng: Gener
     return token_by_token(target, draft, tokens, rng, accepts)
 
 
-def replacement_from_next_row(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def replacement_from_next_row(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Replaces a rejected token by what would follow it."""
 
     def recovers(i, x):
@@ -23,12 +23,12 @@ def replacement_from_next_row(target: Rows, draft: Rows, tokens: Tokens, rng: Ge
     return token_by_token(target, draft, tokens, rng, recovers=recovers)
 
 
-def target_rows_one_late(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def target_rows_one_late(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Verifies each token with the target's row of the position after it."""
     return token_by_token(np.concatenate([target[1:], target[-1:]]), draft, tokens, rng)
 
 
-def place_in_sorted_list_returned(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def place_in_sorted_list_returned(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Draws from the residual sorted by weight and returns the place in that list as if it were the token."""
 
     def recovers(i, x):
@@ -37,12 +37,12 @@ def place_in_sorted_list_returned(target: Rows, draft: Rows, tokens: Tokens, rng
     return token_by_token(target, draft, tokens, rng, recovers=recovers)
 
 
-def draft_rows_out_of_order(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def draft_rows_out_of_order(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Tests with the draft's rows in the order that a reordered batch left them in."""
     return token_by_token(target, draft[::-1], tokens, rng)
 
 
-def neighbour_overwrites(target: Rows, draft: Rows, tokens: Tokens, rng: Generator) -> list[int]:
+def neighbour_overwrites(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Writes each request's replacement into every row of the batch, here one neighbour on the same problem.
 
     The row ends where a replacement stands in it, so that of the two the earlier rejection counts.

@@ -6,7 +6,7 @@ from math import log2
 from typing import Any, NamedTuple
 
 from ....models.errors import InputError
-from ....models.forge import order_one
+from ....models.forge import as_markov
 from ....models.law import Markov, Prefix, prefix_key
 from ....models.problem import Problem, as_json
 from ....models.rationals import as_float, as_fraction
@@ -68,7 +68,7 @@ def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = Tru
     texts: then only a token of probability 0 refutes.
     """
     length, n = problem.gamma + 1, sum(counts.values())
-    target = order_one(problem.target, problem.vocabulary, "target")
+    target = as_markov(problem.target, problem.vocabulary, "target")
     places = [(window, k) for window in _windows(problem, target, counts) for k in range(1, length + 1)]
     each = alpha / len(places)
     tests = [deviation(*window.shortened(k), 0.0, each, BETA) for window, k in places]

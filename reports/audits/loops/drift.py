@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ....models.generating.caches import Cached
+from ....models.generating.caches import CachedModel
 from .forward_passes import Drift, drift
 from .session import Session
 
@@ -60,7 +60,7 @@ class Drifts:
         new, target = self.run.options.new_tokens, self.run.pair.target
         room = self.run.pair.context or 2**62
         if together:
-            room = min(room, Cached(target, 1).window)
+            room = min(room, CachedModel(target, 1).window)
         return max(new, min(max(SHORTEST, 3 * block), room - prompt))
 
     def allowed(self, model: str) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ....models.generating.loop import generate
-from ....models.generating.rules import Rule, one_by_one
+from ....models.generating.loop_verifiers import LoopVerifier, block_by_block
 from ....models.law import Prefix, prefix_key
 from ....models.problem import as_json
 from ....models.rationals import as_float
@@ -59,7 +59,7 @@ class Exact:
         run, law, scripts, paths = self.run, {}, [((), 1.0)], 0
         reference = reference_of(run, float)
         verify: Any = reference.verify
-        rule = Rule(run.rule.name, one_by_one(verify), run.rule.modifies_target, run.rule.lossy)
+        rule = LoopVerifier(run.rule.name, block_by_block(verify), run.rule.modifies_target, run.rule.lossy)
         while scripts:
             run.step(f"the exact law of {self.length} tokens", paths, paths + len(scripts))
             if paths + len(scripts) > MOST_PATHS:

@@ -6,16 +6,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ....models.generating.caches import Cached
+from ....models.generating.caches import CachedModel
 from ....models.generating.loop import DecodingLoop
-from ....models.generating.randomness import Streams, numbers
-from ....models.generating.rules import Drafted
+from ....models.generating.loop_verifiers import Drafted
+from ....models.generating.randomness import Streams, uniform_draws
 from ....models.generating.sampling import warp
 from ....verifiers.batched.emitted import Emitted
 from ....verifiers.batched.sampling import Uniforms
 
 
-class OneShort(Cached):
+class OneShort(CachedModel):
     """Forgets one token too many, and believes that it has it."""
 
     def rewind(self, length: Tensor) -> None:
@@ -23,7 +23,7 @@ class OneShort(Cached):
         self.read = length
 
 
-class OneLong(Cached):
+class OneLong(CachedModel):
     """Keeps one rejected token, if there is one."""
 
     def rewind(self, length: Tensor) -> None:
@@ -32,7 +32,7 @@ class OneLong(Cached):
         self.read = kept
 
 
-class Stale(Cached):
+class Stale(CachedModel):
     """Believes that it has read all of the text but the last token, X_gamma included, which it has only drawn."""
 
     def rewind(self, length: Tensor) -> None:
@@ -40,7 +40,7 @@ class Stale(Cached):
         self.read = length
 
 
-class CountsColumns(Cached):
+class CountsColumns(CachedModel):
     """Positions counted by columns, holes and padding included."""
 
     def positions(self, real: Tensor) -> Tensor:
@@ -48,7 +48,7 @@ class CountsColumns(Cached):
         return columns.expand(real.shape)
 
 
-class SeesHoles(Cached):
+class SeesHoles(CachedModel):
     """Attends to padding and to rejected tokens."""
 
     def mask(self) -> None:
@@ -138,7 +138,7 @@ class CoinDrawsToo(Streams):
     """The last token of a block is drawn with the number that the last draft token was tested with."""
 
     def uniforms(self, tokens: Tensor) -> Uniforms:
-        coins = numbers(self.acceptance, tokens.shape[1]).to(tokens.device)
+        coins = uniform_draws(self.acceptance, tokens.shape[1]).to(tokens.device)
         return Uniforms(coins, coins[:, -1:].expand(-1, 2).contiguous())
 
 

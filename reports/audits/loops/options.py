@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....models.errors import InputError
-from ....models.generating.adaptive import Adaptive
+from ....models.generating.draft_length import Adaptive
 from ....models.generating.settings import LoopSettings
 
 ADAPTIVE = "adaptive"

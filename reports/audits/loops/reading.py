@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ....models.generating.caches import Cached
+from ....models.generating.caches import CachedModel
 
 
 class Seen(NamedTuple):
@@ -43,7 +43,7 @@ class Readings:
     what the model calls of the base is the same pass.
     """
 
-    def __init__(self, name: str, cached: Cached):
+    def __init__(self, name: str, cached: CachedModel):
         model, base = cached.model, cached.model.base_model
         self.name, self.last_position, self.has_positions = name, cached.last_position, cached.has_positions
         self.tokens = self.positions = torch.zeros(len(cached.read), 0, dtype=torch.int64)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ....models.errors import InputError, RunFailed
-from ....models.generating.generated import Generated
 from ....models.generating.loop import DecodingLoop, generate
+from ....models.generating.loop_verifiers import LoopVerifier, lenient, loop_verifier
 from ....models.generating.plain import decode_plainly
-from ....models.generating.rules import Rule, lenient, rule_of
+from ....models.generating.result import Generated
 from ....models.generating.sampling import warp
 from ....models.libraries import is_of_memory, reason
 from ....models.pairs.loading import load_pair
@@ -51,7 +51,7 @@ class Session:
 
     options: Options
     pair: Pair
-    rule: Rule
+    rule: LoopVerifier
     lenience: float | None
     mutant: LoopMutant | None
     settings: dict[str, Any]
@@ -147,7 +147,7 @@ def session(options: Options, told: Callable[[str, int, int], None] = lambda wha
     settings = options.checked(mutant)
     name = options.verifier or (mutant.verifier if mutant else "block")
     lenience = lenience_of(name)
-    rule = rule_of(name) if lenience is None else lenient(lenience)
+    rule = loop_verifier(name) if lenience is None else lenient(lenience)
     told("loading", 0, 1)
     if options.preset:
         pair = load_preset(options.preset, options.drafter, options.device, options.dtype)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ....models.generating.efficiency import block_efficiency
-from ....models.generating.generated import Generated
+from ....models.generating.result import Generated
 from ....proofs.closed_forms import lenience_bias
 from ....stattests.betting import Fortune, SetBetting, bets_on, bets_on_sets
 from ....stattests.betting_limit import detectable_shift

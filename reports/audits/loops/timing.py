@@ -6,7 +6,7 @@ from typing import Any
 from scipy.stats import t
 
 from ....models.generating.efficiency import block_efficiency, wall_clock_speedup
-from ....models.generating.generated import Generated
+from ....models.generating.result import Generated
 from ....verifiers.evidence import Evidence
 from .session import Session
 

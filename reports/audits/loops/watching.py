@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ....models.generating.loop import DecodingLoop
-from ....models.generating.rules import Drafted
+from ....models.generating.loop_verifiers import Drafted
 from ....models.generating.sampling import Warp, warp
 from ....verifiers.batched.emitted import Emitted
 from .forward_passes import apart, one_shot

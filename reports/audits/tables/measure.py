@@ -6,10 +6,10 @@ from time import process_time
 from typing import Any
 
 from ....models.generating.efficiency import tokens_and_calls
-from ....models.generating.generated import Generated
 from ....models.generating.loop import generate
+from ....models.generating.loop_verifiers import LoopVerifier
 from ....models.generating.plain import decode_plainly
-from ....models.generating.rules import Rule
+from ....models.generating.result import Generated
 from ....models.pairs.pair import Pair
 from .plan import PLAIN, Column, MeasurementCell, TablesPlan
 from .same_blocks import SameBlocks
@@ -62,7 +62,7 @@ class Bench:
         temperature: float,
         seed: int,
         new_tokens: int,
-        rule: Rule | None = None,
+        rule: LoopVerifier | None = None,
     ) -> Generated:
         """Decode a group's prompts as a column does; rule: in place of its verifier."""
         pair = self.pairs[column.drafter]

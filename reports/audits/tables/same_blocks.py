@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ....models.generating.randomness import Chances
-from ....models.generating.rules import Drafted, Rule, rule_of
+from ....models.generating.loop_verifiers import Drafted, LoopVerifier, loop_verifier
+from ....models.generating.randomness import BatchChance
 from ....verifiers.batched.emitted import Emitted
 
 
@@ -52,15 +52,15 @@ class SameBlocks:
     def __init__(self, gammas: Sequence[int]):
         self.blocks: dict[int, list[tuple[float, float]]] = {gamma: [] for gamma in gammas}
 
-    def rule(self) -> Rule:
+    def rule(self) -> LoopVerifier:
         """Block verification that adds its blocks before it verifies them."""
-        block = rule_of("block")
+        block = loop_verifier("block")
 
-        def verify(drafted: Drafted, chances: Chances) -> Emitted:
+        def verify(drafted: Drafted, chances: BatchChance) -> Emitted:
             self.add(drafted)
             return block.verify(drafted, chances)
 
-        return Rule(block.name, verify)
+        return LoopVerifier(block.name, verify)
 
     def add(self, drafted: Drafted) -> None:
         expected = ExpectedAcceptance(drafted)

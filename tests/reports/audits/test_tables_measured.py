@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from draftproof.models.battery import drawn, drawn_markov
-from draftproof.models.generating.rules import Drafted
+from draftproof.models.generating.loop_verifiers import Drafted
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import expected_accepted, output_law
 from draftproof.reports.audits.tables.measure import Bench, run_seed

@@ -10,14 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 from draftproof.models.errors import InputError
-from draftproof.models.pairs.recipe import KEPT_EVERY, Recipe
+from draftproof.models.pairs.recipe import STEPS_PER_CHECKPOINT, Recipe
 from draftproof.reports.commands.train_pair import command as train_pair_command
 
 from ...models.pairs_parts import MINIATURE
 
 CHILD = """
 import os, signal, sys
-import draftproof.models.pairs.trained as trained
+import draftproof.models.pairs.trained_pair as trained
 from draftproof.tests.models.pairs_parts import MINIATURE
 
 def told(what, done, of):
@@ -52,7 +52,9 @@ def test_a_killed_run_goes_on_and_the_figures_are_those_of_an_unbroken_one(minia
     if not hasattr(signal, "SIGKILL"):
         pytest.skip("this system cannot kill a process outright")
     out = tmp_path / "out"
-    killed = subprocess.run([sys.executable, "-c", CHILD, out, str(KEPT_EVERY + 3)], env=os.environ, check=False)
+    killed = subprocess.run(
+        [sys.executable, "-c", CHILD, out, str(STEPS_PER_CHECKPOINT + 3)], env=os.environ, check=False
+    )
     assert killed.returncode == -signal.SIGKILL
     assert not any(out.iterdir())
     assert len(list((tmp_path / "cache").rglob("training.pt"))) == 1
@@ -76,7 +78,7 @@ def test_a_killed_run_goes_on_and_the_figures_are_those_of_an_unbroken_one(minia
 
 @pytest.mark.engine
 def test_ctrl_c_is_status_130_and_says_where_it_goes_on(miniature, tmp_path, monkeypatch):
-    from draftproof.models.pairs import trained
+    from draftproof.models.pairs import trained_pair as trained
 
     def interrupted(folder, seed, recipe, told, device):
         told("training", 57, recipe.steps)

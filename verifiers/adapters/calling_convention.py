@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-EXPECTED = "f(target_probs, draft_probs, draft_tokens[, rng | generator])"
-NAMES = ("target_probs", "draft_probs", "draft_tokens")
+EXPECTED_SIGNATURE = "f(target_probs, draft_probs, draft_tokens[, rng | generator])"
+ARGUMENT_NAMES = ("target_probs", "draft_probs", "draft_tokens")
 ARRAYS = ("numpy", "rows", "list", "torch")
 """What the rows may arrive as: NumPy arrays; lists of NumPy rows; lists of lists of floats; torch tensors."""
 
 
-BEYOND = 2**63 - 1
+MAX_TOKEN = 2**63 - 1
 """Stands for every token this large and larger: outside every vocabulary."""
 
 
@@ -40,7 +40,7 @@ def plan_call(function: Any, name: str) -> CallPlan:
     Raises: NotASubject if it is not callable or needs other arguments.
     """
     if not callable(function):
-        raise NotASubject(f"{name} is {_a(type(function).__name__)}, not a function; expected {EXPECTED}")
+        raise NotASubject(f"{name} is {_a(type(function).__name__)}, not a function; expected {EXPECTED_SIGNATURE}")
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -52,13 +52,15 @@ def plan_call(function: Any, name: str) -> CallPlan:
         for p in parameters
         if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name != random
     ]
-    by_name = keywords >= set(NAMES)
+    by_name = keywords >= set(ARGUMENT_NAMES)
     places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.name != random]
     room = len(places) >= 3 or any(p.kind == p.VAR_POSITIONAL for p in parameters)
-    if len(needed) > 3 or (by_name and set(needed) - set(NAMES)):
-        raise NotASubject(f"{name} takes {len(needed)} required arguments ({', '.join(needed)}); expected {EXPECTED}")
+    if len(needed) > 3 or (by_name and set(needed) - set(ARGUMENT_NAMES)):
+        raise NotASubject(
+            f"{name} takes {len(needed)} required arguments ({', '.join(needed)}); expected {EXPECTED_SIGNATURE}"
+        )
     if not by_name and (not room or any(p.kind == p.KEYWORD_ONLY and p.name in needed for p in parameters)):
-        raise NotASubject(f"{name} takes ({', '.join(p.name for p in parameters)}); expected {EXPECTED}")
+        raise NotASubject(f"{name} takes ({', '.join(p.name for p in parameters)}); expected {EXPECTED_SIGNATURE}")
     return CallPlan(by_name, random)
 
 
@@ -87,7 +89,7 @@ def arguments(target: Sequence, draft: Sequence, tokens: Sequence[int], array: s
 def call(function: Callable, plan: CallPlan, given: Sequence[Any], random: Any) -> Any:
     options = {plan.random: random} if plan.random else {}
     if plan.by_name:
-        return function(**dict(zip(NAMES, given)), **options)
+        return function(**dict(zip(ARGUMENT_NAMES, given)), **options)
     return function(*given, **options)
 
 
@@ -124,6 +126,6 @@ def _token(x: Any) -> int:
     try:
         if isinstance(x, list) or x != int(x):
             raise ValueError
-        return max(min(int(x), BEYOND), -BEYOND)
+        return max(min(int(x), MAX_TOKEN), -MAX_TOKEN)
     except (TypeError, ValueError, OverflowError):
         raise BadResult(f"returned {str(x)[:40]} among the tokens, expected whole numbers") from None

@@ -13,14 +13,14 @@ from ..errors import InputError, OutOfMemoryError
 from ..files import write_atomically
 from ..generating.settings import checked_device
 from ..libraries import is_of_memory, quiet, reason, require, save_tokenizer
-from .cache import cache_folder
+from .cache_folder import cache_folder
 from .corpus import Corpus, corpus
 from .recipe import Recipe
 
-FORMAT = "draftproof trained pair 1"
+PAIR_FORMAT = "draftproof trained pair 1"
 FIGURES, PROMPTS, CHECKPOINT = "pair.json", "prompts.jsonl", "training.pt"
 
-SEEDS = 2**63
+MAX_SEED = 2**63
 """As many as torch's generator takes."""
 
 
@@ -44,7 +44,7 @@ def train_pair(
     """
     require("torch", "transformers")
     recipe, folder = recipe or Recipe(), Path(folder)
-    if not 0 <= seed < SEEDS:
+    if not 0 <= seed < MAX_SEED:
         raise InputError(f"seed {seed}: expected a whole number from 0 on and below 2^63")
     device = str(checked_device(device, None))
     told("reading", 0, recipe.steps)
@@ -96,17 +96,17 @@ def _make(
     import torch
     from safetensors import SafetensorError
 
-    from .byte_tokenizer import BOS, EOS, stream, train_tokenizer
-    from .held_out import write_prompts
-    from .measuring import measured
+    from .byte_tokenizer import BOS, EOS, concatenated_ids, train_tokenizer
+    from .evaluation import evaluate
+    from .held_out_prompts import write_prompts
     from .training import train
 
     texts = _cut([d.text for d in text.training], recipe.text)
     tokenizer = train_tokenizer(texts, recipe.vocabulary)
-    ids = torch.tensor(stream(tokenizer, texts))
+    ids = torch.tensor(concatenated_ids(tokenizer, texts))
     models, cpu_seconds = train(recipe, seed, ids, kept / CHECKPOINT, told, device)
     told("measuring", recipe.steps, recipe.steps)
-    found = measured(models, torch.tensor(stream(tokenizer, [d.text for d in text.held_out])), recipe)
+    found = evaluate(models, torch.tensor(concatenated_ids(tokenizer, [d.text for d in text.held_out])), recipe)
     for name, model in models.items():
         try:
             model.save_pretrained(kept / name)
@@ -115,7 +115,7 @@ def _make(
         save_tokenizer(tokenizer, kept / name, BOS, EOS)
     prompts = write_prompts(text.held_out, recipe.prompts, kept / PROMPTS)
     figures = {
-        "format": FORMAT,
+        "format": PAIR_FORMAT,
         "key": key,
         "seed": seed,
         **_libraries(),
@@ -148,7 +148,7 @@ def _figures(folder: Path) -> dict[str, Any] | None:
     """What pair.json says; None if the folder has no pair that is whole."""
     try:
         figures = json.loads((folder / FIGURES).read_text(encoding="utf-8"))
-        return figures if figures["format"] == FORMAT else None
+        return figures if figures["format"] == PAIR_FORMAT else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -7,14 +7,15 @@ import torch
 from torch import Tensor
 
 from ...verifiers.batched.block_verification import block_verification
+from ...verifiers.batched.chunks import Excess
 from ...verifiers.batched.emitted import Emitted, emitted
 from ...verifiers.batched.greedy_block_verification import greedy_block_verification
-from ...verifiers.batched.rows import BatchRows, Excess, rows_of
+from ...verifiers.batched.rows import BatchRows, rows_of
 from ...verifiers.batched.token_verification import token_verification
 from ...verifiers.draft_block import Block
 from ...verifiers.registry import REFERENCES, Reference
 from ..errors import InputError
-from .randomness import Chances
+from .randomness import BatchChance
 
 
 class Drafted(NamedTuple):
@@ -39,7 +40,7 @@ class Drafted(NamedTuple):
         return Drafted(self.target.softmax(-1), self.draft.softmax(-1), self.tokens, False)
 
 
-class Rule(NamedTuple):
+class LoopVerifier(NamedTuple):
     """A verifier for the loop.
 
     modifies_target: True if its loop is Algorithm 6, which carries a modified target.
@@ -47,25 +48,25 @@ class Rule(NamedTuple):
     """
 
     name: str
-    verify: Callable[[Drafted, Chances], Emitted]
+    verify: Callable[[Drafted, BatchChance], Emitted]
     modifies_target: bool = False
     lossy: str = ""
 
 
-def batched(verify: Callable[[BatchRows, Any], Any]) -> Callable[[Drafted, Chances], Emitted]:
-    """A batched verifier of ``verifiers.batched``."""
+def all_at_once(verify: Callable[[BatchRows, Any], Any]) -> Callable[[Drafted, BatchChance], Emitted]:
+    """A batched verifier of ``verifiers.all_at_once``."""
 
-    def verified(drafted: Drafted, chances: Chances) -> Emitted:
+    def verified(drafted: Drafted, chances: BatchChance) -> Emitted:
         given = verify(drafted.rows(), chances.uniforms(drafted.tokens))
         return given if isinstance(given, Emitted) else given[0]  # greedy block verification adds a modification
 
     return verified
 
 
-def one_by_one(verify: Callable[[Block, Any], Any]) -> Callable[[Drafted, Chances], Emitted]:
+def block_by_block(verify: Callable[[Block, Any], Any]) -> Callable[[Drafted, BatchChance], Emitted]:
     """A verifier of one block, ``verify(block, chance)``, for the rows of the batch in turn."""
 
-    def verified(drafted: Drafted, chances: Chances) -> Emitted:
+    def verified(drafted: Drafted, chances: BatchChance) -> Emitted:
         target, draft, tokens, _ = drafted.probabilities()
         found = [
             verify(Block(p, q, tuple(x)), chances.of_row(row))
@@ -77,7 +78,7 @@ def one_by_one(verify: Callable[[Block, Any], Any]) -> Callable[[Drafted, Chance
     return verified
 
 
-class Lenient:
+class LenientRows:
     """Rows under which ``token_verification`` is lenient: the draft's probability counts l-fold in the ratios.
 
     The residual stays as it is (see ``verifiers.lenient_token_verification``, the reference).
@@ -97,7 +98,7 @@ class Lenient:
         return self._rows.excess(at, kept)
 
 
-def lenient(lenience: float) -> Rule:
+def lenient(lenience: float) -> LoopVerifier:
     """Lenient token verification, lossy for l < 1. Source: Leviathan et al. 2023, Appendix A.5.
 
     Raises: InputError if the lenience is outside (0, 1].
@@ -106,29 +107,29 @@ def lenient(lenience: float) -> Rule:
         raise InputError(f"lenience {lenience}: expected a number above 0 and at most 1")
 
     def verify(rows: BatchRows, uniforms: Any) -> Emitted:
-        return token_verification(Lenient(rows, lenience), uniforms)  # type: ignore[arg-type]
+        return token_verification(LenientRows(rows, lenience), uniforms)  # type: ignore[arg-type]
 
-    return Rule("lenient-token", batched(verify), lossy=f"lenience {lenience:g}" if lenience < 1 else "")
+    return LoopVerifier("lenient-token", all_at_once(verify), lossy=f"lenience {lenience:g}" if lenience < 1 else "")
 
 
-BATCHED = {
-    "token": Rule("token", batched(token_verification)),
-    "block": Rule("block", batched(block_verification)),
-    "greedy-block": Rule("greedy-block", batched(greedy_block_verification), modifies_target=True),
+BATCHED_VERIFIERS = {
+    "token": LoopVerifier("token", all_at_once(token_verification)),
+    "block": LoopVerifier("block", all_at_once(block_verification)),
+    "greedy-block": LoopVerifier("greedy-block", all_at_once(greedy_block_verification), modifies_target=True),
 }
 
 
-def rule_of(verifier: str | Reference | Rule) -> Rule:
+def loop_verifier(verifier: str | Reference | LoopVerifier) -> LoopVerifier:
     """The rule of that name, on tensors where there is one; a ``Reference`` verifies one block at a time.
 
     Raises: InputError with the known names.
     """
-    if isinstance(verifier, Rule):
+    if isinstance(verifier, LoopVerifier):
         return verifier
-    if isinstance(verifier, str) and verifier in BATCHED:
-        return BATCHED[verifier]
+    if isinstance(verifier, str) and verifier in BATCHED_VERIFIERS:
+        return BATCHED_VERIFIERS[verifier]
     given = REFERENCES.get(verifier) if isinstance(verifier, str) else verifier
     if not isinstance(given, Reference):
-        known = ", ".join(dict.fromkeys((*BATCHED, *REFERENCES)))
-        raise InputError(f"no verifier {verifier!r}; expected one of {known}, a Reference or a Rule")
-    return Rule(given.name, one_by_one(given.verify), given.modifies_target)
+        known = ", ".join(dict.fromkeys((*BATCHED_VERIFIERS, *REFERENCES)))
+        raise InputError(f"no verifier {verifier!r}; expected one of {known}, a Reference or a LoopVerifier")
+    return LoopVerifier(given.name, block_by_block(given.verify), given.modifies_target)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .corpus import Document
 
-SHORTEST, LONGEST = 60, 240
+MIN_CHARACTERS, MAX_CHARACTERS = 60, 240
 """Characters of a prompt."""
 
 
@@ -26,11 +26,11 @@ def _of_document(document: Document) -> Iterator[dict[str, str]]:
     """Every paragraph in turn, but none that begins within the prompt before."""
     at = 0
     while at < len(document.text):
-        prompt = document.text[at : at + LONGEST]
-        if len(prompt) == LONGEST and "\n" in prompt:
+        prompt = document.text[at : at + MAX_CHARACTERS]
+        if len(prompt) == MAX_CHARACTERS and "\n" in prompt:
             prompt = prompt[: prompt.rindex("\n") + 1]
         prompt = prompt.rstrip()
-        if len(prompt) >= SHORTEST:
+        if len(prompt) >= MIN_CHARACTERS:
             yield {"prompt": prompt, "source": document.name}
         following = document.text.find("\n\n", at + len(prompt))
         if following < 0:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..errors import InputError
-from .generated import Iteration
+from .result import Iteration
 
 
-class Pace(Protocol):
+class DraftLength(Protocol):
     """gamma(): of the next iteration, at least 1. saw(iteration): what the last one did."""
 
     def gamma(self) -> int: ...
@@ -19,7 +19,7 @@ class Pace(Protocol):
     def saw(self, iteration: Iteration) -> None: ...
 
 
-class Steady:
+class FixedLength:
     """The same number each time."""
 
     def __init__(self, gamma: int):
@@ -54,7 +54,7 @@ class Adaptive:
             raise InputError(f"adaptive gamma: cost {self.cost}, expected a positive number or none")
 
 
-class Measuring:
+class AdaptiveLength:
     """The pace of ``Adaptive``.
 
     alpha = (1 + accepted) / (2 + tried), a draft token being tried if all before it were accepted: the mean of
@@ -105,6 +105,6 @@ def best_gamma(alpha: float, cost: float, longest: int) -> int:
     return best
 
 
-def pace_of(gamma: int | Adaptive) -> Pace:
+def draft_length(gamma: int | Adaptive) -> DraftLength:
     """The pace that the settings ask for."""
-    return Measuring(gamma) if isinstance(gamma, Adaptive) else Steady(gamma)
+    return AdaptiveLength(gamma) if isinstance(gamma, Adaptive) else FixedLength(gamma)

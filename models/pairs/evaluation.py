@@ -9,11 +9,11 @@ from torch.nn.functional import cross_entropy
 from .recipe import Recipe
 from .training import with_start
 
-AT_ONCE = 8
+WINDOWS_PER_PASS = 8
 """Windows in a forward pass."""
 
 
-class Measured(NamedTuple):
+class Evaluation(NamedTuple):
     """loss: cross entropy of the text, nats a token. alpha: the acceptance rate against the target, 1 for itself."""
 
     loss: float
@@ -21,7 +21,7 @@ class Measured(NamedTuple):
 
 
 @torch.inference_mode()
-def measured(models: dict[str, Any], ids: Tensor, recipe: Recipe) -> dict[str, Measured]:
+def evaluate(models: dict[str, Any], ids: Tensor, recipe: Recipe) -> dict[str, Evaluation]:
     """Loss and acceptance rate of each model, the first being the target, over windows spread evenly over the text.
 
     alpha = E[sum_x min(M_b(x | c), M_s(x | c))], the mean over the prefixes c of the windows: the probability that
@@ -32,7 +32,7 @@ def measured(models: dict[str, Any], ids: Tensor, recipe: Recipe) -> dict[str, M
     starts = torch.linspace(0, len(ids) - recipe.context, recipe.measured).long()
     texts = with_start(ids[starts[:, None] + torch.arange(recipe.context)])
     sums = {name: [0.0, 0.0] for name in models}
-    for part in texts.split(AT_ONCE):
+    for part in texts.split(WINDOWS_PER_PASS):
         part = part.to(next(iter(models.values())).device)
         read, wanted = part[:, :-1], part[:, 1:]
         target = None
@@ -42,7 +42,7 @@ def measured(models: dict[str, Any], ids: Tensor, recipe: Recipe) -> dict[str, M
             target = law if target is None else target
             sums[name][0] += cross_entropy(rows.flatten(0, 1), wanted.flatten(), reduction="sum").item()
             sums[name][1] += acceptance(target, law).sum().item()
-    return {name: Measured(*(total / texts[:, 1:].numel() for total in found)) for name, found in sums.items()}
+    return {name: Evaluation(*(total / texts[:, 1:].numel() for total in found)) for name, found in sums.items()}
 
 
 def acceptance(target: Tensor, draft: Tensor) -> Tensor:
