@@ -75,10 +75,7 @@ def min_detectable_sequential(n: float, cells: int | Law, alpha: float = 1e-6, b
 
 
 def samples_needed_sequential(distance: float, cells: int | Law, alpha: float = 1e-6, beta: float = 1e-3) -> int:
-    """The least ``max_draws`` with which every such deviation is refuted, except with probability beta.
-
-    The inverse of ``min_detectable_sequential`` wherever that is below 1. Guarantee: as there.
-    """
+    """The inverse of ``min_detectable_sequential`` wherever that is below 1. Guarantee: as there."""
     return _needed(distance, lambda n: min_detectable_sequential(n, cells, alpha, beta))
 
 
@@ -121,10 +118,9 @@ def min_detectable_anytime(
 
 
 def samples_needed_anytime(distance: float, cells: int | Law, *args: Any, **options: Any) -> int:
-    """The fewest draws a night with which every such deviation is an alarm within the nights, except with probability beta.
+    """The draws a night: the inverse of ``min_detectable_anytime`` wherever that is below 1.
 
-    The inverse of ``min_detectable_anytime``, whose further arguments it takes, wherever that is below 1. Guarantee,
-    Raises: as there.
+    args, options: the further arguments of that. Guarantee, Raises: as there.
     """
     return _needed(distance, lambda n: min_detectable_anytime(n, cells, *args, **options))
 

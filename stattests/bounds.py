@@ -99,11 +99,7 @@ def min_detectable_equivalence(n: int, cells: int, alpha: float = 1e-6, beta: fl
 
 
 def samples_needed_equivalence(delta: float, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> int:
-    """The fewest draws of the law itself that show "TV <= delta" at 1 - alpha except with probability beta.
-
-    The inverse of ``min_detectable_equivalence`` wherever that is below 1 (and n below 1e9, for rounding).
-    Guarantee, Source: as there.
-    """
+    """The inverse of ``min_detectable_equivalence`` wherever that is below 1 (and n below 1e9). Guarantee: as there."""
     _check(1, cells, alpha, beta)
     checked_distance("delta", delta)
     return rounded_up((_per_root(cells, alpha, beta) / delta) ** 2)

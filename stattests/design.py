@@ -1,9 +1,9 @@
 """Design of a test: assert, the smallest detectable total variation, and the samples it needs.
 
 ``assert_*`` raises ``Refuted`` with a witness, or returns the result. ``min_detectable_*``: at that total variation and
-beyond, n samples refute except with probability beta. ``samples_needed_*`` is its inverse: samples_needed(
-min_detectable(n)) = n wherever that limit is below 1. alpha: rate of false alarms; beta: rate of misses. All of them are
-listed in ``draftproof.stattests``.
+beyond, n samples refute except with probability beta. ``samples_needed_*`` is its inverse, the fewest samples:
+samples_needed(min_detectable(n)) = n wherever that limit is below 1. alpha: rate of false alarms; beta: rate of misses.
+All of them are listed in ``draftproof.stattests``.
 """
 
 from collections.abc import Hashable, Mapping
@@ -58,9 +58,7 @@ def min_detectable_goodness(n: int, cells: int, alpha: float = 1e-6, beta: float
     sqrt(v / (4 n)), v: the noncentrality that a chi-square variable with k - 1 degrees of freedom, against Chernoff's
     critical value, misses with probability beta. A deviation of total variation t has n sum (p' - p)^2 / p >= 4 n t^2
     (Cauchy-Schwarz), with equality for the same relative change everywhere.
-    n: number of samples
     cells: k, after pooling
-    alpha, beta: rates of false alarms and misses
     Result: at most 1. Between the laws as they are, the law's mass in pooled cells (``Goodness.hidden``) is to be added:
     ``rounding.deviation`` does, and has a route that pools nothing.
     Guarantee: alpha is the test's own, finite-sample; beta is that of the noncentral chi-square limit, which simulation
@@ -71,11 +69,7 @@ def min_detectable_goodness(n: int, cells: int, alpha: float = 1e-6, beta: float
 
 
 def samples_needed_goodness(distance: float, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> int:
-    """The fewest samples that detect every deviation of that total variation, between the laws as pooled.
-
-    The inverse of ``min_detectable_goodness`` wherever that is below 1 (and n below 1e9, for rounding).
-    Guarantee: as there.
-    """
+    """The inverse of ``min_detectable_goodness`` wherever that is below 1 (and n below 1e9). Guarantee: as there."""
     checked_distance("distance", distance)
     return rounded_up(_goodness(cells, alpha, beta) / (4 * distance**2))
 
@@ -136,7 +130,6 @@ def min_detectable_homogeneity(
     n: number of samples of the first source
     cells: k, after pooling
     other: m, of the second source; n if not given
-    alpha, beta: rates of false alarms and misses
     Guarantee: as ``min_detectable_goodness``.
     """
     m = n if other is None else other
@@ -146,10 +139,7 @@ def min_detectable_homogeneity(
 
 
 def samples_needed_homogeneity(distance: float, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> int:
-    """The fewest samples of each of two sources that detect every such distance between them.
-
-    The inverse of ``min_detectable_homogeneity`` with m = n, wherever that is below 1. Guarantee: as there.
-    """
+    """The inverse of ``min_detectable_homogeneity`` with m = n, wherever that is below 1. Guarantee: as there."""
     checked_distance("distance", distance)
     return rounded_up(POOLED_BY_SAMPLE * _goodness(cells, alpha, beta) / (2 * distance**2))
 
@@ -203,9 +193,7 @@ def min_detectable_independence(n: int, rows: int, columns: int, alpha: float = 
     """The total variation between a joint law and the product of its margins detectable with n pairs.
 
     sqrt(v / (4 n)) with (r - 1)(c - 1) degrees of freedom (Cauchy-Schwarz, as for goodness of fit).
-    n: number of pairs
     rows, columns: r, c, outcomes of either draw
-    alpha, beta: rates of false alarms and misses
     Guarantee: alpha is the test's own; beta is the noncentral chi-square limit's, confirmed by simulation.
     """
     checked_size("n", n, 1)
@@ -215,10 +203,7 @@ def min_detectable_independence(n: int, rows: int, columns: int, alpha: float = 
 def samples_needed_independence(
     distance: float, rows: int, columns: int, alpha: float = 1e-6, beta: float = 1e-3
 ) -> int:
-    """The fewest pairs that detect every such dependence: the inverse of ``min_detectable_independence``.
-
-    Guarantee: as there.
-    """
+    """The inverse of ``min_detectable_independence`` wherever that is below 1. Guarantee: as there."""
     checked_distance("distance", distance)
     return rounded_up(_independence(rows, columns, alpha, beta) / (4 * distance**2))
 

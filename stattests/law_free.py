@@ -56,9 +56,7 @@ def min_detectable_by_law_free(n: int, cells: int, alpha: float = 1e-6, beta: fl
 
     sqrt(v / (4 n)), v: the noncentrality that a chi-square variable with k - 1 degrees of freedom, against the bound's
     critical value, misses with probability beta.
-    n: number of samples
     cells: k, after pooling
-    alpha, beta: rates of false alarms and misses
     Guarantee: alpha is the test's own, finite-sample; beta is that of the noncentral chi-square limit.
     """
     checked_size("n", n, 1)

@@ -75,9 +75,7 @@ def min_detectable_mean(n: int, expected: float, top: float = 1.0, alpha: float 
     A miss has probability Pr(W < 2 / alpha) <= (2 L / alpha)^r E[(1 + l (x - m) / top)^-r]^n for each of the L stakes l
     and every r > 0; of all laws on [0, top] with the shifted mean the two-point law on {0, top} makes this largest
     (convexity), so the statement holds for every law.
-    n: number of draws
     expected, top: the mean m and the largest value, in the unit of the result
-    alpha, beta: rates of false alarms and misses
     Result: at most max(expected, top - expected), as far as a mean can be.
     Guarantee: finite-sample, in both directions and for every law.
     Source: Markov's inequality; Waudby-Smith and Ramdas 2024 for W.
@@ -90,11 +88,7 @@ def min_detectable_mean(n: int, expected: float, top: float = 1.0, alpha: float 
 def samples_needed_mean(
     shift: float, expected: float, top: float = 1.0, alpha: float = 1e-6, beta: float = 1e-3
 ) -> int:
-    """The fewest draws that refute ``expected`` at every shift of at least ``shift``, except with probability beta.
-
-    The inverse of ``min_detectable_mean`` wherever that is below max(expected, top - expected).
-    Guarantee, Source: as there.
-    """
+    """The inverse of ``min_detectable_mean`` wherever that is below max(expected, top - expected). Guarantee: as there."""
     shifts, goal = _shifts(expected, top, alpha, beta)
     checked_distance("shift", shift, top * max(each.most for each in shifts))
     return rounded_up(needed_by_bets(shifts, shift / top, goal, beta))

@@ -31,7 +31,6 @@ class Standing(NamedTuple):
 
     mean: of the n differences
     lower, upper: interval around the mean of their conditional means
-    n: number of pairs
     log_e_greater, log_e_less: log of the largest evidence so far against "A is no better than B", "A is no worse"
     verdict: "greater" (A than B), "less" or "undecided"
     """
@@ -142,7 +141,6 @@ def min_detectable_difference(
     A miss has probability Pr(E < 2 / alpha) <= (2 L / alpha)^r E[(1 + l d / b)^-r]^n for each of the L shares l and every
     r > 0. Of all laws on [-b, b] of at least that mean and at most that variance the one on two points of which one is
     -b makes this largest (the power has a negative third derivative), so the statement holds for every law.
-    n: number of pairs
     bound: b, in the unit of the differences and of the result, which is b where n pairs are too few for any order
     variance: in the square of that unit, b^2 if not given (every law)
     alpha, beta: rates of wrong orders and misses
@@ -159,11 +157,7 @@ def min_detectable_difference(
 def samples_needed_difference(
     difference: float, bound: float, variance: float | None = None, alpha: float = 1e-6, beta: float = 1e-3
 ) -> int:
-    """The fewest pairs that show an order of at least that mean difference except with probability beta.
-
-    The inverse of ``min_detectable_difference`` wherever that is below the bound.
-    Guarantee, Raises, Source: as there.
-    """
+    """The inverse of ``min_detectable_difference`` wherever that is below the bound. Guarantee, Raises: as there."""
     shifts, goal = _shifts(bound, variance, alpha, beta)
     checked_distance("difference", difference, bound)
     return rounded_up(needed_by_bets(shifts, difference / bound, goal, beta))

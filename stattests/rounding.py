@@ -147,7 +147,6 @@ def min_detectable_by_bound(n: int, cells: int, slack: float, alpha: float = 1e-
     """The total variation from which on its lower bound is above ``slack``, except with probability beta.
 
     slack + radius(alpha) + sqrt(log(1 / beta) / (2 n)), radius: ``any_law_radius``; at most 1.
-    n: number of samples
     cells: of positive probability
     slack: total variation
     Guarantee: finite-sample, for every law and source, nothing pooled. Source: ``bounds``.

@@ -44,12 +44,10 @@ def min_detectable_betting(
 
     A miss has probability Pr(E_n < 1 / alpha) <= (F D / alpha)^r E[gain^-r]^n for each of the D alternatives and every
     r > 0, F families sharing the purse.
-    n: number of tokens
     probability: P, of the sets under the target, in (0, 1); the shifted one is at least P + shift (or at most P - shift)
     given the past
     families: F
     slack: as in ``SetBetting``
-    alpha, beta: rates of false alarms and misses
     Result: at most max(P, 1 - P), as far as a probability can be shifted. A deviation of total variation t shifts some
     set by t; whether one that is bet on, the family decides.
     Guarantee: finite-sample, in both directions. Source: Markov's inequality; ``SetBetting``.
@@ -62,9 +60,8 @@ def min_detectable_betting(
 def samples_needed_betting(
     shift: float, probability: float, families: int = 1, slack: float = 0.0, alpha: float = 1e-6, beta: float = 1e-3
 ) -> int:
-    """The fewest tokens on which every such shift is refuted except with probability beta.
+    """The inverse of ``min_detectable_betting`` wherever that is below max(P, 1 - P). Guarantee: as there.
 
-    The inverse of ``min_detectable_betting`` wherever that is below max(P, 1 - P). Guarantee: as there.
     Raises: InputError if no number is enough: a shift within the slack.
     """
     shifts, goal = _shifts(probability, families, slack, alpha, beta)
@@ -99,7 +96,6 @@ def min_detectable_agreement(pairs: int, collision: float, alpha: float = 1e-6, 
     p-value of alpha at most, and is not reached with probability beta at most.
     pairs: n, half of the seeds
     collision: probability that independent seeds agree
-    alpha, beta: rates of false alarms and misses
     Result: 1 where so few pairs show nothing.
     Guarantee: finite-sample. Source: Chernoff 1952, for both tails of the binomial law.
     """
@@ -118,9 +114,9 @@ def min_detectable_agreement(pairs: int, collision: float, alpha: float = 1e-6, 
 
 
 def samples_needed_agreement(rate: float, collision: float, alpha: float = 1e-6, beta: float = 1e-3) -> int:
-    """The fewest pairs of seeds that refute agreement with probability ``rate`` except with probability beta.
+    """The pairs for a probability ``rate``: the inverse of ``min_detectable_agreement`` wherever that is below 1.
 
-    The inverse of ``min_detectable_agreement`` wherever that is below 1. Guarantee: as there.
+    Guarantee: as there.
     """
     _checked_collision(collision, alpha, beta)
     checked_distance("rate", rate)
@@ -155,7 +151,6 @@ def min_detectable_ngrams(n: int, cells: int, alpha: float = 1e-6, beta: float =
     and independent n-grams, of which there are w a sequence, divide the limit by sqrt(w).
     n: number of sequences of each engine, of one length and one prompt
     cells: number of n-grams after pooling
-    alpha, beta: rates of false alarms and misses
     Result: at most 1.
     Guarantee: that of the chi-square limit, confirmed by simulation.
     """
@@ -186,7 +181,6 @@ def min_detectable_mmd(n: int, alpha: float = 1e-6, beta: float = 1e-3) -> float
     a pairing no more than a share a reaches sqrt(n / 2) MMD = 1 + sqrt(2 log(1 / a)); the estimate along the true
     difference of the mean embeddings is sqrt(2 log(1 / b) / n) too small with probability b at most.
     n: number of blocks of each engine, of one prompt
-    alpha, beta: rates of false alarms and misses
     Result: in the kernel's distance ||E k(x, .) - E k(y, .)||, kernels within [0, 1]; at most sqrt(2), the most there
     can be. A total variation of t over M blocks is an MMD of 2 t sqrt(e / M) at least, e the kernel's least eigenvalue
     (2^-L for ``hamming_kernel``): which deviations are easy to detect is the kernel's choice.

@@ -15,15 +15,11 @@ MAX_NGRAM_CELLS = 1000
 """Distinct n-grams at most; the rest are pooled."""
 
 Sequences = Sequence[Sequence[int]]
+Strata = tuple[Sequence[Hashable], Sequence[Hashable]] | None
 
 
 def ngram_homogeneity(
-    sequences: Sequences,
-    others: Sequences,
-    length: int = 2,
-    alpha: float = 1e-6,
-    strata: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None,
-    seed: int = 0,
+    sequences: Sequences, others: Sequences, length: int = 2, alpha: float = 1e-6, strata: Strata = None, seed: int = 0
 ) -> Homogeneity:
     """Do two engines write n-grams equally often?
 
@@ -99,7 +95,7 @@ def mmd(
     others: Sequences,
     kernel: Callable[[np.ndarray], np.ndarray] = hamming_kernel,
     alpha: float = 1e-6,
-    strata: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None,
+    strata: Strata = None,
     seed: int = 0,
 ) -> Homogeneity:
     """Do two engines write the same blocks, by maximum mean discrepancy?

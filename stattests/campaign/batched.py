@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ...models.law import Model
 from ...models.problem import Problem
 from ...verifiers.adapters.calling_convention import BadResult, arguments, call, plan_call, tokens_of
 from .compiled import fingerprint
@@ -30,13 +31,15 @@ PADDING = -1
 class Blocks:
     """A problem's rows as arrays, and batches of draft blocks drawn from them.
 
-    dtype: of NumPy, or of torch where array is "torch"; drafts are drawn from the rows as they are in that precision.
+    problem: whose rows
+    array: "numpy" or "torch"
+    dtype: of the rows; drafts are drawn from the rows as they are in that precision
     """
 
     def __init__(self, problem: Problem, array: str = "numpy", dtype: str = "float64"):
         self.problem = problem
 
-        def table(model, length):
+        def table(model: Model, length: int) -> np.ndarray:
             rows = [[float(p) for p in model.row(prefix)] for prefix in problem.prefixes(length)]
             rounded = arguments(rows, rows, (), array, dtype)[0]
             return np.asarray(rounded.double() if array == "torch" else rounded, dtype=np.float64)
@@ -66,9 +69,14 @@ def _edges(row: np.ndarray) -> list[float]:
 
 
 class BatchedSource:
-    """A function that verifies ``batch`` blocks a call, in this process: a source of a campaign.
+    """A function that verifies many blocks a call, in this process: a source of a campaign.
 
-    The function always gets whole batches; of the last one no more is counted than was asked for.
+    function: by the convention above; it always gets whole batches, of the last one no more is counted than asked for
+    problem: whose blocks
+    batch: blocks a call
+    name: of the function
+    array: "numpy" or "torch"
+    dtype: of the rows
     Raises: NotASubject if it cannot be called by the convention.
     """
 
@@ -85,24 +93,22 @@ class BatchedSource:
 
     def sample(self, seed: np.random.SeedSequence, n: int) -> Tally:
         """n blocks. What the function raises is counted as the outcome of its whole batch."""
-        draws, given = seed.spawn(2)
-        generator, source = np.random.Generator(np.random.PCG64DXSM(draws)), self._random(given)
+        draws, function_seed = seed.spawn(2)
+        generator, source = np.random.Generator(np.random.PCG64DXSM(draws)), self._random(function_seed)
         tally = Tally(self.outcomes)
         for start in range(0, n, self.batch):
             target, draft, tokens = self.blocks.draw(generator, self.batch)
             now = min(self.batch, n - start)
             try:
-                result = call(
-                    self.function, self.plan, arguments(target, draft, tokens, self.array, self.dtype), source
-                )
-                count_emitted(tally, result, self.batch, now)
+                blocks = arguments(target, draft, tokens, self.array, self.dtype)
+                count_emitted(tally, call(self.function, self.plan, blocks, source), self.batch, now)
             except (BadResult, Exception, SystemExit) as error:
-                told = "".join(c for c in " ".join(str(error).split()) if c.isprintable())
-                tally.count(f"{type(error).__name__}: {told[:160]}", now)
+                message = "".join(c for c in " ".join(str(error).split()) if c.isprintable())
+                tally.count(f"{type(error).__name__}: {message[:160]}", now)
         return tally
 
     def _random(self, seed: np.random.SeedSequence) -> Any:
-        """Seed the global generators, and make the one that the function asks for.
+        """Seed the global generators, and make the one that the function takes.
 
         Of Python and NumPy by 256 bits. A generator of torch takes 64, and on the CPU uses 32 of them: of C chunks two
         share torch's random numbers with probability C^2 / 2^33 at most; their draft tokens differ even so.
@@ -146,11 +152,11 @@ def _count_rows(tally: Tally, rows: np.ndarray) -> None:
     within = (rows >= 0) & (rows < outcomes.vocabulary)
     padded = np.where(places < lengths[:, None], within, rows == PADDING).all(axis=1)
     allowed = padded & (lengths >= 1) & (lengths <= outcomes.longest)
-    kept, lengths = rows[allowed], lengths[allowed]
-    index = np.zeros(len(kept), np.int64)
+    accepted, lengths = rows[allowed], lengths[allowed]
+    index = np.zeros(len(accepted), np.int64)
     for place in places[: outcomes.longest]:
         here = place < lengths
-        index[here] = index[here] * outcomes.vocabulary + kept[here, place]
+        index[here] = index[here] * outcomes.vocabulary + accepted[here, place]
     first = np.array([0, *(outcomes.first(length) for length in range(1, outcomes.longest + 1))])
     tally.counts += np.bincount(first[lengths] + index, minlength=outcomes.size)
     for row in rows[~allowed]:

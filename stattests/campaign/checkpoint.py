@@ -30,7 +30,8 @@ class Done(NamedTuple):
 class Checkpoint:
     """The state of a campaign in a file, or nowhere if no file is given.
 
-    parameters: all that the counts depend on; a file with others is refused.
+    file: its path, or None
+    parameters: all that the counts depend on; a file with others is refused
     """
 
     def __init__(self, file: str | None, parameters: Mapping[str, Any]):
@@ -57,12 +58,12 @@ class Checkpoint:
                 raise ValueError
             version = data["version"]
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise self._refused("is cut short, or no checkpoint of a campaign") from None
+            raise self._refused("is cut short, or not a checkpoint of a campaign") from None
         if version != CHECKPOINT_VERSION:
             raise self._refused(f"has version {version}; this draftproof reads version {CHECKPOINT_VERSION}")
         try:
-            stated, state = data["sha256"], data["state"]
-            if stated != _digest(state):
+            state = data["state"]
+            if data["sha256"] != _digest(state):
                 raise self._refused("was damaged: its contents do not match its checksum")
             theirs = state["parameters"]
             for name, value in self.parameters.items():
@@ -73,7 +74,7 @@ class Checkpoint:
         except InputError:
             raise
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise self._refused("is no checkpoint of a campaign") from None
+            raise self._refused("is not a checkpoint of a campaign") from None
 
     def save(self, done: Done, tally: Tally) -> None:
         """Replace the file by one with this state; whatever happens meanwhile, the old one or the new one is there.
@@ -82,17 +83,11 @@ class Checkpoint:
         """
         if self.path is None:
             return
-        state = {
-            "parameters": self.parameters,
-            "below": done.below,
-            "ahead": sorted(done.ahead),
-            "tally": tally.as_json(),
-        }
-        text = json.dumps(
-            {"format": CHECKPOINT_FORMAT, "version": CHECKPOINT_VERSION, "sha256": _digest(state), "state": state}
-        )
+        ahead, counts = sorted(done.ahead), tally.as_json()
+        state = {"parameters": self.parameters, "below": done.below, "ahead": ahead, "tally": counts}
+        data = {"format": CHECKPOINT_FORMAT, "version": CHECKPOINT_VERSION, "sha256": _digest(state), "state": state}
         try:
-            write_atomically(self.path, text)
+            write_atomically(self.path, json.dumps(data))
         except OSError as error:
             raise InputError(f"{self.path}: the checkpoint cannot be written ({error.strerror})") from None
 

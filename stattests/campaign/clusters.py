@@ -22,13 +22,13 @@ RAY_CHUNKS_PER_WORKER = 4
 """Chunks that each worker of a Ray cluster is given at a time."""
 
 CLUSTER_PACKAGES = ("joblib", "concurrent", "asyncio", "distributed", "tornado", "ray")
-"""Packages whose exceptions say that workers were lost."""
+"""Packages whose exceptions mean that workers were lost."""
 
 Run = Callable[[Iterable], Iterator]
 
 
 class WorkersLost(Exception):
-    """The workers ended, or cannot be reached any more; what they were doing was not to blame, or cannot be asked."""
+    """The workers ended, or cannot be reached any more."""
 
 
 def scheme_of(cluster: str | None) -> str:
@@ -42,9 +42,10 @@ def scheme_of(cluster: str | None) -> str:
 def parallel(workers: int | None, cluster: str | None, shared: Any, most: int) -> Iterator[Run]:
     """run(tasks) yields the results of tasks (function, argument, ...) as they are finished, in any order.
 
-    workers: processes on this machine (all processors this process may use if not given), each with one thread;
-    cluster: whose size it is then that decides. shared: an argument of every task, sent to a cluster only once.
-    most: tasks there will be at most.
+    workers: processes on this machine (all processors this process may use if not given), each with one thread
+    cluster: the address, whose size decides instead
+    shared: an argument of every task, sent to a cluster only once
+    most: the largest number of tasks
     Raises: InputError if the cluster is unknown, not installed or does not answer, or workers is less than 1;
     WorkersLost (run); what the tasks raise.
     """
@@ -70,15 +71,16 @@ def parallel(workers: int | None, cluster: str | None, shared: Any, most: int) -
         except Exception as error:
             if type(error).__module__.partition(".")[0] not in CLUSTER_PACKAGES:
                 raise
-            told = (str(error).strip().splitlines() or [""])[0][:160]
-            raise WorkersLost(f"the workers were lost ({type(error).__name__}: {told})") from None
+            message = (str(error).strip().splitlines() or [""])[0][:160]
+            raise WorkersLost(f"the workers were lost ({type(error).__name__}: {message})") from None
 
     if scheme == "dask":
-        with _dask(cluster) as client, joblib.parallel_config(backend="dask", client=client, scatter=[shared],
-                                                              wait_for_workers_timeout=CONNECT_SECONDS):  # fmt: skip
-            yield run
+        with _dask(cluster or "") as client:
+            options = {"client": client, "scatter": [shared], "wait_for_workers_timeout": CONNECT_SECONDS}
+            with joblib.parallel_config(backend="dask", **options):
+                yield run
     elif scheme == "ray":
-        with _ray(cluster), joblib.parallel_config(backend="ray"):
+        with _ray(cluster or ""), joblib.parallel_config(backend="ray"):
             yield run
     else:
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
@@ -97,7 +99,7 @@ def _belong_to(home: int) -> None:
     """Leave Ctrl-C to the process that hands out the tasks, and do not outlive it, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    def watch():
+    def watch() -> None:
         while os.getppid() == home:
             time.sleep(1)
         os._exit(1)
@@ -108,7 +110,7 @@ def _belong_to(home: int) -> None:
 @contextlib.contextmanager
 def _dask(cluster: str) -> Iterator[Any]:
     distributed = installed("distributed", "draftproof[campaign]", "a Dask cluster")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # a lost scheduler is told in one line here
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # a lost scheduler is reported in one line here
     try:
         client = distributed.Client(cluster.replace("dask:", "tcp:"), timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
@@ -125,16 +127,14 @@ def _dask(cluster: str) -> Iterator[Any]:
 def _ray(cluster: str) -> Iterator[None]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     ray = installed("ray", "ray", "--cluster ray")
-    from ray.util.joblib import register_ray
-
-    register_ray()
+    importlib.import_module("ray.util.joblib").register_ray()
     ours = not ray.is_initialized()
     if ours:
         try:
             ray.init(address=None if cluster == "ray" else cluster, log_to_driver=False, logging_level="ERROR")
         except (ConnectionError, ValueError, RuntimeError) as error:
-            told = " ".join(str(error).split())[:160]
-            raise InputError(f"{cluster}: no cluster answers there ({told})") from None
+            message = " ".join(str(error).split())[:160]
+            raise InputError(f"{cluster}: no cluster answers there ({message})") from None
     try:
         yield
     finally:

@@ -6,6 +6,7 @@ comes from running the reference itself over exact rationals.
 
 import hashlib
 import json
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -21,12 +22,18 @@ from .tally import Outcomes, Tally
 WORDS_AT_ONCE = 2**15
 """Random words drawn at a time: 256 KiB, which stay in the cache."""
 
+Array = np.ndarray
 
-def walk(first, edges, goes, root, longest, words, blocks, counts):
-    """Walk the diagram once a block and count the outcomes; stop where the words might not last for another block.
 
-    words: [N] uint64, uniform and independent, used in order; counts: [outcomes] int64, added to.
-    Returns the blocks walked and the words used. All randomness is in ``words``: same words, same counts.
+def walk(
+    first: Array, edges: Array, goes: Array, root: int, longest: int, words: Array, blocks: int, counts: Array
+) -> tuple[int, int]:
+    """Walk the diagram once a block; stop where the words might not last for another: blocks walked and words used.
+
+    first, edges, goes, root, longest: of the ``Diagram``
+    words: [N] uint64, uniform and independent, used in order; all randomness is here: same words, same counts
+    blocks: to walk at most
+    counts: [outcomes] int64, added to
     """
     used = 0
     for done in range(blocks):
@@ -45,22 +52,23 @@ def walk(first, edges, goes, root, longest, words, blocks, counts):
 
 
 @cache
-def compiled_walk():
-    """``walk``, compiled by numba on first use and kept on disk where a folder for that can be written.
+def compiled_walk() -> Callable[..., tuple[int, int]]:
+    """``walk``, compiled by numba on first use and cached on disk where a folder for that can be written.
 
     Raises: InputError if numba is not installed.
     """
     njit = installed("numba", "draftproof[campaign]", "a campaign").njit
     try:
         return njit(nogil=True, cache=True)(walk)
-    except RuntimeError:  # no folder that numba could keep it in
+    except RuntimeError:  # no folder for numba's cache
         return njit(nogil=True)(walk)
 
 
 class CompiledSource:
     """One iteration of a reference verifier on a problem, from an empty context: a source of a campaign.
 
-    problem: its numbers exact (Fraction, or sympy's QQ, which compiles faster).
+    verifier: a reference
+    problem: its numbers exact (Fraction, or sympy's QQ, which compiles faster)
     Guarantee: the sampled law is ``diagram.law()``, within longest * (V - 1) * 2^-64 of the verifier's exact law in
     total variation; the words come from PCG64DXSM seeded by SeedSequence, both of them stable across NumPy releases.
     Raises: InputError if the problem is too large for a diagram.
@@ -72,7 +80,7 @@ class CompiledSource:
         self.outcomes = Outcomes(problem.vocabulary, problem.gamma + 1)
         try:
             self.diagram = diagram(
-                lambda chance: self.outcomes.index(iteration(problem, verifier, Decoded(), chance).tokens)
+                lambda chance: self.outcomes.index_of(iteration(problem, verifier, Decoded(), chance).tokens)
             )
         except InputError as error:
             raise InputError(f"{problem.name}: {error}") from None

@@ -1,7 +1,7 @@
-"""A program over chance, written out once as a decision diagram that can be walked without running the program.
+"""A random program, written out once as a decision diagram that can be walked without running the program.
 
-A node is one question to chance with its answers; equal parts of the diagram are shared. So a verifier is sampled
-at the speed of a table, and nothing of its algorithm is written a second time.
+A node is one random choice with its answers; equal parts of the diagram are shared. So a verifier is sampled at the
+speed of a table, and nothing of its algorithm is written a second time.
 """
 
 from collections.abc import Callable
@@ -19,15 +19,18 @@ WORD_VALUES = 2**64
 """Edges between the answers of a question are rounded to multiples of 1/WORD_VALUES: a 64-bit random word is compared."""
 
 MAX_DIAGRAM_PATHS = 400_000
-"""Ways for chance to fall beyond which a diagram is not attempted (some ten seconds)."""
+"""Paths of random choices beyond which a diagram is not attempted (some ten seconds)."""
 
 
 class Diagram(NamedTuple):
     """The answers of node i are the entries first[i] .. first[i+1] - 1 of ``edges`` and ``goes``.
 
-    Answer k is taken if the random word is below edges[k] and not below edges[k-1]; the last one needs no edge.
-    goes: the next node, or -1 - outcome. root: where a walk begins, or -1 - outcome where nothing is left to chance.
-    longest: the most questions on any path.
+    first: [nodes + 1] int64
+    edges: [answers] uint64; answer k is taken if the random word is below edges[k] and not below edges[k-1], the last
+    answer otherwise
+    goes: [answers] int64, the next node, or -1 - outcome
+    root: where a walk begins, or -1 - outcome where nothing is random
+    longest: the most choices on any path
     Guarantee: within longest * (most answers - 1) * 2^-64 of the program's law in total variation.
     """
 
@@ -38,7 +41,7 @@ class Diagram(NamedTuple):
     longest: int
 
     def law(self) -> dict[int, Fraction]:
-        """The law of the outcomes of a walk on independent uniform words, exactly: what this diagram samples."""
+        """The exact law of the outcomes of a walk on independent uniform words: what this diagram samples."""
         law: dict[int, Fraction] = {}
         # Children are numbered before their parents: from the root downwards every node is complete when its turn comes.
         mass = [Fraction(0)] * (len(self.first) - 1)
@@ -64,9 +67,9 @@ def diagram(program: Callable[[Any], int]) -> Diagram:
     """The diagram of a program over chance.
 
     program: takes a chance, returns the number of an outcome (0, 1, ...), has no other source of randomness; its
-    numbers are exact (Fraction, or sympy's QQ, which is faster).
-    Raises: ValueError if a flip is outside [0, 1] or a draw has negative or only zero weights; InputError if chance
-    can fall in too many ways.
+    numbers are exact (Fraction, or sympy's QQ, which is faster)
+    Raises: ValueError if a flip is outside [0, 1] or a draw has negative or only zero weights; InputError if there are
+    too many paths.
     """
     nodes: dict[tuple, int] = {}
     depth: list[int] = []

@@ -1,4 +1,4 @@
-"""A sampling campaign: chunks of samples, drawn in parallel, counted, and kept in a checkpoint.
+"""A sampling campaign: chunks of samples, drawn in parallel, counted, and saved in a checkpoint.
 
 Chunk k of a campaign draws from SeedSequence(seed, spawn_key=(k,)) and from nothing else, so the counts are the same
 to the last one for any number of workers, on any cluster, and after any number of interruptions.
@@ -6,7 +6,7 @@ to the last one for any number of workers, on any cluster, and after any number 
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,10 +21,11 @@ OVERHEAD_SHARE = 0.05
 
 
 class SampleSource(Protocol):
-    """What a campaign samples. It travels to the workers, so it can be pickled.
+    """What a campaign samples. It is sent to the workers, so it can be pickled.
 
-    identity: texts that tell it from other sources (checkpoints of other sources are refused).
-    outcomes: what it may emit. chunk: samples a chunk, unless told otherwise; a chunk should take about a second.
+    identity: texts that distinguish it from other sources (checkpoints of other sources are refused)
+    outcomes: what it may emit
+    chunk: samples a chunk, by default; a chunk should take about a second
     """
 
     identity: dict[str, str]
@@ -40,7 +41,7 @@ class SampleSource(Protocol):
 
 
 class CampaignPlan(NamedTuple):
-    """samples: in all; chunk: of how many at a time; seed: of the whole campaign."""
+    """samples: in all; chunk: samples at a time; seed: of the whole campaign."""
 
     samples: int
     chunk: int
@@ -67,15 +68,11 @@ def plan(source: SampleSource, samples: int, seed: int = 0, chunk: int | None = 
 
 
 class CampaignCounts(NamedTuple):
-    """tally: the counts so far. resumed: samples of them that came from the checkpoint. seconds: for the others."""
+    """tally: the counts so far; resumed: samples of them from the checkpoint; seconds: for the others."""
 
     tally: Tally
     resumed: int = 0
     seconds: float = 0.0
-
-
-Bound = Callable[[Tally], float]
-Progress = Callable[[str, int, int], None]
 
 
 def run_campaign(
@@ -85,30 +82,32 @@ def run_campaign(
     workers: int | None = None,
     cluster: str | None = None,
     checkpoint: str | None = None,
-    bound: Bound | None = None,
-    progress: Progress = lambda stage, done, total: None,
+    bound: Callable[[Tally], float] | None = None,
+    progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
 ) -> CampaignCounts:
     """Draw and count the samples of a plan that the checkpoint does not have yet.
 
-    workers: processes on this machine, all processors that this process may use if not given; cluster: "ray" or
-    "dask://HOST:PORT" instead. bound(tally): the total variation that the counts leave open, part of the stage in
-    progress(stage, samples done, in all).
+    workers: processes on this machine, all processors that this process may use if not given
+    cluster: "ray" or "dask://HOST:PORT" instead
+    checkpoint: file, or None
+    bound: tally -> the total variation that the counts leave open, part of the stage reported
+    progress: called with stage, samples done, samples in all
     Guarantee: the counts depend on the source, the plan, and nothing else; memory depends on neither the samples nor
     the chunks; what is killed at any moment goes on from the last checkpoint, written after every chunk unless
     writing takes more than a twentieth of the time.
     Raises: InputError (checkpoint, cluster), RunFailed; the chunks done until then are in the checkpoint.
     """
-    kept = Checkpoint(checkpoint, {**source.identity, **planned._asdict()})
-    done, tally = kept.load(source.outcomes)
+    saved = Checkpoint(checkpoint, {**source.identity, **planned._asdict()})
+    done, tally = saved.load(source.outcomes)
     resumed = tally.n
     if resumed != sum(map(planned.size, done.ahead)) + min(done.below * planned.chunk, planned.samples):
         raise InputError(f"{checkpoint}: the checkpoint holds other counts than its chunks; it was left as it is")
-    state, left = (done, tally), _chunks(source, planned, done, workers, cluster)
-    save, bounded = _Seldom(lambda: kept.save(*state)), _Seldom(lambda: bound(state[1]) if bound else None)
+    state = done, tally
+    save, bounded = _Seldom(lambda: saved.save(*state)), _Seldom(lambda: bound(state[1]) if bound else None)
     start = time.monotonic()
     progress("sampling", resumed, planned.samples)
     try:
-        with contextlib.closing(left) as results:
+        with contextlib.closing(_chunks(source, planned, done, workers, cluster)) as results:
             for chunk, counts in results:
                 # One assignment: whatever interrupts it, counts and chunks go together.
                 state = (state[0].with_chunk(chunk), state[1] + counts)
@@ -121,7 +120,9 @@ def run_campaign(
     return CampaignCounts(state[1], resumed, time.monotonic() - start)
 
 
-def _chunks(source, planned: CampaignPlan, done: Done, workers, cluster) -> Iterator[tuple[int, Tally]]:
+def _chunks(
+    source: SampleSource, planned: CampaignPlan, done: Done, workers: int | None, cluster: str | None
+) -> Generator[tuple[int, Tally], None, None]:
     """The chunks not done yet, as they are finished, in any order."""
     left = (k for k in range(done.below, planned.chunks) if k not in done.ahead)
     first = next(left, None)

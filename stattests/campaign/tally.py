@@ -28,7 +28,7 @@ class Outcomes(NamedTuple):
         """The index of the first sequence of that length."""
         return sum(self.vocabulary**n for n in range(1, length))
 
-    def index(self, tokens: Sequence[int]) -> int:
+    def index_of(self, tokens: Sequence[int]) -> int:
         """Raises: ValueError if no verifier may emit that."""
         if not self.allowed(tokens):
             raise ValueError(f"{tokens} is not 1 to {self.longest} tokens of 0..{self.vocabulary - 1}")
@@ -62,10 +62,12 @@ class Strange(NamedTuple):
 
 
 class Tally:
-    """How often each outcome came.
+    """How often each outcome was emitted.
 
-    counts: [outcomes.size] int64. strange: what no verifier may emit, by its kind ("token outside the vocabulary",
-    "ValueError", ...), so that code which emits something new each time cannot fill the memory.
+    outcomes: the allowed ones
+    counts: [outcomes.size] int64
+    strange: what no verifier may emit, by its kind ("token outside the vocabulary", "ValueError", ...), so that code
+    which emits something new each time cannot fill the memory
     """
 
     def __init__(self, outcomes: Outcomes, counts: np.ndarray | None = None):
@@ -83,11 +85,11 @@ class Tally:
             kind, _, message = outcome.partition(": ")
             self.count_strange(kind, message, times)
         elif self.outcomes.allowed(outcome):
-            self.counts[self.outcomes.index(outcome)] += times
+            self.counts[self.outcomes.index_of(outcome)] += times
         else:
             within = all(0 <= token < self.outcomes.vocabulary for token in outcome)
             kind = MALFORMED_KINDS[int(within)]
-            self.count_strange(kind, prefix_key(outcome[: self.outcomes.longest + 1]), times)
+            self.count_strange(kind, prefix_key(tuple(outcome[: self.outcomes.longest + 1])), times)
 
     @property
     def failures(self) -> int:

@@ -231,14 +231,14 @@ def signed(**state):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text[: len(text) // 2], "is cut short, or no checkpoint of a campaign"),
-        (lambda text: "my thesis", "is cut short, or no checkpoint of a campaign"),
-        (lambda text: "[1, 2]", "is cut short, or no checkpoint of a campaign"),
+        (lambda text: text[: len(text) // 2], "is cut short, or not a checkpoint of a campaign"),
+        (lambda text: "my thesis", "is cut short, or not a checkpoint of a campaign"),
+        (lambda text: "[1, 2]", "is cut short, or not a checkpoint of a campaign"),
         (lambda text: text.replace('"version": 1', '"version": 2'), "has version 2; this draftproof reads version 1"),
-        (lambda text: text.replace('"state"', '"other"'), "is no checkpoint of a campaign"),
+        (lambda text: text.replace('"state"', '"other"'), "is not a checkpoint of a campaign"),
         (changed, "was damaged"),
         (signed(below=3), "holds other counts than its chunks"),
-        (signed(tally={"counts": [[99, 1]], "strange": {}}), "is no checkpoint of a campaign"),
+        (signed(tally={"counts": [[99, 1]], "strange": {}}), "is not a checkpoint of a campaign"),
         (signed(parameters={"subject": "other"}), "its subject is other, here uniform"),
     ],
 )

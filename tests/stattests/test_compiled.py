@@ -32,14 +32,14 @@ SMALL = [p for p in exact_battery() if p.vocabulary**p.gamma <= 32]
 def table_of(problem, verifier):
     exact, outcomes = in_field(problem), Outcomes(problem.vocabulary, problem.gamma + 1)
     return diagram.diagram(
-        lambda chance: outcomes.index(iteration(exact, verifier, Decoded(), chance).tokens)
+        lambda chance: outcomes.index_of(iteration(exact, verifier, Decoded(), chance).tokens)
     ), outcomes
 
 
 def distance(table, outcomes, law):
     """Total variation between a diagram's law and an exact law, exactly."""
     sampled = table.law()
-    exact = {outcomes.index(o): as_fraction(p) for o, p in law.items()}
+    exact = {outcomes.index_of(o): as_fraction(p) for o, p in law.items()}
     return sum(abs(sampled.get(k, 0) - exact.get(k, 0)) for k in sampled.keys() | exact.keys()) / 2
 
 

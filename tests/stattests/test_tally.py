@@ -12,14 +12,14 @@ OUTCOMES = Outcomes(3, 3)
 
 def test_every_allowed_sequence_has_a_number_of_its_own_and_comes_back_from_it():
     sequences = [s for length in (1, 2, 3) for s in product(range(3), repeat=length)]
-    assert [OUTCOMES.index(s) for s in sequences] == list(range(OUTCOMES.size))
+    assert [OUTCOMES.index_of(s) for s in sequences] == list(range(OUTCOMES.size))
     assert [OUTCOMES.tokens(k) for k in range(OUTCOMES.size)] == sequences
 
 
 @pytest.mark.parametrize("tokens", [(), (3,), (-1, 0), (0, 0, 0, 0)])
 def test_what_no_verifier_may_emit_has_no_number(tokens):
     with pytest.raises(ValueError, match=r"is not 1 to 3 tokens of 0\.\.2"):
-        OUTCOMES.index(tokens)
+        OUTCOMES.index_of(tokens)
 
 
 def counted(*outcomes):

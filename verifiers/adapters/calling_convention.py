@@ -18,6 +18,8 @@ ARRAYS = ("numpy", "rows", "list", "torch")
 MAX_TOKEN = 2**63 - 1
 """Stands for every token this large and larger: outside every vocabulary."""
 
+Values = Sequence | np.ndarray
+
 
 class NotASubject(Exception):
     """The thing named cannot be called as a verifier: what is wrong, and what was expected."""
@@ -68,7 +70,7 @@ def _a(word: str) -> str:
     return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
 
 
-def arguments(target: Sequence, draft: Sequence, tokens: Sequence[int], array: str, dtype: str) -> list:
+def arguments(target: Values, draft: Values, tokens: Values, array: str, dtype: str) -> list:
     """The three arguments, fresh, from rows of floats.
 
     target: gamma + 1 rows of V, draft: gamma rows of V, tokens: gamma; array: one of ARRAYS; dtype: of the rows.
