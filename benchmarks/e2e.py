@@ -1,4 +1,4 @@
-"""End-to-end runs, timed: each mutant of the decoding loop on a forged pair, and on a trained one if its folder is named.
+"""End-to-end runs, timed: each known mutant of decoding loops on a forged pair, and on a trained one if its folder is named.
 
 python benchmarks/e2e.py [DIR of draftproof train-pair]. Limit: each mutant refuted in under 2 minutes.
 """
@@ -17,7 +17,7 @@ from draftproof.reports.audits.loops.run import run_e2e
 
 LIMIT = 120
 VERIFIERS = ("token", "block", "greedy-block")
-"""Of the loop itself, which has to pass."""
+"""Of the loop without a mutant, which has to pass."""
 
 
 def main():

@@ -9,7 +9,7 @@ from sympy import QQ
 from ..models.law import Prefix, prefix_key
 from ..models.problem import as_json
 from ..models.rationals import as_float, as_fraction
-from ..verifiers.evidence import HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence
+from ..verifiers.evidence import CLAIMS, HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, LawEntry, Witness
 from ..verifiers.registry import reference
 from .claims import coupling_bound
 from .field import rational
@@ -24,7 +24,7 @@ MOST_PREFIXES = 30
 """Prefixes of which a witness tells both probabilities, for the picture."""
 
 
-def told(probability: Any, tolerance: Any = 0) -> str:
+def probability_text(probability: Any, tolerance: Any = 0) -> str:
     """A probability for a person: the simplest rational within the tolerance, else twelve digits."""
     exact = as_fraction(probability)
     slack = max(as_float(tolerance), 1e-15)
@@ -39,23 +39,37 @@ def judge(measurement: Measurement) -> list[Evidence]:
     if not measurement.known:
         detail = {"reason": measurement.reason, "dtype": measurement.dtype}
         return [
-            Evidence(claim, "interception", NO_EVIDENCE, measurement.problem.name, detail=detail)
-            for claim in ("lossless", "support", "optimal")
+            Evidence(
+                claim=claim, method="interception", verdict=NO_EVIDENCE, problem=measurement.problem.name, detail=detail
+            )
+            for claim in CLAIMS
         ]
-    law, kept = lossless(measurement), support(measurement)
-    accepts = optimal(measurement)
-    if law.verdict == REFUTED and "above" not in accepts.detail and accepts.verdict != NOT_CLAIMED:
-        accepts.verdict, accepts.witness = NOT_CLAIMED, None
-        accepts.detail["why"] = "not lossless on this problem: the optimum is that of valid verifiers"
-    return [law, kept, accepts]
+    law, accepted = lossless(measurement), optimal(measurement)
+    if law.refuted and "above" not in accepted.detail and accepted.verdict != NOT_CLAIMED:
+        accepted = accepted.not_claimed("not lossless on this problem: the optimum is that of valid verifiers")
+    return [law, support(measurement), accepted]
 
 
-def _evidence(claim: str, measurement: Measurement, refuted: bool, **fields) -> Evidence:
-    detail = {"exactness": measurement.exactness, "dtype": measurement.dtype, "paths": measurement.paths}
-    detail |= fields.pop("detail", {})
-    method = "enumeration" if measurement.dtype == "exact" else "interception"
-    name = measurement.problem.name
-    return Evidence(claim, method, REFUTED if refuted else HOLDS, name, detail=detail, **fields)
+def _evidence(
+    claim: str,
+    measurement: Measurement,
+    witness: Witness | None = None,
+    *,
+    deviation: float | None = None,
+    bound: float | None = None,
+    detail: Mapping[str, Any] | None = None,
+) -> Evidence:
+    facts = {"exactness": measurement.exactness, "dtype": measurement.dtype, "paths": measurement.paths}
+    return Evidence(
+        claim=claim,
+        method="enumeration" if measurement.dtype == "exact" else "interception",
+        verdict=REFUTED if witness else HOLDS,
+        problem=measurement.problem.name,
+        total_variation=deviation,
+        bound=bound,
+        witness=witness,
+        detail={**facts, **(detail or {})},
+    )
 
 
 def lossless(measurement: Measurement) -> Evidence:
@@ -69,47 +83,37 @@ def lossless(measurement: Measurement) -> Evidence:
     observed |= {o: p for o, p in outcomes.items() if not measurement.is_output(o)}
     expected = joint_law(measurement.in_use.target, length)
     deviation = as_float(total_variation(observed, expected))
-    refuted = deviation > measurement.tolerance
-    witness = _side_by_side(measurement, observed, expected) if refuted else None
-    return _evidence(
-        "lossless", measurement, refuted, total_variation=deviation, bound=measurement.tolerance, witness=witness
-    )
+    witness = _side_by_side(measurement, observed, expected) if deviation > measurement.tolerance else None
+    return _evidence("lossless", measurement, witness, deviation=deviation, bound=measurement.tolerance)
 
 
-def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping) -> dict[str, Any]:
+def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping) -> Witness:
     """Where the laws differ most, and the law of the shortest prefix on which they differ at all."""
     slack = rational(measurement.tolerance)
-    strange = {o: p for o, p in observed.items() if o not in expected and not measurement.is_output(o) and p > slack}
-    if strange:
-        worst = max(sorted(strange, key=str), key=lambda o: strange[o])
+    problem = as_json(measurement.problem)
+    malformed = {o: p for o, p in observed.items() if o not in expected and not measurement.is_output(o) and p > slack}
+    if malformed:
+        worst = max(sorted(malformed, key=str), key=lambda o: malformed[o])
         block = next(b for b, law in measurement.blocks.items() if law.get(worst, 0) != 0)
         emitted = worst if isinstance(worst, str) else f"emits {prefix_key(worst)}"
-        shown = [{"sequence": emitted, "expected": "0", "observed": told(strange[worst], slack)}]
-        return {"problem": as_json(measurement.problem), "draft_block": prefix_key(block), "laws": shown, **shown[0]}
+        entry = LawEntry(emitted, "0", probability_text(malformed[worst], slack))
+        return Witness(**entry._asdict(), problem=problem, draft_block=prefix_key(block), laws=(entry,))
     for length in range(1, measurement.completion()[1] + 1):
         shorter = [_marginal(law, length) for law in (observed, expected)]
         gaps = {o: abs(shorter[0].get(o, 0) - shorter[1].get(o, 0)) for o in shorter[0].keys() | shorter[1].keys()}
         if max(gaps.values()) > slack / 4:
             break
-    ranked = sorted(gaps, key=lambda o: (-gaps[o], o))[:SHOWN]
-    shown = [
-        {
-            "sequence": prefix_key(o),
-            "expected": told(shorter[1].get(o, 0), slack),
-            "observed": told(shorter[0].get(o, 0), slack),
-        }
-        for o in ranked
-    ]
-    return {
-        "problem": as_json(measurement.problem),
-        "laws": shown,
-        "prefixes": _by_prefix(measurement, observed, expected),
-        **shown[0],
-    }
+    worst_first = sorted(gaps, key=lambda o: (-gaps[o], o))[:SHOWN]
+    laws = tuple(
+        LawEntry(prefix_key(o), *(probability_text(law.get(o, 0), slack) for law in reversed(shorter)))
+        for o in worst_first
+    )
+    prefixes = _by_prefix(measurement, observed, expected)
+    return Witness(**laws[0]._asdict(), problem=problem, laws=laws, prefixes=prefixes)
 
 
-def _by_prefix(measurement: Measurement, observed: Mapping, expected: Mapping) -> list[list]:
-    """[prefix, expected, observed] as floats for the prefixes of every length, those that deviate most if there are many."""
+def _by_prefix(measurement: Measurement, observed: Mapping, expected: Mapping) -> tuple[tuple[str, float, float], ...]:
+    """(prefix, expected, observed) for the prefixes of every length, those that deviate most if there are many."""
     entries = []
     for length in range(1, measurement.completion()[1] + 1):
         seen, right = _marginal(observed, length), _marginal(expected, length)
@@ -117,7 +121,7 @@ def _by_prefix(measurement: Measurement, observed: Mapping, expected: Mapping) -
             (length, o, as_float(right.get(o, 0)), as_float(seen.get(o, 0))) for o in seen.keys() | right.keys()
         ]
     entries.sort(key=lambda e: (-abs(e[2] - e[3]), e[0], e[1]))
-    return [[prefix_key(o), p, q] for _, o, p, q in sorted(entries[:MOST_PREFIXES], key=lambda e: (e[0], e[1]))]
+    return tuple((prefix_key(o), p, q) for _, o, p, q in sorted(entries[:MOST_PREFIXES], key=lambda e: (e[0], e[1])))
 
 
 def _marginal(law: Mapping, length: int) -> dict[Prefix, Any]:
@@ -142,21 +146,16 @@ def support(measurement: Measurement) -> Evidence:
                         worst = (block, outcome, probability, i)
                     break
     if worst is None:
-        return _evidence("support", measurement, False)
+        return _evidence("support", measurement)
     block, outcome, probability, i = worst
-    chance = as_fraction(probability)
-    return _evidence(
-        "support",
-        measurement,
-        True,
-        witness={
-            "problem": as_json(measurement.problem),
-            "draft_block": prefix_key(block),
-            "sequence": prefix_key(outcome[: i + 1]),
-            "expected": "0",
-            "observed": _rare(chance),
-        },
+    witness = Witness(
+        problem=as_json(measurement.problem),
+        draft_block=prefix_key(block),
+        sequence=prefix_key(outcome[: i + 1]),
+        expected="0",
+        observed=_rare(as_fraction(probability)),
     )
+    return _evidence("support", measurement, witness)
 
 
 def _rare(chance: Fraction) -> str:
@@ -172,34 +171,15 @@ def optimal(measurement: Measurement) -> Evidence:
 
     Below it is the price of the rule in tokens per call; above it proves bias.
     """
-    if measurement.modifies_target:
-        evidence = _evidence("optimal", measurement, False)
-        evidence.verdict = NOT_CLAIMED
-        evidence.detail["why"] = "not valid in the plain loop, so Theorem 2 does not bound it"
-        return evidence
-    outputs = measurement.outputs()
-    failed = sum((p for o, p in measurement.outcomes().items() if not measurement.is_output(o)), QQ(0))
-    if as_float(failed) > measurement.tolerance:
-        evidence = _evidence("optimal", measurement, False)
-        evidence.verdict = NOT_CLAIMED
-        evidence.detail["why"] = f"with probability {told(failed)} it emits no sequence of 1 to gamma + 1 tokens"
-        return evidence
-    strays = measurement.strays()
-    if strays and max(map(as_float, strays.values())) > measurement.tolerance:
-        evidence = _evidence("optimal", measurement, False)
-        evidence.verdict = NOT_CLAIMED
-        stray = prefix_key(max(sorted(strays), key=lambda o: strays[o]))
-        evidence.detail["why"] = (
-            f"emits {stray}, which is not an accepted draft prefix and one more token (Definition 1)"
-        )
-        return evidence
-    accepted = expected_accepted(outputs) if outputs else 0
+    if reason := _why_not_comparable(measurement):
+        return _evidence("optimal", measurement).not_claimed(reason)
+    accepted = expected_accepted(measurement.outputs()) if measurement.outputs() else 0
     optimum = expected_accepted(output_law(measurement.in_use, reference("block")))
     gap = as_float(accepted - optimum)
     slack = measurement.problem.gamma * measurement.tolerance
     detail = {
-        "expected_accepted": told(accepted, rational(slack)),
-        "optimum": told(optimum, rational(slack)),
+        "expected_accepted": probability_text(accepted, rational(slack)),
+        "optimum": probability_text(optimum, rational(slack)),
         "tokens_per_call_lost": max(-gap, 0.0) if abs(gap) > slack else 0.0,
     }
     if gap > slack:
@@ -209,10 +189,24 @@ def optimal(measurement: Measurement) -> Evidence:
             detail["above"] += "; more than any coupling allows (Lemma 10)"
     witness = None
     if abs(gap) > slack:
-        witness = {
-            "problem": as_json(measurement.problem),
-            "sequence": "E[tau]",
-            "expected": detail["optimum"],
-            "observed": detail["expected_accepted"],
-        }
-    return _evidence("optimal", measurement, abs(gap) > slack, bound=slack, witness=witness, detail=detail)
+        witness = Witness(
+            problem=as_json(measurement.problem),
+            sequence="E[tau]",
+            expected=detail["optimum"],
+            observed=detail["expected_accepted"],
+        )
+    return _evidence("optimal", measurement, witness, bound=slack, detail=detail)
+
+
+def _why_not_comparable(measurement: Measurement) -> str | None:
+    """Why Theorem 2 says nothing of what was measured, if it does not."""
+    if measurement.modifies_target:
+        return "not valid in the plain loop, so Theorem 2 does not bound it"
+    failed = sum((p for o, p in measurement.outcomes().items() if not measurement.is_output(o)), QQ(0))
+    if as_float(failed) > measurement.tolerance:
+        return f"with probability {probability_text(failed)} it emits no sequence of 1 to gamma + 1 tokens"
+    strays = measurement.strays()
+    if strays and max(map(as_float, strays.values())) > measurement.tolerance:
+        stray = prefix_key(max(sorted(strays), key=lambda o: strays[o]))
+        return f"emits {stray}, which is not an accepted draft prefix and one more token (Definition 1)"
+    return None

@@ -9,8 +9,8 @@ from typing import Any
 from sympy import QQ
 
 from ..models.law import Prefix, prefix_key
-from ..models.problem import Problem
-from ..verifiers.evidence import HOLDS, REFUTED, Evidence
+from ..models.problem import Problem, as_json
+from ..verifiers.evidence import HOLDS, REFUTED, Evidence, Witness
 from ..verifiers.registry import Reference
 from .laws import (
     IteratedLaw,
@@ -62,55 +62,63 @@ def coupling_bound(problem: Problem) -> OutputLaw:
     return bound
 
 
-def largest_difference(observed: Mapping, expected: Mapping) -> dict[str, Any] | None:
-    """Where two laws differ most, as a witness; None where they are equal."""
+def largest_difference(problem: Problem, observed: Mapping, expected: Mapping) -> Witness | None:
+    """Where two laws differ most; None where they are equal."""
     gaps = {key: abs(observed.get(key, 0) - expected.get(key, 0)) for key in observed.keys() | expected.keys()}
     worst = max(sorted(gaps), key=lambda key: gaps[key], default=None)
     if worst is None or gaps[worst] == 0:
         return None
-    return {
-        "sequence": prefix_key(worst),
-        "expected": str(expected.get(worst, 0)),
-        "observed": str(observed.get(worst, 0)),
-    }
+    return Witness(
+        problem=as_json(problem),
+        sequence=prefix_key(worst),
+        expected=str(expected.get(worst, 0)),
+        observed=str(observed.get(worst, 0)),
+    )
 
 
-def _same(claim: str, problem: Problem, observed: Mapping, expected: Mapping) -> Evidence:
-    witness = largest_difference(observed, expected)
+def _evidence(claim: str, problem: Problem, witness: Witness | None, deviation: Any = None) -> Evidence:
     return Evidence(
-        claim,
-        "enumeration",
-        REFUTED if witness else HOLDS,
-        problem.name,
-        total_variation=total_variation(observed, expected),
+        claim=claim,
+        method="enumeration",
+        verdict=REFUTED if witness else HOLDS,
+        problem=problem.name,
+        total_variation=deviation,
         witness=witness,
     )
 
 
+def _equal(claim: str, problem: Problem, observed: Mapping, expected: Mapping) -> Evidence:
+    witness = largest_difference(problem, observed, expected)
+    return _evidence(claim, problem, witness, total_variation(observed, expected))
+
+
 def _at_least(claim: str, problem: Problem, larger: Any, smaller: Any, names: tuple[str, str]) -> Evidence:
-    holds = larger >= smaller
-    witness = None if holds else {names[0]: str(larger), names[1]: str(smaller)}
-    return Evidence(claim, "enumeration", HOLDS if holds else REFUTED, problem.name, witness=witness)
+    """names: of the quantity that must be the larger, and of the other."""
+    witness = None
+    if larger < smaller:
+        expected = f"at least {smaller} ({names[1]})"
+        witness = Witness(problem=as_json(problem), sequence=names[0], expected=expected, observed=str(larger))
+    return _evidence(claim, problem, witness)
 
 
 def lossless(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
     """X^tau, Y, Z^{gamma - tau} ~ M_b^{gamma + 1}. Source: Sun et al. 2025, Eq. (7), Lemma 2, Theorem 1."""
     length = problem.gamma + 1
-    return _same("lossless", problem, completed(law, problem.target, length), joint_law(problem.target, length))
+    return _equal("lossless", problem, completed(law, problem.target, length), joint_law(problem.target, length))
 
 
 def lemma_2(problem: Problem, verifier: Reference, iterations: int) -> Evidence:
     """The text of i iterations of Algorithm 3, completed by the target, follows M_b^{i (gamma + 1)}."""
     length = iterations * (problem.gamma + 1)
     observed = completed_after_modification(iterated_law(problem, verifier, iterations), problem, length)
-    return _same("lemma-2", problem, observed, joint_law(problem.target, length))
+    return _equal("lemma-2", problem, observed, joint_law(problem.target, length))
 
 
 def lemma_3(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
     """Pr(tau >= i | X^i = x) = p_i(x) for every i and every x that can be drafted."""
     kept = {x: mass for x, mass in survival(law).items() if mass != 0}
     bound = {x: mass for x, mass in survival_bound(problem).items() if mass != 0}
-    return _same("lemma-3", problem, kept, bound)
+    return _equal("lemma-3", problem, kept, bound)
 
 
 def lemma_4(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
@@ -120,9 +128,13 @@ def lemma_4(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
     witness = None
     if over:
         worst = max(sorted(over), key=lambda x: over[x])
-        kept = survival(law)[worst]
-        witness = {"prefix": prefix_key(worst), "at most": str(bound.get(worst, 0)), "observed": str(kept)}
-    return Evidence("lemma-4", "enumeration", REFUTED if over else HOLDS, problem.name, witness=witness)
+        witness = Witness(
+            problem=as_json(problem),
+            sequence=prefix_key(worst),
+            expected=f"at most {bound.get(worst, 0)}",
+            observed=str(survival(law)[worst]),
+        )
+    return _evidence("lemma-4", problem, witness)
 
 
 def theorem_2(problem: Problem, block: Reference, other: Reference, iterations: int = 1) -> Evidence:
@@ -148,13 +160,13 @@ def lemma_8(problem: Problem, greedy: Reference, iterations: int = 1) -> Evidenc
     """X^tau, Y, Z ~ M_b^gamma with Z from the modified target; over i iterations, nested (footnote 6)."""
     law = iterated_law(problem, greedy, iterations)
     observed = completed_after_modification(law, problem, problem.gamma)
-    return _same("lemma-8", problem, observed, joint_law(problem.target, problem.gamma))
+    return _equal("lemma-8", problem, observed, joint_law(problem.target, problem.gamma))
 
 
 def lemma_9(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
     """Pr(X^l = x, tau >= l) = min(M_b(x), M_s(x)) under greedy block verification."""
     kept = {x: mass for x, mass in survival(law).items() if mass != 0}
-    return _same("lemma-9", problem, kept, coupling_bound(problem))
+    return _equal("lemma-9", problem, kept, coupling_bound(problem))
 
 
 def lemma_10(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:

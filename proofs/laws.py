@@ -137,6 +137,16 @@ def iterated_law(problem: Problem, verifier: Reference, iterations: int) -> dict
     return law
 
 
+def completion(problem: Problem, modifies_target: bool) -> tuple[Model, int]:
+    """What continues the tokens that one iteration emits, and to which length, so that they follow the target if lossless.
+
+    The target, to gamma + 1 tokens (Lemma 2); after greedy block verification the modified target, to gamma (Lemma 8).
+    """
+    if modifies_target:
+        return modified(problem.target, problem.draft, (0,), problem.gamma), problem.gamma
+    return problem.target, problem.gamma + 1
+
+
 def completed(law: Mapping[Prefix, Any], target: Model, length: int) -> OutputLaw:
     """The law of the first ``length`` tokens, a shorter output being continued by the target (Lemma 2).
 

@@ -7,10 +7,10 @@ from typing import Any
 from sympy import QQ
 
 from ..models.law import Model, Prefix, Table, prefix_of_key
-from ..models.modification import modified
 from ..models.problem import Problem
 from .field import in_field, rational
 from .interception.outcomes import decoded
+from .laws import completion
 
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """The spacing of the numbers at 1, of each type that rows can have."""
@@ -50,13 +50,8 @@ class Measurement:
     modifies_target: bool = False
 
     def completion(self) -> tuple[Model, int]:
-        """What continues the emitted tokens, and to which length, so that they follow the target if it is lossless.
-
-        The target, to gamma + 1 tokens (Lemma 2); or the modified target, to gamma tokens (Lemma 8).
-        """
-        if self.modifies_target:
-            return modified(self.in_use.target, self.in_use.draft, (0,), self.problem.gamma), self.problem.gamma
-        return self.in_use.target, self.problem.gamma + 1
+        """``laws.completion`` for the rows in use."""
+        return completion(self.in_use, self.modifies_target)
 
     @property
     def known(self) -> bool:

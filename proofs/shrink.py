@@ -44,7 +44,7 @@ def shrink(problem: Problem, fails: Callable[[Problem], bool], tries: int = 80) 
                 break
             if left <= 0:
                 break
-    return Problem(smallest.vocabulary, smallest.gamma, smallest.target, smallest.draft, f"smallest-of-{problem.name}")
+    return smallest
 
 
 def _simpler(problem: Problem) -> Iterator[Problem]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from ...models.errors import InputError
 from ...models.problem import Problem, load_problem, problem_from
-from .functions.audit import Settings, run_audit
+from .functions.audit import run_audit
+from .functions.settings import AuditSettings
 from .functions.subject import subject_from
 from .law_report import law_report
 from .report import Report
@@ -41,11 +42,14 @@ def audit(
     """Audit a verifier and return the report.
 
     subject: a function of a module, or a name as on the command line. problems: the audit battery if none are given;
-    a Problem, its JSON form, or a file. settings: as in ``reports.audits.functions.audit.Settings``.
+    a Problem, its JSON form, or a file. settings: as in ``AuditSettings``.
     Raises: InputError for bad problems and names; everything the subject does wrong is told in the report.
     """
     spec = subject_from(subject_name(subject), array, tuple(dtypes))
-    return run_audit(spec, Settings(problems=[_problem(p) for p in problems], **settings))
+    report = run_audit(spec, AuditSettings(problems=[_problem(p) for p in problems], **settings))
+    if report.interrupted:
+        raise KeyboardInterrupt
+    return report
 
 
 def law(verifier: str, problem: Problem | dict | str, iterations: int = 1) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from ...models.libraries import require
-from ...verifiers.evidence import CLAIMS, REFUTED
+from ...verifiers.evidence import CLAIMS
 
 if TYPE_CHECKING:
     from .report import Report
@@ -46,11 +46,9 @@ def run_check(name: str, check: str) -> None:
         return
     evidence = [e for e in report.evidence if e.claim == check]
     for item in evidence:
-        if item.verdict == REFUTED:
-            witness = item.witness or {}
+        if item.refuted:
             raise AssertionError(
-                f"{name}: {check} is refuted on {item.problem}: {witness.get('sequence')} expected "
-                f"{witness.get('expected')}, observed {witness.get('observed')}\n  replay: {item.replay}"
+                f"{name}: {check} is refuted on {item.problem}: {item.witness}\n  replay: {item.replay}"
             )
     held = [e for e in evidence if e.holds]
     if not held or len(held) < len(evidence):

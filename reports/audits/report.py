@@ -1,18 +1,17 @@
-"""The report of an audit: what was found, in the form of report.schema.json. Everything shown comes from it."""
+"""The report of a run, in the form of report.schema.json: everything that is shown is derived from it."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...models.rationals import as_float
 from ...proofs.laws import acceptance_ccdf, output_law
 from ...proofs.measurement import Measurement
 from ...proofs.paper_mapping import standing, summary
-from ...verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence
+from ...verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
 from ...verifiers.registry import reference
-
-SCHEMA_VERSION = "1.0"
+from .migration import SCHEMA_VERSION, migrated
 
 FINDINGS = {
     "reseeds": "reseeds its random numbers",
@@ -30,8 +29,43 @@ FINDINGS = {
 
 
 @dataclass
+class EndToEnd:
+    """What an end-to-end run has besides evidence.
+
+    setting: the pair, the device and the loop as it was run.
+    figures: block efficiency and wall-clock speedup, with intervals.
+    drift: of forward passes of different shapes; no part of the verdict.
+    """
+
+    setting: dict[str, Any] = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
+    drift: dict[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        return {**self.setting, "figures": self.figures, "drift": self.drift}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "EndToEnd":
+        setting = dict(data)
+        figures, drift = setting.pop("figures"), setting.pop("drift")
+        return cls(setting, figures, drift)
+
+
+@dataclass
 class Report:
-    """subject: name, digest and how it was called; claims: those that decide the verdict."""
+    """What a run found out about one subject.
+
+    subject: name, source, digest, dtypes, and how it was called.
+    claims: those that decide the verdict.
+    seed: of all statistical parts.
+    environment: versions that the result can depend on.
+    evidence: in the order in which it was found.
+    diagnosis: the mutants that behave exactly as the subject.
+    findings: what was noticed besides the law, kind -> text.
+    curves: Pr(tau >= i) of the subject and of block and token verification, by problem.
+    failure: kind and message, if the run could not be completed.
+    end_to_end: of runs of a decoding loop.
+    """
 
     subject: dict[str, Any]
     claims: Sequence[str] = ("lossless",)
@@ -42,53 +76,64 @@ class Report:
     findings: dict[str, str] = field(default_factory=dict)
     curves: list[dict[str, Any]] = field(default_factory=list)
     failure: dict[str, str] | None = None
-    smallest: Evidence | None = None
+    end_to_end: EndToEnd | None = None
 
-    def add(self, measurement: Measurement | None, evidence: Sequence[Evidence], smallest: bool = False) -> None:
-        """Take in what one problem gave."""
+    def add(self, evidence: Iterable[Evidence]) -> None:
+        """Add evidence."""
         self.evidence += evidence
-        if smallest:
-            self.smallest = evidence[0]
-        if measurement is not None:
-            self.notice(measurement.findings)
-            if measurement.known and not smallest and abs(as_float(sum(measurement.outputs().values(), 0)) - 1) < 1e-6:
-                self.curves.append(_curves(measurement))
+
+    def add_curve(self, measurement: Measurement) -> None:
+        """Add the acceptance curve of a measurement, if its law is known and nearly all of it is token sequences."""
+        if measurement.known and abs(as_float(sum(measurement.outputs().values(), 0)) - 1) < 1e-6:
+            self.curves.append(_curves(measurement))
 
     def notice(self, findings: Mapping[str, str]) -> None:
+        """Add findings; the first of each kind stays."""
         for kind, text in findings.items():
             self.findings.setdefault(kind, text)
 
     def fail(self, kind: str, message: str) -> None:
-        """The subject could not be audited (further); the first reason is kept."""
+        """The run could not be completed; the first reason stays."""
         self.failure = self.failure or {"kind": kind, "message": message}
 
     @property
+    def interrupted(self) -> bool:
+        """Whether the run was ended by the user."""
+        return self.failure is not None and self.failure["kind"] == "interrupted"
+
+    @property
     def verdict(self) -> str:
-        """lossless, refuted, inconclusive or error; by the deciding claims alone."""
-        deciding = [e for e in self.evidence if e.claim in self.claims]
-        if any(e.verdict == REFUTED for e in deciding):
+        """lossless (holds, if that was not asked for), refuted, inconclusive or error, by the deciding claims alone."""
+        deciding = [e.verdict for e in self.evidence if e.claim in self.claims and e.verdict != NOT_CLAIMED]
+        merged = merge_verdicts(deciding)
+        if merged == REFUTED:
             return "refuted"
         if self.failure:
             return "error"
-        decided = [e for e in deciding if e.verdict != NOT_CLAIMED]
-        if decided and all(e.verdict == HOLDS for e in decided):
+        if merged == HOLDS:
             return "lossless" if "lossless" in self.claims else "holds"
         return "inconclusive"
 
-    def witness(self) -> Evidence | None:
-        """The refutation to show first: the smallest found."""
-        refuted = [e for e in self.evidence if e.verdict == REFUTED and e.claim in self.claims and e.witness]
-        if self.smallest in refuted:
-            return self.smallest
-        return min(refuted, key=lambda e: len(json.dumps(e.witness["problem"])), default=None)
+    @property
+    def smallest(self) -> Evidence | None:
+        """The refutation on the smallest problem that the search found, if there was a search."""
+        return next((e for e in self.evidence if e.witness and e.witness.smallest), None)
+
+    def shown_refutation(self) -> Evidence | None:
+        """The refutation to show first: the smallest."""
+        refuted = [(e, e.witness) for e in self.evidence if e.refuted and e.claim in self.claims and e.witness]
+        return min(
+            refuted, key=lambda pair: (not pair[1].smallest, len(json.dumps(pair[1].problem))), default=(None, None)
+        )[0]
 
     def as_json(self) -> dict[str, Any]:
-        return {
+        """The form of report.schema.json."""
+        report = {
             "schema_version": SCHEMA_VERSION,
             "subject": self.subject,
             "verdict": self.verdict,
             "claims": list(self.claims),
-            "evidence": [asdict(e) for e in self.evidence],
+            "evidence": [e.as_json() for e in self.evidence],
             "diagnosis": self.diagnosis,
             "findings": [
                 {"kind": k, "what": FINDINGS.get(k, k), "text": self.findings[k]} for k in sorted(self.findings)
@@ -99,22 +144,41 @@ class Report:
             "environment": self.environment,
             "seed": self.seed,
         }
+        if self.end_to_end is not None:
+            figures = self.end_to_end.figures
+            report |= {
+                "block_efficiency": figures.get("block_efficiency"),
+                "wall_clock_speedup": figures.get("wall_clock_speedup"),
+                "end_to_end": self.end_to_end.as_json(),
+            }
+        return report
 
     def text(self) -> str:
+        """The file's content."""
         return json.dumps(self.as_json(), indent=1, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Report":
+        """The report that was written, by this or an earlier version.
+
+        Raises: InputError for a version that is not known.
+        """
+        data = migrated(data)
+        report = cls(data["subject"], data["claims"], data["seed"], data["environment"])
+        report.evidence = [Evidence.from_json(e) for e in data["evidence"]]
+        report.diagnosis, report.curves, report.failure = data["diagnosis"], data["curves"], data["failure"]
+        report.findings = {f["kind"]: f["text"] for f in data["findings"]}
+        report.end_to_end = EndToEnd.from_json(data["end_to_end"]) if "end_to_end" in data else None
+        return report
 
 
 def _curves(measurement: Measurement) -> dict[str, Any]:
     """Pr(tau >= i) of the subject, of block and of token verification on the same rows, for the pictures."""
     gamma = measurement.problem.gamma
-
-    def floats(law):
-        return [as_float(p) for p in acceptance_ccdf(law, gamma)]
-
-    return {
-        "problem": measurement.problem.name,
-        "dtype": measurement.dtype,
-        "subject": floats(measurement.outputs()),
-        "block": floats(output_law(measurement.in_use, reference("block"))),
-        "token": floats(output_law(measurement.in_use, reference("token"))),
+    laws = {
+        "subject": measurement.outputs(),
+        "block": output_law(measurement.in_use, reference("block")),
+        "token": output_law(measurement.in_use, reference("token")),
     }
+    curves = {name: [as_float(p) for p in acceptance_ccdf(law, gamma)] for name, law in laws.items()}
+    return {"problem": measurement.problem.name, "dtype": measurement.dtype, **curves}

@@ -61,10 +61,11 @@ def command(subject: str | None, json_file: str | None, html_file: str | None, r
     loaded = [load_problem(problem) for problem in problems]
     output = Output(json_file, html_file)
     _require_packages(spec)
-    from ..audits.functions.audit import Settings, run_audit
+    from ..audits.functions.audit import run_audit
+    from ..audits.functions.settings import AuditSettings
 
     with progress_bar() as progress:
-        report = run_audit(spec, Settings(problems=loaded, progress=progress, **settings))
+        report = run_audit(spec, AuditSettings(problems=loaded, progress=progress, **settings))
     output.finish(report, require_decision)
 
 

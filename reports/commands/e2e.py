@@ -49,4 +49,4 @@ def command(json_file: str | None, html_file: str | None, require_decision: bool
 
     with progress_bar() as progress:
         report = run_e2e(checked, progress)
-    output.finish(report, require_decision, (f"{name:<19} {text}" for name, text in report.lines()))
+    output.finish(report, require_decision)

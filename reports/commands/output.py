@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -54,18 +54,16 @@ class Output:
         if self.html_file and page:
             _write(self.html_file, page(data))
 
-    def finish(self, report: Report, require_decision: bool, lines: Iterable[str] = ()) -> NoReturn:
-        """Write a report, show it below some lines, and exit with its verdict's status; 130 if it was interrupted."""
+    def finish(self, report: Report, require_decision: bool) -> NoReturn:
+        """Write a report, show it, and exit with its verdict's status; 130 if it was interrupted."""
         from ..pages.terminal import show
 
         self.write(report.as_json(), _page)
-        if report.failure and report.failure["kind"] == "interrupted":
+        if report.interrupted:
             saved = f"; they are in {self.json_file}" if self.json_file and not self.to_stderr else ""
             findings = len(report.evidence)
             after = f"after {findings} findings{saved}" if findings else "before the first finding"
             stop(f"interrupted {after}", INTERRUPTED)
-        for line in lines:
-            self.echo(line)
         show(report, self.console)
         raise SystemExit(of_verdict(report.verdict, require_decision))
 

@@ -2,12 +2,15 @@
 
 import io
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib
 
 matplotlib.use("svg")
 from matplotlib import pyplot as plt
+
+from ...verifiers.evidence import Evidence
 
 STYLE = {
     "svg.hashsalt": "draftproof",
@@ -71,23 +74,27 @@ def _telling(curves: list[dict[str, Any]], most: int = 3) -> list[dict[str, Any]
     return ranked[:most]
 
 
-def deviations(evidence: list[dict[str, Any]]) -> str | None:
+def deviations(evidence: Sequence[Evidence]) -> str | None:
     """The deviation from lossless on each problem, and what rounding allows, on a logarithmic axis."""
-    items = [e for e in evidence if e["claim"] == "lossless" and e["total_variation"] is not None]
+    items = [
+        e
+        for e in evidence
+        if e.claim == "lossless" and e.total_variation is not None and not (e.witness and e.witness.smallest)
+    ]
     if not items:
         return None
-    names = list(dict.fromkeys(e["problem"] for e in items))
-    numbers = list(dict.fromkeys(e["detail"].get("dtype", "exact") for e in items))
+    names = list(dict.fromkeys(e.problem for e in items))
+    numbers = list(dict.fromkeys(e.dtype for e in items))
     markers = dict(zip(numbers, "osD^v"))
     with plt.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=(7.2, 0.24 * len(names) + 1.1))
         for kind in numbers:
-            mine = [e for e in items if e["detail"].get("dtype", "exact") == kind]
-            places = [names.index(e["problem"]) for e in mine]
-            colours = [BAD if e["verdict"] == "refuted" else SUBJECT for e in mine]
-            axis.scatter([max(float(e["total_variation"]), FLOOR) for e in mine], places, c=colours,
+            mine = [e for e in items if e.dtype == kind]
+            places = [names.index(e.problem) for e in mine]
+            colours = [BAD if e.refuted else SUBJECT for e in mine]
+            axis.scatter([max(float(e.total_variation), FLOOR) for e in mine], places, c=colours,
                          marker=markers[kind], s=22, label=kind, zorder=3)  # fmt: skip
-            bounds = [float(e["bound"] or 0) for e in mine]
+            bounds = [float(e.bound or 0) for e in mine]
             if any(bounds):
                 axis.scatter([max(b, FLOOR) for b in bounds], places, c=LIMIT, marker="|", s=50, zorder=2)
         axis.set_xscale("log")
@@ -103,7 +110,7 @@ def deviations(evidence: list[dict[str, Any]]) -> str | None:
         return svg(figure)
 
 
-def by_prefix(prefixes: list[list]) -> str | None:
+def by_prefix(prefixes: Sequence[tuple[str, float, float]]) -> str | None:
     """How far the subject's law is from the target's on each prefix, shortest prefixes first."""
     if not prefixes:
         return None

@@ -6,33 +6,32 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ...verifiers.evidence import CLAIMS, LOOP_CLAIMS, REFUTED, Evidence
+from ...verifiers.evidence import CLAIMS, LOOP_CLAIMS
 from ..audits.report import Report
 from . import figures
-from .summary import allowance, also_refuted, price, reasons, rows
+from .summary import allowance, also_refuted, price, reasons, summaries
 
 
-def page(report: Mapping[str, Any]) -> str:
-    """The page of a report in its JSON form. Equal reports give equal bytes."""
-    again = _restored(report)
-    first = again.witness()
+def page(data: Mapping[str, Any]) -> str:
+    """The page of a report in its JSON form, of this or an earlier version. Equal reports give equal bytes."""
+    report = Report.from_json(data)
+    first = report.shown_refutation()
     pictures = {
-        "acceptance": figures.acceptance(report["curves"]),
-        "deviations": figures.deviations(report["evidence"]),
-        "witness": figures.by_prefix(first.witness.get("prefixes", [])) if first and first.witness else None,
+        "acceptance": figures.acceptance(report.curves),
+        "deviations": figures.deviations(report.evidence),
+        "witness": figures.by_prefix(first.witness.prefixes) if first and first.witness else None,
     }
     return rendered(
         "audit.html.j2",
-        report=report,
-        rows=rows(again),
-        price=price(again),
-        allowance=allowance(again),
-        reasons=reasons(again),
-        also=also_refuted(again),
+        report=report.as_json() | {"standing": data["standing"]},
+        rows=summaries(report),
+        price=price(report),
+        allowance=allowance(report),
+        reasons=reasons(report),
+        also=also_refuted(report),
         witness=first,
         claims=CLAIMS | LOOP_CLAIMS,
-        refuted=[e for e in again.evidence if e.verdict == REFUTED],
-        evidence=again.evidence,
+        evidence=report.evidence,
         pictures={name: Markup(svg) if svg else None for name, svg in pictures.items()},
     )
 
@@ -48,12 +47,3 @@ def rendered(template: str, **content: Any) -> str:
     )
     css = Markup(environment.get_template("page.css").render())
     return environment.get_template(template).render(css=css, **content)
-
-
-def _restored(report: Mapping[str, Any]) -> Report:
-    again = Report(report["subject"], report["claims"], report["seed"], report["environment"])
-    again.evidence = [Evidence(**e) for e in report["evidence"]]
-    again.smallest = next((e for e in again.evidence if (e.problem or "").startswith("smallest-of-")), None)
-    again.diagnosis, again.failure = report["diagnosis"], report["failure"]
-    again.findings = {f["kind"]: f["text"] for f in report["findings"]}
-    return again

@@ -1,82 +1,189 @@
-"""A report in a few rows: what the terminal and the page both show."""
+"""A report in a few rows: what the terminal and the page both show, derived from the evidence."""
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ...verifiers.evidence import HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence
+from ...verifiers.evidence import NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
+from ..audits.functions.exact_laws import NOT_ASKED
 from ..audits.report import Report
 
-HOW = {
+EXACTNESS = {
     "exact": "exact",
     "lattice": "exact, on the lattice",
     "resolution": "closed law of noise",
     "not interceptable": "not interceptable",
 }
+"""How exact a law is, from the most exact on, in words."""
+
+TOO_WIDE = "drift too wide to judge"
 
 
-NOT_ASKED = "the exact route was not asked for"
+class Summary(NamedTuple):
+    """All evidence on one claim, in one dtype, by one method.
 
+    claim, dtype: of the evidence.
+    verdict: the worst.
+    problems: how many have that verdict, of how many.
+    how: the method, and on how much.
+    worst: the largest deviation.
+    limit: the deviation that is allowed, or that could remain unseen.
+    """
 
-class Row(NamedTuple):
     claim: str
-    numbers: str
+    dtype: str
     verdict: str
     problems: str
     how: str
-    deviation: str
-    bound: str
+    worst: str
+    limit: str
 
 
-def rows(report: Report) -> list[Row]:
-    """One row for each claim, kind of numbers and method."""
+def summaries(report: Report) -> list[Summary]:
+    """One row for each claim, dtype and method; the smallest witness is shown apart."""
     groups: dict[tuple[str, str, str], list[Evidence]] = {}
     for evidence in report.evidence:
-        if evidence is report.smallest or (evidence.problem or "").startswith("smallest-of-"):
-            continue
-        key = (evidence.claim, str(evidence.detail.get("dtype", "exact")), evidence.method)
-        groups.setdefault(key, []).append(evidence)
-    return [_row(key, group) for key, group in groups.items()]
+        if not (evidence.witness and evidence.witness.smallest):
+            groups.setdefault((evidence.claim, evidence.dtype, evidence.method), []).append(evidence)
+    return [_summary(group) for group in groups.values()]
 
 
-def _row(key: tuple[str, str, str], group: list[Evidence]) -> Row:
-    claim, numbers, method = key
-    counts = {
-        verdict: sum(e.verdict == verdict for e in group) for verdict in (REFUTED, NO_EVIDENCE, NOT_CLAIMED, HOLDS)
-    }
-    verdict = next(v for v in (REFUTED, NO_EVIDENCE, NOT_CLAIMED, HOLDS) if counts[v])
-    problems = f"{counts[verdict]} of {len(group)}"
-    if "how" in group[0].detail:  # said by the run itself
-        told = max((e for e in group if e.verdict == verdict), key=lambda e: e.total_variation or 0).detail
-        return Row(claim, numbers, verdict, problems, told["how"], told["worst"], told["limit"])
-    known = [e for e in group if e.verdict != NO_EVIDENCE or method == "chi-square"]
-    kinds = {str(e.detail.get("exactness", "")) for e in known}
-    worst_kind = next((k for k in reversed(HOW) if k in kinds), "")
-    how = (
-        f"chi-square, {group[0].detail['samples']:,} samples each"
-        if method == "chi-square"
-        else HOW.get(worst_kind, method)
-    )
-    if not known:
-        how = "not asked for" if {e.detail.get("reason") for e in group} == {NOT_ASKED} else "not interceptable"
-    deviations = [e.total_variation for e in group if e.total_variation is not None]
+def _summary(group: Sequence[Evidence]) -> Summary:
+    first, verdict = group[0], merge_verdicts(e.verdict for e in group)
+    worst = [e for e in group if e.verdict == verdict]
+    how, deviation, limit = _columns(group, max(worst, key=lambda e: e.total_variation or 0))
+    return Summary(first.claim, first.dtype, verdict, f"{len(worst)} of {len(group)}", how, deviation, limit)
+
+
+Columns = tuple[str, str, str]
+"""how, worst and limit."""
+
+
+def _columns(group: Sequence[Evidence], worst: Evidence) -> Columns:
+    if worst.method in OF_LOOPS and "exactness" not in worst.detail:
+        return OF_LOOPS[worst.method](worst)
+    if worst.method == "chi-square":
+        return _by_samples(group)
+    by_claim = {"optimal": _optimal, "support": _support}
+    return by_claim.get(worst.claim, _lossless)(group)
+
+
+def _variation(number: float | None) -> str:
+    return "" if number is None else f"TV {float(number):.2g}"
+
+
+def _by_samples(group: Sequence[Evidence]) -> Columns:
+    p_values = [e.detail["p_value"] for e in group if e.refuted]
+    deviations = [float(e.total_variation) for e in group if e.total_variation is not None]
+    worst = f"p = {min(p_values):.1g}" if p_values else _variation(max(deviations, default=None))
     bounds = [float(e.bound) for e in group if e.bound is not None]
-    if claim == "optimal":
-        lost = [e.detail["tokens_per_call_lost"] for e in known if "tokens_per_call_lost" in e.detail]
-        worst = f"-{max(lost):.3g} tokens/call" if lost and max(lost) and verdict != NOT_CLAIMED else ""
-        allowed = f"{max(bounds):.2g} tokens" if bounds and max(bounds) else ""
-        return Row(claim, numbers, verdict, problems, how, worst, allowed)
-    if claim == "support":
-        seen = [e.witness["observed"] for e in group if e.witness]
-        return Row(claim, numbers, verdict, problems, how, f"Pr {seen[0]}" if seen else "", "")
-    worst = f"TV {float(max(deviations)):.2g}" if deviations else ""
-    if method == "chi-square" and counts[REFUTED]:
-        worst = f"p = {min(e.detail['p_value'] for e in group):.1g}"
-    return Row(claim, numbers, verdict, problems, how, worst, f"TV {max(bounds):.2g}" if bounds else "")
+    return f"chi-square, {group[0].detail['samples']:,} samples each", worst, _variation(max(bounds, default=None))
+
+
+def _exact_how(group: Sequence[Evidence]) -> str:
+    """The least exact of the laws that are known."""
+    kinds = {str(e.detail.get("exactness", "")) for e in group if e.verdict != NO_EVIDENCE}
+    if not kinds:
+        reasons = {e.detail.get("reason") for e in group}
+        return "not asked for" if reasons == {NOT_ASKED} else "not interceptable"
+    kind = next((k for k in reversed(EXACTNESS) if k in kinds), "")
+    return EXACTNESS.get(kind, group[0].method)
+
+
+def _lossless(group: Sequence[Evidence]) -> Columns:
+    deviations = [float(e.total_variation) for e in group if e.total_variation is not None]
+    bounds = [float(e.bound) for e in group if e.bound is not None]
+    return _exact_how(group), _variation(max(deviations, default=None)), _variation(max(bounds, default=None))
+
+
+def _support(group: Sequence[Evidence]) -> Columns:
+    leak = next((f"Pr {e.witness.observed}" for e in group if e.witness), "")
+    return _exact_how(group), leak, ""
+
+
+def _optimal(group: Sequence[Evidence]) -> Columns:
+    claimed = merge_verdicts(e.verdict for e in group) != NOT_CLAIMED
+    lost = [e.detail["tokens_per_call_lost"] for e in group if "tokens_per_call_lost" in e.detail]
+    worst = max(lost, default=0)
+    bound = max((float(e.bound) for e in group if e.bound is not None), default=0.0)
+    return (
+        _exact_how(group),
+        f"-{worst:.3g} tokens/call" if worst and claimed else "",
+        f"{bound:.2g} tokens" if bound else "",
+    )
+
+
+# ---------------------------------------------------------------- end-to-end runs
+
+
+def _enumeration(e: Evidence) -> Columns:
+    return f"exact law of {e.detail['tokens']} tokens", _variation(e.total_variation), _variation(e.bound)
+
+
+def _mean(e: Evidence) -> Columns:
+    expected, mean = e.detail["expected_accepted"], e.detail["mean_accepted"]
+    worst = f"{mean:.4g}, not {expected:.4g}" if e.refuted else f"{mean:.4g} ({expected:.4g})"
+    return f"mean of {e.detail['calls']:,} calls", worst, f"{e.detail['detection_limit']:.2g} tokens"
+
+
+def _argmax(e: Evidence) -> Columns:
+    tokens, ties = e.detail["distinct_tokens"], e.detail["ties_excused"]
+    how = f"argmax, {tokens:,} tokens of {e.detail['distinct_texts']:,} texts"
+    agreed = f"agrees on {tokens - ties:,} tokens, {ties} ties excused ({e.detail['share_excused']:.1%})"
+    worst = f"{e.detail['disagreements']} differ" if e.refuted else agreed
+    return how, worst, "" if e.bound is None else f"{e.bound:.2g} of the tokens"
+
+
+def _betting(e: Evidence) -> Columns:
+    limit = TOO_WIDE if e.detail["too_wide"] else _variation(e.bound)
+    return f"betting, {e.detail['tokens']:,} tokens", f"p = {e.detail['p_value']:.1g}", limit
+
+
+def _ends(e: Evidence) -> Columns:
+    return f"ends of {e.detail['texts']:,} texts", f"{e.detail['wrong_ends']} wrong", ""
+
+
+def _closed_form(e: Evidence) -> Columns:
+    return "closed form", f"TV {e.total_variation:.3g}", "lossy by name"
+
+
+def _reading(e: Evidence) -> Columns:
+    return f"read, {e.detail['passes']:,} rows", f"{e.detail['misread']} misread", ""
+
+
+def _rows(e: Evidence) -> Columns:
+    how = "own passes" if e.method == "forward-pass" else "warp"
+    limit = TOO_WIDE if e.detail["too_wide"] else _variation(e.bound)
+    return f"{how}, {e.detail['rows']:,} rows", _variation(e.total_variation), limit
+
+
+def _listening(e: Evidence) -> Columns:
+    heard, drafted = e.detail["draft_numbers_heard"], e.detail["draft_tokens"]
+    how = f"{e.detail['numbers']:,} numbers, {heard:,} for {drafted:,} draft tokens"
+    return how, f"{e.detail['used_twice']} used twice", ""
+
+
+OF_LOOPS: dict[str, Callable[[Evidence], Columns]] = {
+    "enumeration": _enumeration,
+    "mean": _mean,
+    "argmax": _argmax,
+    "betting": _betting,
+    "ends": _ends,
+    "closed-form": _closed_form,
+    "reading": _reading,
+    "forward-pass": _rows,
+    "warp": _rows,
+    "listening": _listening,
+}
+"""The methods of end-to-end runs; enumeration is one of audits too, where the law has an exactness."""
+
+
+# ---------------------------------------------------------------- sentences
 
 
 def price(report: Report) -> str:
     """E[tau] against the optimum in one sentence, from the problems where both are known."""
     known = [e for e in report.evidence if e.claim == "optimal" and "optimum" in e.detail and e.verdict != NOT_CLAIMED]
-    known = [e for e in known if e.detail["dtype"] == known[0].detail["dtype"]]
+    known = [e for e in known if e.dtype == known[0].dtype]
     if not known:
         return ""
     above = [e for e in known if "above" in e.detail]
@@ -85,9 +192,9 @@ def price(report: Report) -> str:
             f"above the optimum on {len(above)} of {len(known)} problems (E[tau] {above[0].detail['expected_accepted']} "
             f"where {above[0].detail['optimum']} is the most that any valid verifier accepts): that alone proves bias"
         )
-    if any(e.claim == "lossless" and e.verdict == REFUTED for e in report.evidence):
+    if any(e.claim == "lossless" and e.refuted for e in report.evidence):
         return ""  # the optimum is that of valid verifiers
-    lost = [e for e in known if e.verdict == REFUTED]
+    lost = [e for e in known if e.refuted]
     if not lost:
         return f"E[tau] equals block verification's, the optimum, on all {len(known)} problems"
     worst = max(lost, key=lambda e: e.detail["tokens_per_call_lost"])
@@ -99,16 +206,15 @@ def price(report: Report) -> str:
 
 def allowance(report: Report) -> str:
     """What a clean verdict in half precision leaves open."""
-    half = [e for e in report.evidence if e.claim == "lossless" and e.holds and e.bound is not None]
-    half = [e for e in half if "16" in str(e.detail.get("dtype"))]
+    half = [e for e in report.evidence if e.claim == "lossless" and e.holds and e.bound is not None and "16" in e.dtype]
     if not half or report.verdict != "lossless":
         return ""
     widest = max(float(e.bound) for e in half)
-    return f"in {half[0].detail['dtype']} a bias below TV {widest:.2g} cannot be told from rounding"
+    return f"in {half[0].dtype} a bias below TV {widest:.2g} cannot be told from rounding"
 
 
 def reasons(report: Report) -> list[str]:
-    """Why laws could not be had, each reason once, with the number of problems."""
+    """Why there is no exact law, each reason once, with the number of problems."""
     counts: dict[str, int] = {}
     for evidence in report.evidence:
         reason = evidence.detail.get("reason")
@@ -121,8 +227,36 @@ def reasons(report: Report) -> list[str]:
 
 def also_refuted(report: Report) -> list[Evidence]:
     """For each refuted claim that does not decide the verdict, one witness."""
-    found: dict[str, Evidence] = {}
+    first: dict[str, Evidence] = {}
     for evidence in report.evidence:
         if evidence.claim not in report.claims and evidence.verdict == REFUTED and evidence.witness:
-            found.setdefault(evidence.claim, evidence)
-    return list(found.values())
+            first.setdefault(evidence.claim, evidence)
+    return list(first.values())
+
+
+def run_lines(report: Report) -> list[tuple[str, str]]:
+    """The setting and the performance of an end-to-end run, as (name, text)."""
+    run = report.end_to_end
+    if run is None:
+        return []
+    setting, figures = run.setting, run.figures
+    lines = [
+        ("pair", f"{setting['target']}, {setting['draft']}"),
+        ("on", f"{setting['device']}, {setting['dtype']}"),
+        ("loop", setting["loop"]),
+    ]
+    for key, unit in (
+        ("block_efficiency", "tokens a target call"),
+        ("wall_clock_speedup", "times as fast as plain decoding"),
+    ):
+        if key in figures:
+            interval = figures[f"{key}_interval"]
+            between = (
+                f", {figures['confidence']:.0%} interval {interval[0]:.3g} to {interval[1]:.3g}" if interval else ""
+            )
+            lines.append((key.replace("_", " "), f"{figures[key]:.3g} {unit}{between}"))
+    for model, shapes in run.drift.items():
+        for each in shapes:
+            lines.append((f"drift of the {model}", f"{each['shape']}: TV up to {each['total_variation']['max']:.2g}, "
+                          f"|log p| median {each['log_p']['median']:.2g}, at most {each['log_p']['max']:.2g}"))  # fmt: skip
+    return lines

@@ -1,4 +1,4 @@
-"""The report as a person at a terminal reads it."""
+"""A report as a person at a terminal reads it."""
 
 from rich.console import Console
 from rich.markup import escape
@@ -6,68 +6,77 @@ from rich.table import Table
 
 from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED
 from ..audits.report import Report
-from .summary import allowance, also_refuted, price, reasons, rows
+from .summary import allowance, also_refuted, price, reasons, run_lines, summaries
 
 COLOURS = {HOLDS: "green", REFUTED: "red", NO_EVIDENCE: "yellow", NOT_CLAIMED: "dim", ERROR: "magenta",
-           "lossless": "green", "refuted": "red", "inconclusive": "yellow", "error": "magenta"}  # fmt: skip
+           "lossless": "green", "inconclusive": "yellow"}  # fmt: skip
+"""Of verdicts on evidence and of reports."""
+
+LONGEST_REPLAY = 600
+"""Characters of a command that is shown beside a claim that does not decide."""
 
 
-def _coloured(word: str) -> str:
-    return f"[{COLOURS.get(word, 'default')}]{word}[/]"
+def coloured(verdict: str) -> str:
+    return f"[{COLOURS.get(verdict, 'default')}]{verdict}[/]"
+
+
+def plain_table(*columns: str) -> Table:
+    """A table without lines."""
+    table = Table(show_edge=False, pad_edge=False, box=None, header_style="bold")
+    for column in columns:
+        table.add_column(column)
+    return table
 
 
 def show(report: Report, console: Console) -> None:
-    """The verdict, a row for each claim and precision, what was noticed, the witness, the diagnosis."""
+    """Print the verdict, a row for each claim and dtype, what was noticed, the witness, the diagnosis."""
+    for name, text in run_lines(report):
+        console.print(f"{name:<19} {escape(text)}", soft_wrap=True)
     console.print(f"\n[bold]{escape(report.subject['name'])}[/]  {escape(report.subject['source'])}")
-    table = Table(show_edge=False, pad_edge=False, box=None, header_style="bold")
-    for column in ("claim", "numbers", "verdict", "problems", "how", "worst", "allowed"):
-        table.add_column(column)
-    for row in rows(report):
-        cells = map(escape, (row.problems, row.how, row.deviation, row.bound))
-        table.add_row(row.claim, row.numbers, _coloured(row.verdict), *cells)
+    table = plain_table("claim", "numbers", "verdict", "problems", "how", "worst", "allowed")
+    for row in summaries(report):
+        cells = map(escape, (row.problems, row.how, row.worst, row.limit))
+        table.add_row(row.claim, row.dtype, coloured(row.verdict), *cells)
     if report.evidence:
         console.print(table)
-    told = price(report)
-    if told:
-        console.print(f"\nacceptance  {escape(told)}")
+    if sentence := price(report):
+        console.print(f"\nacceptance  {escape(sentence)}")
     for kind in sorted(report.findings):
         console.print(f"noticed     {escape(report.findings[kind])}")
     for reason in reasons(report):
         console.print(f"no law      {escape(reason)}")
     _show_witness(report, console)
     for item in also_refuted(report):
-        console.print(
-            f"\nalso        {item.claim} is refuted on {item.problem}: {escape(item.witness['sequence'])} "
-            f"expected {item.witness['expected']}, observed {item.witness['observed']}"
-        )
-        if item.replay and len(item.replay) < 600:
-            console.print("replay      ", end="")
-            console.print(escape(item.replay), soft_wrap=True, highlight=False)
+        console.print(f"\nalso        {item.claim} is refuted on {item.problem}: {escape(str(item.witness))}")
+        if item.replay and len(item.replay) < LONGEST_REPLAY:
+            show_replay(item.replay, console)
     for same in report.diagnosis:
         console.print(
             f"diagnosis   behaves exactly as {same['mutant']}: {escape(same['title'])} "
             f"(on all {len(same['problems'])} problems compared)\n            {escape(same['link'])}"
         )
-    caveat = allowance(report)
-    if caveat:
+    if caveat := allowance(report):
         console.print(f"allowed     {escape(caveat)}")
     if report.failure:
         console.print(f"[magenta]failure[/]     {escape(report.failure['message'])}")
-    console.print(f"verdict     [bold]{_coloured(report.verdict)}[/]\n")
+    console.print(f"verdict     [bold]{coloured(report.verdict)}[/]\n")
+
+
+def show_replay(command: str, console: Console) -> None:
+    """Print a command so that it can be copied."""
+    console.print("replay      ", end="")
+    console.print(escape(command), soft_wrap=True, highlight=False)
 
 
 def _show_witness(report: Report, console: Console) -> None:
-    evidence = report.witness()
-    if evidence is None:
+    evidence = report.shown_refutation()
+    if evidence is None or evidence.witness is None:
         return
-    witness = evidence.witness
-    console.print(f"\nwitness     {evidence.claim}, on {escape(evidence.problem or '')}")
-    laws = Table(show_edge=False, pad_edge=False, box=None, header_style="bold")
-    for column in ("outcome", "expected", "observed"):
-        laws.add_column(column)
-    for entry in witness.get("laws", [witness]):
-        laws.add_row(escape(str(entry["sequence"])), entry["expected"], entry["observed"])
+    shrunk = ", shrunk" if evidence.witness.smallest else ""
+    console.print(f"\nwitness     {evidence.claim}, on {escape(evidence.problem or '')}{shrunk}")
+    laws = plain_table("outcome", "expected", "observed")
+    for entry in evidence.witness.entries:
+        laws.add_row(escape(entry.sequence), entry.expected, entry.observed)
     console.print(laws)
     if evidence.replay:
-        console.print("replay      ", end="")
-        console.print(escape(evidence.replay), soft_wrap=True, highlight=False)
+        show_replay(evidence.replay, console)

@@ -78,7 +78,7 @@ def test_lossless_rejects_a_residual_replaced_by_the_target():
     found = claims.lossless(problem, enumerated_law(problem, SAMPLES_TARGET))
     assert found.verdict == "refuted"
     assert found.total_variation > 0
-    assert found.witness["expected"] != found.witness["observed"]
+    assert found.witness.expected != found.witness.observed
 
 
 def test_lossless_rejects_the_token_residual_in_block_verification_from_three_tokens_on():
@@ -104,14 +104,13 @@ def test_lemma_4_rejects_a_rule_that_accepts_everything():
     problem = in_field(toy(2))
     found = claims.lemma_4(problem, enumerated_law(problem, ACCEPTS_ALL))
     assert not found.holds
-    assert found.witness["prefix"]
+    assert found.witness.sequence
+    assert found.witness.expected.startswith("at most ")
 
 
 def test_theorem_2_rejects_the_opposite_order():
-    assert claims.theorem_2(in_field(toy(2)), TOKEN, BLOCK).witness == {
-        "E[N(1)] token": "19/9",
-        "block": "20/9",
-    }
+    witness = claims.theorem_2(in_field(toy(2)), TOKEN, BLOCK).witness
+    assert (witness.sequence, witness.expected, witness.observed) == ("E[N(1)] token", "at least 20/9 (block)", "19/9")
     assert not claims.theorem_2(in_field(toy(2)), TOKEN, BLOCK, iterations=3).holds
 
 

@@ -110,7 +110,7 @@ def test_a_less_or_equal_at_zero_shows_its_two_to_the_minus_53(sandbox, tmp_path
     found = measure(sandbox, "f", problem, file)
     assert Fraction(str(found.outputs()[(0,)])) == Fraction(1, 2**53)
     assert support(found).verdict == "refuted"
-    assert support(found).witness["observed"] == "2^-53"
+    assert support(found).witness.observed == "2^-53"
     assert lossless(found).verdict == "holds"
 
 
@@ -174,6 +174,6 @@ def test_unusual_manners_are_no_fault(sandbox, name):
 def test_what_is_no_token_sequence_counts_as_deviation(sandbox, name, observed):
     found = lossless(measure(sandbox, name, drawn(3, 1, "equal"), FAULTS))
     assert found.verdict == "refuted"
-    assert found.witness["expected"] == "0"
+    assert found.witness.expected == "0"
     if name != "too_many_tokens":
-        assert found.witness["observed"] == observed
+        assert found.witness.observed == observed

@@ -7,7 +7,8 @@ import pytest
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.functions.audit import Settings, run_audit
+from draftproof.reports.audits.functions.audit import run_audit
+from draftproof.reports.audits.functions.settings import AuditSettings
 from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.verifiers.adapters.registry import ADAPTERS, not_installed
 
@@ -25,7 +26,7 @@ def verdicts(report, claim):
 def judged(name, modifies_target, **settings):
     """The report on a subject of the tests, judged as a valid verifier or as one that modifies the target."""
     spec = subject_from(f"{FILE}:{name}", "torch", ("float64",))._replace(modifies_target=modifies_target)
-    return run_audit(spec, Settings(problems=[SEEN], explain=False, **settings))
+    return run_audit(spec, AuditSettings(problems=[SEEN], explain=False, **settings))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,7 +3,8 @@
 import json
 import shlex
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from ....models.forge import forge
 from ....models.problem import Problem, problem_from
 from ....verifiers.adapters.engines import ENGINES, Engine
 from ....verifiers.evidence import Evidence
-from ..functions.sampling import ALPHA
+from ..error_rates import ALPHA
+from ..functions.settings import Progress
 from ..report import Report
-from .process import ENGINE_MEMORY, sampled
+from ..runner import examine
+from .process import ENGINE_MEMORY, Sampled, sampled
 from .texts import judged, text_length
 
 
@@ -54,43 +57,101 @@ def audit_engine(
     timeout: float = 600.0,
     memory: float = ENGINE_MEMORY,
     settings: Mapping[str, Any] | None = None,
-    progress: Callable[[str, int, int], None] = lambda what, done, of: None,
+    progress: Progress = lambda stage, done, total: None,
 ) -> Report:
-    """The report on an engine: its texts from a forged pair, each from a prompt of one <s>, against the target's law.
+    """Audit an engine: its texts from a forged pair, each from a prompt of one <s>, against the target's law.
 
-    What is tested, the guarantees and the bound of a pass: ``texts.judged``, at a false-alarm rate of 1e-6 over all
-    problems. Every sample is a call with a seed of its own; that these are independent is up to the engine.
-    plain: without the draft, as a control. timeout: seconds of wall-clock time for all problems.
-    memory: GiB of address space of the child process. settings: the engine's own.
+    problems: the pairs to forge; those of ``engine_problems`` if none are given.
+    plain: whether to sample without the draft, as a control.
+    samples: texts of each problem, each by a call with a seed of its own; that they are independent is up to the engine.
+    seed: of the calls' seeds.
+    timeout: seconds of wall-clock time for all problems.
+    memory: GiB of address space of the child process.
+    settings: the engine's own.
+    Guarantee: as ``texts.judged``, at a false-alarm rate of ALPHA over all problems.
     Raises: InputError if the engine is not installed, or a problem cannot be forged or counted.
     """
     if missing := engine.missing():
         raise InputError(f"{engine.name} needs {' and '.join(missing)}; install draftproof[{engine.extra}]")
-    problems, samples, settings = problems or engine_problems(), samples or engine.samples, dict(settings or {})
     report = Report(
         {"name": engine.name, "source": engine.source, "digest": "unknown", "dtypes": ["float32"]},
         seed=seed,
         environment=environment(),
     )
-    progress("forging", 0, len(problems) * samples)
-    with tempfile.TemporaryDirectory(prefix="draftproof-") as folder:
-        # The same seeds for every problem, so that each can be replayed alone.
-        seeds = np.random.default_rng(seed).choice(2**31, samples, replace=False).tolist()
-        jobs = [_job(problem, Path(folder, str(k)), plain, seeds) for k, problem in enumerate(problems)]
-        request = {"sample": engine.sample, "jobs": jobs, "settings": settings, "packages": engine.packages}
-        found, about = sampled(request, timeout, lambda n: progress(engine.name, n, len(problems) * samples), memory)
-    report.environment |= about.get("versions", {})
-    report.subject["digest"] = about.get("digest", "unknown")
-    how = {"sampling": "plain" if plain else "speculative", "seed": seed, "settings": settings}
-    for problem, (counts, failure) in zip(problems, found, strict=True):
-        if failure:
-            report.fail(failure[0], f"on problem {problem.name}, after {sum(counts.values())} samples: {failure[1]}")
-        if counts:
-            evidence = judged(problem, counts, ALPHA / len(problems), complete=failure is None)
-            evidence.detail |= how
-            evidence.replay = _replay(engine, evidence, samples) if evidence.witness else None
-            report.add(None, [evidence])
+    run = EngineTexts(
+        engine,
+        problems or engine_problems(),
+        plain,
+        samples or engine.samples,
+        timeout,
+        memory,
+        dict(settings or {}),
+        report,
+        progress,
+    )
+    examine(report, [run])
     return report
+
+
+@dataclass
+class EngineTexts:
+    """Texts of an engine on forged pairs; fields as in ``audit_engine``."""
+
+    engine: Engine
+    problems: Sequence[Problem]
+    plain: bool
+    samples: int
+    timeout: float
+    memory: float
+    settings: dict[str, Any]
+    report: Report
+    progress: Progress
+    sampled: Sequence[Sampled] = ()
+
+    def run(self) -> None:
+        total = len(self.problems) * self.samples
+        self.progress("forging", 0, total)
+        with tempfile.TemporaryDirectory(prefix="draftproof-") as folder:
+            # The same seeds for every problem, so that each can be replayed alone.
+            seeds = np.random.default_rng(self.report.seed).choice(2**31, self.samples, replace=False).tolist()
+            jobs = [_job(problem, Path(folder, str(k)), self.plain, seeds) for k, problem in enumerate(self.problems)]
+            request = {"sample": self.engine.sample, "jobs": jobs, "settings": self.settings,
+                       "packages": self.engine.packages}  # fmt: skip
+            self.sampled, about = sampled(
+                request, self.timeout, lambda n: self.progress(self.engine.name, n, total), self.memory
+            )
+        self.report.environment |= about.get("versions", {})
+        self.report.subject["digest"] = about.get("digest", "unknown")
+        for problem, (counts, failure) in zip(self.problems, self.sampled, strict=True):
+            if failure:
+                kind, why = failure
+                self.report.fail(kind, f"on problem {problem.name}, after {sum(counts.values())} samples: {why}")
+
+    def evidence(self, complete: bool) -> list[Evidence]:
+        alpha = ALPHA / len(self.problems)
+        judged_texts = [
+            judged(problem, counts, alpha, complete=failure is None)
+            for problem, (counts, failure) in zip(self.problems, self.sampled)
+            if counts
+        ]
+        how = {
+            "sampling": "plain" if self.plain else "speculative",
+            "seed": self.report.seed,
+            "settings": self.settings,
+        }
+        return [self._with_replay(replace(e, detail={**e.detail, **how})) for e in judged_texts]
+
+    def _with_replay(self, evidence: Evidence) -> Evidence:
+        """The evidence with the command that shows a refutation again, on its problem alone."""
+        if not evidence.witness:
+            return evidence
+        problem = json.dumps(evidence.witness.problem, separators=(",", ":"))
+        words = ["draftproof", "engine", self.engine.name, "--problem", problem, "--samples", str(self.samples)]
+        words += ["--seed", str(self.report.seed)]
+        words += ["--plain"] if self.plain else []
+        for name, value in self.settings.items():
+            words += ["--set", f"{name}={json.dumps(value)}"]
+        return replace(evidence, replay=shlex.join(words))
 
 
 def _job(problem: Problem, folder: Path, plain: bool, seeds: list[int]) -> dict[str, Any]:
@@ -103,14 +164,3 @@ def _job(problem: Problem, folder: Path, plain: bool, seeds: list[int]) -> dict[
         "gamma": problem.gamma,
         "seeds": seeds,
     }
-
-
-def _replay(engine: Engine, evidence: Evidence, samples: int) -> str:
-    """The command that shows a refutation again, on its problem alone."""
-    problem = json.dumps(evidence.witness["problem"], separators=(",", ":"))
-    words = ["draftproof", "engine", engine.name, "--problem", problem, "--samples", str(samples)]
-    words += ["--seed", str(evidence.detail["seed"])]
-    words += ["--plain"] if evidence.detail["sampling"] == "plain" else []
-    for name, value in evidence.detail["settings"].items():
-        words += ["--set", f"{name}={json.dumps(value)}"]
-    return shlex.join(words)

@@ -13,8 +13,8 @@ from ....models.rationals import as_float, as_fraction
 from ....proofs.field import in_field
 from ....proofs.laws import joint_law
 from ....stattests.rounding import deviation
-from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
-from ..functions.sampling import BETA
+from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, LawEntry, Witness
+from ..error_rates import BETA
 
 MOST_LOG2 = 16
 """V^(gamma + 1), the outcomes of a window, up to 65,536."""
@@ -90,12 +90,22 @@ def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = Tru
         apart = max(test.distance.lower for test in tests)
         detail |= {"total_variation_at_least": apart, "impossible": sum(strange.values())}
         witness = _witness(problem, [window for window, k in places if k == length], strange, n)
-        return Evidence("lossless", "chi-square", REFUTED, problem.name, apart, None, witness, detail=detail)
-    if not complete:
-        return Evidence("lossless", "chi-square", NO_EVIDENCE, problem.name, detail=detail)
-    detail["bounds"] = {f"{w.first + 1}-{w.first + k}": test.limit for (w, k), test in zip(places, tests)}
-    largest = max(test.limit for test in tests)
-    return Evidence("lossless", "chi-square", NO_EVIDENCE, problem.name, bound=largest, detail=detail)
+        return Evidence(
+            claim="lossless",
+            method="chi-square",
+            verdict=REFUTED,
+            problem=problem.name,
+            total_variation=apart,
+            witness=witness,
+            detail=detail,
+        )
+    bound = None
+    if complete:
+        detail["bounds"] = {f"{w.first + 1}-{w.first + k}": test.limit for (w, k), test in zip(places, tests)}
+        bound = max(test.limit for test in tests)
+    return Evidence(
+        claim="lossless", method="chi-square", verdict=NO_EVIDENCE, problem=problem.name, bound=bound, detail=detail
+    )
 
 
 def _windows(problem: Problem, target: Markov, counts: Counter) -> Iterator[Window]:
@@ -121,7 +131,7 @@ def _impossible(target: Markov, counts: Counter) -> Counter:
     return found
 
 
-def _witness(problem: Problem, windows: list[Window], strange: Counter, n: int) -> dict[str, Any]:
+def _witness(problem: Problem, windows: list[Window], strange: Counter, n: int) -> Witness:
     """The laws of single tokens where they are furthest apart, and the text that is most off."""
     apart, rows = -1.0, []
     for window in windows:
@@ -131,23 +141,19 @@ def _witness(problem: Problem, windows: list[Window], strange: Counter, n: int) 
             here = sum(abs(seen[t] / n - as_float(law[t])) for t in tokens)
             if here > apart:
                 name = f"token {window.first + place + 1}"
-                apart, rows = here, [_row(f"{name} = {t}", law[t], seen[t], n) for t in tokens]
+                apart, rows = here, [_entry(f"{name} = {t}", law[t], seen[t], n) for t in tokens]
     if strange:
         text = max(strange, key=lambda text: strange[text])
-        worst = _row(prefix_key(text), 0, strange[text], n)
+        worst = _entry(prefix_key(text), 0, strange[text], n)
     else:
         window, text = max(
             ((w, text) for w in windows for text in w.law),
             key=lambda at: abs(at[0].counts[at[1]] / n - as_float(at[0].law[at[1]])),
         )
-        worst = _row(("..., " if window.first else "") + prefix_key(text), window.law[text], window.counts[text], n)
-    return {"problem": as_json(problem), **worst, "laws": [*rows, worst]}
+        worst = _entry(("..., " if window.first else "") + prefix_key(text), window.law[text], window.counts[text], n)
+    return Witness(**worst._asdict(), problem=as_json(problem), laws=(*rows, worst))
 
 
-def _row(what: str, expected: Any, seen: int, n: int) -> dict[str, str]:
+def _entry(sequence: str, expected: Any, seen: int, n: int) -> LawEntry:
     exact = str(as_fraction(expected))
-    return {
-        "sequence": what,
-        "expected": exact if len(exact) <= 20 else f"{as_float(expected):.6g}",
-        "observed": f"{seen}/{n}",
-    }
+    return LawEntry(sequence, exact if len(exact) <= 20 else f"{as_float(expected):.6g}", f"{seen}/{n}")

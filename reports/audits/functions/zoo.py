@@ -5,7 +5,8 @@ from typing import Any
 from ....verifiers.evidence import CLAIMS, NO_EVIDENCE
 from ....verifiers.zoo.catalogue import CONTROLS, MUTANTS, ZooEntry
 from ..report import Report
-from .audit import Progress, Settings, run_audit
+from .audit import run_audit
+from .settings import AuditSettings, Progress
 from .subject import subject_from
 
 
@@ -18,9 +19,11 @@ def audit_entry(entry: ZooEntry, seed: int = 0) -> tuple[Report, dict[str, Any]]
     wrong = entry.name in MUTANTS
     claims = entry.refutes if wrong else ("lossless",)
     subject = subject_from(entry.target)
-    report = run_audit(subject, Settings(claims=claims, seed=seed, stop_at_first=wrong, explain=False))
+    report = run_audit(subject, AuditSettings(claims=claims, seed=seed, stop_at_first=wrong, explain=False))
+    if report.interrupted:
+        raise KeyboardInterrupt
     expected = "refuted" if wrong else "lossless"
-    witness = report.witness()
+    witness = report.shown_refutation()
     row = {
         "name": entry.name,
         "title": entry.title,

@@ -3,8 +3,9 @@
 from typing import Any
 
 from ....models.generating.caches import CachedModel
+from ....verifiers.evidence import Evidence
 from .forward_passes import Drift, drift
-from .session import Session
+from .session import LoopSession
 
 TEXTS = 4
 """Texts that are read in every shape, written by plain decoding."""
@@ -15,8 +16,6 @@ ROOM = 4.0
 SLACK = 2.0
 """The same for the probability of a set on which is bet: every token pays for it, and one that is off by more gains
 next to nothing."""
-
-TOO_WIDE = "drift too wide to judge"
 
 LEAST = 64 * 2.0**-23
 """Total variation that the rounding of a softmax in float32 is granted in any case."""
@@ -35,30 +34,30 @@ WIDEST = 0.25
 class Drifts:
     """found: for target and draft the drift of each shape. Texts of this pair as plain decoding writes them."""
 
-    def __init__(self, run: Session):
-        self.run = run
+    def __init__(self, session: LoopSession):
+        self.session = session
         self.found: dict[str, list[Drift]] = {}
 
-    def go(self) -> None:
-        run = self.run
-        run.step("drift", 0, 1)
-        gamma = run.settings["gamma"]
+    def run(self) -> None:
+        session = self.session
+        session.step("drift", 0, 1)
+        gamma = session.settings["gamma"]
         block = (gamma if isinstance(gamma, int) else gamma.longest) + 1
-        prompts, together, seeds = run.batch(TEXTS), run.rows > 1, run.seeds(3)
+        prompts, together, seeds = session.batch(TEXTS), session.rows > 1, session.seeds(3)
         length = self.length(max(map(len, prompts)), block, together)
         batches = [prompts] if together else [[prompt] for prompt in prompts]
         texts = []
         for batch in batches:
-            written = run.plainly(batch, next(seeds), length, eos=())
+            written = session.plainly(batch, next(seeds), length, eos=())
             texts += [prompt + tokens for prompt, tokens in zip(batch, written.tokens, strict=True)]
-        models = {"target": run.pair.target, "draft": run.pair.draft}
+        models = {"target": session.pair.target, "draft": session.pair.draft}
         for name, model in models.items():
-            self.found[name] = drift(model, texts, block, run.pair.vocabulary, run.warp, together)
+            self.found[name] = drift(model, texts, block, session.pair.vocabulary, session.warp, together)
 
     def length(self, prompt: int, block: int, together: bool) -> int:
         """Tokens to write: as many as the loop, at the least; more than that only as the context has room."""
-        new, target = self.run.options.new_tokens, self.run.pair.target
-        room = self.run.pair.context or 2**62
+        new, target = self.session.options.new_tokens, self.session.pair.target
+        room = self.session.pair.context or 2**62
         if together:
             room = min(room, CachedModel(target, 1).window)
         return max(new, min(max(SHORTEST, 3 * block), room - prompt))
@@ -93,5 +92,9 @@ class Drifts:
         found = self.found["target"]
         return max(ROOM * max(each.gap for each in found) + LEAST, 2 * ULPS * max(each.rounding for each in found))
 
-    def told(self) -> dict[str, list[dict[str, Any]]]:
+    def evidence(self, complete: bool) -> list[Evidence]:
+        """None: drift is no part of the verdict."""
+        return []
+
+    def as_json(self) -> dict[str, list[dict[str, Any]]]:
         return {name: [each._asdict() for each in part] for name, part in self.found.items()}

@@ -10,9 +10,9 @@ from ....models.rationals import as_float
 from ....proofs.enumeration import Branching, EnumeratedChance
 from ....proofs.field import in_field
 from ....proofs.laws import joint_law
-from ....verifiers.evidence import HOLDS, REFUTED, Evidence
+from ....verifiers.evidence import HOLDS, REFUTED, Evidence, Witness
 from .forged_law import Known
-from .session import Session
+from .session import LoopSession
 from .text_counts import reference_of
 
 MOST_PATHS = 20_000
@@ -29,7 +29,7 @@ class TooMany(Exception):
     """More paths than are walked."""
 
 
-class Exact:
+class ExactLaw:
     """The verifier in its exact form, one block at a time, driven by the loop on every way chance can fall.
 
     The loop's own random streams and its batched verifier are not in it; ``counted`` and ``texts`` are of those.
@@ -37,15 +37,15 @@ class Exact:
 
     name = "exact law"
 
-    def __init__(self, run: Session, known: Known):
-        self.run, self.known = run, known
-        self.length = run.settings["gamma"] + 2
-        if run.settings["temperature"] == 0:
-            self.length = max(self.length, min(LONGEST, run.options.new_tokens))
+    def __init__(self, session: LoopSession, known: Known):
+        self.session, self.known = session, known
+        self.length = session.settings["gamma"] + 2
+        if session.settings["temperature"] == 0:
+            self.length = max(self.length, min(LONGEST, session.options.new_tokens))
         self.holds = False
         self.law: dict[Prefix, float] | None = None
 
-    def go(self) -> None:
+    def run(self) -> None:
         """The longest texts that can be walked, from gamma + 2 tokens down to one; at temperature 0, from all of them."""
         while self.length:
             try:
@@ -56,12 +56,12 @@ class Exact:
 
     def walked(self) -> dict[Prefix, float]:
         """law(text) = sum over the paths that end in it; all open paths in one batch. Raises: TooMany."""
-        run, law, scripts, paths = self.run, {}, [((), 1.0)], 0
-        reference = reference_of(run, float)
+        session, law, scripts, paths = self.session, {}, [((), 1.0)], 0
+        reference = reference_of(session, float)
         verify: Any = reference.verify
-        rule = LoopVerifier(run.rule.name, block_by_block(verify), run.rule.modifies_target, run.rule.lossy)
+        rule = LoopVerifier(session.rule.name, block_by_block(verify), session.rule.modifies_target, session.rule.lossy)
         while scripts:
-            run.step(f"the exact law of {self.length} tokens", paths, paths + len(scripts))
+            session.step(f"the exact law of {self.length} tokens", paths, paths + len(scripts))
             if paths + len(scripts) > MOST_PATHS:
                 raise TooMany
             walks = []
@@ -70,9 +70,9 @@ class Exact:
                 walks[-1].pending = [script]
                 walks[-1].begin()
             found = generate(
-                run.pair.target, run.pair.draft, [[run.start]] * len(walks), rule,
-                chance=[EnumeratedChance(walk) for walk in walks], loop=run.patient(run.loop),
-                vocabulary=run.pair.vocabulary, max_new_tokens=self.length, **run.settings,
+                session.pair.target, session.pair.draft, [[session.start]] * len(walks), rule,
+                chance=[EnumeratedChance(walk) for walk in walks], loop=session.patient(session.loop),
+                vocabulary=session.pair.vocabulary, max_new_tokens=self.length, **session.settings,
             )  # fmt: skip
             for walk, tokens in zip(walks, found.tokens, strict=True):
                 text = self.known.text(tokens, self.length)
@@ -91,19 +91,24 @@ class Exact:
         allowed, off = ROUNDING * self.length, None
         if apart > allowed:
             worst = max(sorted(texts), key=lambda x: abs(self.law.get(x, 0.0) - expected.get(x, 0.0)))
-            off = {
-                "problem": as_json(problem), "sequence": prefix_key(worst),
-                "expected": f"{expected.get(worst, 0.0):.6g}", "observed": f"{self.law.get(worst, 0.0):.6g}",
-            }  # fmt: skip
-        self.holds = off is None
-        return [
-            Evidence(
-                "lossless", "enumeration", REFUTED if off else HOLDS, problem.name, min(1.0, apart), allowed, off,
-                detail={
-                    "dtype": self.run.pair.dtype, "tokens": self.length, "law": self.known.source,
-                    "how": f"exact law of {self.length} tokens", "worst": f"TV {apart:.2g}",
-                    "limit": f"TV {allowed:.2g}", "chance": "enumerated, in the place of the loop's streams",
-                    "verifier": "one block at a time",
-                },
+            off = Witness(
+                problem=as_json(problem),
+                sequence=prefix_key(worst),
+                expected=f"{expected.get(worst, 0.0):.6g}",
+                observed=f"{self.law.get(worst, 0.0):.6g}",
             )
-        ]  # fmt: skip
+        self.holds = off is None
+        evidence = Evidence(
+            claim="lossless",
+            method="enumeration",
+            verdict=REFUTED if off else HOLDS,
+            problem=problem.name,
+            total_variation=min(1.0, apart),
+            bound=allowed,
+            witness=off,
+            detail={
+                "dtype": self.session.pair.dtype, "tokens": self.length, "law": self.known.source,
+                "chance": "enumerated, in the place of the loop's streams", "verifier": "one block at a time",
+            },
+        )  # fmt: skip
+        return [evidence]

@@ -10,7 +10,7 @@ from ....models.law import Markov
 from ....models.problem import Problem
 from ..engines.texts import MOST_LOG2
 from .forward_passes import one_shot
-from .session import Session
+from .session import LoopSession
 
 LARGEST = 1000
 """Denominator up to which a row that was read back is taken for the rational row that it was forged from."""
@@ -50,7 +50,7 @@ class Known(NamedTuple):
         return tuple(found + [-1] * (length - len(found)))
 
 
-def known_law(run: Session) -> Known:
+def known_law(run: LoopSession) -> Known:
     """The law of a forged pair as it is loaded, from one forward pass over <s>, 0, ..., V-1.
 
     The rationals that it was forged from, where temperature, top-k and top-p change nothing and all rows are rationals
@@ -76,7 +76,7 @@ def known_law(run: Session) -> Known:
     return Known(Problem(size, gamma, *laws, name), source, run.start, end)
 
 
-def _rows(model, run: Session, neutral: bool) -> list:
+def _rows(model, run: LoopSession, neutral: bool) -> list:
     """Rows as small rationals, start first; None where a row is none."""
     if not neutral:
         return [None]
@@ -90,7 +90,7 @@ def _rational(row: list[float]) -> tuple[Fraction, ...] | None:
     return near if fits else None
 
 
-def _as_sampled(model, run: Session) -> list[tuple[Fraction, ...]]:
+def _as_sampled(model, run: LoopSession) -> list[tuple[Fraction, ...]]:
     logits = one_shot(model, [run.start, *range(run.start)], run.pair.vocabulary)
     rows = run.warp(logits).double().softmax(-1)[:, : run.start].to(torch.float64).tolist()
     return [tuple(Fraction(p) / sum(map(Fraction, row)) for p in row) for row in rows]

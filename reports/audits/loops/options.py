@@ -12,14 +12,14 @@ ADAPTIVE = "adaptive"
 LENIENT = "lenient-token"
 
 SAMPLING = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "eos": None}
-"""Where neither the command nor a mutant says otherwise."""
+"""What neither the command nor a mutant says."""
 
 
 @dataclass(frozen=True)
 class Options:
     """target, draft: folders or names of the Hub, or preset with drafter. gamma: a number, "adaptive", or
-    "adaptive:C" with a given cost ratio. temperature, top_k, top_p, eos: None for the usual (those of the mutant, if
-    there is one; eos None: the model's own). prompts: a file or a name of ``models.pairs.prompts``. samples: texts behind
+    "adaptive:C" with a given cost ratio. temperature, top_k, top_p, eos: None for the usual (of the mutant, if one is
+    named; eos None: the model's own). prompts: a file or a name of ``models.pairs.prompts``. samples: texts behind
     the start token of a forged pair, behind the prompts of another. batch: rows decoded together.
     """
 
@@ -60,9 +60,9 @@ class Options:
 
     def sampling(self, mutant: Any = None) -> dict[str, Any]:
         """temperature, top_k, top_p and eos; a mutant's where the command says nothing."""
-        of_mutant = dict(mutant.settings) if mutant else {}
+        own = dict(mutant.settings) if mutant else {}
         given = {name: getattr(self, name) for name in SAMPLING}
-        return {name: of_mutant.get(name, usual) if given[name] is None else given[name]
+        return {name: own.get(name, usual) if given[name] is None else given[name]
                 for name, usual in SAMPLING.items()}  # fmt: skip
 
     def blocks(self) -> int | Adaptive:

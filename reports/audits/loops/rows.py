@@ -4,10 +4,10 @@ import numpy as np
 
 from ....stattests.betting import SetBetting, bets_on
 from ....stattests.betting_limit import detectable_shift
-from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence
-from ..functions.sampling import BETA
-from .drift import TOO_WIDE, WIDEST, Drifts
-from .session import Session
+from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Witness
+from ..error_rates import BETA
+from .drift import WIDEST, Drifts
+from .session import LoopSession
 from .watching import Notes, RowSeen, watched
 
 FAMILIES = "argmax", "tail"
@@ -21,23 +21,26 @@ class Rows:
 
     name = "rows"
 
-    def __init__(self, run: Session, drifts: Drifts, alpha: float):
-        self.run, self.drifts, self.alpha = run, drifts, alpha
-        self.notes = Notes(self.drafted, warp=run.warp)
+    def __init__(self, session: LoopSession, drifts: Drifts, alpha: float):
+        self.session, self.drifts, self.alpha = session, drifts, alpha
+        self.notes = Notes(self.drafted, warp=session.warp)
         self.betting = SetBetting(FAMILIES, alpha, drifts.slack)
         self.state, self.probabilities = None, {name: [] for name in FAMILIES}
         self.sums = {name: [0.0, 0] for name in FAMILIES}
 
-    def go(self) -> None:
-        self.run.step("rows", 0, 1)
-        prompts = self.run.batch(min(self.run.rows, 8))
-        self.run.generated(
-            prompts, next(self.run.seeds(4)), self.run.options.new_tokens, watched(self.run.loop, self.notes)
+    def run(self) -> None:
+        self.session.step("rows", 0, 1)
+        prompts = self.session.batch(min(self.session.rows, 8))
+        self.session.generated(
+            prompts,
+            next(self.session.seeds(4)),
+            self.session.options.new_tokens,
+            watched(self.session.loop, self.notes),
         )
 
     def drafted(self, law, tokens) -> None:
         """Bets on the draft tokens of a block; at temperature 0 there is nothing to bet on."""
-        if self.run.settings["temperature"] == 0:
+        if self.session.settings["temperature"] == 0:
             return
         bets = bets_on(law.double().cpu().numpy(), tokens.cpu().numpy())
         for name, bet in bets.items():
@@ -69,18 +72,20 @@ class Rows:
         notes, wrong = self.notes, None
         if notes.misread:
             first = notes.misread[0]
-            wrong = {
-                "problem": {"prompt": first.prompt, "iteration": first.iteration, "position": first.position},
-                "sequence": f"{first.what} that the {first.model} read in iteration {first.iteration}, prompt {first.prompt}",
-                "expected": ",".join(map(str, first.expected)), "observed": ",".join(map(str, first.got)),
-            }  # fmt: skip
+            wrong = Witness(
+                problem={"prompt": first.prompt, "iteration": first.iteration, "position": first.position},
+                sequence=f"{first.what} that the {first.model} read in iteration {first.iteration}, prompt {first.prompt}",
+                expected=",".join(map(str, first.expected)),
+                observed=",".join(map(str, first.got)),
+            )
         return Evidence(
-            "rows", "reading", REFUTED if wrong else HOLDS, self.what(), None, None, wrong,
-            detail={
-                "dtype": self.run.pair.dtype, "passes": notes.read, "misread": len(notes.misread),
-                "how": f"read, {notes.read:,} rows", "worst": f"{len(notes.misread)} misread", "limit": "",
-            },
-        )  # fmt: skip
+            claim="rows",
+            method="reading",
+            verdict=REFUTED if wrong else HOLDS,
+            problem=self.what(),
+            witness=wrong,
+            detail={"dtype": self.session.pair.dtype, "passes": notes.read, "misread": len(notes.misread)},
+        )
 
     def of_rows(self, model: str, kind: str, rows: list[RowSeen]) -> Evidence:
         """Single rows beyond the largest drift, or the mean beyond the mean drift; no evidence where that is too wide."""
@@ -91,18 +96,23 @@ class Rows:
         refuted = not wide and (worst.distance > most or average > mean)
         over = next((row for row in rows if row.distance > most), worst)
         what = f"the {model}'s row" + (" as sampled" if kind == "warp" else "")
-        witness = {
-            "problem": {"prompt": over.prompt, "iteration": over.iteration, "position": over.position},
-            "sequence": f"{what} at position {over.position}, iteration {over.iteration}, prompt {over.prompt}",
-            "expected": f"TV up to {most:.2g}", "observed": f"TV {over.distance:.2g}",
-        } if refuted else None  # fmt: skip
+        witness = Witness(
+            problem={"prompt": over.prompt, "iteration": over.iteration, "position": over.position},
+            sequence=f"{what} at position {over.position}, iteration {over.iteration}, prompt {over.prompt}",
+            expected=f"TV up to {most:.2g}",
+            observed=f"TV {over.distance:.2g}",
+        )
         return Evidence(
-            "rows", kind, NO_EVIDENCE if wide else REFUTED if refuted else HOLDS, f"{model} rows",
-            min(1.0, worst.distance), 1.0 if wide else most, witness,
+            claim="rows",
+            method=kind,
+            verdict=NO_EVIDENCE if wide else REFUTED if refuted else HOLDS,
+            problem=f"{model} rows",
+            total_variation=min(1.0, worst.distance),
+            bound=1.0 if wide else most,
+            witness=witness if refuted else None,
             detail={
-                "dtype": self.run.pair.dtype, "model": model, "rows": len(rows), "mean": average, "mean_allowed": mean,
-                "how": ("own passes" if kind == "forward-pass" else "warp") + f", {len(rows):,} rows",
-                "worst": f"TV {worst.distance:.2g}", "limit": TOO_WIDE if wide else f"TV {most:.2g}",
+                "dtype": self.session.pair.dtype, "model": model, "rows": len(rows), "mean": average, "mean_allowed": mean,
+                "too_wide": wide,
             },
         )  # fmt: skip
 
@@ -115,19 +125,22 @@ class Rows:
         refuted, witness = state.refuted_at is not None and not wide, None
         if refuted:
             expected, observed = self.sums[state.family]
-            witness = {
-                "problem": {"draft token": state.refuted_at},
-                "sequence": f"draft tokens in the set {state.family!r}, of {state.steps:,}",
-                "expected": f"{expected:.1f}", "observed": str(observed),
-            }  # fmt: skip
-        bound = None if refuted else 1.0 if wide else max(limits.values())
+            witness = Witness(
+                problem={"draft token": state.refuted_at},
+                sequence=f"draft tokens in the set {state.family!r}, of {state.steps:,}",
+                expected=f"{expected:.1f}",
+                observed=str(observed),
+            )
         return Evidence(
-            "drafts", "betting", REFUTED if refuted else NO_EVIDENCE, self.what(), None, bound, witness,
+            claim="drafts",
+            method="betting",
+            verdict=REFUTED if refuted else NO_EVIDENCE,
+            problem=self.what(),
+            bound=None if refuted else 1.0 if wide else max(limits.values()),
+            witness=witness,
             detail={
-                "dtype": self.run.pair.dtype, "tokens": state.steps, "p_value": state.p_value, "limits": limits,
-                "slack": self.drifts.slack, "false_alarm_rate": self.alpha, "miss_rate": BETA,
-                "how": f"betting, {state.steps:,} tokens", "worst": f"p = {state.p_value:.1g}",
-                "limit": TOO_WIDE if wide else "" if bound is None else f"TV {bound:.2g}",
+                "dtype": self.session.pair.dtype, "tokens": state.steps, "p_value": state.p_value, "limits": limits,
+                "slack": self.drifts.slack, "false_alarm_rate": self.alpha, "miss_rate": BETA, "too_wide": wide,
             },
         )  # fmt: skip
 
@@ -136,21 +149,23 @@ class Rows:
         heard = noise.heard["drafts"]
         if noise.twice:
             number, before, after = noise.twice[0]
-            wrong = {
-                "problem": {"number": number},
-                "sequence": f"the random number {number!r}",
-                "expected": f"{before}", "observed": f"{before}, and {after}",
-            }  # fmt: skip
+            wrong = Witness(
+                problem={"number": number},
+                sequence=f"the random number {number!r}",
+                expected=f"{before}",
+                observed=f"{before}, and {after}",
+            )
         return Evidence(
-            "noise", "listening", REFUTED if wrong else HOLDS if heard >= drafts else NO_EVIDENCE, self.what(), None, None,
-            wrong,
+            claim="noise",
+            method="listening",
+            verdict=REFUTED if wrong else HOLDS if heard >= drafts else NO_EVIDENCE,
+            problem=self.what(),
+            witness=wrong,
             detail={
-                "dtype": self.run.pair.dtype, "numbers": noise.count, "used_twice": len(noise.twice),
+                "dtype": self.session.pair.dtype, "numbers": noise.count, "used_twice": len(noise.twice),
                 "by_chance": noise.count**2 / 2**54, "draft_tokens": drafts, "draft_numbers_heard": heard,
-                "how": f"{noise.count:,} numbers, {heard:,} for {drafts:,} draft tokens",
-                "worst": f"{len(noise.twice)} used twice", "limit": "",
             },
         )  # fmt: skip
 
     def what(self) -> str:
-        return "a batch of several lengths" if self.run.rows > 1 else "one text"
+        return "a batch of several lengths" if self.session.rows > 1 else "one text"

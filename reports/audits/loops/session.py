@@ -1,6 +1,6 @@
 """A pair, a verifier and a loop, ready to be examined; and the clock that all parts of a run share."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from time import monotonic
@@ -19,6 +19,7 @@ from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair
 from ....models.pairs.presets import load_preset
 from ....models.pairs.prompts import EMBEDDED, prompts
+from ..functions.settings import Progress
 from .mutants import LOOP_MUTANTS, LoopMutant
 from .options import Options, lenience_of
 
@@ -44,7 +45,7 @@ class LoopRaised(RunFailed):
 
 
 @dataclass
-class Session:
+class LoopSession:
     """settings: of the loop, but for seed and length. start: the start token of a forged pair, else None.
     prompts: token ids behind which texts are written; a forged pair's end in tokens of its own.
     """
@@ -57,7 +58,7 @@ class Session:
     settings: dict[str, Any]
     start: int | None
     prompts: list[list[int]]
-    told: Callable[[str, int, int], None] = lambda what, done, of: None
+    progress: Progress = lambda stage, done, total: None
     began: float = field(default_factory=monotonic)
 
     @property
@@ -78,7 +79,7 @@ class Session:
 
     def step(self, what: str, done: int, of: int) -> None:
         """Tell how far a part is. Raises: TimeUp."""
-        self.told(what, done, of)
+        self.progress(what, done, of)
         self.in_time()
 
     def in_time(self) -> None:
@@ -95,7 +96,7 @@ class Session:
     def generated(
         self, texts: list[list[int]], seed: int, length: int, loop: type[DecodingLoop] | None = None
     ) -> Generated:
-        """The loop's continuation of a batch of prompts, or a mutant's."""
+        """The loop's continuation of a batch of prompts, or the mutant's, if one is examined."""
         return generate(
             self.pair.target, self.pair.draft, texts, self.rule, seed=seed, max_new_tokens=length,
             vocabulary=self.pair.vocabulary, loop=self.patient(loop or self.loop), **self.settings,
@@ -136,7 +137,7 @@ class Session:
         return list(islice(cycle(self.prompts), rows or self.rows))
 
 
-def session(options: Options, told: Callable[[str, int, int], None] = lambda what, done, of: None) -> Session:
+def session(options: Options, progress: Progress = lambda stage, done, total: None) -> LoopSession:
     """Load the pair and find out what it is.
 
     Raises: InputError in one line for what cannot be run: see ``loading.load_pair``, ``settings``, ``prompts``.
@@ -148,7 +149,7 @@ def session(options: Options, told: Callable[[str, int, int], None] = lambda wha
     name = options.verifier or (mutant.verifier if mutant else "block")
     lenience = lenience_of(name)
     rule = loop_verifier(name) if lenience is None else lenient(lenience)
-    told("loading", 0, 1)
+    progress("loading", 0, 1)
     if options.preset:
         pair = load_preset(options.preset, options.drafter, options.device, options.dtype)
     else:
@@ -161,7 +162,7 @@ def session(options: Options, told: Callable[[str, int, int], None] = lambda wha
     found = (
         of_tokens(start, pair, options) if start is not None and options.prompts is None else of_texts(pair, options)
     )
-    return Session(options, pair, rule, lenience, mutant, settings, start, found, told)
+    return LoopSession(options, pair, rule, lenience, mutant, settings, start, found, progress)
 
 
 def start_token(pair: Pair) -> int | None:

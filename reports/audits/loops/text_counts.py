@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,13 +11,13 @@ from ....models.rationals import as_float
 from ....proofs.field import in_field, rational
 from ....proofs.laws import expected_accepted, output_law
 from ....stattests.mean import mean_interval, min_detectable_mean
-from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
+from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Witness
 from ....verifiers.lenient_token_verification import lenient_token_verification
 from ....verifiers.registry import REFERENCES, Reference
 from ..engines.texts import judged, text_length
-from ..functions.sampling import BETA
+from ..error_rates import BETA
 from .forged_law import Known
-from .session import Session
+from .session import LoopSession
 
 SAMPLES, TOGETHER = 20_000, 2_000
 """Texts, and rows of a batch, where the command does not say."""
@@ -25,29 +26,29 @@ MOST_PATHS = 100_000
 """V^gamma (gamma + 1) V up to which E[tau] is enumerated."""
 
 
-class Counted:
+class TextCounts:
     """Texts of 2 gamma + 1 tokens behind <s>, counted; and tau of their first iterations."""
 
     name = "law"
 
-    def __init__(self, run: Session, known: Known, alpha: float):
-        self.run, self.known, self.alpha = run, known, alpha
-        gamma = run.settings["gamma"]
+    def __init__(self, session: LoopSession, known: Known, alpha: float):
+        self.session, self.known, self.alpha = session, known, alpha
+        gamma = session.settings["gamma"]
         self.first = gamma if isinstance(gamma, int) else gamma.first
         self.problem = self.known.windows(gamma if isinstance(gamma, int) else gamma.longest)
         self.texts: Counter = Counter()
         self.accepted: Counter = Counter()
-        self.samples = run.options.samples or SAMPLES
+        self.samples = session.options.samples or SAMPLES
 
-    def go(self) -> None:
-        length, together = text_length(self.problem), self.run.options.batch or TOGETHER
-        for seed in self.run.seeds(1):
+    def run(self) -> None:
+        length, together = text_length(self.problem), self.session.options.batch or TOGETHER
+        for seed in self.session.seeds(1):
             done = sum(self.texts.values())
-            self.run.step("the law of the first tokens", done, self.samples)
+            self.session.step("the law of the first tokens", done, self.samples)
             if done >= self.samples:
                 return
             rows = min(together, self.samples - done)
-            found = self.run.generated([[self.run.start]] * rows, seed, length)
+            found = self.session.generated([[self.session.start]] * rows, seed, length)
             self.texts.update(self.known.text(text, length) for text in found.tokens)
             self.accepted.update(found.iterations[0].accepted)
 
@@ -55,13 +56,7 @@ class Counted:
         if not self.texts:
             return []
         law = judged(self.problem, self.texts, self.alpha, complete)
-        law.detail |= {
-            "dtype": self.run.pair.dtype,
-            "law": self.known.source,
-            "how": f"chi-square, {law.detail['samples']:,} texts",
-            "worst": f"p = {law.detail['p_value']:.1g}",
-            "limit": f"TV {law.bound:.2g}" if law.bound is not None else "",
-        }
+        law = replace(law, detail={**law.detail, "dtype": self.session.pair.dtype, "law": self.known.source})
         return [law, *([accepted] if complete and (accepted := self.acceptance()) else [])]
 
     def acceptance(self) -> Evidence | None:
@@ -73,33 +68,39 @@ class Counted:
         found = mean_interval(self.accepted, self.first, self.alpha)
         off = not found.lower <= expected <= found.upper
         limit = min_detectable_mean(n, expected, self.first, self.alpha, BETA)
-        witness = {
-            "problem": as_json(self.problem), "sequence": "E[tau] of the first iteration",
-            "expected": f"{expected:.6g}", "observed": f"{found.mean:.6g}",
-        } if off else None  # fmt: skip
+        witness = Witness(
+            problem=as_json(self.problem),
+            sequence="E[tau] of the first iteration",
+            expected=f"{expected:.6g}",
+            observed=f"{found.mean:.6g}",
+        )
         return Evidence(
-            "acceptance", "mean", REFUTED if off else NO_EVIDENCE, self.problem.name, None, None if off else limit, witness,
+            claim="acceptance",
+            method="mean",
+            verdict=REFUTED if off else NO_EVIDENCE,
+            problem=self.problem.name,
+            bound=None if off else limit,
+            witness=witness if off else None,
             detail={
-                "dtype": self.run.pair.dtype, "calls": n, "expected_accepted": expected, "mean_accepted": found.mean,
+                "dtype": self.session.pair.dtype, "calls": n, "expected_accepted": expected, "mean_accepted": found.mean,
                 "interval": [found.lower, found.upper], "false_alarm_rate": self.alpha, "miss_rate": BETA,
-                "how": f"mean of {n:,} calls", "worst": f"{found.mean:.4g}, not {expected:.4g}" if off else f"{found.mean:.4g} ({expected:.4g})",
-                "limit": f"{limit:.2g} tokens",
+                "detection_limit": limit,
             },
         )  # fmt: skip
 
     def expected(self) -> float | None:
         """E[tau] of the verifier's first block, exactly; None if that takes too long."""
-        start, whole = self.run.start, self.known.problem
+        start, whole = self.session.start, self.known.problem
         if start ** (self.first + 1) * (self.first + 1) > MOST_PATHS:
             return None
         problem = Problem(whole.vocabulary, self.first, whole.target, whole.draft)
 
-        return as_float(expected_accepted(output_law(in_field(problem), reference_of(self.run, rational))))
+        return as_float(expected_accepted(output_law(in_field(problem), reference_of(self.session, rational))))
 
 
-def reference_of(run: Session, number: Callable[[Fraction], Any]) -> Reference:
+def reference_of(session: LoopSession, number: Callable[[Fraction], Any]) -> Reference:
     """The verifier in its exact form, for rows of such numbers."""
-    if run.lenience is None:
-        return REFERENCES[run.rule.name]
-    verify: Any = lenient_token_verification(number(Fraction(str(run.lenience))))
-    return Reference(run.rule.name, verify, "Leviathan et al. 2023, Appendix A.5")
+    if session.lenience is None:
+        return REFERENCES[session.rule.name]
+    verify: Any = lenient_token_verification(number(Fraction(str(session.lenience))))
+    return Reference(session.rule.name, verify, "Leviathan et al. 2023, Appendix A.5")

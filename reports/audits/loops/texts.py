@@ -10,12 +10,12 @@ from ....models.generating.result import Generated
 from ....proofs.closed_forms import lenience_bias
 from ....stattests.betting import Fortune, SetBetting, bets_on, bets_on_sets
 from ....stattests.betting_limit import detectable_shift
-from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence
-from ..functions.sampling import BETA
-from .drift import TOO_WIDE, Drifts
-from .exact import Exact
+from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Witness
+from ..error_rates import BETA
+from .drift import Drifts
+from .exact import ExactLaw
 from .forward_passes import one_shot
-from .session import Session
+from .session import LoopSession
 
 SAMPLES = 64
 """Texts, where the command does not say."""
@@ -36,10 +36,10 @@ class Texts:
 
     name = "texts"
 
-    def __init__(self, run: Session, drifts: Drifts, alpha: float, exact: Exact | None = None):
-        self.run, self.drifts, self.alpha, self.exact = run, drifts, alpha, exact
-        self.greedy = run.settings["temperature"] == 0
-        families = [*EVERY_TOKEN, FAVOURITE, TWIN] + ([] if run.modifies_target else [BONUS])
+    def __init__(self, session: LoopSession, drifts: Drifts, alpha: float, exact: ExactLaw | None = None):
+        self.session, self.drifts, self.alpha, self.exact = session, drifts, alpha, exact
+        self.greedy = session.settings["temperature"] == 0
+        families = [*EVERY_TOKEN, FAVOURITE, TWIN] + ([] if session.modifies_target else [BONUS])
         self.betting = SetBetting(families, alpha, drifts.slack)
         self.sums = {name: [0.0, 0] for name in families}
         self.probabilities: dict[str, list[np.ndarray]] = {name: [] for name in families}
@@ -48,25 +48,25 @@ class Texts:
         self.runs: list[Generated] = []
         self.count = self.tokens = 0
         self.ties: list[float] = []
-        self.wrong: list[dict[str, Any]] = []
-        self.unended: list[dict[str, Any]] = []
-        self.samples = run.options.samples if run.start is None and run.options.samples else SAMPLES
+        self.wrong: list[Witness] = []
+        self.unended: list[Witness] = []
+        self.samples = session.options.samples if session.start is None and session.options.samples else SAMPLES
         if self.greedy:
-            self.samples = min(self.samples, max(len(run.prompts), run.rows))
+            self.samples = min(self.samples, max(len(session.prompts), session.rows))
         self.distinct: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
         self.bias: list[tuple[float, list[int]]] = []
 
-    def go(self) -> None:
-        rows, turn = min(self.run.rows, self.samples), 0
-        for seed in self.run.seeds(2):
-            self.run.step("texts", self.count, self.samples)
+    def run(self) -> None:
+        rows, turn = min(self.session.rows, self.samples), 0
+        for seed in self.session.seeds(2):
+            self.session.step("texts", self.count, self.samples)
             if self.count >= self.samples:
                 return
             each = 2 if rows > 1 and not self.greedy else 1
-            taken = [self.run.prompts[(turn + k) % len(self.run.prompts)] for k in range(-(-rows // each))]
+            taken = [self.session.prompts[(turn + k) % len(self.session.prompts)] for k in range(-(-rows // each))]
             turn += len(taken)
             texts = [list(prompt) for prompt in taken for _ in range(each)][:rows]
-            found = self.run.generated(texts, seed, self.run.options.new_tokens)
+            found = self.session.generated(texts, seed, self.session.options.new_tokens)
             self.runs.append(found)
             before: tuple[list[int], list[int]] | None = None
             for row, (prompt, tokens) in enumerate(zip(texts, found.tokens, strict=True)):
@@ -88,7 +88,7 @@ class Texts:
     def examine(self, prompt: list[int], tokens: list[int], found: Generated, row: int, twin: list[int]) -> None:
         """One text against the rows of both models."""
         place = slice(len(prompt) - 1, len(prompt) - 1 + len(tokens))
-        pair = self.run.pair
+        pair = self.session.pair
         logits = {
             name: one_shot(model, prompt + tokens, pair.vocabulary)[place]
             for name, model in (("target", pair.target), ("draft", pair.draft))
@@ -96,14 +96,14 @@ class Texts:
         if self.greedy:
             self.agree(prompt, tokens, logits["target"])
         else:
-            rows = {name: self.run.warp(found).double().softmax(-1).cpu().numpy() for name, found in logits.items()}
+            rows = {name: self.session.warp(found).double().softmax(-1).cpu().numpy() for name, found in logits.items()}
             self.settle(prompt, tokens, rows, bonus_places(found, row), twin)
 
     def ended(self, prompt: list[int], tokens: list[int]) -> None:
         """A text ends with its first end token, or has all the tokens that were asked for."""
-        eos = self.run.settings["eos"]
+        eos = self.session.settings["eos"]
         ends = {eos} if isinstance(eos, int) else set(eos)
-        first = next((at + 1 for at, token in enumerate(tokens) if token in ends), self.run.options.new_tokens)
+        first = next((at + 1 for at, token in enumerate(tokens) if token in ends), self.session.options.new_tokens)
         if len(tokens) != first:
             self.unended.append(
                 self.witness(prompt, min(first, len(tokens)) - 1, "tokens of the text", str(first), str(len(tokens)))
@@ -138,8 +138,8 @@ class Texts:
             self.sums[name][0] += float(bet.probability.sum())
             self.sums[name][1] += int(bet.hit.sum())
             self.probabilities[name].append(bet.probability)
-        if self.run.lenience is not None:
-            self.bias.append((lenience_bias(target[0].tolist(), draft[0].tolist(), self.run.lenience), prompt))
+        if self.session.lenience is not None:
+            self.bias.append((lenience_bias(target[0].tolist(), draft[0].tolist(), self.session.lenience), prompt))
         self.state = self.betting.observe(bets)
         if self.state.refuted_at is not None and self.refuting is None:
             self.refuting = prompt, self.state.refuted_at - (self.state.steps - len(tokens))
@@ -156,7 +156,7 @@ class Texts:
     @property
     def enumerated(self) -> bool:
         """Whether the exact law of texts as long as these was found to be the target's."""
-        return self.exact is not None and self.exact.holds and self.exact.length >= self.run.options.new_tokens
+        return self.exact is not None and self.exact.holds and self.exact.length >= self.session.options.new_tokens
 
     def of_argmax(self) -> Evidence:
         """What agreed is no proof: a loop that is off at the share f of the tokens, at random, agrees on n of them with
@@ -165,15 +165,16 @@ class Texts:
         holds = not refuted and not ties and self.enumerated
         bound = None if refuted or holds else min(1.0, ties / n + log(1 / BETA) / max(1, n - ties))
         return Evidence(
-            "lossless", "argmax", REFUTED if refuted else HOLDS if holds else NO_EVIDENCE, self.what(), None, bound,
-            self.wrong[0] if refuted else None,
+            claim="lossless",
+            method="argmax",
+            verdict=REFUTED if refuted else HOLDS if holds else NO_EVIDENCE,
+            problem=self.what(),
+            bound=bound,
+            witness=self.wrong[0] if refuted else None,
             detail={
                 **self.common(), "distinct_texts": len(self.distinct), "distinct_tokens": n,
                 "disagreements": len(self.wrong), "ties_excused": ties, "share_excused": ties / n, "miss_rate": BETA,
                 "largest_gap_excused": max(self.ties, default=0.0), "tie_below": self.drifts.tie,
-                "how": f"argmax, {n:,} tokens of {len(self.distinct):,} texts",
-                "worst": f"{len(self.wrong)} differ" if refuted else f"agrees on {n - ties:,} tokens, {ties} ties excused ({ties / n:.1%})",
-                "limit": "" if bound is None else f"{bound:.2g} of the tokens",
             },
         )  # fmt: skip
 
@@ -186,7 +187,7 @@ class Texts:
             f"at temperature 0 the loop agrees with the target's argmax on {n:,} tokens of {len(self.distinct):,} texts"
         )
         if self.enumerated and not self.ties:
-            length = self.run.options.new_tokens
+            length = self.session.options.new_tokens
             return {
                 "reach": f"{told}; the exact law was enumerated for texts of {length} tokens behind the start token"
             }
@@ -213,49 +214,57 @@ class Texts:
                 f"{seen['expected']:.1f}", str(seen["observed"]),
             )  # fmt: skip
         return Evidence(
-            "lossless", "betting", REFUTED if refuted else NO_EVIDENCE, self.what(), None, None if refuted else bound,
-            witness,
+            claim="lossless",
+            method="betting",
+            verdict=REFUTED if refuted else NO_EVIDENCE,
+            problem=self.what(),
+            bound=None if refuted else bound,
+            witness=witness,
             detail={
                 **self.common(), "log_evidence": state.log_evidence, "p_value": state.p_value, "families": families,
                 "limits": limits, "slack": self.drifts.slack, "false_alarm_rate": self.alpha, "miss_rate": BETA,
-                "refuted_at_token": state.refuted_at,
-                "how": f"betting, {self.tokens:,} tokens", "worst": f"p = {state.p_value:.1g}",
-                "limit": TOO_WIDE if wide else "" if refuted else f"TV {bound:.2g}",
+                "refuted_at_token": state.refuted_at, "too_wide": wide,
             },
         )  # fmt: skip
 
     def of_ends(self) -> Evidence:
         return Evidence(
-            "lossless", "ends", REFUTED, self.what(), None, None, self.unended[0],
-            detail={**self.common(), "how": f"ends of {self.count:,} texts", "worst": f"{len(self.unended)} wrong", "limit": ""},
-        )  # fmt: skip
+            claim="lossless",
+            method="ends",
+            verdict=REFUTED,
+            problem=self.what(),
+            witness=self.unended[0],
+            detail={**self.common(), "wrong_ends": len(self.unended)},
+        )
 
     def of_lenience(self) -> Evidence:
-        """What a verifier that is lossy by name gives up, in closed form: not measured, and no accusation."""
+        """The bias of a verifier that is lossy by name, in closed form: not measured, and no accusation."""
         worst, at = max(self.bias)
         lossy = worst > self.drifts.slack
+        witness = self.witness(at, 0, "bias of the first token, in total variation", "0", f"{worst:.6g}")
         return Evidence(
-            "lossless", "closed-form", REFUTED if lossy else NO_EVIDENCE, self.what(), min(1.0, worst), None,
-            self.witness(at, 0, "bias of the first token, in total variation", "0", f"{worst:.6g}") if lossy else None,
+            claim="lossless",
+            method="closed-form",
+            verdict=REFUTED if lossy else NO_EVIDENCE,
+            problem=self.what(),
+            total_variation=min(1.0, worst),
+            witness=witness if lossy else None,
             detail={
-                **self.common(), "lossy": self.run.rule.lossy, "bias_of_first_tokens": float(np.mean([bias for bias, _ in self.bias])),
-                "how": "closed form", "worst": f"TV {worst:.3g}",
-                "limit": "lossy by name",
+                **self.common(), "lossy": self.session.rule.lossy,
+                "bias_of_first_tokens": float(np.mean([bias for bias, _ in self.bias])),
             },
         )  # fmt: skip
 
     def what(self) -> str:
-        return f"texts of {self.run.options.new_tokens} tokens"
+        return f"texts of {self.session.options.new_tokens} tokens"
 
     def common(self) -> dict[str, Any]:
-        return {"dtype": self.run.pair.dtype, "texts": self.count, "tokens": self.tokens,
+        return {"dtype": self.session.pair.dtype, "texts": self.count, "tokens": self.tokens,
                 "block_efficiency": block_efficiency(self.runs)}  # fmt: skip
 
-    def witness(self, prompt: list[int], place: int, what: str, expected: str, observed: str) -> dict[str, Any]:
-        return {
-            "problem": {"prompt": prompt, "position": len(prompt) + place},
-            "sequence": what, "expected": expected, "observed": observed,
-        }  # fmt: skip
+    def witness(self, prompt: list[int], place: int, sequence: str, expected: str, observed: str) -> Witness:
+        problem = {"prompt": prompt, "position": len(prompt) + place}
+        return Witness(problem=problem, sequence=sequence, expected=expected, observed=observed)
 
 
 def bonus_places(found: Generated, row: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Block efficiency, and wall clock against plain decoding of the same prompts in the same run."""
+"""Block efficiency, and wall clock against plain decoding of the same prompts in the same session."""
 
 from math import exp, log, sqrt
 from typing import Any
@@ -8,37 +8,37 @@ from scipy.stats import t
 from ....models.generating.efficiency import block_efficiency, wall_clock_speedup
 from ....models.generating.result import Generated
 from ....verifiers.evidence import Evidence
-from .session import Session
+from .session import LoopSession
 
 REPEATS = 5
 CONFIDENCE = 0.95
 
 
-class Timed:
+class Timing:
     """The loop and plain decoding in turns, the one that begins changing; nothing else runs between them."""
 
     name = "wall clock"
 
-    def __init__(self, run: Session):
-        self.run = run
+    def __init__(self, session: LoopSession):
+        self.session = session
         self.pairs: list[tuple[Generated, Generated]] = []
 
-    def go(self) -> None:
-        run, prompts = self.run, self.run.batch()
-        length = run.options.new_tokens
-        for repeat, seed in zip(range(REPEATS), run.seeds(5), strict=False):
-            run.step("wall clock", repeat, REPEATS)
+    def run(self) -> None:
+        session, prompts = self.session, self.session.batch()
+        length = session.options.new_tokens
+        for repeat, seed in zip(range(REPEATS), session.seeds(5), strict=False):
+            session.step("wall clock", repeat, REPEATS)
             if repeat % 2:
-                plain = run.plainly(prompts, seed, length)
-                self.pairs.append((run.generated(prompts, seed, length), plain))
+                plain = session.plainly(prompts, seed, length)
+                self.pairs.append((session.generated(prompts, seed, length), plain))
             else:
-                ours = run.generated(prompts, seed, length)
-                self.pairs.append((ours, run.plainly(prompts, seed, length)))
+                ours = session.generated(prompts, seed, length)
+                self.pairs.append((ours, session.plainly(prompts, seed, length)))
 
     def evidence(self, complete: bool) -> list[Evidence]:
         return []
 
-    def told(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, Any]:
         """Both figures with their intervals; nothing where nothing was measured.
 
         Student's interval for the mean of the logarithms of the ratios, one for each repeat.

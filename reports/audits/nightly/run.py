@@ -13,7 +13,7 @@ from ....models.problem import Problem
 from ....proofs.sandbox import MEMORY
 from ....verifiers.adapters.registry import ADAPTERS
 from ....verifiers.registry import REFERENCES
-from ..functions.audit import Progress
+from ..functions.settings import Progress
 from ..functions.subject import SubjectSpec
 from .checks import Check, check_of, nightly_problems
 from .history import History

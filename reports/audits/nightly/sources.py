@@ -17,9 +17,8 @@ from ....proofs.interception.digests import UNKNOWN
 from ....proofs.sandbox import Sandbox
 from ....verifiers.chance import RandomChance
 from ....verifiers.registry import Reference
-from ..functions.sampling import sampled
+from ..functions.session import sampled
 from ..functions.subject import SubjectSpec
-from ..report import Report
 
 LAW_MODULES = ("decoding", "law", "modification", "problem", "rationals")
 """The modules of ``models`` that the law of a reference verifier runs through, besides the room of the verifiers."""
@@ -76,7 +75,7 @@ class ThirdPartyDraws:
         self.environment = {"draftproof": __version__, **about["versions"]}
 
     def draw(self, problem: Problem, count: int, seed: int) -> Mapping[Any, int]:
-        return sampled(self._sandbox, problem, count, seed, Report({}))
+        return sampled(self._sandbox, problem, count, seed)[0]
 
     def close(self) -> None:
         self._sandbox.stop()

@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from ....models.problem import Problem, as_json
 from ....proofs.shrink import shrink
 from ....stattests.anytime import SequentialResult, sequential_test
 from ....stattests.eprocess import log_evidence
-from ....verifiers.evidence import REFUTED, Evidence
-from ..functions.audit import Settings, replay
+from ....verifiers.evidence import REFUTED, Evidence, Witness
+from ..functions.replay import replay
+from ..functions.settings import AuditSettings
 from ..functions.subject import SubjectSpec
 from .checks import Check, check_of
 from .sources import DrawSource
@@ -77,17 +79,18 @@ def smallest_witness(
         )
         if confirmed:
             this, found, draws = confirmed
-            told = {"problem": as_json(problem), **_worst(this, found, draws), "draws": found.draws, "seed": seed}
-            item = Evidence("lossless", "e-process", REFUTED, witness=told)
-            return {**told, "replay": replay(subject, item, Settings(), dtype)}
+            witness = replace(_worst(this, found, draws), problem=as_json(problem), smallest=True)
+            evidence = Evidence(claim="lossless", method="e-process", verdict=REFUTED, detail={"dtype": dtype})
+            command = replay(evidence, witness, subject.name, AuditSettings(), (dtype,), subject.given_array)
+            return {**witness.as_json(), "draws": found.draws, "seed": seed, "replay": command}
     return None
 
 
-def _worst(check: Check, found: SequentialResult, draws: FreshDraws) -> dict[str, Any]:
+def _worst(check: Check, found: SequentialResult, draws: FreshDraws) -> Witness:
     """The sequence that deviates most, of the shortest length at which the counts refute the law by themselves."""
     if found.impossible:
         sequence, _ = draws.impossible or ("?", 0)
-        return {"sequence": sequence, "expected": "0", "observed": f"{found.impossible[1]}/{found.draws}"}
+        return Witness(sequence=sequence, expected="0", observed=f"{found.impossible[1]}/{found.draws}")
     for length in range(1, check.length + 1):
         law: dict[tuple[int, ...], float] = {}
         seen: dict[tuple[int, ...], int] = {}
@@ -100,8 +103,4 @@ def _worst(check: Check, found: SequentialResult, draws: FreshDraws) -> dict[str
             break
     n = found.draws
     worst = max(law, key=lambda prefix: abs(seen[prefix] - n * law[prefix]) / math.sqrt(n * law[prefix]))
-    return {
-        "sequence": prefix_key(worst),
-        "expected": f"{law[worst]:.6g}",
-        "observed": f"{seen[worst]}/{n}",
-    }
+    return Witness(sequence=prefix_key(worst), expected=f"{law[worst]:.6g}", observed=f"{seen[worst]}/{n}")

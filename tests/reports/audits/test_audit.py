@@ -11,7 +11,8 @@ from draftproof.models.errors import InputError
 from draftproof.models.problem import problem_from
 from draftproof.proofs.shrink import shrink, size
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.functions.audit import Settings, run_audit
+from draftproof.reports.audits.functions.audit import run_audit
+from draftproof.reports.audits.functions.settings import AuditSettings
 from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.reports.audits.functions.zoo import audit_entry
 from draftproof.verifiers.zoo.catalogue import CONTROLS, MUTANTS
@@ -70,7 +71,7 @@ def test_token_verification_written_by_somebody_else_is_lossless_and_has_its_pri
 def test_a_biased_verifier_is_refuted_with_a_smallest_witness_and_its_diagnosis(write):
     report = audit(write(SAMPLES_THE_TARGET))
     assert report.verdict == "refuted"
-    witness = report.smallest.witness["problem"]
+    witness = report.smallest.witness.problem
     assert (witness["vocabulary"], witness["gamma"]) == (2, 1)
     assert isinstance(witness["target"], list), "context-independent: nothing smaller is possible"
     assert all(Fraction(p).denominator <= 3 for p in witness["target"] + witness["draft"])
@@ -79,7 +80,7 @@ def test_a_biased_verifier_is_refuted_with_a_smallest_witness_and_its_diagnosis(
 
 def test_the_witness_has_the_two_laws_as_rationals(write):
     report = audit(write(SAMPLES_THE_TARGET), [toy(1)])
-    shown = {e["sequence"]: (e["expected"], e["observed"]) for e in report.evidence[0].witness["laws"]}
+    shown = {e.sequence: (e.expected, e.observed) for e in report.evidence[0].witness.laws}
     assert shown == {"0": ("1/3", "4/9"), "1": ("2/3", "5/9")}
 
 
@@ -122,7 +123,7 @@ def test_shrinking_keeps_the_fault_and_grows_nothing():
 @pytest.mark.parametrize("name", ["token", "block", "block-stream", "greedy-block"])
 def test_reference_verifiers_are_lossless_over_exact_rationals(name):
     report = run_audit(
-        subject_from(name), Settings(problems=[toy(2), toy(3), drawn(3, 2, "mixed"), drawn(3, 2, "zeros")])
+        subject_from(name), AuditSettings(problems=[toy(2), toy(3), drawn(3, 2, "mixed"), drawn(3, 2, "zeros")])
     )
     assert report.verdict == "lossless"
     assert all(e.total_variation == 0 for e in report.evidence if e.claim == "lossless")
@@ -182,7 +183,7 @@ def test_transformers_as_published_is_lossless_short_of_the_optimum_and_leaks_at
     assert deviation["float64"] < 1e-15
     assert deviation["float32"] < 1e-6
     assert deviation["bfloat16"] < 0.02
-    leak = {e.detail["dtype"]: e.witness["observed"] for e in report.evidence if e.claim == "support" and e.witness}
+    leak = {e.detail["dtype"]: e.witness.observed for e in report.evidence if e.claim == "support" and e.witness}
     assert leak["float64"] == "2^-53"
     assert leak["float32"] == "2^-24"
     optimal = [e for e in report.evidence if e.claim == "optimal" and e.problem == "paper-example-gamma2"]

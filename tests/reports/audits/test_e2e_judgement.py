@@ -251,7 +251,9 @@ def test_rows_are_held_against_the_settings_and_not_against_what_the_loop_made_o
     assert ("rows", "warp") in refuted(examined(trained | planted(OtherWarp)))
 
 
-def test_a_mutant_that_raises_ends_the_run_with_status_3_and_what_was_found(trained, planted, monkeypatch, tmp_path):
+def test_a_loop_with_a_mutant_that_raises_ends_the_run_with_status_3_and_what_was_found(
+    trained, planted, monkeypatch, tmp_path
+):
     options, file = trained | planted(Raises), tmp_path / "report.json"
     status, _, _ = command(*words_of(options), "--json", file)
     report = json.loads(file.read_text())

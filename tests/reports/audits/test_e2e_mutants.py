@@ -1,4 +1,4 @@
-"""Mutants of the decoding loop, run end to end: each is refuted, and the loop itself is not."""
+"""Known mutants of decoding loops, planted in a run from end to end: each is refuted, and the loop without them is not."""
 
 import shlex
 
@@ -54,7 +54,7 @@ forged = pytest.fixture(scope="module")(small_forged)
 trained = pytest.fixture(scope="module")(small_trained)
 
 
-def test_every_mutant_is_run_somewhere():
+def test_every_mutant_is_planted_somewhere():
     assert set(ON_FORGED) == set(LOOP_MUTANTS) == set(ON_TRAINED) | {"L11"}
 
 
@@ -120,8 +120,8 @@ def test_at_temperature_0_a_cache_that_is_off_writes_other_tokens_and_the_right_
     wrong = examined(trained, temperature=0.0, mutant="L01")
     assert ("lossless", "argmax") in refuted(wrong)
     witness = next(item for item in wrong.evidence if item.method == "argmax").witness
-    assert witness["expected"] != witness["observed"]
-    assert witness["problem"]["position"] >= len(witness["problem"]["prompt"])
+    assert witness.expected != witness.observed
+    assert witness.problem["position"] >= len(witness.problem["prompt"])
 
 
 def test_at_temperature_0_a_forged_pair_is_lossless_exactly(forged):

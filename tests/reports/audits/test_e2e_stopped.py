@@ -82,9 +82,9 @@ def test_what_was_measured_before_a_run_was_stopped_is_kept(trained, monkeypatch
 
 @engine
 def test_counts_that_were_cut_short_refute_only_what_is_impossible(forged, monkeypatch):
-    monkeypatch.setattr(session.Session, "generated", after(2, KeyboardInterrupt())(session.Session.generated))
+    monkeypatch.setattr(session.LoopSession, "generated", after(2, KeyboardInterrupt())(session.LoopSession.generated))
     monkeypatch.setattr(counted, "TOGETHER", 500)
-    monkeypatch.setattr(counted.Counted, "samples", 10_000, raising=False)
+    monkeypatch.setattr(counted.TextCounts, "samples", 10_000, raising=False)
     report = examined(forged, mutant="L12")
     assert report.failure["kind"] == "interrupted"
     law = [item for item in report.evidence if item.method == "chi-square"]
@@ -94,7 +94,7 @@ def test_counts_that_were_cut_short_refute_only_what_is_impossible(forged, monke
 
 @engine
 def test_an_error_that_is_not_of_memory_is_not_swallowed(trained, monkeypatch):
-    monkeypatch.setattr(timed.Timed, "go", after(0, RuntimeError("a bug"))(timed.Timed.go))
+    monkeypatch.setattr(timed.Timing, "run", after(0, RuntimeError("a bug"))(timed.Timing.run))
     with pytest.raises(RuntimeError, match="a bug"):
         examined(trained)
 
@@ -135,7 +135,7 @@ def test_an_interrupt_while_loading_leaves_no_file_and_claims_no_findings(traine
 
 @engine
 def test_an_interrupt_before_the_first_finding_does_not_say_where_findings_are(trained, monkeypatch, tmp_path):
-    monkeypatch.setattr(drifted.Drifts, "go", after(0, KeyboardInterrupt())(drifted.Drifts.go))
+    monkeypatch.setattr(drifted.Drifts, "run", after(0, KeyboardInterrupt())(drifted.Drifts.run))
     status, _, err = command(*words_of(trained), "--json", tmp_path / "report.json")
     assert (status, err.strip().splitlines()[-1]) == (130, "draftproof: interrupted before the first finding")
     assert json.loads((tmp_path / "report.json").read_text())["failure"]["kind"] == "interrupted"

@@ -84,9 +84,9 @@ def test_counts_that_are_off_at_one_position_are_refuted_and_the_witness_shows_i
         counts[(*text[:position], 3 - text[position], *text[position + 1 :])] += n
     evidence = judged(REVERSED, counts, 1e-6)
     assert evidence.verdict == REFUTED
-    laws = [row for row in evidence.witness["laws"] if row["sequence"].startswith(f"token {position + 1} = ")]
-    assert [row["expected"] for row in laws] == ROW
-    assert Fraction(laws[3]["observed"]) > Fraction(1, 3)
+    laws = [row for row in evidence.witness.laws if row.sequence.startswith(f"token {position + 1} = ")]
+    assert [row.expected for row in laws] == ROW
+    assert Fraction(laws[3].observed) > Fraction(1, 3)
     assert 0.2 < evidence.total_variation < 0.4, "a lower bound: the laws are 2/5 apart"
 
 
@@ -110,15 +110,15 @@ def test_a_single_token_of_probability_0_refutes_even_where_sampling_was_cut_sho
     counts[0, 0, 0, 5, 0, 0, 0] += 1
     evidence = judged(REVERSED, counts, 1e-6, complete=False)
     assert evidence.verdict == REFUTED
-    assert (evidence.witness["sequence"], evidence.witness["expected"]) == ("0,0,0,5", "0")
-    assert (evidence.witness["observed"], evidence.detail["impossible"]) == ("1/1001", 1)
+    assert (evidence.witness.sequence, evidence.witness.expected) == ("0,0,0,5", "0")
+    assert (evidence.witness.observed, evidence.detail["impossible"]) == ("1/1001", 1)
 
 
 @pytest.mark.exact
 def test_a_step_of_probability_0_late_in_a_text_refutes():
     start = np.flatnonzero([float(p) == 0 for p in MARKOV.target.after[0]])[0]
     text = (0, 2, 0, int(start), 1)
-    assert judged(MARKOV, counted(MARKOV, 500, 3) + Counter([text]), 1e-6).witness["sequence"] == f"0,2,0,{start}"
+    assert judged(MARKOV, counted(MARKOV, 500, 3) + Counter([text]), 1e-6).witness.sequence == f"0,2,0,{start}"
 
 
 @pytest.mark.exact
@@ -145,7 +145,7 @@ def test_a_replacement_from_the_target_is_refuted_with_a_command_that_shows_it_a
     report = audit_engine(planted("replaced_by_the_target"), [MARKOV], samples=2000, seed=3)
     (evidence,) = report.evidence
     assert (report.verdict, evidence.verdict) == ("refuted", REFUTED)
-    assert evidence.witness["problem"] == as_json(MARKOV)
+    assert evidence.witness.problem == as_json(MARKOV)
     assert report.subject["digest"].startswith("sha256:")
     assert evidence.replay.startswith(f"draftproof engine {PLANTED}:replaced_by_the_target --problem ")
     assert evidence.replay.endswith(" --samples 2000 --seed 3")
@@ -155,22 +155,22 @@ def test_a_replacement_from_the_target_is_refuted_with_a_command_that_shows_it_a
 def test_a_context_that_lags_behind_from_the_second_block_on_is_refuted():
     report = audit_engine(planted("lags_from_the_second_block_on"), [LAGGING], samples=4000)
     assert report.verdict == "refuted"
-    assert int(report.evidence[0].witness["laws"][0]["sequence"].split()[1]) > 1
+    assert int(report.evidence[0].witness.laws[0].sequence.split()[1]) > 1
 
 
 @pytest.mark.engine
 def test_an_impossible_token_among_thousands_is_refuted_for_certain():
     report = audit_engine(planted("impossible_now_and_then"), [MARKOV], samples=2000)
     assert report.verdict == "refuted"
-    assert report.evidence[0].witness["expected"] == "0"
-    assert report.evidence[0].witness["observed"] == "1/2000"
+    assert report.evidence[0].witness.expected == "0"
+    assert report.evidence[0].witness.observed == "1/2000"
 
 
 @pytest.mark.engine
 def test_a_text_that_ends_before_its_length_is_refuted():
     report = audit_engine(planted("ends_early"), [MARKOV], samples=100)
     assert report.verdict == "refuted"
-    assert report.evidence[0].witness["sequence"].endswith(",-1")
+    assert report.evidence[0].witness.sequence.endswith(",-1")
 
 
 @pytest.mark.engine
@@ -290,10 +290,10 @@ def test_speculative_sampling_of_openvino_genai_2026_4_is_refuted_with_its_witne
         pytest.skip(f"openvino-genai {release}: the defect is known of 2026.4")
     assert report.verdict == "refuted"
     (evidence,) = report.evidence
-    assert evidence.witness["expected"] == "0"
-    laws = [row for row in evidence.witness["laws"] if "=" in row["sequence"]]
-    assert [row["expected"] for row in laws[:4]] == ROW
-    assert Fraction(laws[0]["observed"]) < Fraction(1, 4) < Fraction(laws[3]["observed"])
+    assert evidence.witness.expected == "0"
+    laws = [row for row in evidence.witness.laws if "=" in row.sequence]
+    assert [row.expected for row in laws[:4]] == ROW
+    assert Fraction(laws[0].observed) < Fraction(1, 4) < Fraction(laws[3].observed)
 
 
 @pytest.mark.engine

@@ -1,7 +1,6 @@
 """The statistical route in every precision: rounding is no refutation, a deviation beyond it is, and the limit says so."""
 
 from collections import Counter
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,13 +10,12 @@ from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import joint_law
 from draftproof.proofs.measurement import Measurement, rounding_allowed
-from draftproof.reports.audits.functions import sampling
-from draftproof.reports.audits.functions.sampling import goodness
+from draftproof.reports.audits import completed_law as completed
+from draftproof.reports.audits.functions.samples import goodness
 from draftproof.stattests.rounding import deviation
 from draftproof.verifiers.evidence import NO_EVIDENCE, REFUTED
 
 PROBLEM = drawn(3, 2, "generic")
-SETTINGS = SimpleNamespace(seed=0)
 
 
 def evidence(dtype, size, n=200_000, seed=1, strange=0):
@@ -31,7 +29,7 @@ def evidence(dtype, size, n=200_000, seed=1, strange=0):
     counts = Counter(dict(zip(ranked, draws.tolist(), strict=True)))
     if strange:
         counts[(7,)] = strange
-    return goodness(Measurement(PROBLEM, exact), counts, SETTINGS, 1e-6, dtype)
+    return goodness(Measurement(PROBLEM, exact, dtype=dtype), counts, 1e-6, 0)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
@@ -71,7 +69,7 @@ def found_of(problem, dtype, row, n=20_000, seed=1):
     exact = in_field(problem)
     draws = np.random.default_rng(seed).multinomial(n, list(row.values()))
     counts = Counter(dict(zip(row, draws.tolist(), strict=True)))
-    return goodness(Measurement(problem, exact), +counts, SETTINGS, 1e-6, dtype)
+    return goodness(Measurement(problem, exact, dtype=dtype), +counts, 1e-6, 0)
 
 
 def completed_law(problem):
@@ -110,7 +108,7 @@ def test_the_routes_of_one_problem_share_its_rate_of_false_alarms(monkeypatch):
     assert found.detail["false_alarm_rate"] == 1e-6
     told = []
     monkeypatch.setattr(
-        sampling,
+        completed,
         "deviation",
         lambda counts, law, slack, alpha, *rest: told.append(deviation(counts, law, slack, alpha, *rest)) or told[-1],
     )

@@ -1,0 +1,101 @@
+"""Counts of emitted tokens, completed to a fixed length and held against the target's law: the statistical route of every run."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...models.law import Model, Prefix, prefix_key
+from ...models.problem import Problem, as_json
+from ...models.rationals import as_float
+from ...proofs.field import in_field
+from ...proofs.laws import completion, joint_law
+from ...stattests.completion import completed_counts
+from ...stattests.explanation import most_off
+from ...stattests.goodness import Goodness
+from ...stattests.rounding import Deviation, deviation
+from ...verifiers.evidence import Witness
+from .error_rates import ALPHA, BETA
+
+Outcome = Prefix | str
+"""What a call of a verifier gave: the emitted tokens, or the text of what was raised instead."""
+
+Counts = dict[Outcome, int]
+
+
+class CompletedLaw(NamedTuple):
+    """The target's law of the first tokens, and what completes shorter outputs so that they follow it if lossless.
+
+    problem: as given.
+    model: continues the outputs: the target (Lemma 2), or the modified target (Lemma 8).
+    length: of a completed sequence, in tokens: gamma + 1, or gamma.
+    probabilities: of the sequences that the target allows.
+    """
+
+    problem: Problem
+    model: Model
+    length: int
+    probabilities: dict[Prefix, float]
+
+    def is_output(self, outcome: Outcome) -> bool:
+        """Whether a verifier may emit it: 1 to gamma + 1 tokens of the vocabulary."""
+        return (
+            isinstance(outcome, tuple)
+            and 1 <= len(outcome) <= self.problem.gamma + 1
+            and all(0 <= token < self.problem.vocabulary for token in outcome)
+        )
+
+    def completed(self, outcomes: Mapping[Outcome, int], seed: int) -> tuple[Counts, Counts]:
+        """Counts of completed sequences, drawn from the seed, and of outcomes that are no output."""
+        outputs = {o: n for o, n in outcomes.items() if self.is_output(o)}
+        malformed = {outcome_text(o): n for o, n in outcomes.items() if o not in outputs}
+        drawn = completed_counts(outputs, self.model, self.length, np.random.default_rng([seed, 1]))
+        return dict(drawn), malformed
+
+    def deviation(
+        self, sequences: Counts, malformed: Counts, slack: float = 0.0, alpha: float = ALPHA, beta: float = BETA
+    ) -> Deviation:
+        """``stattests.rounding.deviation`` of the counts from the law; malformed outcomes have probability 0."""
+        return deviation(
+            sequences | malformed, self.with_impossible(sequences | malformed), slack, alpha, beta, malformed
+        )
+
+    def with_impossible(self, counts: Collection[Outcome]) -> dict[Outcome, float]:
+        """The probability of every outcome: 0 where the target does not allow it."""
+        return {**dict.fromkeys(counts, 0.0), **self.probabilities}
+
+    def witness(self, sequences: Counts, malformed: Counts, fit: Goodness) -> Witness:
+        """The outcome that is furthest off, and where the counts as a whole are."""
+        counts = sequences | malformed
+        law, n = self.with_impossible(counts), sum(counts.values())
+        if fit.impossible is None:
+            worst = max(law, key=lambda o: (counts.get(o, 0) - n * law[o]) ** 2 / max(law[o], 1e-300))
+            why = str(most_off(sequences, {o: law[o] for o in law if o not in malformed}))
+        else:
+            worst, why = fit.impossible[0], "it has probability 0"
+        return Witness(
+            problem=as_json(self.problem),
+            sequence=outcome_text(worst),
+            expected=f"{law[worst]:.6g}",
+            observed=f"{counts.get(worst, 0)}/{n}",
+            why=why,
+        )
+
+
+def completed_law(problem: Problem, modifies_target: bool = False, in_use: Problem | None = None) -> CompletedLaw:
+    """The law that the completed tokens of a lossless verifier follow.
+
+    X^tau, Y, Z ~ M_b^(gamma + 1), Z from the target (Lemma 2); M_b^gamma, Z from the modified target (Lemma 8).
+    problem: with rational rows.
+    modifies_target: True of greedy block verification.
+    in_use: the problem with the rows that the verifier works with, if they are not those of the problem.
+    """
+    exact = in_field(in_use or problem)
+    model, length = completion(exact, modifies_target)
+    law = {sequence: as_float(p) for sequence, p in joint_law(exact.target, length).items()}
+    return CompletedLaw(problem, model, length, law)
+
+
+def outcome_text(outcome: Any) -> str:
+    """Tokens joined by commas; what was raised as it stands."""
+    return outcome if isinstance(outcome, str) else prefix_key(outcome)

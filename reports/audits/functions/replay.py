@@ -1,0 +1,45 @@
+"""The command that shows a refutation again."""
+
+import json
+import shlex
+from dataclasses import replace
+
+from ....verifiers.evidence import Evidence, Witness
+from .settings import AuditSettings
+
+
+def with_replay(
+    evidence: Evidence,
+    name: str,
+    settings: AuditSettings,
+    dtypes: tuple[str, ...] = ("exact",),
+    array: str | None = None,
+) -> Evidence:
+    """The evidence with its replay command, if it has a witness.
+
+    name, dtypes, array: of the subject, as on the command line.
+    """
+    if not (evidence.refuted and evidence.witness):
+        return evidence
+    return replace(evidence, replay=replay(evidence, evidence.witness, name, settings, dtypes, array))
+
+
+def replay(
+    evidence: Evidence,
+    witness: Witness,
+    name: str,
+    settings: AuditSettings,
+    dtypes: tuple[str, ...] = ("exact",),
+    array: str | None = None,
+) -> str:
+    """The command line; fields as in ``with_replay``."""
+    words = ["draftproof", "audit", name, "--problem", json.dumps(witness.problem, separators=(",", ":"))]
+    if evidence.claim != "lossless":
+        words += ["--claims", evidence.claim]
+    if evidence.dtype != "exact" and (evidence.dtype != "float64" or len(dtypes) > 1):
+        words += ["--dtype", evidence.dtype]
+    if array:
+        words += ["--array", array]
+    if evidence.method == "chi-square":
+        words += ["--level", "statistical", "--seed", str(settings.seed), "--samples", str(settings.samples)]
+    return shlex.join(words)

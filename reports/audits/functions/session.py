@@ -1,0 +1,79 @@
+"""A third-party function in its child process, and what the parts of its audit share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....models.battery import drawn, toy
+from ....models.problem import Problem
+from ....proofs.interception.outcomes import decoded
+from ....proofs.measurement import Measurement, measured
+from ....proofs.sandbox import Sandbox
+from ....verifiers.evidence import Evidence
+from ..completed_law import Counts
+from ..report import Report
+from .replay import with_replay
+from .settings import AuditSettings
+from .subject import SubjectSpec
+
+
+@dataclass
+class FunctionSession:
+    """One audit of one third-party function in one dtype.
+
+    subject: the function.
+    dtype: of the rows that it gets.
+    problems: those of the audit, each with a name of its own.
+    settings: of the audit.
+    report: where findings and failures go.
+    sandbox: the child process.
+    measurements: of the problems that were examined, with a law or the reason why there is none.
+    """
+
+    subject: SubjectSpec
+    dtype: str
+    problems: list[Problem]
+    settings: AuditSettings
+    report: Report
+    sandbox: Sandbox
+    measurements: list[Measurement] = field(default_factory=list)
+
+    def start(self) -> Mapping[str, Any]:
+        """A child that has loaded the function and found out how to call it. Raises: RunFailed."""
+        return self.sandbox.start(probe_problems(self.problems))
+
+    def measure(self, problem: Problem) -> Measurement:
+        """The exact law on a problem, or the reason why there is none. Raises: RunFailed."""
+        return measured(problem, self.dtype, self.sandbox.law(problem), self.subject.modifies_target)
+
+    def sample(self, problem: Problem, count: int) -> Counts:
+        """How often each outcome came with real random numbers. Raises: RunFailed, and what was counted is lost."""
+        counts, findings = sampled(self.sandbox, problem, count, self.settings.seed)
+        self.report.notice(findings)
+        return counts
+
+    def with_replay(self, evidence: Evidence) -> Evidence:
+        """The evidence with the command that shows it again."""
+        subject = self.subject
+        return with_replay(evidence, subject.name, self.settings, subject.dtypes, subject.given_array)
+
+
+def probe_problems(problems: list[Problem]) -> list[Problem]:
+    """Problems to find the calling convention with: the given ones first, then plain ones."""
+    return [*problems[:2], toy(1), drawn(3, 2, "generic")]
+
+
+def sampled(sandbox: Sandbox, problem: Problem, count: int, seed: int) -> tuple[Counts, dict[str, str]]:
+    """Counts of outcomes with real random numbers, and what was noticed; in a fresh child if there is none.
+
+    Raises: RunFailed.
+    """
+    if sandbox.ended:
+        sandbox.start(probe_problems([problem]))
+    counts: Counts = {}
+    findings: dict[str, str] = {}
+    for answer in sandbox.sample(problem, count, seed):
+        for outcome, n in answer.get("counts", ()):
+            counts[decoded(outcome)] = counts.get(decoded(outcome), 0) + n
+        findings |= answer.get("findings") or {}
+    return counts, findings

@@ -1,0 +1,54 @@
+"""The anatomy of every run: examinations one after the other; what was measured before one fails is in the report."""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from ...models.errors import RunFailed
+from ...models.libraries import is_of_memory, reason
+from ...verifiers.evidence import Evidence
+from .report import Report
+
+
+class Examination(Protocol):
+    """One part of a run: it measures, and says what the measurements are evidence of."""
+
+    def run(self) -> None:
+        """Measure. Raises: RunFailed, MemoryError or KeyboardInterrupt; what was measured before stays."""
+        ...
+
+    def evidence(self, complete: bool) -> Sequence[Evidence]:
+        """What was measured shows. complete: whether ``run`` came to its end."""
+        ...
+
+
+def examine(report: Report, examinations: Iterable[Examination], memory_hint: str = "") -> bool:
+    """Run the examinations in turn, up to the first that fails, and add their evidence to the report.
+
+    Guarantee: evidence of what was measured before a failure, an interruption or a lack of memory is in the report, and
+    so is the reason. Returns whether all were completed.
+    memory_hint: what helps where memory runs out.
+    """
+    return all(_examined(report, examination, memory_hint) for examination in examinations)
+
+
+def _examined(report: Report, examination: Examination, memory_hint: str) -> bool:
+    complete = _completed(report, examination, memory_hint)
+    report.add(examination.evidence(complete))
+    return complete
+
+
+def _completed(report: Report, examination: Examination, memory_hint: str) -> bool:
+    """Run one examination; whether it came to its end. If not, the report has the reason."""
+    try:
+        examination.run()
+    except RunFailed as failure:
+        report.fail(failure.kind, str(failure))
+    except KeyboardInterrupt:
+        report.fail("interrupted", "interrupted; what was measured before is in the report")
+    except Exception as error:
+        if not is_of_memory(error):
+            raise
+        report.fail("memory", f"{reason(error)}{memory_hint}")
+    else:
+        return True
+    return False
