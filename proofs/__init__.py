@@ -1,1 +1,1 @@
-"""Certainty: exact laws, claims checked exactly, and the exact law of somebody else's code."""
+"""Certainty: exact laws, claims checked exactly, and the exact law of third-party code."""

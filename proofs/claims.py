@@ -29,13 +29,13 @@ def survival_bound(problem: Problem) -> OutputLaw:
     """M_s(x^i) p_i(x^i) for every draft prefix of length 1..gamma, p_i as in Eq. (9)."""
     bound: OutputLaw = {}
 
-    def walk(prefix, mass, kept):
+    def walk(prefix, mass, survived):
         target, draft = problem.target.row(prefix), problem.draft.row(prefix)
         for token, q in enumerate(draft):
             if q == 0:
                 continue
             longer = (*prefix, token)
-            here = min(kept * target[token] / q, QQ(1))
+            here = min(survived * target[token] / q, QQ(1))
             bound[longer] = mass * q * here
             if len(longer) < problem.gamma:
                 walk(longer, mass * q, here)
@@ -116,15 +116,13 @@ def lemma_2(problem: Problem, verifier: Reference, iterations: int) -> Evidence:
 
 def lemma_3(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
     """Pr(tau >= i | X^i = x) = p_i(x) for every i and every x that can be drafted."""
-    kept = {x: mass for x, mass in survival(law).items() if mass != 0}
-    bound = {x: mass for x, mass in survival_bound(problem).items() if mass != 0}
-    return _equal("lemma-3", problem, kept, bound)
+    return _equal("lemma-3", problem, survival(law), survival_bound(problem))
 
 
 def lemma_4(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
     """Pr(tau >= i | X^i = x) <= p_i(x): no valid verifier keeps a prefix more often than block verification."""
-    bound = survival_bound(problem)
-    over = {x: mass - bound.get(x, 0) for x, mass in survival(law).items() if mass > bound.get(x, 0)}
+    bound, reached = survival_bound(problem), survival(law)
+    over = {x: mass - bound.get(x, 0) for x, mass in reached.items() if mass > bound.get(x, 0)}
     witness = None
     if over:
         worst = max(sorted(over), key=lambda x: over[x])
@@ -132,7 +130,7 @@ def lemma_4(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
             problem=as_json(problem),
             sequence=prefix_key(worst),
             expected=f"at most {bound.get(worst, 0)}",
-            observed=str(survival(law)[worst]),
+            observed=str(reached[worst]),
         )
     return _evidence("lemma-4", problem, witness)
 
@@ -165,8 +163,7 @@ def lemma_8(problem: Problem, greedy: Reference, iterations: int = 1) -> Evidenc
 
 def lemma_9(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
     """Pr(X^l = x, tau >= l) = min(M_b(x), M_s(x)) under greedy block verification."""
-    kept = {x: mass for x, mass in survival(law).items() if mass != 0}
-    return _equal("lemma-9", problem, kept, coupling_bound(problem))
+    return _equal("lemma-9", problem, survival(law), coupling_bound(problem))
 
 
 def lemma_10(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:

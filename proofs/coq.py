@@ -27,7 +27,7 @@ SENTENCE = re.compile(r"Chars (\d+) - (\d+) \[.*\] [\d.]+ secs \(([\d.]+)u,([\d.
 STATEMENT = r"^(?:Theorem|Lemma|Corollary|Canonical) {}\b"
 
 
-class Checked(NamedTuple):
+class TheoremCheck(NamedTuple):
     """What Coq says of one theorem.
 
     holds: proved, and ``Print Assumptions`` names nothing it rests on. no-evidence: it rests on something, or time ran
@@ -103,12 +103,12 @@ def make(place: Path, *targets: str, limit: int) -> subprocess.CompletedProcess[
 
 def first_error(text: str) -> str:
     """Coq's first complaint, in one line, with its file and line."""
-    found = re.search(
+    complaint = re.search(
         r'File "(?:\./)?([^"]+)", line (\d+)[^\n]*\n(Error:.*?)(?=\n\n|\nmake|\nFile|\Z)', text, re.DOTALL
     )
-    if not found:
+    if not complaint:
         return " ".join(text.split())[-300:]
-    return f"{found[1]}, line {found[2]}: {' '.join(found[3].split())}"[:300]
+    return f"{complaint[1]}, line {complaint[2]}: {' '.join(complaint[3].split())}"[:300]
 
 
 def out_of_time(errors: str, limit: int) -> str | None:
@@ -117,7 +117,7 @@ def out_of_time(errors: str, limit: int) -> str | None:
     return f"time-out: {killed[1]}.v not done within {limit} s of processor time" if killed else None
 
 
-def compile_proofs(folder: Path | None = None, limit: int = TIME_LIMIT) -> list[Checked]:
+def compile_proofs(folder: Path | None = None, limit: int = TIME_LIMIT) -> list[TheoremCheck]:
     """Compile every proof and ask of every listed theorem what it rests on: one row a theorem, in the order of Axioms.v.
 
     folder: where to compile (sources it already has are used as they are); a temporary folder if none is given.
@@ -139,7 +139,7 @@ def compile_proofs(folder: Path | None = None, limit: int = TIME_LIMIT) -> list[
             (place / "Asked.log").unlink(missing_ok=True)
             answered = make(place, "Asked.log", limit=limit)
         except subprocess.TimeoutExpired:
-            return [Checked(t, NO_EVIDENCE, limit, NOT_ENDING.format(CLOCK_FACTOR * limit)) for t in listed]
+            return [TheoremCheck(t, NO_EVIDENCE, limit, NOT_ENDING.format(CLOCK_FACTOR * limit)) for t in listed]
         answers, seconds = _answers(place / "Asked.log"), {}
         for name in files:
             seconds |= _proving(place / f"{name}.time", listed)
@@ -148,14 +148,14 @@ def compile_proofs(folder: Path | None = None, limit: int = TIME_LIMIT) -> list[
             said, asking = answers.get(theorem, (None, 0.0))
             errors = done.stderr or answered.stderr
             if said is not None:
-                found = (HOLDS, None) if said == CLOSED else (NO_EVIDENCE, said)
+                outcome = (HOLDS, None) if said == CLOSED else (NO_EVIDENCE, said)
             elif not home[theorem]:
-                found = (ERROR, "no such theorem in the sources")
+                outcome = (ERROR, "no such theorem in the sources")
             elif f'{home[theorem]}.v", line' not in errors and (late := out_of_time(errors, limit)):
-                found = (NO_EVIDENCE, late)
+                outcome = (NO_EVIDENCE, late)
             else:
-                found = (ERROR, first_error(errors))
-            rows.append(Checked(theorem, found[0], round(seconds.get(theorem, 0.0) + asking, 3), found[1]))
+                outcome = (ERROR, first_error(errors))
+            rows.append(TheoremCheck(theorem, outcome[0], round(seconds.get(theorem, 0.0) + asking, 3), outcome[1]))
         return rows
 
 

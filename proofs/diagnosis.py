@@ -1,4 +1,4 @@
-"""Which known defect does a verifier have? Its measured laws are compared with those of the zoo's mutants."""
+"""Which known bug does a verifier have? Its measured laws are compared with those of the zoo's mutants."""
 
 from collections.abc import Callable, Sequence
 

@@ -22,7 +22,7 @@ from .enumeration import ONE, law_of
 OutputLaw = dict[Prefix, Any]
 
 MOST_STATES = 300_000
-"""Texts of several iterations beyond which their law is not attempted."""
+"""Texts of several iterations beyond which their law is not computed."""
 
 
 def enumerated_law(problem: Problem, verifier: Reference) -> OutputLaw:
@@ -37,7 +37,8 @@ def sub_block_law(problem: Problem, rule: SubBlockRule, one: Any = ONE, rest_of:
     alone, so what the continuations of X^i leave undecided can be added up before it is flipped once. Time is
     linear in the number of entries, where enumeration pays for every pair of a block and a length.
 
-    one: the unit of the problem's numbers.  rest_of(target, draft, kept): the residual, Eq. (4) as published.
+    one: the unit of the problem's numbers.
+    rest_of(target, draft, p_i): the residual, Eq. (4) as published.
     Guarantee: equal to ``enumerated_law`` of ``longest_sub_block`` (a test compares them over the battery).
     """
     gamma, law = problem.gamma, {}
@@ -47,11 +48,11 @@ def sub_block_law(problem: Problem, rule: SubBlockRule, one: Any = ONE, rest_of:
             if weight != 0:
                 law[(*prefix, token)] = mass * weight / total
 
-    def undecided_after(prefix, kept, mass):
+    def undecided_after(prefix, p_i, mass):
         """Pr(X^i = prefix, tau < i), having settled all outcomes with tau >= i on it."""
         target = problem.target.row(prefix)
         if len(prefix) == gamma:
-            accepted = mass * rule.accept_all(kept)
+            accepted = mass * rule.accept_all(p_i)
             if accepted != 0:
                 settle(prefix, accepted, target, 1)
             return mass - accepted
@@ -59,13 +60,12 @@ def sub_block_law(problem: Problem, rule: SubBlockRule, one: Any = ONE, rest_of:
         undecided = 0
         for token, q in enumerate(draft):
             if q != 0:
-                survived = rule.survive(kept, target[token], q)
-                undecided += undecided_after((*prefix, token), survived, mass * q)
+                undecided += undecided_after((*prefix, token), rule.survive(p_i, target[token], q), mass * q)
         if undecided == 0:
             return undecided
-        rest = rest_of(target, draft, kept)
+        rest = rest_of(target, draft, p_i)
         surplus = sum(rest)
-        accepted = undecided * (rule.accept(kept, surplus, target, draft) if prefix else 1)
+        accepted = undecided * (rule.accept(p_i, surplus, target, draft) if prefix else 1)
         if accepted != 0:
             settle(prefix, accepted, rest, surplus)
         return undecided - accepted

@@ -34,18 +34,18 @@ def run(proofs: Iterable[Proof]) -> Iterator[ProofRow]:
     for proof in proofs:
         start = time.perf_counter()
         try:
-            found = proof.run()
-        except Exception as error:  # what broke is told in the row
-            found = ProofResult(ERROR, f"{type(error).__name__}: {error}")
-        seconds = time.perf_counter() - start if found.seconds is None else found.seconds
+            result = proof.run()
+        except Exception as error:
+            result = ProofResult(ERROR, f"{type(error).__name__}: {error}")
+        seconds = time.perf_counter() - start if result.seconds is None else result.seconds
         yield ProofRow(
-            proof.claim, proof.method, proof.what, proof.size, found.verdict, round(seconds, 3), found.detail
+            proof.claim, proof.method, proof.what, proof.size, result.verdict, round(seconds, 3), result.detail
         )
 
 
 def all_proofs(chosen: Iterable[str] = (), methods: Iterable[str] = METHODS) -> list[Proof]:
     """The proofs of the claims chosen (all of them if none is named) by the methods named, claim by claim."""
     obligations = (import_module(f"{__package__}.obligations.by_{method}") for method in METHODS if method in methods)
-    found = [proof for module in obligations for proof in module.proofs()]
+    proofs = [proof for module in obligations for proof in module.proofs()]
     order = list(PROVABLE_CLAIMS)
-    return sorted((p for p in found if not chosen or p.claim in chosen), key=lambda proof: order.index(proof.claim))
+    return sorted((p for p in proofs if not chosen or p.claim in chosen), key=lambda proof: order.index(proof.claim))

@@ -16,7 +16,7 @@ from itertools import product
 
 RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*)?", re.ASCII)
 TOKENS = re.compile(r"(0|[1-9][0-9]*)(,(0|[1-9][0-9]*))*|", re.ASCII)
-LONGEST_GAMMA = 200
+LARGEST_GAMMA = 200
 CERTIFICATE_FORMAT = "draftproof-certificate/2"
 FIELDS = {"format", "problem", "expected_accepted", "verifier", "slack", "martingale", "survival"}
 
@@ -147,8 +147,8 @@ class Pair:
             self.vocabulary, self.gamma = data["vocabulary"], data["gamma"]
             if {type(self.vocabulary), type(self.gamma)} != {int} or min(self.vocabulary, self.gamma) < 1:
                 raise Rejected("its problem's vocabulary and gamma are not positive whole numbers")
-            if self.gamma > LONGEST_GAMMA:
-                raise Rejected(f"gamma is {self.gamma}, expected at most {LONGEST_GAMMA}")
+            if self.gamma > LARGEST_GAMMA:
+                raise Rejected(f"gamma is {self.gamma}, expected at most {LARGEST_GAMMA}")
             self.target = self._rows(data["target"], self.gamma, "target")
             self.draft = self._rows(data["draft"], self.gamma - 1, "draft")
         except (KeyError, TypeError, AttributeError):
@@ -239,7 +239,9 @@ def _value_of_bound(pair: Pair, slack: dict, martingale: dict) -> Fraction:
         for accepted in range(gamma + 1):
             for token in vocabulary:
                 if accepted > slack[block] + martingale[(*block[:accepted], token)]:
-                    raise Rejected(f"its bound fails on block {block} where {accepted} tokens are kept, then {token}")
+                    raise Rejected(
+                        f"its bound fails on block {block} where {accepted} tokens are accepted, then {token}"
+                    )
         value += mass * slack[block]
     return value
 

@@ -32,6 +32,7 @@ from ...models.problem import Problem, as_json
 from ...verifiers.registry import reference
 from ..enumeration import law_of
 from ..field import in_field
+from ..laws import joint_law
 from .check import CERTIFICATE_FORMAT
 
 MOST_CERTIFIED_BLOCKS = 65_536
@@ -45,16 +46,16 @@ class Potential:
         self.problem = problem
         self.potential = lru_cache(maxsize=None)(self._potential)
         self.drift = lru_cache(maxsize=None)(self._drift)
-        self.kept: dict[Prefix, Any] = {(): QQ(1)}
+        survival: dict[Prefix, Any] = {(): QQ(1)}  # p_i of Eq. (9)
         self.capped: dict[Prefix, bool] = {(): False}
         for length in range(problem.gamma):
             for prefix in problem.prefixes(length):
                 target, draft = problem.target.row(prefix), problem.draft.row(prefix)
                 for token in range(problem.vocabulary):
-                    scaled = self.kept[prefix] * target[token]
+                    scaled = survival[prefix] * target[token]
                     longer = (*prefix, token)
                     self.capped[longer] = scaled >= draft[token]
-                    self.kept[longer] = QQ(1) if self.capped[longer] else scaled / draft[token]
+                    survival[longer] = QQ(1) if self.capped[longer] else scaled / draft[token]
 
     def _potential(self, prefix: Prefix):
         return QQ(1 if prefix else 0) + self.drift(prefix)
@@ -87,14 +88,10 @@ class Potential:
 def block_kernel(problem: Problem) -> dict[Prefix, dict[Prefix, Any]]:
     """K(x^gamma, o) of block verification, for every block that can be drafted."""
     kernel = {}
-    for tokens in problem.prefixes(problem.gamma):
-        mass = QQ(1)
-        for i, token in enumerate(tokens):
-            mass *= problem.draft.row(tokens[:i])[token]
-        if mass != 0:
-            block = problem.block(tokens)
-            law = law_of(lambda chance, b=block: reference("block").verify(b, chance).tokens(b))
-            kernel[tokens] = {output: mass * p for output, p in law.items()}
+    for tokens, mass in joint_law(problem.draft, problem.gamma).items():
+        block = problem.block(tokens)
+        law = law_of(lambda chance, b=block: reference("block").verify(b, chance).tokens(b))
+        kernel[tokens] = {output: mass * p for output, p in law.items()}
     return kernel
 
 

@@ -37,7 +37,7 @@ EVERY = "every V, gamma, models with zeros, real field"
 
 
 @lru_cache(maxsize=1)
-def _compiled() -> tuple[TemporaryDirectory, dict[str, coq.Checked]]:
+def _compiled() -> tuple[TemporaryDirectory, dict[str, coq.TheoremCheck]]:
     """A folder with everything compiled, kept until the process ends, and what Coq says of each theorem."""
     folder = TemporaryDirectory(prefix="draftproof-coq-")
     return folder, {row.theorem: row for row in coq.compile_proofs(Path(folder.name))}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ...verifiers.evidence import NO_EVIDENCE
 from ..symbolic.single_steps import LEMMAS, STEP_TIME_LIMIT, Answer, ask
-from ..symbolic.whole_algorithms import WHOLE
+from ..symbolic.whole_algorithms import WHOLE_CLAIMS
 from .proof import Proof, ProofResult
 
 VOCABULARIES = (2, 4, 8)
@@ -38,7 +38,7 @@ def proofs() -> Iterator[Proof]:
             rows = "one token, any V" if lemma.name in ONE_TOKEN else f"all rows, V {size}"
             yield Proof(lemma.claim, "z3", lemma.name, f"one step, every p_i, {rows}",
                         lambda lemma=lemma, v=size: _found(ask(lemma.query(lemma.rule, v)), STEP_TIME_LIMIT))  # fmt: skip
-    for whole in WHOLE:
+    for whole in WHOLE_CLAIMS:
         for v, gamma, limit in whole.sizes:
             yield Proof(CLAIM_OF[whole.claim], "z3", f"whole algorithm, {whole.name}", f"all models, V {v}, gamma {gamma}",
                         lambda w=whole, v=v, g=gamma, s=limit: _found(w.prove(v, g, s), s))  # fmt: skip

@@ -1,6 +1,6 @@
-"""From a point that z3 found to a problem with rational numbers, and the exact engine's word on it.
+"""A model of z3 turned into a problem with rational numbers, on which the exact law refutes the claim too.
 
-A defect that z3 refutes in one step is refuted as a whole verifier too: the step becomes the second of a draft block.
+A mutant that z3 refutes in one step is refuted as a whole verifier: the step becomes the second of a draft block.
 """
 
 from collections.abc import Sequence
@@ -23,12 +23,12 @@ from .single_steps import STEP_TIME_LIMIT, Lemma
 from .z3_numbers import reals, total
 
 DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 60, 100, 1000, 10**4, 10**6, 10**9)
-DIGITS = 30
+APPROXIMATION_DIGITS = 30
 
 
-def _near(value: z3.ExprRef) -> Fraction:
-    """A number of z3's as a fraction: exactly if it is rational, to DIGITS digits if it is algebraic."""
-    number = cast(z3.RatNumRef, value.approx(DIGITS) if isinstance(value, z3.AlgebraicNumRef) else value)
+def _fraction_near(value: z3.ExprRef) -> Fraction:
+    """A number of z3's as a fraction: exactly if it is rational, to APPROXIMATION_DIGITS digits if it is algebraic."""
+    number = cast(z3.RatNumRef, value.approx(APPROXIMATION_DIGITS) if isinstance(value, z3.AlgebraicNumRef) else value)
     return Fraction(number.numerator_as_long(), number.denominator_as_long())
 
 
@@ -45,7 +45,7 @@ def _candidates(value: Fraction) -> list[Fraction]:
 def rational_point(
     solver: z3.Solver, variables: Sequence[z3.ArithRef], limit: float = STEP_TIME_LIMIT
 ) -> list[Fraction] | None:
-    """A rational point that satisfies the solver's assertions, or None where none was found.
+    """A rational point that satisfies the solver's assertions, or None if z3 gives none in time.
 
     The variables are fixed one after the other, each to the simplest fraction near its value that leaves the rest
     satisfiable; z3 is asked after each, so the point is exact however the model was irrational before.
@@ -57,7 +57,7 @@ def rational_point(
     model = solver.model()
     solver.push()
     for x in variables:
-        for candidate in _candidates(_near(model.eval(x, model_completion=True))):
+        for candidate in _candidates(_fraction_near(model.eval(x, model_completion=True))):
             solver.push()
             solver.add(x == z3.Q(candidate.numerator, candidate.denominator))
             if check(solver, limit) == z3.sat:
@@ -71,19 +71,19 @@ def rational_point(
     return point if len(point) == len(variables) else None
 
 
-def _made(lemma: Lemma, size: int) -> list:
+def _realisable(lemma: Lemma, size: int) -> list:
     """What a step must also satisfy to be the second step of a draft block, and to be seen in the block's law.
 
-    What a lemma leaves free of m and r is what the construction makes it; its one token is the first of a row; some mass
-    is left undecided. Above p = 1 greedy block verification keeps all that can be kept, and a defect shows in a coin of
-    more than 1 or in a prefix that the residual before it emits; any other defect is asked for below.
+    The construction fixes the m and r that a lemma leaves free; its one token is the first of a row; some mass is left
+    undecided. Above p = 1 greedy block verification accepts all it can, and a mutant shows in a coin of more than 1 or in
+    a prefix that the residual before it emits; any other mutant is looked for below p = 1.
     """
     p, t, b, s = z3.Reals("p t b s")
     (target, draft), (m, r) = (reals("b", size), reals("s", size)), (reals("m", size), reals("r", size))
-    made = [p > 1 if lemma.greedy and lemma.refutes in ("bounds", "lemma-8") else p < 1, p > 0, t == p]
-    made += [b == target[0], s == draft[0], s > 0, total(m) < 1]
-    made += [*(x >= 0 for x in (*target, *draft)), total(target) == 1, total(draft) == 1]
-    return made + [z3.And(mx == minimum(p * x, y), rx == p * x - mx) for mx, rx, x, y in zip(m, r, target, draft)]
+    conditions = [p > 1 if lemma.greedy and lemma.refutes in ("bounds", "lemma-8") else p < 1, p > 0, t == p]
+    conditions += [b == target[0], s == draft[0], s > 0, total(m) < 1]
+    conditions += [*(x >= 0 for x in (*target, *draft)), total(target) == 1, total(draft) == 1]
+    return conditions + [z3.And(mx == minimum(p * x, y), rx == p * x - mx) for mx, rx, x, y in zip(m, r, target, draft)]
 
 
 def _second_step(p: Fraction, q: Fraction, target: list[Fraction], draft: list[Fraction]) -> Problem:
@@ -100,11 +100,11 @@ def _second_step(p: Fraction, q: Fraction, target: list[Fraction], draft: list[F
     return Problem(vocabulary, 2, *models, "counterexample")
 
 
-def of_step(lemma: Lemma, size: int = 2, limit: float = STEP_TIME_LIMIT) -> Problem | None:
-    """A problem with gamma = 2 in whose second step the lemma's mutant fails; None if none was found in time."""
+def problem_of_step(lemma: Lemma, size: int = 2, limit: float = STEP_TIME_LIMIT) -> Problem | None:
+    """A problem with gamma = 2 in whose second step the lemma's mutant fails; None if z3 gives none in time."""
     query = lemma.mutated(size)
     solver = z3.Solver()
-    solver.add(*query.given, z3.Not(query.claim), *_made(lemma, size))
+    solver.add(*query.given, z3.Not(query.claim), *_realisable(lemma, size))
     point = rational_point(solver, [z3.Real("p"), *reals("b", size), *reals("s", size)], limit)
     if point is None:
         return None
@@ -113,7 +113,7 @@ def of_step(lemma: Lemma, size: int = 2, limit: float = STEP_TIME_LIMIT) -> Prob
 
 
 def exactly_refuted(claim: str, problem: Problem, verifier: Reference) -> str | None:
-    """What the exact engine finds against a claim about a verifier on one problem; None if the claim holds there.
+    """How the exact law refutes a claim about a verifier on one problem; None if the claim holds there.
 
     claim: as in ``whole_algorithms`` ("validity", "expected-acceptance", "bounds", "residual", "lemma-8", "lemma-9"), or "lemma-3".
     A verifier that fails in another way (a coin outside [0, 1] where its law is asked for) has no law to judge: None.

@@ -30,8 +30,8 @@ from ..laws import acceptance_ccdf, expected_accepted, total_variation
 from . import lenience
 from .generic_rows import cells, positive, positives
 
-LONGEST, STEPS = 6, 4
-"""gamma up to which tokens are counted on symbols, and up to which one law is held against the next."""
+LONGEST_GAMMA, STEPS = 6, 4
+"""gamma up to which tokens are counted on symbols, and up to which one law is compared with the next."""
 
 ALPHA, COST, GAMMA = sympy.symbols("alpha c gamma", positive=True)
 
@@ -50,7 +50,7 @@ def acceptance_rate_holds(verify: Verify = token_verification) -> bool:
 
 def expected_tokens_hold(verify: Verify = token_verification) -> bool:
     """The closed form is E[tau + 1] of the code."""
-    sizes = [(here, LONGEST) for here in cells(2)] + [(here, 2) for here in cells(3)]
+    sizes = [(here, LONGEST_GAMMA) for here in cells(2)] + [(here, 2) for here in cells(3)]
     return all(
         expected_accepted(here.law(gamma, verify)) + 1 == closed_forms.expected_tokens(here.rate, gamma)
         for here, longest in sizes
@@ -95,7 +95,7 @@ def every_gamma_holds(verify: Verify = token_verification) -> bool:
 # What speculation costs: Theorems 3.8 and 3.11, Corollary 3.9, Section 3.5
 
 
-class Watched(NamedTuple):
+class RecordingModel(NamedTuple):
     """A model that notes each row asked of it."""
 
     name: str
@@ -111,17 +111,17 @@ class Watched(NamedTuple):
 
 def rows_of_an_iteration(gamma: int) -> list[str]:
     """Whose rows one pass of the decoding loop asks for, in order; the same however chance falls."""
-    found = set()
+    orders = set()
 
     def program(chance):
         asked: list[str] = []
-        pair = Problem(2, gamma, Watched("target", asked), Watched("draft", asked))
+        pair = Problem(2, gamma, RecordingModel("target", asked), RecordingModel("draft", asked))
         iteration(pair, reference("token"), Decoded(), chance)
-        found.add(tuple(asked))
+        orders.add(tuple(asked))
         return ()
 
     law_of(program)
-    (asked,) = found
+    (asked,) = orders
     return list(asked)
 
 
@@ -133,7 +133,7 @@ def costs_hold(target_runs: Callable[[int], int] = lambda rows: 1) -> bool:
     """
     m, d, c = positives(["m", "d", "c"])
     alpha = m / (m + d)
-    for gamma in range(1, LONGEST + 1):
+    for gamma in range(1, LONGEST_GAMMA + 1):
         asked = rows_of_an_iteration(gamma)
         drafts, rows = asked.count("draft"), asked.count("target")
         if asked != ["draft"] * drafts + ["target"] * rows:
@@ -201,14 +201,14 @@ def is_stationary(at: sympy.Expr) -> bool:
     return sympy.simplify(sympy.expand(there).subs(sympy.exp(w), lambert.args[0] / w)) == 0
 
 
-GRID = [(QQ(a, 20), QQ(c, 40)) for a in (1, 9, 14, 18, 19) for c in (1, 2, 10, 19, 30)]
+ALPHA_COST_GRID = [(QQ(a, 20), QQ(c, 40)) for a in (1, 9, 14, 18, 19) for c in (1, 2, 10, 19, 30)]
 """Pairs of alpha and c."""
 
 
 def is_next_to_the_best(at: sympy.Expr) -> bool:
-    """On ``GRID`` the exact search for the best whole gamma ends just below or above (at 0 where that is negative), with
-    30 digits and nowhere within 1e-15 of a whole number."""
-    for alpha, c in GRID:
+    """On ``ALPHA_COST_GRID`` the exact search for the best whole gamma ends just below or above (at 0 where that is
+    negative), with 30 digits and nowhere within 1e-15 of a whole number."""
+    for alpha, c in ALPHA_COST_GRID:
         here = at.subs({ALPHA: sympy.Rational(str(alpha)), COST: sympy.Rational(str(c))}).evalf(30)
         if not here.is_real or abs(here - sympy.floor(here + sympy.Rational(1, 2))) < sympy.Rational(1, 10**15):
             return False
@@ -223,7 +223,7 @@ def stationary_gamma_holds(branch: int = -1) -> bool:
     return is_stationary(at) and is_next_to_the_best(at)
 
 
-# The same questions of code and formulas that are wrong: each must be answered no.
+# Mutants: of each, one derivation above must fail.
 
 
 def first_draft_token_only(block: Block, chance: Chance) -> Verdict:
@@ -240,7 +240,7 @@ def ratio_upside_down(block: Block, chance: Chance) -> Verdict:
 class Derivation(NamedTuple):
     """name: what is derived; claim: the statement it belongs to, by its key; size: what it covers.
 
-    check(): True if the derivation goes through. mutated(): the same check of something wrong, which must be False.
+    check(): True if the derivation goes through. mutated(): the same check of a mutant, which must be False.
     """
 
     name: str
@@ -265,7 +265,7 @@ DERIVATIONS = [
                stopping_rule_holds, lambda: stopping_rule_holds(1 + COST)),
     Derivation("improvement iff alpha > c, by (1 + a) / (1 + c)", TIME, "all alpha and c, every gamma",
                least_gain_holds, lambda: least_gain_holds(lambda alpha, c: (1 + alpha) / (1 + 2 * c))),
-    Derivation("best gamma: closed form with Lambert W", TIME, f"all alpha and c < 1; whole gamma on {len(GRID)} pairs",
+    Derivation("best gamma: closed form with Lambert W", TIME, f"all alpha and c < 1; whole gamma on {len(ALPHA_COST_GRID)} pairs",
                stationary_gamma_holds, lambda: stationary_gamma_holds(0)),
     Derivation("bias = what lenience adds to acceptance", LENIENCE, "all rows and l, V 2..3, gamma 1..2",
                lenience.bias_holds, lambda: lenience.bias_holds(lenience.residual_of_the_lenient_draft)),

@@ -81,7 +81,7 @@ def monotone(order: Callable[[list], list] = list) -> bool:
     return True
 
 
-# Lenience gone wrong: what the checks above must refuse.
+# Mutants: what the checks above must refute.
 
 
 def residual_of_the_lenient_draft(lenience: Any) -> Verify:

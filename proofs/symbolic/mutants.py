@@ -1,4 +1,4 @@
-"""Verifiers with a defect, for the proofs to refute: a query that no defect can fail proves nothing."""
+"""Mutants for the proofs to refute: a query that no mutant can fail proves nothing."""
 
 from ...verifiers import block_verification as block
 from ...verifiers import greedy_block_verification as greedy
@@ -11,7 +11,7 @@ from ...verifiers.sub_block import SubBlockRule, longest_sub_block
 
 def _rule(name: str, rule: SubBlockRule) -> Reference:
     """A verifier of the sub-block family, by its formulas."""
-    return Reference(name, lambda block, chance: longest_sub_block(rule, block, chance), "a defect", rule)
+    return Reference(name, lambda block, chance: longest_sub_block(rule, block, chance), "a mutant", rule)
 
 
 def _block(name: str, **parts) -> Reference:
@@ -22,23 +22,20 @@ def _greedy(name: str, **parts) -> Reference:
     return _rule(f"greedy block, {name}", greedy.RULE._replace(**parts))
 
 
-def _uncapped_acceptance(kept, surplus, target, draft):
-    return quotient(surplus, sum(positive_part(q - kept * p) for p, q in zip(target, draft)), 1)
+def _uncapped_acceptance(p_i, surplus, target, draft):
+    return quotient(surplus, sum(positive_part(q - p_i * p) for p, q in zip(target, draft)), 1)
 
 
 UNCAPPED = _block("p_i without its cap", survive=greedy.survive)
-LOW = _block("p_{i-1} twice in p_i", survive=lambda kept, p, q: kept * block.survive(kept, p, q))
-NO_NORMALISER = _block("h_i without its denominator", accept=lambda kept, surplus, target, draft: surplus)
-GENEROUS = _block(
-    "p_i added to h_i",
-    accept=lambda kept, surplus, target, draft: block.accept(kept, surplus, target, draft) + kept,
-)
-HASTY = _block("p_i for h_i", accept=lambda kept, surplus, target, draft: kept)
+LOW = _block("p_{i-1} twice in p_i", survive=lambda p_i, p, q: p_i * block.survive(p_i, p, q))
+NO_NORMALISER = _block("h_i without its denominator", accept=lambda p_i, surplus, target, draft: surplus)
+GENEROUS = _block("p_i added to h_i", accept=lambda p_i, *rest: block.accept(p_i, *rest) + p_i)
+HASTY = _block("p_i for h_i", accept=lambda p_i, surplus, target, draft: p_i)
 
-CAPPED = _greedy("each ratio capped", survive=lambda kept, p, q: kept * minimum(ratio(p, q), 1))
-NO_SHORTFALL = _greedy("h_i without its denominator", accept=lambda kept, surplus, target, draft: minimum(surplus, 1))
+CAPPED = _greedy("each ratio capped", survive=lambda p_i, p, q: p_i * minimum(ratio(p, q), 1))
+NO_SHORTFALL = _greedy("h_i without its denominator", accept=lambda p_i, surplus, target, draft: minimum(surplus, 1))
 NO_CAP = _greedy("h_i without its cap", accept=_uncapped_acceptance)
-CERTAIN = _greedy("h_i = 1", accept=lambda kept, surplus, target, draft: 1)
+CERTAIN = _greedy("h_i = 1", accept=lambda p_i, surplus, target, draft: 1)
 FORGETFUL = reference("greedy-block")._replace(name="greedy block, its modification forgotten", modifies_target=False)
 
 
@@ -49,7 +46,7 @@ def _redrawn(block_, chance):
     return Verdict(verdict.accepted, chance.draw(block_.target[verdict.accepted]))
 
 
-REDRAWN = Reference("block, replacing from the target", _redrawn, "a defect")
+REDRAWN = Reference("block, replacing from the target", _redrawn, "a mutant")
 
 
 def _token(name: str, accept=lambda p, q: minimum(ratio(p, q), 1), rest=residual) -> Reference:
@@ -61,7 +58,7 @@ def _token(name: str, accept=lambda p, q: minimum(ratio(p, q), 1), rest=residual
                 return Verdict(i, chance.draw(rest(block.target[i], block.draft[i])))
         return Verdict(block.gamma, chance.draw(block.target[block.gamma]))
 
-    return Reference(name, verify, "a defect")
+    return Reference(name, verify, "a mutant")
 
 
 FROM_TARGET = _token("token, replacing from the target", rest=lambda target, draft: target)
@@ -70,5 +67,5 @@ HALF = _token("token, accepting with half the ratio", accept=lambda p, q: minimu
 FIRST_ROW = Reference(
     "block stream that takes the target's first row everywhere",
     lambda block, chance: block_stream(block._replace(target=[block.target[0]] * len(block.target)), chance),
-    "a defect",
+    "a mutant",
 )

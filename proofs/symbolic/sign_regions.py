@@ -1,9 +1,8 @@
 """Regions of a space of real variables, cut out by the signs of polynomials; z3 says which are empty.
 
 A region is a conjunction of tests, "this irreducible polynomial has one of these signs", on top of what is known
-everywhere. The code under proof branches on such tests only. Points that z3 found are kept: a region that holds one of
-them is not empty, with no further question; and of a region that is empty z3 names the tests that make it so, so that
-no reason is found twice.
+everywhere. The code under proof branches on such tests only. The points that z3 gives are saved: a region with one of them
+is not empty, with no further question. Of an empty region z3 names the tests that make it so: no reason is sought twice.
 """
 
 import operator
@@ -21,8 +20,8 @@ from .processor_time import check
 ANY = frozenset((-1, 0, 1))
 POSITIVE, NEGATIVE, ZERO, NONZERO = frozenset((1,)), frozenset((-1,)), frozenset((0,)), frozenset((-1, 1))
 
-LONGEST = 200
-"""Digits of a coordinate beyond which a point is not worth keeping."""
+MOST_DIGITS = 200
+"""Digits of a coordinate beyond which a point is not saved."""
 
 QUESTION_TIME_LIMIT = 5.0
 """Seconds of processor time after which z3 gives up on one region, which then counts as not empty."""
@@ -97,9 +96,9 @@ class Space:
         """The irreducible factors of a polynomial that is not zero."""
         text = str(polynomial)
         if text not in self._factors:
-            constant, found = polynomial.factor()
+            constant, irreducible = polynomial.factor()
             sign, powers = 1 if constant > 0 else -1, []
-            for factor, power in found:
+            for factor, power in irreducible:
                 leading = factor.leading_coefficient()
                 sign *= -1 if leading < 0 and power % 2 else 1
                 powers.append((self._numbered(factor / leading), power))
@@ -173,14 +172,14 @@ class Space:
             label = z3.Bool(f"test {number}")
             named[str(label)] = number
             self.solver.assert_and_track(self._condition(number, allowed), label)
-        found = check(self.solver, seconds)
-        if found == z3.sat:
-            self._keep(self.solver.model())
-        elif found == z3.unsat:
+        answer = check(self.solver, seconds)
+        if answer == z3.sat:
+            self._save_point(self.solver.model())
+        elif answer == z3.unsat:
             reason = {named[str(label)]: signs[named[str(label)]] for label in self.solver.unsat_core()}
             self._reasons.setdefault(min(reason, default=-1), []).append(reason)
         self.solver.pop()
-        return found == z3.unsat
+        return answer == z3.unsat
 
     def _condition(self, number: int, signs: frozenset) -> z3.BoolRef:
         test = SignTest(number, signs)
@@ -200,11 +199,11 @@ class Space:
         solver.add(*(self.term(polynomial) != 0 for polynomial in nonzero))
         return solver
 
-    def _keep(self, model: z3.ModelRef) -> None:
+    def _save_point(self, model: z3.ModelRef) -> None:
         point = []
         for x in self.reals:
             value = model.eval(x, model_completion=True)
-            if not isinstance(value, z3.RatNumRef) or len(text := value.as_string()) > LONGEST:
+            if not isinstance(value, z3.RatNumRef) or len(text := value.as_string()) > MOST_DIGITS:
                 return
             numerator, _, denominator = text.partition("/")
             point.append(fmpq(int(numerator), int(denominator or 1)))

@@ -192,9 +192,10 @@ def lemma_8_forgotten(rule: SubBlockRule, size: int) -> Query:
 class Lemma(NamedTuple):
     """A statement about one step.
 
-    claim: the statement of the papers that it is a step of; query: how it is asked of a rule
-    mutant: a verifier with a defect, of which the same query (or mutant_query) must have a counterexample
-    refutes: the claim about the whole algorithm that the exact engine refutes of the mutant (``counterexample``)
+    claim: the statement of the papers that it is a step of
+    query: how it is asked of a rule
+    mutant: the same query (or mutant_query) must have a counterexample for it
+    refutes: the claim about the whole algorithm that the exact law refutes for the mutant (``counterexample``)
     """
 
     name: str

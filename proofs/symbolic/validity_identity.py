@@ -57,7 +57,7 @@ class Sparse(FracElement):
 
 
 class FreeModel:
-    """A problem whose rows are free but for their sum, and a free kept mass m for each edge."""
+    """A problem whose rows are free but for their sum, and a free mass m that survives for each edge."""
 
     def __init__(self, vocabulary: int, gamma: int):
         prefixes = [x for n in range(gamma + 1) for x in product(range(vocabulary), repeat=n)]
@@ -76,26 +76,26 @@ class FreeModel:
 
         target, draft = {x: row("b", x) for x in prefixes}, {x: row("s", x) for x in inner}
         self.problem = Problem(vocabulary, gamma, Table(target, "target"), Table(draft, "draft"), "free")
-        kept = {x: [variables[f"m{label[x]}y{t}"] for t in range(vocabulary)] for x in inner}
+        surviving = {x: [variables[f"m{label[x]}y{t}"] for t in range(vocabulary)] for x in inner}
         # The formulas see numbers, not places: each edge is known by the draft probability object it was given.
-        self._kept = {id(q): m for x in inner for q, m in zip(draft[x], kept[x])}
+        self._surviving = {id(q): m for x in inner for q, m in zip(draft[x], surviving[x])}
 
-    def survive(self, kept: Any, p: Any, q: Any) -> Any:
+    def survive(self, survived: Any, p: Any, q: Any) -> Any:
         """p_i = m / M_s."""
-        return self._kept[id(q)] / q
+        return self._surviving[id(q)] / q
 
     def rest_of(self, weigh: Formula) -> Callable:
         """The residual made of weigh(p_{i-1}, M_b, m) for each token."""
 
-        def rest(target, draft, kept):
-            return [weigh(kept, p, self._kept[id(q)]) for p, q in zip(target, draft, strict=True)]
+        def rest(target, draft, survived):
+            return [weigh(survived, p, self._surviving[id(q)]) for p, q in zip(target, draft, strict=True)]
 
         return rest
 
 
-def weight(kept: Any, p: Any, m: Any) -> Any:
+def weight(survived: Any, p: Any, m: Any) -> Any:
     """p_{i-1} M_b - m, as in Eq. (4)."""
-    return kept * p - m
+    return survived * p - m
 
 
 def deviations(

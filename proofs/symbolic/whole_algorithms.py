@@ -5,14 +5,14 @@ a row: one minus the others). The code that samples is run on them (``piecewise`
 What comes out is the law as a function of the model, and z3 decides the claim on each of its pieces.
 
 What is out of reach. Asked of z3 in one piece, with the code's terms as they are, block verification's validity times
-out from V = 2 gamma = 2 on (8 s), token verification's from V = 3 gamma = 3 on. As it is done here the sizes of ``WHOLE``
+out from V = 2 gamma = 2 on (8 s), token verification's from V = 3 gamma = 3 on. As it is done here the sizes of ``WHOLE_CLAIMS``
 take from 0.02 to 12 s of one core each, a minute together; block verification's validity also went through at V = 4
 gamma = 2 (27 s) and V = 3 gamma = 3 (85 s). Beyond these it is not known how far it goes: every gamma is what ``single_steps``
-and Coq are for. At gamma = 1 no verifier of the sub-block family uses h_i, so a defect in it shows from gamma = 2 on.
+and Coq are for. At gamma = 1 no verifier of the sub-block family uses h_i, so a mutant of it shows from gamma = 2 on.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
@@ -100,9 +100,9 @@ def validity(space: Models, problem: Problem, verifier: Reference) -> Iterator[O
 
 def expected_acceptance(space: Models, problem: Problem, verifier: Reference) -> Iterator[Obligation]:
     """E[tau] is at least token verification's, term by term: E[tau] = sum over prefixes x of Pr(X^i = x, tau >= i)."""
-    kept = survival(_output_law(space, problem, verifier))
+    reached = survival(_output_law(space, problem, verifier))
     for prefix, mass in survival(_output_law(space, problem, reference("token"))).items():
-        yield Obligation(space.everywhere, space.number(1), kept.get(prefix, 0) - mass, NEGATIVE)
+        yield Obligation(space.everywhere, space.number(1), reached.get(prefix, 0) - mass, NEGATIVE)
 
 
 def bounds(space: Models, problem: Problem, verifier: Reference) -> Iterator[Obligation]:
@@ -172,12 +172,12 @@ def _decide(statement: Statement, verifier: Reference, size: Size) -> tuple[Answ
         for obligation in statement(space, problem, verifier):
             for region, nonzero in _violations(obligation):
                 question = space.question(region, *nonzero)
-                found = check(question, space.time_left())
-                if found == z3.sat:
+                answer = check(question, space.time_left())
+                if answer == z3.sat:
                     return Answer(REFUTED, question.model()), _instance(
                         space, problem, rational_point(question, space.reals)
                     )
-                decided = decided and found == z3.unsat
+                decided = decided and answer == z3.unsat
     except OutOfTimeError:
         decided = False
     return Answer(HOLDS if decided else NO_EVIDENCE), None
@@ -187,13 +187,13 @@ def _instance(space: Models, problem: Problem, point: list[Fraction] | None) -> 
     """The problem at one point of the space."""
     if point is None:
         return None
-    found = with_numbers(problem, lambda entry: space.value(entry.tree.numerator, point))
-    return Problem(found.vocabulary, found.gamma, found.target, found.draft, "counterexample")
+    at_point = with_numbers(problem, lambda entry: space.value(entry.tree.numerator, point))
+    return replace(at_point, name="counterexample")
 
 
 @dataclass(frozen=True)
-class Whole:
-    """A claim about a whole algorithm, the sizes it is proved at, and a verifier with a defect that fails it."""
+class WholeClaim:
+    """A claim about a whole algorithm, the sizes it is proved at, and a mutant that fails it."""
 
     name: str
     claim: str
@@ -211,26 +211,38 @@ class Whole:
         return _decide(self.statement, self.mutant, Size(vocabulary, gamma, limit))
 
 
-SMALL = (Size(2, 1), Size(2, 2), Size(3, 1))
-USUAL = (*SMALL, Size(2, 3), Size(3, 2))
+SMALL_SIZES = (Size(2, 1), Size(2, 2), Size(3, 1))
+USUAL_SIZES = (*SMALL_SIZES, Size(2, 3), Size(3, 2))
 TOKEN, BLOCK, GREEDY = reference("token"), reference("block"), reference("greedy-block")
 
-WHOLE = [
-    Whole(
-        "token: validity", "validity", validity, TOKEN, mutants.FROM_TARGET, (*USUAL, Size(2, 4, 120), Size(4, 2, 120))
+WHOLE_CLAIMS = [
+    WholeClaim(
+        "token: validity",
+        "validity",
+        validity,
+        TOKEN,
+        mutants.FROM_TARGET,
+        (*USUAL_SIZES, Size(2, 4, 120), Size(4, 2, 120)),
     ),
-    Whole("block: validity", "validity", validity, BLOCK, mutants.REDRAWN, (*USUAL, Size(2, 4, 180))),
-    Whole("block-stream: validity", "validity", validity, reference("block-stream"), mutants.FIRST_ROW, SMALL),
-    Whole(
-        "block over token: expected-acceptance", "expected-acceptance", expected_acceptance, BLOCK, mutants.LOW, USUAL
+    WholeClaim("block: validity", "validity", validity, BLOCK, mutants.REDRAWN, (*USUAL_SIZES, Size(2, 4, 180))),
+    WholeClaim(
+        "block-stream: validity", "validity", validity, reference("block-stream"), mutants.FIRST_ROW, SMALL_SIZES
     ),
-    Whole("token: bounds", "bounds", bounds, TOKEN, mutants.RATIO, USUAL),
-    Whole("block: bounds", "bounds", bounds, BLOCK, mutants.GENEROUS, USUAL),
-    Whole("greedy-block: bounds", "bounds", bounds, GREEDY, mutants.NO_CAP, USUAL),
-    Whole("token: residual", "residual", residual_mass, TOKEN, mutants.HALF, USUAL),
-    Whole("block: residual", "residual", residual_mass, BLOCK, mutants.HASTY, USUAL),
-    Whole("greedy-block: residual", "residual", residual_mass, GREEDY, mutants.CERTAIN, USUAL),
-    Whole("greedy-block: lemma-9", "lemma-9", lemma_9, GREEDY, BLOCK, USUAL),
-    Whole("greedy-block: lemma-8", "lemma-8", lemma_8, GREEDY, mutants.FORGETFUL, USUAL),
+    WholeClaim(
+        "block over token: expected-acceptance",
+        "expected-acceptance",
+        expected_acceptance,
+        BLOCK,
+        mutants.LOW,
+        USUAL_SIZES,
+    ),
+    WholeClaim("token: bounds", "bounds", bounds, TOKEN, mutants.RATIO, USUAL_SIZES),
+    WholeClaim("block: bounds", "bounds", bounds, BLOCK, mutants.GENEROUS, USUAL_SIZES),
+    WholeClaim("greedy-block: bounds", "bounds", bounds, GREEDY, mutants.NO_CAP, USUAL_SIZES),
+    WholeClaim("token: residual", "residual", residual_mass, TOKEN, mutants.HALF, USUAL_SIZES),
+    WholeClaim("block: residual", "residual", residual_mass, BLOCK, mutants.HASTY, USUAL_SIZES),
+    WholeClaim("greedy-block: residual", "residual", residual_mass, GREEDY, mutants.CERTAIN, USUAL_SIZES),
+    WholeClaim("greedy-block: lemma-9", "lemma-9", lemma_9, GREEDY, BLOCK, USUAL_SIZES),
+    WholeClaim("greedy-block: lemma-8", "lemma-8", lemma_8, GREEDY, mutants.FORGETFUL, USUAL_SIZES),
 ]
 """Every claim about a whole algorithm. draftproof prove asks each at all its sizes."""

@@ -58,8 +58,8 @@ def test_a_question_that_is_not_answered_in_time_is_no_evidence(busy_machine):
 def test_a_machine_that_stands_still_takes_no_proof_away(busy_machine):
     """The process is stopped in the middle, for longer than its limit."""
     program = """
-from draftproof.proofs.symbolic.whole_algorithms import WHOLE
-(whole,) = (w for w in WHOLE if w.name == "greedy-block: lemma-9")
+from draftproof.proofs.symbolic.whole_algorithms import WHOLE_CLAIMS
+(whole,) = (w for w in WHOLE_CLAIMS if w.name == "greedy-block: lemma-9")
 print("begins", flush=True)
 print(whole.prove(2, 2, 4.0).verdict)
 """

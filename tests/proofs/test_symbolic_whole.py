@@ -11,12 +11,12 @@ from draftproof.models.problem import as_json, problem_from
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import output_law
 from draftproof.proofs.symbolic import mutants
-from draftproof.proofs.symbolic.counterexample import exactly_refuted, of_step, rational_point
+from draftproof.proofs.symbolic.counterexample import exactly_refuted, problem_of_step, rational_point
 from draftproof.proofs.symbolic.decision_trees import Branch
 from draftproof.proofs.symbolic.piecewise import AllModels, Models
 from draftproof.proofs.symbolic.sign_regions import NEGATIVE, NONZERO, POSITIVE, ZERO, SignTest, Space
 from draftproof.proofs.symbolic.single_steps import LEMMAS, Query, ask
-from draftproof.proofs.symbolic.whole_algorithms import SMALL, WHOLE, _output_law, all_models
+from draftproof.proofs.symbolic.whole_algorithms import SMALL_SIZES, WHOLE_CLAIMS, _output_law, all_models
 from draftproof.proofs.symbolic.z3_numbers import reals
 from draftproof.verifiers import block_verification as block
 from draftproof.verifiers import greedy_block_verification as greedy
@@ -27,19 +27,19 @@ pytestmark = pytest.mark.symbolic
 by_name = {"ids": lambda entry: entry.name}
 
 
-@pytest.mark.parametrize("size", SMALL, ids=str)
-@pytest.mark.parametrize("whole", WHOLE, **by_name)
+@pytest.mark.parametrize("size", SMALL_SIZES, ids=str)
+@pytest.mark.parametrize("whole", WHOLE_CLAIMS, **by_name)
 def test_the_claim_holds_for_all_models_of_a_small_size(whole, size):
     assert whole.prove(*size).verdict == "holds"
 
 
 @pytest.mark.parametrize(("vocabulary", "gamma"), [(2, 3), (3, 2)])
 def test_block_verification_is_valid_for_all_models_of_three_tokens_or_three_steps(vocabulary, gamma):
-    (validity,) = (whole for whole in WHOLE if whole.name == "block: validity")
+    (validity,) = (whole for whole in WHOLE_CLAIMS if whole.name == "block: validity")
     assert validity.prove(vocabulary, gamma, 120).verdict == "holds"
 
 
-@pytest.mark.parametrize("whole", WHOLE, **by_name)
+@pytest.mark.parametrize("whole", WHOLE_CLAIMS, **by_name)
 def test_the_mutant_of_a_claim_is_refuted_on_a_problem_file_that_the_exact_engine_confirms(whole):
     answer, problem = whole.mutated(2, 2, 60)
     assert (answer.verdict, answer.model is None) == ("refuted", False)
@@ -51,7 +51,7 @@ def test_the_mutant_of_a_claim_is_refuted_on_a_problem_file_that_the_exact_engin
 @pytest.mark.parametrize("size", [2, 3, 5])
 @pytest.mark.parametrize("lemma", LEMMAS, **by_name)
 def test_the_mutant_of_a_step_fails_as_a_whole_verifier_on_a_problem_file(lemma, size):
-    problem = problem_from(as_json(of_step(lemma, size)))
+    problem = problem_from(as_json(problem_of_step(lemma, size)))
     original = reference("greedy-block" if lemma.greedy else "block")
     assert exactly_refuted(lemma.refutes, problem, lemma.mutant)
     assert exactly_refuted(lemma.refutes, problem, original) is None
@@ -76,14 +76,14 @@ def test_what_the_lemmas_assume_of_kept_mass_and_residual_the_code_gives(name, r
 
 
 def test_a_proof_that_does_not_end_in_time_is_no_evidence():
-    for whole in WHOLE:
+    for whole in WHOLE_CLAIMS:
         answer = whole.prove(3, 3, 0.05)
         assert (answer.verdict, answer.model) == ("no-evidence", None)
 
 
 def test_a_defect_that_shows_on_a_boundary_only_is_found():
     """Half the ratio rejects with nothing left to draw where the two rows are equal, and nowhere else."""
-    (drawn_from,) = (whole for whole in WHOLE if whole.name == "token: residual")
+    (drawn_from,) = (whole for whole in WHOLE_CLAIMS if whole.name == "token: residual")
     _, problem = drawn_from.mutated(2, 1, 20)
     assert problem.target.row(()) == problem.draft.row(())
 
@@ -235,7 +235,7 @@ class GivesUp:
 
 def test_a_question_that_z3_gives_up_on_is_no_evidence(monkeypatch):
     monkeypatch.setattr(Space, "question", lambda *arguments: GivesUp())
-    for whole in WHOLE:
+    for whole in WHOLE_CLAIMS:
         assert whole.mutated(2, 2, 60)[0].verdict == "no-evidence"
 
 
