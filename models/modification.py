@@ -3,9 +3,9 @@
 Source: Sun et al. 2025, Appendix C, Algorithm 5, Eq. (31), and footnote 6.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..verifiers.arithmetic import positive_part
+from ..verifiers.arithmetic import Row, positive_part
 from .law import Model, Prefix
 
 
@@ -26,7 +26,7 @@ class Modified(NamedTuple):
     start: int
     gamma: int
 
-    def row(self, prefix: Prefix):
+    def row(self, prefix: Prefix) -> Row:
         row = self.target.row(prefix)
         if not self.start <= len(prefix) < self.start + self.gamma:
             return row
@@ -38,7 +38,7 @@ class Modified(NamedTuple):
         total = sum(weights)
         return [w / total for w in weights] if total != 0 else row
 
-    def state(self, prefix: Prefix):
+    def state(self, prefix: Prefix) -> Any:
         if len(prefix) >= self.start + self.gamma:
             return self.target.state(prefix)
         return (prefix, self.start)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -46,7 +47,7 @@ class Problem:
             self.name,
         )
 
-    def prefixes(self, length: int):
+    def prefixes(self, length: int) -> Iterator[Prefix]:
         """Every prefix of exactly that length, in order."""
         return product(range(self.vocabulary), repeat=length)
 
@@ -229,7 +230,7 @@ def as_json(problem: Problem) -> dict:
     }
 
 
-def with_numbers(problem: Problem, number) -> Problem:
+def with_numbers(problem: Problem, number: Callable[[Any], Any]) -> Problem:
     """The same problem with every probability passed through ``number`` (a field of rationals, say)."""
 
     def convert(m):

@@ -9,7 +9,7 @@ from .draft_block import Block, Verdict
 
 
 def block_stream(block: Block, chance: Chance) -> Verdict:
-    """Walk the block once; at each step either keep the outcome found so far or replace it by a longer one.
+    """Walk the block once; at each step the outcome so far stays, or a longer one replaces it.
 
     At step i with a = p_i the weights are max(a M_b(x) - M_s(x), 0) for "X^i then x" and 1 - a for "as
     before"; after the last token M_s is the zero row, so that the bonus token is drawn with weight a M_b(x).
@@ -20,15 +20,15 @@ def block_stream(block: Block, chance: Chance) -> Verdict:
     Guarantee: equal in law to Algorithm 2.
     """
     gamma = block.gamma
-    kept, outcome = 1, Verdict(0, -1)
+    survival, outcome = 1, Verdict(0, -1)
     for i in range(gamma + 1):
         target = block.target[i]
-        rest = residual(target, block.draft[i], kept) if i < gamma else [kept * p for p in target]
-        if sum(rest) + 1 - kept != 0:
-            k = chance.draw([*rest, 1 - kept])
+        rest = residual(target, block.draft[i], survival) if i < gamma else [survival * p for p in target]
+        if sum(rest) + 1 - survival != 0:
+            k = chance.draw([*rest, 1 - survival])
             if k < len(rest):
                 outcome = Verdict(i, k)
         if i < gamma:
             x = block.tokens[i]
-            kept = minimum(kept * ratio(target[x], block.draft[i][x]), 1)
+            survival = minimum(survival * ratio(target[x], block.draft[i][x]), 1)
     return outcome

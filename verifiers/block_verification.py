@@ -3,29 +3,29 @@
 Source: Sun et al. 2025, Algorithm 2.
 """
 
-from .arithmetic import minimum, quotient, ratio
+from .arithmetic import Number, Row, minimum, quotient, ratio
 from .chance import Chance
 from .draft_block import Block, Verdict
 from .sub_block import SubBlockRule, longest_sub_block
 
 
-def survive(kept, p, q):
+def survive(survival: Number, p: Number, q: Number) -> Number:
     """p_i = min(p_{i-1} M_b(X_i) / M_s(X_i), 1). Source: Algorithm 2, line 4; Eq. (9)."""
-    return minimum(kept * ratio(p, q), 1)
+    return minimum(survival * ratio(p, q), 1)
 
 
-def accept(kept, surplus, target, draft):
+def accept(survival: Number, surplus: Number, target: Row, draft: Row) -> Number:
     """h_i = S / (S + 1 - p_i), S = sum_x max(p_i M_b(x) - M_s(x), 0). Source: Eq. (5).
 
     0/0 arises where p_i = 1 and the two rows are equal. There Pr(tau >= i + 1) is already 1 for every
     continuation (Lemma 3), so any value is the same law; 1 also keeps the empty residual from being drawn.
     """
-    return quotient(surplus, surplus + 1 - kept, 1)
+    return quotient(surplus, surplus + 1 - survival, 1)
 
 
-def accept_all(kept):
+def accept_all(survival: Number) -> Number:
     """h_gamma = p_gamma. Source: Figure 2."""
-    return kept
+    return survival
 
 
 RULE = SubBlockRule(survive, accept, accept_all)

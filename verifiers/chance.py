@@ -2,23 +2,25 @@
 
 import random
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
+
+from .arithmetic import Number
 
 
 class Chance(Protocol):
-    """What a verifier may ask for. Sampling, enumeration and proof each bring their own."""
+    """The random choices of a verifier; sampling, enumeration and proof each have their own implementation."""
 
-    def flip(self, probability: Any) -> bool:
+    def flip(self, probability: Number) -> bool:
         """True with the given probability, which lies in [0, 1]."""
         ...
 
-    def draw(self, weights: Sequence[Any]) -> int:
+    def draw(self, weights: Sequence[Number]) -> int:
         """Index k with probability weights[k] / sum(weights); the weights are not negative, not all zero."""
         ...
 
 
 class NothingToDrawError(ValueError):
-    """A draw was asked for from weights that are all zero: the algorithm reached an impossible place."""
+    """A draw from weights that are all zero: the algorithm reached an impossible state."""
 
 
 class RandomChance:
@@ -31,10 +33,10 @@ class RandomChance:
     def __init__(self, generator: random.Random | None = None):
         self._uniform = (generator or random.Random()).random
 
-    def flip(self, probability) -> bool:
+    def flip(self, probability: Number) -> bool:
         return self._uniform() < probability
 
-    def draw(self, weights) -> int:
+    def draw(self, weights: Sequence[Number]) -> int:
         total = sum(weights)
         if not total > 0:
             raise NothingToDrawError(f"draw from weights that sum to {total}: {list(weights)}")

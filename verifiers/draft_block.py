@@ -1,19 +1,17 @@
-"""What a verifier is given and what it gives back."""
+"""The input and the output of a verifier."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-Row = Sequence[Any]
-"""A probability row over the vocabulary: V numbers, of any exact or float type."""
+from .arithmetic import Row
 
 
 class Block(NamedTuple):
     """A draft block with the rows of both models along its path.
 
-    target: [gamma + 1] rows, M_b(. | c, X^i) for i = 0..gamma
-    draft:  [gamma] rows, M_s(. | c, X^i) for i = 0..gamma-1
-    tokens: [gamma] draft tokens X_1..X_gamma
-
+    target: rows M_b(. | c, X^i) for i = 0..gamma, [gamma + 1, V].
+    draft: rows M_s(. | c, X^i) for i = 0..gamma-1, [gamma, V].
+    tokens: draft tokens X_1..X_gamma, [gamma].
     Source: Sun et al. 2025, Definition 1.
     """
 
@@ -27,7 +25,11 @@ class Block(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """tau, the number of draft tokens kept, and Y, the token that follows them."""
+    """The outcome of one verification.
+
+    accepted: tau, the number of accepted draft tokens.
+    token: Y, the token that follows them.
+    """
 
     accepted: int
     token: int
@@ -38,4 +40,4 @@ class Verdict(NamedTuple):
 
 
 Verify = Callable[[Block, Any], Verdict]
-"""verify(block, chance) -> Verdict: all that a draft verification algorithm is."""
+"""verify(block, chance) -> Verdict: a draft verification algorithm."""

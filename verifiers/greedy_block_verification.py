@@ -4,30 +4,30 @@ Source: Sun et al. 2025, Appendix C, Algorithm 4. Its loop is Algorithm 6; the c
 Algorithm 5 (see models/modification.py).
 """
 
-from .arithmetic import minimum, positive_part, quotient, ratio
+from .arithmetic import Number, Row, minimum, positive_part, quotient, ratio
 from .chance import Chance
 from .draft_block import Block, Verdict
 from .sub_block import SubBlockRule, longest_sub_block
 
 
-def survive(kept, p, q):
+def survive(survival: Number, p: Number, q: Number) -> Number:
     """p_i = p_{i-1} M_b(X_i) / M_s(X_i), without a cap. Source: Algorithm 4, line 4."""
-    return kept * ratio(p, q)
+    return survival * ratio(p, q)
 
 
-def accept(kept, surplus, target, draft):
+def accept(survival: Number, surplus: Number, target: Row, draft: Row) -> Number:
     """h_i = min(1, sum_x max(p_i M_b - M_s, 0) / sum_x max(M_s - p_i M_b, 0)). Source: Algorithm 4, line 5.
 
     The denominator is zero only where p_i M_b >= M_s everywhere; every continuation is then accepted by
     Lemma 9, so any value is the same law, and 1 is the limit.
     """
-    shortfall = sum(positive_part(q - kept * p) for p, q in zip(target, draft, strict=True))
+    shortfall = sum(positive_part(q - survival * p) for p, q in zip(target, draft, strict=True))
     return minimum(quotient(surplus, shortfall, 1), 1)
 
 
-def accept_all(kept):
+def accept_all(survival: Number) -> Number:
     """h_gamma = min(1, p_gamma). Source: Algorithm 4, line 13."""
-    return minimum(kept, 1)
+    return minimum(survival, 1)
 
 
 RULE = SubBlockRule(survive, accept, accept_all)

@@ -5,25 +5,25 @@ highlights against Algorithm 2. Those formulas are a ``SubBlockRule``; the proce
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from .arithmetic import residual
+from .arithmetic import Number, Row, residual
 from .chance import Chance
-from .draft_block import Block, Row, Verdict
+from .draft_block import Block, Verdict
 
 
 class SubBlockRule(NamedTuple):
     """The formulas of one algorithm.
 
-    survive(kept, p, q): p_i from p_{i-1} = kept and the two probabilities p = M_b(X_i), q = M_s(X_i)
-    accept(kept, surplus, target, draft): h_i for i < gamma, with kept = p_i, the rows after X^i, and
-        surplus = sum_x max(p_i M_b(x) - M_s(x), 0), the mass of the residual of Eq. (4)
-    accept_all(kept): h_gamma from p_gamma
+    survive: (p_{i-1}, p = M_b(X_i), q = M_s(X_i)) -> p_i.
+    accept: (p_i, surplus, target, draft) -> h_i for i < gamma, with the rows after X^i and
+        surplus = sum_x max(p_i M_b(x) - M_s(x), 0), the mass of the residual of Eq. (4).
+    accept_all: p_gamma -> h_gamma.
     """
 
-    survive: Callable[[Any, Any, Any], Any]
-    accept: Callable[[Any, Any, Row, Row], Any]
-    accept_all: Callable[[Any], Any]
+    survive: Callable[[Number, Number, Number], Number]
+    accept: Callable[[Number, Number, Row, Row], Number]
+    accept_all: Callable[[Number], Number]
 
 
 def longest_sub_block(rule: SubBlockRule, block: Block, chance: Chance) -> Verdict:
@@ -32,13 +32,13 @@ def longest_sub_block(rule: SubBlockRule, block: Block, chance: Chance) -> Verdi
     The coins are flipped from the longest sub-block down, so that the first success decides. They are
     independent, so the order does not change the law, and h_i is computed only where it is needed.
     """
-    kept = [1]
+    survival: list[Number] = [1]
     for i, x in enumerate(block.tokens):
-        kept.append(rule.survive(kept[i], block.target[i][x], block.draft[i][x]))
-    if chance.flip(rule.accept_all(kept[block.gamma])):
+        survival.append(rule.survive(survival[i], block.target[i][x], block.draft[i][x]))
+    if chance.flip(rule.accept_all(survival[block.gamma])):
         return Verdict(block.gamma, chance.draw(block.target[block.gamma]))
     for i in range(block.gamma - 1, -1, -1):
-        rest = residual(block.target[i], block.draft[i], kept[i])
-        if i == 0 or chance.flip(rule.accept(kept[i], sum(rest), block.target[i], block.draft[i])):
+        rest = residual(block.target[i], block.draft[i], survival[i])
+        if i == 0 or chance.flip(rule.accept(survival[i], sum(rest), block.target[i], block.draft[i])):
             return Verdict(i, chance.draw(rest))
     raise AssertionError("unreachable: the empty sub-block is always accepted")

@@ -102,8 +102,8 @@ def _model(name: str, folder: Path, device: Any, dtype: str) -> Any:
     keyword = "dtype" if tuple(map(int, transformers.__version__.split(".")[:2])) >= (4, 56) else "torch_dtype"
     precision = {keyword: getattr(torch, dtype)}
     try:
-        model, found = transformers.AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True, **precision)
-        model = model.to(device).eval()
+        loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True, **precision)
+        model, report = loaded[0].to(device).eval(), loaded[1]
     except Exception as error:
         if is_of_memory(error):
             raise InputError(
@@ -111,7 +111,7 @@ def _model(name: str, folder: Path, device: Any, dtype: str) -> Any:
                 "(dtype bfloat16)"
             ) from None
         raise InputError(f"{name}: cannot be loaded ({reason(error)})") from None
-    absent = sorted(map(str, found["missing_keys"]))
+    absent = sorted(map(str, report["missing_keys"]))
     if absent:
         raise InputError(f"{name}: its weights have no {absent[0]}; expected those of its config.json")
     return model

@@ -163,7 +163,7 @@ def _of_data_set(name: str) -> list[str]:
         require("datasets", extra="data")
     except InputError as error:
         raise InputError(f"{name}: {error}, {instead}") from None
-    from datasets import load_dataset
+    from datasets import load_dataset  # pyright: ignore[reportMissingImports]  # an extra
 
     try:
         rows = load_dataset(given.path, given.name, split=given.split, revision=given.revision)

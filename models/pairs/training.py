@@ -64,7 +64,7 @@ class _State:
     def __init__(self, recipe: Recipe, seed: int, device: str):
         self.recipe, self.device, self.done, self.cpu_seconds = recipe, device, 0, 0.0
         with torch.random.fork_rng(devices=[]):
-            torch.random.default_generator.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)
             self.models = {name: new_model(recipe, size).to(device) for name, size in recipe.sizes.items()}
         self.optimizers = {name: _optimizers(model, recipe) for name, model in self.models.items()}
 
@@ -113,7 +113,7 @@ def new_model(recipe: Recipe, size: ModelSize) -> Any:
     """A Llama model with random weights, from torch's own generator."""
     from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
-    ids = {"bos_token_id": BOS_ID, "eos_token_id": EOS_ID, "pad_token_id": EOS_ID}
+    ids: dict[str, Any] = {"bos_token_id": BOS_ID, "eos_token_id": EOS_ID, "pad_token_id": EOS_ID}
     config = LlamaConfig(
         vocab_size=recipe.vocabulary,
         hidden_size=size.hidden,

@@ -36,6 +36,17 @@ class CallPlan(NamedTuple):
     random: str | None
 
 
+def declare(function: Callable, **attributes: Any) -> Callable:
+    """Set what an audit reads from a function beside calling it, and return the function.
+
+    array: one of ARRAYS.
+    published: a function without arguments that gives the third-party function behind it.
+    rows_in_use: from the probabilities given to the rows that are verified with.
+    """
+    vars(function).update(attributes)
+    return function
+
+
 def plan_call(function: Any, name: str) -> CallPlan:
     """How to call a function by the plain convention.
 

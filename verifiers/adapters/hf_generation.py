@@ -16,7 +16,7 @@ def sample(
     import torch
     from transformers import AutoModelForCausalLM
 
-    model = AutoModelForCausalLM.from_pretrained(target).eval()
+    model: Any = AutoModelForCausalLM.from_pretrained(target).eval()
     assisted = dict(settings)
     if draft is not None:
         assistant = AutoModelForCausalLM.from_pretrained(draft).eval()

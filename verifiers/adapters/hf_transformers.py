@@ -5,17 +5,24 @@ generator. Its signature changed over the releases; arguments are passed by name
 """
 
 import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .calling_convention import declare
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LOSSY_ARGUMENT = "assistant_ensemble_weight"
 """An argument of 5.2x and later that trades losslessness for acceptance on purpose; left at its default, off."""
 
 
-def verify(target_probs, draft_probs, draft_tokens):
+def verify(target_probs: "Tensor", draft_probs: "Tensor", draft_tokens: "Tensor") -> "Tensor":
     """The plain convention around transformers' function: logits are log-probabilities, batch of one."""
     return emitted_tokens(target_probs.log()[None], draft_probs.log()[None], draft_tokens[None])[0]
 
 
-def emitted_tokens(target_logits, draft_logits, draft_tokens):
+def emitted_tokens(target_logits: "Tensor", draft_logits: "Tensor", draft_tokens: "Tensor") -> "Tensor":
     """The tokens that transformers' function emits, [1, tau + 1], for logits [1, gamma + 1, V] and [1, gamma, V]."""
     function = published()
     gamma = draft_tokens.shape[1]
@@ -34,18 +41,16 @@ def emitted_tokens(target_logits, draft_logits, draft_tokens):
     return valid_tokens
 
 
-def rows_in_use(probabilities):
+def rows_in_use(probabilities: "Tensor") -> "Tensor":
     """The rows that the engine verifies with: softmax of the logits, in their precision."""
     return probabilities.log().softmax(dim=-1)
 
 
-def published():
+def published() -> Callable[..., Any]:
     """The engine's own function, whose source the report identifies."""
     from transformers.generation.utils import _speculative_sampling
 
     return _speculative_sampling
 
 
-verify.array = "torch"
-verify.rows_in_use = rows_in_use
-verify.published = published
+declare(verify, array="torch", rows_in_use=rows_in_use, published=published)

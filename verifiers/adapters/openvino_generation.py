@@ -7,12 +7,13 @@ So every sample is a call with a seed of its own, and prefix caching is off unle
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from .openvino_llama import convert, ov
 
-FLOAT32 = {"INFERENCE_PRECISION_HINT": "f32"}
+FLOAT32: dict[str, Any] = {"INFERENCE_PRECISION_HINT": "f32"}
 """On processors that have bfloat16 the engine would use it."""
 
 
@@ -36,7 +37,7 @@ def sample(
         _export(folder)
     scheduling = genai.SchedulerConfig()
     scheduling.enable_prefix_caching = prefix_caching
-    assistant = {} if draft is None else {"draft_model": genai.draft_model(draft, "CPU", **FLOAT32)}
+    assistant: dict[str, Any] = {} if draft is None else {"draft_model": genai.draft_model(draft, "CPU", **FLOAT32)}
     pipeline = genai.LLMPipeline(target, "CPU", scheduler_config=scheduling, **assistant, **FLOAT32)
     asked = genai.GenerationConfig()
     asked.do_sample, asked.temperature, asked.top_p = True, 1.0, 1.0
@@ -59,5 +60,6 @@ def _export(folder: Path) -> None:
 
     convert(folder)
     names = ("openvino_tokenizer.xml", "openvino_detokenizer.xml")
-    for name, model in zip(names, convert_tokenizer(AutoTokenizer.from_pretrained(folder), with_detokenizer=True)):
+    models: Any = convert_tokenizer(AutoTokenizer.from_pretrained(folder), with_detokenizer=True)
+    for name, model in zip(names, models, strict=True):
         ov.save_model(model, folder / name)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 # openvino reports its use over the network when it is imported, unless this package is missing.
-sys.modules.setdefault("openvino_telemetry", None)
+sys.modules.setdefault("openvino_telemetry", None)  # pyright: ignore[reportArgumentType]  # None means missing
 
 import openvino as ov  # noqa: E402
 from openvino import opset6  # noqa: E402
@@ -66,7 +66,8 @@ class Llama:
         head = "model.embed_tokens" if config.get("tie_word_embeddings") else "lm_head"
         logits = op.result(self._linear(self._norm(x, "model.norm"), head))
         logits.output(0).get_tensor().set_names({"logits"})
-        return ov.Model([logits], self.sinks, [self.ids, self.mask, self.positions, self.beams], "llama")
+        inputs = [self.ids, self.mask, self.positions, self.beams]
+        return ov.Model([logits], self.sinks, inputs, "llama")  # pyright: ignore[reportGeneralTypeIssues]  # wrong stub
 
     def _linear(self, x, name: str):
         return op.matmul(x, _floats(self.weights[name + ".weight"]), False, True)
@@ -121,7 +122,7 @@ class Llama:
         return both
 
 
-def _input(name: str, axes: int, dtype=np.int64):
+def _input(name: str, axes: int, dtype: type = np.int64):
     parameter = op.parameter([-1] * axes, dtype, name=name)
     parameter.output(0).get_tensor().set_names({name})
     return parameter

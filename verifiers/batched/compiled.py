@@ -24,13 +24,13 @@ class CompiledRows:
 
     def __init__(self, target: Tensor, draft: Tensor, tokens: Tensor, logits: bool):
         self.tokens = tokens
-        target, draft = (rows.detach().contiguous().numpy() for rows in (target, draft))
+        arrays = (target.detach().contiguous().numpy(), draft.detach().contiguous().numpy())
         scales = np.empty((4, *tokens.shape))
         if logits:
-            normalise_all(target, draft, scales)
+            normalise_all(*arrays, scales)
         else:
             scales[0::2], scales[1::2] = 0, 1
-        self._rows = (target, draft, logits, scales)
+        self._rows = (*arrays, logits, scales)
 
     def log_ratios(self) -> Tensor:
         return self._log_ratios(np.zeros(len(self.tokens), np.int64), self.tokens.numpy(), 0.0)

@@ -5,17 +5,25 @@ shift, so that going from one shift to another is exact; a row's probabilities a
 """
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+Array = np.ndarray
+Scalar = Any
+"""float32 or float64, which numba compiles for alike."""
+
+Terms = tuple[Scalar, Scalar, Scalar, Scalar]
+
 PART_SIZE = 2048
 """Entries of a row that are summed in float32; the sums of parts are added in float64."""
 
 MAX_PART_SUM = np.float32(2.0**60)
-"""Times the largest weight that was expected: beyond it the shift is moved. Far from overflow, and from rounding to 0."""
+"""The largest sum of a part for which its shift stays: far from overflow, and from rounding to 0."""
 
 F32 = np.float32
 LOG2_E = F32(math.log2(math.e))
@@ -34,28 +42,30 @@ REORDERED = ORDERED | {"reassoc"}
 """Sums in any order besides, so that they vectorize; not where a difference has to cancel exactly."""
 
 
-def kernel(*arguments: str):
-    """A function compiled for these arguments when the module is imported; kept on disk where that is possible."""
+def kernel(*arguments: str) -> Callable[[Callable], Any]:
+    """Compile a function for these arguments when the module is imported; cached on disk where that is possible."""
 
     def compiled(function):
         signature = f"({', '.join(arguments)})"
         try:
             return njit(signature, fastmath=ORDERED, nogil=True, cache=True)(function)
-        except RuntimeError:  # no folder that numba could keep it in
+        except RuntimeError:  # numba has no folder to cache it in
             return njit(signature, fastmath=ORDERED, nogil=True)(function)
 
     return compiled
 
 
-@intrinsic
-def bits_as_single(typing, bits):
-    """The float32 of these 32 bits."""
+def _bits_as_single(typing, bits):
     return types.float32(types.int32), lambda context, builder, signature, args: builder.bitcast(
         args[0], ir.FloatType()
     )
 
 
-def extreme(order: str, *flags: str):
+bits_as_single: Callable[[Scalar], Scalar] = intrinsic(_bits_as_single)  # pyright: ignore[reportAssignmentType]  # drops ``typing``
+"""The float32 of these 32 bits."""
+
+
+def extreme(order: str, *flags: str) -> Callable[[Scalar, Scalar], Scalar]:
     """The larger (">") or smaller ("<") of two numbers: the first where it is NaN; as a single instruction."""
 
     @intrinsic
@@ -65,7 +75,7 @@ def extreme(order: str, *flags: str):
 
         return types.float32(types.float32, types.float32), generate
 
-    return chosen
+    return chosen  # pyright: ignore[reportReturnType]  # callers do not pass ``typing``
 
 
 larger, smaller = extreme(">"), extreme("<")
@@ -74,7 +84,7 @@ largest_so_far = extreme(">", "nnan", "nsz")
 
 
 @njit(fastmath=ORDERED)
-def power_of_two(t):
+def power_of_two(t: Scalar) -> Scalar:
     """2^t to one unit in the last place; exactly 0 for t <= -127, -inf included; 2^127 for all above that; NaN of NaN."""
     t = smaller(larger(t, MIN_EXPONENT), MAX_EXPONENT)
     whole = np.int32(t + F32(127.5))
@@ -84,13 +94,13 @@ def power_of_two(t):
 
 
 @njit(fastmath=ORDERED)
-def weight(x, shift, logits):
+def weight(x: Scalar, shift: Scalar, logits: bool) -> Scalar:
     """Of an entry of a row: 2^(x log2(e) - shift) of a logit, a probability as it is."""
     return power_of_two(x * LOG2_E - shift) if logits else x
 
 
 @njit(inline="always")
-def whole_shift(logits):
+def whole_shift(logits: Array) -> Scalar:
     """The whole number next below log2 of the largest weight."""
     top = F32(-math.inf)
     for k in range(logits.size):
@@ -99,7 +109,7 @@ def whole_shift(logits):
 
 
 @njit(fastmath=REORDERED)
-def mass_of(logits, shift):
+def mass_of(logits: Array, shift: Scalar) -> Scalar:
     total = F32(0)
     for k in range(logits.size):
         total += weight(logits[k], shift, True)
@@ -107,7 +117,7 @@ def mass_of(logits, shift):
 
 
 @kernel(ROWS_TYPE, ROWS_TYPE, "int64, int64, float64[:, :, ::1]")
-def normalise(target, draft, first, end, scales):
+def normalise(target: Array, draft: Array, first: int, end: int, scales: Array) -> int:
     """Shift and mass = sum_x 2^(x log2(e) - shift) of the first gamma rows of both models, into ``scales``.
 
     Rows are numbered, those of the draft behind the target's; here from ``first`` to ``end``. The shift is that of the
@@ -134,7 +144,7 @@ def normalise(target, draft, first, end, scales):
 
 
 @njit
-def log_probability(x, shift, mass, logits):
+def log_probability(x: Scalar, shift: Scalar, mass: Scalar, logits: bool) -> Scalar:
     """Of an entry of a row, in float64. No fused multiply-add: equal rows must give equal numbers."""
     if logits:
         return (np.float64(x) * np.float64(LOG2_E) - shift) * math.log(2.0) - math.log(mass)
@@ -142,7 +152,9 @@ def log_probability(x, shift, mass, logits):
 
 
 @njit
-def log_ratio(target, draft, logits, scales, b, i, x, undrafted):
+def log_ratio(
+    target: Array, draft: Array, logits: bool, scales: Array, b: int, i: int, x: int, undrafted: float
+) -> Scalar:
     """log(M_b(x) / M_s(x)) at row i of block b; ``undrafted`` where only M_b allows x."""
     p = log_probability(target[b, i, x], scales[0, b, i], scales[1, b, i], logits)
     q = log_probability(draft[b, i, x], scales[2, b, i], scales[3, b, i], logits)
@@ -152,7 +164,16 @@ def log_ratio(target, draft, logits, scales, b, i, x, undrafted):
 
 
 @kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "int64[::1], int64[:, :], float64, float64[:, ::1]")
-def log_ratios(target, draft, logits, scales, first, tokens, undrafted, found):
+def log_ratios(
+    target: Array,
+    draft: Array,
+    logits: bool,
+    scales: Array,
+    first: Array,
+    tokens: Array,
+    undrafted: Scalar,
+    found: Array,
+) -> bool:
     """``log_ratio`` of tokens [B, K] at K rows from ``first`` [B] on, into ``found``.
 
     Returns whether all tokens are in the vocabulary.
@@ -167,7 +188,7 @@ def log_ratios(target, draft, logits, scales, first, tokens, undrafted, found):
 
 
 @njit
-def ratio(target, draft, logits, scales, b, i, x):
+def ratio(target: Array, draft: Array, logits: bool, scales: Array, b: int, i: int, x: int) -> Scalar:
     """The same without the logarithm, 0 or 1 where the draft excludes x."""
     if not logits and draft[b, i, x] > 0:
         return np.float64(target[b, i, x]) / np.float64(draft[b, i, x])
@@ -175,7 +196,7 @@ def ratio(target, draft, logits, scales, b, i, x):
 
 
 @kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "int64[:, :], float64[:, ::1]")
-def survival(target, draft, logits, scales, tokens, kept):
+def survival(target: Array, draft: Array, logits: bool, scales: Array, tokens: Array, kept: Array) -> bool:
     """``BatchRows.survival`` into ``kept``. Returns whether all tokens are in the vocabulary."""
     for b in range(tokens.shape[0]):
         p = 1.0
@@ -189,21 +210,21 @@ def survival(target, draft, logits, scales, tokens, kept):
 
 
 @njit(fastmath=ORDERED)
-def left(more, less, terms, logits):
+def left(more: Array, less: Array, terms: Terms, logits: bool) -> Scalar:
     """max(scale * weight of the target - share * weight of the draft, 0); terms: shift and scale, shift and share."""
     up, scale, down, share = terms
     return larger(scale * weight(more, up, logits) - share * weight(less, down, logits), F32(0))
 
 
 @njit
-def terms_of(scales, b, i, p, q):
+def terms_of(scales: Array, b: int, i: int, p: Scalar, q: Scalar) -> Terms:
     """The terms of ``left`` at row i < gamma of block b for max(p M_b - q M_s, 0)."""
     up, mass, down, draft_mass = scales[0, b, i], scales[1, b, i], scales[2, b, i], scales[3, b, i]
     return F32(up), F32(p / mass), F32(down), F32(q / draft_mass)
 
 
 @njit(fastmath=REORDERED)
-def left_in_all(more, less, terms, logits):
+def left_in_all(more: Array, less: Array, terms: Terms, logits: bool) -> Scalar:
     total = F32(0)
     for k in range(more.size):
         total += left(more[k], less[k], terms, logits)
@@ -211,7 +232,7 @@ def left_in_all(more, less, terms, logits):
 
 
 @njit(fastmath=REORDERED)
-def all_of(more, terms, logits):
+def all_of(more: Array, terms: Terms, logits: bool) -> Scalar:
     """The same where nothing is taken; then the draft's row need not be read."""
     total = F32(0)
     for k in range(more.size):
@@ -220,7 +241,7 @@ def all_of(more, terms, logits):
 
 
 @njit
-def sums_of(more, less, terms, logits, width, edges):
+def sums_of(more: Array, less: Array, terms: Terms, logits: bool, width: int, edges: Array) -> Scalar:
     """Running sums of ``left`` over chunks into ``edges`` [C]; returns the sum over all."""
     total = 0.0
     for c in range(edges.size):
@@ -234,7 +255,17 @@ def sums_of(more, less, terms, logits, width, edges):
 
 
 @kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "float64[:, ::1], boolean[:, :], float64[:, ::1], float64[:, :, ::1], int64")
-def acceptance(target, draft, logits, scales, kept, open_, accept, edges, width):
+def acceptance(
+    target: Array,
+    draft: Array,
+    logits: bool,
+    scales: Array,
+    kept: Array,
+    open_: Array,
+    accept: Array,
+    edges: Array,
+    width: int,
+) -> None:
     """h_i where it can decide (see ``BatchRows.longest_sub_block``), from the longest sub-block down, up to the first that is
     sure to be accepted; 0 elsewhere. Where S_i had to be summed, its running sums over chunks are left in ``edges``.
     """
@@ -254,7 +285,18 @@ def acceptance(target, draft, logits, scales, kept, open_, accept, edges, width)
 
 
 @njit
-def excess_of(target, draft, logits, scales, b, i, p, chosen, edges, width):
+def excess_of(
+    target: Array,
+    draft: Array,
+    logits: bool,
+    scales: Array,
+    b: int,
+    i: int,
+    p: Scalar,
+    chosen: Array,
+    edges: Array,
+    width: int,
+) -> bool:
     """Running sums of ``BatchRows.excess`` at row i of block b over chunks into ``edges`` [C], its terms into ``chosen`` [4].
 
     Row gamma is not normalised: nothing is taken from it, so its weights may have any scale.
@@ -275,7 +317,17 @@ def excess_of(target, draft, logits, scales, b, i, p, chosen, edges, width):
 
 
 @kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "int64[::1], float64[:, ::1], float32[:, ::1], float64[:, ::1], int64")
-def excess(target, draft, logits, scales, at, kept, chosen, edges, width):
+def excess(
+    target: Array,
+    draft: Array,
+    logits: bool,
+    scales: Array,
+    at: Array,
+    kept: Array,
+    chosen: Array,
+    edges: Array,
+    width: int,
+) -> int:
     """``excess_of`` at row ``at`` [B] of each block. Returns a block whose row allows no token, or -1."""
     for b in range(at.size):
         i = at[b]
@@ -291,7 +343,19 @@ def excess(target, draft, logits, scales, at, kept, chosen, edges, width):
     SCALES_TYPE,
     "boolean[:, :], float64[:, ::1], float64[:, :, ::1], int64[::1], float32[:, ::1], float64[:, ::1], int64",
 )
-def behind_longest(target, draft, logits, scales, passed, kept, summed, longest, chosen, edges, width):
+def behind_longest(
+    target: Array,
+    draft: Array,
+    logits: bool,
+    scales: Array,
+    passed: Array,
+    kept: Array,
+    summed: Array,
+    longest: Array,
+    chosen: Array,
+    edges: Array,
+    width: int,
+) -> int:
     """``excess`` behind the longest sub-block that passed, whose length goes into ``longest`` [B].
 
     summed: the running sums that ``acceptance`` has left. It summed those of a sub-block that passed by a coin.
@@ -312,7 +376,7 @@ def behind_longest(target, draft, logits, scales, passed, kept, summed, longest,
 
 
 @kernel(ROWS_TYPE, ROWS_TYPE, "boolean, int64[::1], int64[::1], float32[:, ::1], float64[:, ::1]")
-def inside(target, draft, logits, at, chunk, chosen, edges):
+def inside(target: Array, draft: Array, logits: bool, at: Array, chunk: Array, chosen: Array, edges: Array) -> None:
     """Running sums of the same weights over one chunk of each block, into ``edges`` [B, W]."""
     width = edges.shape[1]
     for b in range(at.size):

@@ -18,7 +18,9 @@ class Uniforms(NamedTuple):
     residual: Tensor
 
 
-def uniforms(tokens: Tensor, acceptance: torch.Generator | None = None, residual: torch.Generator | None = None):
+def uniforms(
+    tokens: Tensor, acceptance: torch.Generator | None = None, residual: torch.Generator | None = None
+) -> Uniforms:
     """Fresh uniforms for draft tokens [B, gamma], on their device, each kind from a generator of its own.
 
     float64, so that a coin or a draw is off by 2^-53 at most; a float32 uniform has 24 bits, and a vocabulary of

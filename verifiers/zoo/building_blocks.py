@@ -5,14 +5,14 @@ Nothing here divides by zero or draws from an empty residual, so that the bug of
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-Floats = np.ndarray
-"""[V] float64, probabilities or weights."""
+from ..arithmetic import Number
 
 Floats = np.ndarray
-"""[gamma + 1, V] of the target, [gamma, V] of the draft, float64."""
+"""float64: a row [V] of probabilities or weights; the target's rows [gamma + 1, V], the draft's [gamma, V]."""
 
 Tokens = Sequence[int]
 Generator = np.random.Generator
@@ -25,7 +25,7 @@ def answer(accepted: Tokens, token: int | np.integer) -> list[int]:
     return [*map(int, accepted), int(token)]
 
 
-def ratio(p: float, q: float) -> float:
+def ratio(p: Number, q: Number) -> float:
     """p / q; where the draft excludes the token, 1 if the target allows it and else 0."""
     return p / q if q > 0 else float(p > 0)
 
@@ -66,7 +66,7 @@ def token_by_token(
     draft: Floats,
     tokens: Tokens,
     rng: Generator,
-    accepts: Callable[[int, int], bool] | None = None,
+    accepts: Callable[[int, int], Any] | None = None,
     recovers: Callable[[int, int], int | np.integer] | None = None,
 ) -> list[int]:
     """Token verification. accepts(i, x): whether x passes at i; recovers(i, x): the token that replaces it."""
