@@ -4,6 +4,9 @@ NumPy runs comparisons, arithmetic, cumulative sums and searches of object array
 so most code needs no more than this; what is special here is what object arrays lack (log, astype, argmax).
 """
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 
 from .numbers import REFLECTED, UFUNCS, Traced, constant_key
@@ -21,7 +24,11 @@ ARITHMETIC = {
 FINITE = {np.isnan: False, np.isinf: False, np.isfinite: True}
 
 
-class TracedArray(np.ndarray):
+Array: Any = np.ndarray
+"""Any: what replaces it returns stand-ins, which NumPy's stubs of these methods do not allow."""
+
+
+class TracedArray(Array):
     """An object array of random numbers that answers as a float array would."""
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
@@ -30,26 +37,26 @@ class TracedArray(np.ndarray):
     def __array_function__(self, func, types, args, kwargs):
         if func is np.searchsorted and isinstance(args[1], TracedArray):
             cuts, values = args[0], np.asarray(args[1])
-            found = [np.searchsorted(cuts, x, *args[2:], **kwargs) for x in values.flat]
-            return np.array(found, dtype=np.int64).reshape(values.shape)
+            places = [np.searchsorted(cuts, x, *args[2:], **kwargs) for x in values.flat]
+            return np.array(places, dtype=np.int64).reshape(values.shape)
         return super().__array_function__(func, types, args, kwargs)
 
-    def astype(self, dtype, *arguments, **options):
+    def astype(self, dtype: Any, *arguments: Any, **options: Any) -> Any:
         if np.dtype(dtype) == object:
             return super().astype(dtype, *arguments, **options)
         return traced_array([x.astype(dtype) if isinstance(x, Traced) else dtype(x) for x in self.flat], self.shape)
 
-    def argmax(self, axis=None, out=None, **options):
+    def argmax(self, axis: int | None = None, out: None = None, **options: Any) -> Any:
         return along_axis(self, axis, lambda row: race(list(row), largest=True))
 
-    def argmin(self, axis=None, out=None, **options):
+    def argmin(self, axis: int | None = None, out: None = None, **options: Any) -> Any:
         return along_axis(self, axis, lambda row: race(list(row), largest=False))
 
-    def item(self, *where):
+    def item(self, *where: int) -> Any:
         return np.asarray(self).item(*where)
 
 
-def traced_array(numbers, shape) -> np.ndarray:
+def traced_array(numbers: Sequence[Any], shape: tuple[int, ...]) -> Any:
     """An array of these numbers; a plain one where none of them is random."""
     if not any(isinstance(x, Traced) for x in numbers):
         return np.array(numbers).reshape(shape)
@@ -58,7 +65,7 @@ def traced_array(numbers, shape) -> np.ndarray:
     return array.reshape(shape).view(TracedArray)
 
 
-def along_axis(array, axis, decide):
+def along_axis(array: Any, axis: int | None, decide: Callable[[Any], int]) -> Any:
     rows = np.asarray(array)
     if axis is None:
         return np.int64(decide(rows.ravel()))
@@ -69,7 +76,7 @@ def along_axis(array, axis, decide):
     return np.array(answers, dtype=np.int64).reshape(rows.shape[:-1])
 
 
-def ufunc_call(ufunc, method, inputs, options):
+def ufunc_call(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
     tracer = active()
     if tracer is None:
         raise RuntimeError("a random number outlived the call that drew it")
@@ -80,11 +87,10 @@ def ufunc_call(ufunc, method, inputs, options):
         plain = [np.asarray(x) if isinstance(x, np.ndarray) else x for x in inputs]
         return getattr(ufunc, method)(*plain, **{k: v for k, v in options.items() if k != "dtype"})
     what = f"numpy.{ufunc.__name__}" + (f".{method}" if method != "__call__" else "")
-    tracer.give_up(f"{what} with {', '.join(options) or 'these arguments'} of random numbers at {place()}")
-    raise AssertionError
+    return tracer.give_up(f"{what} with {', '.join(options) or 'these arguments'} of random numbers at {place()}")
 
 
-def elementwise(ufunc, inputs):
+def elementwise(ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
     """A ufunc on arrays in which some elements are random numbers."""
     arrays = [_as_objects(x) for x in inputs]
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
@@ -103,12 +109,11 @@ def _as_objects(x):
     array = np.asarray(x)
     if array.dtype == object:
         return array
-    # Elements keep their NumPy type: 0.1 as float32 must stay float32.
+    # Elements have the NumPy type that they had: 0.1 as float32 must stay float32.
+    plain_scalar = array.ndim == 0 and not isinstance(x, (np.ndarray, np.generic))
     objects = np.empty(array.shape, dtype=object)
     for where in np.ndindex(array.shape):
-        objects[where] = (
-            array[where] if isinstance(x, (np.ndarray, np.generic)) else x if array.ndim == 0 else array[where]
-        )
+        objects[where] = x if plain_scalar else array[where]
     return objects
 
 
@@ -136,5 +141,4 @@ def _one(ufunc, operands):
         return number._binary(other, ARITHMETIC[ufunc], not first)
     if ufunc in (np.minimum, np.maximum, np.fmin, np.fmax):
         return number.then(lambda value: ufunc(value, other), ufunc.__name__, constant_key(other))
-    tracer.give_up(f"numpy.{ufunc.__name__} of a random number at {place()} is not followed")
-    raise AssertionError
+    return tracer.give_up(f"numpy.{ufunc.__name__} of a random number at {place()} is not followed")

@@ -1,4 +1,4 @@
-"""The exact law of one call of a foreign function: every way its random numbers can fall."""
+"""The exact law of one call of a third-party function: every way its random numbers can fall."""
 
 import importlib.abc
 import importlib.util
@@ -14,7 +14,7 @@ from .tracer import ACTIVE, STATE, NotInterceptable, Tracer
 
 
 def install() -> None:
-    """Put the hooks in place. To be called before the foreign code is imported, in a process made for it."""
+    """Put the hooks in place. To be called before third-party code is imported, in a process made for it."""
     hook_random.install()
     hook_numpy.install()
     hook_system.install()
@@ -53,7 +53,7 @@ def install_torch() -> None:
     hook_torch.install()
 
 
-UNTOUCHED_BY_CHANCE = 8
+REHEARSALS_WITHOUT_CHANCE = 8
 """How often a path without any random number is repeated: it may draw from a source that is not followed."""
 
 
@@ -63,8 +63,15 @@ REHEARSALS = 6
 
 @dataclass
 class Explored:
-    """law: outcome -> probability (or None with the reason why it is not known); what was noticed on the way;
-    coarsest: the fewest bits of a uniform that was compared, 0 if none was."""
+    """What the exploration of one call came to.
+
+    law: outcome -> probability, or None.
+    exactness, resolution: as in ``Tracer``.
+    paths: ways the random numbers can fall.
+    reason: why the law is not known.
+    findings: what was noticed on the way.
+    coarsest: the fewest bits of a uniform that was compared, 0 if none was.
+    """
 
     law: dict[Hashable, Any] | None
     exactness: str
@@ -77,7 +84,7 @@ class Explored:
 
 def _fingerprint():
     torch = sys.modules.get("torch")
-    prints = [hook_numpy.untraced_state()]
+    prints: list[Any] = [hook_numpy.untraced_state()]
     if torch is not None and hasattr(torch, "default_generator"):
         prints.append(hash(bytes(torch.default_generator.get_state().numpy())))
     return prints
@@ -101,8 +108,8 @@ def _following(tracer: Tracer):
 def explore(call: Callable[[Tracer], Hashable]) -> Explored:
     """The law of ``call``'s outcome over all ways its random numbers can fall.
 
-    call: runs the foreign function once on fresh inputs and returns what came out, hashable. It is called several
-    times for each path, all but the first with plain numbers.
+    call: runs the function once on fresh inputs and returns what came out, hashable. It is called several times for
+      each path, all but the first with plain numbers.
     Guarantee: exact in the sense that ``exactness`` names, if ``law`` is not None.
     """
     tracer = Tracer()
@@ -128,7 +135,7 @@ def _rehearse(tracer: Tracer, call: Callable[[Tracer], Hashable], outcome: Hasha
     numbers they stand for, or the function remembers earlier calls, the law is withdrawn.
     """
     tracer.remember_path()
-    for which in range(REHEARSALS if tracer.path else UNTOUCHED_BY_CHANCE):
+    for which in range(REHEARSALS if tracer.path else REHEARSALS_WITHOUT_CHANCE):
         tracer.rehearse(which)
         with_plain_numbers = _once(tracer, call)
         if _kind(with_plain_numbers) == _kind(outcome):
@@ -163,7 +170,7 @@ def _once(tracer: Tracer, call: Callable[[Tracer], Hashable]) -> Hashable:
             if tracer.rehearsal is None or tracer.failure is not None:
                 raise
             outcome = Raised("otherwise", stopped.reason)  # a rehearsal that leaves the path: an outcome like others
-    if tracer.failure is not None:  # a bare "except:" of the foreign code may have swallowed it
+    if tracer.failure is not None:  # a bare "except:" of third-party code may have swallowed it
         raise tracer.failure
     if _fingerprint() != before and "reseeds" not in tracer.findings:
         raise NotInterceptable("it draws from a global generator in a way that is not followed")

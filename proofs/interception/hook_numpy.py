@@ -2,6 +2,7 @@
 
 import math
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -9,9 +10,13 @@ from ..field import rational
 from .arrays import traced_array
 from .numbers import handed_out
 from .sources import Exponential, Lattice
-from .tracer import Followed, Tracer, active, place
+from .tracer import Followed, Tracer, active, followed, place
 
-SCRATCH = 0  # the seed of generators that only check arguments: their numbers are never used
+PlainGenerator: Any = np.random.Generator
+PlainRandomState: Any = np.random.RandomState
+"""Any: the traced classes return stand-ins, which NumPy's stubs of these methods do not allow."""
+
+SCRATCH_SEED = 0
 
 
 def _shaped(size, draw, of_array):
@@ -58,47 +63,32 @@ def _broadcast(first, second, size):
     return first, second, (shape or None) if size is None else size
 
 
-def _gumbel(noise, loc, scale):
-    # NumPy draws loc - scale * log(-log(1 - u)); with e = -log(1 - u) standard exponential that is -log(e).
-    return loc + scale * -np.log(noise)
-
-
 class _Traced(Followed):
     """What the traced Generator and the traced RandomState have in common."""
 
-    def uniform(self, low=0.0, high=1.0, size=None):
-        tracer = self._tracer()
-        if tracer is None:
-            return super().uniform(low, high, size)
+    @followed
+    def uniform(self, tracer, low=0.0, high=1.0, size=None):
         low, high, size = _broadcast(low, high, size)
         return low + (high - low) * _uniforms(tracer, size)
 
-    def standard_exponential(self, size=None, dtype=np.float64, method="zig", out=None):
-        tracer = self._tracer()
-        if tracer is None:
-            options = {} if isinstance(self, np.random.RandomState) else {"dtype": dtype, "method": method, "out": out}
-            return super().standard_exponential(size, **options)
+    @followed
+    def standard_exponential(self, tracer, size=None, dtype=np.float64, method="zig", out=None):
         _no_out(tracer, out)
         return _exponentials(tracer, size, dtype)
 
-    def exponential(self, scale=1.0, size=None):
-        tracer = self._tracer()
-        if tracer is None:
-            return super().exponential(scale, size)
+    @followed
+    def exponential(self, tracer, scale=1.0, size=None):
         _, scale, size = _broadcast(0.0, scale, size)
         return scale * _exponentials(tracer, size)
 
-    def gumbel(self, loc=0.0, scale=1.0, size=None):
-        tracer = self._tracer()
-        if tracer is None:
-            return super().gumbel(loc, scale, size)
+    @followed
+    def gumbel(self, tracer, loc=0.0, scale=1.0, size=None):
         loc, scale, size = _broadcast(loc, scale, size)
-        return _gumbel(_exponentials(tracer, size), loc, scale)
+        # NumPy draws loc - scale * log(-log(1 - u)); with e = -log(1 - u) standard exponential that is -log(e).
+        return loc + scale * -np.log(_exponentials(tracer, size))
 
-    def multinomial(self, n, pvals, size=None):
-        tracer = self._tracer()
-        if tracer is None:
-            return super().multinomial(n, pvals, size)
+    @followed
+    def multinomial(self, tracer, n, pvals, size=None):
         self._scratch().multinomial(n, pvals, size)
         weights = [rational(p) for p in np.asarray(pvals, dtype=float).ravel()[:-1]]
         weights.append(max(1 - sum(weights), rational(0)))  # the last category takes what is left, as in NumPy
@@ -110,10 +100,8 @@ class _Traced(Followed):
             counts[tracer.choose([w / total for w in weights])] += 1
         return counts
 
-    def binomial(self, n, p, size=None):
-        tracer = self._tracer()
-        if tracer is None:
-            return super().binomial(n, p, size)
+    @followed
+    def binomial(self, tracer, n, p, size=None):
         self._scratch().binomial(n, p, size)
         if np.ndim(n) or int(n) > 8:
             tracer.give_up(f"a binomial draw of {n} at {place()}")
@@ -122,10 +110,8 @@ class _Traced(Followed):
         drawn = [sum(1 - tracer.choose([q, 1 - q]) for _ in range(int(n))) for q in probabilities]
         return np.array(drawn, dtype=np.int64).reshape(shape) if shape else drawn[0]
 
-    def choice(self, a, size=None, replace=True, p=None, *more, **options):
-        tracer = self._tracer()
-        if tracer is None:
-            return super().choice(a, size, replace, p, *more, **options)
+    @followed
+    def choice(self, tracer, a, size=None, replace=True, p=None, *more, **options):
         sample = self._scratch().choice(a, size, replace, p, *more, **options)  # raises what NumPy raises
         pool = np.arange(a) if np.ndim(a) == 0 else np.asarray(a)
         if pool.ndim != 1 or more or options.get("axis"):
@@ -136,82 +122,79 @@ class _Traced(Followed):
         exact = type(sample) if size is None else None
         return _weighted(tracer, weights, size, lambda k: exact(pool[k]) if exact in (int, np.int64) else pool[k])
 
+    def _scratch(self) -> Any:
+        """A plain generator whose numbers are never used: it only lets NumPy check the arguments."""
+        return self._plain(np.random.PCG64(SCRATCH_SEED))
+
 
 def _no_out(tracer, out):
     if out is not None:
         tracer.give_up(f"out= at {place()}: numbers written into a plain array cannot be followed")
 
 
-class TracedGenerator(_Traced, np.random.Generator):
+class TracedGenerator(_Traced, PlainGenerator):
     """numpy.random.Generator; while a function is traced its numbers are handed out by the tracer."""
 
-    def __init__(self, bit_generator):
+    _plain = PlainGenerator
+
+    def __init__(self, bit_generator: np.random.BitGenerator):
         tracer = active()
         if tracer is not None and not FRESH:
             tracer.give_up(f"a numpy Generator is made from a bit generator at {place()}: its seed is not known")
-        super().__init__(bit_generator)
+        PlainGenerator.__init__(self, bit_generator)
 
     @property
-    def bit_generator(self):
+    def bit_generator(self) -> np.random.BitGenerator:
         tracer = active()
         if tracer is not None and not FRESH:
             tracer.give_up(f"the bit generator itself is used at {place()}")
         return super().bit_generator
 
-    def spawn(self, n_children):
+    def spawn(self, n_children: int) -> list[Any]:
         with _fresh():
             return super().spawn(n_children)
 
-    def _scratch(self):
-        return PlainGenerator(np.random.PCG64(SCRATCH))
-
-    def random(self, size=None, dtype=np.float64, out=None):
-        tracer = self._tracer()
-        if tracer is None:
-            return super().random(size, dtype, out)
+    @followed
+    def random(self, tracer: Tracer, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         _no_out(tracer, out)
         return _uniforms(tracer, size, dtype)
 
-    def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
-        tracer = self._tracer()
-        if tracer is None:
-            return super().integers(low, high, size, dtype, endpoint)
+    @followed
+    def integers(self, tracer: Tracer, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64,
+                 endpoint: bool = False) -> Any:  # fmt: skip
         return _integers(tracer, low, high, size, endpoint, dtype)
 
 
-class TracedRandomState(_Traced, np.random.RandomState):
+class TracedRandomState(_Traced, PlainRandomState):
     """numpy.random.RandomState, and with it the global functions of numpy.random."""
 
-    def __init__(self, seed=None):
-        super().__init__(seed)
+    _plain = PlainRandomState
+
+    def __init__(self, seed: Any = None):
+        PlainRandomState.__init__(self, seed)
         if seed is not None:
             self._seeded("numpy.random.RandomState(seed)")
 
-    def _scratch(self):
-        return PlainRandomState(SCRATCH)
-
-    def seed(self, seed=None):
+    def seed(self, seed: Any = None) -> None:
         super().seed(seed)
         if seed is not None:
             self._seeded("numpy.random.seed")
 
-    def set_state(self, state):
+    def set_state(self, state: Any) -> None:
         super().set_state(state)
         self._seeded("numpy.random.set_state")
 
-    def random_sample(self, size=None):
-        tracer = self._tracer()
-        return super().random_sample(size) if tracer is None else _uniforms(tracer, size)
+    @followed
+    def random_sample(self, tracer: Tracer, size: Any = None) -> Any:
+        return _uniforms(tracer, size)
 
     random = random_sample
 
-    def rand(self, *shape):
+    def rand(self, *shape: int) -> Any:
         return self.random_sample(shape or None)
 
-    def randint(self, low, high=None, size=None, dtype=int):
-        tracer = self._tracer()
-        if tracer is None:
-            return super().randint(low, high, size, dtype)
+    @followed
+    def randint(self, tracer: Tracer, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
         return _integers(tracer, low, high, size, False, dtype)
 
 
@@ -226,11 +209,10 @@ def _integers(tracer, low, high, size, endpoint, dtype):
     return _shaped(size, lambda in_array: kind(int(low) + tracer.pick(count)), lambda xs, s: np.array(xs).reshape(s))
 
 
-PlainGenerator, PlainRandomState = np.random.Generator, np.random.RandomState
 plain_default_rng = np.random.default_rng
 
 
-def default_rng(seed=None):
+def default_rng(seed: Any = None) -> Any:
     """numpy.random.default_rng with a traced Generator; one that is seeded during a call is no chance at all."""
     if isinstance(seed, PlainGenerator):
         return seed
@@ -238,7 +220,7 @@ def default_rng(seed=None):
     if tracer is not None and isinstance(seed, (np.random.SeedSequence, np.random.BitGenerator)):
         tracer.give_up(f"default_rng of a {type(seed).__name__} at {place()}: its seed is not known")
     with _fresh():
-        generator = TracedGenerator(plain_default_rng(SCRATCH if seed is None and tracer else seed).bit_generator)
+        generator = TracedGenerator(plain_default_rng(SCRATCH_SEED if seed is None and tracer else seed).bit_generator)
     if seed is not None:
         generator._seeded("numpy.random.default_rng(seed)")
     return generator
@@ -257,30 +239,25 @@ def _fresh():
         FRESH.pop()
 
 
-def _unfollowed(base, name):
-    plain = getattr(base, name)
-
-    def method(self, *arguments, **options):
-        tracer = self._tracer()
-        if tracer is not None:
-            tracer.give_up(f"numpy.random's {name} at {place()} is not followed")
-        return plain(self, *arguments, **options)
+def _unfollowed(name: str) -> Any:
+    def method(self: Followed, tracer: Tracer, *arguments: Any, **options: Any) -> None:
+        tracer.give_up(f"numpy.random's {name} at {place()} is not followed")
 
     method.__name__ = name
-    return method
+    return followed(method)
 
 
 PASSIVE = {"bit_generator", "spawn", "get_state", "seed", "set_state"}
 
 
 def install() -> None:
-    """Replace numpy.random's classes and functions; what was imported before keeps the plain ones."""
+    """Replace numpy.random's classes and functions; what was imported before is as it was."""
     aliases = {"random": "random_sample", "ranf": "random_sample", "sample": "random_sample"}
     for kind, base in ((TracedGenerator, PlainGenerator), (TracedRandomState, PlainRandomState)):
         for name in dir(base):
             ours = any(name in c.__dict__ for c in (kind, _Traced, Followed))
             if not name.startswith("_") and callable(getattr(base, name)) and not ours and name not in PASSIVE:
-                setattr(kind, name, _unfollowed(base, name))
+                setattr(kind, name, _unfollowed(name))
     shared = TracedRandomState()
     np.random.default_rng = default_rng
     np.random.Generator = TracedGenerator
@@ -290,7 +267,7 @@ def install() -> None:
             setattr(np.random, name, getattr(shared, aliases.get(name, name)))
 
 
-def untraced_state():
+def untraced_state() -> tuple[Any, int]:
     """A fingerprint of NumPy's own global generator: it moves if something draws from it past the hooks."""
     _, key, position, *_ = np.random.mtrand._rand.get_state(legacy=True)
     return position, int(key[0])

@@ -4,10 +4,12 @@ A TorchFunctionMode sees every torch call of the traced function, however it was
 out a TracedTensor; the rest goes to ``torch_functions``.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from ..field import rational
@@ -49,13 +51,13 @@ def uniform_source(tracer: Tracer, dtype: torch.dtype, shape: tuple[int, ...]) -
 
 def _half_types() -> dict[torch.dtype, int]:
     """For float16 and bfloat16 how many of the 2^24 points wrap around to 0; only where this torch does so."""
-    found = {}
+    wrapping = {}
     for dtype, digits in ((torch.float16, 11), (torch.bfloat16, 8)):
         single = torch.rand(20_000, generator=scratch()).to(dtype)
         single[single == 1] = 0
         if bool((torch.rand(20_000, dtype=dtype, generator=scratch()) == single).all()):
-            found[dtype] = 2 ** (24 - digits - 1)
-    return found
+            wrapping[dtype] = 2 ** (24 - digits - 1)
+    return wrapping
 
 
 class Following(TorchFunctionMode):
@@ -100,13 +102,13 @@ class Following(TorchFunctionMode):
         state = generator if generator is not None else GLOBAL
         return not isinstance(state, Followed) or state._tracer() is not None
 
-    def fill(self, shape, make) -> np.ndarray:
+    def _fill(self, shape: tuple[int, ...], make: Callable[[], Any]) -> np.ndarray:
         numbers = np.empty(shape, dtype=object)
         for where in np.ndindex(*shape):
             numbers[where] = make()
         return numbers
 
-    def uniforms(self, shape, dtype, low=0.0, high=1.0) -> np.ndarray:
+    def _uniforms(self, shape: tuple[int, ...], dtype: torch.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         if (low, high) != (0.0, 1.0) and dtype not in BITS:
             self.tracer.give_up(f"a uniform of {dtype} between {low} and {high} at {place()}")
 
@@ -114,27 +116,28 @@ class Following(TorchFunctionMode):
             number = handed_out(uniform_source(self.tracer, dtype, shape))
             return number if (low, high) == (0.0, 1.0) else _after(number, lambda v: v * (high - low) + low, low, high)
 
-        return self.fill(shape, make)
+        return self._fill(shape, make)
 
-    def rand(self, func, *args, generator=None, **kwargs):
+    def rand(self, func: Callable, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
         like = torch.empty(*args, **kwargs)
         if not self.is_chance(generator, like):
             return func(*args, generator=generator, **kwargs)
-        return tensor_of(self.uniforms(tuple(like.shape), like.dtype), like.dtype)
+        return tensor_of(self._uniforms(tuple(like.shape), like.dtype), like.dtype)
 
-    def rand_like(self, func, input, *, generator=None, **kwargs):
+    def rand_like(self, func: Callable, input: Tensor, *, generator: Any = None, **kwargs: Any) -> Tensor:
         like = torch.empty_like(input, **kwargs)
         if not self.is_chance(generator, like):
             return func(input, **kwargs)
-        return tensor_of(self.uniforms(tuple(like.shape), like.dtype), like.dtype)
+        return tensor_of(self._uniforms(tuple(like.shape), like.dtype), like.dtype)
 
-    def uniform_(self, func, tensor, a=0.0, b=1.0, *, generator=None, **kwargs):
+    def uniform_(self, func: Callable, tensor: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None,
+                 **kwargs: Any) -> Tensor:  # fmt: skip
         low, high = kwargs.pop("from", a), kwargs.pop("to", b)
         if not self.is_chance(generator, tensor):
             return func(tensor, low, high, generator=generator)
-        return become(tensor, self.uniforms(tuple(tensor.shape), tensor.dtype, low, high))
+        return become(tensor, self._uniforms(tuple(tensor.shape), tensor.dtype, low, high))
 
-    def exponential_(self, func, tensor, lambd=1.0, *, generator=None):
+    def exponential_(self, func: Callable, tensor: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
         if not self.is_chance(generator, tensor):
             return func(tensor, lambd, generator=generator)
         dtype, shape = tensor.dtype, tuple(tensor.shape)
@@ -145,29 +148,31 @@ class Following(TorchFunctionMode):
             number = handed_out(Exponential(self.tracer, value, f"{dtype}{one}", epsilon))
             return number if lambd == 1.0 else _after(number, lambda v: v / lambd, lambd)
 
-        return become(tensor, self.fill(shape, make))
+        return become(tensor, self._fill(shape, make))
 
-    def bernoulli(self, func, input, p=None, *, generator=None, out=None):
+    def bernoulli(self, func: Callable, input: Tensor, p: float | None = None, *, generator: Any = None,
+                  out: None = None) -> Tensor:  # fmt: skip
         given = () if p is None else (p,)
         if not self.is_chance(generator, input):
             return func(input, *given, generator=generator)
         func(input, *given, generator=scratch())  # raises what torch raises
-        return self.coins(input if p is None else torch.full_like(input, p), input)
+        return self._coins(input if p is None else torch.full_like(input, p), input)
 
-    def bernoulli_(self, func, tensor, p=0.5, *, generator=None):
+    def bernoulli_(self, func: Callable, tensor: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
         if isinstance(tensor, TracedTensor):
             self.tracer.give_up(f"bernoulli_ into a random tensor at {place()}")
         if not self.is_chance(generator, tensor):
             return func(tensor, p, generator=generator)
         row = p if isinstance(p, torch.Tensor) else torch.full(tensor.shape, float(p), dtype=torch.float64)
-        return tensor.copy_(self.coins(torch.broadcast_to(row, tensor.shape), tensor))
+        return tensor.copy_(self._coins(torch.broadcast_to(row, tensor.shape), tensor))
 
-    def coins(self, probabilities, like):
+    def _coins(self, probabilities: Tensor, like: Tensor) -> Tensor:
         exact = map(rational, probabilities.double().flatten().tolist())
         drawn = [1 - self.tracer.choose([q, 1 - q]) for q in exact]
         return torch.tensor(drawn, dtype=like.dtype).reshape(like.shape)
 
-    def multinomial(self, func, input, num_samples, replacement=False, *, generator=None, out=None):
+    def multinomial(self, func: Callable, input: Tensor, num_samples: int, replacement: bool = False, *,
+                    generator: Any = None, out: None = None) -> Tensor:  # fmt: skip
         if not self.is_chance(generator, input):
             return func(input, num_samples, replacement, generator=generator)
         func(input, num_samples, replacement, generator=scratch())  # raises what torch raises
@@ -183,7 +188,7 @@ class Following(TorchFunctionMode):
                     left[drawn[-1]] *= 0
         return torch.tensor(drawn, dtype=torch.int64).reshape((*input.shape[:-1], num_samples))
 
-    def randint(self, func, *args, generator=None, **kwargs):
+    def randint(self, func: Callable, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
         if not self.is_chance(generator):
             return func(*args, generator=generator, **kwargs)
         sample = func(*args, generator=scratch(), **kwargs)
@@ -203,7 +208,7 @@ def _after(number, apply, *key):
     return number.then(apply, "after", *key) if isinstance(number, Traced) else apply(number)
 
 
-def with_number(name: str, tensor: torch.Tensor, number: Traced):
+def with_number(name: str, tensor: Tensor, number: Traced) -> Tensor:
     """tensor.__name__(number) for a Python number that is followed."""
     if not hasattr(torch.Tensor, f"__{name}__") or "floordiv" in name or "mod" in name:
         number.source.tracer.give_up(f"a tensor and a random number in '{name}' at {place()}")
@@ -218,7 +223,7 @@ def with_number(name: str, tensor: torch.Tensor, number: Traced):
 GLOBAL = Followed()
 """Stands for torch's default generator."""
 
-PlainGenerator = torch.Generator
+PlainGenerator: Any = torch.Generator
 
 
 class TracedTorchGenerator(Followed, PlainGenerator):
@@ -227,26 +232,26 @@ class TracedTorchGenerator(Followed, PlainGenerator):
     A generator that is made anew and not seeded by ``seed()`` starts from a constant.
     """
 
-    def __init__(self, device="cpu"):
+    def __init__(self, device: Any = "cpu"):
         self._seeded("a new torch.Generator, which starts from a fixed seed, is made")
 
-    def manual_seed(self, seed):
+    def manual_seed(self, seed: int) -> torch.Generator:
         self._seeded("torch.Generator.manual_seed is called")
         return super().manual_seed(seed)
 
-    def set_state(self, state):
+    def set_state(self, state: Tensor) -> Any:
         self._seeded("torch.Generator.set_state is called")
         return super().set_state(state)
 
-    def seed(self):
+    def seed(self) -> int:
         self._plain_in_run = None
         return super().seed()
 
-    def get_state(self):
+    def get_state(self) -> Tensor:
         _state_taken("torch.Generator.get_state")
         return super().get_state()
 
-    def clone_state(self):
+    def clone_state(self) -> Any:
         _state_taken("torch.Generator.clone_state")
         return super().clone_state()
 

@@ -24,7 +24,7 @@ class Step(NamedTuple):
 
 
 THRESHOLDS: dict[tuple, int] = {}
-"""Switch points already found: replays of a path ask the same questions again."""
+"""Switch points that are known: replays of a path ask the same questions again."""
 
 
 HANDLERS: dict[str, Callable] = {}
@@ -64,7 +64,7 @@ class Traced:
         """The values at the two ends of what is still possible.
 
         Where an end raises (1 / u or log u at u = 0) that single point is a branch of its own, on which the
-        foreign code sees the exception that it would see.
+        third-party code sees the exception that it would see.
         """
         source, values = self.source, []
         for step in (1, -1):
@@ -218,19 +218,17 @@ class Traced:
         self.source.tracer.give_up(
             f"a random number is turned into a plain float at {place()}, where it cannot be followed"
         )
-        raise AssertionError
 
     def __hash__(self):
         self.source.tracer.give_up(f"a random number is hashed at {place()}")
-        raise AssertionError
 
     def __repr__(self):
         return "<random number>"
 
-    def item(self):
+    def item(self) -> "Traced":
         return self
 
-    def astype(self, dtype):
+    def astype(self, dtype: Any) -> Any:
         kind = np.dtype(dtype)
         return self.then(kind.type, "astype", kind.str) if kind.kind == "f" else self.whole(int, "astype")
 
@@ -259,7 +257,7 @@ def values_at(number: Traced, point: int) -> str:
     return str(number.source.value(point))
 
 
-def _is_foreign_array(other: Any) -> bool:
+def _is_tensor(other: Any) -> bool:
     return type(other).__module__.startswith("torch")
 
 
@@ -267,36 +265,29 @@ REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def _install_operators():
-    def binary(name):
-        def forward(self, other):
-            return (
-                HANDLERS["tensor"]("r" + name, other, self)
-                if _is_foreign_array(other)
-                else self._binary(other, name, False)
-            )
+    def binary(name: str, reflected: bool) -> Callable:
+        on_tensor = name if reflected else "r" + name
 
-        def backward(self, other):
-            return (
-                HANDLERS["tensor"](name, other, self) if _is_foreign_array(other) else self._binary(other, name, True)
-            )
+        def method(self: Traced, other: Any) -> Any:
+            if _is_tensor(other):
+                return HANDLERS["tensor"](on_tensor, other, self)
+            return self._binary(other, name, reflected)
 
-        return forward, backward
+        return method
 
-    for name in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod"):
-        forward, backward = binary(name)
-        setattr(Traced, f"__{name}__", forward)
-        setattr(Traced, f"__r{name}__", backward)
-
-    def comparison(name):
-        def compare(self, other):
-            if _is_foreign_array(other):
+    def comparison(name: str) -> Callable:
+        def method(self: Traced, other: Any) -> Any:
+            if _is_tensor(other):
                 return HANDLERS["tensor"](REFLECTED.get(name, name), other, self)
             if isinstance(other, np.ndarray) and other.ndim:
                 return HANDLERS["array"](UFUNCS[name], (self, other))
             return self.compare(other, name)
 
-        return compare
+        return method
 
+    for name in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod"):
+        setattr(Traced, f"__{name}__", binary(name, reflected=False))
+        setattr(Traced, f"__r{name}__", binary(name, reflected=True))
     for name in ("lt", "le", "gt", "ge", "eq", "ne"):
         setattr(Traced, f"__{name}__", comparison(name))
 
@@ -316,7 +307,7 @@ def follow_math() -> None:
 
 
 def handed_out(source: RandomSource) -> Any:
-    """What the foreign code gets: a number that is followed, or in a rehearsal a plain one."""
+    """What third-party code gets: a number that is followed, or in a rehearsal a plain one."""
     return source.tracer.hand_out(source, Traced(source))
 
 
@@ -331,6 +322,6 @@ def _following(function, name):
             return name == "isfinite"
         return x.unary(lambda value: function(value, *more), name, *map(constant_key, more))
 
-    follow.follows = True
+    vars(follow)["follows"] = True
     follow.__name__, follow.__module__ = name, "math"  # numba finds functions by module and name
     return follow

@@ -46,9 +46,7 @@ def race(scores: list[Any], largest: bool) -> int:
         runner.enter()
     leader = next(iter(runners.values()))
     for value in still.values():
-        worst = (
-            min(leader.score(1e-12), leader.score(700.0)) if largest else max(leader.score(1e-12), leader.score(700.0))
-        )
+        worst = (min if largest else max)(leader.score(1e-12), leader.score(700.0))
         if (value > worst) if largest else (value < worst):
             tracer.give_up(f"a race against a constant at {place()} has no closed law")
     entrants = list(runners.values())
@@ -80,7 +78,7 @@ def _run(runners: list["_Runner"], weights: list[float], spent: str | None) -> i
     tracer.resolution = max(tracer.resolution, *(64 * runner.epsilon for runner in runners))
     shares = [weight * runner.source.beaten for weight, runner in zip(weights, runners)]
     heaviest = max(shares)
-    # What is far below the resolution cannot be told from nothing, nor rehearsed on the generator's lattice.
+    # What is far below the resolution cannot be distinguished from nothing, nor rehearsed on the generator's lattice.
     shares = [share if share > heaviest * 2.0**-50 else 0.0 for share in shares]
     total = sum(map(rational, shares))
     chosen = tracer.branch([rational(share) / total for share in shares])
@@ -171,14 +169,15 @@ def _weights(runners: list[_Runner], largest: bool | None) -> tuple[list[float],
             continue
         # Measured against the heaviest contestant, so that no noise has to go far.
         leader = max(runners, key=lambda runner, decreasing=decreasing: _rank(runner.score(1.0), decreasing))
-        found = []
+        ratios = []
         for e in LEVELS:
             level = leader.score(e)
             base = leader.noise_at(level, decreasing)
-            found.append([runner.noise_at(level, decreasing) / base for runner in runners])
+            ratios.append([runner.noise_at(level, decreasing) / base for runner in runners])
         if all(
-            abs(row[i] - found[0][i]) <= slack * found[0][i] + 8 * epsilon for row in found for i in range(len(runners))
+            abs(row[i] - ratios[0][i]) <= slack * ratios[0][i] + 8 * epsilon
+            for row in ratios
+            for i in range(len(runners))
         ):
-            return [math.fsum(column) / len(column) for column in zip(*found)], decreasing
-    tracer.give_up(f"the argmax at {place()} is not a race of exponential or Gumbel noise: no closed law")
-    raise AssertionError
+            return [math.fsum(column) / len(column) for column in zip(*ratios)], decreasing
+    return tracer.give_up(f"the argmax at {place()} is not a race of exponential or Gumbel noise: no closed law")

@@ -19,8 +19,9 @@ from .tracer import Tracer
 class RandomSource(ABC):
     """A random number before anything was done to it.
 
-    low, high: the points still possible, low <= k < high.  value(k): the number at a point, in the type and
-    precision that the generator returns.  weight(a, b): the probability of a <= k < b, up to a common factor.
+    low, high: the points still possible, low <= k < high.
+    value(k): the number at a point, in the type and precision that the generator returns.
+    weight(a, b): the probability of a <= k < b, up to a common factor.
     """
 
     def __init__(self, tracer: Tracer, low: int, high: int, value: Callable[[int], Any], kind: str):
@@ -48,7 +49,7 @@ class RandomSource(ABC):
         return self.low, self.high
 
     @abstractmethod
-    def weight(self, low: int, high: int): ...
+    def weight(self, low: int, high: int) -> Any: ...
 
 
 class Lattice(RandomSource):
@@ -62,7 +63,7 @@ class Lattice(RandomSource):
         super().__init__(tracer, 0, 1 << bits, value or (lambda k: k * scale), f"{kind}/{bits}")
         self.bits = bits
 
-    def weight(self, low, high):
+    def weight(self, low: int, high: int) -> Any:
         self.tracer.lattices.add(self.bits)
         return QQ(high - low)
 
@@ -75,7 +76,7 @@ def _point(number: float) -> int:
     return struct.unpack("<q", struct.pack("<d", number))[0]
 
 
-FURTHEST = 745.0
+LARGEST_NOISE = 745.0
 """exp(-745) is the smallest positive double: standard exponential noise does not go beyond."""
 
 
@@ -85,17 +86,18 @@ class Exponential(RandomSource):
     Points are the doubles in (0, 745], in order. epsilon: the rounding of the type that carries the noise.
     """
 
-    def __init__(self, tracer: Tracer, value: Callable[[float], Any] = float, kind: str = "float", epsilon=2.0**-52):
-        super().__init__(tracer, 1, _point(FURTHEST), lambda k: value(_float(k)), f"exponential/{kind}")
+    def __init__(self, tracer: Tracer, value: Callable[[float], Any] = float, kind: str = "float",
+                 epsilon: float = 2.0**-52):  # fmt: skip
+        super().__init__(tracer, 1, _point(LARGEST_NOISE), lambda k: value(_float(k)), f"exponential/{kind}")
         self.epsilon = epsilon
         self.at = value
 
-    def rehearsed_between(self):
-        # The middle of all doubles would be next to nothing: keep to noise that occurs.
+    def rehearsed_between(self) -> tuple[int, int]:
+        # The middle of all doubles would be next to nothing: stay with noise that occurs.
         low = min(max(self.low, _point(1e-6)), self.high - 1)
         return low, max(min(self.high, _point(30.0)), low + 1)
 
-    def weight(self, low, high):
+    def weight(self, low: int, high: int) -> Any:
         self.tracer.resolution = max(self.tracer.resolution, 16 * self.epsilon)
         start, end = _float(low), _float(high)
         return rational(math.exp(-start) * -math.expm1(start - end))

@@ -9,18 +9,22 @@ import numpy as np
 import torch
 
 from .numbers import Traced
-from .tracer import active, place
+from .tracer import give_up, place
 
 
 class TracedTensor(torch.Tensor):
     """A tensor whose elements are random numbers.
 
-    _numbers: an object array of Traced, or of one-element tensors where an element is known. The tensor's own storage
-    is NaN, so that a value that slipped through would show. _origin: for a view, the tensor it looks into and the
-    positions there; _views: who looks into this one.
+    The tensor's own storage is NaN, so that a value that slipped through would show.
+    _numbers: an object array of Traced, or of one-element tensors where an element is known.
+    _origin: for a view, the tensor it looks into and the positions there.
+    _views: who looks into this one.
     """
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    _numbers: np.ndarray
+    _origin: "tuple[TracedTensor, np.ndarray] | None"
+    _views: weakref.WeakSet
+    __torch_function__: Any = torch._C._disabled_torch_function_impl
 
 
 def sized(number: Any, like_scalar: bool) -> Any:
@@ -37,12 +41,11 @@ def tensor_of(numbers: np.ndarray, dtype: torch.dtype, traced: bool = False) -> 
         values = [x.reshape(()) for x in numbers.flat]
         return (torch.stack(values) if values else torch.empty(0, dtype=dtype)).reshape(numbers.shape)
     if not dtype.is_floating_point:
-        active().give_up(f"random numbers in a tensor of {dtype} at {place()}")
-    tensor = torch.full(numbers.shape, math.nan, dtype=dtype).as_subclass(TracedTensor)
-    return _dressed(tensor, numbers)
+        give_up(f"random numbers in a tensor of {dtype} at {place()}")
+    return _dressed(torch.full(numbers.shape, math.nan, dtype=dtype), numbers)
 
 
-def _dressed(tensor: torch.Tensor, numbers: np.ndarray, origin: Any = None) -> torch.Tensor:
+def _dressed(tensor: Any, numbers: np.ndarray, origin: Any = None) -> TracedTensor:
     tensor.__class__ = TracedTensor
     tensor._numbers, tensor._origin, tensor._views = numbers, origin, weakref.WeakSet()
     if origin is not None:
@@ -77,7 +80,7 @@ def become(tensor: torch.Tensor, numbers: np.ndarray) -> torch.Tensor:
     fresh = tensor_of(numbers, tensor.dtype)
     if isinstance(tensor, TracedTensor):
         if any(view is not tensor for view in tensor._views):
-            active().give_up(f"a random tensor is changed in place at {place()} while a view of it is held")
+            give_up(f"a random tensor is changed in place at {place()} while a view of it is held")
         tensor._numbers = numbers
         _write_back(tensor)
         return tensor
@@ -85,21 +88,21 @@ def become(tensor: torch.Tensor, numbers: np.ndarray) -> torch.Tensor:
         return tensor.copy_(fresh)
     if not tensor._is_view():
         if _shared(tensor):
-            active().give_up(f"a tensor that others look into is filled with random numbers at {place()}")
+            give_up(f"a tensor that others look into is filled with random numbers at {place()}")
         return _dressed(tensor, numbers)
     base = tensor._base
+    assert base is not None
     if (
         isinstance(base, TracedTensor)
         or not base.is_contiguous()
         or base.storage_offset()
         or _holders(base) > ALONE + 1
     ):
-        active().give_up(f"a view into another tensor is filled with random numbers at {place()}")
+        give_up(f"a view into another tensor is filled with random numbers at {place()}")
     everywhere = torch.arange(base.numel())
     positions = everywhere.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset()).numpy().copy()
     _dressed(base, numbers_of(base))
-    _dressed(tensor, numbers, (base, positions))
-    _write_back(tensor)
+    _write_back(_dressed(tensor, numbers, (base, positions)))
     return tensor
 
 
@@ -108,7 +111,7 @@ def _write_back(tensor: TracedTensor) -> None:
     while tensor._origin is not None:
         parent, positions = tensor._origin
         if any(view is not tensor for view in parent._views):
-            active().give_up(f"a view of a random tensor is changed in place at {place()} while another is held")
+            give_up(f"a view of a random tensor is changed in place at {place()} while another is held")
         for where, number in zip(positions.flat, tensor._numbers.flat):
             parent._numbers.flat[int(where)] = sized(number, parent._numbers.ndim == 0)
         tensor = parent

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from .arrays import traced_array
 from .numbers import Traced
@@ -69,7 +70,7 @@ class Functions:
     def __init__(self, tracer: Tracer):
         self.tracer = tracer
 
-    def follow(self, func: Callable, name: str, args: tuple, kwargs: dict, dunder: bool = False) -> Any:
+    def follow(self, func: Callable, name: str, args: tuple[Any, ...], kwargs: dict, dunder: bool = False) -> Any:
         """func(*args, **kwargs) where some argument is random; name: without underscores."""
         if name in ("tensor", "as_tensor") and not isinstance(args[0], torch.Tensor):
             return self.tensor(*args, **kwargs)
@@ -85,23 +86,22 @@ class Functions:
         if name == "masked_fill" and len(args) == 3:
             return self.select(args[1], args[2], args[0], func(*bare[0]))
         if name in ("argmax", "argmin"):
-            return self.argmax(name == "argmax", args[0], *args[1:], **kwargs)
+            return self.winners(name == "argmax", *args, **kwargs)[1]
         if name in ("max", "min") and len(args) == 2 and isinstance(args[1], torch.Tensor):
             func, name = getattr(torch, name + "imum"), name + "imum"
         if name in ("max", "min") and (len(args) > 1 or "dim" in kwargs):
-            return self.best(name == "max", args[0], *args[1:], **kwargs)
+            return torch.return_types.max(self.winners(name == "max", *args, **kwargs))
         if name in ("searchsorted", "bucketize"):
             return self.searchsorted(name, *args, **kwargs)
         if name in FINITE:
-            return torch.full(args[0].shape, FINITE[name])
+            return torch.full(bare[0][0].shape, FINITE[name])
         if name in COMPARE or name in MONOTONE or name in EVEN:
             return self.elementwise(func, name, args, kwargs, func(*bare[0], **bare[1]))
         if name in ("repr", "format"):
             return "<random tensor>"
-        self.tracer.give_up(f"torch's {name} of random numbers at {place()} is not followed")
-        raise AssertionError
+        return self.tracer.give_up(f"torch's {name} of random numbers at {place()} is not followed")
 
-    def tensor(self, data, dtype=None, **options):
+    def tensor(self, data: Any, dtype: torch.dtype | None = None, **options: Any) -> Tensor:
         """torch.tensor of Python numbers, some of them random."""
         leaves = np.array(data, dtype=object)
         kind = dtype or torch.get_default_dtype()
@@ -113,7 +113,7 @@ class Functions:
             numbers[where] = leaf.then(make, "tensor", str(kind), shape) if isinstance(leaf, Traced) else make(leaf)
         return tensor_of(numbers, kind)
 
-    def take_out(self, name, tensor):
+    def take_out(self, name: str, tensor: Tensor) -> Any:
         """Python or NumPy numbers out of a tensor: still followed, unless Python insists on a float."""
         numbers = numbers_of(tensor)
         if name == "tolist":
@@ -133,7 +133,7 @@ class Functions:
             return number.compare(0, "ne")
         return number.whole(int, "int") if name in ("int", "index") else float(number)
 
-    def move(self, func, name, args, kwargs):
+    def move(self, func: Callable, name: str, args: tuple, kwargs: dict) -> Any:
         """A function that only moves elements: run on their positions."""
         numbers: list[Any] = []
         origins: list[torch.Tensor] = []
@@ -172,7 +172,7 @@ class Functions:
             return type(moved)(map(restored, moved))
         return map(restored, moved)  # an iterator
 
-    def select(self, condition, yes, no, like):
+    def select(self, condition: Tensor, yes: Any, no: Any, like: Tensor) -> Tensor:
         """torch.where and masked_fill: each element from one side or the other, by a condition that is known."""
         if isinstance(condition, TracedTensor):
             self.tracer.give_up(f"a random condition at {place()}")
@@ -195,7 +195,7 @@ class Functions:
             numbers[where] = sized(sides[bool(which[where])][where], shape == ())
         return tensor_of(numbers, like.dtype)
 
-    def elementwise(self, func, name, args, kwargs, like):
+    def elementwise(self, func: Callable, name: str, args: tuple, kwargs: dict, like: Tensor) -> Tensor:
         """func element by element; ``like`` has the shape and type of the result."""
         shape = tuple(like.shape)
         slots, build = flatten((args, kwargs))
@@ -204,19 +204,19 @@ class Functions:
             if isinstance(slot, TracedTensor):
                 columns.append(np.broadcast_to(slot._numbers, shape).ravel())
             elif isinstance(slot, torch.Tensor) and slot.ndim and name != "type_as":
-                # A copy: what is recorded must not change when the foreign code writes to its tensor later.
+                # A copy: what is recorded must not change when third-party code writes to its tensor later.
                 columns.append(torch.broadcast_to(slot, shape).reshape(-1, 1).clone().unbind())
             else:
                 columns.append(itertools.repeat(slot.clone() if type(slot) is torch.Tensor else slot))
         results = np.empty(math.prod(shape), dtype=object)
         for k, operands in zip(range(len(results)), zip(*columns)):
-            results[k] = self.one(func, name, build, operands, like)
+            results[k] = self._one(func, name, build, operands, like)
         if name in COMPARE or not like.dtype.is_floating_point:
             return torch.tensor([x.item() if isinstance(x, torch.Tensor) else x for x in results],
                                 dtype=like.dtype).reshape(shape)  # fmt: skip
         return tensor_of(results.reshape(shape), like.dtype)
 
-    def one(self, func, name, build, operands, like):
+    def _one(self, func: Callable, name: str, build: Callable, operands: tuple, like: Tensor) -> Any:
         random = [x for x in operands if isinstance(x, Traced)]
         if not random:
             args, kwargs = build(operands)
@@ -253,19 +253,13 @@ class Functions:
             return number.whole(lambda v: int(applied(func)(v)), str(key))
         return number.then(applied(func), *key)
 
-    def argmax(self, largest, tensor, *args, **kwargs):
-        index, _ = self.winners(largest, tensor, *args, **kwargs)
-        return index
-
-    def best(self, largest, tensor, *args, **kwargs):
-        """max and min with a dimension: the winners, and what they scored (which is spent noise)."""
-        return torch.return_types.max(tuple(reversed(self.winners(largest, tensor, *args, **kwargs))))
-
-    def winners(self, largest, tensor, dim=None, keepdim=False, *, axis=None, keepdims=False):
+    def winners(self, largest: bool, tensor: Tensor, dim: int | None = None, keepdim: bool = False, *,
+                axis: int | None = None, keepdims: bool = False) -> tuple[Any, Tensor]:  # fmt: skip
+        """What the winners scored, which is spent noise (None: without a dimension), and where they are."""
         numbers = numbers_of(tensor)
         dim, keep = (axis if dim is None else dim), keepdim or keepdims
         if dim is None:
-            return torch.tensor(race(list(numbers.ravel()), largest)), None
+            return None, torch.tensor(race(list(numbers.ravel()), largest))
         rows = np.moveaxis(numbers, dim, -1)
         places = list(np.ndindex(*rows.shape[:-1]))
         chosen = [race(list(rows[w]), largest) for w in places]
@@ -274,25 +268,27 @@ class Functions:
             scores[w] = sized(rows[w][k], scores.ndim == 0 and not keep)
         index = torch.tensor(chosen, dtype=torch.int64).reshape(rows.shape[:-1])
         if keep:
-            return index.unsqueeze(dim), tensor_of(np.expand_dims(scores, dim), tensor.dtype)
-        return index, tensor_of(scores, tensor.dtype)
+            return tensor_of(np.expand_dims(scores, dim), tensor.dtype), index.unsqueeze(dim)
+        return tensor_of(scores, tensor.dtype), index
 
-    def searchsorted(self, name, *args, out_int32=False, right=False, side=None, **kwargs):
+    def searchsorted(self, name: str, *args: Any, out_int32: bool = False, right: bool = False,
+                     side: str | None = None, **kwargs: Any) -> Tensor:  # fmt: skip
         cuts, values = args if name == "searchsorted" else args[::-1]
         if isinstance(cuts, TracedTensor):
             self.tracer.give_up(f"torch.searchsorted in random numbers at {place()}")
         right = right or side == "right"
         numbers = numbers_of(values) if isinstance(values, torch.Tensor) else np.array(values, dtype=object)
-        found = np.zeros(numbers.shape, dtype=np.int64)
+        places = np.zeros(numbers.shape, dtype=np.int64)
         above = torch.ge if right else torch.gt
         for where in np.ndindex(*numbers.shape):
             row = cuts if cuts.ndim == 1 else cuts[where[:-1]]
+            number = numbers.item(where)
             for cut in row.unbind():
-                if isinstance(numbers[where], Traced):
-                    passed = numbers[where].decide(lambda v, c=cut: bool(above(v, c)), "search", right, key_of(cut))
+                if isinstance(number, Traced):
+                    passed = number.decide(lambda v, c=cut: bool(above(v, c)), "search", right, key_of(cut))
                 else:
-                    passed = bool(above(numbers[where], cut))
+                    passed = bool(above(number, cut))
                 if not passed:
                     break
-                found[where] += 1
-        return torch.tensor(found, dtype=torch.int32 if out_int32 else torch.int64)
+                places[where] += 1
+        return torch.tensor(places, dtype=torch.int32 if out_int32 else torch.int64)

@@ -1,13 +1,12 @@
-"""One exploration of a foreign function: its choices, its random numbers, and what was noticed on the way."""
+"""One exploration of a third-party function: its choices, its random numbers, and what was noticed on the way."""
 
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 from sympy import QQ
 
 from ..enumeration import Branching
-from ..field import rational
 
 MAX_CHOICES_PER_PATH = 400
 """Choices on one path beyond which the function is taken to draw without bound."""
@@ -21,7 +20,7 @@ STATE = (
 class NotInterceptable(BaseException):
     """The function does something with a random number that cannot be followed exactly.
 
-    Not an Exception, so that a foreign ``except Exception`` does not swallow it.
+    Not an Exception, so that an ``except Exception`` of third-party code does not swallow it.
     """
 
     def __init__(self, reason: str):
@@ -33,7 +32,8 @@ class Tracer(Branching):
     """Hands out random numbers, decides what is asked of them, and walks every way they can fall.
 
     exactness: "exact" while only whole weights were drawn, "lattice" once a uniform was compared (exact on the
-    generator's grid), "resolution" once a closed law of continuous noise was used; ``resolution`` is its width.
+      generator's grid), "resolution" once a closed law of continuous noise was used.
+    resolution: the width of that law.
     """
 
     def __init__(self):
@@ -67,7 +67,7 @@ class Tracer(Branching):
         return True
 
     def remember_path(self) -> None:
-        """Keep what the path just walked was made of, to rehearse it."""
+        """Save what the path just walked was made of, to rehearse it."""
         self.rehearsed = (self.sources, self.drawn)
 
     def rehearse(self, which: int) -> None:
@@ -77,8 +77,8 @@ class Tracer(Branching):
         self.run += 1
         self.sources = []
 
-    def hand_out(self, source, traced):
-        """A random number for the foreign code: ``traced``, or the plain number of a rehearsal."""
+    def hand_out(self, source: Any, traced: Any) -> Any:
+        """A random number for third-party code: ``traced``, or the plain number of a rehearsal."""
         self.sources.append(source)
         if self.rehearsal is None:
             return traced
@@ -87,7 +87,7 @@ class Tracer(Branching):
             raise NotInterceptable("with plain random numbers it draws more of them")
         return source.value(points[len(self.sources) - 1])
 
-    def give_up(self, reason: str):
+    def give_up(self, reason: str) -> NoReturn:
         """Stop following: the reason goes with the result, and the statistical route is taken."""
         self.failure = NotInterceptable(reason)
         raise self.failure
@@ -95,7 +95,7 @@ class Tracer(Branching):
     def notice(self, kind: str, text: str) -> None:
         self.findings.setdefault(kind, text)
 
-    def branch(self, probabilities) -> int:
+    def branch(self, probabilities: Sequence[Any]) -> int:
         """Which side of a decision about a traced number this path is on."""
         at = len(self.path)
         if at >= MAX_CHOICES_PER_PATH:
@@ -106,20 +106,14 @@ class Tracer(Branching):
             self.give_up("it does not repeat itself when its random numbers are repeated")
         return super().choose(probabilities)
 
-    def choose(self, probabilities) -> int:
-        """A choice that arrives whole: the index drawn goes to the foreign code as it is."""
+    def choose(self, probabilities: Sequence[Any]) -> int:
+        """A choice that arrives whole: the index drawn goes to third-party code as it is."""
         if self.rehearsal is not None:
             if not self.rehearsal[1]:
                 raise NotInterceptable("with plain random numbers it makes more choices")
             return self.rehearsal[1].pop()
         self.drawn.append(self.branch(probabilities))
         return self.drawn[-1]
-
-    def draw(self, weights: Sequence[Any]) -> int:
-        """A choice that arrives as whole weights, read as the exact rationals they are."""
-        exact = [rational(weight) for weight in weights]
-        total = sum(exact)
-        return self.choose([weight / total for weight in exact])
 
     def pick(self, count: int) -> int:
         """One of ``count`` equally likely branches."""
@@ -136,6 +130,11 @@ def active() -> Tracer | None:
     return ACTIVE[-1] if ACTIVE else None
 
 
+def give_up(reason: str) -> NoReturn:
+    """Stop following, where a function is being followed."""
+    ACTIVE[-1].give_up(reason)
+
+
 def refuse(reason: str) -> None:
     """Give up if a function is being followed; outside that, nothing is wrong."""
     tracer = active()
@@ -147,6 +146,7 @@ class Followed:
     """What the traced generators share: whom they draw from, and whether they were seeded in the present call."""
 
     _plain_in_run: object = None
+    _plain: Any = None  # the class that the traced one replaces
 
     def _tracer(self) -> Tracer | None:
         """The tracer, unless this generator was seeded during the present call: then its numbers are no chance."""
@@ -164,11 +164,25 @@ class Followed:
         return super().__reduce__()
 
 
+def followed(method: Callable) -> Any:
+    """A method of a traced generator that gets its tracer first; without one the plain method is called."""
+    name = method.__name__
+
+    def choose(self: Any, *arguments: Any, **options: Any) -> Any:
+        tracer = self._tracer()
+        if tracer is None:
+            return getattr(self._plain, name)(self, *arguments, **options)
+        return method(self, tracer, *arguments, **options)
+
+    choose.__name__ = name
+    return choose
+
+
 OURS = ("draftproof.proofs.interception", "numpy", "torch", "random", "bisect")
 
 
 def site() -> tuple[str, int, int]:
-    """The file, line and instruction of foreign code that is asking."""
+    """The file, line and instruction of third-party code that is asking."""
     frame = sys._getframe(1)
     while frame is not None:
         if not frame.f_globals.get("__name__", "").startswith(OURS):
@@ -178,5 +192,5 @@ def site() -> tuple[str, int, int]:
 
 
 def place() -> str:
-    """The file and line of foreign code that is asking, for messages."""
+    """The file and line of third-party code that is asking, for messages."""
     return "{}:{}".format(*site())
