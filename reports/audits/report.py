@@ -65,6 +65,7 @@ class Report:
     curves: Pr(tau >= i) of the subject and of block and token verification, by problem.
     failure: kind and message, if the run could not be completed.
     end_to_end: of runs of a decoding loop.
+    campaign: of sampling campaigns: samples, seconds, counts and where they come from.
     """
 
     subject: dict[str, Any]
@@ -77,6 +78,7 @@ class Report:
     curves: list[dict[str, Any]] = field(default_factory=list)
     failure: dict[str, str] | None = None
     end_to_end: EndToEnd | None = None
+    campaign: dict[str, Any] | None = None
 
     def add(self, evidence: Iterable[Evidence]) -> None:
         """Add evidence."""
@@ -151,6 +153,8 @@ class Report:
                 "wall_clock_speedup": figures.get("wall_clock_speedup"),
                 "end_to_end": self.end_to_end.as_json(),
             }
+        if self.campaign is not None:
+            report["campaign"] = self.campaign
         return report
 
     def text(self) -> str:
@@ -164,11 +168,12 @@ class Report:
         Raises: InputError for a version that is not known.
         """
         data = migrated(data)
-        report = cls(data["subject"], data["claims"], data["seed"], data["environment"])
+        report = cls(data["subject"], tuple(data["claims"]), data["seed"], data["environment"])
         report.evidence = [Evidence.from_json(e) for e in data["evidence"]]
         report.diagnosis, report.curves, report.failure = data["diagnosis"], data["curves"], data["failure"]
         report.findings = {f["kind"]: f["text"] for f in data["findings"]}
         report.end_to_end = EndToEnd.from_json(data["end_to_end"]) if "end_to_end" in data else None
+        report.campaign = data.get("campaign")
         return report
 
 

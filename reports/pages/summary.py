@@ -1,11 +1,11 @@
 """A report in a few rows: what the terminal and the page both show, derived from the evidence."""
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ...verifiers.evidence import NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
 from ..audits.functions.exact_laws import NOT_ASKED
-from ..audits.report import Report
+from ..audits.report import EndToEnd, Report
 
 EXACTNESS = {
     "exact": "exact",
@@ -59,8 +59,8 @@ Columns = tuple[str, str, str]
 
 
 def _columns(group: Sequence[Evidence], worst: Evidence) -> Columns:
-    if worst.method in OF_LOOPS and "exactness" not in worst.detail:
-        return OF_LOOPS[worst.method](worst)
+    if worst.method in BY_METHOD and "exactness" not in worst.detail:
+        return BY_METHOD[worst.method](worst)
     if worst.method == "chi-square":
         return _by_samples(group)
     by_claim = {"optimal": _optimal, "support": _support}
@@ -162,7 +162,11 @@ def _listening(e: Evidence) -> Columns:
     return how, f"{e.detail['used_twice']} used twice", ""
 
 
-OF_LOOPS: dict[str, Callable[[Evidence], Columns]] = {
+def _campaign(e: Evidence) -> Columns:
+    return f"{e.detail['samples']:,} samples", _variation(e.total_variation), _variation(e.detail["detection_limit"])
+
+
+BY_METHOD: dict[str, Callable[[Evidence], Columns]] = {
     "enumeration": _enumeration,
     "mean": _mean,
     "argmax": _argmax,
@@ -173,8 +177,9 @@ OF_LOOPS: dict[str, Callable[[Evidence], Columns]] = {
     "forward-pass": _rows,
     "warp": _rows,
     "listening": _listening,
+    "sampling campaign": _campaign,
 }
-"""The methods of end-to-end runs; enumeration is one of audits too, where the law has an exactness."""
+"""The methods of end-to-end runs and campaigns; enumeration is one of audits too, where the law has an exactness."""
 
 
 # ---------------------------------------------------------------- sentences
@@ -235,10 +240,32 @@ def also_refuted(report: Report) -> list[Evidence]:
 
 
 def run_lines(report: Report) -> list[tuple[str, str]]:
-    """The setting and the performance of an end-to-end run, as (name, text)."""
-    run = report.end_to_end
-    if run is None:
-        return []
+    """What a run has to show beside claims, as (name, text): the setting and the performance, or the samples."""
+    if report.campaign is not None and report.evidence:
+        return _campaign_lines(report.campaign, report.evidence[0], report.seed)
+    return _loop_lines(report.end_to_end) if report.end_to_end else []
+
+
+def _campaign_lines(campaign: Mapping[str, Any], evidence: Evidence, seed: int) -> list[tuple[str, str]]:
+    detail, rate, resumed = evidence.detail, campaign["samples_per_second"], campaign["resumed"]
+    speed = f", {rate:,.0f} a second" if rate else ""
+    before = f" ({resumed:,} from the checkpoint)" if resumed else ""
+    lines = [
+        ("samples", f"{campaign['samples']:,}{before}{speed}"),
+        ("counts", f"sha256 {campaign['counts_digest'][:16]}, seed {seed}, chunks of {campaign['chunk']:,}"),
+        ("goodness", f"p = {detail['p_value']:.3g} ({detail['p_value_by']}), {detail['cells']} cells"),
+        ("TV", f"{evidence.total_variation:.3g} in the sample; at most {evidence.bound:.3g} at 1 - {detail['false_alarm_rate']:g}"),
+        ("detection", f"a TV of {detail['detection_limit']:.3g} is missed with probability {detail['miss_rate']:g}"),
+    ]  # fmt: skip
+    if tau := detail["accepted"]:
+        low, high = tau["interval"]
+        text = f"{tau['mean']:.6g} in [{low:.6g}, {high:.6g}]; optimum {tau['optimum']:.6g}, cap {tau['cap']:.6g}"
+        lines.append(("E[tau]", text))
+    malformed = detail["strange"].items()
+    return lines + [("strange", f"{kind}: {times:,} times, for example {one}") for kind, (times, one) in malformed]
+
+
+def _loop_lines(run: EndToEnd) -> list[tuple[str, str]]:
     setting, figures = run.setting, run.figures
     lines = [
         ("pair", f"{setting['target']}, {setting['draft']}"),

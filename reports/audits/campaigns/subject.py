@@ -1,4 +1,4 @@
-"""Somebody's function as a source of a campaign: every chunk in a child process of its own, with limits."""
+"""A third-party function as the source of a campaign: every chunk in a child process of its own, with limits."""
 
 import secrets
 from typing import Any
@@ -16,10 +16,13 @@ from ..functions.subject import SubjectSpec
 
 
 class ThirdPartySource:
-    """Calls of a function that is not ours, one block a call, or ``batch`` blocks a call.
+    """Calls of a third-party function.
 
     A fresh child process for every chunk: what the function keeps from call to call cannot make the counts depend on
-    which worker drew which chunk. timeout: seconds for a chunk; memory: GiB of the child.
+    which worker drew which chunk.
+    batch: draft blocks of a call; None for one, without the dimension of a batch.
+    timeout: limit for a chunk, in seconds of processor time.
+    memory: of the child process, in GiB.
     Raises (sample): RunFailed if the function cannot be loaded, crashes, or takes too long.
     """
 
@@ -30,8 +33,9 @@ class ThirdPartySource:
         self.dtype = subject.dtypes[0]
         self.chunk = 200_000 if batch else 20_000
         self.outcomes = Outcomes(problem.vocabulary, problem.gamma + 1)
+        self.digest: str = self._description()["digest"]
         self.identity = {
-            "subject": f"{subject.name} ({_told_apart(self._described()['digest'])})",
+            "subject": f"{subject.name} ({_distinguished(self.digest)})",
             "problem": fingerprint(problem),
             "rows": f"{subject.array or 'as it takes them'} {self.dtype}, {batch or 1} a call",
         }
@@ -46,7 +50,7 @@ class ThirdPartySource:
                     tally.count(decoded(outcome), times)
         return tally
 
-    def _described(self) -> dict[str, Any]:
+    def _description(self) -> dict[str, Any]:
         """What a child says of the function once it is loaded and has been called."""
         with self._sandbox() as sandbox:
             return sandbox.start(self._probe())
@@ -61,7 +65,7 @@ class ThirdPartySource:
         return Sandbox(self.subject.target, self.subject.array, self.dtype, **settings)
 
 
-def _told_apart(digest: str) -> str:
+def _distinguished(digest: str) -> str:
     """A digest as it stands; what has none is another subject each time, so that no checkpoint mixes versions of it."""
     return digest if digest != UNKNOWN else f"version unknown, as loaded for run {secrets.token_hex(4)}"
 

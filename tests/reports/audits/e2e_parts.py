@@ -1,7 +1,6 @@
 """Pairs on disk for the tests of end-to-end runs: forged ones, and a miniature that has been trained."""
 
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -13,8 +12,6 @@ from draftproof.reports.audits.loops.options import Options
 from draftproof.reports.commands.e2e import command as e2e
 
 from ...models.pairs_parts import MINIATURE
-
-SCHEMA = json.loads((Path(__file__).parents[3] / "reports" / "audits" / "report.schema.json").read_text())
 
 PROMPTS = ["def f(", "for line in", "the", "a list of"]
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from jsonschema import Draft202012Validator
 
 from draftproof.models.errors import InputError
 from draftproof.models.generating.loop import DecodingLoop
@@ -26,7 +25,8 @@ from draftproof.reports.audits.loops.watching import RowSeen
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 
 from ...models import generating_parts as parts
-from .e2e_parts import SCHEMA, command, examined, refuted, small_forged, small_trained, timed_twice, words_of
+from ..report_schema import validate
+from .e2e_parts import command, examined, refuted, small_forged, small_trained, timed_twice, words_of
 
 pytestmark = pytest.mark.engine
 twice = pytest.fixture(autouse=True)(timed_twice)
@@ -257,7 +257,7 @@ def test_a_loop_with_a_mutant_that_raises_ends_the_run_with_status_3_and_what_wa
     options, file = trained | planted(Raises), tmp_path / "report.json"
     status, _, _ = command(*words_of(options), "--json", file)
     report = json.loads(file.read_text())
-    Draft202012Validator(SCHEMA).validate(report)
+    validate(report)
     assert status == 3
     assert report["failure"]["kind"] == "raises"
     assert "ZeroDivisionError" in report["failure"]["message"]

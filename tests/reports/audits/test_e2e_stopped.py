@@ -5,7 +5,6 @@ import sys
 
 import pytest
 import torch
-from jsonschema import Draft202012Validator
 
 from draftproof.reports.audits.loops import drift as drifted
 from draftproof.reports.audits.loops import session, texts
@@ -14,7 +13,8 @@ from draftproof.reports.audits.loops import timing as timed
 from draftproof.reports.audits.loops.options import Options
 from draftproof.reports.commands.main import main
 
-from .e2e_parts import SCHEMA, command, examined, small_forged, small_trained, timed_twice, words_of
+from ..report_schema import validate
+from .e2e_parts import command, examined, small_forged, small_trained, timed_twice, words_of
 
 pytestmark = pytest.mark.needs("transformers")
 
@@ -65,7 +65,7 @@ def test_what_was_measured_before_a_run_was_stopped_is_kept(trained, monkeypatch
     found, out, err = command(*words_of(trained), "--json", file)
     assert found == status, out
     report = json.loads(file.read_text())
-    Draft202012Validator(SCHEMA).validate(report)
+    validate(report)
     assert report["failure"]["kind"] == kind
     assert "\n" not in report["failure"]["message"]
     assert report["verdict"] == "error"

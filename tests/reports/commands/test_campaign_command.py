@@ -17,6 +17,8 @@ from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.stattests.campaign.run import plan, sample_chunk
 from draftproof.tests.stattests import batched_subjects
 
+from ..report_schema import validate
+
 pytestmark = pytest.mark.needs("numba", "joblib")
 
 
@@ -90,7 +92,8 @@ def test_a_reference_is_not_refuted_and_says_what_it_could_have_seen(name):
     report = json.loads(done.out)
     (evidence,) = report["evidence"]
     assert (done.returncode, report["verdict"], evidence["verdict"]) == (0, "inconclusive", "no-evidence")
-    assert report["samples"] == sum(report["counts"].values()) == 100_000
+    assert report["campaign"]["samples"] == sum(report["campaign"]["counts"].values()) == 100_000
+    validate(report)
     assert 0 < evidence["detail"]["detection_limit"] < 0.05
     assert evidence["total_variation"] < evidence["bound"] < 0.02
     accepted = evidence["detail"]["accepted"]
@@ -104,8 +107,8 @@ def test_a_reference_is_not_refuted_and_says_what_it_could_have_seen(name):
 def test_the_counts_are_the_same_for_other_workers_and_other_for_another_seed():
     digests = [
         json.loads(campaign("block", "--problem", GENERIC, "--samples", 90_000, "--chunk", 20_000, *more, "--json", "-").out)[
-            "counts_digest"
-        ]
+            "campaign"
+        ]["counts_digest"]
         for more in (["--workers", 1], ["--workers", 2], ["--workers", 1, "--seed", 1])
     ]  # fmt: skip
     assert digests[0] == digests[1] != digests[2]
@@ -129,7 +132,7 @@ def test_counts_of_a_function_that_keeps_state_do_not_depend_on_the_workers(plai
     """Each chunk has a process of its own; where it has not, the calls of an earlier chunk would tell."""
     arguments = ["--problem", PAPER, "--samples", 4_000, "--chunk", 1_000, "--json", "-"]
     reports = [json.loads(campaign(plain("counts_its_calls"), *arguments, "--workers", w).out) for w in (1, 2)]
-    assert reports[0]["counts_digest"] == reports[1]["counts_digest"]
+    assert reports[0]["campaign"]["counts_digest"] == reports[1]["campaign"]["counts_digest"]
     assert reports[0]["evidence"][0]["detail"]["strange"] == {"RuntimeError": [4, "tired"]}
     assert reports[0]["verdict"] == "refuted"
 
@@ -214,8 +217,8 @@ def test_a_finished_campaign_is_shown_again_from_its_checkpoint(tmp_path):
     for _ in range(2):
         assert campaign(*arguments).returncode == 0
         reports.append(json.loads((tmp_path / "report.json").read_text()))
-    assert [report["resumed"] for report in reports] == [0, 50_000]
-    assert reports[0]["counts"] == reports[1]["counts"]
+    assert [report["campaign"]["resumed"] for report in reports] == [0, 50_000]
+    assert reports[0]["campaign"]["counts"] == reports[1]["campaign"]["counts"]
     assert reports[0]["evidence"] == reports[1]["evidence"]
 
 

@@ -4,11 +4,11 @@ import json
 import os
 import subprocess
 import sys
-from importlib.resources import files
 from pathlib import Path
 
-import jsonschema
 import pytest
+
+from ..report_schema import validate
 
 SUBJECTS = Path(__file__).parents[2] / "subjects"
 FAULTS = f"{SUBJECTS / 'faults.py'}"
@@ -139,8 +139,7 @@ def test_a_right_function_is_cleared_and_the_report_fits_its_schema(tmp_path):
     assert done.returncode == 0
     assert report["verdict"] == "lossless"
     assert {e["claim"] for e in report["evidence"]} == {"lossless", "support", "optimal"}
-    schema = json.loads(files("draftproof.reports.audits").joinpath("report.schema.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(report)
+    validate(report)
 
 
 def test_the_replay_command_of_a_refutation_refutes_again(tmp_path):
@@ -148,8 +147,7 @@ def test_the_replay_command_of_a_refutation_refutes_again(tmp_path):
 
     done = draftproof("audit", f"{FAULTS}:outside_the_vocabulary", "--json", tmp_path / "r.json")
     report = json.loads((tmp_path / "r.json").read_text())
-    schema = json.loads(files("draftproof.reports.audits").joinpath("report.schema.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(report)
+    validate(report)
     assert done.returncode == 1
     item = next(e for e in report["evidence"] if e["verdict"] == "refuted" and e["claim"] == "lossless")
     again = draftproof(*shlex.split(item["replay"])[1:])

@@ -1,0 +1,194 @@
+"""The report: its verdict, its form, the earlier version of that form; and the runner that fills it."""
+
+import copy
+import json
+from importlib.resources import files
+
+import pytest
+from jsonschema import ValidationError
+
+from draftproof.models.errors import InputError, RunFailed
+from draftproof.reports.audits.report import Report
+from draftproof.reports.audits.runner import examine
+from draftproof.reports.pages.page import page
+from draftproof.reports.pages.summary import summaries
+from draftproof.verifiers.evidence import (
+    ERROR,
+    HOLDS,
+    NO_EVIDENCE,
+    NOT_CLAIMED,
+    REFUTED,
+    Evidence,
+    LawEntry,
+    Witness,
+    merge_verdicts,
+)
+
+from ..report_schema import validate
+
+pytestmark = pytest.mark.exact
+
+WITNESS = Witness(sequence="0", expected="2/3", observed="11/18", problem={"vocabulary": 2})
+
+
+def item(verdict=HOLDS, claim="lossless", **fields):
+    return Evidence(claim=claim, method="interception", verdict=verdict, **fields)
+
+
+def report_of(*evidence, claims=("lossless",)):
+    report = Report({"name": "f", "source": "f.py", "digest": "unknown", "dtypes": ["float64"]}, claims)
+    report.add(evidence)
+    return report
+
+
+def old(name):
+    return json.loads((files("draftproof.tests.reports.audits") / "reports_1_0" / f"{name}.json").read_text("utf-8"))
+
+
+# ---------------------------------------------------------------- verdicts
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "merged"),
+    [
+        ([HOLDS, NO_EVIDENCE, REFUTED], REFUTED),
+        ([HOLDS, ERROR, NO_EVIDENCE], ERROR),
+        ([HOLDS, NO_EVIDENCE], NO_EVIDENCE),
+        ([HOLDS, NOT_CLAIMED], NOT_CLAIMED),
+        ([HOLDS, HOLDS], HOLDS),
+        ([], NO_EVIDENCE),
+    ],
+)
+def test_the_worst_verdict_decides_and_nothing_is_no_evidence(verdicts, merged):
+    assert merge_verdicts(verdicts) == merged
+
+
+@pytest.mark.parametrize(
+    ("evidence", "verdict"),
+    [
+        ([], "inconclusive"),
+        ([item()], "lossless"),
+        ([item(), item(NOT_CLAIMED)], "lossless"),
+        ([item(NOT_CLAIMED)], "inconclusive"),
+        ([item(), item(NO_EVIDENCE)], "inconclusive"),
+        ([item(), item(REFUTED)], "refuted"),
+        ([item(), item(REFUTED, claim="support")], "lossless"),
+        ([item(), item(ERROR)], "inconclusive"),
+    ],
+)
+def test_the_verdict_of_a_report_is_that_of_the_deciding_claims(evidence, verdict):
+    assert report_of(*evidence).verdict == verdict
+
+
+def test_a_failure_is_an_error_unless_something_is_refuted():
+    for evidence, verdict in ((item(), "error"), (item(REFUTED), "refuted")):
+        report = report_of(evidence)
+        report.fail("crash", "it crashed")
+        assert report.verdict == verdict
+    assert report_of(item(claim="support"), claims=("support",)).verdict == "holds"
+
+
+def test_the_smallest_witness_is_shown_first_and_then_the_shortest_problem():
+    long, short = (item(REFUTED, witness=Witness(**vars(WITNESS) | {"problem": {"vocabulary": v}})) for v in (1000, 2))
+    smallest = item(REFUTED, witness=Witness(**vars(WITNESS) | {"problem": {"vocabulary": 10**9}, "smallest": True}))
+    assert report_of(long, short).shown_refutation() is short
+    assert report_of(long, short, smallest).shown_refutation() is smallest
+    assert report_of(item()).shown_refutation() is None
+
+
+# ---------------------------------------------------------------- the runner
+
+
+class Part:
+    def __init__(self, error=None):
+        self.error, self.measured = error, 0
+
+    def run(self):
+        self.measured = 3
+        if self.error:
+            raise self.error
+
+    def evidence(self, complete):
+        return [item(HOLDS if complete else NO_EVIDENCE, detail={"measured": self.measured})]
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (RunFailed("timeout", "not done within 3 s"), {"kind": "timeout", "message": "not done within 3 s"}),
+        (MemoryError("too large"), {"kind": "memory", "message": "too large (take less)"}),
+        (
+            KeyboardInterrupt(),
+            {"kind": "interrupted", "message": "interrupted; what was measured before is in the report"},
+        ),
+    ],
+)
+def test_what_was_measured_before_a_failure_is_in_the_report_and_nothing_is_run_after_it(error, failure):
+    report, last = report_of(), Part()
+    assert not examine(report, [Part(), Part(error), last], " (take less)")
+    assert [(e.verdict, e.detail["measured"]) for e in report.evidence] == [(HOLDS, 3), (NO_EVIDENCE, 3)]
+    assert (report.failure, report.verdict, last.measured) == (failure, "error", 0)
+    assert report.interrupted == isinstance(error, KeyboardInterrupt)
+
+
+def test_a_bug_of_our_own_is_not_taken_for_a_failure_of_the_subject():
+    with pytest.raises(ZeroDivisionError):
+        examine(report_of(), [Part(ZeroDivisionError())])
+
+
+# ---------------------------------------------------------------- the form
+
+
+def test_a_report_is_read_back_as_it_was_written():
+    witness = Witness(**vars(WITNESS) | {"laws": (LawEntry("0", "2/3", "11/18"),), "prefixes": (("0", 0.5, 0.25),)})
+    report = report_of(item(REFUTED, witness=witness, replay="draftproof audit f", total_variation=0.25))
+    report.fail("crash", "it crashed")
+    report.notice({"nan": "computes with NaN"})
+    validate(report.as_json())
+    again = Report.from_json(json.loads(report.text()))
+    assert again == report
+    assert again.text() == report.text()
+
+
+@pytest.mark.parametrize("name", ["audit", "e2e"])
+def test_reports_of_version_1_are_read(name):
+    data = old(name)
+    before = copy.deepcopy(data)
+    report = Report.from_json(data)
+    assert data == before, "what was read is left as it was"
+    assert (report.verdict, report.seed) == (data["verdict"], data["seed"])
+    assert [(e.claim, e.method, e.verdict) for e in report.evidence] == [
+        (e["claim"], e["method"], e["verdict"]) for e in data["evidence"]
+    ]
+    validate(report.as_json())
+    assert data["subject"]["name"] in page(data)
+
+
+def test_of_version_1_the_smallest_witness_is_found_and_the_table_is_the_same():
+    report, run = Report.from_json(old("audit")), Report.from_json(old("e2e"))
+    assert (report.smallest.problem, report.smallest.witness.expected) == ("plain", "2/3")
+    assert report.shown_refutation() is report.smallest
+    columns = {(e["claim"], e["method"]): e["detail"] for e in old("e2e")["evidence"]}
+    for row, (claim, method) in zip(
+        summaries(run), dict.fromkeys((e.claim, e.method) for e in run.evidence), strict=True
+    ):
+        if method not in ("chi-square", "forward-pass", "warp"):  # its words are another run's now; of two models
+            assert (row.how, row.worst, row.limit) == tuple(
+                columns[claim, method][c] for c in ("how", "worst", "limit")
+            )
+    assert run.end_to_end.setting["mutant"] == "L03"
+    assert all(" --defect " not in (e.replay or "") for e in run.evidence)
+
+
+@pytest.mark.parametrize("version", ["3.0", None])
+def test_a_version_that_is_not_known_is_refused(version):
+    with pytest.raises(InputError, match=r"expected 2\.0, or 1\.0"):
+        Report.from_json(old("audit") | {"schema_version": version})
+
+
+@pytest.mark.parametrize("change", [{"smallest": None}, {"worst": "TV 1"}, {"expected": 0.5}])
+def test_the_schema_refuses_other_witnesses(change):
+    data = report_of(item(REFUTED, witness=WITNESS)).as_json()
+    data["evidence"][0]["witness"] |= change
+    with pytest.raises(ValidationError):
+        validate(data)
