@@ -1,4 +1,4 @@
-"""Where the history is kept: any database SQLAlchemy knows, its tables, and its complaints in one line."""
+"""The database of a history: any that SQLAlchemy knows, its tables, and its errors in one line."""
 
 import os
 from collections.abc import Iterator
@@ -28,8 +28,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from ....models.errors import InputError
 from . import DEFAULT_FILE
 
-SCHEMA = 1
-"""Of the tables below. A history of a newer one is left alone."""
+TABLES_VERSION = 1
+"""Of the tables below. A history of a newer version is not touched."""
 
 metadata = MetaData()
 
@@ -90,8 +90,9 @@ batches = Table(
 class Database:
     """Transactions on a history, each of which is done entirely or not at all.
 
-    url: an SQLAlchemy URL, or the name of an SQLite file. wait: seconds to wait for another writer.
-    Raises: InputError in one line for everything a database can complain of; nothing is written then.
+    url: an SQLAlchemy URL, or the name of an SQLite file
+    wait: seconds to wait for another writer
+    Raises: InputError in one line for every error of a database; nothing is written then.
     """
 
     def __init__(self, url: str | None = None, wait: float = 30.0):
@@ -125,8 +126,8 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """One transaction; on SQLite it has the file to itself from the start, so nobody's update is lost."""
-        with self._told(), self._engine.begin() as connection:
+        """One transaction; on SQLite it locks the file from the start, so that no update is lost."""
+        with self._errors_in_one_line(), self._engine.begin() as connection:
             yield connection
 
     @contextmanager
@@ -134,14 +135,15 @@ class Database:
         """One transaction that sees the history as it is at one moment."""
         whole = {"isolation_level": "REPEATABLE READ"} if self._engine.dialect.name == "postgresql" else {}
         opened = self._engine.connect().execution_options(only_reads=True, **whole)
-        with self._told(), opened as connection, connection.begin():
+        with self._errors_in_one_line(), opened as connection, connection.begin():
             yield connection
 
     def create(self, lifetime_alpha: float | None, default: float) -> float:
-        """Make the tables if there are none, and say what the lifetime budget is.
+        """Create the tables if there are none; the lifetime error rate of the history.
 
-        lifetime_alpha: as asked for now; a history keeps the one it began with.
-        Raises: InputError if that is another or no error rate, or the tables are of a newer version.
+        lifetime_alpha: as requested now, if it is; it cannot differ from the one that the history began with
+        default: of a new history
+        Raises: InputError if it differs or is not an error rate, or the tables are of a newer version.
         """
         if lifetime_alpha is not None and not 0 < lifetime_alpha < 1:
             raise InputError(f"a lifetime error rate of {lifetime_alpha}; expected a number between 0 and 1")
@@ -149,11 +151,11 @@ class Database:
             if connection.dialect.name == "postgresql":
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(712367)")  # two writers begin at once
             if inspect(connection).has_table(settings.name):
-                began = self._settled(connection)
+                began = self._lifetime_alpha(connection)
             else:
                 metadata.create_all(connection)
                 began = lifetime_alpha or default
-                values = {"schema": str(SCHEMA), "lifetime_alpha": repr(began)}
+                values = {"schema": str(TABLES_VERSION), "lifetime_alpha": repr(began)}
                 connection.execute(settings.insert(), [{"name": n, "value": v} for n, v in values.items()])
         if lifetime_alpha is not None and lifetime_alpha != began:
             raise InputError(
@@ -163,19 +165,19 @@ class Database:
         return began
 
     def open(self) -> float:
-        """The lifetime budget of a history that is there. Raises: InputError if none is."""
+        """The lifetime error rate of an existing history. Raises: InputError if there is none."""
         if self.sqlite and self.url.database and ":" not in self.url.database and not Path(self.url.database).exists():
             raise InputError(f"{self.url.database}: no such file; `draftproof nightly run` begins a history")
         with self.reading() as connection:
             if not inspect(connection).has_table(settings.name):
                 raise InputError(f"{self.name}: no nightly history is in it; `draftproof nightly run` begins one")
-            return self._settled(connection)
+            return self._lifetime_alpha(connection)
 
-    def _settled(self, connection: Connection) -> float:
+    def _lifetime_alpha(self, connection: Connection) -> float:
         values = dict(connection.execute(select(settings.c.name, settings.c.value)).all())
-        if values.get("schema") != str(SCHEMA) or "lifetime_alpha" not in values:
+        if values.get("schema") != str(TABLES_VERSION) or "lifetime_alpha" not in values:
             raise InputError(
-                f"{self.name}: its tables are of version {values.get('schema')}, this draftproof knows {SCHEMA}; "
+                f"{self.name}: its tables are of version {values.get('schema')}, this draftproof knows {TABLES_VERSION}; "
                 "nothing was changed, a newer draftproof is needed"
             )
         try:
@@ -201,7 +203,7 @@ class Database:
             raise
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors_in_one_line(self) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
@@ -210,24 +212,24 @@ class Database:
             raise InputError(f"{self.name}: {_first_line(error)}") from None
 
     def _complaint(self, line: str) -> str:
-        kept = "what was recorded before is kept"
+        unharmed = "what was recorded before is unharmed"
         if "database is locked" in line or "lock timeout" in line:
-            return f"locked by another program for {self.wait:g} s; {kept}"
+            return f"locked by another program for {self.wait:g} s; {unharmed}"
         if "readonly database" in line or "read-only transaction" in line:
-            return f"is read-only; expected a history that can be written, {kept}"
+            return f"is read-only; expected a history that can be written, {unharmed}"
         if "not a database" in line:
             return "is not an SQLite database; nothing was changed"
         if "unable to open" in line:
             return "cannot be opened; expected a file in a folder that exists and can be written"
         if "draftproof_seed_once" in line or "draftproof_batches.seed" in line:
-            return f"this seed was drawn before for the same check: the same draws cannot count twice; {kept}"
-        return f"{line}; {kept}"
+            return f"this seed was drawn before for the same check: the same draws cannot count twice; {unharmed}"
+        return f"{line}; {unharmed}"
 
 
 def _url(text: str) -> URL:
     url = make_url(text) if "://" in text else URL.create("sqlite", database=text)
     if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
-        raise InputError(f"--db: {text} is kept in memory only; expected a file, so that the history stays")
+        raise InputError(f"--db: {text} is in memory only; expected a file, so that the history stays")
     return url.set(drivername="postgresql+psycopg") if url.drivername in ("postgres", "postgresql") else url
 
 

@@ -18,7 +18,10 @@ from .stored_values import EARLIEST_NIGHT
 
 
 class BatchResult(NamedTuple):
-    """What a batch did: the night it counts for, log E after it, and the largest so far."""
+    """night: the one that the batch counts for
+    log_e: after the batch
+    peak: the largest log E so far
+    """
 
     night: str
     log_e: float
@@ -32,9 +35,15 @@ class _Batch(NamedTuple):
 
 
 class CheckHistory(NamedTuple):
-    """What is kept of a check besides its e-process.
+    """What the database has of a check besides its e-process.
 
-    law: as ``law_of`` says; peak: the largest log E so far; nights: date, draws, and log E after the last batch of each.
+    law: see ``law_of``
+    log_e, peak: now, and the largest so far
+    draws: of all batches
+    night: the last one, "" before the first
+    impossible: an outcome that the law excludes, and its count
+    alarm: the night of the first alarm
+    nights: date, draws, and log E after the last batch of each
     """
 
     id: int
@@ -66,40 +75,40 @@ class History:
 
     @classmethod
     def begin(cls, url: str | None, lifetime_alpha: float | None = None, wait: float = 30.0) -> "History":
-        """A history to add to; made if it is not there yet."""
+        """A history to add to, created if there is none."""
         database = Database(url, wait)
         with database.closed_on_failure():
             return cls(database, database.create(lifetime_alpha, LIFETIME_ALPHA))
 
     @classmethod
     def read(cls, url: str | None, wait: float = 30.0) -> "History":
-        """A history that is there. Raises: InputError if it is not."""
+        """An existing history. Raises: InputError if there is none."""
         database = Database(url, wait)
         with database.closed_on_failure():
             return cls(database, database.open())
 
     def enrol(self, subject: str, version: str, wanted: Sequence[Check]) -> list[int]:
-        """The number of each check for this version; those that are new make a cohort, with its share of the budget."""
+        """The id of each check for this version; the new ones form a cohort, with its share of the budget."""
         keys = {_key(subject, version, check): check for check in wanted}
+        known = select(checks.c.key, checks.c.id).where(checks.c.key.in_(list(keys)))
         with self.database.writing() as connection:
             connection.execute(select(settings).where(settings.c.name == "schema").with_for_update()).all()
-            known = connection.execute(select(checks.c.key, checks.c.id).where(checks.c.key.in_(list(keys))))
-            numbers = dict(known.all())
+            numbers = dict(connection.execute(known).all())
             new = {key: check for key, check in keys.items() if key not in numbers}
             if new:
                 cohort = self._cohorts(connection) + 1
-                begun = {"number": cohort, "subject": subject, "version": version, "begun": _now()}
-                connection.execute(insert(cohorts).values(begun))
-            for key, check in new.items():
-                row = {
-                    "key": key, "cohort": cohort, "subject": subject, "version": version, "name": check.name,
-                    "parameters": check.parameters, "state": json.dumps(EProcess(check.law).as_json()), "log_e": "0.0", "peak": "0.0",
-                    "draws": 0, "night": "", "seen": "",
-                }  # fmt: skip
-                numbers[key] = connection.execute(insert(checks).values(row)).inserted_primary_key[0]
+                version_of = {"subject": subject, "version": version}
+                connection.execute(insert(cohorts).values(number=cohort, begun=_now(), **version_of))
+                rows = [
+                    {**version_of, "key": key, "cohort": cohort, "name": check.name, "parameters": check.parameters,
+                     "state": json.dumps(EProcess(check.law).as_json()), "log_e": "0.0", "peak": "0.0", "draws": 0,
+                     "night": "", "seen": ""} for key, check in new.items()
+                ]  # fmt: skip
+                connection.execute(insert(checks), rows)
+                numbers = dict(connection.execute(known).all())
         return [numbers[key] for key in keys]
 
-    def record(self, number: int, check: Check, night: str, seed: int, counted: CheckCounts, seconds: float = 0.0,
+    def record(self, number: int, check: Check, night: str, seed: int, counts: CheckCounts, seconds: float = 0.0,
                environment: Mapping[str, str] | None = None) -> BatchResult:  # fmt: skip
         """Add a batch of draws to a check.
 
@@ -108,33 +117,29 @@ class History:
         """
         with self.database.writing() as connection:
             row = connection.execute(select(checks).where(checks.c.id == number).with_for_update()).one()
-            kept = self._kept(row, self._batches(connection, [number]).get(number, []), self._cohorts(connection))
-            process = self._read(row, "state", lambda text: stored_values.parse_process(check, text, kept.log_e))
+            before = self._check_history(
+                row, self._batches(connection, [number]).get(number, []), self._cohorts(connection)
+            )
+            process = self._read(row, "state", lambda text: stored_values.parse_process(check, text, before.log_e))
             night = max(night, row.night)
             if night != row.night:
                 process.open_night()
-            process.add(counted.counts)
+            process.add(counts.counts)
             log_e = process.log_e
-            peak = max(log_e, kept.peak)
-            connection.execute(
-                insert(batches).values(
-                    check_id=number,
-                    night=night,
-                    at=_now(),
-                    seed=str(seed),
-                    draws=int(counted.counts.sum()),
-                    counts=json.dumps(counted.counts.tolist(), separators=(",", ":")),
-                    log_e=repr(log_e),
-                    seconds=seconds,
-                    environment=json.dumps(environment or {}),
-                )
-            )
+            peak = max(log_e, before.peak)
+            draws = int(counts.counts.sum())
+            batch = {
+                "check_id": number, "night": night, "at": _now(), "seed": str(seed), "draws": draws,
+                "counts": json.dumps(counts.counts.tolist(), separators=(",", ":")), "log_e": repr(log_e),
+                "seconds": seconds, "environment": json.dumps(environment or {}),
+            }  # fmt: skip
+            connection.execute(insert(batches).values(batch))
             impossible = row.impossible
-            if counted.impossible and impossible is None:
-                impossible = json.dumps({"sequence": counted.impossible[0], "count": counted.impossible[1]})
+            if counts.impossible and impossible is None:
+                impossible = json.dumps({"sequence": counts.impossible[0], "count": counts.impossible[1]})
             values = {
                 "state": json.dumps(process.as_json(), separators=(",", ":")), "log_e": repr(log_e),
-                "peak": repr(peak), "draws": row.draws + int(counted.counts.sum()), "night": night, "seen": _now(),
+                "peak": repr(peak), "draws": row.draws + draws, "night": night, "seen": _now(),
                 "impossible": impossible,
             }  # fmt: skip
             connection.execute(update(checks).where(checks.c.id == number).values(values))
@@ -148,7 +153,7 @@ class History:
         return self._read(row, "draws", stored_values.require_positive) if row else 0
 
     def note_alarm(self, number: int, night: str, witness: Mapping[str, Any] | None) -> None:
-        """Remember when a check was first found in alarm, and the witness that was found then."""
+        """Store when a check was first in alarm, and its witness; what is stored already stays."""
         with self.database.writing() as connection:
             this = checks.c.id == number
             connection.execute(update(checks).where(this & checks.c.alarm.is_(None)).values(alarm=night))
@@ -159,7 +164,7 @@ class History:
     def rows(self, subject: str | None = None, version: str | None = None) -> list[CheckHistory]:
         """All checks, or those of one version, in the order in which they began.
 
-        Raises: InputError if what was kept of one cannot be read, or is not what its batches say.
+        Raises: InputError if one cannot be read, or disagrees with its batches.
         """
         chosen = select(checks).order_by(checks.c.cohort, checks.c.id)
         if subject is not None:
@@ -168,9 +173,9 @@ class History:
             rows = connection.execute(chosen).all()
             drawn = self._batches(connection, None if subject is None else [row.id for row in rows])
             most = self._cohorts(connection)
-            return [self._kept(row, drawn.get(row.id, []), most) for row in rows]
+            return [self._check_history(row, drawn.get(row.id, []), most) for row in rows]
 
-    def _kept(self, row: Any, drawn: Sequence[_Batch], most: int) -> CheckHistory:
+    def _check_history(self, row: Any, drawn: Sequence[_Batch], most: int) -> CheckHistory:
         """most: the number of cohorts. Raises: InputError if it is damaged."""
         last = drawn[-1] if drawn else _Batch("", 0, 0.0)
         columns = {
@@ -186,8 +191,8 @@ class History:
                 stored_values.parse_json(text), problem=dict, sequence=str, expected=str, observed=str, replay=str
             ),
         }  # fmt: skip
-        told = {name: self._read(row, name, reader) for name, reader in columns.items()}
-        told |= {name: self._read(row, name, stored_values.require_text) for name in ("subject", "version", "name")}
+        values = {name: self._read(row, name, reader) for name, reader in columns.items()}
+        values |= {name: self._read(row, name, stored_values.require_text) for name in ("subject", "version", "name")}
         law = self._read(row, "parameters", law_of)
         nights: list[dict[str, Any]] = []
         for night, draws, log_e in drawn:
@@ -195,14 +200,14 @@ class History:
                 nights[-1] = {"night": night, "draws": nights[-1]["draws"] + draws, "log_e": log_e}
             else:
                 nights.append({"night": night, "draws": draws, "log_e": log_e})
-        return CheckHistory(id=row.id, law=law, nights=nights, **told)
+        return CheckHistory(id=row.id, law=law, nights=nights, **values)
 
     def _batches(self, connection: Connection, numbers: Sequence[int] | None) -> dict[int, list[_Batch]]:
         """The batches of each of these checks, or of all."""
         chosen = select(batches.c.check_id.label("id"), batches.c.night, batches.c.draws, batches.c.log_e)
         if numbers is not None:
             chosen = chosen.where(batches.c.check_id.in_(numbers))
-        found: dict[int, list[_Batch]] = {}
+        by_check: dict[int, list[_Batch]] = {}
         columns = {
             "night": stored_values.parse_night,
             "draws": stored_values.require_positive,
@@ -210,11 +215,11 @@ class History:
         }
         for row in connection.execute(chosen.order_by(batches.c.id)):
             batch = _Batch(**{name: self._read(row, name, reader) for name, reader in columns.items()})
-            found.setdefault(row.id, []).append(batch)
-        return found
+            by_check.setdefault(row.id, []).append(batch)
+        return by_check
 
     def _cohorts(self, connection: Connection) -> int:
-        """How many there are. Raises: InputError if they are not counted 1, 2, ..."""
+        """Their number. Raises: InputError if they are not numbered 1, 2, ..."""
         numbers = sorted(connection.scalars(select(cohorts.c.number)))
         if numbers != list(range(1, len(numbers) + 1)):
             raise InputError(
@@ -247,8 +252,8 @@ def _now() -> str:
 def checked_night(text: str | None) -> str:
     """A date as YYYY-MM-DD, today in UTC if none is given.
 
-    Raises: InputError for anything else, for a night before EARLIEST_NIGHT, and for one still to come: all later draws would count
-    for it.
+    Raises: InputError for anything else, for a night before EARLIEST_NIGHT, and for one in the future: all later draws
+    would count for it.
     """
     today = datetime.now(timezone.utc).date()
     if text is None:
@@ -260,5 +265,5 @@ def checked_night(text: str | None) -> str:
     if night > today + timedelta(days=1):
         raise InputError(f"--night: {text} is still to come; expected today ({today}, UTC) or earlier")
     if night < EARLIEST_NIGHT:
-        raise InputError(f"--night: {text} is no night of a history; expected {EARLIEST_NIGHT} or later")
+        raise InputError(f"--night: {text} is not a night of a history; expected {EARLIEST_NIGHT} or later")
     return night.isoformat()

@@ -1,4 +1,4 @@
-"""Where the draws of a night come from: a reference verifier run as it is, or a foreign function in its sandbox."""
+"""Where the draws of a night come from: a reference verifier run as it is, or a third-party function in its sandbox."""
 
 import hashlib
 import random
@@ -21,15 +21,20 @@ from ..functions.session import sampled
 from ..functions.subject import SubjectSpec
 
 LAW_MODULES = ("decoding", "law", "modification", "problem", "rationals")
-"""The modules of ``models`` that the law of a reference verifier runs through, besides the room of the verifiers."""
+"""The modules of ``models`` that the law of a reference verifier runs through, besides the package of the verifiers."""
 
 
 class DrawSource(Protocol):
-    """version: of the implementation and of how it is called; a new one begins new e-processes."""
+    """What the draws of one version of a subject come from.
+
+    version: of the implementation and of how it is called; a new one begins new e-processes
+    modifies_target: see ``SubjectSpec``
+    environment: versions of the packages in use
+    """
 
     version: str
     modifies_target: bool
-    environment: Mapping[str, str]
+    environment: dict[str, str]
 
     def draw(self, problem: Problem, count: int, seed: int) -> Mapping[Any, int]: ...
 
@@ -56,15 +61,15 @@ class ReferenceDraws:
 
 
 class ThirdPartyDraws:
-    """Somebody's function, unmodified, with real random numbers.
+    """A third-party function, unmodified, with real random numbers.
 
-    stated: its version in its owner's words; told beside the digest of its code, or in its place where there is none.
-    Raises: RunFailed if it cannot be loaded or nothing tells its version, and from ``draw`` if it stops answering.
+    stated: its version in its owner's words, shown before the digest of its code, or in its place where there is none
+    Raises: RunFailed if it cannot be loaded or its version is unknown, and from ``draw`` if it stops answering.
     """
 
     def __init__(self, subject: SubjectSpec, dtype: str, timeout: float, memory: float, stated: str | None = None):
         self.modifies_target = subject.modifies_target
-        self._sandbox = Sandbox(subject.target, subject.array, dtype, timeout=timeout, memory=memory,
+        self._sandbox = Sandbox(subject.target or "", subject.array, dtype, timeout=timeout, memory=memory,
                                 torch=subject.torch)  # fmt: skip
         try:
             about = self._sandbox.start([toy(1), drawn(3, 2, "generic")])
@@ -92,7 +97,7 @@ def _version(subject: SubjectSpec, about: Mapping[str, Any], dtype: str, stated:
     if digest == UNKNOWN and not stated:
         raise RunFailed(
             "version",
-            "nothing tells its versions apart: a part of it has neither source nor bytes that can be read; expected "
+            "its versions cannot be told from each other: a part of it has neither source nor readable bytes; expected "
             "--subject-version TEXT",
         )
     package = about["versions"].get(subject.source.partition(".")[0])
@@ -104,13 +109,12 @@ def _version(subject: SubjectSpec, about: Mapping[str, Any], dtype: str, stated:
 
 def law_files(within: str = ".") -> list[Path]:
     """The sources that decide what a reference verifier emits; within "batched": its tensor version, which uses them."""
-    rooms = [Path(folder, part) for folder in verifiers.__path__ for part in {".", within}]
-    of_models = [Path(folder, f"{name}.py") for folder in models.__path__ for name in LAW_MODULES]
-    return sorted([*(path for room in rooms for path in room.glob("*.py")), *of_models])
+    folders = [Path(folder, part) for folder in verifiers.__path__ for part in {".", within}]
+    law_modules = [Path(folder, f"{name}.py") for folder in models.__path__ for name in LAW_MODULES]
+    return sorted([*(path for folder in folders for path in folder.glob("*.py")), *law_modules])
 
 
 def _digest(files: list[Path]) -> str:
-    """SHA-256 of sources."""
     digest = hashlib.sha256()
     for path in files:
         digest.update(path.read_bytes())

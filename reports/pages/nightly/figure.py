@@ -2,62 +2,55 @@
 
 import math
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from matplotlib import dates
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 
 from ..figures import BAD, LIMIT, STYLE, SUBJECT, svg
 
-QUIET_LINE = "#8aa6cc"
-COLOURS = {"quiet": QUIET_LINE, "watch": LIMIT, "alarm": BAD}
-NIGHT = timedelta(days=1)
-LABEL = 0.2
-"""The part of the picture's width that the name of a version needs."""
+QUIET_COLOUR = "#8aa6cc"
+STATE_COLOURS = {"quiet": QUIET_COLOUR, "watch": LIMIT, "alarm": BAD}
+
+LABEL_WIDTH = 0.2
+"""Of the name of a version, as a part of the figure's width."""
 
 MOST_LINES = 12
-"""Quiet checks that are drawn one by one; more become a band."""
+"""Quiet checks drawn one by one; more become a band."""
 
-LOWEST, HEADROOM = -2.0, 1.5
-"""The least height of the picture below 0, and how far above the alarm's level a line is still followed."""
+BOTTOM, TOP_FACTOR = -2.0, 1.5
+"""log10 E at the bottom of the figure at most; its top as a multiple of the alarm's level."""
 
 
 def history(checks: Sequence[dict[str, Any]], names: dict[str, str]) -> str | None:
     """log10 E of the checks of one subject by night.
 
-    checks: as in ``status.status``; names: versions as they are shown. What lies above the picture is drawn at its
-    upper edge as a triangle, E = infinity too.
+    checks: as in ``status``
+    names: versions as they are shown
+    What lies above the figure, E = infinity too, is drawn at its upper edge as a triangle.
     """
     drawn = [check for check in checks if check["nights"]]
     if not drawn:
         return None
-    top = HEADROOM * max(_tens(check["alarm_at"]) for check in drawn)
+    top = TOP_FACTOR * max(_log10(check["alarm_at"]) for check in drawn)
     with plt.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=(8.2, 2.9))
         quiet = [check for check in drawn if check["state"] == "quiet"]
         if len(quiet) > MOST_LINES:
-            _band(axis, quiet, top)
+            _draw_band(axis, quiet, top)
         for check in sorted(drawn, key=lambda c: ("quiet", "watch", "alarm").index(c["state"])):
-            if check["state"] == "quiet" and len(quiet) > MOST_LINES:
-                continue
-            nights = [datetime.fromisoformat(night["night"]) for night in check["nights"]]
-            heights = [_tens(night["log_e"]) for night in check["nights"]]
-            colour = COLOURS[check["state"]]
-            label = f"{check['check']}: {check['state']}" if check["state"] != "quiet" else None
-            axis.plot(nights, [min(h, top) for h in heights], color=colour, linewidth=1.2, marker="o",
-                      markersize=2.5 if len(nights) < 60 else 0, label=label)  # fmt: skip
-            above = [night for night, height in zip(nights, heights) if height > top]
-            axis.scatter(above, [top] * len(above), marker="^", s=34, color=colour, zorder=4)
+            if check["state"] != "quiet" or len(quiet) <= MOST_LINES:
+                _draw_line(axis, check, top)
         _mark_versions(axis, drawn, names, top)
-        low = min(LOWEST, *(_tens(night["log_e"]) for check in drawn for night in check["nights"])) - 0.3
+        low = min(BOTTOM, *(_log10(night["log_e"]) for check in drawn for night in check["nights"])) - 0.3
         axis.set_ylim(low, top * 1.06)
         axis.axhline(0, color="#888888", linewidth=0.6)
         axis.set_ylabel("log₁₀ E")
-        begin, end = (datetime.fromisoformat(night) for night in _span(drawn))
-        axis.set_xlim(begin - NIGHT, end + NIGHT)
-        few = (end - begin).days <= 8
-        locator = dates.DayLocator() if few else dates.AutoDateLocator(minticks=2, maxticks=8)
+        begin, end = _span(drawn)
+        axis.set_xlim(begin - 1, end + 1)
+        locator = dates.DayLocator() if end - begin <= 8 else dates.AutoDateLocator(minticks=2, maxticks=8)
         axis.xaxis.set_major_locator(locator)
         axis.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
         if axis.get_legend_handles_labels()[0]:
@@ -65,47 +58,57 @@ def history(checks: Sequence[dict[str, Any]], names: dict[str, str]) -> str | No
         return svg(figure)
 
 
-def _band(axis, checks: Sequence[dict[str, Any]], top: float) -> None:
+def _draw_line(axis: Axes, check: dict[str, Any], top: float) -> None:
+    nights = [_day(night["night"]) for night in check["nights"]]
+    heights = [_log10(night["log_e"]) for night in check["nights"]]
+    colour = STATE_COLOURS[check["state"]]
+    label = f"{check['check']}: {check['state']}" if check["state"] != "quiet" else None
+    axis.plot(nights, [min(h, top) for h in heights], color=colour, linewidth=1.2, marker="o",
+              markersize=2.5 if len(nights) < 60 else 0, label=label)  # fmt: skip
+    above = [night for night, height in zip(nights, heights) if height > top]
+    axis.scatter(above, [top] * len(above), marker="^", s=34, color=colour, zorder=4)
+
+
+def _draw_band(axis: Axes, checks: Sequence[dict[str, Any]], top: float) -> None:
     """Many quiet checks as the band between the least and the largest of each night."""
-    heights: dict[str, list[float]] = {}
+    heights: dict[float, list[float]] = {}
     for check in checks:
         for night in check["nights"]:
-            heights.setdefault(night["night"], []).append(min(_tens(night["log_e"]), top))
+            heights.setdefault(_day(night["night"]), []).append(min(_log10(night["log_e"]), top))
     nights = sorted(heights)
-    dates_of = [datetime.fromisoformat(night) for night in nights]
-    low, high = ([least(heights[night]) for night in nights] for least in (min, max))
-    axis.fill_between(
-        dates_of, low, high, color=QUIET_LINE, alpha=0.4, linewidth=0, label=f"{len(checks)} quiet checks"
-    )
-    axis.plot(dates_of, high, color=QUIET_LINE, linewidth=1.0)
+    low, high = ([extreme(heights[night]) for night in nights] for extreme in (min, max))
+    label = f"{len(checks)} quiet checks"
+    axis.fill_between(nights, low, high, color=QUIET_COLOUR, alpha=0.4, linewidth=0, label=label)
+    axis.plot(nights, high, color=QUIET_COLOUR, linewidth=1.0)
 
 
-def _mark_versions(axis, drawn: Sequence[dict[str, Any]], names: dict[str, str], top: float) -> None:
+def _mark_versions(axis: Axes, drawn: Sequence[dict[str, Any]], names: dict[str, str], top: float) -> None:
     """A line where a version begins, and the levels of watch and alarm while it lasts."""
-    spans: dict[str, tuple[str, str]] = {}
+    versions: dict[str, list[dict[str, Any]]] = {}
     for check in drawn:
-        first, last = check["nights"][0]["night"], check["nights"][-1]["night"]
-        known = spans.get(check["version"], (first, last))
-        spans[check["version"]] = min(first, known[0]), max(last, known[1])
-    begin, end = (datetime.fromisoformat(night) for night in _span(drawn))
-    needed, labelled = LABEL * (end - begin + 2 * NIGHT), None
-    for version, (first, last) in sorted(spans.items(), key=lambda item: item[1]):
-        left, right = datetime.fromisoformat(first) - NIGHT / 2, datetime.fromisoformat(last) + NIGHT / 2
-        mine = [check for check in drawn if check["version"] == version]
+        versions.setdefault(check["version"], []).append(check)
+    begin, end = _span(drawn)
+    needed, labelled = LABEL_WIDTH * (end - begin + 2), -math.inf
+    for version, checks in sorted(versions.items(), key=lambda item: _span(item[1])):
+        left, right = _span(checks)[0] - 0.5, _span(checks)[1] + 0.5
         for level, colour in (("alarm_at", BAD), ("watch_at", LIMIT)):
-            height = _tens(min(check[level] for check in mine))
+            height = _log10(min(check[level] for check in checks))
             axis.hlines(height, left, right, color=colour, linewidth=0.9, linestyles="--")
         axis.axvline(left, color=SUBJECT, linewidth=0.8, linestyle=":")
-        if labelled is None or left - labelled >= needed:
+        if left - labelled >= needed:
             axis.annotate(names[version], (left, top * 1.06), fontsize=7, color=SUBJECT, ha="left", va="bottom",
                           xytext=(2, 1), textcoords="offset points")  # fmt: skip
             labelled = left
 
 
-def _span(drawn: Sequence[dict[str, Any]]) -> tuple[str, str]:
-    nights = [night["night"] for check in drawn for night in check["nights"]]
+def _span(checks: Sequence[dict[str, Any]]) -> tuple[float, float]:
+    nights = [_day(night["night"]) for check in checks for night in check["nights"]]
     return min(nights), max(nights)
 
 
-def _tens(log_e: float | str) -> float:
+def _day(night: str) -> float:
+    return float(dates.date2num(datetime.fromisoformat(night)))
+
+
+def _log10(log_e: float | str) -> float:
     return math.inf if log_e == "inf" else float(log_e) / math.log(10)

@@ -1,4 +1,4 @@
-"""The page of a history: one file, nothing loaded from elsewhere, every foreign word escaped."""
+"""The page of a history: one file, nothing loaded from elsewhere, everything from elsewhere escaped."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The history in words and numbers, for the terminal and for the page."""
+"""The history as text, for the terminal and for the page."""
 
 import math
 import re
@@ -12,14 +12,15 @@ from rich.table import Table
 from ...audits.nightly.detection_limits import MISS_RATE, NIGHT_HORIZONS
 from ...audits.nightly.verdicts import worst_state
 
-COLOURS = {"quiet": "green", "watch": "yellow", "alarm": "red"}
+STATE_STYLES = {"quiet": "green", "watch": "yellow", "alarm": "red"}
 
 
 class VersionRow(NamedTuple):
-    """One version of one subject; highest: the check that comes nearest to an alarm, with its log10 E and the alarm's.
+    """One version of one subject.
 
-    limits: what the check that sees least would have seen, within each of the numbers of nights; none if the version is
-    no longer drawn from.
+    highest: the check nearest to an alarm
+    log_e, alarm_at: its log10 E, and the level of the alarm
+    limits: the largest detection limit of its checks, for each number of nights; "-" if nothing is drawn any more
     """
 
     subject: str
@@ -38,33 +39,35 @@ def summary(checks: Sequence[dict[str, Any]]) -> list[VersionRow]:
     """A row for each version, in the order in which they began."""
     rows = []
     for subject, version in dict.fromkeys((check["subject"], check["version"]) for check in checks):
-        mine = [check for check in checks if (check["subject"], check["version"]) == (subject, version)]
-        top = max(mine, key=lambda check: number(check["log_e"]) - check["alarm_at"])
+        of_version = [check for check in checks if (check["subject"], check["version"]) == (subject, version)]
+        top = max(of_version, key=lambda check: number(check["log_e"]) - check["alarm_at"])
         rows.append(
             VersionRow(
                 subject,
                 short(version),
-                worst_state([check["state"] for check in mine]),
-                len(mine),
-                len({night["night"] for check in mine for night in check["nights"]}),
-                sum(check["draws"] for check in mine),
+                worst_state([check["state"] for check in of_version]),
+                len(of_version),
+                len({night["night"] for check in of_version for night in check["nights"]}),
+                sum(check["draws"] for check in of_version),
                 top["check"],
                 tens(top["log_e"]),
                 tens(top["alarm_at"]),
-                limits(mine),
+                limits(of_version),
             )
         )
     return rows
 
 
 def show(report: dict[str, Any], checks: Sequence[dict[str, Any]], console: Console) -> None:
-    """The versions among the checks, each alarm with its witness, what failed, and the state of all."""
+    """Print the versions among the checks, each alarm with its witness, failures, and the overall state."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("subject", "version", "state", "checks", "nights", "draws", "log10 E", "alarm at", "TV seen"):
+    for column in ("subject", "version", "state", "checks", "nights", "draws", "log10 E", "alarm at", "detectable TV"):
         right = column not in ("subject", "version", "state")
-        table.add_column(column, justify="right" if right else "left", overflow="fold", no_wrap=column == "TV seen")
+        table.add_column(
+            column, justify="right" if right else "left", overflow="fold", no_wrap=column == "detectable TV"
+        )
     for row in summary(checks):
-        state = f"[{COLOURS[row.state]}]{row.state}[/]"
+        state = f"[{STATE_STYLES[row.state]}]{row.state}[/]"
         table.add_row(
             escape(row.subject), escape(row.version), state, str(row.checks), str(row.nights), f"{row.draws:,}",
             row.log_e, row.alarm_at, row.limits,
@@ -74,7 +77,7 @@ def show(report: dict[str, Any], checks: Sequence[dict[str, Any]], console: Cons
         if check["state"] != "quiet":
             level = f"log10 E {tens(check['log_e'])}, largest {tens(check['largest_log_e'])}"
             name = f"{check['subject']} on {check['check']}"
-            console.print(f"\n[{COLOURS[check['state']]}]{check['state']}[/]       {escape(name)}, {level}")
+            console.print(f"\n[{STATE_STYLES[check['state']]}]{check['state']}[/]       {escape(name)}, {level}")
         if check["state"] == "alarm":
             console.print(f"witness     {escape(witness(check, explained(check, checks)))}")
             if check["witness"]:
@@ -84,55 +87,53 @@ def show(report: dict[str, Any], checks: Sequence[dict[str, Any]], console: Cons
         console.print(f"[magenta]failure[/]     {escape(failure['subject'])}: {escape(failure['message'])}")
     resumed = len(report.get("resumed", ()))
     if resumed:
-        console.print(f"resumed     drawn before for this night by the same seed, and not drawn again: {resumed}")
-    console.print(f"\nstate       [{COLOURS[report['state']]}]{report['state']}[/]")
+        console.print(f"resumed     drawn earlier for this night by the same seed, and not drawn again: {resumed}")
+    console.print(f"\nstate       [{STATE_STYLES[report['state']]}]{report['state']}[/]")
     console.print(f"history     {escape(report['history'])}", soft_wrap=True)
     console.print(f"budget      false alarms: {report['lifetime_alpha']:g} over the life of the history")
     if any(check["detects"] for check in checks):
-        console.print(f"TV seen     {limits_meaning()}", soft_wrap=True)
+        console.print(f"detectable  TV: {limits_meaning()}", soft_wrap=True)
     console.print()
 
 
 def limits(checks: Sequence[dict[str, Any]]) -> str:
-    """What the check that sees least would have seen, within 1 / 7 nights, rounded up."""
-    told = [[limit["total_variation"] for limit in check["detects"]["within"]] for check in checks if check["detects"]]
-    return " / ".join(map(variation, map(max, zip(*told)))) or "-"
+    """The largest detection limit of the checks, within 1 / 7 nights, rounded up."""
+    known = [[limit["total_variation"] for limit in check["detects"]["within"]] for check in checks if check["detects"]]
+    return " / ".join(map(variation, map(max, zip(*known)))) or "-"
 
 
 def variation(distance: float) -> str:
-    """A total variation that is certain to be seen, rounded up; all of it is none."""
+    """A detectable total variation, rounded up; a limit of 1 means that nothing is certain to be detected."""
     return "nothing" if distance >= 1 else f"{math.ceil(distance * 1000) / 1000:.3f}"
 
 
 def limits_meaning() -> str:
-    """What the limits say, in one sentence."""
+    """The meaning of the limits, in one sentence."""
     return (
         f"a deviation of that total variation or more, in any direction, is in alarm within {' / '.join(map(str, NIGHT_HORIZONS))} "
-        f"nights of as many draws as the last one, except with probability {MISS_RATE:g}; a smaller one may go unseen"
+        f"nights of as many draws as the last one, except with probability {MISS_RATE:g}; a smaller one may be missed"
     )
 
 
 def explained(check: dict[str, Any], checks: Sequence[dict[str, Any]]) -> str | None:
     """The check of the same version that has the witness, if one has."""
-    same = (other for other in checks if (other["subject"], other["version"]) == (check["subject"], check["version"]))
-    return next((other["check"] for other in same if other["witness"]), None)
+    version = check["subject"], check["version"]
+    return next((c["check"] for c in checks if (c["subject"], c["version"]) == version and c["witness"]), None)
 
 
 def witness(check: dict[str, Any], elsewhere: str | None) -> str:
-    """What is known of an alarm, in one line; elsewhere: the check of the same version that has the witness."""
-    found, impossible = check["witness"], check["impossible"]
+    """The evidence for an alarm, in one line; elsewhere: the check of the same version that has the witness."""
+    shown, impossible = check["witness"], check["impossible"]
     text = ""
     if impossible:
         text = f"{impossible['sequence']}, which the law excludes, was drawn (count {impossible['count']}); "
-    if found:
-        problem = found["problem"]
-        size = f"vocabulary {problem['vocabulary']}, gamma {problem['gamma']}"
-        return text + (
-            f"{found['sequence']} expected {found['expected']}, observed {found['observed']} on fresh draws ({size})"
-        )
+    if shown:
+        size = f"vocabulary {shown['problem']['vocabulary']}, gamma {shown['problem']['gamma']}"
+        counts = f"expected {shown['expected']}, observed {shown['observed']}"
+        return f"{text}{shown['sequence']} {counts} on fresh draws ({size})"
     if elsewhere:
         return text + f"see {elsewhere}"
-    return text + "none yet, fresh draws did not show it again (they are tried again each night)"
+    return text + "none yet: fresh draws did not show the deviation again (the search is repeated each night)"
 
 
 def number(log_e: float | str) -> float:
@@ -145,5 +146,5 @@ def tens(log_e: float | str) -> str:
 
 
 def short(version: str) -> str:
-    """A version with its digest cut to what tells it apart."""
+    """A version with its digest shortened to 8 digits."""
     return re.sub(r"sha256:([0-9a-f]{8})[0-9a-f]*", r"\1", version)

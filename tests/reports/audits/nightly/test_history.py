@@ -147,8 +147,8 @@ def test_each_version_gets_a_cohort_and_a_smaller_share_of_the_budget(history):
 @pytest.mark.parametrize(
     ("db", "says"),
     [
-        (":memory:", "is kept in memory only"),
-        ("sqlite://", "is kept in memory only"),
+        (":memory:", "is in memory only"),
+        ("sqlite://", "is in memory only"),
         ("postgresql://h:abc/x", "--db: "),
         ("report.json", "named by both"),
     ],
