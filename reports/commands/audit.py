@@ -8,19 +8,10 @@ from ...models.libraries import require
 from ...models.problem import load_problem
 from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.evidence import CLAIMS
-from ..audits.functions.subject import SubjectSpec, subject_from
+from ..audits.functions.subject import subject_from
 from .exit_status import OK, REFUTED
 from .output import Output
-from .parameters import (
-    DTYPES,
-    Comma,
-    array_option,
-    memory_option,
-    problems_option,
-    report_options,
-    seed_option,
-    timeout_option,
-)
+from .parameters import Comma, memory_option, problems_option, report_options, row_options, seed_option, timeout_option
 from .progress import progress_bar
 
 
@@ -28,24 +19,17 @@ from .progress import progress_bar
 @click.argument("subject", required=False)
 @report_options
 @problems_option
-@click.option("--claims", type=Comma(CLAIMS), default="lossless", show_default=True,
-              help="Claims that decide the verdict.")  # fmt: skip
+@click.option("--claims", type=Comma(CLAIMS), default="lossless", show_default=True, help="They decide the verdict.")
 @click.option("--level", "levels", type=Comma(("exact", "statistical")), default="exact,statistical", show_default=True,
               help="Exact laws where the random numbers can be followed, statistical tests where not.")  # fmt: skip
-@array_option
-@click.option("--dtype", "dtypes", type=Comma(DTYPES), help="Precision of the rows.")
+@row_options(several=True)
 @seed_option
 @click.option("--samples", type=click.IntRange(min=100), default=20_000, show_default=True,
               help="Samples a problem where the law cannot be computed.")  # fmt: skip
-@timeout_option(
-    60.0,
-    0.1,
-    "Seconds of processor time for the import and for each problem: half for its first call, a sixth for a later one.",
-)
+@timeout_option(60.0, 0.1, "Seconds of processor time for the import and for each problem: half for its first call, "
+                "a sixth for a later one.")  # fmt: skip
 @memory_option()
-@click.option(
-    "--zoo", is_flag=True, help="Audit the zoo: mutants, which must be refuted, and controls, which must not."
-)
+@click.option("--zoo", is_flag=True, help="Audit the zoo: mutants must be refuted, controls must not.")
 def command(subject: str | None, json_file: str | None, html_file: str | None, require_decision: bool,
             problems: tuple[str, ...], array: str | None, dtypes: tuple[str, ...] | None, zoo: bool,
             **settings: Any) -> None:  # fmt: skip
@@ -60,21 +44,17 @@ def command(subject: str | None, json_file: str | None, html_file: str | None, r
     spec = subject_from(subject, array, dtypes or ())
     loaded = [load_problem(problem) for problem in problems]
     output = Output(json_file, html_file)
-    _require_packages(spec)
+    adapter = ADAPTERS.get(spec.name)
+    if adapter:
+        require(*adapter.packages, extra=adapter.extra)
+    elif spec.array == "torch":
+        require("torch", extra="torch")
     from ..audits.functions.audit import run_audit
     from ..audits.functions.settings import AuditSettings
 
     with progress_bar() as progress:
         report = run_audit(spec, AuditSettings(problems=loaded, progress=progress, **settings))
     output.finish(report, require_decision)
-
-
-def _require_packages(spec: SubjectSpec) -> None:
-    adapter = ADAPTERS.get(spec.name)
-    if adapter:
-        require(*adapter.packages, extra=adapter.extra)
-    elif spec.array == "torch":
-        require("torch", extra="torch")
 
 
 def _zoo(output: Output, seed: int) -> int:

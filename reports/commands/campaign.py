@@ -3,10 +3,11 @@
 import click
 
 from ...models.problem import load_problem
+from ...stattests.campaign.clusters import scheme_of
 from ..audits.functions.subject import subject_from
 from .exit_status import INTERRUPTED, NOT_AUDITED, stop
 from .output import Output, require_writable
-from .parameters import DTYPES, array_option, problem_option, report_options, seed_option, timeout_option
+from .parameters import problem_option, report_options, row_options, seed_option, timeout_option
 from .progress import progress_bar
 
 
@@ -21,8 +22,7 @@ from .progress import progress_bar
 @click.option("--chunk", type=click.IntRange(min=1), help="Samples that are drawn, and saved, at a time.")
 @click.option("--batch", type=click.IntRange(min=1), metavar="B",
               help="SUBJECT takes B blocks a call: arrays [B, gamma + 1, V], [B, gamma, V], [B, gamma].")  # fmt: skip
-@array_option
-@click.option("--dtype", type=click.Choice(DTYPES), default="float64", show_default=True, help="Precision of the rows.")
+@row_options()
 @timeout_option(600.0, 0.1, "Seconds of processor time for one chunk of calls of a third-party function.")
 @report_options
 def command(subject: str, problem: str, samples: int, workers: int | None, cluster: str | None, checkpoint: str | None,
@@ -30,16 +30,12 @@ def command(subject: str, problem: str, samples: int, workers: int | None, clust
             json_file: str | None, html_file: str | None, require_decision: bool) -> None:  # fmt: skip
     """Sample SUBJECT (a reference verifier, package.module:function or path/to/file.py:function) on one problem, and
     compare the counts with the target's law. The counts depend on neither the workers nor interruptions."""
-    from ...stattests.campaign.clusters import scheme_of
-
     if workers and cluster:
         raise click.UsageError("either --workers, or --cluster, whose size decides")
     scheme_of(cluster)
     spec = subject_from(subject, array, (dtype,))
     if spec.reference and (batch or array or dtype != "float64"):
-        raise click.UsageError(
-            f"--batch, --array and --dtype are for third-party functions; {subject} is sampled exactly"
-        )
+        raise click.UsageError(f"--batch, --array and --dtype are for third-party functions; {subject} is a reference")
     if batch and array in ("rows", "list"):
         raise click.UsageError(f"--batch gives arrays; --array {array} does not go with it")
     given = load_problem(problem)

@@ -16,8 +16,7 @@ from .progress import progress_bar
 @click.option("--target", metavar="DIR", help="The target: a folder with a checkpoint, or a name of the Hub.")
 @click.option("--draft", metavar="DIR", help="The draft model.")
 @click.option("--preset", metavar="NAME", help=f"A named pair in their place: {', '.join(PRESETS)}.")
-@click.option("--drafter", type=click.IntRange(min=0), default=0, show_default=True,
-              help="Which drafter of the preset.")  # fmt: skip
+@click.option("--drafter", type=click.IntRange(0), default=0, show_default=True, help="Which drafter of the preset.")
 @click.option("--verifier", metavar="NAME", help="token, block, greedy-block, block-stream, or lenient-token:L, which is "
               "lossy.  [default: block]")  # fmt: skip
 @click.option("--gamma", default="4", show_default=True, metavar="N", help="Draft tokens of a block, or adaptive.")

@@ -2,53 +2,20 @@
 
 import click
 
-
-def _verifiers() -> dict[str, str]:
-    from ...verifiers.registry import REFERENCES
-
-    return {reference.name: reference.source for reference in REFERENCES.values()}
-
-
-def _claims() -> dict[str, str]:
-    from ...verifiers.evidence import CLAIMS
-
-    return CLAIMS
-
-
-def _checks() -> dict[str, str]:
-    from ..audits.checks import CHECKS
-
-    return CHECKS
-
-
-def _mutants() -> dict[str, str]:
-    from ...verifiers.zoo.catalogue import MUTANTS
-
-    return {entry.name: f"{entry.title}  {entry.link}" for entry in MUTANTS.values()}
-
-
-def _adapters() -> dict[str, str]:
-    from ...verifiers.adapters.registry import ADAPTERS
-
-    def needs(missing: list[str]) -> str:
-        return f" (needs {', '.join(missing)})" if missing else ""
-
-    return {adapter.name: adapter.source + needs(adapter.missing()) for adapter in ADAPTERS.values()}
-
-
-def _presets() -> dict[str, str]:
-    from ...models.pairs.presets import PRESETS
-
-    return {name: f"{pair.target} with {' or '.join(pair.drafts)}: {pair.about}" for name, pair in PRESETS.items()}
-
+from ...models.pairs.presets import PRESETS
+from ...verifiers.adapters.registry import ADAPTERS
+from ...verifiers.evidence import CLAIMS
+from ...verifiers.registry import REFERENCES
+from ...verifiers.zoo.catalogue import MUTANTS
+from ..audits.checks import CHECKS
 
 LISTS = {
-    "verifiers": _verifiers,
-    "claims": _claims,
-    "checks": _checks,
-    "mutants": _mutants,
-    "adapters": _adapters,
-    "presets": _presets,
+    "verifiers": {name: reference.source for name, reference in REFERENCES.items()},
+    "claims": CLAIMS,
+    "checks": CHECKS,
+    "mutants": {name: f"{mutant.title}  {mutant.link}" for name, mutant in MUTANTS.items()},
+    "adapters": {name: adapter.source for name, adapter in ADAPTERS.items()},
+    "presets": {name: f"{p.target} with {' or '.join(p.drafts)}: {p.about}" for name, p in PRESETS.items()},
 }
 
 
@@ -56,7 +23,8 @@ LISTS = {
 @click.argument("what", type=click.Choice(list(LISTS)))
 def command(what: str) -> None:
     """What there is: verifiers, claims, checks, mutants, adapters, presets (pairs of models)."""
-    rows = LISTS[what]()
-    width = max(map(len, rows))
-    for name, text in rows.items():
-        click.echo(f"{name:<{width}}  {text}")
+    width = max(map(len, LISTS[what]))
+    for name, text in LISTS[what].items():
+        missing = ADAPTERS[name].missing() if what == "adapters" else []
+        needs = f" (needs {', '.join(missing)})" if missing else ""
+        click.echo(f"{name:<{width}}  {text}{needs}")

@@ -53,10 +53,8 @@ def main() -> None:
     """The entry point: bad input is one line on standard error and exit status 2."""
     try:
         cli(standalone_mode=False)
-    except InputError as error:
-        stop(str(error), WRONG_USE)
-    except click.ClickException as error:
-        stop(error.format_message(), WRONG_USE)
+    except (InputError, click.ClickException) as error:
+        stop(error.format_message() if isinstance(error, click.ClickException) else str(error), WRONG_USE)
     except (click.Abort, KeyboardInterrupt):
         stop("interrupted", INTERRUPTED)
 

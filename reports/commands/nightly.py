@@ -12,16 +12,7 @@ from ..audits.functions.subject import SubjectSpec, subject_from
 from ..audits.nightly import DEFAULT_FILE
 from .exit_status import NOT_AUDITED, OK, REFUTED
 from .output import Output
-from .parameters import (
-    Command,
-    Finite,
-    array_option,
-    html_option,
-    json_option,
-    memory_option,
-    problems_option,
-    timeout_option,
-)
+from .parameters import Command, Finite, file_options, memory_option, problems_option, row_options, timeout_option
 from .progress import progress_bar
 
 MAX_VERSION_LENGTH = 80
@@ -29,17 +20,11 @@ MAX_VERSION_LENGTH = 80
 
 def _shared(command: Command) -> Command:
     """Options of both commands."""
-    for option in reversed((
-        click.option("--db", metavar="URL", help="The history: an SQLite file or an SQLAlchemy URL  "
-                     f"[default: {DEFAULT_FILE} in the current folder].",
-                     envvar="DRAFTPROOF_DB", show_envvar=True),
-        json_option("the history"),
-        html_option("the history"),
-        click.option("--wait", type=Finite(min=0.1, max=3600), default=30.0, show_default=True, metavar="S",
-                     help="Seconds to wait for another writer."),
-    )):  # fmt: skip
-        command = option(command)
-    return command
+    db = click.option("--db", metavar="URL", envvar="DRAFTPROOF_DB", show_envvar=True, help="The history: an SQLite file or "
+                      f"an SQLAlchemy URL  [default: {DEFAULT_FILE} in the current folder].")  # fmt: skip
+    wait = click.option("--wait", type=Finite(min=0.1, max=3600), default=30.0, show_default=True, metavar="S",
+                        help="Seconds to wait for another writer.")  # fmt: skip
+    return db(file_options("the history")(wait(command)))
 
 
 @click.group(name="nightly")
@@ -51,17 +36,14 @@ def command() -> None:
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT ...]")
 @_shared
 @problems_option
-@click.option("--samples", type=click.IntRange(min=100, max=10**8), default=20_000, show_default=True,
-              help="Draws a check.")  # fmt: skip
+@click.option("--samples", type=click.IntRange(100, 10**8), default=20_000, show_default=True, help="Draws a check.")
 @click.option("--seed", type=click.IntRange(min=0), help="Derive the seeds from this and the night  [default: fresh].")
 @click.option("--night", metavar="DATE", help="The night the draws count for  [default: today, UTC].")
 @click.option("--subject-version", metavar="TEXT", help="What SUBJECT's version is called: needed where its code cannot be "
               "digested, added to the digest otherwise. A new one begins new e-processes.")  # fmt: skip
 @click.option("--lifetime-alpha", type=Finite(min=0, max=0.1, min_open=True),
               help="The chance of a false alarm in the whole life of a history that begins now  [default: 0.001].")  # fmt: skip
-@array_option
-@click.option("--dtype", type=click.Choice(("float64", "float32")), default="float64", show_default=True,
-              help="Precision of the rows.")  # fmt: skip
+@row_options(("float64", "float32"))
 @timeout_option(300.0, 0.1, "Seconds of processor time for the draws of one check.", most=10**7)
 @memory_option(most=2**20)
 def run(subjects: tuple[str, ...], db: str | None, json_file: str | None, html_file: str | None, wait: float,
@@ -118,10 +100,8 @@ def _must_be_a_version(text: str | None, specs: Sequence[SubjectSpec]) -> None:
     if text is None:
         return
     if text != " ".join(text.split()) or not text.isprintable() or not 0 < len(text) <= MAX_VERSION_LENGTH:
-        raise InputError(
-            f"--subject-version: {text!r} is not a version; expected 1 to {MAX_VERSION_LENGTH} characters in one line, single "
-            "spaces between words"
-        )
+        expected = f"1 to {MAX_VERSION_LENGTH} characters in one line, single spaces between words"
+        raise InputError(f"--subject-version: {text!r} is not a version; expected {expected}")
     if len(specs) != 1 or specs[0].reference:
         raise InputError("--subject-version: expected one SUBJECT, and it is not one of draftproof's own verifiers")
 

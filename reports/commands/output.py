@@ -31,7 +31,14 @@ class Output:
 
     def __init__(self, json_file: str | None, html_file: str | None = None, **others: str | None) -> None:
         self.json_file, self.html_file = json_file, html_file
-        _require_distinct({"json": json_file, "html": html_file, **others})
+        options: dict[Path | str, str] = {}
+        for option, file in {"json": json_file, "html": html_file, **others}.items():
+            if file is None:
+                continue
+            other = options.setdefault(file if file == STANDARD_OUTPUT else Path(file).resolve(), option)
+            if other != option:
+                place = "standard output" if file == STANDARD_OUTPUT else file
+                raise InputError(f"{place}: named by both --{other} and --{option}; expected different files")
         for file in (json_file, html_file):
             require_writable(file)
         self.to_stderr = STANDARD_OUTPUT in (json_file, html_file)
@@ -50,9 +57,9 @@ class Output:
     def write(self, data: Any, page: Callable[[Any], str] | None = None) -> None:
         """Write the files that were asked for: the data as JSON, and the page made of them."""
         if self.json_file:
-            _write(self.json_file, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+            write_text(self.json_file, as_json(data))
         if self.html_file and page:
-            _write(self.html_file, page(data))
+            write_text(self.html_file, page(data))
 
     def finish(self, report: Report, require_decision: bool) -> NoReturn:
         """Write a report, show it, and exit with its verdict's status; 130 if it was interrupted."""
@@ -77,8 +84,7 @@ def require_writable(file: str | None) -> None:
     if path.is_dir() or not path.parent.is_dir():
         raise InputError(f"{file}: cannot be written; expected a file in a folder that exists")
     try:
-        with path.open("a"):
-            pass
+        path.open("a").close()
         if new:
             path.unlink()
     except OSError as error:
@@ -91,19 +97,12 @@ def _page(report: dict[str, Any]) -> str:
     return page(report)
 
 
-def _require_distinct(files: dict[str, str | None]) -> None:
-    """Files by option: two would overwrite each other, or be mixed on standard output."""
-    options: dict[Path | None, str] = {}
-    for option, file in files.items():
-        if file is None:
-            continue
-        other = options.setdefault(None if file == STANDARD_OUTPUT else Path(file).resolve(), option)
-        if other != option:
-            place = "standard output" if file == STANDARD_OUTPUT else file
-            raise InputError(f"{place}: named by both --{other} and --{option}; expected different files")
+def as_json(data: Any) -> str:
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
-def _write(file: str, text: str) -> None:
+def write_text(file: str | Path, text: str) -> None:
+    """Write a file, or to standard output. Raises: InputError if it cannot be written."""
     if file == STANDARD_OUTPUT:
         click.echo(text, nl=False)
         return

@@ -1,7 +1,7 @@
 """Types of parameters, and the options that several commands share."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -61,9 +61,8 @@ class Numbers(click.ParamType):
         if not numbers or not all(self.least <= number <= self.most for number in numbers):
             kind = "whole numbers" if self.kind is int else "numbers"
             self.fail(f"expected {kind} from {self.least} to {self.most} joined by commas, got {value!r}", param, ctx)
-        for number in numbers:
-            if 0 < number < self.least_above_zero:
-                self.fail(f"{number}: expected 0 or at least {self.least_above_zero:g}", param, ctx)
+        if any(0 < number < self.least_above_zero for number in numbers):
+            self.fail(f"{value}: expected 0 or at least {self.least_above_zero:g}", param, ctx)
         return tuple(numbers)
 
 
@@ -71,41 +70,44 @@ def json_option(what: str) -> Callable[[Command], Command]:
     return click.option("--json", "json_file", metavar="FILE", help=f"Write {what} as JSON ('-': standard output).")
 
 
-def html_option(what: str) -> Callable[[Command], Command]:
-    return click.option("--html", "html_file", metavar="FILE", help=f"Write {what} as one self-contained page.")
+def file_options(what: str) -> Callable[[Command], Command]:
+    """--json and --html."""
+    html = click.option("--html", "html_file", metavar="FILE", help=f"Write {what} as one self-contained page.")
+    return lambda command: json_option(what)(html(command))
 
 
 def report_options(command: Command) -> Command:
     """--json, --html and --require-decision, of a command that ends in a report."""
     decided = click.option("--require-decision", is_flag=True, help="Exit with 4 if the verdict is inconclusive.")
-    return json_option("the report")(html_option("the report")(decided(command)))
+    return file_options("the report")(decided(command))
+
+
+def row_options(dtypes: Sequence[str] = DTYPES, several: bool = False) -> Callable[[Command], Command]:
+    """--array and --dtype, of the rows that a third-party function is called with."""
+    array = click.option("--array", type=click.Choice(ARRAYS), help="What the rows arrive as.")
+    meaning = "Precision of the rows."
+    one = click.option("--dtype", type=click.Choice(dtypes), default="float64", show_default=True, help=meaning)
+    many = click.option("--dtype", "dtypes", type=Comma(dtypes), help=meaning)
+    return lambda command: array((many if several else one)(command))
 
 
 def problem_option(required: bool = False) -> Callable[[Command], Command]:
     return click.option("--problem", required=required, metavar="FILE", help="The problem (a file, or JSON itself).")
 
 
-problems_option = click.option(
-    "--problem", "problems", multiple=True, metavar="FILE",
-    help="On this problem (a file, or JSON itself) in place of the usual ones.",
-)  # fmt: skip
+problems_option = click.option("--problem", "problems", multiple=True, metavar="FILE",
+                               help="Use this problem (a file, or JSON itself), not the usual ones.")  # fmt: skip
 
-seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random."
-)
-
-array_option = click.option("--array", type=click.Choice(ARRAYS), help="What the rows arrive as.")
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything random.")
 
 device_option = click.option("--device", default="cpu", show_default=True, metavar="D", help="cpu, cuda or cuda:N.")
 
 
-def timeout_option(
-    default: float, least: float, meaning: str, most: float | None = None
-) -> Callable[[Command], Command]:
-    return click.option("--timeout", type=Finite(min=least, max=most), default=default, show_default=True,
-                        metavar="S", help=meaning)  # fmt: skip
+def timeout_option(default: float, least: float, what: str, most: float | None = None) -> Callable[[Command], Command]:
+    kind = Finite(min=least, max=most)
+    return click.option("--timeout", type=kind, default=default, show_default=True, metavar="S", help=what)
 
 
-def memory_option(default: float = 8.0, most: float | None = None) -> Callable[[Command], Command]:
-    return click.option("--memory", type=Finite(min=0.5, max=most), default=default, show_default=True, metavar="GIB",
+def memory_option(most: float | None = None) -> Callable[[Command], Command]:
+    return click.option("--memory", type=Finite(min=0.5, max=most), default=8.0, show_default=True, metavar="GIB",
                         help="Address space of the child process.")  # fmt: skip

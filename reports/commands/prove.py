@@ -1,25 +1,18 @@
 """The command draftproof prove: every proof of the papers' statements, one row a claim and method."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
 from ...models.errors import InputError
 from ...models.libraries import require
+from ...proofs.proving import ProofRow, all_proofs, run
 from ...proofs.statements import METHODS, PROVABLE_CLAIMS
 from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
 from .exit_status import INTERRUPTED, of_verdict, stop
 from .output import Output
 from .parameters import Comma, json_option
 from .progress import progress_bar
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from ...proofs.proving import ProofRow
 
 COLOURS = {HOLDS: "green", REFUTED: "red", NO_EVIDENCE: "yellow", ERROR: "red"}
 SEVERITY = (HOLDS, NO_EVIDENCE, ERROR, REFUTED)
@@ -43,8 +36,6 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
     output = Output(json_file)
     if "z3" in methods:
         require("z3", extra="prove")
-    from ...proofs.proving import all_proofs, run
-
     proofs = all_proofs(claims, methods)
     if listed:
         for proof in proofs:
@@ -64,16 +55,17 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
         except KeyboardInterrupt:
             interrupted = True
     output.write([row._asdict() for row in rows])
-    _show(rows, len(proofs), output.console)
+    _show(rows, len(proofs), output)
     if interrupted:
         stop(f"interrupted after {len(rows)} of {len(proofs)} proofs", INTERRUPTED)
     raise SystemExit(of_verdict(max((row.verdict for row in rows), key=SEVERITY.index), require_decision))
 
 
-def _show(rows: Sequence[ProofRow], total: int, console: Console) -> None:
+def _show(rows: Sequence[ProofRow], total: int, output: Output) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    console = output.console
     if not console.is_terminal:
         console.width = 150
     table = Table(box=None, pad_edge=False, header_style="bold")

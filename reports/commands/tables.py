@@ -1,27 +1,22 @@
 """The command ``draftproof tables``: the paper's tables and figures on a pair of models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ...models.errors import InputError, OutOfMemoryError
-from ...models.files import write_atomically
 from ...models.generating.settings import MAX_GAMMA, MIN_TEMPERATURE
-from ...models.libraries import DTYPES
+from ...models.libraries import DTYPES, require
 from ...models.pairs.presets import PRESETS, TRAINED
 from ..audits.tables.plan import VERIFIERS, TablesPlan
 from .exit_status import INTERRUPTED, NOT_AUDITED, OK, stop
+from .output import as_json, write_text
 from .parameters import Comma, Numbers, device_option
 from .progress import progress_bar
-
-if TYPE_CHECKING:
-    from ..audits.tables.record import Record
 
 QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6, "new_tokens": 32}
 
@@ -33,9 +28,7 @@ QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6,
 @click.option("--target", metavar="NAME", help="A folder or a name of the Hub instead, with --draft.")
 @click.option("--draft", "drafts", multiple=True, metavar="NAME", help="Its drafters, the best first.")
 @device_option
-@click.option(
-    "--dtype", type=click.Choice(DTYPES), default="float32", show_default=True, help="Precision of the models."
-)
+@click.option("--dtype", type=click.Choice(DTYPES), default="float32", show_default=True, help="Of the models.")
 @click.option("--gamma", "gammas", type=Numbers(int, 1, MAX_GAMMA), help="Draft tokens a block.  [default: 4,6,8]")
 @click.option(
     "--temperature", "temperatures", type=Numbers(float, 0, 100, MIN_TEMPERATURE), help="[default: 0,0.2,0.6,1]"
@@ -57,15 +50,15 @@ def command(folder: str, preset: str | None, target: str | None, drafts: tuple[s
     evidence for each.
 
     On the trained pair the default takes about half an hour on 2 cores. Every cell is saved as soon as it is measured."""
-    from ...models.libraries import require
     from ..audits.tables.subjects import default_data, preset_models
 
     require("torch", "transformers")
     if (target is None) != (not drafts) or (preset and target):
         raise click.UsageError("expected either --preset, or --target and one --draft or more")
-    sources = None if data is None else _names(data)
-    given = {name: value for name, value in options.items() if value is not None}
-    defaults = QUICK if quick else {}
+    sources = tuple(name.strip() for name in (data or "").split(",") if name.strip())
+    if data is not None and not sources:
+        raise click.UsageError(f"--data {data!r}: expected a list of names, joined by commas")
+    settings = (QUICK if quick else {}) | {name: value for name, value in options.items() if value is not None}
     template = "{prompt}"
     if target is None:
         preset = preset or TRAINED
@@ -73,15 +66,8 @@ def command(folder: str, preset: str | None, target: str | None, drafts: tuple[s
     sources = sources or default_data(preset, target)
     if len(set(drafts)) < len(drafts):
         raise click.UsageError("the same --draft twice")
-    plan = TablesPlan(target, tuple(drafts), template, data=sources, threads=threads, **{**defaults, **given})
+    plan = TablesPlan(target, tuple(drafts), template, data=sources, threads=threads, **settings)
     _measure_and_write(folder, plan)
-
-
-def _names(data: str) -> tuple[str, ...]:
-    names = tuple(word.strip() for word in data.split(",") if word.strip())
-    if not names:
-        raise click.UsageError(f"--data {data!r}: expected a list of names, joined by commas")
-    return names
 
 
 def _measure_and_write(folder: str, plan: TablesPlan) -> None:
@@ -126,30 +112,21 @@ def _measure_and_write(folder: str, plan: TablesPlan) -> None:
              "from there", status)  # fmt: skip
 
 
-def _write(record: Record, plan: TablesPlan, settings: Mapping[str, Any], planned: int) -> None:
-    import json
-
+def _write(record: Any, plan: TablesPlan, settings: Mapping[str, Any], planned: int) -> None:
     from ..audits.tables.report import tables_report
     from ..pages.tables import formatting
     from ..pages.tables.page import markdown, page
 
     report = tables_report(plan, settings, record.cells, planned)
-    try:
-        for name, text in (
-            ("tables.json", json.dumps(report, indent=1) + "\n"),
-            ("tables.md", markdown(report)),
-            ("tables.html", page(report)),
-        ):
-            write_atomically(record.folder / name, text)
-    except OSError as error:
-        raise InputError(f"{record.folder}: cannot be written ({error.strerror})") from None
+    for kind, text in (("json", as_json(report)), ("md", markdown(report)), ("html", page(report))):
+        write_text(record.folder / f"tables.{kind}", text)
     for row in report["equalities"]:
         compared = f"{row['compared']:,} {row['unit']}, {row['differing']} differ"
         click.echo(f"{row['verdict']:<11} {row['statement']} ({compared})")
     for statement, measure, verdicts in formatting.verdict_counts(report["orderings"]):
         click.echo(f"{statement + ', by ' + measure:<58} {verdicts}")
-    cells = f"{len(record.cells)} of {planned} cells"
-    click.echo(f"{'written':<11} {record.folder}: tables.html, tables.md, tables.json ({cells})")
+    written = f"{record.folder}: tables.html, tables.md, tables.json"
+    click.echo(f"{'written':<11} {written} ({len(record.cells)} of {planned} cells)")
 
 
 def _duration(seconds: float) -> str:
