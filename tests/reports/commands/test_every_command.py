@@ -24,6 +24,7 @@ WITH_BOTH_FILES = {
     "e2e": ("e2e", *PAIR),
     "nightly run": ("nightly", "run", "block"),
     "nightly status": ("nightly", "status"),
+    "campaign": ("campaign", "block", "--problem", PAPER),
 }
 WITH_JSON = {
     **WITH_BOTH_FILES,
@@ -31,7 +32,6 @@ WITH_JSON = {
     "law": ("law", "block", "--problem", PAPER),
     "prove": ("prove", "lemma-1"),
     "certificate": ("certificate", "--problem", PAPER),
-    "campaign": ("campaign", "block", "--problem", PAPER),
 }
 
 
