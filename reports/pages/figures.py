@@ -3,16 +3,19 @@
 import io
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 
 matplotlib.use("svg")
 from matplotlib import pyplot as plt
 
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
+
 from ...verifiers.evidence import Evidence
 
-STYLE = {
+STYLE: "dict[RcKeyType, Any]" = {
     "svg.hashsalt": "draftproof",
     "svg.fonttype": "none",
     "font.size": 10,

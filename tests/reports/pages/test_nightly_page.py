@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from markupsafe import escape
 
 from draftproof.models.battery import drawn
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
@@ -39,7 +40,9 @@ def test_the_page_tells_states_versions_and_witnesses(history, file):
     assert '<div class="verdict alarm">alarm</div>' in html
     for check in report["checks"]:
         assert check["version"].removeprefix("sha256:")[:8] in html
-    assert "smallest-of-generic-V3-gamma2" in html
+    assert "The smallest witness, on fresh draws (vocabulary 2, gamma 1)" in html
+    assert "generic-V3-gamma2" in report["checks"][-1]["witness"]["replay"]
+    assert escape(report["checks"][-1]["witness"]["replay"]) in html
 
 
 def test_a_history_without_nights_has_a_page(history):
