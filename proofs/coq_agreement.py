@@ -1,4 +1,4 @@
-"""The Coq definitions and the Python code held against each other: both evaluated on the same rational problems.
+"""The Coq definitions and the Python code compared: both evaluated on the same rational problems.
 
 What is proved in ``mechanized/`` is proved of ``token_verify``, ``block_verify``, ``greedy_verify`` and their loops as
 Algorithms.v writes them. Here Coq evaluates these on a problem, and every number is compared with the exact laws of the
@@ -7,7 +7,7 @@ code that runs.
 
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -38,7 +38,8 @@ class Comparison(NamedTuple):
     """One algorithm on one problem: its Coq definition beside the Python code.
 
     what: "one iteration" (E[tau] and the probability of every sequence that may be emitted) or "N iterations".
-    compared: how many numbers. detail: the first number that differs, or why there is none.
+    compared: how many numbers.
+    detail: the first number that differs, or why there is none.
     """
 
     problem: str
@@ -79,6 +80,11 @@ def compare(
     expected = [_expected(in_field(problem), chosen[name], iterations) for problem, name in pairs]
     text = HEAD + "".join(_models(k, problem, iterations) for k, problem in enumerate(problems))
     text += "".join(_question(k, problem, name, iterations) for k, problem in enumerate(problems) for name in chosen)
+
+    def rows(outcomes: Iterable[tuple[int, str, str | None]]) -> list[Comparison]:
+        what = "one iteration" if iterations == 1 else f"{iterations} iterations"
+        return [Comparison(problem.name, name, what, *each) for (problem, name), each in zip(pairs, outcomes)]
+
     with workplace(folder) as place:
         (place / "Tie.v").write_text(text)
         (place / "Tie.log").unlink(missing_ok=True)
@@ -87,13 +93,12 @@ def compare(
             if done.returncode == 0:
                 done = make(place, "Tie.log", limit=limit)
         except subprocess.TimeoutExpired:
-            return [_row(*pair, iterations, 0, NO_EVIDENCE, NOT_ENDING.format(CLOCK_FACTOR * limit)) for pair in pairs]
+            return rows([(0, NO_EVIDENCE, NOT_ENDING.format(CLOCK_FACTOR * limit))] * len(pairs))
         if done.returncode != 0:
             late = out_of_time(done.stderr, limit)
-            failure = (NO_EVIDENCE, late) if late else (ERROR, first_error(done.stderr))
-            return [_row(*pair, iterations, 0, *failure) for pair in pairs]
+            return rows([(0, NO_EVIDENCE, late) if late else (0, ERROR, first_error(done.stderr))] * len(pairs))
         answers = _numbers((place / "Tie.log").read_text(), iterations)
-    return [_compared(*pair, iterations, *both) for pair, both in zip(pairs, zip(expected, answers, strict=True))]
+    return rows(_compared(*both) for both in zip(expected, answers, strict=True))
 
 
 def _expected(problem: Problem, verifier: Reference, iterations: int) -> Numbers:
@@ -156,20 +161,12 @@ def _numbers(log: str, iterations: int) -> list[Numbers]:
     return answers
 
 
-def _compared(problem: Problem, name: str, iterations: int, expected: Numbers, found: Numbers) -> Comparison:
-    if found.keys() != expected.keys():
-        return _row(problem, name, iterations, 0, ERROR, "Coq's answer is not a law of this problem's size")
+def _compared(expected: Numbers, computed: Numbers) -> tuple[int, str, str | None]:
+    """What Coq computed beside Python's numbers: ``compared``, ``verdict`` and ``detail`` of a Comparison."""
+    if computed.keys() != expected.keys():
+        return 0, ERROR, "Coq's answer is not a law of this problem's size"
     for key, value in expected.items():
-        if found[key] != value:
+        if computed[key] != value:
             of = key if isinstance(key, str) else f"Pr{key}"
-            return _row(
-                problem, name, iterations, len(expected), REFUTED, f"{of}: {found[key]} in Coq, {value} in Python"
-            )
-    return _row(problem, name, iterations, len(expected), HOLDS)
-
-
-def _row(
-    problem: Problem, name: str, iterations: int, compared: int, verdict: str, detail: str | None = None
-) -> Comparison:
-    what = "one iteration" if iterations == 1 else f"{iterations} iterations"
-    return Comparison(problem.name, name, what, compared, verdict, detail)
+            return len(expected), REFUTED, f"{of}: {computed[key]} in Coq, {value} in Python"
+    return len(expected), HOLDS, None

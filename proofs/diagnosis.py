@@ -26,30 +26,18 @@ def diagnose(
 ) -> list[dict]:
     """The mutants that behave exactly as the verifier on every problem given, up to rounding.
 
-    refuted: measurements with a known law; at least one must be one that the verifier fails, else there is nothing
-    to diagnose. measure: the law of a mutant on the problem of a measurement, None if it cannot be known.
+    refuted: measurements with a known law, at least one of which the verifier fails.
+    measure: the law of a mutant on the problem of a measurement; None if it cannot be computed.
     """
     same = []
-    for entry in (e for e in entries if "lossless" in e.refutes):
+    for entry in (e for e in entries if refuted and "lossless" in e.refutes):
         worst = 0.0
         for measurement in refuted:
             mutant = measure(entry, measurement)
-            if mutant is None or not mutant.known:
-                worst = 1.0
-            else:
-                worst = max(worst, distance(measurement, mutant))
+            worst = max(worst, distance(measurement, mutant) if mutant is not None and mutant.known else 1.0)
             if worst > measurement.tolerance:
                 break
         else:
-            if refuted:
-                same.append(
-                    {
-                        "mutant": entry.name,
-                        "title": entry.title,
-                        "ancestor": entry.ancestor,
-                        "link": entry.link,
-                        "problems": [m.problem.name for m in refuted],
-                        "distance": worst,
-                    }
-                )
+            about = {"mutant": entry.name, "title": entry.title, "ancestor": entry.ancestor, "link": entry.link}
+            same.append(about | {"problems": [m.problem.name for m in refuted], "distance": worst})
     return same

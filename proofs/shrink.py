@@ -1,6 +1,7 @@
 """A smaller problem on which the same thing goes wrong: what a person can check by hand."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -49,17 +50,15 @@ def shrink(problem: Problem, fails: Callable[[Problem], bool], tries: int = 80) 
 
 def _simpler(problem: Problem) -> Iterator[Problem]:
     """Simpler problems, the boldest changes first."""
-    vocabulary, gamma = problem.vocabulary, problem.gamma
-    name = problem.name
     first_target, first_draft = ContextFree(tuple(problem.target.row(()))), ContextFree(tuple(problem.draft.row(())))
-    for shorter in range(1, gamma):
-        yield Problem(vocabulary, shorter, problem.target, problem.draft, name)
+    for shorter in range(1, problem.gamma):
+        yield replace(problem, gamma=shorter)
     if not (isinstance(problem.target, ContextFree) and isinstance(problem.draft, ContextFree)):
-        yield Problem(vocabulary, gamma, first_target, first_draft, name)
-        yield Problem(vocabulary, gamma, problem.target, first_draft, name)
-        yield Problem(vocabulary, gamma, first_target, problem.draft, name)
-    if vocabulary > 2:
-        for dropped in range(vocabulary - 1, -1, -1):
+        yield replace(problem, target=first_target, draft=first_draft)
+        yield replace(problem, draft=first_draft)
+        yield replace(problem, target=first_target)
+    if problem.vocabulary > 2:
+        for dropped in range(problem.vocabulary - 1, -1, -1):
             smaller = _without(problem, dropped)
             if smaller:
                 yield smaller
@@ -68,14 +67,14 @@ def _simpler(problem: Problem) -> Iterator[Problem]:
 
 def _without(problem: Problem, dropped: int) -> Problem | None:
     """The problem without one token; rows that had nothing else make it impossible."""
-    kept = [t for t in range(problem.vocabulary) if t != dropped]
+    remaining = [t for t in range(problem.vocabulary) if t != dropped]
 
     def table(model, longest, name):
         rows = {}
         for n in range(longest + 1):
-            for x in product(range(len(kept)), repeat=n):
-                row = model.row(tuple(kept[t] for t in x))
-                left = [row[t] for t in kept]
+            for x in product(range(len(remaining)), repeat=n):
+                row = model.row(tuple(remaining[t] for t in x))
+                left = [row[t] for t in remaining]
                 if sum(left) == 0:
                     return None
                 rows[x] = tuple(p / sum(left) for p in left)
@@ -87,7 +86,7 @@ def _without(problem: Problem, dropped: int) -> Problem | None:
     draft = table(problem.draft, problem.gamma - 1, "draft")
     if target is None or draft is None:
         return None
-    return Problem(len(kept), problem.gamma, target, draft, problem.name)
+    return Problem(len(remaining), problem.gamma, target, draft, problem.name)
 
 
 def _plainer_rows(problem: Problem) -> Iterator[Problem]:
@@ -95,13 +94,9 @@ def _plainer_rows(problem: Problem) -> Iterator[Problem]:
     rows = sorted(set(_rows(problem)), key=lambda row: -sum(p.denominator for p in row))
     for row in rows:
         for plain in _plain_rows(row):
-            yield Problem(
-                problem.vocabulary,
-                problem.gamma,
-                _replaced(problem, problem.target, problem.gamma, row, plain),
-                _replaced(problem, problem.draft, problem.gamma - 1, row, plain),
-                problem.name,
-            )
+            target = _replaced(problem, problem.target, problem.gamma, row, plain)
+            draft = _replaced(problem, problem.draft, problem.gamma - 1, row, plain)
+            yield replace(problem, target=target, draft=draft)
 
 
 def _replaced(problem: Problem, model, longest: int, row: tuple, plain: tuple):

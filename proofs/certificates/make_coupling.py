@@ -25,6 +25,7 @@ from ...models.errors import InputError
 from ...models.law import Model, Prefix, prefix_key
 from ...models.problem import Problem, as_json
 from ...verifiers.registry import reference
+from ..claims import coupling_bound
 from ..enumeration import law_of
 from ..field import in_field
 from ..laws import completed_after_modification, joint_law
@@ -60,7 +61,7 @@ def certificate(problem: Problem) -> dict[str, Any]:
         pairs = list(zip(_joint(exact.target, x), _joint(exact.draft, x)))
         draft_potential[x] = sum(q < p for p, q in pairs)
         target_potential[x] = sum(p <= q for p, q in pairs)
-    value = sum((min(p, q) for p, q in _by_prefix(exact)), QQ(0))
+    value = sum(coupling_bound(exact).values(), QQ(0))
     return {
         "format": COUPLING_FORMAT,
         "problem": as_json(problem.tabulated()),
@@ -76,10 +77,3 @@ def certificate(problem: Problem) -> dict[str, Any]:
 def _joint(model: Model, x: Prefix) -> list:
     """[M(x^1), ..., M(x^gamma)]."""
     return list(accumulate((model.row(x[:i])[token] for i, token in enumerate(x)), mul))
-
-
-def _by_prefix(problem: Problem):
-    """(M_b, M_s) of every prefix of 1 to gamma tokens."""
-    for n in range(1, problem.gamma + 1):
-        for x in problem.prefixes(n):
-            yield _joint(problem.target, x)[-1], _joint(problem.draft, x)[-1]

@@ -14,11 +14,12 @@ from sympy import QQ
 
 from ...models.law import Prefix
 from ...verifiers.arithmetic import minimum, positive_part, ratio, residual
-from ...verifiers.draft_block import Block, Verdict, Verify
+from ...verifiers.draft_block import Verify
 from ...verifiers.lenient_token_verification import lenient_token_verification
 from ..closed_forms import lenience_bias
 from ..laws import acceptance_ccdf, completed, total_variation
 from .generic_rows import Cell, cells
+from .mutants import token_mutant
 
 Lenient = Callable[[Any], Verify]
 """A verifier for each lenience."""
@@ -85,24 +86,13 @@ def monotone(order: Callable[[list], list] = list) -> bool:
 
 
 def residual_of_the_lenient_draft(lenience: Any) -> Verify:
-    """Lenience read the other way, with what is left of the target once l times the draft's share is taken out."""
-
-    def verify(block: Block, chance) -> Verdict:
-        for i, x in enumerate(block.tokens):
-            target, draft = block.target[i], [lenience * q for q in block.draft[i]]
-            if not chance.flip(minimum(ratio(target[x], draft[x]), 1)):
-                return Verdict(i, chance.draw(residual(target, draft)))
-        return Verdict(block.gamma, chance.draw(block.target[block.gamma]))
-
-    return verify
+    """Lenience read the other way: the residual is the target less l times the draft."""
+    return token_mutant(
+        accept=lambda p, q: minimum(ratio(p, lenience * q), 1),
+        rest=lambda target, draft: residual(target, [lenience * q for q in draft]),
+    )
 
 
 def residual_is_the_target(lenience: Any) -> Verify:
     """Rejects as it should, then draws from the target itself."""
-    lenient = lenient_token_verification(lenience)
-
-    def verify(block: Block, chance) -> Verdict:
-        accepted, _ = lenient(block, chance)
-        return Verdict(accepted, chance.draw(block.target[accepted]))
-
-    return verify
+    return token_mutant(accept=lambda p, q: minimum(ratio(p, lenience * q), 1), rest=lambda target, draft: target)

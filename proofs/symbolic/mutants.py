@@ -1,10 +1,13 @@
 """Mutants for the proofs to refute: a query that no mutant can fail proves nothing."""
 
+from collections.abc import Callable
+
 from ...verifiers import block_verification as block
 from ...verifiers import greedy_block_verification as greedy
 from ...verifiers.arithmetic import minimum, positive_part, quotient, ratio, residual
 from ...verifiers.block_stream import block_stream
-from ...verifiers.draft_block import Verdict
+from ...verifiers.chance import Chance
+from ...verifiers.draft_block import Block, Verdict, Verify
 from ...verifiers.registry import Reference, reference
 from ...verifiers.sub_block import SubBlockRule, longest_sub_block
 
@@ -49,21 +52,23 @@ def _redrawn(block_, chance):
 REDRAWN = Reference("block, replacing from the target", _redrawn, "a mutant")
 
 
-def _token(name: str, accept=lambda p, q: minimum(ratio(p, q), 1), rest=residual) -> Reference:
+def token_mutant(accept: Callable = lambda p, q: minimum(ratio(p, q), 1), rest: Callable = residual) -> Verify:
     """Token verification with another acceptance probability, or another law of what replaces a rejected token."""
 
-    def verify(block, chance):
+    def verify(block: Block, chance: Chance) -> Verdict:
         for i, x in enumerate(block.tokens):
             if not chance.flip(accept(block.target[i][x], block.draft[i][x])):
                 return Verdict(i, chance.draw(rest(block.target[i], block.draft[i])))
         return Verdict(block.gamma, chance.draw(block.target[block.gamma]))
 
-    return Reference(name, verify, "a mutant")
+    return verify
 
 
-FROM_TARGET = _token("token, replacing from the target", rest=lambda target, draft: target)
-RATIO = _token("token, accepting with the bare ratio", accept=ratio)
-HALF = _token("token, accepting with half the ratio", accept=lambda p, q: minimum(ratio(p, q) / 2, 1))
+FROM_TARGET = Reference("token, replacing from the target", token_mutant(rest=lambda target, draft: target), "a mutant")
+RATIO = Reference("token, accepting with the bare ratio", token_mutant(accept=ratio), "a mutant")
+HALF = Reference(
+    "token, accepting with half the ratio", token_mutant(lambda p, q: minimum(ratio(p, q) / 2, 1)), "a mutant"
+)
 FIRST_ROW = Reference(
     "block stream that takes the target's first row everywhere",
     lambda block, chance: block_stream(block._replace(target=[block.target[0]] * len(block.target)), chance),

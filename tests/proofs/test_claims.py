@@ -1,4 +1,4 @@
-"""The papers' statements on the battery and on drawn problems, each seen rejecting a planted bug."""
+"""The papers' statements on the battery and on drawn problems, each seen to refute a mutant."""
 
 import pytest
 from hypothesis import HealthCheck, find, given, settings
@@ -11,7 +11,7 @@ from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import enumerated_law, output_law, sub_block_law
 from draftproof.verifiers.registry import reference
 
-from .planted import ACCEPTS_ALL, NO_NORMALISER, SAMPLES_TARGET, TOKEN_RESIDUAL, UNCAPPED_GREEDY
+from .mutants import ACCEPTS_ALL, NO_NORMALISER, SAMPLES_TARGET, TOKEN_RESIDUAL, UNCAPPED_GREEDY
 from .strategies import problems
 
 pytestmark = pytest.mark.exact
@@ -70,7 +70,7 @@ def test_nested_modification_keeps_greedy_block_verification_lossless(problem, i
     assert claims.lemma_8(in_field(problem), GREEDY, iterations).holds
 
 
-# Each claim rejects a planted bug.
+# Each claim refutes a mutant.
 
 
 def test_lossless_rejects_a_residual_replaced_by_the_target():

@@ -26,7 +26,7 @@ from draftproof.proofs.laws import (
 )
 from draftproof.verifiers.registry import REFERENCES, reference
 
-from .planted import NO_NORMALISER
+from .mutants import NO_NORMALISER
 
 pytestmark = pytest.mark.exact
 PUBLISHED = json.loads(files("draftproof.tests.proofs").joinpath("published.json").read_text())

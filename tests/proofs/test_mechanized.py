@@ -17,7 +17,7 @@ from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
 from draftproof.verifiers.registry import Reference, reference
 from draftproof.verifiers.sub_block import longest_sub_block
 
-from .planted import NO_NORMALISER, SAMPLES_TARGET, UNCAPPED_GREEDY
+from .mutants import NO_NORMALISER, SAMPLES_TARGET, UNCAPPED_GREEDY
 
 pytestmark = pytest.mark.mechanized
 MISSING = coq.missing()
@@ -158,8 +158,8 @@ def test_coq_and_python_give_the_same_text_after_two_iterations(compiled):
 def test_a_wrong_verifier_is_not_tied_to_the_definition(compiled):
     wrong = {
         "token_verify": SAMPLES_TARGET,
-        "block_verify": Reference("no-normaliser", partial(longest_sub_block, NO_NORMALISER), "planted"),
-        "greedy_verify": Reference("uncapped", partial(longest_sub_block, UNCAPPED_GREEDY), "planted"),
+        "block_verify": Reference("no-normaliser", partial(longest_sub_block, NO_NORMALISER), "a mutant"),
+        "greedy_verify": Reference("uncapped", partial(longest_sub_block, UNCAPPED_GREEDY), "a mutant"),
     }
     rows = compare([drawn(3, 2, "generic")], folder=compiled[0], verifiers=wrong)
     assert [(row.definition, row.verdict) for row in rows] == [(name, REFUTED) for name in wrong]

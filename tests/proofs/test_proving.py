@@ -9,7 +9,7 @@ from draftproof.proofs.statements import PROVABLE_CLAIMS
 from draftproof.verifiers.registry import REFERENCES, Reference
 from draftproof.verifiers.sub_block import longest_sub_block
 
-from .planted import ACCEPTS_ALL, NO_NORMALISER, TOKEN_RESIDUAL, UNCAPPED_GREEDY
+from .mutants import ACCEPTS_ALL, NO_NORMALISER, TOKEN_RESIDUAL, UNCAPPED_GREEDY
 
 pytestmark = pytest.mark.certificate
 
@@ -29,7 +29,7 @@ def test_two_proofs_do_not_share_a_row():
 
 @pytest.mark.parametrize("claim", ["theorem-1", "lemma-1", "lemma-2", "lemma-3", "lemma-10"])
 def test_enumeration_refutes_a_block_verification_without_its_normaliser(monkeypatch, claim):
-    monkeypatch.setitem(REFERENCES, "block", Reference("block", partial(longest_sub_block, NO_NORMALISER), "planted"))
+    monkeypatch.setitem(REFERENCES, "block", Reference("block", partial(longest_sub_block, NO_NORMALISER), "a mutant"))
     if claim == "theorem-1":
         monkeypatch.setitem(REFERENCES, "block", TOKEN_RESIDUAL._replace(name="block"))
     if claim == "lemma-10":

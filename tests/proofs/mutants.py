@@ -1,4 +1,4 @@
-"""Wrong verifiers for the tests: each claim must be seen to reject one of these."""
+"""Mutants for the tests: each claim must be seen to refute one of these."""
 
 from draftproof.verifiers import block_verification as block
 from draftproof.verifiers import greedy_block_verification as greedy
@@ -38,9 +38,9 @@ def _always(block_, chance):
     return Verdict(block_.gamma, chance.draw(block_.target[-1]))
 
 
-SAMPLES_TARGET = Reference("samples-target", _first_rejection(lambda b, i: b.target[i]), "planted")
-TOKEN_RESIDUAL = Reference("block-token-residual", _block_with_token_residual, "planted")
-ACCEPTS_ALL = Reference("accepts-all", _always, "planted")
+SAMPLES_TARGET = Reference("samples-target", _first_rejection(lambda b, i: b.target[i]), "a mutant")
+TOKEN_RESIDUAL = Reference("block-token-residual", _block_with_token_residual, "a mutant")
+ACCEPTS_ALL = Reference("accepts-all", _always, "a mutant")
 
 NO_NORMALISER = SubBlockRule(block.survive, lambda kept, surplus, p, q: minimum(surplus, 1), block.accept_all)
 UNCAPPED_GREEDY = SubBlockRule(greedy.survive, lambda kept, surplus, p, q: minimum(surplus, 1), greedy.accept_all)
