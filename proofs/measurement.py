@@ -1,7 +1,7 @@
 """What was measured of a verifier on one problem: the law of what it emits, and what was noticed on the way."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sympy import QQ
@@ -21,8 +21,8 @@ def rounding_allowed(gamma: int, dtype: str) -> float:
 
     Each of the gamma accept decisions and the last draw rounds a likelihood ratio or a normalised row (epsilon / 2 an
     operation) and compares it with a uniform on a lattice of spacing epsilon / 2: one epsilon a decision. (Of half
-    precision at most 0.05 in all, so that the claim does not become empty for long blocks.) The 2^-46 leaves room for logarithms of small probabilities in float64, where nobody is served by a tighter bound; there the
-    whole stays below 1e-12 for gamma up to 65, and is cut off at 1e-12.
+    precision at most 0.05 in all, so that the claim does not become empty for long blocks.) The 2^-46 is for
+    logarithms of small probabilities in float64; there the whole is below 1e-12 for gamma up to 65, and at most that.
     """
     allowed = (gamma + 1) * (EPSILON[dtype] + 2.0**-46)
     return min(allowed, 1e-12 if dtype == "float64" else 0.05)
@@ -30,11 +30,17 @@ def rounding_allowed(gamma: int, dtype: str) -> float:
 
 @dataclass
 class Measurement:
-    """problem: as given; in_use: the same with the rows that the verifier worked with, exact, over QQ.
+    """What was measured of a verifier on one problem.
 
-    blocks: for each draft block the law of the emitted tokens given the block; a key is a tuple of tokens, or the
-    text of what was raised instead.
-    tolerance: the total variation below which a deviation is rounding. reason: why no law is known, if none is.
+    problem: as given.
+    in_use: the same with the rows that the verifier worked with, exact, over QQ.
+    blocks: draft block -> the law of what is emitted given the block: tokens, or the text of what was raised.
+    exactness: one of ``EXACTNESS``.
+    tolerance: the total variation below which a deviation is rounding.
+    dtype: of the rows.
+    paths: ways the random numbers can fall.
+    reason: why no law is known, if none is.
+    findings: kind -> what was noticed besides the law.
     modifies_target: True of greedy block verification, which has to be followed by a modified target.
     """
 
@@ -97,39 +103,34 @@ def measured(
     problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]], modifies_target: bool = False
 ) -> Measurement:
     """A measurement from the answers of the sandbox."""
-    found = Measurement(problem, in_field(problem), dtype=dtype, modifies_target=modifies_target)
+    measurement = Measurement(problem, in_field(problem), dtype=dtype, modifies_target=modifies_target)
     resolution = 0.0
     for answer in answers:
         if "target" in answer:
-            found.in_use = Problem(
-                problem.vocabulary,
-                problem.gamma,
-                _table(answer["target"], "target"),
-                _table(answer["draft"], "draft"),
-                problem.name,
-            )
+            tables = {name: _table(answer[name], name) for name in ("target", "draft")}
+            measurement.in_use = replace(problem, **tables)
             continue
-        found.findings |= answer.get("findings") or {}
+        measurement.findings |= answer.get("findings") or {}
         if "never_returned" in answer:
-            found.reason = f"on draft block {answer['block']} a call did not return {answer['never_returned']}"
-            found.findings["never-returned"] = found.reason
+            measurement.reason = f"on draft block {answer['block']} a call did not return {answer['never_returned']}"
+            measurement.findings["never-returned"] = measurement.reason
         elif "block" in answer:
             block = tuple(answer["block"])
-            found.paths += answer["paths"]
-            if EXACTNESS.index(answer["exactness"]) > EXACTNESS.index(found.exactness):
-                found.exactness = answer["exactness"]
+            measurement.paths += answer["paths"]
+            if EXACTNESS.index(answer["exactness"]) > EXACTNESS.index(measurement.exactness):
+                measurement.exactness = answer["exactness"]
             if answer["law"] is None:
-                found.reason = answer["reason"]
+                measurement.reason = answer["reason"]
                 continue
             resolution = max(resolution, answer["resolution"])
             if answer["coarsest"] and 2.0 ** (1 - answer["coarsest"]) > EPSILON[dtype]:
-                found.findings["coarse-uniform"] = (
+                measurement.findings["coarse-uniform"] = (
                     f"decides {dtype} rows with a {answer['coarsest']}-bit uniform: that alone moves each decision by "
                     f"up to {2.0 ** -answer['coarsest']:.1g}"
                 )
-            found.blocks[block] = {decoded(o): rational(p) for o, p in answer["law"]}
-    found.tolerance = rounding_allowed(problem.gamma, dtype) + (problem.gamma + 1) * resolution
-    return found
+            measurement.blocks[block] = {decoded(o): rational(p) for o, p in answer["law"]}
+    measurement.tolerance = rounding_allowed(problem.gamma, dtype) + (problem.gamma + 1) * resolution
+    return measurement
 
 
 def _table(rows: Mapping[str, list[str]], name: str) -> Table:

@@ -1,13 +1,15 @@
-"""Which version of a foreign function was audited: a digest of what it is made of."""
+"""Which version of a third-party function was audited: a digest of what it is made of."""
 
 import copyreg
 import functools
 import hashlib
 import inspect
+import operator
 import re
 import sys
 import sysconfig
 import types
+from collections.abc import Callable
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
@@ -16,7 +18,7 @@ from typing import Any
 import numpy as np
 
 UNKNOWN = "unknown"
-"""The digest of what cannot be told from another version of itself."""
+"""The digest of what cannot be distinguished from another version of itself."""
 
 ATOMS = (type(None), bool, int, float, complex, str, bytes, type(...))
 GENERATORS = {
@@ -32,8 +34,11 @@ HEAP_TYPE = 1 << 9
 STANDARD_LIBRARY = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")}
 
 
+_slot_names: Callable[[type], list[str]] = vars(copyreg)["_slotnames"]
+
+
 class _Undigestible(Exception):
-    """There is neither source nor bytes to tell it by."""
+    """There is neither source nor bytes to make a digest of."""
 
 
 def digest_of(function: Any) -> str:
@@ -41,7 +46,7 @@ def digest_of(function: Any) -> str:
 
     A Python function: the file that defines it, its name and its line there (two lambdas on a line: their code). With it
     what is bound: arguments of a partial, the object of a method, closures and defaults of a function made by another,
-    attributes, the classes of a callable object and its state as it is told where the object is to be copied. Of a class
+    attributes, the classes of a callable object and its state as it is given for a copy. Of a class
     made by a function: all that it has. Of a function compiled from Python (numba, torch.compile, caches): that
     function, the options and the compiler's version; of TorchScript, the graph with all that it calls. Of an extension
     module: its file and the version of its distribution. Of a random generator: its kind, and what a subclass adds, not
@@ -52,7 +57,7 @@ def digest_of(function: Any) -> str:
     function = getattr(function, "published", lambda: function)()
     try:
         return "sha256:" + _Parts().of(function)
-    except Exception:  # foreign objects decide what happens when one looks at them
+    except Exception:  # third-party objects decide what happens when one looks at them
         return UNKNOWN
 
 
@@ -63,7 +68,7 @@ class _Parts:
         self._seen: dict[int, tuple[Any, str]] = {}
 
     def of(self, value: Any) -> str:
-        """Raises: _Undigestible; or whatever a foreign object raises when its state is asked for."""
+        """Raises: _Undigestible; or whatever a third-party object raises when its state is asked for."""
         if type(value) in ATOMS:
             return _joined(type(value).__name__, repr(value))
         if id(value) not in self._seen:
@@ -88,7 +93,8 @@ class _Parts:
         if inspect.isclass(value):
             return self._class(value)
         if kind is functools.partial:
-            return _joined("partial", *map(self.of, (value.func, value.args, value.keywords, vars(value))))
+            parts = operator.attrgetter("func", "args", "keywords", "__dict__")(value)
+            return _joined("partial", *map(self.of, parts))
         if inspect.ismethod(value):
             return _joined("method", self.of(value.__func__), self.of(value.__self__))
         if compiled := self._compiled(value):
@@ -112,12 +118,12 @@ class _Parts:
     def _generator(self, value: Any) -> str:
         """Its kind, without its state, which is another one in each process; a subclass by its code and its attributes."""
         kind = type(value)
-        told = sorted({_name(c) for c in kind.__mro__} & GENERATORS)
+        parts = sorted({_name(c) for c in kind.__mro__} & GENERATORS)
         if hasattr(value, "bit_generator"):
-            told.append(type(value.bit_generator).__qualname__)
+            parts.append(type(value.bit_generator).__qualname__)
         if _name(kind) in GENERATORS or _is_ours(kind) or kind.__module__.startswith("numpy.random."):
-            return _joined("generator", *told)
-        return _joined("generator", *told, self.of(kind), self.of(_attributes(value)))
+            return _joined("generator", *parts)
+        return _joined("generator", *parts, self.of(kind), self.of(_attributes(value)))
 
     def _class(self, value: type) -> str:
         return _joined(
@@ -127,28 +133,30 @@ class _Parts:
 
     def _one_class(self, value: type) -> list[str]:
         """Its file; of a class that its module has not under its name, all that it has; else what is not in its source."""
-        told = [value.__qualname__, _module(value.__module__)]
+        parts = [value.__qualname__, _module(value.__module__)]
         if not value.__flags__ & HEAP_TYPE or _is_not_python(value.__module__):
-            return told
-        whole = _found(value) is not value
+            return parts
+        whole = _by_name(value) is not value
         for name, member in sorted(vars(value).items()):
             if name in IN_EVERY_CLASS or isinstance(member, (types.MemberDescriptorType, types.GetSetDescriptorType)):
                 continue
             if type(member) in ATOMS or (whole and not callable(member)):
-                wanted = not (name.startswith("__") and name.endswith("__")) or _is_descriptor(member)
-                told += [name, self.of(member)] if wanted else []
+                wanted = not (name.startswith("__") and name.endswith("__")) or isinstance(
+                    member, (staticmethod, classmethod, property)
+                )
+                parts += [name, self.of(member)] if wanted else []
             elif whole:
-                told += [name, self.of(member)]
+                parts += [name, self.of(member)]
             elif inspect.isfunction(member):
-                told += [name, self._code(member.__code__)]
-        return told
+                parts += [name, self._code(member.__code__)]
+        return parts
 
     def _compiled(self, value: Any) -> str | None:
         """What was made from a Python function by a compiler that is known, or is a cache of it."""
         kind, root = type(value), type(value).__module__.partition(".")[0]
         if kind is functools._lru_cache_wrapper:
             if value.cache_info().currsize:
-                raise _Undigestible  # what it has kept may be of another function, and cannot be seen
+                raise _Undigestible  # what it has stored may be of another function, and cannot be seen
             besides = {n: v for n, v in vars(value).items() if n not in ("__wrapped__", "cache_parameters")}
             return _joined("cache", *map(self.of, (value.cache_parameters(), besides, value.__wrapped__)))
         if root == "numba" and hasattr(value, "py_func"):
@@ -161,11 +169,11 @@ class _Parts:
             cells = [vars(value).get("dynamo_ctx")] if root == "torch" and hasattr(value, "__dict__") else []
         if root == "torch" and "_torchdynamo_orig_callable" in getattr(value, "__dict__", ()):
             (context,) = [cell for cell in cells if hasattr(cell, "callback")]
-            told = {name: v for name, v in vars(context).items() if type(v) in ATOMS and not name.endswith("_id")}
+            settings = {name: v for name, v in vars(context).items() if type(v) in ATOMS and not name.endswith("_id")}
             backend = context.callback
             while (inner := getattr(backend, "_torchdynamo_orig_backend", None)) is not None:
                 backend = inner
-            parts = map(self.of, (told, backend, value._torchdynamo_orig_callable))
+            parts = map(self.of, (settings, backend, vars(value)["_torchdynamo_orig_callable"]))
             return _joined("compiled", kind.__qualname__, _version(root), *parts)
         return None
 
@@ -201,26 +209,26 @@ class _Parts:
         owner = getattr(value, "__self__", None)
         if owner is not None and not isinstance(owner, types.ModuleType) and value.__module__ is None:
             return _joined("method", value.__name__, self.of(owner))
-        if _found(value) is not value:
+        if _by_name(value) is not value:
             raise _Undigestible
         return _joined(getattr(value, "__qualname__", value.__name__), _module(value.__module__))
 
     def _instance(self, value: Any) -> str:
         """By what it says of itself where it is to be copied; what hides its state says TypeError."""
-        told, kind = value.__reduce_ex__(2), self.of(type(value))
-        if isinstance(told, str):
-            return _joined("global", told, kind)
-        make, arguments, *rest = told
+        reduced, kind = value.__reduce_ex__(2), self.of(type(value))
+        if isinstance(reduced, str):
+            return _joined("global", reduced, kind)
+        make, arguments, *rest = reduced
         state, items, pairs = (*rest, None, None, None)[:3]
         parts = make, arguments, state, list(items or ()), dict(pairs or ())
-        hidden = _attributes(value) if isinstance(value, np.ndarray) else None  # numpy does not tell them
+        hidden = _attributes(value) if isinstance(value, np.ndarray) else None  # NumPy leaves them out
         return _joined("object", kind, *map(self.of, (*parts, hidden)))
 
 
 def _carried(function: Any) -> list[Any]:
     """What a Python function has besides the file that defines it."""
     wrapped = vars(function).get("__wrapped__")
-    copied = getattr(wrapped, "__dict__", {})  # by functools.wraps: told with the function that is wrapped
+    copied = getattr(wrapped, "__dict__", {})  # by functools.wraps: covered with the function that is wrapped
     own = {n: v for n, v in vars(function).items() if n != "__wrapped__" and (n not in copied or copied[n] is not v)}
     made = "<locals>" in function.__qualname__ or "<lambda>" in function.__qualname__
     defaults = [function.__defaults__, function.__kwdefaults__] if made else []
@@ -236,16 +244,16 @@ def _content(cell: types.CellType) -> Any:
 
 def _attributes(value: Any) -> dict[str, Any]:
     """What an object has in its dictionary and its slots."""
-    slots = {name: getattr(value, name) for name in copyreg._slotnames(type(value)) if hasattr(value, name)}
+    slots = {name: getattr(value, name) for name in _slot_names(type(value)) if hasattr(value, name)}
     return {**getattr(value, "__dict__", {}), **slots}
 
 
-def _found(value: Any) -> Any:
+def _by_name(value: Any) -> Any:
     """What the module of a class or a function has under its name."""
-    found: Any = sys.modules.get(value.__module__)
+    member: Any = sys.modules.get(value.__module__)
     for name in getattr(value, "__qualname__", value.__name__).split("."):
-        found = getattr(found, name, None)
-    return found
+        member = getattr(member, name, None)
+    return member
 
 
 def _name(kind: type) -> str:
@@ -254,10 +262,6 @@ def _name(kind: type) -> str:
 
 def _is_ours(kind: type) -> bool:
     return kind.__module__.startswith(f"{__package__}.")
-
-
-def _is_descriptor(member: Any) -> bool:
-    return isinstance(member, (staticmethod, classmethod, property))
 
 
 def _has_python_class(value: Any) -> bool:
@@ -297,8 +301,8 @@ def _version(module: str) -> str:
 def _file(path: str | None) -> str:
     if path is None:
         raise _Undigestible
-    found = Path(path).resolve()
-    return _joined("python", found.name) if _is_standard(found) else _hash(found.read_bytes())
+    file = Path(path).resolve()
+    return _joined("python", file.name) if _is_standard(file) else _hash(file.read_bytes())
 
 
 def _joined(*parts: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import arrays, hook_numpy, hook_random, hook_system, numbers, race
-from .outcomes import Raised
+from .outcomes import Outcome, Raised
 from .tracer import ACTIVE, STATE, NotInterceptable, Tracer
 
 
@@ -73,7 +73,7 @@ class Explored:
     coarsest: the fewest bits of a uniform that was compared, 0 if none was.
     """
 
-    law: dict[Hashable, Any] | None
+    law: dict[Outcome, Any] | None
     exactness: str
     resolution: float = 0.0
     paths: int = 0
@@ -105,7 +105,7 @@ def _following(tracer: Tracer):
             ACTIVE.pop()
 
 
-def explore(call: Callable[[Tracer], Hashable]) -> Explored:
+def explore(call: Callable[[Tracer], Outcome]) -> Explored:
     """The law of ``call``'s outcome over all ways its random numbers can fall.
 
     call: runs the function once on fresh inputs and returns what came out, hashable. It is called several times for
@@ -113,7 +113,7 @@ def explore(call: Callable[[Tracer], Hashable]) -> Explored:
     Guarantee: exact in the sense that ``exactness`` names, if ``law`` is not None.
     """
     tracer = Tracer()
-    law: dict[Hashable, Any] = {}
+    law: dict[Outcome, Any] = {}
     try:
         while tracer.begin():
             outcome = _once(tracer, call)
@@ -128,7 +128,7 @@ def explore(call: Callable[[Tracer], Hashable]) -> Explored:
     return Explored(law, tracer.exactness, tracer.resolution, tracer.paths, None, tracer.findings, coarsest)
 
 
-def _rehearse(tracer: Tracer, call: Callable[[Tracer], Hashable], outcome: Hashable) -> None:
+def _rehearse(tracer: Tracer, call: Callable[[Tracer], Outcome], outcome: Outcome) -> None:
     """Walk the path once more with plain numbers that lie on it: it must end the same.
 
     This is what makes the law one of the unmodified function: where the stand-ins were treated otherwise than the
@@ -155,11 +155,11 @@ def _rehearse(tracer: Tracer, call: Callable[[Tracer], Hashable], outcome: Hasha
     tracer.rehearsal = None
 
 
-def _kind(outcome: Hashable) -> Hashable:
+def _kind(outcome: Outcome) -> Hashable:
     return outcome.error if isinstance(outcome, Raised) else outcome
 
 
-def _once(tracer: Tracer, call: Callable[[Tracer], Hashable]) -> Hashable:
+def _once(tracer: Tracer, call: Callable[[Tracer], Outcome]) -> Outcome:
     before = _fingerprint()
     with _following(tracer):
         try:

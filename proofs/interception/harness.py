@@ -1,9 +1,10 @@
-"""In the child process: load a foreign function, call it by the plain convention, explore or sample it."""
+"""In the child process: load a third-party function, call it by the plain convention, explore or sample it."""
 
 import functools
 import importlib
 import importlib.util
 import itertools
+import operator
 import random
 import signal
 import sys
@@ -28,7 +29,7 @@ from ...verifiers.adapters.calling_convention import (
 )
 from ..time_limits import TimeLimits
 from . import explore
-from .outcomes import Raised
+from .outcomes import Outcome, Raised
 
 REPEATED = 1.0
 """Seconds after which a call that went on all the same is interrupted again."""
@@ -49,7 +50,7 @@ class NeverReturned(BaseException):
 def load(subject: str) -> Any:
     """The object named by ``path/to/file.py:attribute`` or ``package.module:attribute``.
 
-    Raises: NotASubject in one line, whatever goes wrong while the foreign module runs.
+    Raises: NotASubject in one line, whatever goes wrong while the module runs.
     """
     place, colon, attribute = subject.rpartition(":")
     if not colon or not place or not attribute:
@@ -61,15 +62,12 @@ def load(subject: str) -> Any:
     except NotASubject:
         raise
     except BaseException as error:
-        told = readable(error)
-        raise NotASubject(f"{place} cannot be imported ({type(error).__name__}{': ' if told else ''}{told})") from None
-    found = module
-    for name in attribute.split("."):
-        try:
-            found = getattr(found, name)
-        except AttributeError:
-            raise NotASubject(f"{place} has no attribute {attribute!r}") from None
-    return found
+        why = ": ".join(filter(None, (type(error).__name__, readable(error))))
+        raise NotASubject(f"{place} cannot be imported ({why})") from None
+    try:
+        return operator.attrgetter(attribute)(module)
+    except AttributeError:
+        raise NotASubject(f"{place} has no attribute {attribute!r}") from None
 
 
 def _module(place: str):
@@ -90,7 +88,7 @@ def _module(place: str):
 
 
 class Subject:
-    """A foreign function with everything needed to call it."""
+    """A third-party function with everything needed to call it."""
 
     def __init__(self, name: str, array: str | None, dtype: str, limits: TimeLimits):
         self.function = load(name)
@@ -99,6 +97,7 @@ class Subject:
         self.array = array or getattr(self.function, "array", None)
         self.dtype = dtype
         self.findings: dict[str, str] = {}
+        self.description: dict[str, Any] = {}
         self.written: set[str] = set()
         if self.plan.random == "generator" and self.array is None:
             self.array = "torch"
@@ -112,7 +111,7 @@ class Subject:
         """
         refusals = {}
         for array in [self.array] if self.array else [a for a in ARRAYS if a != "torch" or "torch" in sys.modules]:
-            self.array, told = array, []
+            self.array, reasons = array, []
             for problem in problems:
                 rows = RowsInUse(problem, self)
                 for block in itertools.islice(rows.blocks(), 3):
@@ -120,16 +119,13 @@ class Subject:
                     if not isinstance(outcome, Raised):
                         if refusals:
                             first, why = next(iter(refusals.items()))
-                            self.findings["array"] = (
-                                f"takes {ARRAY_TEXT[array]}: with {ARRAY_TEXT[first]} it raises {why}"
-                            )
+                            how = f"takes {ARRAY_TEXT[array]}: with {ARRAY_TEXT[first]} it raises {why}"
+                            self.findings["array"] = how
                         return {"array": array, "random": self.plan.random or "global generators"}
-                    told.append(str(outcome) if outcome.error != "BadResult" else outcome.message)
-            refusals[array] = told[0] if told else "nothing"
+                    reasons.append(str(outcome) if outcome.error != "BadResult" else outcome.message)
+            refusals[array] = reasons[0] if reasons else "nothing"
         why = next(iter(refusals.values()))
-        raise NotASubject(
-            f"{self.name} {why}" if why.startswith("returned") else f"{self.name} raises on every call: {why}"
-        )
+        raise NotASubject(f"{self.name} {'' if why.startswith('returned') else 'raises on every call: '}{why}")
 
     def real_random(self, seed: int) -> Any:
         """The generator to hand in, if one is asked for; it is followed while a tracer is active."""
@@ -141,17 +137,15 @@ class Subject:
             return torch.Generator().manual_seed(seed % 2**64)  # as many bits as it takes
         return None
 
-    def outcome(self, rows: "RowsInUse", block: tuple[int, ...], generator: Any) -> Any:
+    def outcome(self, rows: "RowsInUse", block: tuple[int, ...], generator: Any) -> Outcome:
         """One call on fresh arguments: the tokens, or what was raised instead."""
-        given = rows.arguments(block)
-        kept = rows.arguments(block)
+        given, before = rows.arguments(block), rows.arguments(block)
         seconds = self.limits.call if rows.called else self.limits.first_call
         rows.called = True
         signal.setitimer(signal.ITIMER_PROF, seconds, REPEATED)
         signal.setitimer(signal.ITIMER_REAL, self.limits.wall_clock(seconds), REPEATED)
         try:
-            result = call(self.function, self.plan, given, generator)
-            tokens = tokens_of(result)
+            return tokens_of(call(self.function, self.plan, given, generator))
         except (BadResult, Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
             return Raised(type(error).__name__, readable(error))
         except NeverReturned as late:
@@ -159,18 +153,17 @@ class Subject:
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
-            self._look_for_writes(given, kept)
-        return tokens
+            self._look_for_writes(given, before)
 
-    def _look_for_writes(self, given, kept):
-        for name, now, before in zip(ARGUMENT_NAMES, given, kept):
-            if not _same(now, before):
+    def _look_for_writes(self, given: list, before: list) -> None:
+        for name, now, then in zip(ARGUMENT_NAMES, given, before):
+            if not _same(now, then):
                 self.written.add(name)
                 self.findings["inputs-written"] = f"writes to its input {', '.join(sorted(self.written))}"
 
 
 def readable(error: BaseException) -> str:
-    """A foreign message in one line of printable text."""
+    """The message of an exception in one line of printable text."""
     try:
         text = " ".join(str(error).split())
     except Exception:
@@ -226,14 +219,11 @@ class RowsInUse:
             for prefix, row in table.items():
                 array = arguments([row], [row], (), self.subject.array or "numpy", self.subject.dtype)[0]
                 values = (use(array) if use else array)[0]
-                exact[prefix] = _normalised([Fraction(float(x)) for x in values])
+                fractions = [Fraction(float(x)) for x in values]
+                total = sum(fractions)
+                exact[prefix] = [x / total for x in fractions]
             tables.append(exact)
         return tables[0], tables[1]
-
-
-def _normalised(row: list[Fraction]) -> list[Fraction]:
-    total = sum(row)
-    return [x / total for x in row]
 
 
 def laws(subject: Subject, problem: Problem) -> Iterator[tuple[tuple[int, ...], explore.Explored | NeverReturned]]:
@@ -247,7 +237,7 @@ def laws(subject: Subject, problem: Problem) -> Iterator[tuple[tuple[int, ...], 
             yield block, late
 
 
-def samples(subject: Subject, problem: Problem, count: int, seed: int) -> Counter:
+def samples(subject: Subject, problem: Problem, count: int, seed: list[int]) -> Counter[Outcome]:
     """How often each outcome came with real random numbers, the draft block drawn afresh each time."""
     rows = RowsInUse(problem, subject)
     _, draft = rows.in_use()
@@ -260,7 +250,7 @@ def samples(subject: Subject, problem: Problem, count: int, seed: int) -> Counte
         sys.modules["torch"].manual_seed(seeds[3] % 2**64)
     generator = subject.real_random(seeds[4])  # a stream of its own
     cumulative = {prefix: list(itertools.accumulate(map(float, row))) for prefix, row in draft.items()}
-    counts: Counter = Counter()
+    counts: Counter[Outcome] = Counter()
     for _ in range(count):
         tokens: tuple[int, ...] = ()
         for _ in range(problem.gamma):

@@ -2,21 +2,19 @@
 
 import os
 import random
+from typing import Any
 
-from .tracer import place, refuse
-
-
-def _guarded(function, name):
-    def guard(*arguments, **options):
-        refuse(f"{name} at {place()}: randomness of the operating system cannot be followed")
-        return function(*arguments, **options)
-
-    guard.__name__ = function.__name__
-    return guard
+from .tracer import guarded, place, refuse
 
 
 def install() -> None:
     """Guard os.urandom and random.SystemRandom, and with it the module ``secrets``."""
-    os.urandom = _guarded(os.urandom, "os.urandom")
+
+    def guard(owner: Any, name: str) -> None:
+        what = f"{owner.__name__}.{name}"
+        before = lambda: refuse(f"{what} at {place()}: randomness of the operating system cannot be followed")  # noqa: E731
+        setattr(owner, name, guarded(getattr(owner, name), before))
+
+    guard(os, "urandom")
     for name in ("random", "getrandbits", "randbytes"):
-        setattr(random.SystemRandom, name, _guarded(getattr(random.SystemRandom, name), f"SystemRandom.{name}"))
+        guard(random.SystemRandom, name)

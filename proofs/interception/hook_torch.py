@@ -17,7 +17,7 @@ from .numbers import Traced, handed_out, register
 from .sources import Exponential, Lattice
 from .tensors import TracedTensor, become, is_traced, numbers_of, plain, tensor_of
 from .torch_functions import Functions
-from .tracer import Followed, Tracer, place, refuse
+from .tracer import Followed, Tracer, guarded, place, refuse
 
 BITS = {torch.float64: 53, torch.float32: 24}
 """Bits of torch's uniform on the CPU: as many as the significand has."""
@@ -92,8 +92,6 @@ class Following(TorchFunctionMode):
         if outcome.dtype != args[0].dtype:
             outcome = self.functions.follow(torch.Tensor.to, "to", (outcome, args[0].dtype), {})
         return become(args[0], np.broadcast_to(numbers_of(outcome), tuple(args[0].shape)).copy())
-
-    # ---------------------------------------------------------------- what random factories hand out
 
     def is_chance(self, generator: Any, tensor: torch.Tensor | None = None) -> bool:
         """False if this generator was seeded during the present call: then its numbers are no chance at all."""
@@ -217,9 +215,6 @@ def with_number(name: str, tensor: Tensor, number: Traced) -> Tensor:
     return functions.elementwise(func, name, (tensor, number), {}, func(plain(tensor), 0.5))
 
 
-# ---------------------------------------------------------------- generators and seeds
-
-
 GLOBAL = Followed()
 """Stands for torch's default generator."""
 
@@ -272,17 +267,11 @@ def install() -> None:
     """Replace torch's generator and seeding functions; the draws are followed by the mode."""
     register(tensor=with_number)
 
-    def guarded(function, before):
-        def guard(*arguments, **options):
-            before(function.__name__)
-            return function(*arguments, **options)
-
-        guard.__name__ = function.__name__
-        return guard
+    def guard(name: str, before: Callable[[str], None]) -> None:
+        setattr(torch, name, guarded(getattr(torch, name), lambda: before(f"torch.{name}")))
+        setattr(torch.random, name, getattr(torch, name))
 
     torch.Generator = TracedTorchGenerator
-    torch.manual_seed = guarded(torch.manual_seed, lambda name: GLOBAL._seeded(f"torch.{name} is called"))
-    torch.get_rng_state = guarded(torch.get_rng_state, lambda name: _state_taken(f"torch.{name}"))
-    torch.set_rng_state = guarded(torch.set_rng_state, lambda name: GLOBAL._seeded(f"torch.{name} is called"))
-    torch.random.manual_seed = torch.manual_seed
-    torch.random.get_rng_state, torch.random.set_rng_state = torch.get_rng_state, torch.set_rng_state
+    for name in ("manual_seed", "set_rng_state"):
+        guard(name, lambda called: GLOBAL._seeded(f"{called} is called"))
+    guard("get_rng_state", _state_taken)

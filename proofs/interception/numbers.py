@@ -45,8 +45,6 @@ class Traced:
     def __init__(self, source: RandomSource, steps: tuple[Step, ...] = ()):
         self.source, self.steps = source, steps
 
-    # ------------------------------------------------------------------ what it could be
-
     def at(self, point: int) -> Any:
         """The concrete number at a point of the source."""
         value = self.source.value(point)
@@ -77,9 +75,8 @@ class Traced:
                 except (ArithmeticError, ValueError) as error:
                     tracer, whole = source.tracer, source.weight(source.low, source.high)
                     alone = source.weight(point, point + 1) / whole
-                    tracer.notice(
-                        "raises-at-end", f"{error.__class__.__name__} where a uniform is {values_at(self, point)}"
-                    )
+                    where = f"where a uniform is {source.value(point)}"
+                    tracer.notice("raises-at-end", f"{type(error).__name__} {where}")
                     if tracer.branch([alone, 1 - alone]) == 0:
                         source.low, source.high = point, point + 1
                         raise
@@ -92,8 +89,6 @@ class Traced:
     def sign_changes(self) -> bool:
         low, high = self.ends()
         return bool(low < 0) != bool(high < 0) and not (low == 0 or high == 0)
-
-    # ------------------------------------------------------------------ decisions
 
     def decide(self, predicate: Callable[[Any], bool], *key: Any) -> bool:
         """Which side of a monotone predicate this path is on; cuts what the number can still be."""
@@ -159,15 +154,14 @@ class Traced:
                 return value
         return high
 
-    # ------------------------------------------------------------------ arithmetic
-
     def _binary(self, other: Any, name: str, reflected: bool) -> Any:
         if isinstance(other, Traced):
             self.source.tracer.give_up(f"two random numbers meet in one expression at {place()}")
         if isinstance(other, np.ndarray) and other.ndim:
             return HANDLERS["array"](UFUNCS[name], (other, self) if reflected else (self, other))
         op = getattr(operator, name)
-        if name in ("floordiv", "mod") or (name == "pow" and self._power_turns(other, reflected)):
+        turns = name == "pow" and (not other > 0 if reflected else min(self.ends()) < 0)
+        if name in ("floordiv", "mod") or turns:
             self.source.tracer.give_up(f"'{name}' of a random number at {place()}: not monotone")
         if name == "truediv" and reflected and self.sign_changes():
             self.source.tracer.give_up(f"division by a random number that changes sign at {place()}")
@@ -175,9 +169,6 @@ class Traced:
         if reflected:
             return self.then(lambda value: op(other, value), *key)
         return self.then(lambda value: op(value, other), *key)
-
-    def _power_turns(self, other: Any, reflected: bool) -> bool:
-        return not other > 0 if reflected else min(self.ends()) < 0
 
     def unary(self, function: Callable[[Any], Any], name: str, *key: Any) -> "Traced":
         """A monotone function of one argument; key: what else determines it."""
@@ -196,18 +187,6 @@ class Traced:
 
     def __bool__(self):
         return not self.compare(0, "eq")
-
-    def __int__(self):
-        return self.whole(int, "int")
-
-    def __trunc__(self):
-        return self.whole(math.trunc, "trunc")
-
-    def __floor__(self):
-        return self.whole(math.floor, "floor")
-
-    def __ceil__(self):
-        return self.whole(math.ceil, "ceil")
 
     def __round__(self, digits=None):
         if digits is None:
@@ -253,10 +232,6 @@ def constant_key(constant: Any) -> tuple:
     return (type(constant).__name__, repr(constant))
 
 
-def values_at(number: Traced, point: int) -> str:
-    return str(number.source.value(point))
-
-
 def _is_tensor(other: Any) -> bool:
     return type(other).__module__.startswith("torch")
 
@@ -290,6 +265,9 @@ def _install_operators():
         setattr(Traced, f"__r{name}__", binary(name, reflected=True))
     for name in ("lt", "le", "gt", "ge", "eq", "ne"):
         setattr(Traced, f"__{name}__", comparison(name))
+
+    for name, function in (("int", int), ("trunc", math.trunc), ("floor", math.floor), ("ceil", math.ceil)):
+        setattr(Traced, f"__{name}__", lambda self, function=function, name=name: self.whole(function, name))
 
     # Object arrays call these by name: np.log(array) becomes element.log() for each element.
     for name in ("log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "floor", "ceil", "trunc", "rint", "tanh"):

@@ -1,6 +1,5 @@
 """What one call of a function came to, and its form in the JSON between the child process and its parent."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 
@@ -18,7 +17,10 @@ class Raised(NamedTuple):
         return f"{self.error}: {self.message}"
 
 
-def encoded(outcome: Sequence[int] | Raised) -> list[int] | dict[str, str]:
+Outcome = tuple[int, ...] | Raised
+
+
+def encoded(outcome: Outcome) -> list[int] | dict[str, str]:
     """An outcome as JSON: its tokens, or what was raised."""
     return outcome._asdict() if isinstance(outcome, Raised) else list(outcome)
 

@@ -87,7 +87,7 @@ def become(tensor: torch.Tensor, numbers: np.ndarray) -> torch.Tensor:
     if not isinstance(fresh, TracedTensor):
         return tensor.copy_(fresh)
     if not tensor._is_view():
-        if _shared(tensor):
+        if _holders(tensor) > ALONE:
             give_up(f"a tensor that others look into is filled with random numbers at {place()}")
         return _dressed(tensor, numbers)
     base = tensor._base
@@ -124,10 +124,6 @@ def _holders(tensor: torch.Tensor) -> int:
 
 
 ALONE = _holders(torch.empty(1))
-
-
-def _shared(tensor: torch.Tensor) -> bool:
-    return _holders(tensor) > ALONE
 
 
 def nested(numbers: np.ndarray) -> Any:

@@ -16,18 +16,7 @@ from torch import Tensor
 from .arrays import traced_array
 from .numbers import Traced
 from .race import race
-from .tensors import (
-    TracedTensor,
-    flatten,
-    key_of,
-    look_into,
-    nested,
-    numbers_of,
-    plain,
-    replaced,
-    sized,
-    tensor_of,
-)
+from .tensors import TracedTensor, flatten, key_of, look_into, nested, numbers_of, plain, replaced, sized, tensor_of
 from .tracer import Tracer, place
 
 COMPARE = {

@@ -142,6 +142,17 @@ def refuse(reason: str) -> None:
         tracer.give_up(reason)
 
 
+def guarded(function: Callable, before: Callable[[], None]) -> Callable:
+    """The function, with something done before each call."""
+
+    def guard(*arguments: Any, **options: Any) -> Any:
+        before()
+        return function(*arguments, **options)
+
+    guard.__name__ = function.__name__
+    return guard
+
+
 class Followed:
     """What the traced generators share: whom they draw from, and whether they were seeded in the present call."""
 

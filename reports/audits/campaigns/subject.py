@@ -18,7 +18,7 @@ from ..functions.subject import SubjectSpec
 class ThirdPartySource:
     """Calls of a third-party function.
 
-    A fresh child process for every chunk: what the function keeps from call to call cannot make the counts depend on
+    A fresh child process for every chunk: what the function remembers from call to call cannot make the counts depend on
     which worker drew which chunk.
     batch: draft blocks of a call; None for one, without the dimension of a batch.
     timeout: limit for a chunk, in seconds of processor time.
@@ -29,6 +29,7 @@ class ThirdPartySource:
     def __init__(self, subject: SubjectSpec, problem: Problem, *, batch: int | None = None, timeout: float = 600.0,
                  memory: float = 8.0):  # fmt: skip
         self.subject, self.problem, self.batch = subject, problem, batch
+        self.target = subject.target or subject.name
         self.timeout, self.memory = timeout, memory
         self.dtype = subject.dtypes[0]
         self.chunk = 200_000 if batch else 20_000
@@ -61,8 +62,8 @@ class ThirdPartySource:
     def _sandbox(self) -> Sandbox:
         settings = {"timeout": self.timeout, "memory": self.memory, "torch": self.subject.torch}
         if self.batch:
-            return BatchedSandbox(self.batch, self.subject.target, self.subject.array, self.dtype, **settings)
-        return Sandbox(self.subject.target, self.subject.array, self.dtype, **settings)
+            return BatchedSandbox(self.batch, self.target, self.subject.array, self.dtype, **settings)
+        return Sandbox(self.target, self.subject.array, self.dtype, **settings)
 
 
 def _distinguished(digest: str) -> str:
