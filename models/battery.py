@@ -114,11 +114,7 @@ def toy(gamma: int) -> Problem:
     """The paper's example: M_b = (1/3, 2/3), M_s = (2/3, 1/3), whatever the context. Source: Eq. (2)."""
     third, two_thirds = Fraction(1, 3), Fraction(2, 3)
     return Problem(
-        2,
-        gamma,
-        ContextFree((third, two_thirds)),
-        ContextFree((two_thirds, third)),
-        f"paper-example-gamma{gamma}",
+        2, gamma, ContextFree((third, two_thirds)), ContextFree((two_thirds, third)), f"paper-example-gamma{gamma}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Bad input, told in one line."""
+"""Bad input, described in one line."""
 
 
 class InputError(ValueError):
@@ -6,7 +6,7 @@ class InputError(ValueError):
 
 
 class OutOfMemoryError(InputError):
-    """Memory ran out while working; a command that has measured something keeps it and exits with 3."""
+    """Memory ran out while working; a command reports what it has measured so far and exits with 3."""
 
 
 class RunFailed(Exception):

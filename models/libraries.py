@@ -1,4 +1,4 @@
-"""The libraries that models need: asked for, kept quiet, and their errors told in one line."""
+"""The libraries that models need: whether they are installed, without their progress bars, their errors in one line."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,14 +9,14 @@ from typing import Any
 from .errors import InputError
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
-"""The precisions that models are had in."""
+"""Supported dtypes of models."""
 
 OUT_OF_MEMORY = "out of memory", "DefaultCPUAllocator", "CUBLAS_STATUS_ALLOC_FAILED"
-"""What errors of no class of their own say where memory has run out."""
+"""Texts in errors of general classes that mean that memory has run out."""
 
 
 def require(*packages: str, extra: str = "transformers") -> None:
-    """Raises InputError that names the packages that are not installed, and the extra that brings them."""
+    """Raises InputError that names the packages that are not installed, and the extra that installs them."""
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
         raise InputError(f"{' and '.join(missing)} not found; install draftproof[{extra}]")
@@ -45,7 +45,7 @@ def quiet() -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """The first line of what an error says."""
+    """The first line of an error's message."""
     return getattr(error, "strerror", None) or next(iter(str(error).splitlines()), type(error).__name__)
 
 

@@ -40,11 +40,7 @@ class Problem:
     def after(self, context: Prefix) -> "Problem":
         """The same pair, seen from behind a context."""
         return Problem(
-            self.vocabulary,
-            self.gamma,
-            Shifted(self.target, context),
-            Shifted(self.draft, context),
-            self.name,
+            self.vocabulary, self.gamma, Shifted(self.target, context), Shifted(self.draft, context), self.name
         )
 
     def prefixes(self, length: int) -> Iterator[Prefix]:

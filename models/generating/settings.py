@@ -1,4 +1,4 @@
-"""What the decoding loop is asked to do, and what it refuses."""
+"""The settings of the decoding loop, and checks of its input."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -21,9 +21,13 @@ DEVICES = ("cpu", "cuda", "mps")
 
 @dataclass(frozen=True)
 class LoopSettings:
-    """gamma: draft tokens an iteration, or ``Adaptive``; temperature, top_k, top_p: see ``sampling.warp``, for both
-    models alike; max_new_tokens: no text grows by more; eos: tokens that end a text; seed: of all randomness.
+    """What the decoding loop is asked to do.
 
+    gamma: draft tokens an iteration, or ``Adaptive``.
+    temperature, top_k, top_p: see ``sampling.warp``, for both models alike.
+    max_new_tokens: no text grows by more.
+    eos: tokens that end a text.
+    seed: of all randomness.
     vocabulary: ids from it on are padding and masked in both models; None where both have the same number of ids.
     Raises: InputError for a value out of its range.
     """
@@ -76,14 +80,14 @@ def checked_device(device: str | None, model: Any) -> Any:
     if device is None:
         return model.device
     try:
-        found = torch.device(device)
-        if found.type not in DEVICES:
+        chosen = torch.device(device)
+        if chosen.type not in DEVICES:
             raise RuntimeError
-        torch.empty(0, device=found)
+        torch.empty(0, device=chosen)
     except (RuntimeError, AssertionError):  # torch without CUDA asserts
         have = "cpu" + "".join(f", cuda:{n}" for n in range(torch.cuda.device_count()))
         raise InputError(f"device {device!r}: not available here; expected one of {have}") from None
-    return found
+    return chosen
 
 
 def checked_vocabulary(models: dict[str, Any], vocabulary: int | None) -> int:
@@ -94,9 +98,9 @@ def checked_vocabulary(models: dict[str, Any], vocabulary: int | None) -> int:
     sizes = {name: text_config(model).vocab_size for name, model in models.items()}
     if vocabulary is None:
         if len(set(sizes.values())) > 1:
-            told = ", ".join(f"the {name} {size}" for name, size in sizes.items())
+            counts = ", ".join(f"the {name} {size}" for name, size in sizes.items())
             raise InputError(
-                f"vocabularies differ: {told} ids; if that is padding, say vocabulary= (the tokenizer's length)"
+                f"vocabularies differ: {counts} ids; if that is padding, say vocabulary= (the tokenizer's length)"
             )
         return next(iter(sizes.values()))
     for name, size in sizes.items():

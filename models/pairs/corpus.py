@@ -1,4 +1,4 @@
-"""Text that every Python installation has: the standard library's sources and the help topics of pydoc."""
+"""Training text that every Python installation has: the standard library's sources and the help topics of pydoc."""
 
 import hashlib
 import sysconfig
@@ -39,12 +39,12 @@ class Corpus(NamedTuple):
 
     def digest(self) -> str:
         """sha256 of all of it: two installations with the same digest have the same text."""
-        told = hashlib.sha256()
+        digest = hashlib.sha256()
         for documents in self:
             for document in documents:
-                told.update(f"{document.name}\0{document.text}\0".encode())
-            told.update(b"\0")
-        return told.hexdigest()
+                digest.update(f"{document.name}\0{document.text}\0".encode())
+            digest.update(b"\0")
+        return digest.hexdigest()
 
 
 def corpus() -> Corpus:
@@ -56,10 +56,10 @@ def corpus() -> Corpus:
     documents = [*sorted(_modules(folder)), *_topics()]
     training = tuple(d for d in documents if d.name not in HELD_OUT)
     held_out = tuple(d for d in documents if d.name in HELD_OUT)
-    found = sum(len(d.text) for d in training)
-    if found < MIN_CHARACTERS or not held_out:
+    characters = sum(len(d.text) for d in training)
+    if characters < MIN_CHARACTERS or not held_out:
         raise InputError(
-            f"{folder}: has {found:,} characters of Python sources; expected those of the standard library"
+            f"{folder}: has {characters:,} characters of Python sources; expected those of the standard library"
         )
     return Corpus(training, held_out)
 

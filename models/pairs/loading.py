@@ -12,16 +12,14 @@ from .pair import Pair
 
 
 def load_pair(
-    target: str | Path,
-    draft: str | Path,
-    device: str = "cpu",
-    dtype: str = "float32",
-    template: str = "{prompt}",
+    target: str | Path, draft: str | Path, device: str = "cpu", dtype: str = "float32", template: str = "{prompt}"
 ) -> Pair:
     """Load two causal language models with one tokenizer.
 
     target, draft: folders as ``save_pretrained`` writes them, or names on the Hub (downloaded once, into HF_HOME).
-    device: cpu, cuda or cuda:N. dtype: one of ``libraries.DTYPES``. template: what prompts are put into, see ``presets``.
+    device: cpu, cuda or cuda:N.
+    dtype: one of ``libraries.DTYPES``.
+    template: what prompts are put into, see ``presets``.
     The models may have rows for more ids than the tokenizer has tokens: ``Pair.vocabulary`` is what is common to both
     and to the tokenizer. Below it, every id is the same token to both.
     Raises: InputError in one line: no such checkpoint and how to get it, a file that cannot be read, tokenizers that
@@ -29,7 +27,7 @@ def load_pair(
     """
     require("torch", "transformers")
     must_be_dtype(dtype)
-    found_device = checked_device(device, None)
+    torch_device = checked_device(device, None)
     names = str(target), str(draft)
     folders = [checkpoint_folder(name) for name in names]
     with quiet():
@@ -37,7 +35,7 @@ def load_pair(
         tokenizers = [_tokenizer(name, folder) for name, folder in zip(names, folders)]
         rows = [config.vocab_size for config in configs]
         must_agree(names, [tokenizer.get_vocab() for tokenizer in tokenizers], min(rows))
-        models = [_model(name, folder, found_device, dtype) for name, folder in zip(names, folders)]
+        models = [_model(name, folder, torch_device, dtype) for name, folder in zip(names, folders)]
     tokenizer = tokenizers[0]
     vocabulary = min(*rows, max(tokenizer.get_vocab().values()) + 1)
     end = _end(models[0], tokenizer, vocabulary)
@@ -52,7 +50,7 @@ def load_pair(
         context=min(contexts, default=None),
         names=names,
         commits=(commit_of(folders[0]), commit_of(folders[1])),
-        device=str(found_device),
+        device=str(torch_device),
         dtype=dtype,
         template=template,
     )
@@ -67,8 +65,8 @@ def must_agree(names: tuple[str, str], vocabularies: list[dict[str, int]], rows:
     if first == second:
         return
     at = min(first ^ second)[0]
-    told = [[token for i, token in sorted(v) if i == at] for v in (first, second)]
-    said = [f"{' and '.join(map(repr, tokens)) or 'nothing'} to {name}" for tokens, name in zip(told, names)]
+    tokens_at = [[token for i, token in sorted(v) if i == at] for v in (first, second)]
+    said = [f"{' and '.join(map(repr, tokens)) or 'nothing'} to {name}" for tokens, name in zip(tokens_at, names)]
     raise InputError(f"the tokenizers differ: id {at} is {said[0]}, and {said[1]}; expected models with one tokenizer")
 
 

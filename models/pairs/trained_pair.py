@@ -1,4 +1,4 @@
-"""A pair trained offline on Python's own text, kept in the user's cache: the stand-in where no weights can be had."""
+"""A pair trained offline on Python's own text, kept in the user's cache: for where no weights can be downloaded."""
 
 import json
 import platform
@@ -21,22 +21,24 @@ PAIR_FORMAT = "draftproof trained pair 1"
 FIGURES, PROMPTS, CHECKPOINT = "pair.json", "prompts.jsonl", "training.pt"
 
 MAX_SEED = 2**63
-"""As many as torch's generator takes."""
+"""Seeds that torch's generator takes are below it."""
 
 
 def train_pair(
     folder: str | Path,
     seed: int = 0,
     recipe: Recipe | None = None,
-    told: Callable[[str, int, int], None] = lambda *_: None,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
     device: str = "cpu",
 ) -> dict[str, Any]:
     """Write folder/target, folder/draft, folder/small-draft, each with the tokenizer, and folder/prompts.jsonl.
 
     They are loaded as any checkpoint is; prompts.jsonl has the beginnings of texts that none was trained on.
-    Returns, and writes to folder/pair.json: ``models``, by name, with parameters, loss and alpha (see ``measuring``);
-    seed, recipe, steps' cpu_seconds, and the ``key`` that names the pair in the cache.
-    device: where to train; what is written is the same kind of files.
+    folder: new, empty, or with this very pair.
+    progress: progress(stage, done, total).
+    device: where to train.
+    Returns, and writes to folder/pair.json: ``models``, by name, with parameters, loss and alpha (see ``evaluation``);
+    seed, recipe, the steps' cpu_seconds, and the ``key`` that names the pair in the cache.
     Guarantee: one recipe and seed give one pair, on one machine with one set of libraries (see ``training.train``); a
     killed run goes on where it was, and a pair that the cache has is copied.
     Raises: InputError in one line: a folder in use, a cache that cannot be written, no text to train on, no such device,
@@ -47,7 +49,7 @@ def train_pair(
     if not 0 <= seed < MAX_SEED:
         raise InputError(f"seed {seed}: expected a whole number from 0 on and below 2^63")
     device = str(checked_device(device, None))
-    told("reading", 0, recipe.steps)
+    progress("reading", 0, recipe.steps)
     text = corpus()
     key = recipe.digest(seed=seed, text=text.digest(), **_libraries(), **_on(device))[:16]
     there = _figures(folder)
@@ -59,16 +61,16 @@ def train_pair(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({reason(error)})") from None
-    kept = cache_folder() / "pairs" / key
+    cached = cache_folder() / "pairs" / key
     try:
-        kept.mkdir(parents=True, exist_ok=True)
-        figures = _figures(kept)
+        cached.mkdir(parents=True, exist_ok=True)
+        figures = _figures(cached)
         if figures is None:
             with quiet():
-                figures = _make(kept, key, recipe, seed, text, told, device)
+                figures = _make(cached, key, recipe, seed, text, progress, device)
     except OSError as error:
         raise InputError(
-            f"{kept}: cannot be written ({reason(error)}); XDG_CACHE_HOME says where to keep pairs"
+            f"{cached}: cannot be written ({reason(error)}); XDG_CACHE_HOME says where to keep pairs"
         ) from None
     except (RuntimeError, MemoryError) as error:
         if not is_of_memory(error):
@@ -76,8 +78,8 @@ def train_pair(
         raise OutOfMemoryError(f"out of memory on {device} in training; expected a smaller recipe") from None
     try:
         for name in (*recipe.sizes, PROMPTS, FIGURES):
-            copy = shutil.copytree if (kept / name).is_dir() else shutil.copyfile
-            copy(kept / name, folder / name)
+            copy = shutil.copytree if (cached / name).is_dir() else shutil.copyfile
+            copy(cached / name, folder / name)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({reason(error)})") from None
     return figures
@@ -85,12 +87,18 @@ def train_pair(
 
 def trained_folder() -> Path | None:
     """The pair in the cache that was finished last."""
-    found = [file.parent for file in (cache_folder() / "pairs").glob(f"*/{FIGURES}") if _figures(file.parent)]
-    return max(found, key=lambda folder: (folder / FIGURES).stat().st_mtime, default=None)
+    folders = [file.parent for file in (cache_folder() / "pairs").glob(f"*/{FIGURES}") if _figures(file.parent)]
+    return max(folders, key=lambda folder: (folder / FIGURES).stat().st_mtime, default=None)
 
 
 def _make(
-    kept: Path, key: str, recipe: Recipe, seed: int, text: Corpus, told: Callable[[str, int, int], None], device: str
+    cached: Path,
+    key: str,
+    recipe: Recipe,
+    seed: int,
+    text: Corpus,
+    progress: Callable[[str, int, int], None],
+    device: str,
 ) -> dict[str, Any]:
     """Train, measure and save; the figures last: with them a pair is whole."""
     import torch
@@ -104,16 +112,16 @@ def _make(
     texts = _cut([d.text for d in text.training], recipe.text)
     tokenizer = train_tokenizer(texts, recipe.vocabulary)
     ids = torch.tensor(concatenated_ids(tokenizer, texts))
-    models, cpu_seconds = train(recipe, seed, ids, kept / CHECKPOINT, told, device)
-    told("measuring", recipe.steps, recipe.steps)
-    found = evaluate(models, torch.tensor(concatenated_ids(tokenizer, [d.text for d in text.held_out])), recipe)
+    models, cpu_seconds = train(recipe, seed, ids, cached / CHECKPOINT, progress, device)
+    progress("measuring", recipe.steps, recipe.steps)
+    evaluations = evaluate(models, torch.tensor(concatenated_ids(tokenizer, [d.text for d in text.held_out])), recipe)
     for name, model in models.items():
         try:
-            model.save_pretrained(kept / name)
+            model.save_pretrained(cached / name)
         except SafetensorError as error:
             raise OSError(reason(error)) from None
-        save_tokenizer(tokenizer, kept / name, BOS, EOS)
-    prompts = write_prompts(text.held_out, recipe.prompts, kept / PROMPTS)
+        save_tokenizer(tokenizer, cached / name, BOS, EOS)
+    prompts = write_prompts(text.held_out, recipe.prompts, cached / PROMPTS)
     figures = {
         "format": PAIR_FORMAT,
         "key": key,
@@ -126,12 +134,12 @@ def _make(
         "cpu_seconds": round(cpu_seconds, 1),
         "recipe": asdict(recipe),
         "models": {
-            name: {"parameters": sum(p.numel() for p in models[name].parameters()), **found[name]._asdict()}
+            name: {"parameters": sum(p.numel() for p in models[name].parameters()), **evaluations[name]._asdict()}
             for name in models
         },
     }
-    write_atomically(kept / FIGURES, json.dumps(figures, indent=1) + "\n")
-    (kept / CHECKPOINT).unlink(missing_ok=True)
+    write_atomically(cached / FIGURES, json.dumps(figures, indent=1) + "\n")
+    (cached / CHECKPOINT).unlink(missing_ok=True)
     return figures
 
 
@@ -140,12 +148,12 @@ def _libraries() -> dict[str, str]:
 
 
 def _on(device: str) -> dict[str, str]:
-    """What the key says of the device: nothing of the CPU."""
+    """The part of the key that names the device; nothing for the CPU."""
     return {} if device == "cpu" else {"device": device}
 
 
 def _figures(folder: Path) -> dict[str, Any] | None:
-    """What pair.json says; None if the folder has no pair that is whole."""
+    """The contents of pair.json; None if the folder has no complete pair."""
     try:
         figures = json.loads((folder / FIGURES).read_text(encoding="utf-8"))
         return figures if figures["format"] == PAIR_FORMAT else None
@@ -157,10 +165,10 @@ def _cut(texts: list[str], characters: int | None) -> list[str]:
     """The first ``characters`` of all texts together."""
     if characters is None:
         return texts
-    kept = []
+    cut = []
     for text in texts:
-        kept.append(text[:characters])
-        characters -= len(kept[-1])
+        cut.append(text[:characters])
+        characters -= len(cut[-1])
         if not characters:
             break
-    return kept
+    return cut

@@ -18,13 +18,15 @@ from .muon import Muon
 from .recipe import STEPS_PER_CHECKPOINT, ModelSize, Recipe
 
 Progress = Callable[[str, int, int], None]
-"""What is going on, how much of it is done, and of how much."""
+"""progress(stage, done, total)."""
 
 
 def train(
-    recipe: Recipe, seed: int, ids: Tensor, checkpoint: Path, told: Progress = lambda *_: None, device: str = "cpu"
+    recipe: Recipe, seed: int, ids: Tensor, checkpoint: Path, progress: Progress = lambda *_: None, device: str = "cpu"
 ) -> tuple[dict[str, Any], float]:
-    """The models of a recipe, trained on the text ``ids``, by name, in evaluation mode; and the CPU seconds it took.
+    """Train the models of a recipe on the text ``ids``.
+
+    Returns them by name, in evaluation mode, and the CPU seconds of training.
 
     The target's loss is the cross entropy of the text; a drafter's is KL(target || drafter) at the same positions.
     Guarantee: on the CPU the same recipe, seed, text and libraries give the same weights on one machine, bit for bit,
@@ -36,13 +38,13 @@ def train(
         state = _State(recipe, seed, device)
         state.load(checkpoint)
         while state.done < recipe.steps:
-            told("training", state.done, recipe.steps)
+            progress("training", state.done, recipe.steps)
             began = process_time()
             state.step(training_windows(ids, recipe, seed, state.done))
             state.cpu_seconds += process_time() - began
             if state.done % STEPS_PER_CHECKPOINT == 0 or state.done == recipe.steps:
                 state.save(checkpoint)
-        told("training", recipe.steps, recipe.steps)
+        progress("training", recipe.steps, recipe.steps)
     return {name: model.eval() for name, model in state.models.items()}, state.cpu_seconds
 
 
@@ -59,7 +61,7 @@ def with_start(texts: Tensor) -> Tensor:
 
 
 class _State:
-    """The models and their optimizers between two steps, how many were done, and the CPU seconds they took."""
+    """The models and their optimizers between two steps, the number of steps done, and their CPU seconds."""
 
     def __init__(self, recipe: Recipe, seed: int, device: str):
         self.recipe, self.device, self.done, self.cpu_seconds = recipe, device, 0, 0.0
@@ -88,7 +90,7 @@ class _State:
         self.done += 1
 
     def save(self, checkpoint: Path) -> None:
-        """Replace the checkpoint; whoever kills the run finds the old one or the new one, whole."""
+        """Replace the checkpoint, the old one or the new one surviving a kill."""
         models = {name: model.state_dict() for name, model in self.models.items()}
         optimizers = {name: [o.state_dict() for o in given] for name, given in self.optimizers.items()}
         counted = {"done": self.done, "cpu_seconds": self.cpu_seconds}

@@ -165,15 +165,9 @@ def log_ratio(
 
 @kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "int64[::1], int64[:, :], float64, float64[:, ::1]")
 def log_ratios(
-    target: Array,
-    draft: Array,
-    logits: bool,
-    scales: Array,
-    first: Array,
-    tokens: Array,
-    undrafted: Scalar,
+    target: Array, draft: Array, logits: bool, scales: Array, first: Array, tokens: Array, undrafted: Scalar,
     found: Array,
-) -> bool:
+) -> bool:  # fmt: skip
     """``log_ratio`` of tokens [B, K] at K rows from ``first`` [B] on, into ``found``.
 
     Returns whether all tokens are in the vocabulary.
@@ -256,16 +250,9 @@ def sums_of(more: Array, less: Array, terms: Terms, logits: bool, width: int, ed
 
 @kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "float64[:, ::1], boolean[:, :], float64[:, ::1], float64[:, :, ::1], int64")
 def acceptance(
-    target: Array,
-    draft: Array,
-    logits: bool,
-    scales: Array,
-    kept: Array,
-    open_: Array,
-    accept: Array,
-    edges: Array,
+    target: Array, draft: Array, logits: bool, scales: Array, kept: Array, open_: Array, accept: Array, edges: Array,
     width: int,
-) -> None:
+) -> None:  # fmt: skip
     """h_i where it can decide (see ``BatchRows.longest_sub_block``), from the longest sub-block down, up to the first that is
     sure to be accepted; 0 elsewhere. Where S_i had to be summed, its running sums over chunks are left in ``edges``.
     """
@@ -286,17 +273,9 @@ def acceptance(
 
 @njit
 def excess_of(
-    target: Array,
-    draft: Array,
-    logits: bool,
-    scales: Array,
-    b: int,
-    i: int,
-    p: Scalar,
-    chosen: Array,
-    edges: Array,
+    target: Array, draft: Array, logits: bool, scales: Array, b: int, i: int, p: Scalar, chosen: Array, edges: Array,
     width: int,
-) -> bool:
+) -> bool:  # fmt: skip
     """Running sums of ``BatchRows.excess`` at row i of block b over chunks into ``edges`` [C], its terms into ``chosen`` [4].
 
     Row gamma is not normalised: nothing is taken from it, so its weights may have any scale.
@@ -318,16 +297,9 @@ def excess_of(
 
 @kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "int64[::1], float64[:, ::1], float32[:, ::1], float64[:, ::1], int64")
 def excess(
-    target: Array,
-    draft: Array,
-    logits: bool,
-    scales: Array,
-    at: Array,
-    kept: Array,
-    chosen: Array,
-    edges: Array,
+    target: Array, draft: Array, logits: bool, scales: Array, at: Array, kept: Array, chosen: Array, edges: Array,
     width: int,
-) -> int:
+) -> int:  # fmt: skip
     """``excess_of`` at row ``at`` [B] of each block. Returns a block whose row allows no token, or -1."""
     for b in range(at.size):
         i = at[b]
@@ -338,24 +310,13 @@ def excess(
 
 
 @kernel(
-    ROWS_TYPE,
-    ROWS_TYPE,
-    SCALES_TYPE,
+    ROWS_TYPE, ROWS_TYPE, SCALES_TYPE,
     "boolean[:, :], float64[:, ::1], float64[:, :, ::1], int64[::1], float32[:, ::1], float64[:, ::1], int64",
-)
+)  # fmt: skip
 def behind_longest(
-    target: Array,
-    draft: Array,
-    logits: bool,
-    scales: Array,
-    passed: Array,
-    kept: Array,
-    summed: Array,
-    longest: Array,
-    chosen: Array,
-    edges: Array,
-    width: int,
-) -> int:
+    target: Array, draft: Array, logits: bool, scales: Array, passed: Array, kept: Array, summed: Array,
+    longest: Array, chosen: Array, edges: Array, width: int,
+) -> int:  # fmt: skip
     """``excess`` behind the longest sub-block that passed, whose length goes into ``longest`` [B].
 
     summed: the running sums that ``acceptance`` has left. It summed those of a sub-block that passed by a coin.
