@@ -21,9 +21,8 @@ def _normalised(weights) -> ExactRow:
 
 
 def generic(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
-    return _normalised([draw.randint(1, 9) for _ in range(vocabulary)]), _normalised(
-        [draw.randint(1, 9) for _ in range(vocabulary)]
-    )
+    target, draft = ([draw.randint(1, 9) for _ in range(vocabulary)] for _ in range(2))
+    return _normalised(target), _normalised(draft)
 
 
 def zeros(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:

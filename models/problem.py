@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -20,7 +20,7 @@ MOST_BLOCKS_LOG2 = 20
 
 @dataclass(frozen=True)
 class Problem:
-    """target: M_b, draft: M_s, vocabulary: V, gamma: the length of a draft block."""
+    """vocabulary: V; gamma: the length of a draft block; target: M_b; draft: M_s."""
 
     vocabulary: int
     gamma: int
@@ -30,37 +30,25 @@ class Problem:
 
     def block(self, tokens: Prefix, context: Prefix = ()) -> Block:
         """The block that a verifier sees when X^gamma = tokens is drafted after the context."""
-        steps = range(len(tokens))
-        return Block(
-            [self.target.row(context + tokens[:i]) for i in range(len(tokens) + 1)],
-            [self.draft.row(context + tokens[:i]) for i in steps],
-            tokens,
-        )
+        prefixes = [context + tokens[:i] for i in range(len(tokens) + 1)]
+        return Block([*map(self.target.row, prefixes)], [*map(self.draft.row, prefixes[:-1])], tokens)
 
     def after(self, context: Prefix) -> "Problem":
         """The same pair, seen from behind a context."""
-        return Problem(
-            self.vocabulary, self.gamma, Shifted(self.target, context), Shifted(self.draft, context), self.name
-        )
+        return replace(self, target=Shifted(self.target, context), draft=Shifted(self.draft, context))
 
     def prefixes(self, length: int) -> Iterator[Prefix]:
         """Every prefix of exactly that length, in order."""
         return product(range(self.vocabulary), repeat=length)
 
     def tabulated(self) -> "Problem":
-        """The same problem with both models written out as tables (a point of departure for changes)."""
+        """The same problem with both models written out as tables."""
 
-        def table(model, longest, name):
-            rows = {x: tuple(model.row(x)) for n in range(longest + 1) for x in self.prefixes(n)}
-            return Table(rows, name)
+        def table(name: str, longest: int) -> Table:
+            row = getattr(self, name).row
+            return Table({x: tuple(row(x)) for n in range(longest + 1) for x in self.prefixes(n)}, name)
 
-        return Problem(
-            self.vocabulary,
-            self.gamma,
-            table(self.target, self.gamma, "target"),
-            table(self.draft, self.gamma - 1, "draft"),
-            self.name,
-        )
+        return replace(self, target=table("target", self.gamma), draft=table("draft", self.gamma - 1))
 
 
 def checked_row(values: Any, vocabulary: int, where: str) -> tuple[Fraction, ...]:
@@ -187,7 +175,7 @@ def parse_problem(text: str, name: str = "problem") -> Problem:
 
 
 def load_problem(source: str) -> Problem:
-    """A problem from a file, or from JSON text that stands on the command line itself.
+    """A problem from a file, or from JSON text in place of a file name.
 
     Raises: InputError if the file is not there or not a problem.
     """
@@ -238,4 +226,4 @@ def with_numbers(problem: Problem, number: Callable[[Any], Any]) -> Problem:
             return Table({x: tuple(map(number, r)) for x, r in m.rows.items()}, m.name)
         raise TypeError(f"cannot convert {type(m).__name__}")
 
-    return Problem(problem.vocabulary, problem.gamma, convert(problem.target), convert(problem.draft), problem.name)
+    return replace(problem, target=convert(problem.target), draft=convert(problem.draft))

@@ -1,1 +1,1 @@
-"""The algorithms, and what a verifier is. The ground floor: imports no other room."""
+"""The algorithms, and what a verifier is. Imports no other room."""

@@ -13,8 +13,8 @@ from .token_verification import token_verification
 class Reference(NamedTuple):
     """A reference verifier.
 
-    rule: its formulas, where it is one of the sub-block family (proofs use them for a faster exact law)
-    modifies_target: True if its loop is Algorithm 6, which carries a modified target, and not Algorithm 3
+    rule: its formulas, if it keeps the longest accepted sub-block (proofs use them for a faster exact law).
+    modifies_target: True if its loop is Algorithm 6, which modifies the target, and not Algorithm 3.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Reference(NamedTuple):
     modifies_target: bool = False
 
     def as_run(self) -> "Reference":
-        """The same without its rule, so that its law is had from ``verify`` and not from the rule in one pass."""
+        """The same without its rule, so that its law is computed from ``verify`` itself, not from the rule in one pass."""
         return self._replace(rule=None)
 
 

@@ -1,1 +1,1 @@
-"""Speculative decoding of transformers models: the loop, its caches, its randomness, its known defects. Needs torch."""
+"""Speculative decoding of transformers models: the loop, its caches, its randomness. Needs torch."""

@@ -21,7 +21,9 @@ from .randomness import BatchChance
 class Drafted(NamedTuple):
     """A batch of draft blocks with the rows of both models.
 
-    target: [B, gamma + 1, V]; draft: [B, gamma, V]; tokens: [B, gamma].
+    target: [B, gamma + 1, V].
+    draft: [B, gamma, V].
+    tokens: [B, gamma].
     logits: whether the rows are logarithms of probabilities, up to a constant a row, or probabilities.
     """
 
@@ -43,8 +45,8 @@ class Drafted(NamedTuple):
 class LoopVerifier(NamedTuple):
     """A verifier for the loop.
 
-    modifies_target: True if its loop is Algorithm 6, which carries a modified target.
-    lossy: what is given up, for a rule that is not lossless; else empty.
+    modifies_target: True if its loop is Algorithm 6, which modifies the target for the next tokens.
+    lossy: what is given up by a verifier that is not lossless; else empty.
     """
 
     name: str
@@ -68,11 +70,11 @@ def block_by_block(verify: Callable[[Block, Any], Any]) -> Callable[[Drafted, Ba
 
     def verified(drafted: Drafted, chances: BatchChance) -> Emitted:
         target, draft, tokens, _ = drafted.probabilities()
-        found = [
+        verdicts = [
             verify(Block(p, q, tuple(x)), chances.of_row(row))
             for row, (p, q, x) in enumerate(zip(target.tolist(), draft.tolist(), tokens.tolist(), strict=True))
         ]
-        accepted, last = torch.tensor(found, device=tokens.device).unbind(1)
+        accepted, last = torch.tensor(verdicts, device=tokens.device).unbind(1)
         return emitted(tokens, accepted, last[:, None])
 
     return verified
@@ -85,11 +87,8 @@ class LenientRows:
     """
 
     def __init__(self, rows: BatchRows, lenience: float):
-        self._rows, self.tokens, self._gain = (
-            rows,
-            rows.tokens,
-            -torch.tensor(lenience, dtype=torch.float64).log().item(),
-        )
+        self._rows, self.tokens = rows, rows.tokens
+        self._gain = -torch.tensor(lenience, dtype=torch.float64).log().item()
 
     def log_ratios(self) -> Tensor:
         return self._rows.log_ratios() + self._gain

@@ -13,17 +13,17 @@ from ..libraries import reason, require
 from .cache_folder import cache_folder
 
 PROMPT_FIELDS = ("prompt", "turns", "question", "text")
-"""Where a line of a JSON Lines file may have its prompt; of ``turns`` (Spec-Bench) it is the first."""
+"""Fields of a JSON Lines file that may hold the prompt; of ``turns`` (Spec-Bench) the first."""
 
 GROUP_FIELDS = ("source", "category")
-"""Where it may say what the prompt is one of: the module it is from (a trained pair's), the task (Spec-Bench)."""
+"""Fields that may name the prompt's group: its module (a trained pair's), its task (Spec-Bench)."""
 
 DOWNLOAD_TIMEOUT = 20
-"""How long a download may take to begin."""
+"""Seconds that a download may take to begin."""
 
 
 class DataSet(NamedTuple):
-    """What ``datasets.load_dataset`` is asked for, and where a row has its prompt: names and positions with dots."""
+    """Arguments of ``datasets.load_dataset``; field: where a row has its prompt, names and positions with dots."""
 
     path: str
     field: str
@@ -45,14 +45,14 @@ DATA_SETS = {
     "gsm8k": DataSet("openai/gsm8k", "question", name="main"),
     "wmt-deen": DataSet("wmt/wmt14", "translation.de", name="de-en"),
 }
-"""The data sets of Sun et al. 2025, Table 1. How the paper's prompts were made of them it does not say."""
+"""The data sets of Sun et al. 2025, Table 1. The paper does not say how its prompts were made of them."""
 
 SPEC_BENCH = "spec-bench"
 SPEC_BENCH_FILE = "https://raw.githubusercontent.com/hemingkx/Spec-Bench/main/data/spec_bench/question.jsonl"
 """The questions of Table 2; a file of JSON Lines, downloaded once."""
 
 EMBEDDED = "embedded"
-"""The name of the prompts that are here and need nothing."""
+"""The name of the prompts below, which need no download."""
 
 EMBEDDED_PROMPTS = (
     "The three laws of thermodynamics say that",
@@ -76,14 +76,14 @@ def prompts(source: str | Path, count: int | None = None, seed: int = 0) -> list
     source: a name in DATA_SETS (by the package ``datasets``), "spec-bench", "embedded", a JSON Lines file whose lines are strings or
     objects with a field of PROMPT_FIELDS, or a folder with a prompts.jsonl, such as a trained pair's.
     Raises: InputError in one line: no such source, a malformed line with its number, fewer prompts than asked for, a
-    data set that cannot be had and what to download instead.
+    data set that cannot be loaded and what to download instead.
     """
-    found = [text for text, _ in _all(str(source))]
+    texts = [text for text, _ in _all(str(source))]
     if count is None:
-        return found
-    if not 1 <= count <= len(found):
-        raise InputError(f"{source}: has {len(found)} prompts, and {count} were asked for")
-    return random.Random(seed).sample(found, count)
+        return texts
+    if not 1 <= count <= len(texts):
+        raise InputError(f"{source}: has {len(texts)} prompts, and {count} were asked for")
+    return random.Random(seed).sample(texts, count)
 
 
 def grouped_prompts(source: str | Path) -> dict[str, list[str]]:
@@ -101,20 +101,20 @@ def _all(source: str) -> list[tuple[str, str | None]]:
     if source == EMBEDDED:
         return [(text, None) for text in EMBEDDED_PROMPTS]
     if source in DATA_SETS:
-        return [(text, None) for text in _of_data_set(source)]
+        return [(text, None) for text in _from_data_set(source)]
     file = _spec_bench() if source == SPEC_BENCH else Path(source).expanduser()
     if file.is_dir():
         file = file / "prompts.jsonl"
     if not file.is_file():
         known = ", ".join((EMBEDDED, *DATA_SETS, SPEC_BENCH))
         raise InputError(f"{source}: no such prompts; expected a JSON Lines file or one of {known}")
-    found = list(_of_file(file))
-    if not found:
+    lines = list(_from_file(file))
+    if not lines:
         raise InputError(f"{file}: has no prompts; expected a JSON object a line")
-    return found
+    return lines
 
 
-def _of_file(file: Path) -> Iterator[tuple[str, str | None]]:
+def _from_file(file: Path) -> Iterator[tuple[str, str | None]]:
     expected = f"expected a string, or an object with one of the fields {', '.join(PROMPT_FIELDS)}"
     try:
         lines = file.read_text(encoding="utf-8").split("\n")
@@ -150,13 +150,13 @@ def _spec_bench() -> Path:
         write_atomically(file, text)
     except OSError as error:
         raise InputError(
-            f"{SPEC_BENCH}: cannot be had ({reason(error)}); where there is a network download {SPEC_BENCH_FILE}, and "
+            f"{SPEC_BENCH}: cannot be downloaded ({reason(error)}); where there is a network download {SPEC_BENCH_FILE}, and "
             f"give the file, or put it at {file}"
         ) from None
     return file
 
 
-def _of_data_set(name: str) -> list[str]:
+def _from_data_set(name: str) -> list[str]:
     given = DATA_SETS[name]
     instead = "or give a JSON Lines file with the field prompt"
     try:
@@ -169,14 +169,14 @@ def _of_data_set(name: str) -> list[str]:
         rows = load_dataset(given.path, given.name, split=given.split, revision=given.revision)
     except Exception as error:  # whatever the network does, of several libraries
         raise InputError(
-            f"{name}: {given.path} cannot be had ({reason(error)}); where there is a network: load it "
+            f"{name}: {given.path} cannot be loaded ({reason(error)}); where there is a network: load it "
             f"once with datasets and copy its cache (HF_HOME), {instead}"
         ) from None
     try:
-        found = [_at(row, given.field) for row in rows]
+        texts = [_at(row, given.field) for row in rows]
     except (KeyError, IndexError, TypeError):
         raise InputError(f"{name}: a row of {given.path} has no {given.field}; {instead}") from None
-    return [text for text in found if text.strip()]
+    return [text for text in texts if text.strip()]
 
 
 def _at(row: Any, field: str) -> str:

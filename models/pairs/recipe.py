@@ -37,9 +37,12 @@ class ModelSize:
 class Recipe:
     """A target and two drafters, trained at once: the target on text, the drafters on the target's laws there.
 
-    vocabulary: of the tokenizer; context: positions of the models, and tokens in a window of training; batch: windows
-    in a step; rate, embedding_rate: of learning, for the layers and for the embedding; text: characters of training
-    text, None for all; measured: held-out windows; prompts: held-out prompts.
+    vocabulary: ids of the tokenizer.
+    context: positions of the models, and tokens in a training window.
+    batch: windows in a step.
+    rate, embedding_rate: learning rates of the layers and of the embedding.
+    text: characters of training text, None for all.
+    measured, prompts: held-out windows for the evaluation, held-out prompts.
     The target is deep and narrow: one token takes it eight times as long as a drafter of one layer.
     """
 
@@ -86,15 +89,9 @@ class Recipe:
 
 
 GPU_RECIPE = Recipe(
-    vocabulary=4096,
-    target=ModelSize(32, 512, 8),
-    draft=ModelSize(2, 256, 4),
-    small_draft=ModelSize(1, 128, 2),
-    context=512,
-    batch=16,
-    embedding_rate=0.01,
-    text=None,
-)
+    vocabulary=4096, target=ModelSize(32, 512, 8), draft=ModelSize(2, 256, 4), small_draft=ModelSize(1, 128, 2),
+    context=512, batch=16, embedding_rate=0.01, text=None,
+)  # fmt: skip
 """For a GPU, where a token takes as long as its layers' kernels take to launch, however narrow they are."""
 
 RECIPES = {"small": Recipe(), "large": GPU_RECIPE}

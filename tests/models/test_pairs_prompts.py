@@ -114,7 +114,7 @@ def test_a_data_set_that_cannot_be_had_is_one_line_that_says_what_to_do(datasets
     with pytest.raises(InputError) as raised:
         prompts("gsm8k")
     told = str(raised.value)
-    assert told.startswith("gsm8k: openai/gsm8k cannot be had (no route); where there is a network: load it")
+    assert told.startswith("gsm8k: openai/gsm8k cannot be loaded (no route); where there is a network: load it")
     assert "HF_HOME" in told
     assert "JSON Lines file" in told
     assert "\n" not in told
@@ -144,6 +144,6 @@ def test_spec_bench_that_cannot_be_had_says_what_to_download_and_where_to_put_it
     with pytest.raises(InputError) as raised:
         prompts("spec-bench")
     told = str(raised.value)
-    assert told.startswith("spec-bench: cannot be had (")
+    assert told.startswith("spec-bench: cannot be downloaded (")
     assert f"download {url}, and give the file, or put it at {tmp_path}/draftproof/spec-bench.jsonl" in told
     assert "\n" not in told

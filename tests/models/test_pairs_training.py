@@ -149,7 +149,9 @@ def test_a_run_that_was_stopped_goes_on_to_the_weights_of_one_that_was_not(ids, 
 def test_windows_drawn_from_a_stream_instead_of_the_step_would_be_seen(ids, tmp_path, monkeypatch):
     steps = iter(range(1000))
     real = training.training_windows
-    monkeypatch.setattr(training, "windows", lambda ids, recipe, seed, step: real(ids, recipe, seed, next(steps)))
+    monkeypatch.setattr(
+        training, "training_windows", lambda ids, recipe, seed, step: real(ids, recipe, seed, next(steps))
+    )
     whole, _ = train(SHORT, 0, ids, tmp_path / "whole")
     stopped(ids, tmp_path / "stopped")
     resumed, _ = train(SHORT, 0, ids, tmp_path / "stopped")

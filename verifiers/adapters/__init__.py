@@ -1,1 +1,1 @@
-"""Third-party code made to look like a verifier."""
+"""Third-party functions and engines, adapted to the calls that audits make."""

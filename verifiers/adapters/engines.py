@@ -6,13 +6,15 @@ from .registry import not_installed
 
 
 class Engine(NamedTuple):
-    """source: what is audited; sample: "module:function" or "file.py:function" of
+    """A program that generates text with a target and a draft.
 
-        sample(target, draft, start, tokens, gamma, seeds, **settings)
-
-    which yields, for each seed, the ``tokens`` ids that the engine emits after the prompt [start]. target, draft:
-    folders with Llama checkpoints, draft None for plain sampling; gamma: the length of a draft block. packages: what
-    must be importable; extra: of draftproof, that installs them; samples: how many an audit takes of each problem.
+    source: what is audited.
+    sample: "module:function" or "file.py:function" of sample(target, draft, start, tokens, gamma, seeds, **settings),
+        which yields, for each seed, the ``tokens`` ids that the engine emits after the prompt [start]; target and draft
+        are folders with Llama checkpoints, draft is None for plain sampling, gamma is the length of a draft block.
+    packages: what must be importable.
+    extra: the extra of draftproof that installs them.
+    samples: how many an audit takes of each problem.
     """
 
     name: str
@@ -30,20 +32,14 @@ ENGINES = {
     engine.name: engine
     for engine in (
         Engine(
-            "transformers",
-            "transformers: generate(assistant_model=...)",
+            "transformers", "transformers: generate(assistant_model=...)",
             "draftproof.verifiers.adapters.hf_generation:sample",
-            ("torch", "transformers"),
-            "transformers",
-            4_000,
+            ("torch", "transformers"), "transformers", 4_000,
         ),
         Engine(
-            "openvino-genai",
-            "openvino_genai: LLMPipeline(draft_model=...)",
+            "openvino-genai", "openvino_genai: LLMPipeline(draft_model=...)",
             "draftproof.verifiers.adapters.openvino_generation:sample",
-            ("openvino", "openvino_genai", "openvino_tokenizers", "torch", "transformers"),
-            "openvino",
-            10_000,
+            ("openvino", "openvino_genai", "openvino_tokenizers", "torch", "transformers"), "openvino", 10_000,
         ),
     )
-}
+}  # fmt: skip

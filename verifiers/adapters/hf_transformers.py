@@ -1,7 +1,8 @@
 """Hugging Face transformers: the verifier inside assisted generation, called as published.
 
 ``generation.utils._speculative_sampling`` takes logits, works in their precision, and draws from torch's global
-generator. Its signature changed over the releases; arguments are passed by name.
+generator. Its signature changed over the releases; arguments are passed by name,
+and ``assistant_ensemble_weight`` (5.2x and later), which trades losslessness for acceptance, stays at its default, off.
 """
 
 import inspect
@@ -12,9 +13,6 @@ from .calling_convention import declare
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-LOSSY_ARGUMENT = "assistant_ensemble_weight"
-"""An argument of 5.2x and later that trades losslessness for acceptance on purpose; left at its default, off."""
 
 
 def verify(target_probs: "Tensor", draft_probs: "Tensor", draft_tokens: "Tensor") -> "Tensor":

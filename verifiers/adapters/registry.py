@@ -11,9 +11,12 @@ def not_installed(packages: Sequence[str]) -> list[str]:
 
 
 class Adapter(NamedTuple):
-    """target: where the adapted function is; source: what is audited.
+    """A third-party verifier, adapted to the plain calling convention.
 
-    packages: what must be importable; extra: of draftproof, that installs them.
+    target: "module:function" of the adapted function.
+    packages: what must be importable.
+    extra: the extra of draftproof that installs them.
+    source: what is audited.
     modifies_target: True if what it emits has to be followed by the modified target of Algorithm 5.
     """
 
@@ -31,27 +34,20 @@ class Adapter(NamedTuple):
 def _batched(algorithm: str, modifies_target: bool = False) -> Adapter:
     name = algorithm.replace("-", "_")
     return Adapter(
-        f"batched-{algorithm}",
-        f"draftproof.verifiers.adapters.batched_tensors:{name}",
-        ("torch",),
-        "torch",
-        f"draftproof.verifiers.batched.{name}_verification, from logits",
-        modifies_target,
-    )
+        f"batched-{algorithm}", f"draftproof.verifiers.adapters.batched_tensors:{name}", ("torch",), "torch",
+        f"draftproof.verifiers.batched.{name}_verification, from logits", modifies_target,
+    )  # fmt: skip
 
 
 ADAPTERS = {
     a.name: a
     for a in (
         Adapter(
-            "transformers",
-            "draftproof.verifiers.adapters.hf_transformers:verify",
-            ("torch", "transformers"),
-            "transformers",
-            "transformers.generation.utils._speculative_sampling",
+            "transformers", "draftproof.verifiers.adapters.hf_transformers:verify", ("torch", "transformers"),
+            "transformers", "transformers.generation.utils._speculative_sampling",
         ),
         _batched("token"),
         _batched("block"),
         _batched("greedy-block", modifies_target=True),
     )
-}
+}  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a batched verifier gives back."""
+"""The output of a batched verifier."""
 
 from typing import NamedTuple
 
@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 
 PADDING = -1
-"""Stands behind the tau + 1 tokens of a block that did not accept all gamma."""
+"""Fills the places behind the tau + 1 tokens of a block."""
 
 
 class Emitted(NamedTuple):
-    """tokens: [B, gamma + 1] int64, X^tau, Y, then PADDING; accepted: [B] int64, tau of each block."""
+    """tokens: X^tau, Y, then PADDING, [B, gamma + 1] int64; accepted: tau of each block, [B] int64."""
 
     tokens: Tensor
     accepted: Tensor

@@ -15,10 +15,10 @@ from .sampling import Uniforms, draw
 
 
 class Modification(NamedTuple):
-    """What Algorithm 5 has to know of the text since an iteration began, whatever its length.
+    """What Algorithm 5 needs of the text since an iteration began, whatever its length.
 
-    remaining: [B] int64, how many of the next tokens still follow the modified target;
-    log_ratio: [B] float64, log(M_b(y | c) / M_s(y | c)), joint over the tokens y since then.
+    remaining: how many of the next tokens still follow the modified target, [B] int64.
+    log_ratio: log(M_b(y | c) / M_s(y | c)), joint over the tokens y since then, [B] float64.
     """
 
     remaining: Tensor
@@ -54,9 +54,7 @@ def carried(modification: Modification, rows: BatchRows, given: Emitted) -> Modi
 def _after(before: Modification, rows: BatchRows, walk: Tensor, accepted: Tensor, last: Tensor) -> Modification:
     gamma = walk.shape[1]
     start = torch.cat([torch.zeros_like(walk[:, :1]), walk], 1).gather(1, accepted[:, None]).squeeze(1)
-    step = rows.log_ratio(
-        accepted.clamp(max=gamma - 1), last.squeeze(1)
-    )  # of no use behind gamma tokens: nothing remains then
+    step = rows.log_ratio(accepted.clamp(max=gamma - 1), last.squeeze(1))  # unused behind gamma tokens
     return Modification((before.remaining - accepted - 1).clamp(min=0), before.log_ratio + start + step)
 
 
@@ -65,7 +63,8 @@ def modified(target: Tensor, rows: BatchRows, draft: Tensor, modification: Modif
 
     M_new(x | y) is proportional to max(M_b(y, x | c) - M_s(y, x | c), 0) = max(r M_b(x) - M_s(x), 0) M_s(y | c), with
     r = M_b(y | c) / M_s(y | c), for the first ``remaining`` rows; M_b from there on, and where nothing is left.
-    target, draft: [B, gamma + 1, V] and [B, gamma, V] probabilities; rows: the same with the draft tokens.
+    target, draft: probabilities, [B, gamma + 1, V] and [B, gamma, V].
+    rows: the same with the draft tokens.
     Source: Sun et al. 2025, Algorithm 5 and Eq. (31); nested when ``target`` is itself modified (footnote 6).
     """
     gamma = draft.shape[1]

@@ -1,1 +1,1 @@
-"""Wrong verifiers that descend from real bugs, and unusual ones that are right: what an audit is tried on."""
+"""Verifiers with a known bug (mutants), and unusual ones that are right (controls): what audits are tested on."""
