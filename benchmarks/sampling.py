@@ -23,7 +23,7 @@ from draftproof.stattests.campaign.batched import BatchedSource
 from draftproof.stattests.campaign.compiled import CompiledSource
 from draftproof.stattests.campaign.run import plan, run_campaign
 from draftproof.stattests.campaign.tally import Outcomes, Tally
-from draftproof.stattests.law_free import fit_of_many
+from draftproof.stattests.goodness import fit_of_many
 from draftproof.tests.stattests.batched_subjects import block as numpy_block
 from draftproof.verifiers.chance import RandomChance
 from draftproof.verifiers.registry import reference

@@ -35,7 +35,7 @@ _MODULES = {
     "assert_homogeneity min_detectable_homogeneity samples_needed_homogeneity assert_mean assert_tokens_per_call "
     "assert_independence min_detectable_independence samples_needed_independence assert_equivalence",
     "independence": "reproducible",
-    "law_free": "min_detectable_by_law_free",
+    "goodness": "min_detectable_by_law_free",
     "mean": "min_detectable_mean samples_needed_mean",
     "paired": "assert_no_worse min_detectable_difference samples_needed_difference",
     "rounding": "min_detectable_by_bound",

@@ -53,11 +53,8 @@ def assert_sequential(draw: Callable[[int], Counts], law: Law, **options: Any) -
     if result.refuted:
         seen = zip(row, result.counts.tolist(), strict=True)
         outcome, times = max(seen, key=lambda o: abs(o[1] / result.draws - row[o[0]]))
-        raise Refuted(
-            f"not the law: log E = {result.log_e:.4g} after {result.draws} draws; {outcome!r} was seen {times} times, "
-            f"expected {result.draws * row[outcome]:.6g}",
-            result,
-        )
+        witness = f"{outcome!r} was seen {times} times, expected {result.draws * row[outcome]:.6g}"
+        raise Refuted(f"not the law: log E = {result.log_e:.4g} after {result.draws} draws; {witness}", result)
     return result
 
 
@@ -186,12 +183,7 @@ def certain_from(draws: float, row: tuple[float, ...], goal: float) -> float:
 
 
 class _Cells(NamedTuple):
-    """The cells by probability.
-
-    draws: N
-    values: [k], the distinct probabilities
-    either, above, below: [k], number of cells that may be on either side of their expectation, are above it, below it
-    """
+    """How many cells of each probability may be on either side of their expectation, are above it, are below it."""
 
     draws: float
     values: np.ndarray

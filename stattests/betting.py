@@ -151,8 +151,7 @@ def bets_on(
     bets["tail"] = _bets(rows, emitted, rows < least[:, None])
     if draft is not None:
         drafts = _rows(draft, "draft")
-        if drafts.shape != rows.shape:
-            raise InputError(f"draft: got the shape {drafts.shape}, expected {rows.shape} as the target")
+        _checked_shape("draft", drafts, rows.shape)
         bets["draft above target"] = _bets(rows, emitted, drafts > rows)
     if proposed is not None:
         proposal = _tokens(proposed, steps, vocabulary, "proposed", -1)
@@ -160,8 +159,7 @@ def bets_on(
         bets["proposed"] = Bets(probability, (proposal >= 0) & (emitted == proposal))
     if bonus is not None:
         at_bonus = np.asarray(bonus, dtype=bool)
-        if at_bonus.shape != (steps,):
-            raise InputError(f"bonus: got the shape {at_bonus.shape}, expected ({steps},)")
+        _checked_shape("bonus", at_bonus, (steps,))
         falling = np.zeros_like(rows, dtype=bool)
         falling[1:] = (rows[1:] < rows[:-1]) & at_bonus[1:, None]
         bets["bonus"] = _bets(rows, emitted, falling)
@@ -171,14 +169,11 @@ def bets_on(
 def bets_on_sets(target: ArrayLike, tokens: ArrayLike, sets: ArrayLike) -> Bets:
     """Bets on any sets.
 
-    target: [T, V], conditional rows
-    tokens: [T], as emitted
     sets: [T, V], whether token x is in A_t
-    Guarantee, Raises: as ``bets_on``.
+    target, tokens, Guarantee, Raises: as ``bets_on``.
     """
     rows, chosen = _rows(target, "target"), np.asarray(sets, dtype=bool)
-    if chosen.shape != rows.shape:
-        raise InputError(f"sets: got the shape {chosen.shape}, expected {rows.shape} as the target")
+    _checked_shape("sets", chosen, rows.shape)
     return _bets(rows, _tokens(tokens, len(rows), rows.shape[1], "tokens", 0), chosen)
 
 
@@ -213,6 +208,11 @@ def _bets(target: np.ndarray, tokens: np.ndarray, chosen: np.ndarray) -> Bets:
     return Bets((target * chosen).sum(axis=1), chosen[np.arange(len(tokens)), tokens])
 
 
+def _checked_shape(where: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise InputError(f"{where}: got the shape {array.shape}, expected {shape} as the target")
+
+
 def _rows(values: ArrayLike, where: str) -> np.ndarray:
     rows = np.asarray(values, dtype=float)
     if rows.ndim != 2:
@@ -220,10 +220,8 @@ def _rows(values: ArrayLike, where: str) -> np.ndarray:
     sums = rows.sum(axis=1)
     wrong = np.flatnonzero(~(np.abs(sums - 1) <= 1e-4) | (rows.min(axis=1) < 0))
     if len(wrong):
-        raise InputError(
-            f"{where}: row {wrong[0]} sums to {sums[wrong[0]]:.6g} with least entry {rows[wrong[0]].min():.3g}, "
-            "expected 1 and 0 or more"
-        )
+        row = f"row {wrong[0]} sums to {sums[wrong[0]]:.6g} with least entry {rows[wrong[0]].min():.3g}"
+        raise InputError(f"{where}: {row}, expected 1 and 0 or more")
     return rows / sums[:, None]
 
 
@@ -233,9 +231,8 @@ def _tokens(values: ArrayLike, steps: int, vocabulary: int, where: str, least: i
         raise InputError(f"{where}: got {tokens.dtype} of shape {tokens.shape}, expected {steps} whole numbers")
     outside = np.flatnonzero((tokens < least) | (tokens >= vocabulary))
     if len(outside):
-        raise InputError(
-            f"{where}: {tokens[outside[0]]} at step {outside[0]}, expected a token in {least}..{vocabulary - 1}"
-        )
+        at = outside[0]
+        raise InputError(f"{where}: {tokens[at]} at step {at}, expected a token in {least}..{vocabulary - 1}")
     return tokens
 
 
@@ -247,9 +244,8 @@ def checked_slack(slack: float) -> None:
 def _checked(bets: Bets, name: str) -> Bets:
     probability, hit = np.asarray(bets.probability, dtype=float), np.asarray(bets.hit, dtype=bool)
     if probability.ndim != 1 or probability.shape != hit.shape or not len(hit):
-        raise InputError(
-            f"{name}: probabilities of shape {probability.shape}, hits of {hit.shape}, expected one a step"
-        )
+        shapes = f"probabilities of shape {probability.shape}, hits of {hit.shape}"
+        raise InputError(f"{name}: {shapes}, expected one a step")
     if not ((probability >= -1e-9) & (probability <= 1 + 1e-9)).all():
         raise InputError(f"{name}: a set has the probability {probability.min():.6g} or {probability.max():.6g}")
     return Bets(np.clip(probability, 0.0, 1.0), hit)

@@ -51,7 +51,7 @@ def mcdiarmid_radius(n: int, cells: int, alpha: float = 1e-6) -> float:
 
 
 def any_law_radius(n: int, cells: int, alpha: float = 1e-6) -> float:
-    """The smaller of the two above: which one it is depends on n and k only, so that the choice costs nothing."""
+    """The smaller of the two above: which one it is depends on n and k only. Guarantee: as theirs."""
     return min(weissman_radius(n, cells, alpha), mcdiarmid_radius(n, cells, alpha))
 
 

@@ -152,11 +152,8 @@ def assert_mean(counts: Counts, expected: float, top: float = 1.0, alpha: float 
     """
     mean = mean_interval(counts, top, alpha)
     if not mean.lower <= expected <= mean.upper:
-        raise Refuted(
-            f"the mean of {mean.n} draws is {mean.mean:.6g}, between {mean.lower:.6g} and {mean.upper:.6g} at "
-            f"1 - {alpha:g}; expected {expected:.6g}",
-            mean,
-        )
+        interval = f"{mean.mean:.6g}, between {mean.lower:.6g} and {mean.upper:.6g} at 1 - {alpha:g}"
+        raise Refuted(f"the mean of {mean.n} draws is {interval}; expected {expected:.6g}", mean)
     return mean
 
 

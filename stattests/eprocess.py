@@ -10,17 +10,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from ..models.errors import InputError
-from .cells import checked_counts, checked_law
+from .cells import Law, checked_counts, checked_law
 from .power import log_mean_exp, log_sum_exp
 
 MIXTURE_DISTANCES = (0.2, 0.08, 0.03, 0.012, 0.005, 0.002)
 """Deviations (total variation) that the mixture is spread over."""
 
 MAX_STARTS = 32
-"""Starts that are kept; the weight of one that is dropped is lost."""
+"""Starts in memory; the weight of one that is dropped is lost."""
 
 
 def concentrations(cells: int, sizes: tuple[float, ...] = MIXTURE_DISTANCES) -> np.ndarray:
@@ -28,7 +29,8 @@ def concentrations(cells: int, sizes: tuple[float, ...] = MIXTURE_DISTANCES) -> 
 
     c = (V - 1) / (4 δ²): a row drawn from Dirichlet(c p) has E sum_k (p'_k - p_k)² / p_k = (V - 1) / (c + 1), and
     4 δ² is the least that this sum can be at total variation δ.
-    cells: V, the cells of positive probability.
+    cells: V, the cells of positive probability
+    sizes: δ, total variations
     """
     return np.array([max(cells - 1, 1) / (4 * size**2) for size in sizes])
 
@@ -38,7 +40,10 @@ def log_evidence(counts: np.ndarray, law: np.ndarray, mixture: np.ndarray | None
 
     E = mean over c of Γ(c) / Γ(c + n) prod_k Γ(c p_k + x_k) / (Γ(c p_k) p_k^x_k): the probability of the draws under a
     multinomial whose law is drawn from Dirichlet(c p), over their probability under p.
-    counts: [..., V] draws, n their sum; law: [V] positive, sum 1; mixture: concentrations. Shape of the result: [...].
+    counts: [..., V], draws, n their sum
+    law: [V], positive, sum 1
+    mixture: concentrations c
+    Shape of the result: [...].
     Guarantee: E[E] = 1 under the law, for any number of draws, and as a process in the draws a martingale.
     Source: Lindon and Malek 2022 (Dirichlet-multinomial martingale), the prior's mean at the law; the average over c is ours.
     """
@@ -56,7 +61,7 @@ def unspent(nights: int) -> float:
     """What is left of a budget of 1 after so many nights (or versions): 1 / log2(nights + 2).
 
     The shares unspent(t - 1) - unspent(t) are positive and add up to 1, and fall like 1 / (t log² t): as slowly as
-    nearly any convergent series can, so that what begins late is not priced out.
+    nearly any convergent series can, so that what begins late still has a share.
     """
     return 1 / math.log2(nights + 2)
 
@@ -68,20 +73,22 @@ class EProcess:
     divided beforehand among one gambler for each night to come, so a law that breaks on night 181 is met by a gambler
     who has not paid for the 180 clean nights before it.
 
-    law: [V], sum 1. shape: leading shape of several processes run side by side, none by default.
+    law: [V], sum 1
+    shape: leading shape of several processes run side by side, none by default
+    most: number of starts in memory
     Guarantee: E_0 = 1 and E[E_t | past] <= E_t under the law, with equality until a start is dropped; hence
     Pr(E_t >= 1/α for any t) <= α. A draw in a cell of probability 0 makes it infinite: it cannot happen under the law.
-    The order of draws within a night does not matter. In memory: most * V whole numbers.
+    The order of draws within a night does not matter. Memory: most * V whole numbers.
     """
 
-    def __init__(self, law: Any, shape: tuple[int, ...] = (), most: int = MAX_STARTS):
+    def __init__(self, law: Law, shape: tuple[int, ...] = (), most: int = MAX_STARTS):
         self.law = np.array(list(checked_law(law).values()))
         self.most = most
         self.night = 0
         self.impossible = np.zeros((*shape, len(self.law)), dtype=np.int64)
         """Draws in cells of probability 0."""
-        self._kept = self.law > 0
-        cells = int(self._kept.sum())
+        self._possible = self.law > 0
+        cells = int(self._possible.sum())
         self._counts = np.zeros((*shape, most, cells), dtype=np.int64)
         self._weights = np.full((*shape, most), -np.inf)
         self._values = np.full((*shape, most), -np.inf)
@@ -107,55 +114,52 @@ class EProcess:
         oldest = np.partition(self._weights, half - 1, axis=-1)[..., half - 1 : half]
         return (self._weights > -np.inf) & (self._weights <= oldest)
 
-    def add(self, counts: Any) -> None:
+    def add(self, counts: ArrayLike) -> None:
         """Count draws of the night that is open (the first is opened by itself).
 
         counts: [..., V] whole numbers. Raises: InputError for counts of another shape, negative ones, or none.
         """
-        counts = np.asarray(counts)
-        if counts.shape != self.impossible.shape:
-            raise InputError(f"counts of shape {counts.shape}, expected {self.impossible.shape}")
-        checked_counts(counts.ravel())
+        fresh = np.asarray(counts)
+        if fresh.shape != self.impossible.shape:
+            raise InputError(f"counts of shape {fresh.shape}, expected {self.impossible.shape}")
+        checked_counts(fresh.ravel())
         if not self.night:
             self.open_night()
-        self.impossible += np.where(self._kept, 0, counts)
+        self.impossible += np.where(self._possible, 0, fresh)
         used = self._weights > -np.inf
-        self._counts += used[..., None] * counts[..., None, self._kept]
+        self._counts += used[..., None] * fresh[..., None, self._possible]
         self._value(used)
 
     def _value(self, used: np.ndarray) -> None:
-        self._values[used] = self._weights[used] + log_evidence(self._counts[used], self.law[self._kept])
+        self._values[used] = self._weights[used] + log_evidence(self._counts[used], self.law[self._possible])
 
     @property
     def log_e(self) -> Any:
         """log E now, by all draws so far."""
         left = np.full((*self._values.shape[:-1], 1), math.log(unspent(self.night)))
         logs = log_sum_exp(np.concatenate([self._values, left], axis=-1), -1)
-        found = np.where(self.impossible.any(axis=-1), np.inf, logs)
-        return float(found) if found.ndim == 0 else found
+        log_e = np.where(self.impossible.any(axis=-1), np.inf, logs)
+        return float(log_e) if log_e.ndim == 0 else log_e
 
     def as_json(self) -> dict[str, Any]:
         """Everything needed to go on, for a single process (the law is not part of it)."""
         used = self._weights > -np.inf
+        starts = zip(self._weights[used].tolist(), self._counts[used].tolist())
         return {
             "night": self.night,
             "most": self.most,
             "impossible": {str(k): int(n) for k, n in enumerate(self.impossible) if n},
-            "starts": [
-                {"weight": float(w), "counts": [int(n) for n in row]}
-                for w, row in zip(self._weights[used], self._counts[used])
-            ],
+            "starts": [{"weight": weight, "counts": counts} for weight, counts in starts],
         }
 
     @classmethod
-    def from_json(cls, law: Any, state: Mapping[str, Any]) -> "EProcess":
+    def from_json(cls, law: Law, state: Mapping[str, Any]) -> "EProcess":
         """The process that ``as_json`` wrote down, against the same law."""
         process = cls(law, most=state["most"])
         process.night = state["night"]
         for k, n in state["impossible"].items():
             process.impossible[int(k)] = n
         for place, start in enumerate(state["starts"]):
-            process._weights[place] = start["weight"]
-            process._counts[place] = start["counts"]
+            process._weights[place], process._counts[place] = start["weight"], start["counts"]
         process._value(process._weights > -np.inf)
         return process

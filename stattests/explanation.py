@@ -41,10 +41,9 @@ class Oddity(NamedTuple):
 def most_off(counts: Counts, law: Law) -> Oddity:
     """The token whose frequency at some position, overall or after some context, is furthest from the law's.
 
-    counts, law: of sequences of equal length (tuples), or of single tokens. Position 0 is the first token.
+    counts, law: of sequences of equal length (tuples), or of single tokens
     Guarantee: none; the largest of many deviations is large in a clean sample too. It says where to look once the
-    joint law is refuted.
-    Raises: InputError as ``goodness_of_fit``.
+    joint law is refuted. Raises: InputError as ``goodness_of_fit``.
     """
     return oddities(counts, law)[0]
 

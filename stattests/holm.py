@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .arguments import checked_rates, checked_size
 from .eprocess import unspent
 
 LIFETIME_ALPHA = 1e-3
@@ -28,8 +29,7 @@ def cohort_alpha(alpha: float, number: int) -> float:
     alpha (unspent(n - 1) - unspent(n)); the shares add up to alpha over endlessly many cohorts. A cohort is what
     begins together: the checks of one new version of a subject.
     """
-    if number < 1:
-        raise ValueError(f"cohorts are counted from 1, got {number}")
+    checked_size("number of the cohort, counted from 1,", number, 1)
     return alpha * (unspent(number - 1) - unspent(number))
 
 
@@ -43,11 +43,10 @@ def holm(peaks: np.ndarray, alpha: float) -> Judged:
     often this is asked, and whatever the dependence between checks; a refuted check stays refuted. Over cohorts with
     alpha from ``cohort_alpha`` the error rates add up to the lifetime's, even if what begins later depends on what
     was refuted before.
-    Raises: ValueError if alpha is not between 0 and 1.
+    Raises: InputError if alpha is not between 0 and 1.
     Source: Holm 1979; max E over time as a p-value: Ville's inequality.
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"an error rate lies between 0 and 1, got {alpha}")
+    checked_rates(alpha)
     peaks = np.asarray(peaks, dtype=float)
     alarm = np.zeros(len(peaks), dtype=bool)
     threshold = np.full(len(peaks), np.inf)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
 from math import exp
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import gammaln, xlogy
@@ -23,6 +23,8 @@ E_VALUE_SHARE = 0.01
 
 Draws = Sequence[Hashable]
 """Outcomes of draws, one after the other."""
+
+Key = TypeVar("Key")
 
 
 class Independence(NamedTuple):
@@ -54,8 +56,7 @@ def independence(
     context: [n], needed wherever the law of a draw depends on it (the prompt, the row of a batch, the position): pairs
     from different laws mixed together depend on each other. A context may not contain draws of another pair: of a text,
     ``betting`` tests the tokens given the past
-    alpha: rate at which the p-value decides
-    seed: of the random tables
+    alpha, seed: rate at which the p-value decides, seed of the random tables
     Guarantee: Pr(p_value <= a) <= a if both are independent given the context, for every a, n and law; over the
     random tables and the data.
     Raises: InputError for different lengths or no pairs.
@@ -78,9 +79,9 @@ def independence(
     laws = [random_table(t.sum(axis=1), t.sum(axis=0)) for _, t in strata]
 
     def simulated(m: int) -> np.ndarray:
-        return sum((_g(law.rvs(m, random_state=generator)) for law in laws), np.zeros(m))
+        return sum((_terms(law.rvs(m, random_state=generator)).sum(axis=(-1, -2)) for law in laws), np.zeros(m))
 
-    statistic = float(sum(_g(t) for _, t in strata))
+    statistic = float(sum(_terms(t).sum(axis=(-1, -2)) for _, t in strata))
     p_value = min(1.0, max(SMALLEST_P_VALUE, exp(min(0.0, -sum(log_e_value(t) for _, t in strata))) / E_VALUE_SHARE))
     if p_value > alpha:
         p_value = min(p_value, monte_carlo_p(statistic, simulated, draws_for(alpha))[0] / (1 - E_VALUE_SHARE), 1.0)
@@ -121,21 +122,15 @@ def along(
     Guarantee: the least p-value is <= a with probability <= a if the draws are independent given their contexts.
     Raises: InputError for a stream shorter than twice a lag. Source: ``independence``; Bonferroni.
     """
-    results = {}
+    pairs = {}
     for lag in lags:
         checked_size("lag", lag, 1)
         if len(stream) < 2 * lag:
             raise InputError(f"a stream of {len(stream)} draws, expected at least {2 * lag} for the lag {lag}")
         start = [t for t in range(len(stream) - lag) if t // lag % 2 == 0]
-        results[lag] = _bonferroni(
-            len(lags),
-            [stream[t] for t in start],
-            [stream[t + lag] for t in start],
-            None if context is None else [(context[t], context[t + lag]) for t in start],
-            alpha,
-            seed,
-        )
-    return results
+        given = None if context is None else [(context[t], context[t + lag]) for t in start]
+        pairs[lag] = [stream[t] for t in start], [stream[t + lag] for t in start], given
+    return _bonferroni(pairs, alpha, seed)
 
 
 def across(
@@ -155,18 +150,11 @@ def across(
         raise InputError(f"rows of {sorted(widths)} draws, expected one length of at least 2")
     if contexts is not None and [len(row) for row in contexts] != [len(row) for row in table]:
         raise InputError("contexts of another shape than the draws, expected one for each draw")
-    pairs = list(combinations(range(max(widths)), 2))
-    return {
-        (i, j): _bonferroni(
-            len(pairs),
-            [row[i] for row in table],
-            [row[j] for row in table],
-            None if contexts is None else [(row[i], row[j]) for row in contexts],
-            alpha,
-            seed,
-        )
-        for i, j in pairs
-    }
+    pairs = {}
+    for i, j in combinations(range(max(widths)), 2):
+        given = None if contexts is None else [(row[i], row[j]) for row in contexts]
+        pairs[i, j] = [row[i] for row in table], [row[j] for row in table], given
+    return _bonferroni(pairs, alpha, seed)
 
 
 def reproducible(
@@ -219,10 +207,11 @@ def seeds_differ(outputs: Mapping[Any, Hashable], collision: float) -> Agreement
 
 
 def _bonferroni(
-    tests: int, first: Draws, second: Draws, context: Draws | None, alpha: float, seed: int
-) -> Independence:
-    result = independence(first, second, context, alpha / tests, seed)
-    return result._replace(p_value=min(1.0, tests * result.p_value))
+    pairs: Mapping[Key, tuple[Draws, Draws, Draws | None]], alpha: float, seed: int
+) -> dict[Key, Independence]:
+    m = len(pairs)
+    results = {key: independence(*pair, alpha / m, seed) for key, pair in pairs.items()}
+    return {key: result._replace(p_value=min(1.0, m * result.p_value)) for key, result in results.items()}
 
 
 def _terms(tables: np.ndarray) -> np.ndarray:
@@ -230,10 +219,6 @@ def _terms(tables: np.ndarray) -> np.ndarray:
     expected = tables.sum(axis=-1, keepdims=True) * tables.sum(axis=-2, keepdims=True)
     expected = expected / tables.sum(axis=(-1, -2), keepdims=True)
     return 2 * xlogy(tables, np.divide(tables, expected, out=np.ones(tables.shape), where=expected > 0))
-
-
-def _g(tables: np.ndarray) -> np.ndarray:
-    return _terms(tables).sum(axis=(-1, -2))
 
 
 def _numbered(values: Draws) -> tuple[np.ndarray, list]:

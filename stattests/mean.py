@@ -44,8 +44,7 @@ def mean_interval(counts: Counts, top: float, alpha: float = 1e-6) -> Mean:
 
     {m : W+(m) < 2 / alpha and W-(m) < 2 / alpha}, W as in ``log_fortune``; it depends on the counts only.
     counts: value -> times seen, 0 <= value <= top: for tokens per call, tau -> calls and top = gamma
-    top: the largest value there can be
-    alpha: 1 - confidence
+    top, alpha: the largest value there can be, 1 - confidence
     Guarantee: contains the true mean with probability at least 1 - alpha, for every n and every law on [0, top]. Its
     width follows the variance of the draws, about 2 sqrt(2 Var log(40 / alpha) / n).
     Raises: InputError if a value is outside [0, top] or nothing was counted.

@@ -84,10 +84,8 @@ class PairedOrder:
             raise InputError(f"differences of shape {shares.shape}, expected one axis with one difference or more")
         outside = np.flatnonzero(~(np.abs(shares) <= 1 + 1e-9))
         if len(outside):
-            raise InputError(
-                f"difference {outside[0]} is {shares[outside[0]] * self.bound:g}, expected a number within "
-                f"-{self.bound:g} and {self.bound:g}"
-            )
+            value = f"difference {outside[0]} is {shares[outside[0]] * self.bound:g}"
+            raise InputError(f"{value}, expected a number within -{self.bound:g} and {self.bound:g}")
         shares = np.clip(shares, -1.0, 1.0)
         for start in range(0, len(shares), STEPS_AT_ONCE):
             self._settle(shares[start : start + STEPS_AT_ONCE])
@@ -125,11 +123,9 @@ def assert_no_worse(differences: ArrayLike, bound: float, alpha: float = 1e-6) -
     """
     standing = PairedOrder(bound, alpha).observe(differences)
     if standing.verdict == LESS:
-        raise Refuted(
-            f"A is worse than B: {standing.mean:.6g} in the mean of {standing.n} pairs, between {standing.lower:.6g} and "
-            f"{standing.upper:.6g} at 1 - {alpha:g}; log E = {standing.log_e_less:.3g}",
-            standing,
-        )
+        interval = f"between {standing.lower:.6g} and {standing.upper:.6g} at 1 - {alpha:g}"
+        mean = f"{standing.mean:.6g} in the mean of {standing.n} pairs, {interval}"
+        raise Refuted(f"A is worse than B: {mean}; log E = {standing.log_e_less:.3g}", standing)
     return standing
 
 

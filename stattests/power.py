@@ -74,11 +74,10 @@ def limit_noncentrality(freedom: int, alpha: float, beta: float) -> float:
 
 
 def log_rates(low: float, at_low: np.ndarray, at_high: np.ndarray) -> np.ndarray:
-    """log E[W^-r] of one draw from two points.
+    """log E[W^-r] of one draw from two points; [powers r, stakes].
 
     low: the probability of the lower point
     at_low, at_high: [stakes], -log W at either
-    Shape of the result: [powers r, stakes].
     """
     r = MISS_POWERS[:, None]
     return np.log1p(low * np.expm1(r * at_low) + (1 - low) * np.expm1(r * at_high))
@@ -95,20 +94,18 @@ class Shift(NamedTuple):
     most: float
 
 
-def log_missed(rates: np.ndarray, n: float, goal: float) -> float:
-    """log of the bound on Pr(log W < goal) after n draws, the best over powers and stakes.
-
-    goal: log of what refutes, and of what the mixture over stakes costs. Source: Markov's inequality.
-    """
-    return float((n * rates + MISS_POWERS[:, None] * goal).min())
-
-
 def detectable_by_bets(shifts: Iterable[Shift], n: float, goal: float, beta: float) -> float:
-    """The size beyond which n draws refute in every direction, except with probability beta; at most the largest."""
-    return max(
-        smallest(lambda size, shift=shift: log_missed(shift.rates(size), n, goal) - log(beta), 0.0, shift.most)
-        for shift in shifts
-    )
+    """The size beyond which n draws refute in every direction, except with probability beta; at most the largest.
+
+    Pr(log W < goal) is bounded by the best over powers and stakes. goal: log of what refutes and of what the mixture
+    over stakes costs. Source: Markov's inequality.
+    """
+    price = MISS_POWERS[:, None] * goal
+
+    def limit(shift: Shift) -> float:
+        return smallest(lambda size: float((n * shift.rates(size) + price).min()) - log(beta), 0.0, shift.most)
+
+    return max(map(limit, shifts))
 
 
 def needed_by_bets(shifts: Iterable[Shift], size: float, goal: float, beta: float) -> float:

@@ -10,8 +10,7 @@ from .arguments import checked_distance, checked_rates, log_inverse
 from .bounds import Distance, any_law_radius, one_law_radius, total_variation_bound
 from .cells import Counts, Law, checked_counts, checked_law
 from .design import min_detectable_goodness
-from .goodness import Goodness
-from .law_free import LAW_FREE_METHOD, fit_of_many, min_detectable_by_law_free
+from .goodness import LAW_FREE_METHOD, Goodness, fit_of_many, min_detectable_by_law_free
 
 NEGLIGIBLE_SLACK = 0.01
 """Part of the detection limit below which rounding, spread over all cells, moves the rate of a test of fit by less than

@@ -9,7 +9,7 @@ from math import log, log1p, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import rel_entr
+from scipy.special import expit, logit, rel_entr
 
 from ..models.errors import InputError
 from .arguments import checked_distance, checked_rates, checked_size, log_inverse, rounded_up
@@ -20,6 +20,12 @@ from .power import Shift, detectable_by_bets, limit_noncentrality, log_rates, ne
 from .sequences import Sequences, hamming_kernel, mmd, ngram_homogeneity
 from .two_sample import Homogeneity
 
+STEP_POWERS = np.geomspace(0.05, 4, 24)
+"""Powers r tried in the bound on a miss: Pr(W < w) <= w^r E[W^-r]."""
+
+MAX_LOG_ODDS = float(LOG_ODDS.max())
+"""The largest alternative. Larger shifts of the log-odds are not examined: there is then no limit below 1."""
+
 
 def assert_betting(bets: Mapping[str, Bets], alpha: float = 1e-6, slack: float = 0.0) -> Fortune:
     """Tokens follow the target given the text before them, as far as the bets show.
@@ -29,11 +35,8 @@ def assert_betting(bets: Mapping[str, Bets], alpha: float = 1e-6, slack: float =
     """
     fortune = SetBetting(list(bets), alpha, slack).observe(bets)
     if fortune.refuted_at is not None:
-        raise Refuted(
-            f"not the target's conditional law: bets on {fortune.family!r} turned 1 into 1 / {alpha:g} by step "
-            f"{fortune.refuted_at}",
-            fortune,
-        )
+        bet = f"bets on {fortune.family!r} turned 1 into 1 / {alpha:g} by step {fortune.refuted_at}"
+        raise Refuted(f"not the target's conditional law: {bet}", fortune)
     return fortune
 
 
@@ -72,6 +75,34 @@ def samples_needed_betting(
     return rounded_up(needed)
 
 
+def detectable_shift(
+    probability: np.ndarray, alpha: float = 1e-6, beta: float = 1e-3, slack: float = 0.0, families: int = 1
+) -> float:
+    """The mean change of a set's probability beyond which ``SetBetting`` refutes, except with probability beta.
+
+    The least mean_t |P'_t - P_t|, logit P'_t = logit P_t + d, with sum_t log E'[g_t^-r] + r log(F D / alpha) <= log beta
+    for some r: g_t is the gain in step t of the alternative nearest to d, of D, and its share of the fortune, with F
+    families, is 1 / (F D). A lower bound on the mean total variation of the laws of the tokens.
+    As ``min_detectable_betting``, for probabilities that differ from step to step as those of texts do.
+    probability: [T], P_t of the bets of one family; steps with P of 0 or 1 contribute nothing
+    Result: 1 if no such shift is detectable.
+    Guarantee: finite-sample, for a shift of the same log-odds d, or more, in all steps, up or down, and for these P_t.
+    Raises: InputError for what is not a rate or not a probability.
+    Source: Markov's inequality; the fortune: Waudby-Smith and Ramdas 2024.
+    """
+    checked_rates(alpha, beta)
+    p = np.asarray(probability, dtype=float)
+    if p.ndim != 1 or not ((p >= -1e-9) & (p <= 1 + 1e-9)).all():
+        raise InputError(f"probabilities of the shape {p.shape}, expected [steps] with entries in 0..1")
+    steps, p = len(p), p[(p > slack) & (p < 1 - slack)]
+    if not len(p):
+        return 1.0
+    won, lost = (log_gains(p[None], np.full((1, len(p)), hit), slack)[0] for hit in (True, False))
+    price = log_inverse(alpha) + log(families * len(LOG_ODDS))
+    shifts = [_one_way(p, won, lost, price, log(beta), sign) for sign in (1, -1)]
+    return max(1.0 if shift is None else shift * len(p) / steps for shift in shifts)
+
+
 def assert_seeds_differ(outputs: Mapping[Any, Hashable], collision: float, alpha: float = 1e-6) -> Agreement:
     """Different seeds give independent outputs, as far as their agreements show.
 
@@ -81,11 +112,9 @@ def assert_seeds_differ(outputs: Mapping[Any, Hashable], collision: float, alpha
     agreement = seeds_differ(outputs, collision)
     if agreement.p_value <= alpha and agreement.witness:
         one, other = agreement.witness
-        raise Refuted(
-            f"seeds are not independent: {agreement.agree} of {agreement.pairs} pairs agree, p = "
-            f"{agreement.p_value:.2g}; seeds {one!r} and {other!r} give the same output",
-            agreement,
-        )
+        pairs = f"{agreement.agree} of {agreement.pairs} pairs agree, p = {agreement.p_value:.2g}"
+        witness = f"seeds {one!r} and {other!r} give the same output"
+        raise Refuted(f"seeds are not independent: {pairs}; {witness}", agreement)
     return agreement
 
 
@@ -213,6 +242,24 @@ def _shifts(probability: float, families: int, slack: float, alpha: float, beta:
 
     shifts = [Shift(rates, 1 - probability), Shift(lambda shift: rates(-shift), probability)]
     return shifts, log(families * len(LOG_ODDS) / alpha)
+
+
+def _one_way(p: np.ndarray, won: np.ndarray, lost: np.ndarray, price: float, goal: float, sign: int) -> float | None:
+    def log_missed(shift: float) -> float:
+        moved = expit(logit(p) + sign * shift)
+        return min(
+            np.log(moved * np.exp(-r * won[k]) + (1 - moved) * np.exp(-r * lost[k])).sum() + r * price
+            for k in np.argsort(np.abs(LOG_ODDS - sign * shift))[:2]
+            for r in STEP_POWERS
+        )
+
+    low, high = 0.0, MAX_LOG_ODDS
+    if log_missed(high) > goal:
+        return None
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if log_missed(middle) > goal else (low, middle)
+    return float(np.abs(expit(logit(p) + sign * high) - p).mean())
 
 
 def _kl(x: float, p: float) -> float:

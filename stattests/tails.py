@@ -22,7 +22,7 @@ NEGLIGIBLE_LOG_WEIGHT = 60.0
 """-log of the weight of one value of a count that may be left out (its bound is added to the result)."""
 
 SMALLEST_P_VALUE = 1e-300
-"""Smallest bound that is told: smaller ones are all this."""
+"""Smallest bound that is returned."""
 
 FFT_ROUNDING = 1e-12
 """Added to the coefficient, whose size is about 1 / sqrt(n): more than a Fourier transform rounds off."""

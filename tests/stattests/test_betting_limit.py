@@ -6,8 +6,7 @@ from scipy.special import expit, logit
 
 from draftproof.models.errors import InputError
 from draftproof.stattests.betting import Bets, SetBetting
-from draftproof.stattests.betting_limit import detectable_shift
-from draftproof.stattests.sequence_design import min_detectable_betting
+from draftproof.stattests.sequence_design import detectable_shift, min_detectable_betting
 
 PROBABILITIES = np.random.default_rng(1).uniform(0.05, 0.9, 2000)
 

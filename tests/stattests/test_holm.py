@@ -32,7 +32,7 @@ def test_a_check_once_refuted_stays_refuted_as_evidence_grows():
 
 @pytest.mark.parametrize("alpha", [0, 1, -1, math.nan])
 def test_an_error_rate_outside_of_0_and_1_is_refused(alpha):
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match="a rate between 0 and 1"):
         holm([1.0], alpha)
 
 

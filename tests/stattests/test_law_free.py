@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 
 from draftproof.models.errors import InputError
-from draftproof.stattests import law_free
-from draftproof.stattests.goodness import goodness_of_fit
-from draftproof.stattests.law_free import LAW_FREE_METHOD, fit_of_many, law_free_tail, min_detectable_by_law_free, sharp
+from draftproof.stattests import goodness
+from draftproof.stattests.goodness import (
+    LAW_FREE_METHOD,
+    fit_of_many,
+    goodness_of_fit,
+    law_free_tail,
+    min_detectable_by_law_free,
+    sharp,
+)
 
 MANY = 10**11
 """Draws of 64 outcomes for which the sharper bound would take minutes."""
@@ -56,7 +62,7 @@ def test_few_samples_get_the_sharper_bound(planted):
 
 
 def test_a_hit_of_probability_zero_is_certain_at_any_size(monkeypatch):
-    monkeypatch.setattr(law_free, "MAX_BOUND_WORK", 0)
+    monkeypatch.setattr(goodness, "MAX_BOUND_WORK", 0)
     found = fit_of_many({"a": 10**12, "b": 1}, {"a": 1.0, "b": 0.0})
     assert (found.p_value, found.impossible) == (0.0, ("b", 1))
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ....stattests.betting import SetBetting, bets_on
-from ....stattests.betting_limit import detectable_shift
+from ....stattests.sequence_design import detectable_shift
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Witness
 from ..error_rates import BETA
 from .drift import WIDEST, Drifts

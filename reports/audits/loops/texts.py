@@ -9,7 +9,7 @@ from ....models.generating.efficiency import block_efficiency
 from ....models.generating.result import Generated
 from ....proofs.closed_forms import lenience_bias
 from ....stattests.betting import Fortune, SetBetting, bets_on, bets_on_sets
-from ....stattests.betting_limit import detectable_shift
+from ....stattests.sequence_design import detectable_shift
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Witness
 from ..error_rates import BETA
 from .drift import Drifts
