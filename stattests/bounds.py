@@ -76,8 +76,7 @@ def total_variation_bound(counts: Counts, law: Law, alpha: float = 1e-6) -> Dist
     law: outcome -> probability
     alpha: 1 - confidence of either bound
     Guarantee: Pr(TV(true, law) > upper) <= alpha and Pr(TV(true, law) < lower) <= alpha, for every n and every source.
-    Raises: InputError as ``goodness_of_fit``.
-    Source: McDiarmid 1989; Weissman et al. 2003; see the radii.
+    Raises: InputError as ``goodness_of_fit``. Source: McDiarmid 1989; Weissman et al. 2003; see the radii.
     """
     law = checked_law(law)
     counts = checked_counts(counts, law)

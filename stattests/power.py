@@ -14,9 +14,6 @@ from .tails import chernoff_critical
 FEW_COUNTS_MARGIN = 1.04
 """How much more than the limit's the critical value rises over the statistic's mean at expected counts near 5."""
 
-EPSILONS = 4 * float(np.finfo(float).eps)
-"""The smallest relative tolerance of ``root``."""
-
 MISS_POWERS = np.geomspace(0.02, 8, 80)
 """Powers r tried in the bound on a miss: Pr(W < w) <= w^r E[W^-r]."""
 
@@ -32,9 +29,9 @@ def log_mean_exp(logs: np.ndarray, axis: int = 0) -> np.ndarray:
 
 
 def root(
-    function: Callable[[float], float], low: float, high: float, absolute: float = 2e-12, relative: float = EPSILONS
+    function: Callable[[float], float], low: float, high: float, absolute: float = 2e-12, relative: float = 2.0**-50
 ) -> float:
-    """Where a continuous function crosses 0 between low and high, within the sum of the two tolerances.
+    """Where a continuous function crosses 0 between low and high, within the sum of the two tolerances (no relative one is less).
 
     Raises: ValueError if it has the same sign at both. Source: Brent 1973.
     """

@@ -61,8 +61,7 @@ def deviation(
     strange: outcomes that no rounding explains
     Guarantee: refutes a source within the slack with probability at most alpha; the limit is finite-sample but for the
     part of it that is the test of fit's (``min_detectable_goodness``).
-    Raises: InputError as ``goodness_of_fit``.
-    Source: Bonferroni; ``goodness``, ``bounds``.
+    Raises: InputError as ``goodness_of_fit``. Source: Bonferroni; ``goodness``, ``bounds``.
     """
     law = checked_law(law)
     counts = checked_counts(counts, law)

@@ -10,6 +10,7 @@ one coefficient of a product of polynomials, taken by a Fourier transform whose 
 """
 
 from collections.abc import Iterable
+from functools import partial
 from math import ceil, exp, expm1, inf, log, log2
 
 import numpy as np
@@ -31,7 +32,7 @@ FFT_ROUNDING = 1e-12
 def likelihood_ratio(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """G = 2 sum_k x_k log(x_k / e_k): asymptotically chi-square, like Pearson's, but with a light tail.
 
-    observed: [..., k]; expected: [k], positive, of the same sum. Shape of the result: [...].
+    observed: [..., k]; expected: [k], positive, of the same sum; result: [...]
     Source: Hoeffding 1965 (Asymptotically Optimal Tests for Multinomial Distributions).
     """
     return np.maximum(2 * (xlogy(observed, observed).sum(axis=-1) - observed @ np.log(expected)), 0.0)
@@ -49,16 +50,11 @@ def multinomial_tail(statistic: float, expected: np.ndarray) -> float:
     sizes, repeated = np.unique(expected, return_counts=True)
     at_total = xlogy(n, n) - n - gammaln(n + 1)
 
-    def weights(mean):
-        def log_weight(j):
-            return xlogy(j, mean) - mean - gammaln(j + 1)
-
-        def deviance(j):
-            return 2 * (xlogy(j, j / mean) - j + mean)
-
-        return mean, n, log_weight, deviance
-
-    return _tail(statistic, len(expected) - 1, n, float(at_total), zip(map(weights, sizes), repeated, strict=True))
+    counts = [
+        (m, n, lambda j, m=m: xlogy(j, m) - m - gammaln(j + 1), lambda j, m=m: 2 * (xlogy(j, j / m) - j + m))
+        for m in sizes
+    ]
+    return _tail(statistic, len(expected) - 1, n, float(at_total), zip(counts, repeated, strict=True))
 
 
 def hypergeometric_tail(statistic: float, first: int, totals: np.ndarray) -> float:
@@ -77,17 +73,13 @@ def hypergeometric_tail(statistic: float, first: int, totals: np.ndarray) -> flo
         ways = gammaln(total + 1) - gammaln(j + 1) - gammaln(total - j + 1)
         return ways + xlogy(j, share) + xlogy(total - j, 1 - share)
 
-    def weights(total):
-        mean = total * share
+    def deviance(total, j):
+        mean, rest = total * share, total - j
+        return 2 * (xlogy(j, j / mean) + xlogy(rest, rest / (total - mean)))
 
-        def deviance(j):
-            rest = total - j
-            return 2 * (xlogy(j, j / mean) + xlogy(rest, rest / (total - mean)))
-
-        return mean, int(total), lambda j: log_binomial(total, j), deviance
-
+    counts = [(t * share, int(t), partial(log_binomial, t), partial(deviance, t)) for t in sizes]
     at_total = float(log_binomial(n, first))
-    return _tail(statistic, len(totals) - 1, first, at_total, zip(map(weights, sizes), repeated, strict=True))
+    return _tail(statistic, len(totals) - 1, first, at_total, zip(counts, repeated, strict=True))
 
 
 def chernoff_critical(freedom: float, alpha: float) -> float:

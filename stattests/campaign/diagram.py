@@ -4,6 +4,7 @@ A node is one random choice with its answers; equal parts of the diagram are sha
 speed of a table, and nothing of its algorithm is written a second time.
 """
 
+from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import count
@@ -42,25 +43,15 @@ class Diagram(NamedTuple):
 
     def law(self) -> dict[int, Fraction]:
         """The exact law of the outcomes of a walk on independent uniform words: what this diagram samples."""
-        law: dict[int, Fraction] = {}
+        mass = defaultdict(Fraction, {self.root: Fraction(1)})
         # Children are numbered before their parents: from the root downwards every node is complete when its turn comes.
-        mass = [Fraction(0)] * (len(self.first) - 1)
-
-        def arrive(place: int, probability: Fraction) -> None:
-            if place < 0:
-                law[-1 - place] = law.get(-1 - place, Fraction(0)) + probability
-            else:
-                mass[place] += probability
-
-        arrive(self.root, Fraction(1))
-        for node in range(len(mass) - 1, -1, -1):
-            answers = range(int(self.first[node]), int(self.first[node + 1]))
-            below = 0
+        for node in range(len(self.first) - 2, -1, -1):
+            answers, below, here = range(int(self.first[node]), int(self.first[node + 1])), 0, mass.pop(node)
             for k in answers:
                 edge = WORD_VALUES if k == answers[-1] else int(self.edges[k])
-                arrive(int(self.goes[k]), mass[node] * Fraction(edge - below, WORD_VALUES))
+                mass[int(self.goes[k])] += here * Fraction(edge - below, WORD_VALUES)
                 below = edge
-        return law
+        return {-1 - place: probability for place, probability in mass.items()}
 
 
 def diagram(program: Callable[[Any], int]) -> Diagram:
@@ -77,9 +68,7 @@ def diagram(program: Callable[[Any], int]) -> Diagram:
 
     def place(script: tuple[int, ...]) -> int:
         if next(paths) > MAX_DIAGRAM_PATHS:
-            raise InputError(
-                f"chance can fall in more than {MAX_DIAGRAM_PATHS:,} ways; expected a smaller vocabulary or gamma"
-            )
+            raise InputError(f"more than {MAX_DIAGRAM_PATHS:,} random paths; expected a smaller vocabulary or gamma")
         try:
             return -1 - program(_Replay(script))
         except _Asked as asked:
@@ -104,14 +93,14 @@ def diagram(program: Callable[[Any], int]) -> Diagram:
 
 
 class _Asked(BaseException):
-    """The program has come to a question that the script does not answer. Not an Exception: none of its business."""
+    """The program asks what the script does not answer. Not an Exception, which the program might catch."""
 
     def __init__(self, weights):
         self.weights = weights
 
 
 class _Replay:
-    """Chance that answers from a script. Questions with one possible answer are no questions."""
+    """Chance that answers from a script. Choices with one possible answer are not counted."""
 
     def __init__(self, script: tuple[int, ...]):
         self._answers = iter(script)

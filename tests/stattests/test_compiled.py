@@ -161,9 +161,7 @@ def test_weights_that_are_not_weights_are_errors():
 
 def test_a_problem_too_large_for_a_diagram_is_one_line(monkeypatch):
     monkeypatch.setattr(diagram, "MAX_DIAGRAM_PATHS", 100)
-    with pytest.raises(
-        InputError, match="generic-V4-gamma3: chance can fall in more than 100 ways; expected a smaller"
-    ):
+    with pytest.raises(InputError, match="generic-V4-gamma3: more than 100 random paths; expected a smaller"):
         CompiledSource(BLOCK, in_field(drawn(4, 3, "generic")))
 
 
