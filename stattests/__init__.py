@@ -27,7 +27,7 @@ from importlib import import_module
 from typing import Any
 
 _MODULES = {
-    "anytime_design": "assert_sequential min_detectable_sequential samples_needed_sequential min_detectable_anytime "
+    "anytime": "assert_sequential min_detectable_sequential samples_needed_sequential min_detectable_anytime "
     "samples_needed_anytime",
     "betting": "bets_on bets_on_sets",
     "bounds": "min_detectable_equivalence samples_needed_equivalence",
@@ -42,7 +42,7 @@ _MODULES = {
     "sequence_design": "assert_betting min_detectable_betting samples_needed_betting assert_seeds_differ "
     "min_detectable_agreement samples_needed_agreement assert_ngrams min_detectable_ngrams samples_needed_ngrams "
     "assert_mmd min_detectable_mmd samples_needed_mmd",
-    "sequences": "hamming_kernel prefix_kernel",
+    "two_sample": "hamming_kernel prefix_kernel",
 }
 _PUBLIC = {name: module for module, names in _MODULES.items() for name in names.split()}
 __all__ = sorted(_PUBLIC)

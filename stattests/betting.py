@@ -63,8 +63,7 @@ class SetBetting:
 
     E_t = mean over families f and alternatives d of prod over s <= t of (1 + l_s ([x_s in A_s] - P_s)),
     l_s = (P' - P_s) / (P_s (1 - P_s)), logit P' = logit P_s + d: the likelihood ratio of a coin.
-    families: names of the families of sets
-    alpha: rate of false alarms
+    families: their names
     slack: how far the engine's own probability of a set may be from the one given (rounding in half precision, say);
     every bet pays 1 + slack |l_s| for it
     Guarantee: if every token follows its conditional law (within the slack) given the past, Pr(E_t >= 1 / alpha for any
@@ -130,7 +129,6 @@ def bets_on(
     draft: [T, V], conditional rows M_s(. | text so far)
     proposed: [T], one token a step, -1 for none
     bonus: [T], whether all gamma draft tokens before had been accepted
-    nucleus: probability of the tokens that are not in the tail
     Guarantee: each P is the target's own, the row divided by its sum. Whether a bet is fair is the caller's part:
     ``proposed`` must be settled without the coins that the engine verifies with: the draft's favourite, an n-gram
     match, a token that the auditor drew. The token that the engine drafted by its own chance is not admissible: given it,

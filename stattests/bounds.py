@@ -74,7 +74,6 @@ def total_variation_bound(counts: Counts, law: Law, alpha: float = 1e-6) -> Dist
     positive probability, and one for all others; nothing is pooled.
     counts: outcome -> times seen, of independent draws
     law: outcome -> probability
-    alpha: 1 - confidence of either bound
     Guarantee: Pr(TV(true, law) > upper) <= alpha and Pr(TV(true, law) < lower) <= alpha, for every n and every source.
     Raises: InputError as ``goodness_of_fit``. Source: McDiarmid 1989; Weissman et al. 2003; see the radii.
     """
@@ -132,7 +131,6 @@ def tokens_per_call(
     optimum: E[tau] of block verification (Theorem 2)
     cap: sum over l = 1..gamma of sum over x^l of min(M_b(x^l), M_s(x^l)), since X^l is accepted and emitted with no
     more than either probability
-    alpha: 1 - confidence of the interval
     Guarantee: E[tau] is in the interval with probability at least 1 - alpha; each flag is wrong with at most alpha / 2.
     Raises: InputError if the numbers do not fit together or nothing was counted.
     Source: Sun et al. 2025, Theorem 2 and Lemma 10; the interval: ``mean_interval``.

@@ -13,9 +13,8 @@ from .cells import Counts, Law, checked_counts, checked_law
 class Oddity(NamedTuple):
     """A token at a position, and how far its frequency there is from the law.
 
-    position: from 0
+    position, token: the place, from 0, and the token there
     context: the tokens before, or None for whatever came before
-    token: the token
     seen, n: it was seen in ``seen`` of ``n`` draws there
     expected: its probability there
     standard_errors: signed root of the deviance, near the number of standard errors where counts are large, and not

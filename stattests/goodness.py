@@ -80,7 +80,6 @@ def goodness_of_fit(
     law: outcome -> probability, sum 1, or a row
     alpha: rate at which the p-value decides
     method: one of the last three, chosen if not given
-    seed: of the draws under the law
     Guarantee: Pr(p_value <= a) <= a under the law, for every a, n and law ("monte-carlo": over the draws as well).
     The p-value of "bound" is about 10 to 100 times the true one.
     Raises: InputError if nothing was counted, the law does not add up to 1, or counts and law do not belong together.

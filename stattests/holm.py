@@ -38,7 +38,6 @@ def holm(peaks: np.ndarray, alpha: float) -> Judged:
 
     The k-th largest peak is refuted if it reaches (m - k + 1) / alpha and all larger ones are refuted.
     peaks: [m], the largest log E of each check so far; m is all the checks that the cohort began with
-    alpha: the cohort's share of the budget
     Guarantee: with probability at least 1 - alpha no check whose law is right is ever refuted, whenever and however
     often this is asked, and whatever the dependence between checks; a refuted check stays refuted. Over cohorts with
     alpha from ``cohort_alpha`` the error rates add up to the lifetime's, even if what begins later depends on what

@@ -29,9 +29,7 @@ def monte_carlo_p(
     p = (1 + b) / (1 + B) after B draws with b as extreme; s / l if the last of s such came with draw l.
     observed: the statistic of the data
     statistics: m -> [m], of fresh draws under the law (or of random permutations)
-    most: B
-    stop_after: s
-    batch: draws made together at most
+    most, stop_after, batch: B, s, draws made together at most
     Guarantee: Pr(p <= alpha) <= alpha under the law, over the data and the draws together, at any alpha; the
     smallest p that can come out is 1 / (1 + B). The seed of the draws must not depend on the data.
     Source: Besag and Clifford 1991 (Sequential Monte Carlo p-values); Phipson and Smyth 2010 for the 1 + b.

@@ -52,7 +52,6 @@ class PairedOrder:
     Interval: all m with mean over l of exp(l (S - t m) / (2 b) - psi(l) V / (4 b^2)) < 2 / alpha on either side,
     S = sum of d_s, V = sum of (d_s - mean of those before)^2, psi(l) = -log(1 - l) - l.
     bound: b, in the unit of the differences
-    alpha: rate of wrong orders, and 1 - confidence of the interval
     Guarantee: if no conditional mean E[d_t | past] is above 0, Pr(ever "greater") <= alpha / 2; if none is below 0,
     Pr(ever "less") <= alpha / 2; with both, an order is ever reported of equals with probability at most alpha, whenever
     one stops. Pr(the mean of E[d_s | past] over s <= t is outside of the interval at any t) <= alpha, whether or not the
@@ -139,7 +138,6 @@ def min_detectable_difference(
     -b makes this largest (the power has a negative third derivative), so the statement holds for every law.
     bound: b, in the unit of the differences and of the result, which is b where n pairs are too few for any order
     variance: in the square of that unit, b^2 if not given (every law)
-    alpha, beta: rates of wrong orders and misses
     Guarantee: finite-sample, for differences of at least that conditional mean and at most that conditional variance;
     for the evidence of the one direction ("greater"), the other by symmetry.
     Raises: InputError for a size, bound, variance or rate out of range.

@@ -81,11 +81,7 @@ def log_rates(low: float, at_low: np.ndarray, at_high: np.ndarray) -> np.ndarray
 
 
 class Shift(NamedTuple):
-    """One direction in which a bet can detect a deviation.
-
-    rates: size of the deviation -> ``log_rates`` of the fortune that one stake makes alone
-    most: the largest size there can be
-    """
+    """A direction in which a deviation of some size, at most ``most``, has ``rates(size)``: the ``log_rates`` of one stake."""
 
     rates: Callable[[float], np.ndarray]
     most: float

@@ -57,7 +57,6 @@ def deviation(
     taken for rounding; b: the limit of the test of fit between the laws as pooled; c: the law's mass in pooled cells.
     counts, law: as in ``goodness_of_fit``
     slack: total variation
-    alpha, beta: rates of false alarms and misses
     strange: outcomes that no rounding explains
     Guarantee: refutes a source within the slack with probability at most alpha; the limit is finite-sample but for the
     part of it that is the test of fit's (``min_detectable_goodness``).

@@ -17,8 +17,7 @@ from .betting import LOG_ODDS, Bets, Fortune, SetBetting, checked_slack, log_gai
 from .design import POOLED_BY_SAMPLE, Refuted, checked_homogeneity
 from .independence import Agreement, seeds_differ
 from .power import Shift, detectable_by_bets, limit_noncentrality, log_rates, needed_by_bets, root, smallest
-from .sequences import Sequences, hamming_kernel, mmd, ngram_homogeneity
-from .two_sample import Homogeneity
+from .two_sample import Homogeneity, Sequences, hamming_kernel, mmd, ngram_homogeneity
 
 STEP_POWERS = np.geomspace(0.05, 4, 24)
 """Powers r tried in the bound on a miss: Pr(W < w) <= w^r E[W^-r]."""
@@ -123,9 +122,8 @@ def min_detectable_agreement(pairs: int, collision: float, alpha: float = 1e-6, 
 
     s with n KL(x || s) = log(1 / beta), x > collision with n KL(x || collision) = log(1 / alpha): a share of x has a
     p-value of alpha at most, and is not reached with probability beta at most.
-    pairs: n, half of the seeds
+    pairs: n, half of the seeds; the result is 1 where so few show nothing
     collision: probability that independent seeds agree
-    Result: 1 where so few pairs show nothing.
     Guarantee: finite-sample. Source: Chernoff 1952, for both tails of the binomial law.
     """
     checked_size("pairs", pairs, 1)

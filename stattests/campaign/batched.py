@@ -71,12 +71,9 @@ def _edges(row: np.ndarray) -> list[float]:
 class BatchedSource:
     """A function that verifies many blocks a call, in this process: a source of a campaign.
 
-    function: by the convention above; it always gets whole batches, of the last one no more is counted than asked for
-    problem: whose blocks
+    function, name: by the convention above; it always gets whole batches, of which no more is counted than asked for
     batch: blocks a call
-    name: of the function
-    array: "numpy" or "torch"
-    dtype: of the rows
+    problem, array, dtype: as in ``Blocks``
     Raises: NotASubject if it cannot be called by the convention.
     """
 

@@ -67,7 +67,6 @@ def compiled_walk() -> Callable[..., tuple[int, int]]:
 class CompiledSource:
     """One iteration of a reference verifier on a problem, from an empty context: a source of a campaign.
 
-    verifier: a reference
     problem: its numbers exact (Fraction, or sympy's QQ, which compiles faster)
     Guarantee: the sampled law is ``diagram.law()``, within longest * (V - 1) * 2^-64 of the verifier's exact law in
     total variation; the words come from PCG64DXSM seeded by SeedSequence, both of them stable across NumPy releases.

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from draftproof.models.errors import InputError
-from draftproof.stattests.anytime_design import (
+from draftproof.stattests.anytime import (
     MIN_START_NIGHTS,
     assert_sequential,
     certain_from,

@@ -27,7 +27,7 @@ from draftproof.stattests.sequence_design import (
     samples_needed_mmd,
     samples_needed_ngrams,
 )
-from draftproof.stattests.sequences import hamming_kernel, mmd, ngram_homogeneity, prefix_kernel
+from draftproof.stattests.two_sample import hamming_kernel, mmd, ngram_homogeneity, prefix_kernel
 from draftproof.tests.stattests.enumerated import most_by_chance
 
 SAMPLES = st.integers(1, 10**7)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-from draftproof.stattests.sequences import hamming_kernel, mmd, ngram_homogeneity, prefix_kernel
-from draftproof.stattests.two_sample import homogeneity
+from draftproof.stattests.two_sample import hamming_kernel, homogeneity, mmd, ngram_homogeneity, prefix_kernel
 from draftproof.tests.stattests.enumerated import most_by_chance
 
 EVEN = np.full(8, 1 / 8)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ....stattests.anytime_design import min_detectable_anytime
+from ....stattests.anytime import min_detectable_anytime
 from ....stattests.holm import cohort_alpha
 
 NIGHT_HORIZONS = (1, 7)

@@ -13,7 +13,7 @@ from draftproof.reports.audits.nightly.status import status
 from draftproof.reports.audits.nightly.verdicts import check_states
 from draftproof.reports.pages.nightly.page import page
 from draftproof.reports.pages.nightly.summary import limits, variation
-from draftproof.stattests.anytime_design import min_detectable_anytime
+from draftproof.stattests.anytime import min_detectable_anytime
 from draftproof.stattests.holm import cohort_alpha
 
 from .parts import drawn_by, night_of
