@@ -36,9 +36,6 @@ LONGEST_GAMMA, STEPS = 6, 4
 ALPHA, COST, GAMMA = sympy.symbols("alpha c gamma", positive=True)
 
 
-# Tokens an iteration: Theorem 3.5, Corollary 3.6, Eq. (1)
-
-
 def acceptance_rate_holds(verify: Verify = token_verification) -> bool:
     """Pr(tau >= 1) = sum_x min(M_b(x), M_s(x)) = 1 - the total variation of the rows."""
     for here in cells(2) + cells(3) + cells(4):
@@ -90,9 +87,6 @@ def every_gamma_holds(verify: Verify = token_verification) -> bool:
     """The code makes the recurrence's step, and the recurrence's solution is the closed form."""
     closed = (1 - ALPHA ** (GAMMA + 1)) / (1 - ALPHA)
     return one_step_holds(verify) and sympy.simplify(tokens_of_every_gamma() - closed) == 0
-
-
-# What speculation costs: Theorems 3.8 and 3.11, Corollary 3.9, Section 3.5
 
 
 class RecordingModel(NamedTuple):

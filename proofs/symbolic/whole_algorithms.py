@@ -4,11 +4,9 @@ A problem has a row of its own after every prefix, with zeros allowed, and every
 a row: one minus the others). The code that samples is run on them (``piecewise``): draft, verify, emit, along every path.
 What comes out is the law as a function of the model, and z3 decides the claim on each of its pieces.
 
-What is out of reach. Asked of z3 in one piece, with the code's terms as they are, block verification's validity times
-out from V = 2 gamma = 2 on (8 s), token verification's from V = 3 gamma = 3 on. As it is done here the sizes of ``WHOLE_CLAIMS``
-take from 0.02 to 12 s of one core each, a minute together; block verification's validity also went through at V = 4
-gamma = 2 (27 s) and V = 3 gamma = 3 (85 s). Beyond these it is not known how far it goes: every gamma is what ``single_steps``
-and Coq are for. At gamma = 1 no verifier of the sub-block family uses h_i, so a mutant of it shows from gamma = 2 on.
+Reach. Asked of z3 in one piece, block verification's validity times out from V = 2 gamma = 2 on, token verification's
+from V = 3 gamma = 3 on. Piece by piece it also went through at V = 4 gamma = 2 (27 s) and V = 3 gamma = 3 (85 s); every
+gamma is what ``single_steps`` and Coq are for. At gamma = 1 no sub-block rule uses h_i: a mutant of it shows from 2 on.
 """
 
 from collections.abc import Callable, Iterator

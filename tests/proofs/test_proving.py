@@ -46,7 +46,7 @@ def test_enumeration_refutes_a_token_verification_that_accepts_everything(monkey
 
 @pytest.mark.parametrize("claim", ["lemma-8", "lemma-9"])
 def test_enumeration_refutes_a_greedy_block_verification_without_its_normaliser(monkeypatch, claim):
-    wrong = Reference("greedy-block", partial(longest_sub_block, UNCAPPED_GREEDY), "planted", modifies_target=True)
+    wrong = Reference("greedy-block", partial(longest_sub_block, UNCAPPED_GREEDY), "a mutant", modifies_target=True)
     monkeypatch.setitem(REFERENCES, "greedy-block", wrong)
     assert "refuted" in verdicts(claim, "enumeration").values()
 
