@@ -9,13 +9,12 @@ from .proof import Proof, ProofResult
 
 
 def proofs() -> Iterator[Proof]:
-    """Identities of rational functions, and the closed forms derived from the code."""
+    """One entry an identity's size, and one a closed form."""
 
     def identity(vocabulary, gamma) -> ProofResult:
         wrong, sequences, variables = deviations(vocabulary, gamma)
-        return ProofResult(
-            REFUTED if wrong else HOLDS, f"{wrong} of {sequences} sequences deviate; {variables} variables"
-        )
+        detail = f"{wrong} of {sequences} sequences deviate; {variables} variables"
+        return ProofResult(REFUTED if wrong else HOLDS, detail)
 
     for vocabulary, gamma in ((2, 3), (3, 3), (4, 3)):
         size = f"all rows, V {vocabulary}, gamma {gamma}"

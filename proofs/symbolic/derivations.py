@@ -217,16 +217,13 @@ def stationary_gamma_holds(branch: int = -1) -> bool:
     return is_stationary(at) and is_next_to_the_best(at)
 
 
-# Mutants: of each, one derivation above must fail.
-
-
 def first_draft_token_only(block: Block, chance: Chance) -> Verdict:
-    """Token verification of one draft token: valid, with fewer tokens."""
+    """A mutant: token verification of one draft token, valid, with fewer tokens."""
     return token_verification(Block(block.target[:2], block.draft[:1], block.tokens[:1]), chance)
 
 
 def ratio_upside_down(block: Block, chance: Chance) -> Verdict:
-    """Accepts with min(1, M_s / M_b)."""
+    """A mutant: accepts with min(1, M_s / M_b)."""
     swapped = Block([*block.draft, block.target[-1]], block.target[:-1], block.tokens)
     return token_verification(swapped, chance)
 

@@ -82,11 +82,8 @@ def monotone(order: Callable[[list], list] = list) -> bool:
     return True
 
 
-# Mutants: what the checks above must refute.
-
-
 def residual_of_the_lenient_draft(lenience: Any) -> Verify:
-    """Lenience read the other way: the residual is the target less l times the draft."""
+    """A mutant: lenience read the other way, the residual is the target less l times the draft."""
     return token_mutant(
         accept=lambda p, q: minimum(ratio(p, lenience * q), 1),
         rest=lambda target, draft: residual(target, [lenience * q for q in draft]),
@@ -94,5 +91,5 @@ def residual_of_the_lenient_draft(lenience: Any) -> Verify:
 
 
 def residual_is_the_target(lenience: Any) -> Verify:
-    """Rejects as it should, then draws from the target itself."""
+    """A mutant: rejects as it should, then draws from the target itself."""
     return token_mutant(accept=lambda p, q: minimum(ratio(p, lenience * q), 1), rest=lambda target, draft: target)

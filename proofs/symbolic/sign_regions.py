@@ -132,10 +132,7 @@ class Space:
         return self._regions[key]
 
     def time_left(self) -> float:
-        """Seconds of processor time before the limit.
-
-        Raises: OutOfTimeError if there are none.
-        """
+        """Seconds of processor time before the limit. Raises: OutOfTimeError if there are none."""
         left = self._deadline - time.process_time()
         if left <= 0:
             raise OutOfTimeError

@@ -193,12 +193,16 @@ def _instance(space: Models, problem: Problem, point: list[Fraction] | None) -> 
 class WholeClaim:
     """A claim about a whole algorithm, the sizes it is proved at, and a mutant that fails it."""
 
-    name: str
+    of: str
     claim: str
     statement: Statement
     verifier: Reference
     mutant: Reference
     sizes: tuple[Size, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.of}: {self.claim}"
 
     def prove(self, vocabulary: int, gamma: int, limit: float) -> Answer:
         """holds, refuted (with z3's model), or no-evidence where the limit, in seconds of processor time, was not enough."""
@@ -213,34 +217,21 @@ SMALL_SIZES = (Size(2, 1), Size(2, 2), Size(3, 1))
 USUAL_SIZES = (*SMALL_SIZES, Size(2, 3), Size(3, 2))
 TOKEN, BLOCK, GREEDY = reference("token"), reference("block"), reference("greedy-block")
 
+LARGE_TOKEN_SIZES = (*USUAL_SIZES, Size(2, 4, 120), Size(4, 2, 120))
+STREAM = reference("block-stream")
+
 WHOLE_CLAIMS = [
-    WholeClaim(
-        "token: validity",
-        "validity",
-        validity,
-        TOKEN,
-        mutants.FROM_TARGET,
-        (*USUAL_SIZES, Size(2, 4, 120), Size(4, 2, 120)),
-    ),
-    WholeClaim("block: validity", "validity", validity, BLOCK, mutants.REDRAWN, (*USUAL_SIZES, Size(2, 4, 180))),
-    WholeClaim(
-        "block-stream: validity", "validity", validity, reference("block-stream"), mutants.FIRST_ROW, SMALL_SIZES
-    ),
-    WholeClaim(
-        "block over token: expected-acceptance",
-        "expected-acceptance",
-        expected_acceptance,
-        BLOCK,
-        mutants.LOW,
-        USUAL_SIZES,
-    ),
-    WholeClaim("token: bounds", "bounds", bounds, TOKEN, mutants.RATIO, USUAL_SIZES),
-    WholeClaim("block: bounds", "bounds", bounds, BLOCK, mutants.GENEROUS, USUAL_SIZES),
-    WholeClaim("greedy-block: bounds", "bounds", bounds, GREEDY, mutants.NO_CAP, USUAL_SIZES),
-    WholeClaim("token: residual", "residual", residual_mass, TOKEN, mutants.HALF, USUAL_SIZES),
-    WholeClaim("block: residual", "residual", residual_mass, BLOCK, mutants.HASTY, USUAL_SIZES),
-    WholeClaim("greedy-block: residual", "residual", residual_mass, GREEDY, mutants.CERTAIN, USUAL_SIZES),
-    WholeClaim("greedy-block: lemma-9", "lemma-9", lemma_9, GREEDY, BLOCK, USUAL_SIZES),
-    WholeClaim("greedy-block: lemma-8", "lemma-8", lemma_8, GREEDY, mutants.FORGETFUL, USUAL_SIZES),
+    WholeClaim("token", "validity", validity, TOKEN, mutants.FROM_TARGET, LARGE_TOKEN_SIZES),
+    WholeClaim("block", "validity", validity, BLOCK, mutants.REDRAWN, (*USUAL_SIZES, Size(2, 4, 180))),
+    WholeClaim("block-stream", "validity", validity, STREAM, mutants.FIRST_ROW, SMALL_SIZES),
+    WholeClaim("block over token", "expected-acceptance", expected_acceptance, BLOCK, mutants.LOW, USUAL_SIZES),
+    WholeClaim("token", "bounds", bounds, TOKEN, mutants.RATIO, USUAL_SIZES),
+    WholeClaim("block", "bounds", bounds, BLOCK, mutants.GENEROUS, USUAL_SIZES),
+    WholeClaim("greedy-block", "bounds", bounds, GREEDY, mutants.NO_CAP, USUAL_SIZES),
+    WholeClaim("token", "residual", residual_mass, TOKEN, mutants.HALF, USUAL_SIZES),
+    WholeClaim("block", "residual", residual_mass, BLOCK, mutants.HASTY, USUAL_SIZES),
+    WholeClaim("greedy-block", "residual", residual_mass, GREEDY, mutants.CERTAIN, USUAL_SIZES),
+    WholeClaim("greedy-block", "lemma-9", lemma_9, GREEDY, BLOCK, USUAL_SIZES),
+    WholeClaim("greedy-block", "lemma-8", lemma_8, GREEDY, mutants.FORGETFUL, USUAL_SIZES),
 ]
 """Every claim about a whole algorithm. draftproof prove asks each at all its sizes."""
