@@ -5,23 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Connection,
-    Float,
-    ForeignKey,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-    create_engine,
-    event,
-    inspect,
-    select,
-)
+import sqlalchemy as sa
+from sqlalchemy import BigInteger, Column, Connection, Float, Integer, String, Text, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
@@ -31,16 +16,16 @@ from . import DEFAULT_FILE
 TABLES_VERSION = 1
 """Of the tables below. A history of a newer version is not touched."""
 
-metadata = MetaData()
+metadata = sa.MetaData()
 
-settings = Table(
+settings = sa.Table(
     "draftproof_settings",
     metadata,
     Column("name", String(40), primary_key=True),
     Column("value", Text, nullable=False),
 )
 
-cohorts = Table(
+cohorts = sa.Table(
     "draftproof_cohorts",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=False),
@@ -49,12 +34,12 @@ cohorts = Table(
     Column("begun", String(40), nullable=False),
 )
 
-checks = Table(
+checks = sa.Table(
     "draftproof_checks",
     metadata,
     Column("id", Integer, primary_key=True),
     Column("key", String(64), nullable=False, unique=True),  # SHA-256 of subject, version, name and parameters
-    Column("cohort", ForeignKey("draftproof_cohorts.number"), nullable=False),
+    Column("cohort", sa.ForeignKey("draftproof_cohorts.number"), nullable=False),
     Column("subject", Text, nullable=False),
     Column("version", Text, nullable=False),
     Column("name", Text, nullable=False),
@@ -70,11 +55,11 @@ checks = Table(
     Column("witness", Text),
 )
 
-batches = Table(
+batches = sa.Table(
     "draftproof_batches",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("check_id", ForeignKey("draftproof_checks.id"), nullable=False, index=True),
+    Column("check_id", sa.ForeignKey("draftproof_checks.id"), nullable=False, index=True),
     Column("night", String(10), nullable=False),
     Column("at", String(40), nullable=False),
     Column("seed", String(40), nullable=False),
@@ -83,7 +68,7 @@ batches = Table(
     Column("log_e", String(32), nullable=False),
     Column("seconds", Float, nullable=False),
     Column("environment", Text, nullable=False),
-    UniqueConstraint("check_id", "seed", name="draftproof_seed_once"),
+    sa.UniqueConstraint("check_id", "seed", name="draftproof_seed_once"),
 )
 
 
@@ -100,7 +85,7 @@ class Database:
         try:
             self.url = _url(url or DEFAULT_FILE)
             self.name = self.url.render_as_string(hide_password=True)
-            self._engine = create_engine(self.url, connect_args=self._arguments())
+            self._engine = sa.create_engine(self.url, connect_args=self._arguments())
         except (ArgumentError, NoSuchModuleError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
@@ -150,7 +135,7 @@ class Database:
         with self.writing() as connection:
             if connection.dialect.name == "postgresql":
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(712367)")  # two writers begin at once
-            if inspect(connection).has_table(settings.name):
+            if sa.inspect(connection).has_table(settings.name):
                 began = self._lifetime_alpha(connection)
             else:
                 metadata.create_all(connection)
@@ -169,12 +154,12 @@ class Database:
         if self.sqlite and self.url.database and ":" not in self.url.database and not Path(self.url.database).exists():
             raise InputError(f"{self.url.database}: no such file; `draftproof nightly run` begins a history")
         with self.reading() as connection:
-            if not inspect(connection).has_table(settings.name):
+            if not sa.inspect(connection).has_table(settings.name):
                 raise InputError(f"{self.name}: no nightly history is in it; `draftproof nightly run` begins one")
             return self._lifetime_alpha(connection)
 
     def _lifetime_alpha(self, connection: Connection) -> float:
-        values = dict(connection.execute(select(settings.c.name, settings.c.value)).all())
+        values = dict(connection.execute(sa.select(settings.c.name, settings.c.value)).all())
         if values.get("schema") != str(TABLES_VERSION) or "lifetime_alpha" not in values:
             raise InputError(
                 f"{self.name}: its tables are of version {values.get('schema')}, this draftproof knows {TABLES_VERSION}; "

@@ -32,36 +32,20 @@ def status(history: History, failures: Sequence[dict[str, str]] = ()) -> dict[st
             )
         checks.append(check)
     return {
-        "schema_version": SCHEMA_VERSION,
-        "history": history.database.name,
-        "lifetime_alpha": history.lifetime_alpha,
-        "state": worst_state([check["state"] for check in checks if check["current"]]),
-        "checks": checks,
+        "schema_version": SCHEMA_VERSION, "history": history.database.name, "lifetime_alpha": history.lifetime_alpha,
+        "state": worst_state([check["state"] for check in checks if check["current"]]), "checks": checks,
         "failures": list(failures),
-    }
+    }  # fmt: skip
 
 
 def _check_entry(row: CheckHistory, state: CheckState, current: bool) -> dict[str, Any]:
     return {
-        "id": row.id,
-        "subject": row.subject,
-        "version": row.version,
-        "current": current,
-        "check": row.name,
-        "parameters": row.parameters,
-        "cohort": row.cohort,
-        "state": state.name,
-        "log_e": _finite_or_text(row.log_e),
-        "largest_log_e": _finite_or_text(row.peak),
-        "alarm_at": state.alarm_at,
-        "watch_at": state.watch_at,
-        "draws": row.draws,
-        "detects": None,
-        "alarm_since": row.alarm,
-        "impossible": row.impossible,
-        "witness": row.witness,
-        "nights": [{**night, "log_e": _finite_or_text(night["log_e"])} for night in row.nights],
-    }
+        "id": row.id, "subject": row.subject, "version": row.version, "current": current, "check": row.name,
+        "parameters": row.parameters, "cohort": row.cohort, "state": state.name, "log_e": _finite_or_text(row.log_e),
+        "largest_log_e": _finite_or_text(row.peak), "alarm_at": state.alarm_at, "watch_at": state.watch_at,
+        "draws": row.draws, "detects": None, "alarm_since": row.alarm, "impossible": row.impossible,
+        "witness": row.witness, "nights": [{**night, "log_e": _finite_or_text(night["log_e"])} for night in row.nights],
+    }  # fmt: skip
 
 
 def _finite_or_text(number: float) -> float | str:

@@ -34,14 +34,10 @@ def check_states(rows: Iterable[CheckHistory], lifetime_alpha: float) -> dict[in
     cohorts: dict[int, list[CheckHistory]] = {}
     for row in rows:
         cohorts.setdefault(row.cohort, []).append(row)
-    return {
-        row.id: state
-        for cohort in cohorts.values()
-        for row, state in zip(cohort, cohort_states(cohort, lifetime_alpha), strict=True)
-    }
+    return {number: state for cohort in cohorts.values() for number, state in _cohort(cohort, lifetime_alpha).items()}
 
 
-def cohort_states(cohort: Sequence[CheckHistory], lifetime_alpha: float) -> list[CheckState]:
+def _cohort(cohort: Sequence[CheckHistory], lifetime_alpha: float) -> dict[int, CheckState]:
     """The states of all checks of one cohort.
 
     alarm: Holm's procedure refutes the check at the cohort's share of the lifetime error rate, by the largest log E so
@@ -51,10 +47,9 @@ def cohort_states(cohort: Sequence[CheckHistory], lifetime_alpha: float) -> list
     number = cohort[0].cohort
     alarm = holm(np.array([row.peak for row in cohort]), cohort_alpha(lifetime_alpha, number))
     watch = holm(np.array([row.log_e for row in cohort]), cohort_alpha(math.sqrt(lifetime_alpha), number))
-    return [
-        CheckState(ALARM if alarm.alarm[k] else WATCH if watch.alarm[k] else QUIET, float(alarm.threshold[k]),
-                   float(watch.threshold[k])) for k in range(len(cohort))
-    ]  # fmt: skip
+    names = (ALARM if refuted else WATCH if near else QUIET for refuted, near in zip(alarm.alarm, watch.alarm))
+    levels = zip(names, alarm.threshold.tolist(), watch.threshold.tolist())
+    return {row.id: CheckState(*state) for row, state in zip(cohort, levels, strict=True)}
 
 
 def current_versions(rows: Sequence[CheckHistory]) -> set[tuple[str, str]]:

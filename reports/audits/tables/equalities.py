@@ -82,10 +82,7 @@ def _compare_blocks(
 
 def _row(statement: str, unit: str, compared: int, differing: list[str]) -> dict[str, Any]:
     return {
-        "statement": statement,
-        "unit": unit,
-        "compared": compared,
-        "differing": len(differing),
+        "statement": statement, "unit": unit, "compared": compared, "differing": len(differing),
         "first": differing[0] if differing else None,
         "verdict": NOT_MEASURED if not compared else REFUTED if differing else HOLDS,
-    }
+    }  # fmt: skip

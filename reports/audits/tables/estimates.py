@@ -84,13 +84,8 @@ class Totals:
 
     def select(self, temperature: float, data: str | None = None) -> "Totals":
         """The cells at a temperature, of one data set or of all."""
-        return Totals(
-            {
-                cell: measured
-                for cell, measured in self.cells.items()
-                if cell.temperature == temperature and data in (None, measured["data"])
-            }
-        )
+        chosen = {cell: measured for cell, measured in self.cells.items() if cell.temperature == temperature}
+        return Totals({cell: measured for cell, measured in chosen.items() if data in (None, measured["data"])})
 
     def estimate(self, powers: Powers) -> Estimate | None:
         """The product of the totals' powers; None if a column was not measured.

@@ -42,17 +42,12 @@ class Bench:
             began = process_time()
             run = self.run(column, group, cell.temperature, run_seed(cell, column), self.plan.new_tokens)
             tokens, calls = tokens_and_calls([run])
-            columns.append(
-                {
-                    **column._asdict(),
-                    "tokens": tokens,
-                    "calls": calls,
-                    "seconds": run.seconds,
-                    "processor_seconds": process_time() - began,
-                    "accepted": [run.accepted(row) for row in range(len(group.prompts))] if column.gamma else [],
-                    "texts": hashlib.sha256(repr(run.tokens).encode()).hexdigest()[:16],
-                }
-            )
+            columns.append({
+                **column._asdict(), "tokens": tokens, "calls": calls, "seconds": run.seconds,
+                "processor_seconds": process_time() - began,
+                "accepted": [run.accepted(row) for row in range(len(group.prompts))] if column.gamma else [],
+                "texts": hashlib.sha256(repr(run.tokens).encode()).hexdigest()[:16],
+            })  # fmt: skip
         return {"data": group.data, "columns": columns, "same_blocks": self._same_blocks(cell, group)}
 
     def run(
@@ -67,12 +62,9 @@ class Bench:
         """Decode a group's prompts as a column does; rule: in place of its verifier."""
         pair = self.pairs[column.drafter]
         settings = {
-            "temperature": temperature,
-            "max_new_tokens": new_tokens,
-            "eos": pair.end,
-            "seed": seed,
+            "temperature": temperature, "max_new_tokens": new_tokens, "eos": pair.end, "seed": seed,
             "vocabulary": pair.vocabulary,
-        }
+        }  # fmt: skip
         if column.verifier == PLAIN:
             return decode_plainly(pair.target, group.prompts, **settings)
         return generate(pair.target, pair.draft, group.prompts, rule or column.verifier, gamma=column.gamma, **settings)

@@ -82,26 +82,21 @@ def _of_same_blocks(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[
         for drafter in plan.drafters():
             where = f"T = {t:g}, drafter {drafter + 1}"
             for gamma in plan.gammas_above_1:
-                values = where_temperature((t,), lambda cell, d=drafter, g=gamma: quantities.gains(cell, d, g))
+                values = where_temperature((t,), quantities.gains(drafter, gamma))
                 yield Ordering("block > token", BLOCKS, f"{where}, gamma {gamma}", TOKENS, gamma, values)
             for low, high in pairwise(plan.gammas_above_1):
-                values = where_temperature(
-                    (t,), lambda cell, d=drafter, h=high, g=low: quantities.growth(cell, d, h, g)
-                )
+                values = where_temperature((t,), quantities.growth([drafter], high, low))
                 # tau lies in 0..gamma, and token verification's does not fall as the block gets longer: so within
                 # -high and high, and not only within the sum of both.
-                yield Ordering(
-                    "gain grows with gamma", BLOCKS, f"gamma {high} over {low}, {where}", TOKENS, high, values
-                )
+                setting = f"gamma {high} over {low}, {where}"
+                yield Ordering("gain grows with gamma", BLOCKS, setting, TOKENS, high, values)
 
 
 def _of_growth(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Ordering]:
     """The gain of the longest blocks, over gamma, temperatures, drafters; pooled over the rest."""
     low, high, above_0 = plan.gammas_above_1[0], plan.gammas_above_1[-1], plan.positive_temperatures
     if low < high:
-        values = where_temperature(
-            above_0, lambda cell: [d for k in plan.drafters() for d in quantities.growth(cell, k, high, low)]
-        )
+        values = where_temperature(above_0, quantities.growth(plan.drafters(), high, low))
         where = f"gamma {high} over {low}, all T > 0 and drafters"
         yield Ordering("gain grows with gamma", BLOCKS, where, TOKENS, high, values)
     for cool, hot in [*pairwise(above_0), *([(above_0[0], above_0[-1])] if len(above_0) > 2 else [])]:
@@ -109,18 +104,13 @@ def _of_growth(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Order
         yield Ordering("gain grows with T", BLOCKS, where, TOKENS, 2 * high, quantities.warming(high, hot, cool))
     for better, worse in pairwise(plan.drafters()):
         pair = f"drafter {better + 1} over {worse + 1}, gamma {high}"
-        values = where_temperature(above_0, lambda cell, b=better, w=worse: quantities.accepted(cell, b, w, high))
+        values = where_temperature(above_0, quantities.accepted(better, worse, high))
         yield Ordering("the better drafter has more accepted", BLOCKS, f"{pair}, all T > 0", TOKENS, high, values)
         settings: dict[str, Sequence[float]] = {f"T = {t:g}": (t,) for t in above_0}
         if len(above_0) > 1:
             settings["all T > 0"] = above_0
         for where, temperatures in settings.items():
-            values = where_temperature(
-                temperatures,
-                lambda cell, b=better, w=worse: differences(
-                    quantities.gains(cell, b, high), quantities.gains(cell, w, high)
-                ),
-            )
+            values = where_temperature(temperatures, quantities.quality(better, worse, high))
             statement = "gain grows with the drafter's quality"
             yield Ordering(statement, BLOCKS, f"{pair}, {where}", TOKENS, 2 * high, values)
 
@@ -182,18 +172,27 @@ class CellQuantities:
         rows = self.totals.cells[cell]["same_blocks"]
         return next(row for row in rows if (row["drafter"], row["gamma"]) == (drafter, gamma))
 
-    def gains(self, cell: MeasurementCell, drafter: int, gamma: int) -> list[float]:
+    def gain(self, cell: MeasurementCell, drafter: int, gamma: int) -> list[float]:
         """E[tau | block] under block verification less that under token verification, of each block."""
         expected = self.expected(cell, drafter, gamma)
         return differences(expected["block"], expected["token"])
 
-    def growth(self, cell: MeasurementCell, drafter: int, high: int, low: int) -> list[float]:
-        """The gain of each block less the gain of its first ``low`` tokens."""
-        return differences(self.gains(cell, drafter, high), self.gains(cell, drafter, low))
+    def gains(self, drafter: int, gamma: int) -> Values:
+        return lambda cell: self.gain(cell, drafter, gamma)
 
-    def accepted(self, cell: MeasurementCell, better: int, worse: int, gamma: int) -> list[float]:
+    def growth(self, drafters: Iterable[int], high: int, low: int) -> Values:
+        """The gain of each block less the gain of its first ``low`` tokens."""
+        return lambda cell: [
+            d for k in drafters for d in differences(self.gain(cell, k, high), self.gain(cell, k, low))
+        ]
+
+    def accepted(self, better: int, worse: int, gamma: int) -> Values:
         """E[tau | block] under token verification with two drafters, of the first block of each, the second, ..."""
-        return differences(*(self.expected(cell, drafter, gamma)["token"] for drafter in (better, worse)))
+        return lambda cell: differences(*(self.expected(cell, drafter, gamma)["token"] for drafter in (better, worse)))
+
+    def quality(self, better: int, worse: int, gamma: int) -> Values:
+        """The gain with one drafter less that with another."""
+        return lambda cell: differences(self.gain(cell, better, gamma), self.gain(cell, worse, gamma))
 
     def warming(self, gamma: int, hot: float, cool: float) -> Values:
         """The gain at one temperature less that at another, same prompt and seed, first block, second, ..."""
@@ -202,7 +201,7 @@ class CellQuantities:
             other = cell._replace(temperature=cool)
             if cell.temperature != hot or other not in self.totals.cells:
                 return []
-            both = [[self.gains(one, drafter, gamma) for one in (cell, other)] for drafter in self.plan.drafters()]
+            both = [[self.gain(one, drafter, gamma) for one in (cell, other)] for drafter in self.plan.drafters()]
             return [value for pair in both for value in differences(*pair)]
 
         return values
@@ -244,10 +243,7 @@ def _verdict_row(ordering: Ordering, totals: Totals, alpha: float) -> dict[str, 
     return {
         **row,
         "verdict": "confirmed" if standing.lower > 0 else "refuted" if standing.upper < 0 else "undecided",
-        "n": standing.n,
-        "mean": standing.mean,
-        "lower": standing.lower,
-        "upper": standing.upper,
+        "n": standing.n, "mean": standing.mean, "lower": standing.lower, "upper": standing.upper,
         "log_e": max(standing.log_e_greater, standing.log_e_less),
         "detectable": max(standing.mean - standing.lower, standing.upper - standing.mean),
-    }
+    }  # fmt: skip

@@ -1,6 +1,7 @@
 """The paper's tables and figures with the measured numbers beside the paper's: numbers, not yet text."""
 
 import json
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -13,15 +14,9 @@ from .estimates import SAME_BLOCK, SAME_TOKEN, Estimate, Totals, block_efficienc
 from .plan import Column, TablesPlan
 
 DATA_SET_NAMES = {
-    "lm1b": "LM1B",
-    "gpt-prompts": "GPT Prompt",
-    "webqa": "Web QA",
-    "piqa": "PIQA",
-    "sharegpt": "Share GPT",
-    "xsum": "XSum",
-    "gsm8k": "GSM8K",
-    "wmt-deen": "WMT-De En",
-}
+    "lm1b": "LM1B", "gpt-prompts": "GPT Prompt", "webqa": "Web QA", "piqa": "PIQA", "sharegpt": "Share GPT",
+    "xsum": "XSum", "gsm8k": "GSM8K", "wmt-deen": "WMT-De En",
+}  # fmt: skip
 """Our names of the paper's data sets, and the paper's."""
 
 ALL_PROMPTS, AVERAGE = "all prompts", "average"
@@ -74,18 +69,30 @@ def _token_block_improvement(totals: Totals, drafter: int, gamma: int) -> list[E
 
 def _row(name: str, here: list[Estimate | None] | None, published: list[Any] | None) -> dict[str, Any]:
     width = len(here or published or [])
-    cells = zip(here or [None] * width, published or [None] * width, strict=True)
-    return {
-        "name": name,
-        "cells": [
-            {"here": ours and ours._asdict(), "paper": its if its is None or isinstance(its, list) else [its]}
-            for ours, its in cells
-        ],
-    }
+    cells = [
+        {"here": ours and ours._asdict(), "paper": its if its is None or isinstance(its, list) else [its]}
+        for ours, its in zip(here or [None] * width, published or [None] * width, strict=True)
+    ]
+    return {"name": name, "cells": cells}
 
 
 def _table(label: str, title: str, first: str, columns: list[str], rows: list[dict[str, Any]]) -> Table:
     return {"label": label, "title": title, "first": first, "columns": columns, "rows": rows}
+
+
+def _data_set_rows(
+    totals: Totals, estimates: Callable[[Totals], list[Estimate | None]], in_paper: dict[str, list[Any]],
+    overall: str, average: list[Any] | None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """A row for each data set that was measured, for all prompts together, and for each that only the paper has."""
+    rows = []
+    for data in sorted({measured["data"] for measured in totals.cells.values()}):
+        here = estimates(totals.select(1.0, data))
+        if any(here):
+            name = DATA_SET_NAMES.get(data, "")
+            rows.append(_row(name or data, here, in_paper.pop(name, None)))
+    rows.append(_row(overall, estimates(totals), average))
+    return rows + [_row(name, None, numbers) for name, numbers in in_paper.items()]
 
 
 def _by_data_set(plan: TablesPlan, at_1: Totals, number: int, drafter: int, gamma: int) -> Table:
@@ -99,14 +106,10 @@ def _by_data_set(plan: TablesPlan, at_1: Totals, number: int, drafter: int, gamm
         ]
 
     in_paper = {name: numbers(row) for name, row in published["rows"].items()}
-    rows = []
-    for data in _data_sets(at_1):
-        here = _token_block_improvement(at_1.select(1.0, data), drafter, gamma)
-        if any(here):
-            rows.append(_row(DATA_SET_NAMES.get(data, data), here, in_paper.pop(DATA_SET_NAMES.get(data, ""), None)))
-    overall = _token_block_improvement(at_1, drafter, gamma)
-    rows.append(_row(f"{ALL_PROMPTS} / {AVERAGE}", overall, numbers(published["average"])))
-    rows += [_row(name, None, row) for name, row in in_paper.items()]
+    rows = _data_set_rows(
+        at_1, lambda t: _token_block_improvement(t, drafter, gamma), in_paper, f"{ALL_PROMPTS} / {AVERAGE}",
+        numbers(published["average"]),
+    )  # fmt: skip
     models = f"{published['target']} with {published['drafter']}"
     title = f"gamma = {gamma}, T = 1, {_drafter(plan, drafter)}; paper: {models}"
     return _table(f"Table {number}", title, "data set", COLUMNS, rows)
@@ -129,13 +132,7 @@ def _by_temperature(plan: TablesPlan, totals: Totals) -> Table:
 def _with_greedy(plan: TablesPlan, at_1: Totals) -> Table:
     in_paper = {name: list(row.values()) for name, row in paper_table(4)["rows"].items()}
     columns = [block_efficiency(Column(0, verifier, 8)) for verifier in (TOKEN, BLOCK, GREEDY)]
-    rows = []
-    for data in _data_sets(at_1):
-        here = [at_1.select(1.0, data).estimate(column) for column in columns]
-        if any(here):
-            rows.append(_row(DATA_SET_NAMES.get(data, data), here, in_paper.pop(DATA_SET_NAMES.get(data, ""), None)))
-    rows.append(_row(ALL_PROMPTS, [at_1.estimate(column) for column in columns], None))
-    rows += [_row(name, None, numbers) for name, numbers in in_paper.items()]
+    rows = _data_set_rows(at_1, lambda t: [t.estimate(column) for column in columns], in_paper, ALL_PROMPTS, None)
     title = f"block efficiency with greedy block verification, gamma = 8, T = 1, {_drafter(plan, 0)}"
     return _table("Table 4", f"{title}; paper: PaLM-2-S with PaLM-2-XXS", "data set", [TOKEN, BLOCK, GREEDY], rows)
 
@@ -189,10 +186,6 @@ def _same_blocks(plan: TablesPlan, totals: Totals) -> Table:
     return _table("Same blocks", title, "setting", [TOKEN, BLOCK, IMPROVEMENT], rows)
 
 
-def _data_sets(totals: Totals) -> list[str]:
-    return sorted({measured["data"] for measured in totals.cells.values()})
-
-
 def _drafter(plan: TablesPlan, drafter: int) -> str:
     if drafter >= len(plan.drafts):
         return f"drafter {drafter + 1} (none)"
@@ -231,12 +224,7 @@ def improvements(plan: TablesPlan, totals: Totals) -> list[dict[str, Any]]:
     for drafter, name in enumerate(PAPER_DRAFTERS):
         for at, (short, quantity) in enumerate((("BE", block_efficiency), ("WS", speedup))):
             here = {gamma: at_1.estimate(improvement(drafter, gamma, quantity)) for gamma in plan.gammas}
-            lines.append(
-                {
-                    "of": short,
-                    "drafter": drafter,
-                    "here": {str(g): e.improvement_percent()._asdict() for g, e in here.items() if e},
-                    "paper": {g: 100 * (row[name][2 + at] / row[name][at] - 1) for g, row in published.items()},
-                }
-            )
+            better = {str(g): e.improvement_percent()._asdict() for g, e in here.items() if e}
+            in_paper = {g: 100 * (row[name][2 + at] / row[name][at] - 1) for g, row in published.items()}
+            lines.append({"of": short, "drafter": drafter, "here": better, "paper": in_paper})
     return lines

@@ -126,12 +126,8 @@ class TablesPlan:
 def require_same_settings(before: dict[str, Any], now: dict[str, Any], where: str) -> None:
     """Raises InputError that names the first setting in which a folder's measurements differ from those requested."""
     for name in {**before, **now}:
-        old, new = (
-            ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-            for value in (before.get(name), now.get(name))
-        )
-        if before.get(name) != now.get(name):
-            raise InputError(
-                f"{where}: was measured with {name} {old}, and {new} is asked for; expected the same settings, or "
-                "another folder"
-            )
+        values = before.get(name), now.get(name)
+        if values[0] != values[1]:
+            old, new = (", ".join(map(str, value)) if isinstance(value, list) else str(value) for value in values)
+            text = f"{where}: was measured with {name} {old}, and {new} is asked for"
+            raise InputError(f"{text}; expected the same settings, or another folder")

@@ -57,16 +57,11 @@ def load_pairs(plan: TablesPlan) -> list[Pair]:
     pairs = [first]
     for draft in plan.drafts[1:]:
         other = load_pair(plan.drafts[0], draft, plan.device, plan.dtype)
-        pairs.append(
-            replace(
-                first,
-                draft=other.draft,
-                names=(plan.target, draft),
-                commits=(first.commits[0], other.commits[1]),
-                vocabulary=min(first.vocabulary, other.vocabulary),
-                context=min((c for c in (first.context, other.context) if c), default=None),
-            )
-        )
+        pairs.append(replace(
+            first, draft=other.draft, names=(plan.target, draft), commits=(first.commits[0], other.commits[1]),
+            vocabulary=min(first.vocabulary, other.vocabulary),
+            context=min((c for c in (first.context, other.context) if c), default=None),
+        ))  # fmt: skip
     common = min(pair.vocabulary for pair in pairs)
     context = min((pair.context for pair in pairs if pair.context), default=None)
     return [

@@ -10,6 +10,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from ..figures import BAD, LIMIT, STYLE, SUBJECT, svg
+from .summary import log10_e
 
 QUIET_COLOUR = "#8aa6cc"
 STATE_COLOURS = {"quiet": QUIET_COLOUR, "watch": LIMIT, "alarm": BAD}
@@ -34,7 +35,7 @@ def history(checks: Sequence[dict[str, Any]], names: dict[str, str]) -> str | No
     drawn = [check for check in checks if check["nights"]]
     if not drawn:
         return None
-    top = TOP_FACTOR * max(_log10(check["alarm_at"]) for check in drawn)
+    top = TOP_FACTOR * max(log10_e(check["alarm_at"]) for check in drawn)
     with plt.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=(8.2, 2.9))
         quiet = [check for check in drawn if check["state"] == "quiet"]
@@ -44,7 +45,7 @@ def history(checks: Sequence[dict[str, Any]], names: dict[str, str]) -> str | No
             if check["state"] != "quiet" or len(quiet) <= MOST_LINES:
                 _draw_line(axis, check, top)
         _mark_versions(axis, drawn, names, top)
-        low = min(BOTTOM, *(_log10(night["log_e"]) for check in drawn for night in check["nights"])) - 0.3
+        low = min(BOTTOM, *(log10_e(night["log_e"]) for check in drawn for night in check["nights"])) - 0.3
         axis.set_ylim(low, top * 1.06)
         axis.axhline(0, color="#888888", linewidth=0.6)
         axis.set_ylabel("log₁₀ E")
@@ -60,7 +61,7 @@ def history(checks: Sequence[dict[str, Any]], names: dict[str, str]) -> str | No
 
 def _draw_line(axis: Axes, check: dict[str, Any], top: float) -> None:
     nights = [_day(night["night"]) for night in check["nights"]]
-    heights = [_log10(night["log_e"]) for night in check["nights"]]
+    heights = [log10_e(night["log_e"]) for night in check["nights"]]
     colour = STATE_COLOURS[check["state"]]
     label = f"{check['check']}: {check['state']}" if check["state"] != "quiet" else None
     axis.plot(nights, [min(h, top) for h in heights], color=colour, linewidth=1.2, marker="o",
@@ -74,7 +75,7 @@ def _draw_band(axis: Axes, checks: Sequence[dict[str, Any]], top: float) -> None
     heights: dict[float, list[float]] = {}
     for check in checks:
         for night in check["nights"]:
-            heights.setdefault(_day(night["night"]), []).append(min(_log10(night["log_e"]), top))
+            heights.setdefault(_day(night["night"]), []).append(min(log10_e(night["log_e"]), top))
     nights = sorted(heights)
     low, high = ([extreme(heights[night]) for night in nights] for extreme in (min, max))
     label = f"{len(checks)} quiet checks"
@@ -92,7 +93,7 @@ def _mark_versions(axis: Axes, drawn: Sequence[dict[str, Any]], names: dict[str,
     for version, checks in sorted(versions.items(), key=lambda item: _span(item[1])):
         left, right = _span(checks)[0] - 0.5, _span(checks)[1] + 0.5
         for level, colour in (("alarm_at", BAD), ("watch_at", LIMIT)):
-            height = _log10(min(check[level] for check in checks))
+            height = log10_e(min(check[level] for check in checks))
             axis.hlines(height, left, right, color=colour, linewidth=0.9, linestyles="--")
         axis.axvline(left, color=SUBJECT, linewidth=0.8, linestyle=":")
         if left - labelled >= needed:
@@ -108,7 +109,3 @@ def _span(checks: Sequence[dict[str, Any]]) -> tuple[float, float]:
 
 def _day(night: str) -> float:
     return float(dates.date2num(datetime.fromisoformat(night)))
-
-
-def _log10(log_e: float | str) -> float:
-    return math.inf if log_e == "inf" else float(log_e) / math.log(10)

@@ -7,8 +7,8 @@ from markupsafe import Markup
 
 from ...audits.nightly.verdicts import STATE_MEANINGS
 from ..page import rendered
+from . import summary
 from .figure import history
-from .summary import explained, limits, limits_meaning, short, summary, tens, witness
 
 
 def page(report: Mapping[str, Any]) -> str:
@@ -17,19 +17,13 @@ def page(report: Mapping[str, Any]) -> str:
     panels = []
     for subject in subjects:
         checks = [check for check in report["checks"] if check["subject"] == subject]
-        picture = history(checks, {check["version"]: short(check["version"]) for check in checks})
+        picture = history(checks, {check["version"]: summary.short(check["version"]) for check in checks})
         panels.append({"subject": subject, "checks": checks, "picture": Markup(picture) if picture else None})
     return rendered(
         "nightly/nightly.html.j2",
         report=report,
-        rows=summary(report["checks"]),
         panels=panels,
         alarms=[check for check in report["checks"] if check["state"] == "alarm"],
         states=STATE_MEANINGS,
-        tens=tens,
-        short=short,
-        witness=witness,
-        explained=explained,
-        limits=limits,
-        limits_meaning=limits_meaning,
+        summary=summary,
     )

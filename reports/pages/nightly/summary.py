@@ -35,26 +35,16 @@ class VersionRow(NamedTuple):
     limits: str
 
 
-def summary(checks: Sequence[dict[str, Any]]) -> list[VersionRow]:
+def version_rows(checks: Sequence[dict[str, Any]]) -> list[VersionRow]:
     """A row for each version, in the order in which they began."""
     rows = []
     for subject, version in dict.fromkeys((check["subject"], check["version"]) for check in checks):
         of_version = [check for check in checks if (check["subject"], check["version"]) == (subject, version)]
-        top = max(of_version, key=lambda check: number(check["log_e"]) - check["alarm_at"])
-        rows.append(
-            VersionRow(
-                subject,
-                short(version),
-                worst_state([check["state"] for check in of_version]),
-                len(of_version),
-                len({night["night"] for check in of_version for night in check["nights"]}),
-                sum(check["draws"] for check in of_version),
-                top["check"],
-                tens(top["log_e"]),
-                tens(top["alarm_at"]),
-                limits(of_version),
-            )
-        )
+        top = max(of_version, key=lambda check: log10_e(check["log_e"]) - log10_e(check["alarm_at"]))
+        nights = {night["night"] for check in of_version for night in check["nights"]}
+        state, draws = worst_state(check["state"] for check in of_version), sum(check["draws"] for check in of_version)
+        evidence = top["check"], tens(top["log_e"]), tens(top["alarm_at"]), limits(of_version)
+        rows.append(VersionRow(subject, short(version), state, len(of_version), len(nights), draws, *evidence))
     return rows
 
 
@@ -66,7 +56,7 @@ def show(report: dict[str, Any], checks: Sequence[dict[str, Any]], console: Cons
         table.add_column(
             column, justify="right" if right else "left", overflow="fold", no_wrap=column == "detectable TV"
         )
-    for row in summary(checks):
+    for row in version_rows(checks):
         state = f"[{STATE_STYLES[row.state]}]{row.state}[/]"
         table.add_row(
             escape(row.subject), escape(row.version), state, str(row.checks), str(row.nights), f"{row.draws:,}",
@@ -136,13 +126,13 @@ def witness(check: dict[str, Any], elsewhere: str | None) -> str:
     return text + "none yet: fresh draws did not show the deviation again (the search is repeated each night)"
 
 
-def number(log_e: float | str) -> float:
-    return math.inf if log_e == "inf" else float(log_e)
+def log10_e(log_e: float | str) -> float:
+    return math.inf if log_e == "inf" else float(log_e) / math.log(10)
 
 
 def tens(log_e: float | str) -> str:
     """A natural logarithm as a power of ten."""
-    return f"{number(log_e) / math.log(10):.1f}"
+    return f"{log10_e(log_e):.1f}"
 
 
 def short(version: str) -> str:
