@@ -8,9 +8,6 @@ WALL_CLOCK_FACTOR = 10.0
 WAITING = 120.0
 """Seconds of wall-clock time allowed beside those, to code that sleeps or waits."""
 
-LONGEST = 1e8
-"""Seconds, three years: more than that no timer takes."""
-
 
 class TimeLimits(NamedTuple):
     """What ``--timeout`` allows, in seconds of processor time unless said otherwise.

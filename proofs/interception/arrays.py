@@ -18,9 +18,7 @@ MONOTONE_UNARY = {
     np.log, np.log2, np.log10, np.log1p, np.exp, np.exp2, np.expm1, np.sqrt, np.cbrt, np.floor, np.ceil, np.trunc,
     np.rint, np.tanh, np.arctan, np.negative, np.positive, np.absolute, np.fabs, np.square, np.reciprocal,
 }  # fmt: skip
-ARITHMETIC = {
-    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv", np.power: "pow",
-}  # fmt: skip
+ARITHMETIC = {UFUNCS[name]: name for name in ("add", "sub", "mul", "truediv", "pow")}
 FINITE = {np.isnan: False, np.isinf: False, np.isfinite: True}
 
 

@@ -4,7 +4,7 @@ import importlib.abc
 import importlib.util
 import sys
 from collections.abc import Callable, Hashable
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,7 +56,6 @@ def install_torch() -> None:
 REHEARSALS_WITHOUT_CHANCE = 8
 """How often a path without any random number is repeated: it may draw from a source that is not followed."""
 
-
 REHEARSALS = 6
 """How often a path is walked with plain numbers: in the middle of what it allows, at both ends, and in between."""
 
@@ -92,17 +91,17 @@ def _fingerprint():
 
 @contextmanager
 def _following(tracer: Tracer):
-    with ExitStack() as stack:
-        torch = sys.modules.get("torch")
-        if torch is not None and hasattr(torch, "Tensor"):
-            from .hook_torch import Following
+    torch, mode = sys.modules.get("torch"), nullcontext()
+    if torch is not None and hasattr(torch, "Tensor"):
+        from .hook_torch import Following
 
-            stack.enter_context(Following(tracer))
-        ACTIVE.append(tracer)
-        try:
+        mode = Following(tracer)
+    ACTIVE.append(tracer)
+    try:
+        with mode:
             yield
-        finally:
-            ACTIVE.pop()
+    finally:
+        ACTIVE.pop()
 
 
 def explore(call: Callable[[Tracer], Outcome]) -> Explored:

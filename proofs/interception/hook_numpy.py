@@ -10,7 +10,7 @@ from ..field import rational
 from .arrays import traced_array
 from .numbers import handed_out
 from .sources import Exponential, Lattice
-from .tracer import Followed, Tracer, active, followed, place
+from .tracer import Followed, Tracer, active, followed, place, seeding
 
 PlainGenerator: Any = np.random.Generator
 PlainRandomState: Any = np.random.RandomState
@@ -170,19 +170,9 @@ class TracedRandomState(_Traced, PlainRandomState):
 
     _plain = PlainRandomState
 
-    def __init__(self, seed: Any = None):
-        PlainRandomState.__init__(self, seed)
-        if seed is not None:
-            self._seeded("numpy.random.RandomState(seed)")
-
-    def seed(self, seed: Any = None) -> None:
-        super().seed(seed)
-        if seed is not None:
-            self._seeded("numpy.random.seed")
-
-    def set_state(self, state: Any) -> None:
-        super().set_state(state)
-        self._seeded("numpy.random.set_state")
+    __init__ = seeding(PlainRandomState.__init__, "seed", "numpy.random.RandomState(seed)")
+    seed = seeding(PlainRandomState.seed, "seed", "numpy.random.seed")
+    set_state = seeding(PlainRandomState.set_state, "state", "numpy.random.set_state")
 
     @followed
     def random_sample(self, tracer: Tracer, size: Any = None) -> Any:

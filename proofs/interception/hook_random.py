@@ -5,7 +5,7 @@ from typing import Any
 
 from .numbers import handed_out
 from .sources import Lattice
-from .tracer import Followed, Tracer, followed, place
+from .tracer import Followed, Tracer, followed, place, seeding
 
 PlainRandom: Any = random.Random
 
@@ -15,19 +15,9 @@ class TracedRandom(Followed, PlainRandom):
 
     _plain = PlainRandom
 
-    def __init__(self, x: Any = None):
-        PlainRandom.__init__(self, x)
-        if x is not None:
-            self._seeded("random.Random(seed)")
-
-    def seed(self, a: Any = None, version: int = 2) -> None:
-        super().seed(a, version)
-        if a is not None:
-            self._seeded("random.seed")
-
-    def setstate(self, state: Any) -> None:
-        super().setstate(state)
-        self._seeded("random.setstate")
+    __init__ = seeding(PlainRandom.__init__, "x", "random.Random(seed)")
+    seed = seeding(PlainRandom.seed, "a", "random.seed")
+    setstate = seeding(PlainRandom.setstate, "state", "random.setstate")
 
     @followed
     def random(self, tracer: Tracer) -> Any:

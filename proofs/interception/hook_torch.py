@@ -5,6 +5,7 @@ out a TracedTensor; the rest goes to ``torch_functions``.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from .numbers import Traced, handed_out, register
 from .sources import Exponential, Lattice
 from .tensors import TracedTensor, become, is_traced, numbers_of, plain, tensor_of
 from .torch_functions import Functions
-from .tracer import Followed, Tracer, guarded, place, refuse
+from .tracer import Followed, Tracer, guarded, place, refuse, seeding
 
 BITS = {torch.float64: 53, torch.float32: 24}
 """Bits of torch's uniform on the CPU: as many as the significand has."""
@@ -230,28 +231,15 @@ class TracedTorchGenerator(Followed, PlainGenerator):
     def __init__(self, device: Any = "cpu"):
         self._seeded("a new torch.Generator, which starts from a fixed seed, is made")
 
-    def manual_seed(self, seed: int) -> torch.Generator:
-        self._seeded("torch.Generator.manual_seed is called")
-        return super().manual_seed(seed)
-
-    def set_state(self, state: Tensor) -> Any:
-        self._seeded("torch.Generator.set_state is called")
-        return super().set_state(state)
+    manual_seed = seeding(PlainGenerator.manual_seed, "seed", "torch.Generator.manual_seed is called")
+    set_state = seeding(PlainGenerator.set_state, "new_state", "torch.Generator.set_state is called")
 
     def seed(self) -> int:
         self._plain_in_run = None
         return super().seed()
 
-    def get_state(self) -> Tensor:
-        _state_taken("torch.Generator.get_state")
-        return super().get_state()
 
-    def clone_state(self) -> Any:
-        _state_taken("torch.Generator.clone_state")
-        return super().clone_state()
-
-
-def _state_taken(how):
+def _state_taken(how: str) -> None:
     refuse(f"{how} at {place()}: the state of a followed generator says nothing")
 
 
@@ -275,3 +263,6 @@ def install() -> None:
     for name in ("manual_seed", "set_rng_state"):
         guard(name, lambda called: GLOBAL._seeded(f"{called} is called"))
     guard("get_rng_state", _state_taken)
+    for name in {"get_state", "clone_state"} & set(dir(PlainGenerator)):
+        before = partial(_state_taken, f"torch.Generator.{name}")
+        setattr(TracedTorchGenerator, name, guarded(getattr(PlainGenerator, name), before))

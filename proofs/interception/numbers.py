@@ -26,7 +26,6 @@ class Step(NamedTuple):
 THRESHOLDS: dict[tuple, int] = {}
 """Switch points that are known: replays of a path ask the same questions again."""
 
-
 HANDLERS: dict[str, Callable] = {}
 """What is done where a random number meets an "array", a "ufunc", a "tensor" or "another" random number."""
 
@@ -128,6 +127,8 @@ class Traced:
         return last
 
     def compare(self, other: Any, name: str) -> Any:
+        if isinstance(other, np.ndarray) and other.ndim:
+            return HANDLERS["array"](UFUNCS[name], (self, other))
         if isinstance(other, Traced):
             if other is self:  # NumPy's search compares a key with itself
                 return name in ("le", "ge", "eq")
@@ -240,32 +241,19 @@ REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def _install_operators():
-    def binary(name: str, reflected: bool) -> Callable:
-        on_tensor = name if reflected else "r" + name
-
-        def method(self: Traced, other: Any) -> Any:
+    def method(name: str, on_tensor: str, otherwise: Callable, *more: Any) -> Callable:
+        def meet(self: Traced, other: Any) -> Any:
             if _is_tensor(other):
                 return HANDLERS["tensor"](on_tensor, other, self)
-            return self._binary(other, name, reflected)
+            return otherwise(self, other, name, *more)
 
-        return method
-
-    def comparison(name: str) -> Callable:
-        def method(self: Traced, other: Any) -> Any:
-            if _is_tensor(other):
-                return HANDLERS["tensor"](REFLECTED.get(name, name), other, self)
-            if isinstance(other, np.ndarray) and other.ndim:
-                return HANDLERS["array"](UFUNCS[name], (self, other))
-            return self.compare(other, name)
-
-        return method
+        return meet
 
     for name in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod"):
-        setattr(Traced, f"__{name}__", binary(name, reflected=False))
-        setattr(Traced, f"__r{name}__", binary(name, reflected=True))
+        setattr(Traced, f"__{name}__", method(name, "r" + name, Traced._binary, False))
+        setattr(Traced, f"__r{name}__", method(name, name, Traced._binary, True))
     for name in ("lt", "le", "gt", "ge", "eq", "ne"):
-        setattr(Traced, f"__{name}__", comparison(name))
-
+        setattr(Traced, f"__{name}__", method(name, REFLECTED.get(name, name), Traced.compare))
     for name, function in (("int", int), ("trunc", math.trunc), ("floor", math.floor), ("ceil", math.ceil)):
         setattr(Traced, f"__{name}__", lambda self, function=function, name=name: self.whole(function, name))
 

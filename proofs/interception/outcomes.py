@@ -26,8 +26,5 @@ def encoded(outcome: Outcome) -> list[int] | dict[str, str]:
 
 
 def decoded(data: Any) -> tuple[int, ...] | str:
-    """The outcome that ``encoded`` gave: a tuple of tokens, or the text "Error: message".
-
-    Raises: TypeError or the like for what is neither.
-    """
+    """The outcome that ``encoded`` gave: a tuple of tokens, or the text "Error: message"."""
     return tuple(data) if isinstance(data, list) else str(Raised(**data))

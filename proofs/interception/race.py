@@ -20,9 +20,8 @@ LEVELS = (0.25, 0.5, 1.0, 2.0)
 
 def race(scores: list[Any], largest: bool) -> int:
     """The index that argmax (or argmin) returns, decided by the closed law of the race."""
-    traced = [i for i, score in enumerate(scores) if isinstance(score, Traced)]
     tracer = active()
-    if not traced or tracer is None:
+    if tracer is None or not any(isinstance(score, Traced) for score in scores):
         numbers = [float(s) for s in scores]
         return max(range(len(numbers)), key=lambda i: _rank(numbers[i], largest))
     runners, still = {}, {}
@@ -42,17 +41,14 @@ def race(scores: list[Any], largest: bool) -> int:
         return max(still, key=lambda i: (_rank(still[i], largest), -i))
     if len(runners) == 1 and still:
         return _against_constants(scores, next(iter(runners)), still, largest)
-    for runner in runners.values():
-        runner.enter()
-    leader = next(iter(runners.values()))
-    for value in still.values():
-        worst = (min if largest else max)(leader.score(1e-12), leader.score(700.0))
-        if (value > worst) if largest else (value < worst):
-            tracer.give_up(f"a race against a constant at {place()} has no closed law")
     entrants = list(runners.values())
+    for runner in entrants:
+        runner.enter()
+    worst = min(_rank(entrants[0].score(e), largest) for e in (1e-12, 700.0))
+    if any(_rank(value, largest) > worst for value in still.values()):
+        tracer.give_up(f"a race against a constant at {place()} has no closed law")
     weights, _ = _weights(entrants, largest)
-    chosen = _run(entrants, weights, f"an argmax at {place()}")
-    return list(runners)[chosen]
+    return list(runners)[_run(entrants, weights, f"an argmax at {place()}")]
 
 
 def duel(one: Traced, other: Traced, name: str) -> bool:

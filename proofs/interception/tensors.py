@@ -92,12 +92,8 @@ def become(tensor: torch.Tensor, numbers: np.ndarray) -> torch.Tensor:
         return _dressed(tensor, numbers)
     base = tensor._base
     assert base is not None
-    if (
-        isinstance(base, TracedTensor)
-        or not base.is_contiguous()
-        or base.storage_offset()
-        or _holders(base) > ALONE + 1
-    ):
+    held = isinstance(base, TracedTensor) or _holders(base) > ALONE + 1
+    if held or not base.is_contiguous() or base.storage_offset():
         give_up(f"a view into another tensor is filled with random numbers at {place()}")
     everywhere = torch.arange(base.numel())
     positions = everywhere.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset()).numpy().copy()

@@ -189,6 +189,18 @@ def followed(method: Callable) -> Any:
     return choose
 
 
+def seeding(plain: Callable, seed: str, how: str) -> Any:
+    """A method of a traced generator that seeds it, if its argument named ``seed`` is given."""
+
+    def method(self: Any, *arguments: Any, **options: Any) -> Any:
+        result = plain(self, *arguments, **options)
+        if (arguments[0] if arguments else options.get(seed)) is not None:
+            self._seeded(how)
+        return result
+
+    return method
+
+
 OURS = ("draftproof.proofs.interception", "numpy", "torch", "random", "bisect")
 
 
