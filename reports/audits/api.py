@@ -41,9 +41,12 @@ def audit(
 ) -> Report:
     """Audit a verifier and return the report.
 
-    subject: a function of a module, or a name as on the command line. problems: the audit battery if none are given;
-    a Problem, its JSON form, or a file. settings: as in ``AuditSettings``.
-    Raises: InputError for bad problems and names; everything the subject does wrong is told in the report.
+    subject: a function of a module, or a name as on the command line.
+    problems: each a Problem, its JSON form, or a file; the audit battery if none are given.
+    array: what the rows arrive as, as on the command line.
+    dtypes: of the rows.
+    settings: as in ``AuditSettings``.
+    Raises: InputError for bad problems and names; everything the subject does wrong is in the report.
     """
     spec = subject_from(subject_name(subject), array, tuple(dtypes))
     report = run_audit(spec, AuditSettings(problems=[_problem(p) for p in problems], **settings))

@@ -10,6 +10,8 @@ from ...models.libraries import require
 from ...verifiers.evidence import CLAIMS
 
 if TYPE_CHECKING:
+    import pytest
+
     from .report import Report
 
 CHECKS = {
@@ -76,7 +78,9 @@ def check_verifier(subject: str | Callable, checks: Sequence[str] = DEFAULT) -> 
         run()
 
 
-def parametrize_with_checks(subjects: Sequence[str | Callable], checks: Sequence[str] = DEFAULT):
+def parametrize_with_checks(
+    subjects: Sequence[str | Callable], checks: Sequence[str] = DEFAULT
+) -> pytest.MarkDecorator:
     """A pytest decorator: one test for each subject and check.
 
     @parametrize_with_checks([my_verifier])

@@ -1,6 +1,6 @@
 """Counts of emitted tokens, completed to a fixed length and held against the target's law: the statistical route of every run."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,28 +45,33 @@ class CompletedLaw(NamedTuple):
             and all(0 <= token < self.problem.vocabulary for token in outcome)
         )
 
-    def completed(self, outcomes: Mapping[Outcome, int], seed: int) -> tuple[Counts, Counts]:
+    def completed(self, outcomes: Mapping[Outcome, int], seed: int) -> tuple[Counts, dict[str, int]]:
         """Counts of completed sequences, drawn from the seed, and of outcomes that are no output."""
-        outputs = {o: n for o, n in outcomes.items() if self.is_output(o)}
+        outputs = {o: n for o, n in outcomes.items() if isinstance(o, tuple) and self.is_output(o)}
         malformed = {outcome_text(o): n for o, n in outcomes.items() if o not in outputs}
         drawn = completed_counts(outputs, self.model, self.length, np.random.default_rng([seed, 1]))
-        return dict(drawn), malformed
+        return {**drawn}, malformed
 
     def deviation(
-        self, sequences: Counts, malformed: Counts, slack: float = 0.0, alpha: float = ALPHA, beta: float = BETA
+        self,
+        sequences: Counts,
+        malformed: Mapping[str, int],
+        slack: float = 0.0,
+        alpha: float = ALPHA,
+        beta: float = BETA,
     ) -> Deviation:
         """``stattests.rounding.deviation`` of the counts from the law; malformed outcomes have probability 0."""
         return deviation(
-            sequences | malformed, self.with_impossible(sequences | malformed), slack, alpha, beta, malformed
+            {**sequences, **malformed}, self.with_impossible({**sequences, **malformed}), slack, alpha, beta, malformed
         )
 
-    def with_impossible(self, counts: Collection[Outcome]) -> dict[Outcome, float]:
+    def with_impossible(self, counts: Iterable[Hashable]) -> dict[Hashable, float]:
         """The probability of every outcome: 0 where the target does not allow it."""
         return {**dict.fromkeys(counts, 0.0), **self.probabilities}
 
-    def witness(self, sequences: Counts, malformed: Counts, fit: Goodness) -> Witness:
+    def witness(self, sequences: Counts, malformed: Mapping[str, int], fit: Goodness) -> Witness:
         """The outcome that is furthest off, and where the counts as a whole are."""
-        counts = sequences | malformed
+        counts: dict[Hashable, int] = {**sequences, **malformed}
         law, n = self.with_impossible(counts), sum(counts.values())
         if fit.impossible is None:
             worst = max(law, key=lambda o: (counts.get(o, 0) - n * law[o]) ** 2 / max(law[o], 1e-300))

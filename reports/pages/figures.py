@@ -3,19 +3,17 @@
 import io
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib
 
 matplotlib.use("svg")
 from matplotlib import pyplot as plt
-
-if TYPE_CHECKING:
-    from matplotlib.typing import RcKeyType
+from matplotlib.figure import Figure
 
 from ...verifiers.evidence import Evidence
 
-STYLE: "dict[RcKeyType, Any]" = {
+STYLE: dict[Any, Any] = {
     "svg.hashsalt": "draftproof",
     "svg.fonttype": "none",
     "font.size": 10,
@@ -31,7 +29,8 @@ FLOOR = 1e-18
 """Where a deviation of exactly zero is drawn on a logarithmic axis."""
 
 
-def svg(figure) -> str:
+def svg(figure: Figure) -> str:
+    """The figure as SVG, which closes it."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, bbox_inches="tight")
     plt.close(figure)
@@ -86,14 +85,14 @@ def deviations(evidence: Sequence[Evidence]) -> str | None:
     ]
     if not items:
         return None
-    names = list(dict.fromkeys(e.problem for e in items))
+    names = list(dict.fromkeys(e.problem or "" for e in items))
     numbers = list(dict.fromkeys(e.dtype for e in items))
     markers = dict(zip(numbers, "osD^v"))
     with plt.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=(7.2, 0.24 * len(names) + 1.1))
         for kind in numbers:
             mine = [e for e in items if e.dtype == kind]
-            places = [names.index(e.problem) for e in mine]
+            places = [names.index(e.problem or "") for e in mine]
             colours = [BAD if e.refuted else SUBJECT for e in mine]
             axis.scatter([max(float(e.total_variation), FLOOR) for e in mine], places, c=colours,
                          marker=markers[kind], s=22, label=kind, zorder=3)  # fmt: skip

@@ -106,6 +106,6 @@ class Judge:
         return as_float(optimum), as_float(sum(coupling_bound(exact).values()))
 
 
-def _malformed(tally: Tally) -> Counts:
+def _malformed(tally: Tally) -> dict[str, int]:
     """What was no tokens, under its kind."""
     return {kind: seen.times for kind, seen in tally.strange.items()}

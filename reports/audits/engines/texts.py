@@ -1,4 +1,4 @@
-"""What counts of an engine's texts say of the law that its target was forged from."""
+"""Texts of a forged pair, counted and held against the law that the target was forged from."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +21,12 @@ MOST_LOG2 = 16
 
 
 class Window(NamedTuple):
-    """gamma + 1 tokens of a text: the place of the first, and their law, over rationals, and counts."""
+    """gamma + 1 consecutive tokens of the texts.
+
+    first: the place of the first of them.
+    law: their joint law, over QQ.
+    counts: how often they came.
+    """
 
     first: int
     law: Mapping[Prefix, Any]
@@ -38,10 +43,10 @@ class Window(NamedTuple):
 
 
 def _summed(weights: Mapping[Prefix, Any], part: Callable[[Prefix], Any]) -> Counter:
-    found: Counter = Counter()
+    sums: Counter = Counter()
     for text, weight in weights.items():
-        found[part(text)] += weight
-    return found
+        sums[part(text)] += weight
+    return sums
 
 
 def text_length(problem: Problem) -> int:
@@ -62,19 +67,21 @@ def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = Tru
     """Do texts of 2 gamma + 1 tokens follow the target's law, M_b(x_1) M_b(x_2 | x_1) ...?
 
     Tested for the first i = 1..gamma + 1 tokens of either window; and no text may have a token of probability 0.
+    alpha: the rate of false alarms.
+    complete: whether sampling came to its end.
     Guarantee: refuted with probability at most alpha under the law, for independent texts. A deviation of the law of a
-    window above ``bound`` is missed with probability 1e-3 (``deviation``); ``detail["bounds"]`` has the bounds by the
-    places of the tokens. Where sampling was cut short (not complete), when it was may depend on the
-    texts: then only a token of probability 0 refutes.
+    window above ``bound`` is missed with probability BETA (``deviation``); ``detail["bounds"]`` has the bounds by the
+    places of the tokens. Where sampling was cut short, when it was may depend on the texts: then only a token of
+    probability 0 refutes.
     """
     length, n = problem.gamma + 1, sum(counts.values())
     target = as_markov(problem.target, problem.vocabulary, "target")
     places = [(window, k) for window in _windows(problem, target, counts) for k in range(1, length + 1)]
     each = alpha / len(places)
     tests = [deviation(*window.shortened(k), 0.0, each, BETA) for window, k in places]
-    strange = _impossible(target, counts)
+    impossible = _impossible(target, counts)
     best = min(tests, key=lambda test: test.p_value)
-    refuted = bool(strange) or (complete and any(test.refuted for test in tests))
+    refuted = bool(impossible) or (complete and any(test.refuted for test in tests))
     detail = {
         "samples": n,
         "tokens": text_length(problem),
@@ -86,25 +93,23 @@ def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = Tru
         "miss_rate": BETA,
         "dtype": "float32",
     }
+    apart = bound = witness = None
     if refuted:
         apart = max(test.distance.lower for test in tests)
-        detail |= {"total_variation_at_least": apart, "impossible": sum(strange.values())}
-        witness = _witness(problem, [window for window, k in places if k == length], strange, n)
-        return Evidence(
-            claim="lossless",
-            method="chi-square",
-            verdict=REFUTED,
-            problem=problem.name,
-            total_variation=apart,
-            witness=witness,
-            detail=detail,
-        )
-    bound = None
-    if complete:
+        detail |= {"total_variation_at_least": apart, "impossible": sum(impossible.values())}
+        witness = _witness(problem, [window for window, k in places if k == length], impossible, n)
+    elif complete:
         detail["bounds"] = {f"{w.first + 1}-{w.first + k}": test.limit for (w, k), test in zip(places, tests)}
         bound = max(test.limit for test in tests)
     return Evidence(
-        claim="lossless", method="chi-square", verdict=NO_EVIDENCE, problem=problem.name, bound=bound, detail=detail
+        claim="lossless",
+        method="chi-square",
+        verdict=REFUTED if refuted else NO_EVIDENCE,
+        problem=problem.name,
+        total_variation=apart,
+        bound=bound,
+        witness=witness,
+        detail=detail,
     )
 
 
@@ -121,17 +126,17 @@ def _windows(problem: Problem, target: Markov, counts: Counter) -> Iterator[Wind
 
 def _impossible(target: Markov, counts: Counter) -> Counter:
     """Texts up to their first token of probability 0, whatever that token is: an id beyond V, or none at all."""
-    found: Counter = Counter()
+    impossible: Counter = Counter()
     for text, times in counts.items():
         for i, token in enumerate(text):
             row = target.row(text[:i])
             if not (0 <= token < len(row) and row[token]):
-                found[text[: i + 1]] += times
+                impossible[text[: i + 1]] += times
                 break
-    return found
+    return impossible
 
 
-def _witness(problem: Problem, windows: list[Window], strange: Counter, n: int) -> Witness:
+def _witness(problem: Problem, windows: list[Window], impossible: Counter, n: int) -> Witness:
     """The laws of single tokens where they are furthest apart, and the text that is most off."""
     apart, rows = -1.0, []
     for window in windows:
@@ -142,9 +147,9 @@ def _witness(problem: Problem, windows: list[Window], strange: Counter, n: int) 
             if here > apart:
                 name = f"token {window.first + place + 1}"
                 apart, rows = here, [_entry(f"{name} = {t}", law[t], seen[t], n) for t in tokens]
-    if strange:
-        text = max(strange, key=lambda text: strange[text])
-        worst = _entry(prefix_key(text), 0, strange[text], n)
+    if impossible:
+        text = max(impossible, key=lambda text: impossible[text])
+        worst = _entry(prefix_key(text), 0, impossible[text], n)
     else:
         window, text = max(
             ((w, text) for w in windows for text in w.law),

@@ -1,4 +1,4 @@
-"""What is to be audited: a reference verifier, an installed adapter, or somebody's function."""
+"""What is to be audited: a reference verifier, an installed adapter, or a third-party function."""
 
 from typing import NamedTuple
 
@@ -8,14 +8,22 @@ from ....verifiers.registry import REFERENCES, Reference
 
 
 class SubjectSpec(NamedTuple):
-    """name: as given; target: what the sandbox loads (None for a reference verifier); dtypes: to audit it in.
+    """A verifier to audit.
 
+    name: as given on the command line.
+    reference: the reference verifier, if it is one.
+    target: what the sandbox loads, as package.module:function or path/to/file.py:function.
+    source: where it comes from, for the report.
+    dtypes: to audit it in.
+    array: what the rows arrive as; None to find out what the function takes.
+    torch: whether torch is loaded before it.
+    given_array: what the command line says of the array.
     modifies_target: True of greedy block verification, judged as Lemma 8 states it.
     """
 
     name: str
     reference: Reference | None = None
-    target: str | None = None
+    target: str = ""
     source: str = ""
     dtypes: tuple[str, ...] = ("float64",)
     array: str | None = None
@@ -35,21 +43,13 @@ def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = 
     if name in ADAPTERS:
         adapter = ADAPTERS[name]
         dtypes = dtypes or ("float64", "float32", "bfloat16")
-        return SubjectSpec(
-            name,
-            None,
-            adapter.target,
-            adapter.source,
-            dtypes,
-            "torch",
-            torch=True,
-            modifies_target=adapter.modifies_target,
-        )
+        modifies = adapter.modifies_target
+        return SubjectSpec(name, None, adapter.target, adapter.source, dtypes, "torch", True, modifies_target=modifies)
     if ":" in name:
         low = set(dtypes) & {"bfloat16", "float16"}
         array = array or ("torch" if low else None)
         return SubjectSpec(name, None, name, name, dtypes or ("float64",), array, array == "torch", array)
     known = ", ".join([*REFERENCES, *ADAPTERS])
     raise InputError(
-        f"{name!r} is no subject; expected package.module:function, path/to/file.py:function, or one of {known}"
+        f"{name!r} is not a subject; expected package.module:function, path/to/file.py:function, or one of {known}"
     )

@@ -3,19 +3,15 @@
 import json
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ....models.battery import drawn
 from ....models.errors import InputError
-from ....models.law import Model, prefix_key
-from ....models.modification import Modified
+from ....models.law import Prefix
 from ....models.problem import Problem, as_json, problem_from
-from ....models.rationals import as_float
-from ....proofs.field import in_field
-from ....proofs.laws import joint_law
-from ....stattests.completion import completed_counts
+from ..completed_law import CompletedLaw, Outcome, completed_law, outcome_text
 
 MOST_SEQUENCES = 1024
 """Sequences of a check: over more the draws of a night would be spread too thin to detect anything."""
@@ -45,35 +41,29 @@ class Check(NamedTuple):
     name, problem: see ``Problem``
     cells: the sequences of positive probability, and their places in the law
     law: [V + 1], their probabilities, and 0 for everything else
-    model: continues short outputs
-    length: of the completed sequences
+    completed: the same law, and what completes short outputs
     parameters: what identifies the check, as JSON
     """
 
     name: str
     problem: Problem
-    cells: dict[tuple[int, ...], int]
+    cells: dict[Prefix, int]
     law: np.ndarray
-    model: Model
-    length: int
+    completed: CompletedLaw
     parameters: str
 
-    def tally(self, outcomes: Mapping[Any, int], seed: int) -> CheckCounts:
+    def tally(self, outcomes: Mapping[Outcome, int], seed: int) -> CheckCounts:
         """Counts of completed sequences from counts of outcomes.
 
-        outcomes: emitted tokens as tuples, or the text of what was raised instead
         seed: of the continuations
         """
-        longest = self.problem.gamma + 1
-        outputs = {o: n for o, n in outcomes.items() if _is_output(o, self.problem.vocabulary, longest)}
-        impossible = {_text(o): n for o, n in outcomes.items() if o not in outputs}
+        sequences, impossible = self.completed.completed(outcomes, seed)
         counts = np.zeros(len(self.law), dtype=np.int64)
-        completed = completed_counts(outputs, self.model, self.length, np.random.default_rng([seed, 1]))
-        for sequence, n in completed.items():
+        for sequence, n in sequences.items():
             if sequence in self.cells:
                 counts[self.cells[sequence]] += n
             else:
-                impossible[_text(sequence)] = impossible.get(_text(sequence), 0) + n
+                impossible[outcome_text(sequence)] = impossible.get(outcome_text(sequence), 0) + n
         counts[-1] = sum(impossible.values())
         return CheckCounts(counts, max(impossible.items(), key=lambda item: item[1], default=None))
 
@@ -91,14 +81,12 @@ def check_of(problem: Problem, modifies_target: bool) -> Check:
             f"{problem.name}: {problem.vocabulary}^{length} sequences are too many for a nightly check; expected at "
             f"most {MOST_SEQUENCES:,}"
         )
-    exact = in_field(problem)
-    law = {o: as_float(p) for o, p in joint_law(exact.target, length).items()}
-    model = Modified(exact.target, exact.draft, 0, problem.gamma) if modifies_target else exact.target
+    completed = completed_law(problem, modifies_target)
+    cells = {sequence: k for k, sequence in enumerate(completed.probabilities)}
+    row = np.array([*completed.probabilities.values(), 0.0])
     parameters = {"problem": as_json(problem), "completed": LEMMA_8 if modifies_target else LEMMA_2}
-    cells = {sequence: k for k, sequence in enumerate(law)}
-    row = np.array([*law.values(), 0.0])
     text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
-    return Check(problem.name, problem, cells, row / row.sum(), model, length, text)
+    return Check(problem.name, problem, cells, row / row.sum(), completed, text)
 
 
 @cache
@@ -114,11 +102,3 @@ def law_of(parameters: str) -> tuple[float, ...]:
 def nightly_problems() -> list[Problem]:
     """The problems of a night where none are given."""
     return [drawn(*size) for size in NIGHTLY_SIZES]
-
-
-def _is_output(outcome: Any, vocabulary: int, longest: int) -> bool:
-    return isinstance(outcome, tuple) and 1 <= len(outcome) <= longest and all(0 <= t < vocabulary for t in outcome)
-
-
-def _text(outcome: tuple[int, ...] | str) -> str:
-    return outcome if isinstance(outcome, str) else prefix_key(outcome)

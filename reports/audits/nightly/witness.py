@@ -92,13 +92,13 @@ def _worst(check: Check, result: SequentialResult, draws: FreshDraws) -> Witness
     if result.impossible:
         sequence, _ = draws.impossible or ("?", 0)
         return Witness(sequence=sequence, expected="0", observed=f"{result.impossible[1]}/{n}")
-    for length in range(1, check.length):
+    for length in range(1, check.completed.length):
         law, counts = _of_length(check, result.counts, length)
         log_e = float(log_evidence(np.array(list(counts.values())), np.array(list(law.values()))))
-        if log_e >= math.log(check.length / CONFIRM_ALPHA):
+        if log_e >= math.log(check.completed.length / CONFIRM_ALPHA):
             break
     else:
-        law, counts = _of_length(check, result.counts, check.length)
+        law, counts = _of_length(check, result.counts, check.completed.length)
     worst = max(law, key=lambda prefix: abs(counts[prefix] - n * law[prefix]) / math.sqrt(n * law[prefix]))
     return Witness(sequence=prefix_key(worst), expected=f"{law[worst]:.6g}", observed=f"{counts[worst]}/{n}")
 

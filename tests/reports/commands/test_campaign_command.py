@@ -234,7 +234,7 @@ def test_a_finished_campaign_is_shown_again_from_its_checkpoint(tmp_path):
         (["block", "--problem", PAPER, "--batch", 4], "--batch, --array and --dtype are for third-party functions"),
         (["a:b", "--problem", PAPER, "--batch", 4, "--array", "list"], "--batch gives arrays"),
         (["block"], "Missing option '--problem'"),
-        (["blok", "--problem", PAPER], "'blok' is no subject"),
+        (["blok", "--problem", PAPER], "'blok' is not a subject"),
         (["block", "--problem", "missing.json"], "missing.json: cannot be read"),
         (["block", "--problem", PAPER, "--checkpoint", "/nowhere/campaign.json"], "cannot be written"),
         (["block", "--problem", '{"vocabulary": 40, "gamma": 3, "target": [1], "draft": [1]}'], "expected 40 probabilities"),

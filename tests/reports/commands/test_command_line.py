@@ -66,7 +66,7 @@ def test_law_in_words_needs_no_file():
         (["law", "block", "--problem", "missing.json"], "missing.json: cannot be read"),
         (["law", "block", "--gamma", "0"], "0 is not in the range"),
         (["audit"], "a SUBJECT is needed"),
-        (["audit", "nonsense"], "'nonsense' is no subject"),
+        (["audit", "nonsense"], "'nonsense' is not a subject"),
         (["audit", "block", "--problem", "{}"], "the field 'vocabulary' is missing"),
         (["audit", "block", "--claims", "fast"], "'fast' is not one of lossless, support, optimal"),
         (["audit", "block", "--json", "/nowhere/report.json"], "cannot be written"),

@@ -236,7 +236,7 @@ def test_a_seed_makes_a_night_repeatable_and_cannot_count_twice(tmp_path, nightl
     ("arguments", "told"),
     [
         (("status",), "begins a history"),
-        (("run", "nonsense"), "is no subject"),
+        (("run", "nonsense"), "is not a subject"),
         (("run", "token", "--night", "yesterday"), "expected YYYY-MM-DD"),
         (("run", "token", "--night", "2999-01-01"), "still to come"),
         (("run", "token", "--night", "0001-01-01", "--html", "nothing.html"), "expected 2000-01-01 or later"),
