@@ -71,14 +71,9 @@ def peaked(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
 
 
 KINDS = {
-    "generic": generic,
-    "zeros": zeros,
-    "one-hot-draft": one_hot_draft,
-    "one-hot-target": one_hot_target,
-    "equal": equal,
-    "disjoint": disjoint,
-    "peaked": peaked,
-}
+    "generic": generic, "zeros": zeros, "one-hot-draft": one_hot_draft, "one-hot-target": one_hot_target,
+    "equal": equal, "disjoint": disjoint, "peaked": peaked,
+}  # fmt: skip
 
 
 def mixed(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:

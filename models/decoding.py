@@ -1,7 +1,7 @@
 """The loops of speculative decoding, as programs over chance: Algorithm 3 and Algorithm 6.
 
 One iteration is a function from a state to a state, so that it can be sampled, or enumerated with equal
-states merged; nothing is carried besides the state.
+states merged.
 """
 
 from typing import NamedTuple

@@ -35,7 +35,9 @@ def forge(problem: Problem, folder: str | Path, vocabulary_size: int | None = No
 
     softmax(logits after ..., k) = M(. | k) for k < V, and M(. | empty) after every other id.
     Tokens 0..V-1 are the problem's, <s> is V (the prompt of one <s> stands for the empty prefix), </s> is V + 1 and
-    the padding. vocabulary_size: how many ids the models have, V + 2 or more; all from V on are impossible.
+    the padding.
+    vocabulary_size: how many ids the models have, V + 2 or more; all from V on are impossible.
+    dtype: of the weights, one of ``libraries.DTYPES``.
     Guarantee: in float32 the law read back (``law_of_checkpoint``) is within 1e-6 of the problem's, entry by entry,
     and probabilities of 0 are exactly 0; in other precisions up to the rounding of the logits.
     Raises: InputError in one line if the models are not of order 1, sizes do not fit, or the folder cannot be used.
@@ -67,9 +69,9 @@ def as_markov(model: Model, vocabulary: int, where: str) -> Markov:
             f"vocabulary {vocabulary}: a checkpoint can be forged for {MIN_VOCABULARY} to {MAX_VOCABULARY} tokens"
         )
     tokens = range(vocabulary)
-    found = Markov(_exact(model.row(())), tuple(_exact(model.row((t,))) for t in tokens))
+    markov = Markov(_exact(model.row(())), tuple(_exact(model.row((t,))) for t in tokens))
     if isinstance(model, Table):
-        longer = [prefix for prefix, row in model.rows.items() if prefix and _exact(row) != found.after[prefix[-1]]]
+        longer = [prefix for prefix, row in model.rows.items() if prefix and _exact(row) != markov.after[prefix[-1]]]
     else:
         longer = [(s, t) for s in tokens for t in tokens if model.state((s, t)) != model.state((t,))]
     if longer:
@@ -78,14 +80,14 @@ def as_markov(model: Model, vocabulary: int, where: str) -> Markov:
             f'{where}: the row after "{prefix_key(prefix)}" is not the row after "{prefix[-1]}"; a checkpoint '
             "can be forged for context-free lists and order-1 Markov models"
         )
-    for after, row in (("", found.start), *((str(t), row) for t, row in enumerate(found.after))):
+    for after, row in (("", markov.start), *((str(t), row) for t, row in enumerate(markov.after))):
         for token, p in enumerate(row):
             if 0 < p < MIN_PROBABILITY:
                 raise InputError(
                     f'{where}: token {token} after "{after}" has a probability below {MIN_PROBABILITY:g}, which is 0 in '
                     "float32; expected 0 or at least that"
                 )
-    return found
+    return markov
 
 
 def law_of_checkpoint(folder: str | Path) -> Markov:

@@ -25,7 +25,9 @@ def save_checkpoint(law: Markov, folder: Path, size: int, dtype: str, name: str)
     """Write a Llama checkpoint with this law, its generation settings and its tokenizer.
 
     logits(after token k) = log P(. | k), and IMPOSSIBLE_LOGIT for probability 0 and for every id from V on.
-    law: rows of V rationals; size: ids; name: what the checkpoint was forged from, kept in its configuration.
+    law: rows of V rationals.
+    size: number of ids.
+    name: what the checkpoint was forged from, recorded in its configuration.
     """
     import torch
     from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
@@ -34,18 +36,12 @@ def save_checkpoint(law: Markov, folder: Path, size: int, dtype: str, name: str)
     heads = vocabulary // HEAD_SIZE + 1
     ids = {"bos_token_id": vocabulary, "eos_token_id": vocabulary + 1, "pad_token_id": vocabulary + 1}
     config = LlamaConfig(
-        vocab_size=size,
-        hidden_size=heads * HEAD_SIZE,
-        intermediate_size=HEAD_SIZE,
-        num_hidden_layers=1,
-        num_attention_heads=heads,
-        num_key_value_heads=heads,
-        max_position_embeddings=4096,
-        rms_norm_eps=1e-6,
+        vocab_size=size, hidden_size=heads * HEAD_SIZE, intermediate_size=HEAD_SIZE, num_hidden_layers=1,
+        num_attention_heads=heads, num_key_value_heads=heads, max_position_embeddings=4096, rms_norm_eps=1e-6,
         tie_word_embeddings=False,
         forged_from=name,  # pyright: ignore[reportCallIssue]  # configurations take any name
         **ids,
-    )
+    )  # fmt: skip
     with torch.device("meta"):
         model = LlamaForCausalLM(config)
     precision = getattr(torch, dtype)

@@ -206,12 +206,9 @@ def as_json(problem: Problem) -> dict:
         return {prefix_key(x): texts(m.row(x)) for x in keys}
 
     return {
-        "name": problem.name,
-        "vocabulary": problem.vocabulary,
-        "gamma": problem.gamma,
-        "target": model(problem.target, problem.gamma),
-        "draft": model(problem.draft, problem.gamma - 1),
-    }
+        "name": problem.name, "vocabulary": problem.vocabulary, "gamma": problem.gamma,
+        "target": model(problem.target, problem.gamma), "draft": model(problem.draft, problem.gamma - 1),
+    }  # fmt: skip
 
 
 def with_numbers(problem: Problem, number: Callable[[Any], Any]) -> Problem:

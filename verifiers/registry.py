@@ -24,7 +24,7 @@ class Reference(NamedTuple):
     modifies_target: bool = False
 
     def as_run(self) -> "Reference":
-        """The same without its rule, so that its law is computed from ``verify`` itself, not from the rule in one pass."""
+        """The same without its rule, so that its law is computed from ``verify`` itself."""
         return self._replace(rule=None)
 
 

@@ -5,7 +5,7 @@ short prompt, or a draft token that was rejected there and accepted elsewhere. H
 by a row's own tokens, so each row is attended to as if it stood alone. That is exact for every model that takes its
 positions from ``position_ids`` and masks by column: a masked key has weight 0. Columns at the end that are holes in all
 rows are cropped; a batch of one never has holes, and no mask is passed. A sliding window is counted in columns, so for
-batches it is refused where it would bite.
+batches it is refused where it would matter.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from ..errors import InputError
 from .settings import text_config
 
 WINDOWS = "sliding_window", "window_size", "attention_chunk_size"
-"""What configurations call a number of columns beyond which a layer does not look."""
+"""Fields of configurations for the number of columns beyond which a layer does not look."""
 
 
 class CachedModel:
@@ -54,8 +54,8 @@ class CachedModel:
         real = torch.arange(width) >= width - torch.tensor([len(end) for end in ends])[:, None]
         return tokens.to(self.device), real
 
-    def read_up(self, texts: Sequence[Sequence[int]]) -> None:
-        """Prefill: read the texts without asking what follows."""
+    def prefill(self, texts: Sequence[Sequence[int]]) -> None:
+        """Read the texts without computing what follows."""
         tokens, real = self.unread(texts)
         if tokens.shape[1]:
             self._forward(self.model.base_model, tokens, real)
@@ -113,9 +113,9 @@ class CachedModel:
 
     def select(self, rows: Sequence[int]) -> None:
         """Go on with these rows of the batch."""
-        kept = torch.tensor(rows)
-        self.filled, self.read = self.filled[kept], self.read[kept]
-        self.cache = select(self.cache, kept.to(self.device))
+        chosen = torch.tensor(rows)
+        self.filled, self.read = self.filled[chosen], self.read[chosen]
+        self.cache = select(self.cache, chosen.to(self.device))
 
 
 def empty_cache(model: Any) -> Any:
@@ -131,7 +131,7 @@ def empty_cache(model: Any) -> Any:
 
 
 def can_be_cropped(cache: Any) -> bool:
-    """Whether ``crop`` knows what to do: a cache with ``crop``, or tuples of keys and values [B, heads, columns, size]."""
+    """Whether ``crop`` can be applied: a cache with ``crop``, or tuples of keys and values [B, heads, columns, size]."""
     if isinstance(cache, tuple):
         return all(part.ndim == 4 for layer in cache for part in layer)
     return hasattr(cache, "crop")

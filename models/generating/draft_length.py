@@ -1,4 +1,4 @@
-"""How many tokens to draft: a fixed number, or the best one for what was measured so far.
+"""How many tokens to draft: a fixed number, or the best one for the acceptance rate and the costs measured so far.
 
 gamma of an iteration depends on the iterations before it alone, so a lossless verifier stays lossless: given the past,
 its guarantee holds for whatever gamma it is.
@@ -12,11 +12,11 @@ from .result import Iteration
 
 
 class DraftLength(Protocol):
-    """gamma(): of the next iteration, at least 1. saw(iteration): what the last one did."""
+    """gamma(): of the next iteration, at least 1. observe(iteration): what the last one did."""
 
     def gamma(self) -> int: ...
 
-    def saw(self, iteration: Iteration) -> None: ...
+    def observe(self, iteration: Iteration) -> None: ...
 
 
 class FixedLength:
@@ -28,7 +28,7 @@ class FixedLength:
     def gamma(self) -> int:
         return self._gamma
 
-    def saw(self, iteration: Iteration) -> None:
+    def observe(self, iteration: Iteration) -> None:
         pass
 
 
@@ -36,9 +36,10 @@ class FixedLength:
 class Adaptive:
     """Leviathan's best gamma for the acceptance rate and the cost ratio measured so far.
 
-    longest: gamma is 1 to this; first: gamma of the first iteration.
-    cost: c, the time of one draft step over that of one target step; None to measure it. A measured c makes the blocks'
-    lengths, and so the text, depend on the clock: only with a given c does a seed repeat itself.
+    longest: gamma is 1 to this.
+    first: gamma of the first iteration.
+    cost: c, the time of one draft step over that of one target step; None to measure it. With a measured c the text
+        depends on the clock: a seed gives the same text again only with a given c.
     """
 
     longest: int = 8
@@ -55,7 +56,7 @@ class Adaptive:
 
 
 class AdaptiveLength:
-    """The pace of ``Adaptive``.
+    """The draft length of ``Adaptive``.
 
     alpha = (1 + accepted) / (2 + tried), a draft token being tried if all before it were accepted: the mean of
     independent, identical acceptances under a uniform prior, so never 0 or 1. c = seconds a draft step over seconds a
@@ -80,7 +81,7 @@ class AdaptiveLength:
     def gamma(self) -> int:
         return best_gamma(self.alpha, self.cost, self.settings.longest) if self.calls else self.settings.first
 
-    def saw(self, iteration: Iteration) -> None:
+    def observe(self, iteration: Iteration) -> None:
         for tau in iteration.accepted:
             self.accepted += tau
             self.tried += min(tau + 1, iteration.gamma)
@@ -106,5 +107,5 @@ def best_gamma(alpha: float, cost: float, longest: int) -> int:
 
 
 def draft_length(gamma: int | Adaptive) -> DraftLength:
-    """The pace that the settings ask for."""
+    """The draft length that the settings ask for."""
     return AdaptiveLength(gamma) if isinstance(gamma, Adaptive) else FixedLength(gamma)

@@ -1,4 +1,4 @@
-"""What runs of the decoding loop were worth: the two quantities of the paper's tables."""
+"""Performance of the decoding loop: block efficiency and wall-clock speedup, the two quantities of the paper's tables."""
 
 from collections.abc import Iterable
 
@@ -24,7 +24,7 @@ def block_efficiency(runs: Iterable[Generated]) -> float:
 
 
 def seconds_per_token(runs: Iterable[Generated]) -> float:
-    """Wall time of the loops behind their prefill, for each token of a text."""
+    """Wall time of the loops after their prefill, per decoded token."""
     runs = list(runs)
     return sum(run.seconds for run in runs) / tokens_and_calls(runs)[0]
 

@@ -39,24 +39,26 @@ def generate(
 ) -> Generated:
     """Continue the prompts by speculative decoding.
 
-    target, draft: causal language models of transformers in evaluation mode, with one tokenizer; moved to ``device``,
-    by default the target's. prompts: token ids, of any lengths. verifier: "token", "block", "greedy-block", another
-    name of ``verifiers.registry``, a ``Reference`` or a ``LoopVerifier`` (``rules.lenient`` for instance).
+    target, draft: causal language models of transformers in evaluation mode, with one tokenizer.
+    prompts: token ids, of any lengths.
+    verifier: "token", "block", "greedy-block", another name of ``verifiers.registry``, a ``Reference`` or a
+        ``LoopVerifier`` (``loop_verifiers.lenient`` for instance).
     chance: one source for each prompt, for the exact law; by default streams seeded by ``seed``.
-    loop: a subclass of ``DecodingLoop``. settings: see ``LoopSettings``.
+    device: where the models are moved, by default the target's.
+    loop: a subclass of ``DecodingLoop``.
+    settings: see ``LoopSettings``.
     Guarantee: each text follows the target's law under the settings, cut at the first end token or at max_new_tokens,
     up to rounding, for a lossless verifier and any gamma; a seed gives the same text again (on a GPU as far as its
     kernels repeat themselves), and with a fixed gamma a row's text does not depend on the rows beside it.
     Raises: InputError in one line for what cannot be run.
     Source: Sun et al. 2025, Algorithms 3 and 6.
     """
-    return (loop or DecodingLoop)(
-        target, draft, prompts, loop_verifier(verifier), LoopSettings(**settings), chance, device
-    ).run()
+    rule = loop_verifier(verifier)
+    return (loop or DecodingLoop)(target, draft, prompts, rule, LoopSettings(**settings), chance, device).run()
 
 
 class DecodingLoop:
-    """One run over a batch. What a known defect gets wrong is a method or a class of its own here (see ``mutants``)."""
+    """One run over a batch, in methods and classes that a subclass can replace one at a time."""
 
     target_cache: type[CachedModel] = CachedModel
     draft_cache: type[CachedModel] = CachedModel
@@ -86,12 +88,12 @@ class DecodingLoop:
         self.chances: BatchChance = (
             self.streams(settings.seed, len(self.texts)) if chance is None else GivenChances(chance)
         )
-        self.pace, self.nested = draft_length(settings.gamma), NestedModifications()
+        self.draft_length, self.nested = draft_length(settings.gamma), NestedModifications()
         self.open = list(range(len(self.texts)))
         self.eos = frozenset([settings.eos] if isinstance(settings.eos, int) else settings.eos)
         self.ends = [len(text) + settings.max_new_tokens for text in self.texts]
         dtype = str(target.dtype).removeprefix("torch.")
-        self.found = Generated(rule.name, rule.lossy, str(self.device), dtype, [[] for _ in self.texts])
+        self.result = Generated(rule.name, rule.lossy, str(self.device), dtype, [[] for _ in self.texts])
 
     @torch.inference_mode()
     def run(self) -> Generated:
@@ -108,18 +110,18 @@ class DecodingLoop:
     def _run(self) -> Generated:
         began = self.clock()
         for cached in self.caches.values():
-            cached.read_up([text[:-1] for text in self.texts])
+            cached.prefill([text[:-1] for text in self.texts])
         ready = self.clock()
         while self.open:
-            self.found.iterations.append(self.iteration())
-            self.pace.saw(self.found.iterations[-1])
-        self.found.prefill_seconds, self.found.seconds = ready - began, self.clock() - ready
-        return self.found
+            self.result.iterations.append(self.iteration())
+            self.draft_length.observe(self.result.iterations[-1])
+        self.result.prefill_seconds, self.result.seconds = ready - began, self.clock() - ready
+        return self.result
 
     def iteration(self) -> Iteration:
         """Draft, verify, append, and take both caches back to the text."""
         texts = [self.texts[row] for row in self.open]
-        gamma = self.pace.gamma()
+        gamma = self.draft_length.gamma()
         times = [self.clock()]
         tokens, proposed = self.drafts(texts, gamma)
         times.append(self.clock())
@@ -171,7 +173,7 @@ class DecodingLoop:
             text = self.texts[row]
             new = self.cut(tokens[: tau + 1])[: self.ends[row] - len(text)]
             text += new
-            self.found.tokens[row] += new
+            self.result.tokens[row] += new
             added.append(len(new))
             if len(text) < self.ends[row] and new[-1] not in self.eos:
                 still.append(at)

@@ -93,8 +93,8 @@ class LenientRows:
     def log_ratios(self) -> Tensor:
         return self._rows.log_ratios() + self._gain
 
-    def excess(self, at: Tensor, kept: Tensor) -> Excess:
-        return self._rows.excess(at, kept)
+    def excess(self, at: Tensor, survival: Tensor) -> Excess:
+        return self._rows.excess(at, survival)
 
 
 def lenient(lenience: float) -> LoopVerifier:

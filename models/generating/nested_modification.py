@@ -20,9 +20,9 @@ class NestedModifications:
         self.in_force: list[Modification] = []
 
     def applied(self, drafted: Drafted) -> tuple[Drafted, list[BatchRows]]:
-        """The block with the target as it now is, and the rows that each modification looks upon.
+        """The block with the modified target, and the rows that each modification refers to.
 
-        The last of these rows are the block's own, on which the iteration's new modification will look.
+        The last of these rows are the block's own, to which the iteration's new modification will refer.
         """
         now = drafted.probabilities()
         seen = [now.rows()]
@@ -43,5 +43,5 @@ class NestedModifications:
     def select(self, rows: Sequence[int]) -> None:
         """Go on with these rows of the batch."""
         for at, one in enumerate(self.in_force):
-            kept = torch.tensor(rows, device=one.remaining.device)
-            self.in_force[at] = Modification(one.remaining[kept], one.log_ratio[kept])
+            chosen = torch.tensor(rows, device=one.remaining.device)
+            self.in_force[at] = Modification(one.remaining[chosen], one.log_ratio[chosen])

@@ -1,4 +1,4 @@
-"""Where the loop's chance comes from: three streams of random numbers a row, or a chance that is given."""
+"""The randomness of the decoding loop: three streams of random numbers a row, or a ``Chance`` given for each row."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -14,18 +14,18 @@ from ..errors import InputError
 
 
 class BatchChance(Protocol):
-    """The chance of a batch, one source a row."""
+    """The random choices of a batch, one source a row."""
 
     def draw(self, scores: Tensor) -> Tensor:
         """One draft token for each row, [B]: k with probability softmax(scores)[k]. scores: [B, V]."""
         ...
 
     def uniforms(self, tokens: Tensor) -> Uniforms:
-        """What a batched verifier uses for draft tokens [B, gamma]."""
+        """The uniforms of a batched verifier for draft tokens [B, gamma]."""
         ...
 
     def of_row(self, row: int) -> Chance:
-        """What a verifier of one block uses."""
+        """The random choices of a verifier of one block."""
         ...
 
     def select(self, rows: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""What a run of the decoding loop gives back."""
+"""The result of a run of the decoding loop."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -7,8 +7,11 @@ from typing import NamedTuple
 class Iteration(NamedTuple):
     """One pass of the loop over the rows that were still open.
 
-    rows: which prompts; accepted: tau of each; added: tokens each text grew by, tau + 1 or fewer where it ended.
-    gamma: tokens drafted, 0 in plain decoding. Seconds of the draft's steps, the target's pass, the verification.
+    gamma: tokens drafted, 0 in plain decoding.
+    rows: the numbers of the prompts.
+    accepted: tau of each.
+    added: tokens each text grew by, tau + 1 or fewer where it ended.
+    draft_seconds, target_seconds, verify_seconds: of the draft's steps, the target's pass, the verification.
     """
 
     gamma: int
@@ -22,10 +25,12 @@ class Iteration(NamedTuple):
 
 @dataclass
 class Generated:
-    """tokens: for each prompt the tokens that follow it, the end token included where one came.
+    """The texts of a run, and its iterations.
 
-    seconds: wall time of the loop behind the prefill; prefill_seconds: of reading the prompts.
-    verifier: its name, "plain" without one. lossy: empty, or what was given up; whoever reports the run says so.
+    verifier: its name, "plain" without one.
+    lossy: empty for a lossless verifier, else what was given up.
+    tokens: for each prompt the tokens that follow it, the end token included where one came.
+    prefill_seconds, seconds: wall time of reading the prompts, and of the loop after it.
     """
 
     verifier: str

@@ -1,4 +1,4 @@
-"""What a trained pair is worth on text that it was not trained on."""
+"""Loss and acceptance rate of a trained pair on text that it was not trained on."""
 
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ WINDOWS_PER_PASS = 8
 
 
 class Evaluation(NamedTuple):
-    """loss: cross entropy of the text, nats a token. alpha: the acceptance rate against the target, 1 for itself."""
+    """loss: cross entropy of the text, nats a token; alpha: acceptance rate against the target, 1 for itself."""
 
     loss: float
     alpha: float
@@ -42,7 +42,7 @@ def evaluate(models: dict[str, Any], ids: Tensor, recipe: Recipe) -> dict[str, E
             target = law if target is None else target
             sums[name][0] += cross_entropy(rows.flatten(0, 1), wanted.flatten(), reduction="sum").item()
             sums[name][1] += acceptance(target, law).sum().item()
-    return {name: Evaluation(*(total / texts[:, 1:].numel() for total in found)) for name, found in sums.items()}
+    return {name: Evaluation(*(total / texts[:, 1:].numel() for total in totals)) for name, totals in sums.items()}
 
 
 def acceptance(target: Tensor, draft: Tensor) -> Tensor:

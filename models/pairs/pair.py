@@ -9,12 +9,15 @@ from ..errors import InputError
 
 @dataclass(frozen=True)
 class Pair:
-    """What ``loading.load_pair`` gives.
+    """Two models with one tokenizer, as ``loading.load_pair`` loads them.
 
     target, draft: causal language models of transformers, in evaluation mode on ``device`` in ``dtype``.
     vocabulary: ids below it are tokens of both; from it on there is padding, or one model only.
-    end: ids that end a text; pad: fills the shorter texts of a batch; context: the tokens that both models can read,
-    None if they do not say. names: as they were asked for; commits: of the Hub's snapshots, None for plain folders.
+    end: ids that end a text.
+    pad: fills the shorter texts of a batch.
+    context: the tokens that both models can read, None if they do not say.
+    names: as they were asked for.
+    commits: of the Hub's snapshots, None for plain folders.
     template: what a prompt is put into before it is encoded, with ``{prompt}`` in its place.
     """
 

@@ -9,7 +9,7 @@ from .trained_pair import trained_folder
 
 
 class Preset(NamedTuple):
-    """A target and its drafters, the best first. Names of the Hub; template: see ``Pair``; about: what it is for."""
+    """A target and its drafters, the best first, by names of the Hub; template: see ``Pair``; about: its purpose."""
 
     target: str
     drafts: tuple[str, ...]
@@ -33,7 +33,7 @@ PRESETS = {
     "qwen3": Preset(
         "Qwen/Qwen3-8B",
         ("Qwen/Qwen3-1.7B", "Qwen/Qwen3-0.6B"),
-        "in the place of PaLM-2 S, XXS and XXXS (Tables 1 and 4 to 10), whose weights are not public",
+        "in place of PaLM-2 S, XXS and XXXS (Tables 1 and 4 to 10), whose weights are not public",
     ),
     "pythia": Preset(
         "EleutherAI/pythia-6.9b",

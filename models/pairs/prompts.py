@@ -73,8 +73,8 @@ EMBEDDED_PROMPTS = (
 def prompts(source: str | Path, count: int | None = None, seed: int = 0) -> list[str]:
     """``count`` prompts, drawn without replacement in an order that the seed decides; all of them in order if None.
 
-    source: a name in DATA_SETS (by the package ``datasets``), "spec-bench", "embedded", a JSON Lines file whose lines are strings or
-    objects with a field of PROMPT_FIELDS, or a folder with a prompts.jsonl, such as a trained pair's.
+    source: a name in DATA_SETS (by the package ``datasets``), "spec-bench", "embedded", a JSON Lines file whose lines
+        are strings or objects with a field of PROMPT_FIELDS, or a folder with a prompts.jsonl (a trained pair's).
     Raises: InputError in one line: no such source, a malformed line with its number, fewer prompts than asked for, a
     data set that cannot be loaded and what to download instead.
     """
@@ -87,7 +87,7 @@ def prompts(source: str | Path, count: int | None = None, seed: int = 0) -> list
 
 
 def grouped_prompts(source: str | Path) -> dict[str, list[str]]:
-    """All prompts of a source by what its lines say in a field of GROUP_FIELDS; under the source's name where they do not.
+    """All prompts of a source by group, the field of GROUP_FIELDS of their lines, else the source's name.
 
     source, Raises: as ``prompts``.
     """

@@ -1,4 +1,4 @@
-"""How a pair is trained: sizes, text, steps. All that its weights depend on besides the text and the libraries."""
+"""How a pair is trained: sizes, text, steps; with text and libraries, all that its weights depend on."""
 
 import hashlib
 import json
@@ -83,9 +83,9 @@ class Recipe:
         """Of the learning rates: 1 after the warm-up, falling to 0 over the last ``fall`` of the steps."""
         return min((step + 1) / self.warmup, 1.0, (self.steps - step) / (self.steps * self.fall))
 
-    def digest(self, **besides: str | int) -> str:
+    def digest(self, **others: str | int) -> str:
         """sha256 of the recipe, and of what else the weights depend on."""
-        return hashlib.sha256(json.dumps({**asdict(self), **besides}, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps({**asdict(self), **others}, sort_keys=True).encode()).hexdigest()
 
 
 GPU_RECIPE = Recipe(

@@ -123,21 +123,14 @@ def _make(
         save_tokenizer(tokenizer, cached / name, BOS, EOS)
     prompts = write_prompts(text.held_out, recipe.prompts, cached / PROMPTS)
     figures = {
-        "format": PAIR_FORMAT,
-        "key": key,
-        "seed": seed,
-        **_libraries(),
-        **_on(device),
-        "text": text.digest(),
-        "tokens": len(ids),
-        "prompts": prompts,
-        "cpu_seconds": round(cpu_seconds, 1),
-        "recipe": asdict(recipe),
+        "format": PAIR_FORMAT, "key": key, "seed": seed, **_libraries(), **_on(device),
+        "text": text.digest(), "tokens": len(ids), "prompts": prompts,
+        "cpu_seconds": round(cpu_seconds, 1), "recipe": asdict(recipe),
         "models": {
             name: {"parameters": sum(p.numel() for p in models[name].parameters()), **evaluations[name]._asdict()}
             for name in models
         },
-    }
+    }  # fmt: skip
     write_atomically(cached / FIGURES, json.dumps(figures, indent=1) + "\n")
     (cached / CHECKPOINT).unlink(missing_ok=True)
     return figures

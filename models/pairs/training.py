@@ -117,16 +117,10 @@ def new_model(recipe: Recipe, size: ModelSize) -> Any:
 
     ids: dict[str, Any] = {"bos_token_id": BOS_ID, "eos_token_id": EOS_ID, "pad_token_id": EOS_ID}
     config = LlamaConfig(
-        vocab_size=recipe.vocabulary,
-        hidden_size=size.hidden,
-        intermediate_size=size.intermediate,
-        num_hidden_layers=size.layers,
-        num_attention_heads=size.heads,
-        num_key_value_heads=size.heads,
-        max_position_embeddings=recipe.context,
-        tie_word_embeddings=True,
-        **ids,
-    )
+        vocab_size=recipe.vocabulary, hidden_size=size.hidden, intermediate_size=size.intermediate,
+        num_hidden_layers=size.layers, num_attention_heads=size.heads, num_key_value_heads=size.heads,
+        max_position_embeddings=recipe.context, tie_word_embeddings=True, **ids,
+    )  # fmt: skip
     model = LlamaForCausalLM(config).float().train()
     # top_k = 0 and top_p = 1: no truncation, whatever an engine's defaults are.
     model.generation_config = GenerationConfig(do_sample=True, temperature=1.0, top_k=0, top_p=1.0, **ids)

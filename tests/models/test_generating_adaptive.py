@@ -26,11 +26,11 @@ def test_what_is_measured_is_the_share_of_tried_tokens_accepted_and_the_ratio_of
     pace = AdaptiveLength(Adaptive(longest=8, first=3))
     assert pace.gamma() == 3
     # tau = 1 of 3: one accepted, two tried; tau = 3 of 3: three and three.
-    pace.saw(Iteration(3, (0, 1), (1, 3), (2, 4), draft_seconds=0.3, target_seconds=1.0))
+    pace.observe(Iteration(3, (0, 1), (1, 3), (2, 4), draft_seconds=0.3, target_seconds=1.0))
     assert pace.alpha == (1 + 4) / (2 + 5)
     assert pace.cost == pytest.approx(0.1)
     assert pace.gamma() == closed_forms.best_gamma(5 / 7, pace.cost, 8)
-    pace.saw(Iteration(1, (0,), (0,), (1,), draft_seconds=0.1, target_seconds=3.0))
+    pace.observe(Iteration(1, (0,), (0,), (1,), draft_seconds=0.1, target_seconds=3.0))
     assert pace.alpha == (1 + 4) / (2 + 6)
     assert pace.cost == pytest.approx((0.4 / 4) / (4.0 / 2))
     assert AdaptiveLength(Adaptive(cost=0.25)).cost == 0.25
@@ -38,7 +38,7 @@ def test_what_is_measured_is_the_share_of_tried_tokens_accepted_and_the_ratio_of
 
 def test_a_number_is_a_steady_pace():
     pace = draft_length(5)
-    pace.saw(Iteration(5, (0,), (0,), (1,)))
+    pace.observe(Iteration(5, (0,), (0,), (1,)))
     assert pace.gamma() == 5
 
 

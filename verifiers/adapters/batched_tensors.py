@@ -1,6 +1,6 @@
 """draftproof's own batched tensor verifiers, called by the plain convention with a batch of one.
 
-They are a second implementation of the algorithms, audited like third-party code. As in a decoding loop they get logits.
+A second implementation of the algorithms, audited like third-party code. As in a decoding loop they get logits.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """The plain calling convention: f(target_probs, draft_probs, draft_tokens[, rng | generator]) -> emitted tokens.
 
-Found by looking at the signature; no base class and no registration needed.
+Recognised by the signature; no base class and no registration needed.
 """
 
 import inspect
@@ -12,7 +12,7 @@ import numpy as np
 EXPECTED_SIGNATURE = "f(target_probs, draft_probs, draft_tokens[, rng | generator])"
 ARGUMENT_NAMES = ("target_probs", "draft_probs", "draft_tokens")
 ARRAYS = ("numpy", "rows", "list", "torch")
-"""What the rows may arrive as: NumPy arrays; lists of NumPy rows; lists of lists of floats; torch tensors."""
+"""Types of the rows: NumPy arrays; lists of NumPy rows; lists of lists of floats; torch tensors."""
 
 
 MAX_TOKEN = 2**63 - 1
@@ -22,15 +22,15 @@ Values = Sequence | np.ndarray
 
 
 class NotASubject(Exception):
-    """The thing named cannot be called as a verifier: what is wrong, and what was expected."""
+    """The subject cannot be called as a verifier: what is wrong, and what was expected."""
 
 
 class BadResult(Exception):
-    """What came back is not a sequence of tokens."""
+    """The result is not a sequence of tokens."""
 
 
 class CallPlan(NamedTuple):
-    """How to pass the three arguments (by name or by position), and the source of randomness it asks for."""
+    """by_name: whether the three arguments are passed by name; random: the argument for randomness, if any."""
 
     by_name: bool
     random: str | None
@@ -84,7 +84,9 @@ def _a(word: str) -> str:
 def arguments(target: Values, draft: Values, tokens: Values, array: str, dtype: str) -> list:
     """The three arguments, fresh, from rows of floats.
 
-    target: gamma + 1 rows of V, draft: gamma rows of V, tokens: gamma; array: one of ARRAYS; dtype: of the rows.
+    target, draft, tokens: [gamma + 1, V], [gamma, V], [gamma].
+    array: one of ARRAYS.
+    dtype: of the rows.
     """
     if array == "torch":
         import torch

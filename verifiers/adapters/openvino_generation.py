@@ -1,8 +1,8 @@
 """openvino-genai from outside: text that its pipeline samples from forged checkpoints.
 
-Of 2026.4 it is known that a call's seed restarts the generator for each prompt of the call, so prompts in one call
-all get the same text, and that with prefix caching, its default, speculative sampling ends in an error now and then.
-So every sample is a call with a seed of its own, and prefix caching is off unless it is asked for.
+In 2026.4 a call's seed restarts the generator for each prompt of the call, so prompts in one call all get the same
+text, and with prefix caching, its default, speculative sampling ends in an error now and then. So every sample is a
+call with its own seed, and prefix caching is off unless it is asked for.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ import numpy as np
 from .openvino_llama import convert, ov
 
 FLOAT32: dict[str, Any] = {"INFERENCE_PRECISION_HINT": "f32"}
-"""On processors that have bfloat16 the engine would use it."""
+"""Without it the engine uses bfloat16 on processors that have it."""
 
 
 def sample(

@@ -98,8 +98,8 @@ class Llama:
         columns = op.range(_ints(0), all_, _ints(1), "i64")
         rows = op.add(op.range(_ints(0), new, _ints(1), "i64"), op.subtract(all_, new))
         causal = op.less_equal(op.unsqueeze(columns, _ints([0])), op.unsqueeze(rows, _ints([1])))
-        kept = op.logical_and(causal, op.convert(op.unsqueeze(self.mask, _ints([1, 2])), "boolean"))
-        return op.select(kept, _floats(0.0), _floats(np.finfo(np.float32).min))
+        allowed = op.logical_and(causal, op.convert(op.unsqueeze(self.mask, _ints([1, 2])), "boolean"))
+        return op.select(allowed, _floats(0.0), _floats(np.finfo(np.float32).min))
 
     def _attention(self, x, bias, layer: int):
         name = f"model.layers.{layer}.self_attn."

@@ -15,6 +15,6 @@ def block_verification(rows: BatchRows, chance: Uniforms) -> Emitted:
     target gives probability 0 is never emitted.
     Source: Sun et al. 2025, Algorithm 2, Eq. (4) and (5).
     """
-    kept = rows.survival()
-    accepted, rest = rows.longest_sub_block(kept, chance.acceptance)
+    survival = rows.survival()
+    accepted, rest = rows.longest_sub_block(survival, chance.acceptance)
     return emitted(rows.tokens, accepted, draw(rest, chance.residual))

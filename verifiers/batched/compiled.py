@@ -39,33 +39,33 @@ class CompiledRows:
         return self._log_ratios(at.numpy(), tokens.numpy()[:, None], math.inf).squeeze(1)
 
     def _log_ratios(self, first: np.ndarray, tokens: np.ndarray, undrafted: float) -> Tensor:
-        found = np.empty(tokens.shape)
-        if not kernels.log_ratios(*self._rows, first, tokens, undrafted, found):
+        out = np.empty(tokens.shape)
+        if not kernels.log_ratios(*self._rows, first, tokens, undrafted, out):
             raise self._outside(tokens)
-        return torch.from_numpy(found)
+        return torch.from_numpy(out)
 
     def survival(self) -> Tensor:
-        tokens, kept = self.tokens.numpy(), np.empty(self.tokens.shape)
-        if not kernels.survival(*self._rows, tokens, kept):
+        tokens, survival = self.tokens.numpy(), np.empty(self.tokens.shape)
+        if not kernels.survival(*self._rows, tokens, survival):
             raise self._outside(tokens)
-        return torch.from_numpy(kept)
+        return torch.from_numpy(survival)
 
     def _outside(self, tokens: np.ndarray) -> ValueError:
         size = self._rows[0].shape[2]
         return ValueError(f"draft tokens from {tokens.min()} to {tokens.max()}; expected 0 to {size - 1}")
 
-    def longest_sub_block(self, kept: Tensor, coins: Tensor) -> tuple[Tensor, Excess]:
+    def longest_sub_block(self, survival: Tensor, coins: Tensor) -> tuple[Tensor, Excess]:
         chosen, edges, width = self._room()
-        p = kept.numpy()
+        p = survival.numpy()
         accept, longest, summed = np.empty(p.shape), np.empty(len(p), np.int64), np.empty((*p.shape, edges.shape[1]))
-        kernels.acceptance(*self._rows, p, (coins < kept).numpy(), accept, summed, width)
+        kernels.acceptance(*self._rows, p, (coins < survival).numpy(), accept, summed, width)
         passed = (coins < torch.from_numpy(accept)).numpy()
         stuck = kernels.behind_longest(*self._rows, passed, p, summed, longest, chosen, edges, width)
         return torch.from_numpy(longest), self._excess(stuck, longest, chosen, edges, width)
 
-    def excess(self, at: Tensor, kept: Tensor) -> Excess:
+    def excess(self, at: Tensor, survival: Tensor) -> Excess:
         chosen, edges, width = self._room()
-        stuck = kernels.excess(*self._rows, at.numpy(), kept.numpy(), chosen, edges, width)
+        stuck = kernels.excess(*self._rows, at.numpy(), survival.numpy(), chosen, edges, width)
         return self._excess(stuck, at.numpy(), chosen, edges, width)
 
     def _room(self) -> tuple[np.ndarray, np.ndarray, int]:
@@ -80,9 +80,9 @@ class CompiledRows:
         target, draft, logits = self._rows[:3]
 
         def in_chunk(chunk: Tensor) -> Tensor:
-            found = np.empty((len(at), width))
-            kernels.inside(target, draft, logits, at, chunk.numpy()[:, 0], chosen, found)
-            return torch.from_numpy(found)
+            out = np.empty((len(at), width))
+            kernels.inside(target, draft, logits, at, chunk.numpy()[:, 0], chosen, out)
+            return torch.from_numpy(out)
 
         return Excess(torch.from_numpy(edges), width, in_chunk)
 

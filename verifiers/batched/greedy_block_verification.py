@@ -34,10 +34,10 @@ def greedy_block_verification(rows: BatchRows, chance: Uniforms) -> tuple[Emitte
     Source: Sun et al. 2025, Algorithm 4 and Eq. (30).
     """
     walk = rows.log_ratios().cumsum(-1)
-    kept = walk.exp()
-    accepted, rest = rows.longest_sub_block(kept, chance.acceptance)
+    survival = walk.exp()
+    accepted, rest = rows.longest_sub_block(survival, chance.acceptance)
     last = draw(rest, chance.residual)
-    fresh = Modification(torch.full_like(accepted, kept.shape[1]), torch.zeros_like(walk[:, 0]))
+    fresh = Modification(torch.full_like(accepted, survival.shape[1]), torch.zeros_like(walk[:, 0]))
     return emitted(rows.tokens, accepted, last), _after(fresh, rows, walk, accepted, last)
 
 

@@ -39,7 +39,7 @@ ORDERED = {"contract", "nsz"}
 """Fused multiply-add. Infinities and NaN keep their meaning: a logit of -inf has weight exactly 0."""
 
 REORDERED = ORDERED | {"reassoc"}
-"""Sums in any order besides, so that they vectorize; not where a difference has to cancel exactly."""
+"""Sums in any order too, so that they vectorize; not where a difference has to cancel exactly."""
 
 
 def kernel(*arguments: str) -> Callable[[Callable], Any]:
@@ -61,7 +61,8 @@ def _bits_as_single(typing, bits):
     )
 
 
-bits_as_single: Callable[[Scalar], Scalar] = intrinsic(_bits_as_single)  # pyright: ignore[reportAssignmentType]  # drops ``typing``
+# numba's stub has ``typing`` in the signature, which callers do not pass.
+bits_as_single: Callable[[Scalar], Scalar] = intrinsic(_bits_as_single)  # pyright: ignore[reportAssignmentType]
 """The float32 of these 32 bits."""
 
 
@@ -166,9 +167,9 @@ def log_ratio(
 @kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "int64[::1], int64[:, :], float64, float64[:, ::1]")
 def log_ratios(
     target: Array, draft: Array, logits: bool, scales: Array, first: Array, tokens: Array, undrafted: Scalar,
-    found: Array,
+    out: Array,
 ) -> bool:  # fmt: skip
-    """``log_ratio`` of tokens [B, K] at K rows from ``first`` [B] on, into ``found``.
+    """``log_ratio`` of tokens [B, K] at K rows from ``first`` [B] on, into ``out``.
 
     Returns whether all tokens are in the vocabulary.
     """
@@ -177,7 +178,7 @@ def log_ratios(
             x = tokens[b, k]
             if not 0 <= x < target.shape[2]:
                 return False
-            found[b, k] = log_ratio(target, draft, logits, scales, b, first[b] + k, x, undrafted)
+            out[b, k] = log_ratio(target, draft, logits, scales, b, first[b] + k, x, undrafted)
     return True
 
 
@@ -190,8 +191,8 @@ def ratio(target: Array, draft: Array, logits: bool, scales: Array, b: int, i: i
 
 
 @kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "int64[:, :], float64[:, ::1]")
-def survival(target: Array, draft: Array, logits: bool, scales: Array, tokens: Array, kept: Array) -> bool:
-    """``BatchRows.survival`` into ``kept``. Returns whether all tokens are in the vocabulary."""
+def survival(target: Array, draft: Array, logits: bool, scales: Array, tokens: Array, survival: Array) -> bool:
+    """``BatchRows.survival`` into ``survival``. Returns whether all tokens are in the vocabulary."""
     for b in range(tokens.shape[0]):
         p = 1.0
         for i in range(tokens.shape[1]):
@@ -199,7 +200,7 @@ def survival(target: Array, draft: Array, logits: bool, scales: Array, tokens: A
             if not 0 <= x < target.shape[2]:
                 return False
             p = min(p * ratio(target, draft, logits, scales, b, i, x), 1.0)
-            kept[b, i] = p
+            survival[b, i] = p
     return True
 
 
@@ -250,17 +251,17 @@ def sums_of(more: Array, less: Array, terms: Terms, logits: bool, width: int, ed
 
 @kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "float64[:, ::1], boolean[:, :], float64[:, ::1], float64[:, :, ::1], int64")
 def acceptance(
-    target: Array, draft: Array, logits: bool, scales: Array, kept: Array, open_: Array, accept: Array, edges: Array,
-    width: int,
+    target: Array, draft: Array, logits: bool, scales: Array, survival: Array, open_: Array, accept: Array,
+    edges: Array, width: int,
 ) -> None:  # fmt: skip
-    """h_i where it can decide (see ``BatchRows.longest_sub_block``), from the longest sub-block down, up to the first that is
-    sure to be accepted; 0 elsewhere. Where S_i had to be summed, its running sums over chunks are left in ``edges``.
+    """h_i where it can decide (see ``BatchRows.longest_sub_block``), from the longest sub-block down to the first that is
+    sure to be accepted; 0 elsewhere. Where S_i was summed, its running sums over chunks are left in ``edges``.
     """
-    gamma = kept.shape[1]
-    for b in range(kept.shape[0]):
+    gamma = survival.shape[1]
+    for b in range(survival.shape[0]):
         accept[b] = 0.0
         for i in range(gamma, 0, -1):
-            p = kept[b, i - 1]
+            p = survival[b, i - 1]
             if not open_[b, i - 1]:
                 continue
             if i == gamma or p >= 1:
@@ -276,7 +277,7 @@ def excess_of(
     target: Array, draft: Array, logits: bool, scales: Array, b: int, i: int, p: Scalar, chosen: Array, edges: Array,
     width: int,
 ) -> bool:  # fmt: skip
-    """Running sums of ``BatchRows.excess`` at row i of block b over chunks into ``edges`` [C], its terms into ``chosen`` [4].
+    """Running sums of ``BatchRows.excess`` at row i of block b over chunks into ``edges`` [C], terms into ``chosen`` [4].
 
     Row gamma is not normalised: nothing is taken from it, so its weights may have any scale.
     Returns whether the row allows a token.
@@ -297,13 +298,13 @@ def excess_of(
 
 @kernel(ROWS_TYPE, ROWS_TYPE, SCALES_TYPE, "int64[::1], float64[:, ::1], float32[:, ::1], float64[:, ::1], int64")
 def excess(
-    target: Array, draft: Array, logits: bool, scales: Array, at: Array, kept: Array, chosen: Array, edges: Array,
+    target: Array, draft: Array, logits: bool, scales: Array, at: Array, survival: Array, chosen: Array, edges: Array,
     width: int,
 ) -> int:  # fmt: skip
     """``excess_of`` at row ``at`` [B] of each block. Returns a block whose row allows no token, or -1."""
     for b in range(at.size):
         i = at[b]
-        p = kept[b, i - 1] if i > 0 else 1.0
+        p = survival[b, i - 1] if i > 0 else 1.0
         if not excess_of(target, draft, logits, scales, b, i, p, chosen[b], edges[b], width):
             return b
     return -1
@@ -314,7 +315,7 @@ def excess(
     "boolean[:, :], float64[:, ::1], float64[:, :, ::1], int64[::1], float32[:, ::1], float64[:, ::1], int64",
 )  # fmt: skip
 def behind_longest(
-    target: Array, draft: Array, logits: bool, scales: Array, passed: Array, kept: Array, summed: Array,
+    target: Array, draft: Array, logits: bool, scales: Array, passed: Array, survival: Array, summed: Array,
     longest: Array, chosen: Array, edges: Array, width: int,
 ) -> int:  # fmt: skip
     """``excess`` behind the longest sub-block that passed, whose length goes into ``longest`` [B].
@@ -327,7 +328,7 @@ def behind_longest(
         while i > 0 and not passed[b, i - 1]:
             i -= 1
         longest[b] = i
-        p = kept[b, i - 1] if i > 0 else 1.0
+        p = survival[b, i - 1] if i > 0 else 1.0
         if i < gamma and p < 1:
             chosen[b, 0], chosen[b, 1], chosen[b, 2], chosen[b, 3] = terms_of(scales, b, i, p, 1.0)
             edges[b] = summed[b, i - 1]
@@ -344,10 +345,10 @@ def inside(target: Array, draft: Array, logits: bool, at: Array, chunk: Array, c
         start = chunk[b] * width
         more = target[b, at[b], start : start + width]
         less = draft[b, min(at[b], draft.shape[1] - 1), start : start + width]
-        terms, found, total = (chosen[b, 0], chosen[b, 1], chosen[b, 2], chosen[b, 3]), edges[b], 0.0
+        terms, out, total = (chosen[b, 0], chosen[b, 1], chosen[b, 2], chosen[b, 3]), edges[b], 0.0
         for k in range(more.size):
-            found[k] = left(more[k], less[k], terms, logits)
-        found[more.size :] = 0
+            out[k] = left(more[k], less[k], terms, logits)
+        out[more.size :] = 0
         for k in range(width):
-            total += found[k]
-            found[k] = total
+            total += out[k]
+            out[k] = total

@@ -1,4 +1,4 @@
-"""The rows of both models under a batch of draft blocks, as the batched verifiers ask about them."""
+"""The rows of both models along a batch of draft blocks, and what the batched verifiers compute from them."""
 
 from functools import cache
 from typing import Any, Protocol
@@ -11,9 +11,9 @@ from .chunks import Excess, chunked, running_sums
 
 @cache
 def compiled_rows() -> Any:
-    """What holds float32 rows on the CPU; None without numba, or with one that refuses the installed NumPy.
+    """The class for float32 rows on the CPU; None without numba, or with one that refuses the installed NumPy.
 
-    All others, and these without it, are worked on in torch.
+    All other rows, and these without it, are ``Probabilities``, in torch.
     """
     try:
         from .compiled import CompiledRows
@@ -48,21 +48,21 @@ class BatchRows(Protocol):
         """
         ...
 
-    def longest_sub_block(self, kept: Tensor, coins: Tensor) -> tuple[Tensor, Excess]:
+    def longest_sub_block(self, survival: Tensor, coins: Tensor) -> tuple[Tensor, Excess]:
         """tau = max{i : eta_i < h_i} of each block, 0 if there is none, [B], and ``excess`` at row tau.
 
         h_i = S_i / (S_i + 1 - p_i), S_i = sum_x max(p_i M_b(x) - M_s(x), 0), and 1 where p_i >= 1;
         h_gamma = min(p_gamma, 1).
-        kept: p_i, coins: eta_i, [B, gamma] both, float64. S_i <= p_i, so h_i <= p_i: rows are summed only where
+        survival: p_i, coins: eta_i, [B, gamma] both, float64. S_i <= p_i, so h_i <= p_i: rows are summed only where
         eta_i < p_i, and not below an i that is sure to be accepted.
         """
         ...
 
-    def excess(self, at: Tensor, kept: Tensor) -> Excess:
+    def excess(self, at: Tensor, survival: Tensor) -> Excess:
         """max(p_i M_b - M_s, 0) at row i = ``at`` [B] of each block, up to a factor; M_b at row gamma.
 
-        kept: p_1..p_gamma, [B, gamma] float64; p_0 = 1. Where rounding leaves nothing the weights are M_b, the limit of
-        equal rows.
+        survival: p_1..p_gamma, [B, gamma] float64; p_0 = 1. Where rounding leaves nothing the weights
+        are M_b, the limit of equal rows.
         """
         ...
 
@@ -129,27 +129,27 @@ class Probabilities:
         p, q = self.target[where].double(), self.draft[where].double()
         return torch.where(q > 0, (p / q).log(), torch.where(p > 0, undrafted, -torch.inf))
 
-    def longest_sub_block(self, kept: Tensor, coins: Tensor) -> tuple[Tensor, Excess]:
-        accept = self.acceptance(kept, coins < kept)
-        steps = torch.arange(1, kept.shape[1] + 1, device=kept.device)
+    def longest_sub_block(self, survival: Tensor, coins: Tensor) -> tuple[Tensor, Excess]:
+        accept = self.acceptance(survival, coins < survival)
+        steps = torch.arange(1, survival.shape[1] + 1, device=survival.device)
         longest = ((coins < accept) * steps).amax(-1)
-        return longest, self.excess(longest, kept)
+        return longest, self.excess(longest, survival)
 
-    def acceptance(self, kept: Tensor, open_: Tensor) -> Tensor:
+    def acceptance(self, survival: Tensor, open_: Tensor) -> Tensor:
         """h_i where ``open_``; elsewhere that or 0, [B, gamma]."""
-        short = (1 - kept).clamp(min=0)
-        surplus = self._surplus(kept, open_ & (short > 0))
+        short = (1 - survival).clamp(min=0)
+        surplus = self._surplus(survival, open_ & (short > 0))
         accept = torch.where(short > 0, surplus / (surplus + short), 1.0)
-        accept[:, -1] = kept[:, -1].clamp(max=1)
+        accept[:, -1] = survival[:, -1].clamp(max=1)
         return accept
 
-    def _surplus(self, kept: Tensor, wanted: Tensor) -> Tensor:
+    def _surplus(self, survival: Tensor, wanted: Tensor) -> Tensor:
         """S_i, [B, gamma], 0 at gamma; where looking costs nothing only of the rows wanted, and 0 of the others."""
-        gamma = kept.shape[1]
-        surplus = torch.zeros_like(kept)
+        gamma = survival.shape[1]
+        surplus = torch.zeros_like(survival)
         if gamma == 1:
             return surplus
-        p = kept[:, :-1].to(self.target.dtype).clamp(max=1)
+        p = survival[:, :-1].to(self.target.dtype).clamp(max=1)
         if self.waits:
             left = self.target[:, 1:-1] * p[..., None] - self.draft[:, 1:]
             surplus[:, :-1] = left.clamp_(min=0).sum(-1).double()
@@ -159,9 +159,9 @@ class Probabilities:
         surplus[blocks, i] = left.clamp_(min=0).sum(-1).double()
         return surplus
 
-    def excess(self, at: Tensor, kept: Tensor) -> Excess:
-        gamma = kept.shape[1]
-        p = torch.where(at > 0, kept[self.blocks, at - 1], 1.0)
+    def excess(self, at: Tensor, survival: Tensor) -> Excess:
+        gamma = survival.shape[1]
+        p = torch.where(at > 0, survival[self.blocks, at - 1], 1.0)
         share = torch.where(at < gamma, 1 / p.clamp(min=1), 0.0).to(self.target.dtype)
         target, draft = row_of(self.target, self.blocks, at), row_of(self.draft, self.blocks, at.clamp(max=gamma - 1))
         left = (target * p.clamp(max=1).to(target.dtype)[:, None]).sub_(draft.mul_(share[:, None])).clamp_(min=0)

@@ -9,9 +9,10 @@ from .chunks import Excess
 
 
 class Uniforms(NamedTuple):
-    """All the chance that one verification of a batch uses. Entries are independent, uniform on [0, 1), float64.
+    """All random numbers of one verification of a batch: independent, uniform on [0, 1), float64.
 
-    acceptance: [B, gamma], eta_i of the coins; residual: [B, 2], for the chunk of the vocabulary and the token in it.
+    acceptance: eta_i of the coins, [B, gamma].
+    residual: for the chunk of the vocabulary and for the token in it, [B, 2].
     """
 
     acceptance: Tensor

@@ -1,6 +1,6 @@
 """Token verification of a batch: each draft token is accepted or rejected on its own.
 
-Source: Leviathan et al. 2023, Algorithm 1; Sun et al. 2025, Algorithm 1. The reference is verifiers/token_verification.py.
+Source: Leviathan et al. 2023, Algorithm 1; Sun et al. 2025, Algorithm 1. Reference: verifiers/token_verification.py.
 """
 
 import torch

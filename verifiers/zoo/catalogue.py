@@ -1,4 +1,4 @@
-"""The zoo: verifiers with a known bug planted on purpose (mutants), and unusual ones that are right (controls), by name.
+"""The zoo by name: verifiers with a known bug planted on purpose (mutants), and unusual but right ones (controls).
 
 The functions are in the modules beside this one and are not imported here: the catalogue needs no numpy.
 """

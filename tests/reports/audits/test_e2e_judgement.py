@@ -226,7 +226,7 @@ class Raises(DecodingLoop):
     """Raises in its third iteration."""
 
     def iteration(self):
-        if len(self.found.iterations) == 2:
+        if len(self.result.iterations) == 2:
             raise ZeroDivisionError("no room\nleft")
         return super().iteration()
 
