@@ -31,7 +31,7 @@ def plain_table(*columns: str) -> Table:
 def show(report: Report, console: Console) -> None:
     """Print the verdict, a row for each claim and dtype, what was noticed, the witness, the diagnosis."""
     for name, text in run_lines(report):
-        console.print(f"{name:<19} {escape(text)}", soft_wrap=True)
+        console.print(escape(f"{name:<19} {text}"), soft_wrap=True)
     console.print(f"\n[bold]{escape(report.subject['name'])}[/]  {escape(report.subject['source'])}")
     table = plain_table("claim", "numbers", "verdict", "problems", "how", "worst", "allowed")
     for row in summaries(report):
