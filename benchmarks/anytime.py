@@ -1,7 +1,7 @@
-"""What the anytime-valid tests cost and see: false alarms, nights to an alarm, draws to a refutation beside the optimum.
+"""What the anytime-valid tests cost and detect: false alarms, nights to an alarm, draws to a refutation beside the optimum.
 
 python benchmarks/anytime.py [--quick]: every figure is a simulation with fixed seeds; the deviations are the one that
-is hardest to see and those of the zoo's mutants, scaled to the total variation stated.
+is hardest to detect and those of the zoo's mutants, scaled to the total variation stated.
 """
 
 import math
@@ -35,7 +35,7 @@ CHECKS, BEGINS = 400, 181
 
 def directions(problem):
     """For each mutant that deviates on the problem: the target's law of completed tokens, and the mutant's."""
-    found = {}
+    by_mutant = {}
     with Sandbox("", timeout=120) as sandbox:
         for entry in (e for e in MUTANTS.values() if "lossless" in e.refutes):
             try:
@@ -51,8 +51,8 @@ def directions(problem):
             p = np.array([as_float(law[x]) for x in sorted(law)])
             q = np.array([as_float(mutant.get(x, law[x] * 0)) for x in sorted(law)])
             if np.abs(p - q).sum() / 2 > 1e-6:
-                found[entry.name] = (p, q - p)
-    return found
+                by_mutant[entry.name] = (p, q - p)
+    return by_mutant
 
 
 def visibility(law, direction):
@@ -66,8 +66,8 @@ def row(name, law, direction, size, threshold, runs, seed, most):
         return None
     rng = np.random.default_rng(seed)
     nights = nights_to_alarm(law, broken, threshold, runs=runs, rng=rng, begins=BEGINS, most=most)
-    told = " / ".join(f"{q:.0f}" for q in np.percentile(nights, [50, 90, 100], method="higher"))
-    print(f"  {name:<24}{size:<8}{visibility(law, direction):<12.2f}{told}")
+    quantiles = " / ".join(f"{q:.0f}" for q in np.percentile(nights, [50, 90, 100], method="higher"))
+    print(f"  {name:<24}{size:<8}{visibility(law, direction):<12.2f}{quantiles}")
     return np.median(nights)
 
 
@@ -113,11 +113,13 @@ def main():
             f"median / 90 % / worst of {runs}\n  {'direction':<24}{'TV':<8}{'visibility':<12}nights"
         )
         for size, most in ((0.02, 15), (0.01, 40)):
-            told = " and ".join(
+            needed = " and ".join(
                 f"{fixed_sample_optimum(size, cells, math.exp(-threshold)) / DRAWS:.1f} at {cells} cells"
                 for cells in (16, 256)
             )
-            print(f"  TV {size}: a chi-square test told the night, at the same rate and missing 1e-3, needs {told}")
+            print(
+                f"  TV {size}: a chi-square test that knows the night, at the same rate and missing 1e-3, needs {needed}"
+            )
             row("16 cells, hardest", law, hardest, size, threshold, runs, 4, most)
             row("16 cells, two of them", law, few, size, threshold, runs, 5, most)
             chosen = ranked if not quick else ranked[::8]

@@ -61,9 +61,9 @@ def main():
 
 
 def report(plan, totals):
-    def told(powers):
-        found = totals.estimate(powers)
-        return found, f"{found.value:.2f} [{found.lower:.2f}, {found.upper:.2f}]"
+    def estimated(powers):
+        estimate = totals.estimate(powers)
+        return estimate, f"{estimate.value:.2f} [{estimate.lower:.2f}, {estimate.upper:.2f}]"
 
     print(f"{'':26}{'token / plain':>20}{'block / plain':>20}{'block / token':>20}   (times as fast, 95 % intervals)")
     for drafter in plan.drafters():
@@ -75,17 +75,17 @@ def report(plan, totals):
                     "block / plain": speedup(Column(drafter, "block", gamma), clock),
                     "block / token": improvement(drafter, gamma, lambda column, c=clock: speedup(column, c)),
                 }
-                lines = {name: told(powers) for name, powers in columns.items()}
+                lines = {name: estimated(powers) for name, powers in columns.items()}
                 if clock == "seconds":
                     print(f"drafter {drafter + 1}, gamma {gamma}")
-                    lower = {name: found for name, (found, _) in lines.items()}
+                    lower = {name: estimate for name, (estimate, _) in lines.items()}
                 print(f"  {label:24}" + "".join(f"{text:>20}" for _, text in lines.values()))
-            print("  limits: " + ", ".join(f"{name} {verdict(found)}" for name, found in lower.items()))
+            print("  limits: " + ", ".join(f"{name} {verdict(estimate)}" for name, estimate in lower.items()))
 
 
-def verdict(found):
+def verdict(estimate):
     """Whether the interval lies at or above 1, below it, or on both sides."""
-    return "held" if found.lower >= 1 else "missed" if found.upper < 1 else "open (1 is within the interval)"
+    return "met" if estimate.lower >= 1 else "missed" if estimate.upper < 1 else "open (1 is within the interval)"
 
 
 if __name__ == "__main__":

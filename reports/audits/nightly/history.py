@@ -150,7 +150,7 @@ class History:
         this = (batches.c.check_id == number) & (batches.c.seed == str(seed))
         with self.database.reading() as connection:
             row = connection.execute(select(batches.c.check_id.label("id"), batches.c.draws).where(this)).one_or_none()
-        return self._read(row, "draws", stored_values.require_positive) if row else 0
+        return self._read(row, "draws", lambda number: stored_values.require_int(number, 1)) if row else 0
 
     def note_alarm(self, number: int, night: str, witness: Mapping[str, Any] | None) -> None:
         """Store when a check was first in alarm, and its witness; what is stored already stays."""
@@ -210,7 +210,7 @@ class History:
         by_check: dict[int, list[_Batch]] = {}
         columns = {
             "night": stored_values.parse_night,
-            "draws": stored_values.require_positive,
+            "draws": lambda number: stored_values.require_int(number, 1),
             "log_e": stored_values.parse_number,
         }
         for row in connection.execute(chosen.order_by(batches.c.id)):

@@ -97,7 +97,7 @@ def _version(subject: SubjectSpec, about: Mapping[str, Any], dtype: str, stated:
     if digest == UNKNOWN and not stated:
         raise RunFailed(
             "version",
-            "its versions cannot be told from each other: a part of it has neither source nor readable bytes; expected "
+            "its versions cannot be distinguished: a part of it has neither source nor readable bytes; expected "
             "--subject-version TEXT",
         )
     package = about["versions"].get(subject.source.partition(".")[0])

@@ -58,10 +58,6 @@ def require_int(number: Any, least: int = 0, most: float = math.inf) -> int:
     return number
 
 
-def require_positive(number: Any) -> int:
-    return require_int(number, 1)
-
-
 def require_equal(expected: Any, value: Any) -> Any:
     if value != expected:
         raise ValueError

@@ -74,9 +74,8 @@ def smallest_witness(
 
     shrunk = shrink(check.problem, lambda problem: audited(problem, SEARCH_ALPHA, samples, until) is not None)
     for problem in (shrunk, check.problem):
-        confirmed = audited(
-            problem, CONFIRM_ALPHA / 2, CONFIRMATION_NIGHTS * samples, time.monotonic() + SEARCH_SECONDS
-        )
+        until = time.monotonic() + SEARCH_SECONDS
+        confirmed = audited(problem, CONFIRM_ALPHA / 2, CONFIRMATION_NIGHTS * samples, until)
         if confirmed:
             this, result, draws = confirmed
             witness = replace(_worst(this, result, draws), problem=as_json(problem), smallest=True)

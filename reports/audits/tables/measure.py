@@ -31,8 +31,8 @@ class Bench:
         """The measurements of a cell, as ``Record`` saves them.
 
         data: the source of the prompts
-        columns: for each column its tokens and calls as in ``efficiency``, seconds after the prefill, processor seconds
-            of the whole run, tau of each call prompt after prompt, and a digest of the texts
+        columns: tokens and calls as in ``efficiency``, seconds after the prefill, processor seconds of the whole run, tau
+            of each call prompt after prompt, and a digest of the texts
         same_blocks: see ``SameBlocks``
         Raises: OutOfMemoryError.
         """

@@ -136,11 +136,7 @@ class CellQuantities:
 
     def calls(self, better: str, worse: str, gammas: Iterable[int]) -> Values:
         """(tau_a - tau_b) / gamma of the first call of both runs, of the second, and so on."""
-        pairs = [
-            (gamma, Column(drafter, better, gamma), Column(drafter, worse, gamma))
-            for drafter in self.plan.drafters()
-            for gamma in gammas
-        ]
+        pairs = [(g, Column(d, better, g), Column(d, worse, g)) for d in self.plan.drafters() for g in gammas]
 
         def values(cell: MeasurementCell) -> list[float]:
             columns = self.totals.columns[cell]
@@ -155,10 +151,7 @@ class CellQuantities:
 
     def faster(self, better: str, worse: str, settings: Iterable[tuple[int, int]]) -> Values:
         """The relative difference of the seconds a token of two runs."""
-        pairs = [
-            [Column(drafter, verifier, 0 if verifier == PLAIN else gamma) for verifier in (worse, better)]
-            for drafter, gamma in settings
-        ]
+        pairs = [[Column(d, v, 0 if v == PLAIN else gamma) for v in (worse, better)] for d, gamma in settings]
 
         def values(cell: MeasurementCell) -> list[float]:
             columns = self.totals.columns[cell]

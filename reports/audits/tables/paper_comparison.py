@@ -99,11 +99,8 @@ def _by_data_set(plan: TablesPlan, at_1: Totals, number: int, drafter: int, gamm
     published = paper_table(number)
 
     def numbers(row: dict[str, Any]) -> list[Any]:
-        return [
-            row[quantity][column]
-            for quantity in ("block_efficiency", "wall_clock_speedup")
-            for column in ("token", "block", "improvement_percent")
-        ]
+        columns = "token", "block", "improvement_percent"
+        return [row[quantity][c] for quantity in ("block_efficiency", "wall_clock_speedup") for c in columns]
 
     in_paper = {name: numbers(row) for name, row in published["rows"].items()}
     rows = _data_set_rows(
@@ -144,11 +141,8 @@ def _averages(plan: TablesPlan, at_1: Totals) -> Table:
     for gamma in sorted({*plan.gammas, *map(int, published)} - {1}):
         for drafter, name in enumerate(PAPER_DRAFTERS):
             in_paper = published.get(str(gamma), {}).get(name)
-            here = [
-                at_1.estimate(quantity(Column(drafter, verifier, gamma)))
-                for verifier in (TOKEN, BLOCK)
-                for quantity in (block_efficiency, speedup)
-            ]
+            ways = [Column(drafter, verifier, gamma) for verifier in (TOKEN, BLOCK)]
+            here = [at_1.estimate(quantity(way)) for way in ways for quantity in (block_efficiency, speedup)]
             if in_paper or any(here):
                 rows.append(_row(f"gamma = {gamma}, drafter {drafter + 1} / {name}", here, in_paper))
     columns = [f"{verifier}: {quantity}" for verifier in (TOKEN, BLOCK) for quantity in (EFFICIENCY, SPEEDUP)]
@@ -159,13 +153,11 @@ def _all_settings(plan: TablesPlan, totals: Totals) -> Table:
     """Every setting that was measured, whether the paper has it or not."""
     rows = []
     for t in plan.temperatures:
+        at_t = totals.select(t)
         for drafter in plan.drafters():
             for gamma in sorted({c.gamma for c in plan.columns(t) if c.gamma}):
-                here = [
-                    totals.select(t).estimate(quantity(Column(drafter, verifier, gamma)))
-                    for quantity in (block_efficiency, speedup)
-                    for verifier in plan.verifiers
-                ]
+                ways = [Column(drafter, verifier, gamma) for verifier in plan.verifiers]
+                here = [at_t.estimate(quantity(way)) for quantity in (block_efficiency, speedup) for way in ways]
                 rows.append(_row(f"T = {t:g}, drafter {drafter + 1}, gamma = {gamma}", here, None))
     columns = [f"{quantity}: {verifier}" for quantity in (EFFICIENCY, SPEEDUP) for verifier in plan.verifiers]
     return _table("All settings", "everything that was measured, over all prompts", "setting", columns, rows)

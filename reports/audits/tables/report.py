@@ -18,14 +18,9 @@ def tables_report(
     """Everything that the page shows. planned: how many cells the plan has; fewer are there if a run was cut short."""
     totals = Totals(cells)
     return {
-        "schema_version": SCHEMA_VERSION,
-        "settings": dict(settings),
-        "cells": {"measured": len(cells), "of": planned},
-        "level": CONFIDENCE_LEVEL,
-        "alpha": ORDERINGS_ALPHA,
-        "paper": paper()["source"],
+        "schema_version": SCHEMA_VERSION, "settings": dict(settings), "cells": {"measured": len(cells), "of": planned},
+        "level": CONFIDENCE_LEVEL, "alpha": ORDERINGS_ALPHA, "paper": paper()["source"],
         "tables": paper_tables(plan, totals),
         "figures": {"3": acceptance_lengths(plan, totals), "5": improvements(plan, totals)},
-        "orderings": orderings(plan, totals),
-        "equalities": equalities(plan, totals),
-    }
+        "orderings": orderings(plan, totals), "equalities": equalities(plan, totals),
+    }  # fmt: skip

@@ -31,13 +31,9 @@ def markdown(report: Mapping[str, Any]) -> str:
         rows = [[row["name"], *map(_cell_text, row["cells"])] for row in table["rows"]]
         lines += _table_lines([table["first"], *table["columns"]], rows)
     lines += ["## What must be equal", ""]
-    lines += _table_lines(
-        ["statement", "verdict", "compared", "differing"],
-        [
-            [e["statement"], e["verdict"], f"{e['compared']:,} {e['unit']}", f"{e['differing']}"]
-            for e in report["equalities"]
-        ],
-    )
+    rows = [[e["statement"], e["verdict"], f"{e['compared']:,} {e['unit']}", str(e["differing"])]
+            for e in report["equalities"]]  # fmt: skip
+    lines += _table_lines(["statement", "verdict", "compared", "differing"], rows)
     lines += ["## Orderings", ""]
     lines += _table_lines(
         ["statement", "measured by", "where", "verdict", "pairs", "mean [interval]", "evidence"],

@@ -1,8 +1,10 @@
 """Planted regressions raise the alarm and clean code stays quiet; the command line."""
 
 import json
+import shlex
 import subprocess
 import sys
+from contextlib import closing
 from itertools import takewhile
 
 import numpy as np
@@ -15,6 +17,7 @@ from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import completed, completed_after_modification, iterated_law, output_law
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of, nightly_problems
+from draftproof.reports.audits.nightly.history import History
 from draftproof.reports.audits.nightly.sources import ReferenceDraws
 from draftproof.reports.audits.nightly.status import status
 from draftproof.stattests.eprocess import EProcess
@@ -73,10 +76,20 @@ def test_clean_code_stays_quiet_night_after_night(history, file):
     assert report["failures"] == []
 
 
-def test_a_new_version_that_is_wrong_raises_an_alarm_at_once_with_its_smallest_witness(history, file):
-    drawn_by(history, file, 1)
-    file.write_text(WRONG)
-    report = drawn_by(history, file, 2)
+@pytest.fixture(scope="module")
+def regression(tmp_path_factory):
+    """The report of a history in which a wrong version followed a right one; its file stays."""
+    folder = tmp_path_factory.mktemp("regression")
+    file = folder / "subject.py"
+    with closing(History.begin(str(folder / "nights.sqlite"))) as history:
+        for day, text in ((1, RIGHT), (2, WRONG)):
+            file.write_text(text)
+            report = drawn_by(history, file, day)
+    return report
+
+
+def test_a_new_version_that_is_wrong_raises_an_alarm_at_once_with_its_smallest_witness(regression):
+    report = regression
     old, new = report["checks"]
     assert old["version"] != new["version"]
     assert (old["state"], old["current"], new["state"], new["current"]) == ("quiet", False, "alarm", True)
@@ -89,11 +102,8 @@ def test_a_new_version_that_is_wrong_raises_an_alarm_at_once_with_its_smallest_w
     assert witness["replay"].startswith("draftproof audit ")
 
 
-def test_the_replay_command_of_a_witness_shows_the_refutation_again(history, file):
-    import shlex
-
-    file.write_text(WRONG)
-    (check,) = drawn_by(history, file, 1)["checks"]
+def test_the_replay_command_of_a_witness_shows_the_refutation_again(regression):
+    check = regression["checks"][-1]
     words = shlex.split(check["witness"]["replay"])
     done = subprocess.run([sys.executable, "-c", START, *words[1:]], capture_output=True, text=True, timeout=300)
     assert done.returncode == 1, done.stderr

@@ -104,7 +104,7 @@ def test_what_its_owner_calls_it_stands_beside_the_digest(file):
 
 def test_a_function_without_a_digest_is_drawn_from_only_if_its_version_is_stated(tmp_path, file, nightly):
     file.write_text(LOCKED)
-    with pytest.raises(RunFailed, match="its versions cannot be told from each other"):
+    with pytest.raises(RunFailed, match="its versions cannot be distinguished"):
         version_of(f"{file}:verify")
     options = ("run", f"{file}:verify", "--problem", PROBLEM, "--samples", 200)
     done = nightly(*options)
