@@ -12,12 +12,12 @@ from pathlib import Path
 from draftproof.models.battery import drawn_markov
 from draftproof.models.forge import forge
 from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
-from draftproof.reports.audits.loops.options import Options
+from draftproof.reports.audits.loops.options import LoopOptions
 from draftproof.reports.audits.loops.run import run_e2e
 
 LIMIT = 120
 VERIFIERS = ("token", "block", "greedy-block")
-"""Of the loop without a mutant, which has to pass."""
+"""Of the loop without a bug, which has to pass."""
 
 
 def main():
@@ -35,9 +35,9 @@ def main():
 def table(name, options):
     print(f"\n{name}\n{'loop':<14}{'verdict':<14}{'seconds':>8}{'CPU':>7}  of the limit  refuted by")
     for loop in (*LOOP_MUTANTS, *VERIFIERS):
-        told = {"mutant": loop} if loop in LOOP_MUTANTS else {"verifier": loop}
+        examined = {"mutant": loop} if loop in LOOP_MUTANTS else {"verifier": loop}
         start, cpu = time.perf_counter(), time.process_time()
-        report = run_e2e(Options(**options, **told))
+        report = run_e2e(LoopOptions(**options, **examined))
         took, cpu = time.perf_counter() - start, time.process_time() - cpu
         refuting = [f"{e.claim} ({e.method})" for e in report.evidence if e.verdict == "refuted"]
         against = f"{took / LIMIT:12.2f}" if loop in LOOP_MUTANTS else " " * 12

@@ -3,7 +3,7 @@
 ``models.decoding`` is the loop in its exact form. This is the loop that runs: caches, batches, temperature, ends.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from time import perf_counter
 from typing import Any
@@ -73,7 +73,9 @@ class DecodingLoop:
         settings: LoopSettings,
         chance: Sequence[Chance] | None = None,
         device: str | None = None,
+        before_step: Callable[[], None] = lambda: None,
     ):
+        """before_step: called before each iteration and each draft token, to end the run by an exception."""
         models = {"target": target, "draft": draft} if draft is not None else {"target": target}
         checked_models(models)
         self.vocabulary = checked_vocabulary(models, settings.vocabulary)
@@ -90,7 +92,7 @@ class DecodingLoop:
         )
         self.draft_length, self.nested = draft_length(settings.gamma), NestedModifications()
         self.open = list(range(len(self.texts)))
-        self.eos = frozenset([settings.eos] if isinstance(settings.eos, int) else settings.eos)
+        self.eos, self.before_step = settings.end_tokens, before_step
         self.ends = [len(text) + settings.max_new_tokens for text in self.texts]
         dtype = str(target.dtype).removeprefix("torch.")
         self.result = Generated(rule.name, rule.lossy, str(self.device), dtype, [[] for _ in self.texts])
@@ -113,6 +115,7 @@ class DecodingLoop:
             cached.prefill([text[:-1] for text in self.texts])
         ready = self.clock()
         while self.open:
+            self.before_step()
             self.result.iterations.append(self.iteration())
             self.draft_length.observe(self.result.iterations[-1])
         self.result.prefill_seconds, self.result.seconds = ready - began, self.clock() - ready
@@ -142,6 +145,7 @@ class DecodingLoop:
         tokens, scores, draft = [], [], self.caches["draft"]
         read, real = draft.unread(texts)
         for _ in range(gamma):
+            self.before_step()
             token, score = self.proposal(draft.logits(read, real)[:, -1, : self.vocabulary])
             read, real = token[:, None], None
             tokens.append(token)

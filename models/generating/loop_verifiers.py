@@ -1,6 +1,7 @@
 """Verifiers as the loop calls them: batched, or one block at a time; lossless, or lossy by name."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import torch
@@ -13,6 +14,7 @@ from ...verifiers.batched.greedy_block_verification import greedy_block_verifica
 from ...verifiers.batched.rows import BatchRows, rows_of
 from ...verifiers.batched.token_verification import token_verification
 from ...verifiers.draft_block import Block
+from ...verifiers.lenient_token_verification import lenient_token_verification
 from ...verifiers.registry import REFERENCES, Reference
 from ..errors import InputError
 from .randomness import BatchChance
@@ -45,18 +47,32 @@ class Drafted(NamedTuple):
 class LoopVerifier(NamedTuple):
     """A verifier for the loop.
 
-    modifies_target: True if its loop is Algorithm 6, which modifies the target for the next tokens.
-    lossy: what is given up by a verifier that is not lossless; else empty.
+    name: that of its reference, or ``LENIENT``.
+    verify: of a batch of blocks and its chance.
+    modifies_target: whether its loop is Algorithm 6, which modifies the target for the next tokens.
+    lenience: l of lenient token verification; None for the others, which are lossless.
     """
 
     name: str
     verify: Callable[[Drafted, BatchChance], Emitted]
     modifies_target: bool = False
-    lossy: str = ""
+    lenience: float | None = None
+
+    @property
+    def lossy(self) -> str:
+        """What is given up; empty for a lossless verifier."""
+        return "" if self.lenience is None or self.lenience == 1 else f"lenience {self.lenience:g}"
+
+    def reference(self, number: Callable[[Fraction], Any] = float) -> Reference:
+        """Its exact form, one block at a time. number: from a fraction to a number of the rows' kind."""
+        if self.lenience is None:
+            return REFERENCES[self.name]
+        verify = lenient_token_verification(number(Fraction(str(self.lenience))))
+        return Reference(self.name, verify, "Leviathan et al. 2023, Appendix A.5")
 
 
 def all_at_once(verify: Callable[[BatchRows, Any], Any]) -> Callable[[Drafted, BatchChance], Emitted]:
-    """A batched verifier of ``verifiers.all_at_once``."""
+    """A batched verifier of ``verifiers.batched``."""
 
     def verified(drafted: Drafted, chances: BatchChance) -> Emitted:
         given = verify(drafted.rows(), chances.uniforms(drafted.tokens))
@@ -108,8 +124,10 @@ def lenient(lenience: float) -> LoopVerifier:
     def verify(rows: BatchRows, uniforms: Any) -> Emitted:
         return token_verification(LenientRows(rows, lenience), uniforms)  # type: ignore[arg-type]
 
-    return LoopVerifier("lenient-token", all_at_once(verify), lossy=f"lenience {lenience:g}" if lenience < 1 else "")
+    return LoopVerifier(LENIENT, all_at_once(verify), lenience=lenience)
 
+
+LENIENT = "lenient-token"
 
 BATCHED_VERIFIERS = {
     "token": LoopVerifier("token", all_at_once(token_verification)),
@@ -119,16 +137,30 @@ BATCHED_VERIFIERS = {
 
 
 def loop_verifier(verifier: str | Reference | LoopVerifier) -> LoopVerifier:
-    """The rule of that name, on tensors where there is one; a ``Reference`` verifies one block at a time.
+    """The verifier of that name, batched where there is one; a ``Reference`` verifies one block at a time.
 
-    Raises: InputError with the known names.
+    verifier: "lenient-token:L" is lenient token verification with the lenience L.
+    Raises: InputError with the known names, or for a lenience that is no number or out of its range.
     """
     if isinstance(verifier, LoopVerifier):
         return verifier
-    if isinstance(verifier, str) and verifier in BATCHED_VERIFIERS:
-        return BATCHED_VERIFIERS[verifier]
+    if isinstance(verifier, str):
+        if verifier in BATCHED_VERIFIERS:
+            return BATCHED_VERIFIERS[verifier]
+        name, _, lenience = verifier.partition(":")
+        if name == LENIENT:
+            return lenient(_lenience(verifier, lenience))
     given = REFERENCES.get(verifier) if isinstance(verifier, str) else verifier
     if not isinstance(given, Reference):
         known = ", ".join(dict.fromkeys((*BATCHED_VERIFIERS, *REFERENCES)))
         raise InputError(f"no verifier {verifier!r}; expected one of {known}, a Reference or a LoopVerifier")
     return LoopVerifier(given.name, block_by_block(given.verify), given.modifies_target)
+
+
+def _lenience(verifier: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(
+            f"verifier {verifier!r}: expected {LENIENT}:L with a lenience L above 0 and at most 1"
+        ) from None

@@ -56,6 +56,30 @@ class LoopSettings:
         if not 0 < self.top_p <= 1:
             raise InputError(f"top_p {self.top_p}: expected a number above 0 and at most 1")
 
+    @property
+    def fixed_gamma(self) -> int | None:
+        """gamma, if it is the same in every iteration."""
+        return None if isinstance(self.gamma, Adaptive) else self.gamma
+
+    @property
+    def first_gamma(self) -> int:
+        """gamma of the first iteration."""
+        return self.gamma.first if isinstance(self.gamma, Adaptive) else self.gamma
+
+    @property
+    def longest_gamma(self) -> int:
+        return self.gamma.longest if isinstance(self.gamma, Adaptive) else self.gamma
+
+    @property
+    def greedy(self) -> bool:
+        """Whether the most probable token is taken."""
+        return self.temperature == 0
+
+    @property
+    def end_tokens(self) -> frozenset[int]:
+        """The tokens that end a text."""
+        return frozenset([self.eos] if isinstance(self.eos, int) else self.eos)
+
 
 def must_be_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
     """Raises InputError unless the value is a whole number of at least ``least`` and, if it is given, at most ``most``."""

@@ -6,7 +6,7 @@ import click
 
 from ...models.libraries import require
 from ...models.pairs.presets import PRESETS
-from ..audits.loops.options import Options
+from ..audits.loops.options import LoopOptions
 from .output import Output
 from .parameters import device_option, report_options, seed_option, timeout_option
 from .progress import progress_bar
@@ -41,7 +41,7 @@ def command(json_file: str | None, html_file: str | None, require_decision: bool
     On a forged pair: the exact law of the first tokens where it can be computed, else counts against it. On every pair:
     what the models read, their rows against passes over whole texts, betting on every token, argmax at temperature 0;
     block efficiency, and wall clock against plain decoding. Drift by rounding is measured, and reported apart."""
-    checked = Options(**options)
+    checked = LoopOptions(**options)
     output = Output(json_file, html_file)
     require("torch", "transformers")
     from ..audits.loops.run import run_e2e

@@ -15,8 +15,7 @@ from draftproof.models.generating.randomness import RowChance
 from draftproof.models.law import Markov
 from draftproof.proofs.closed_forms import lenience_bias
 from draftproof.proofs.enumeration import law_of
-from draftproof.reports.audits.loops.mutant_loops import LastTokenEnds, TargetShort
-from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
+from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS, LastTokenEnds, TargetShort
 from draftproof.tests.models import generating_parts as parts
 from draftproof.verifiers.batched.sampling import Uniforms
 from draftproof.verifiers.lenient_token_verification import lenient_token_verification

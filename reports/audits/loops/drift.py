@@ -4,97 +4,94 @@ from typing import Any
 
 from ....models.generating.caches import CachedModel
 from ....verifiers.evidence import Evidence
-from .forward_passes import Drift, drift
+from .forward_passes import Drift, measure_drift
 from .session import LoopSession
 
-TEXTS = 4
+DRIFT_TEXTS = 4
 """Texts that are read in every shape, written by plain decoding."""
 
-ROOM = 4.0
-"""How many times the largest drift seen a single row or gap may be off, and the mean of all rows the mean drift."""
+MIN_DRIFT_TOKENS = 32
+"""Tokens that these texts have at least, and three blocks: what is read in one chunk does not drift."""
 
-SLACK = 2.0
+ROW_MARGIN = 4.0
+"""How many times the largest measured drift a single row or gap may be off, and the mean of all rows the mean drift."""
+
+BET_MARGIN = 2.0
 """The same for the probability of a set on which is bet: every token pays for it, and one that is off by more gains
 next to nothing."""
 
-LEAST = 64 * 2.0**-23
+SOFTMAX_ROUNDING = 64 * 2.0**-23
 """Total variation that the rounding of a softmax in float32 is granted in any case."""
 
-ULPS = 2.0
+LOGIT_ULPS = 2.0
 """Units in the last place of the largest logit that each logit may be off by in any case: with d of them together, a gap
 by 2 d, and total variation by tanh(d / 2) <= d / 2."""
 
-SHORTEST = 32
-"""Tokens that texts have at least, and three blocks: what is read in one chunk does not drift."""
-
-WIDEST = 0.25
-"""Total variation of drift, with its room, beyond which rows are not judged at all."""
+MAX_DRIFT = 0.25
+"""Total variation of drift, with its margin, beyond which rows are not judged at all."""
 
 
-class Drifts:
-    """found: for target and draft the drift of each shape. Texts of this pair as plain decoding writes them."""
+class DriftMeasurement:
+    """The drift of each shape on texts of this pair as plain decoding writes them, for target and draft."""
 
     def __init__(self, session: LoopSession):
         self.session = session
-        self.found: dict[str, list[Drift]] = {}
+        self.drifts: dict[str, list[Drift]] = {}
 
     def run(self) -> None:
         session = self.session
         session.step("drift", 0, 1)
-        gamma = session.settings["gamma"]
-        block = (gamma if isinstance(gamma, int) else gamma.longest) + 1
-        prompts, together, seeds = session.batch(TEXTS), session.rows > 1, session.seeds(3)
-        length = self.length(max(map(len, prompts)), block, together)
-        batches = [prompts] if together else [[prompt] for prompt in prompts]
+        block, batched, seeds = session.settings.longest_gamma + 1, session.batch_size > 1, session.seeds("drift")
+        prompts = session.batch(DRIFT_TEXTS)
+        length = self.length(max(map(len, prompts)), block, batched)
         texts = []
-        for batch in batches:
-            written = session.plainly(batch, next(seeds), length, eos=())
+        for batch in [prompts] if batched else [[prompt] for prompt in prompts]:
+            written = session.decode_plainly(batch, length, next(seeds), eos=())
             texts += [prompt + tokens for prompt, tokens in zip(batch, written.tokens, strict=True)]
-        models = {"target": session.pair.target, "draft": session.pair.draft}
-        for name, model in models.items():
-            self.found[name] = drift(model, texts, block, session.pair.vocabulary, session.warp, together)
+        for name, model in session.models.items():
+            self.drifts[name] = measure_drift(model, texts, block, session.pair.vocabulary, session.warp, batched)
 
-    def length(self, prompt: int, block: int, together: bool) -> int:
-        """Tokens to write: as many as the loop, at the least; more than that only as the context has room."""
-        new, target = self.session.options.new_tokens, self.session.pair.target
-        room = self.session.pair.context or 2**62
-        if together:
-            room = min(room, CachedModel(target, 1).window)
-        return max(new, min(max(SHORTEST, 3 * block), room - prompt))
+    def length(self, prompt: int, block: int, batched: bool) -> int:
+        """Tokens to write: as many as the loop, at the least; more than that only as far as the context allows."""
+        context = self.session.pair.context or 2**62
+        if batched:
+            context = min(context, CachedModel(self.session.pair.target, 1).window)
+        return max(self.session.options.new_tokens, min(max(MIN_DRIFT_TOKENS, 3 * block), context - prompt))
 
     def allowed(self, model: str) -> tuple[float, float]:
-        """Total variation that a row, and the mean of the rows, of this model may be off by; above WIDEST it says nothing."""
-        found = self.found[model]
-        least = ULPS / 2 * max(each.rounding for each in found)
-        most, mean = (max(each.total_variation[name] for each in found) for name in ("max", "mean"))
-        return max(ROOM * most + LEAST, least), max(ROOM * mean + LEAST, least)
+        """Total variation that a row, and the mean of the rows, of this model may be off by; no limit above MAX_DRIFT."""
+        drifts = self.drifts[model]
+        least = LOGIT_ULPS / 2 * max(each.rounding for each in drifts)
+        most, mean = (max(each.total_variation[name] for each in drifts) for name in ("max", "mean"))
+        return max(ROW_MARGIN * most + SOFTMAX_ROUNDING, least), max(ROW_MARGIN * mean + SOFTMAX_ROUNDING, least)
 
     @property
-    def paid(self) -> float:
-        """What the probability of a set may be off by, as sampled; above WIDEST bets say nothing."""
-        found = [each for part in self.found.values() for each in part]
-        least = ULPS / 2 * max(each.rounding for each in found)
-        return max(SLACK * max(each.warped["max"] for each in found) + LEAST, least)
+    def set_drift(self) -> float:
+        """What the probability of a set may be off by, as sampled."""
+        drifts = [each for part in self.drifts.values() for each in part]
+        least = LOGIT_ULPS / 2 * max(each.rounding for each in drifts)
+        return max(BET_MARGIN * max(each.warped["max"] for each in drifts) + SOFTMAX_ROUNDING, least)
 
     @property
     def slack(self) -> float:
-        """What bets pay."""
-        return min(WIDEST, self.paid)
+        """What bets pay for drift."""
+        return min(MAX_DRIFT, self.set_drift)
 
     @property
-    def wide(self) -> bool:
-        """Whether bets say nothing."""
-        return self.paid > WIDEST
+    def too_wide(self) -> bool:
+        """Whether drift is too wide for bets to be evidence."""
+        return self.set_drift > MAX_DRIFT
 
     @property
     def tie(self) -> float:
         """Gaps of two logits of the target below this are ties."""
-        found = self.found["target"]
-        return max(ROOM * max(each.gap for each in found) + LEAST, 2 * ULPS * max(each.rounding for each in found))
+        drifts = self.drifts["target"]
+        gap, rounding = (max(getattr(each, name) for each in drifts) for name in ("gap", "rounding"))
+        return max(ROW_MARGIN * gap + SOFTMAX_ROUNDING, 2 * LOGIT_ULPS * rounding)
 
     def evidence(self, complete: bool) -> list[Evidence]:
         """None: drift is no part of the verdict."""
         return []
 
     def as_json(self) -> dict[str, list[dict[str, Any]]]:
-        return {name: [each._asdict() for each in part] for name, part in self.found.items()}
+        return {name: [each._asdict() for each in part] for name, part in self.drifts.items()}

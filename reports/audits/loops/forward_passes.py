@@ -1,6 +1,6 @@
 """A model's rows by forward passes of our own, and how far passes of different shapes drift apart by rounding alone.
 
-Nothing here uses the loop or its caches: what it gives is what the loop is held against.
+Nothing here uses the loop or its caches: these are the rows that the loop's are compared with.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ QUANTILES = {"median": 0.5, "q99": 0.99, "max": 1.0}
 
 
 @torch.inference_mode()
-def one_shot(model: Any, text: Sequence[int], vocabulary: int) -> Tensor:
+def full_pass(model: Any, text: Sequence[int], vocabulary: int) -> Tensor:
     """The logits after each token of a text, [len(text), vocabulary], from one pass over all of it and no cache.
 
     float32, or float64 if the model has that.
@@ -26,7 +26,7 @@ def one_shot(model: Any, text: Sequence[int], vocabulary: int) -> Tensor:
 
 
 @torch.inference_mode()
-def in_chunks(model: Any, text: Sequence[int], size: int, vocabulary: int) -> Tensor:
+def chunked_passes(model: Any, text: Sequence[int], size: int, vocabulary: int) -> Tensor:
     """The same, ``size`` tokens at a time on a cache that only grows."""
     cache, parts = empty_cache(model), []
     for start in range(0, len(text), size):
@@ -37,7 +37,7 @@ def in_chunks(model: Any, text: Sequence[int], size: int, vocabulary: int) -> Te
 
 
 @torch.inference_mode()
-def as_rows(model: Any, texts: Sequence[Sequence[int]], vocabulary: int) -> list[Tensor]:
+def padded_pass(model: Any, texts: Sequence[Sequence[int]], vocabulary: int) -> list[Tensor]:
     """The same for several texts in one batch, the shorter ones filled up on the left and masked."""
     width = max(map(len, texts))
     tokens = _tokens(model, [[0] * (width - len(text)) + list(text) for text in texts])
@@ -49,7 +49,7 @@ def as_rows(model: Any, texts: Sequence[Sequence[int]], vocabulary: int) -> list
     return [_cut(rows[width - len(text) :], vocabulary) for rows, text in zip(logits, texts, strict=True)]
 
 
-def apart(logits: Tensor, other: Tensor) -> Tensor:
+def row_distance(logits: Tensor, other: Tensor) -> Tensor:
     """Total variation of the laws softmax(logits) and softmax(other), [..., V] to [...]."""
     return (logits.softmax(-1) - other.softmax(-1)).abs().sum(-1) / 2
 
@@ -57,9 +57,13 @@ def apart(logits: Tensor, other: Tensor) -> Tensor:
 class Drift(NamedTuple):
     """How far passes of one shape are from one pass over the whole text, over all positions of some texts.
 
-    log_p: |log p - log p'| of the tokens that follow in the texts; total_variation: of the rows at temperature 1;
-    warped: of the rows as they are sampled; each with its median, 99 % quantile and largest value, and the mean.
-    gap: the largest change of the difference between the two largest logits; positions: how many were compared.
+    Three quantities have a median, 99 % quantile, largest value and mean over the positions.
+    shape: of the passes, in words.
+    positions: how many were compared.
+    log_p: |log p - log p'| of the tokens that follow in the texts.
+    total_variation: of the rows at temperature 1.
+    warped: total variation of the rows as they are sampled.
+    gap: the largest change of the difference between the two largest logits.
     rounding: eps of the model's dtype times the largest |logit| among the two largest: one unit in its last place.
     """
 
@@ -72,41 +76,44 @@ class Drift(NamedTuple):
     rounding: float
 
 
-def drift(
-    model: Any, texts: Sequence[Sequence[int]], block: int, vocabulary: int, warp: Warp, together: bool = True
+def measure_drift(
+    model: Any, texts: Sequence[Sequence[int]], block: int, vocabulary: int, warp: Warp, batched: bool = True
 ) -> list[Drift]:
     """Drift of passes of one token, of ``block`` tokens, and of rows of a padded batch.
 
     texts: of several blocks each, as a first chunk is read as the whole text is; of n texts in the batch, text k is
-    shortened by the part k / 2n of it, so that it is padded. together: False for a model that takes no batch.
+    shortened by the part k / 2n of it, so that it is padded.
+    batched: False for a model that takes no batch.
     """
     shapes = {
-        "one token": (texts, [in_chunks(model, text, 1, vocabulary) for text in texts]),
-        f"blocks of {block}": (texts, [in_chunks(model, text, block, vocabulary) for text in texts]),
+        "one token": (texts, [chunked_passes(model, text, 1, vocabulary) for text in texts]),
+        f"blocks of {block}": (texts, [chunked_passes(model, text, block, vocabulary) for text in texts]),
     }
-    if together:
+    if batched:
         ragged = [text[: max(2, len(text) - len(text) * n // (2 * len(texts)))] for n, text in enumerate(texts)]
-        shapes["padded rows"] = ragged, as_rows(model, ragged, vocabulary)
-    return [_drift(shape, model, read, found, vocabulary, warp) for shape, (read, found) in shapes.items()]
+        shapes["padded rows"] = ragged, padded_pass(model, ragged, vocabulary)
+    return [_drift(shape, model, read, passes, vocabulary, warp) for shape, (read, passes) in shapes.items()]
 
 
-def _drift(shape, model, texts, found, vocabulary, warp) -> Drift:
+def _drift(
+    shape: str, model: Any, texts: Sequence[Sequence[int]], passes: Sequence[Tensor], vocabulary: int, warp: Warp
+) -> Drift:
     log_p, raw, warped, gap, largest = [], [], [], 0.0, 0.0
-    for text, rows in zip(texts, found, strict=True):
-        whole = one_shot(model, text, vocabulary)
+    for text, rows in zip(texts, passes, strict=True):
+        whole = full_pass(model, text, vocabulary)
         following = torch.tensor(text[1:], device=whole.device)[:, None]
         log_p.append((whole.log_softmax(-1) - rows.log_softmax(-1))[:-1].gather(1, following).abs().squeeze(1))
-        raw.append(apart(whole, rows))
-        warped.append(apart(warp(whole), warp(rows)))
+        raw.append(row_distance(whole, rows))
+        warped.append(row_distance(warp(whole), warp(rows)))
         first = whole.topk(2).indices
         gaps = [pair[:, 0] - pair[:, 1] for pair in (whole.gather(1, first), rows.gather(1, first))]
         gap = max(gap, float((gaps[0] - gaps[1]).abs().max()))
         largest = max(largest, float(whole.gather(1, first).nan_to_num(0, 0, 0).abs().max()))
-    told = [_told(torch.cat(part)) for part in (log_p, raw, warped)]
-    return Drift(shape, sum(map(len, raw)), *told, gap, torch.finfo(model.dtype).eps * largest)
+    quantiles = (_quantiles(torch.cat(part)) for part in (log_p, raw, warped))
+    return Drift(shape, sum(map(len, raw)), *quantiles, gap=gap, rounding=torch.finfo(model.dtype).eps * largest)
 
 
-def _told(values: Tensor) -> dict[str, float]:
+def _quantiles(values: Tensor) -> dict[str, float]:
     values = values.double().cpu()
     return {name: float(values.quantile(q)) for name, q in QUANTILES.items()} | {"mean": float(values.mean())}
 

@@ -1,6 +1,7 @@
 """What an end-to-end run is asked to do, and the command that asks for it again."""
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,18 +10,28 @@ from ....models.generating.draft_length import Adaptive
 from ....models.generating.settings import LoopSettings
 
 ADAPTIVE = "adaptive"
-LENIENT = "lenient-token"
-
-SAMPLING = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "eos": None}
-"""What neither the command nor a mutant says."""
 
 
 @dataclass(frozen=True)
-class Options:
-    """target, draft: folders or names of the Hub, or preset with drafter. gamma: a number, "adaptive", or
-    "adaptive:C" with a given cost ratio. temperature, top_k, top_p, eos: None for the usual (of the mutant, if one is
-    named; eos None: the model's own). prompts: a file or a name of ``models.pairs.prompts``. samples: texts behind
-    the start token of a forged pair, behind the prompts of another. batch: rows decoded together.
+class LoopOptions:
+    """The options of ``draftproof e2e``. A pair is target and draft, or a preset.
+
+    target, draft: folders, or names of the Hub.
+    preset: a named pair.
+    drafter: which drafter of the preset.
+    verifier: a name of ``loop_verifiers.loop_verifier``; None for the mutant's, or block verification.
+    gamma: a number, "adaptive", or "adaptive:C" with a given cost ratio C.
+    device, dtype: of both models.
+    temperature, top_k, top_p: None for the mutant's, or those of ``LoopSettings``.
+    eos: the token that ends a text; None for the mutant's, or the model's own.
+    prompts: a file or a name of ``models.pairs.prompts``.
+    new_tokens: tokens of a text.
+    samples: texts, behind the start token of a forged pair or the prompts of another.
+    batch: rows decoded together.
+    seed: of all randomness.
+    mutant: the name of a loop with a known bug, which is decoded with.
+    timeout: limit for the whole run, in seconds.
+    Raises: InputError for no pair, or two.
     """
 
     target: str | None = None
@@ -58,14 +69,19 @@ class Options:
                 words += [f"--{name.replace('_', '-')}", str(value)]
         return shlex.join(words)
 
-    def sampling(self, mutant: Any = None) -> dict[str, Any]:
-        """temperature, top_k, top_p and eos; a mutant's where the command says nothing."""
-        own = dict(mutant.settings) if mutant else {}
-        given = {name: getattr(self, name) for name in SAMPLING}
-        return {name: own.get(name, usual) if given[name] is None else given[name]
-                for name, usual in SAMPLING.items()}  # fmt: skip
+    def settings(self, mutant: Mapping[str, Any] | None = None) -> LoopSettings:
+        """The settings of the loop, without end tokens if none are given.
 
-    def blocks(self) -> int | Adaptive:
+        mutant: a mutant's settings, used where the options say nothing.
+        Raises: InputError for one out of its range.
+        """
+        options = {name: getattr(self, name) for name in ("temperature", "top_k", "top_p", "eos")}
+        given = {name: value for name, value in options.items() if value is not None}
+        return LoopSettings(
+            gamma=self.draft_length(), max_new_tokens=self.new_tokens, seed=self.seed, **{**(mutant or {}), **given}
+        )
+
+    def draft_length(self) -> int | Adaptive:
         """gamma, as the loop takes it. Raises: InputError."""
         word, colon, cost = self.gamma.partition(":")
         try:
@@ -78,22 +94,3 @@ class Options:
             raise InputError(
                 f"gamma {self.gamma!r}: expected a whole number of at least 1, {ADAPTIVE}, or {ADAPTIVE}:C"
             ) from None
-
-    def checked(self, mutant: Any = None) -> dict[str, Any]:
-        """The settings of the loop, but for the seed and the length. Raises: InputError for one out of its range."""
-        found = {"gamma": self.blocks(), **self.sampling(mutant)}
-        LoopSettings(**{**found, "eos": found["eos"] or 0}, max_new_tokens=self.new_tokens, seed=self.seed)
-        return found
-
-
-def lenience_of(verifier: str) -> float | None:
-    """l of "lenient-token:l"; None for another name. Raises: InputError."""
-    word, colon, given = verifier.partition(":")
-    if word != LENIENT:
-        return None
-    try:
-        return float(given if colon else "")
-    except ValueError:
-        raise InputError(
-            f"verifier {verifier!r}: expected {LENIENT}:L with a lenience L above 0 and at most 1"
-        ) from None

@@ -1,4 +1,4 @@
-"""An end-to-end run: its parts one after the other; what was measured before one fails is kept."""
+"""An end-to-end run: its parts one after the other; what was measured before one fails is in the report."""
 
 import hashlib
 from dataclasses import replace
@@ -13,122 +13,121 @@ from ..error_rates import ALPHA
 from ..functions.settings import Progress
 from ..report import EndToEnd, Report
 from ..runner import Examination, examine
-from .drift import Drifts
-from .exact import ExactLaw
-from .forged_law import known_law
-from .options import Options
-from .rows import Rows
-from .session import SMALL, LoopSession, session
+from .block_inputs import BlockInputs
+from .drift import DriftMeasurement
+from .enumerated_law import EnumeratedLaw
+from .forged_law import forged_law
+from .options import LoopOptions
+from .session import LoopSession, open_session
 from .text_counts import TextCounts
-from .texts import Texts
 from .timing import Timing
+from .written_texts import written_texts
 
-CLAIMS = ("lossless", "rows", "drafts", "noise", "acceptance")
-"""All of these decide the verdict of an end-to-end run."""
+DECIDING_CLAIMS = ("lossless", "rows", "drafts", "noise", "acceptance")
+"""The claims that decide the verdict of an end-to-end run: all."""
 
-TESTS = 4
-"""Statistical tests that share the rate of false alarms: law, acceptance, texts, drafts."""
+STATISTICAL_TESTS = 4
+"""Tests that share the rate of false alarms: law, acceptance, texts, drafts."""
 
 MEMORY_HINT = " (a smaller --batch or fewer --new-tokens need less)"
 
-HASHED = 2**30
-"""Bytes of a checkpoint up to which it is read for its digest."""
+MAX_SINGLE_THREAD_PARAMETERS = 30_000_000
+"""Parameters of a target up to which one thread is as fast as several, and does not wait for other programs."""
+
+MAX_DIGEST_BYTES = 2**30
+"""Size of a checkpoint up to which it is read for its digest."""
 
 
-def run_e2e(options: Options, progress: Progress = lambda stage, done, total: None) -> Report:
+def run_e2e(options: LoopOptions, progress: Progress = lambda stage, done, total: None) -> Report:
     """Examine a decoding loop on a pair of models.
 
-    Guarantee: a loop that is lossless, reads its texts and draws its drafts as it says is refuted by a statistical
-    test with probability at most ALPHA, all tests together. What single tests would have seen is in the evidence.
+    Guarantee: a loop that is lossless, reads its texts and draws its drafts from their rows is refuted by a statistical
+    test with probability at most ALPHA, all tests together. The evidence has the detection limit of each test.
     Raises: InputError for what cannot be run at all. Out of memory, out of time, interrupted: a report with the
     failure and everything before it; so for a mutant of the loop that raises.
     """
-    opened = session(options, progress)
-    small = opened.pair.device == "cpu" and opened.pair.target.num_parameters() <= SMALL
+    session = open_session(options, progress)
+    small = session.pair.device == "cpu" and session.pair.target.num_parameters() <= MAX_SINGLE_THREAD_PARAMETERS
     with torch_threads(1 if small else None):
-        return _examined(opened)
+        return _examined(session)
 
 
 def _examined(session: LoopSession) -> Report:
-    options, end_to_end = session.options, EndToEnd(_setting(session))
-    versions = environment() | _versions(session)
-    report = Report(_subject(session), CLAIMS, options.seed, versions, end_to_end=end_to_end)
-    if session.rule.lossy:
-        lossy = f"{session.rule.name} is lossy by name ({session.rule.lossy}): it does not claim the target's law"
+    options, run, verifier = session.options, EndToEnd(_setting(session)), session.verifier
+    versions = environment() | _device(session)
+    report = Report(_subject(session), DECIDING_CLAIMS, options.seed, versions, end_to_end=run)
+    if verifier.lossy:
+        lossy = f"{verifier.name} is lossy by name ({verifier.lossy}): it does not claim the target's law"
         report.notice({"lossy": lossy})
     if session.mutant:
         report.notice({"planted": f"this loop is the mutant {session.mutant.name}: {session.mutant.title}"})
-    drifts = Drifts(session)
-    if examine(report, [drifts], MEMORY_HINT):
-        _examine_loop(session, drifts, report, end_to_end)
-    end_to_end.drift = drifts.as_json()
+    drift = DriftMeasurement(session)
+    if examine(report, [drift], MEMORY_HINT):
+        alpha = ALPHA / STATISTICAL_TESTS
+        inputs, timing = BlockInputs(session, drift, alpha), Timing(session)
+        laws, enumerated = _laws(session, alpha)
+        texts = written_texts(session, drift, alpha, enumerated)
+        examine(report, [inputs, *laws, texts, timing], MEMORY_HINT)
+        report.notice(inputs.notices() | texts.notices())
+        run.figures = timing.figures()
+    run.drift = drift.as_json()
     report.evidence = [
         replace(item, replay=options.command()) if item.refuted and item.witness else item for item in report.evidence
     ]
     return report
 
 
-def _examine_loop(session: LoopSession, drifts: Drifts, report: Report, end_to_end: EndToEnd) -> None:
-    alpha = ALPHA / TESTS
-    rows, timing = Rows(session, drifts, alpha), Timing(session)
-    laws, exact = _laws(session, alpha)
-    texts = Texts(session, drifts, alpha, exact)
-    examine(report, [rows, *laws, texts, timing], MEMORY_HINT)
-    report.notice(rows.left_out() | texts.reach())
-    end_to_end.figures = timing.figures()
-
-
-def _laws(session: LoopSession, alpha: float) -> tuple[list[Examination], ExactLaw | None]:
-    """What examines the law of the first tokens, which is known on a forged pair; the exact law apart, if it is computed."""
+def _laws(session: LoopSession, alpha: float) -> tuple[list[Examination], EnumeratedLaw | None]:
+    """What examines the law of the first tokens, which is known on a forged pair; the enumerated law apart, if any."""
     if session.start is None or session.options.prompts is not None:
         return [], None
-    known, parts, exact = known_law(session), [], None
-    if isinstance(session.settings["gamma"], int):
-        parts.append(exact := ExactLaw(session, known))
-    if session.settings["temperature"] != 0:
-        parts.append(TextCounts(session, known, alpha))
-    return parts, exact
+    law = forged_law(session, session.start)
+    enumerated = EnumeratedLaw(session, law) if session.settings.fixed_gamma is not None else None
+    parts: list[Examination] = [enumerated] if enumerated else []
+    if not session.settings.greedy:
+        parts.append(TextCounts(session, law, alpha))
+    return parts, enumerated
 
 
 def _subject(session: LoopSession) -> dict[str, Any]:
-    name = session.options.verifier or session.rule.name
+    name = session.options.verifier or session.verifier.name
     return {
         "name": f"{name}, mutant {session.mutant.name}" if session.mutant else name,
         "source": " and ".join(session.pair.names), "digest": _digest(session), "dtypes": [session.pair.dtype],
-        "lossy": session.rule.lossy,
+        "lossy": session.verifier.lossy,
     }  # fmt: skip
 
 
 def _setting(session: LoopSession) -> dict[str, Any]:
-    settings, options = session.settings, session.options
-    eos = settings["eos"]
-    sampling = ", ".join(f"{name} {settings[name]}" for name in ("temperature", "top_k", "top_p"))
+    options, pair, rows = session.options, session.pair, session.batch_size
+    sampling = {name: getattr(session.settings, name) for name in ("temperature", "top_k", "top_p")}
+    sampled = ", ".join(f"{name} {value}" for name, value in sampling.items())
     return {
-        "target": session.pair.names[0], "draft": session.pair.names[1], "device": session.pair.device, "dtype": session.pair.dtype,
-        "loop": f"{session.rule.name}, gamma {options.gamma}, {sampling}, {session.rows} rows, {options.new_tokens} new tokens",
-        "gamma": options.gamma, **{name: settings[name] for name in ("temperature", "top_k", "top_p")},
-        "eos": [eos] if isinstance(eos, int) else list(eos), "new_tokens": options.new_tokens, "batch": session.rows,
-        "lossy": session.rule.lossy, "mutant": session.mutant.name if session.mutant else None, "command": options.command(),
+        "target": pair.names[0], "draft": pair.names[1], "device": pair.device, "dtype": pair.dtype,
+        "loop": f"{session.verifier.name}, gamma {options.gamma}, {sampled}, {rows} rows, {options.new_tokens} new tokens",
+        "gamma": options.gamma, **sampling, "eos": sorted(session.settings.end_tokens), "new_tokens": options.new_tokens,
+        "batch": rows, "lossy": session.verifier.lossy, "mutant": session.mutant.name if session.mutant else None,
+        "command": options.command(),
     }  # fmt: skip
 
 
-def _versions(session: LoopSession) -> dict[str, str]:
-    found = {"device": session.pair.device}
-    if session.pair.device.startswith("cuda"):
-        found["device"] += f" ({torch.cuda.get_device_name(session.pair.device)})"
-    return found | {"dtype": session.pair.dtype, "threads": str(torch.get_num_threads())}
+def _device(session: LoopSession) -> dict[str, str]:
+    device = name = session.pair.device
+    if device.startswith("cuda"):
+        name += f" ({torch.cuda.get_device_name(device)})"
+    return {"device": name, "dtype": session.pair.dtype, "threads": str(torch.get_num_threads())}
 
 
 def _digest(session: LoopSession) -> str:
     """Of both models: the commits of Hub snapshots, else of their files, if they are not too large."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, commit in zip(session.pair.names, session.pair.commits, strict=True):
         if commit:
-            found.update(commit.encode())
+            digest.update(commit.encode())
             continue
         files = sorted(file for file in Path(name).expanduser().glob("*") if file.is_file())
-        if not files or sum(file.stat().st_size for file in files) > HASHED:
+        if not files or sum(file.stat().st_size for file in files) > MAX_DIGEST_BYTES:
             return "unknown"
         for file in files:
-            found.update(file.name.encode() + file.read_bytes())
-    return found.hexdigest()
+            digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest()

@@ -1,7 +1,7 @@
 """A pair, a verifier and a loop, ready to be examined; and the clock that all parts of a run share."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from time import monotonic
 from typing import Any
@@ -9,53 +9,49 @@ from typing import Any
 import numpy as np
 
 from ....models.errors import InputError, RunFailed
-from ....models.generating.loop import DecodingLoop, generate
-from ....models.generating.loop_verifiers import LoopVerifier, lenient, loop_verifier
-from ....models.generating.plain import decode_plainly
+from ....models.generating.loop import DecodingLoop
+from ....models.generating.loop_verifiers import LoopVerifier, loop_verifier
+from ....models.generating.plain import NO_VERIFIER, PlainLoop
 from ....models.generating.result import Generated
-from ....models.generating.sampling import warp
+from ....models.generating.sampling import Warp, warp
+from ....models.generating.settings import LoopSettings
 from ....models.libraries import is_of_memory, reason
 from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair
 from ....models.pairs.presets import load_preset
 from ....models.pairs.prompts import EMBEDDED, prompts
+from ....verifiers.chance import Chance
 from ..functions.settings import Progress
 from .mutants import LOOP_MUTANTS, LoopMutant
-from .options import Options, lenience_of
+from .options import LoopOptions
 
-SMALL = 30_000_000
-"""Parameters of a target up to which one thread is as fast as several, and does not wait for other programs."""
-
-ROWS = 8
+DEFAULT_BATCH = 8
 """Rows of a batch, where none are asked for."""
 
-
-class TimeUp(RunFailed):
-    """The seconds of the whole run are over."""
-
-    def __init__(self, message: str):
-        super().__init__("timeout", message)
-
-
-class LoopRaised(RunFailed):
-    """A mutant of the loop raised an exception of its own."""
-
-    def __init__(self, message: str):
-        super().__init__("raises", message)
+SEEDED_PARTS = "counts", "texts", "drift", "rows", "timing"
+"""The parts of a run with seeds of their own; the order is part of what a seed means."""
 
 
 @dataclass
 class LoopSession:
-    """settings: of the loop, but for seed and length. start: the start token of a forged pair, else None.
-    prompts: token ids behind which texts are written; a forged pair's end in tokens of its own.
+    """What is examined.
+
+    options: what was asked for.
+    pair: target and draft, loaded.
+    verifier: that of the loop.
+    mutant: the loop with a known bug that is examined in the place of the loop, if any.
+    settings: of the loop; each batch has a seed and a length of its own.
+    start: the start token of a forged pair, else None.
+    prompts: token ids behind which texts are written.
+    progress: called with the stage, the steps done, and their number.
+    began: the time at which the run began, in seconds.
     """
 
-    options: Options
+    options: LoopOptions
     pair: Pair
-    rule: LoopVerifier
-    lenience: float | None
+    verifier: LoopVerifier
     mutant: LoopMutant | None
-    settings: dict[str, Any]
+    settings: LoopSettings
     start: int | None
     prompts: list[list[int]]
     progress: Progress = lambda stage, done, total: None
@@ -66,103 +62,97 @@ class LoopSession:
         return self.mutant.loop if self.mutant else DecodingLoop
 
     @property
-    def rows(self) -> int:
-        return self.options.batch or ROWS
+    def batch_size(self) -> int:
+        return self.options.batch or DEFAULT_BATCH
 
     @property
-    def warp(self) -> Any:
-        return warp(*(self.settings[name] for name in ("temperature", "top_k", "top_p")))
+    def models(self) -> dict[str, Any]:
+        return {"target": self.pair.target, "draft": self.pair.draft}
 
     @property
-    def modifies_target(self) -> bool:
-        return self.rule.modifies_target
+    def warp(self) -> Warp:
+        return warp(self.settings.temperature, self.settings.top_k, self.settings.top_p)
 
-    def step(self, what: str, done: int, of: int) -> None:
-        """Tell how far a part is. Raises: TimeUp."""
-        self.progress(what, done, of)
-        self.in_time()
+    def step(self, stage: str, done: int, total: int) -> None:
+        """Report the progress of a part. Raises: RunFailed when the time is up."""
+        self.progress(stage, done, total)
+        self.check_time()
 
-    def in_time(self) -> None:
-        """Raises: TimeUp."""
+    def check_time(self) -> None:
+        """Raises: RunFailed when the seconds of the whole run are over."""
         if monotonic() - self.began > self.options.timeout:
-            raise TimeUp(f"not done within {self.options.timeout:g} s")
+            raise RunFailed("timeout", f"not done within {self.options.timeout:g} s")
 
-    def seeds(self, part: int) -> Iterator[int]:
-        """Seeds for the batches of one part of the run, of its own."""
-        sequence = np.random.SeedSequence(self.options.seed, spawn_key=(part,))
+    def seeds(self, part: str) -> Iterator[int]:
+        """Seeds for the batches of one of SEEDED_PARTS."""
+        sequence = np.random.SeedSequence(self.options.seed, spawn_key=(SEEDED_PARTS.index(part) + 1,))
         while True:
             yield int(sequence.spawn(1)[0].generate_state(1, np.uint64)[0])
 
-    def generated(
-        self, texts: list[list[int]], seed: int, length: int, loop: type[DecodingLoop] | None = None
+    def decode(
+        self,
+        prompts: Sequence[Sequence[int]],
+        length: int,
+        seed: int = 0,
+        *,
+        loop: type[DecodingLoop] | None = None,
+        verifier: LoopVerifier | None = None,
+        chance: Sequence[Chance] | None = None,
     ) -> Generated:
-        """The loop's continuation of a batch of prompts, or the mutant's, if one is examined."""
-        return generate(
-            self.pair.target, self.pair.draft, texts, self.rule, seed=seed, max_new_tokens=length,
-            vocabulary=self.pair.vocabulary, loop=self.patient(loop or self.loop), **self.settings,
-        )  # fmt: skip
+        """The continuation of a batch of prompts by the loop that is examined.
 
-    def plainly(self, texts: list[list[int]], seed: int, length: int, **settings: Any) -> Generated:
-        """Plain decoding of the same prompts; settings: in the place of the run's."""
-        return decode_plainly(
-            self.pair.target, texts, seed=seed, max_new_tokens=length, vocabulary=self.pair.vocabulary,
-            **{**self.settings, "gamma": 1, **settings},
-        )  # fmt: skip
+        loop, verifier: in the place of the session's.
+        chance: see ``loop.generate``.
+        Raises: RunFailed for a mutant that raises, and before an iteration or a draft token when the time is up.
+        """
+        settings = replace(self.settings, seed=seed, max_new_tokens=length)
+        target, draft = self.models.values()
+        running = (loop or self.loop)(
+            target, draft, prompts, verifier or self.verifier, settings, chance, before_step=self.check_time
+        )
+        try:
+            return running.run()
+        except Exception as error:
+            if self.mutant is None or isinstance(error, (RunFailed, InputError)) or is_of_memory(error):
+                raise
+            raise RunFailed("raises", f"the loop raised {type(error).__name__}: {reason(error)}") from error
 
-    def patient(self, loop: type[DecodingLoop]) -> type[DecodingLoop]:
-        """The loop, which looks at the clock of the run before each iteration and each draft token."""
-        in_time, foreign = self.in_time, self.mutant is not None
-
-        class Patient(loop):  # type: ignore[valid-type, misc]
-            def run(self) -> Any:
-                try:
-                    return super().run()
-                except Exception as error:
-                    if not foreign or isinstance(error, (TimeUp, InputError)) or is_of_memory(error):
-                        raise
-                    raise LoopRaised(f"the loop raised {type(error).__name__}: {reason(error)}") from error
-
-            def iteration(self) -> Any:
-                in_time()
-                return super().iteration()
-
-            def proposal(self, logits: Any) -> Any:
-                in_time()
-                return super().proposal(logits)
-
-        return Patient
+    def decode_plainly(self, prompts: Sequence[Sequence[int]], length: int, seed: int, **changes: Any) -> Generated:
+        """Plain decoding of the same prompts. changes: of the settings."""
+        settings = replace(self.settings, gamma=1, seed=seed, max_new_tokens=length, **changes)
+        return PlainLoop(self.pair.target, None, prompts, NO_VERIFIER, settings).run()
 
     def batch(self, rows: int | None = None) -> list[list[int]]:
-        """Prompts for a batch, those there are in turn."""
-        return list(islice(cycle(self.prompts), rows or self.rows))
+        """Prompts for a batch, those of the session in turn."""
+        return list(islice(cycle(self.prompts), rows or self.batch_size))
 
 
-def session(options: Options, progress: Progress = lambda stage, done, total: None) -> LoopSession:
-    """Load the pair and find out what it is.
+def open_session(options: LoopOptions, progress: Progress = lambda stage, done, total: None) -> LoopSession:
+    """Load the pair and the prompts.
 
     Raises: InputError in one line for what cannot be run: see ``loading.load_pair``, ``settings``, ``prompts``.
     """
     if options.mutant is not None and options.mutant not in LOOP_MUTANTS:
         raise InputError(f"no mutant {options.mutant!r}; known: {', '.join(LOOP_MUTANTS)}")
     mutant = LOOP_MUTANTS[options.mutant] if options.mutant else None
-    settings = options.checked(mutant)
-    name = options.verifier or (mutant.verifier if mutant else "block")
-    lenience = lenience_of(name)
-    rule = loop_verifier(name) if lenience is None else lenient(lenience)
+    settings = options.settings(mutant.settings if mutant else None)
+    verifier = loop_verifier(options.verifier or (mutant.verifier if mutant else "block"))
     progress("loading", 0, 1)
     if options.preset:
         pair = load_preset(options.preset, options.drafter, options.device, options.dtype)
     else:
+        assert options.target and options.draft, "options without a pair"
         pair = load_pair(options.target, options.draft, options.device, options.dtype)
+    outside = [token for token in settings.end_tokens if not 0 <= token < pair.vocabulary]
+    if outside:
+        raise InputError(f"eos {outside[0]}: expected a token, 0 to {pair.vocabulary - 1}")
+    settings = replace(settings, eos=settings.end_tokens or pair.end, vocabulary=pair.vocabulary)
     start = start_token(pair)
-    if settings["eos"] is None:
-        settings["eos"] = pair.end
-    elif not 0 <= settings["eos"] < pair.vocabulary:
-        raise InputError(f"eos {settings['eos']}: expected a token, 0 to {pair.vocabulary - 1}")
-    found = (
-        of_tokens(start, pair, options) if start is not None and options.prompts is None else of_texts(pair, options)
-    )
-    return LoopSession(options, pair, rule, lenience, mutant, settings, start, found, progress)
+    if start is not None and options.prompts is None:
+        texts = forged_prompts(start, pair, options)
+    else:
+        texts = [pair.encode(text, options.new_tokens) for text in prompts(options.prompts or EMBEDDED)]
+    return LoopSession(options, pair, verifier, mutant, settings, start, texts, progress)
 
 
 def start_token(pair: Pair) -> int | None:
@@ -173,14 +163,9 @@ def start_token(pair: Pair) -> int | None:
     return configs[0].bos_token_id
 
 
-def of_tokens(start: int, pair: Pair, options: Options) -> list[list[int]]:
-    """Prompts of a forged pair: the start token and 0, 1, 2, ... tokens that may follow it, so that a batch is ragged."""
-    lengths = range(min(ROWS, (pair.context or 4096) - options.new_tokens))
+def forged_prompts(start: int, pair: Pair, options: LoopOptions) -> list[list[int]]:
+    """Prompts of a forged pair: the start token and 0, 1, 2, ... of its tokens, so that a batch is ragged."""
+    lengths = range(min(DEFAULT_BATCH, (pair.context or 4096) - options.new_tokens))
     if not lengths:
         raise InputError(f"{options.new_tokens} new tokens: expected fewer than the context of {pair.context}")
     return [[start, *((k * k + n) % start for k in range(n))] for n in lengths]
-
-
-def of_texts(pair: Pair, options: Options) -> list[list[int]]:
-    """The prompts asked for. Raises: InputError for one that does not fit."""
-    return [pair.encode(text, options.new_tokens) for text in prompts(options.prompts or EMBEDDED)]

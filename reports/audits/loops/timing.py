@@ -10,14 +10,12 @@ from ....models.generating.result import Generated
 from ....verifiers.evidence import Evidence
 from .session import LoopSession
 
-REPEATS = 5
+TIMED_REPEATS = 5
 CONFIDENCE = 0.95
 
 
 class Timing:
     """The loop and plain decoding in turns, the one that begins changing; nothing else runs between them."""
-
-    name = "wall clock"
 
     def __init__(self, session: LoopSession):
         self.session = session
@@ -26,37 +24,37 @@ class Timing:
     def run(self) -> None:
         session, prompts = self.session, self.session.batch()
         length = session.options.new_tokens
-        for repeat, seed in zip(range(REPEATS), session.seeds(5), strict=False):
-            session.step("wall clock", repeat, REPEATS)
+        for repeat, seed in zip(range(TIMED_REPEATS), session.seeds("timing"), strict=False):
+            session.step("wall clock", repeat, TIMED_REPEATS)
             if repeat % 2:
-                plain = session.plainly(prompts, seed, length)
-                self.pairs.append((session.generated(prompts, seed, length), plain))
+                plain = session.decode_plainly(prompts, length, seed)
+                self.pairs.append((session.decode(prompts, length, seed), plain))
             else:
-                ours = session.generated(prompts, seed, length)
-                self.pairs.append((ours, session.plainly(prompts, seed, length)))
+                run = session.decode(prompts, length, seed)
+                self.pairs.append((run, session.decode_plainly(prompts, length, seed)))
 
     def evidence(self, complete: bool) -> list[Evidence]:
         return []
 
     def figures(self) -> dict[str, Any]:
-        """Both figures with their intervals; nothing where nothing was measured.
+        """Both figures with their intervals; empty if nothing was measured.
 
         Student's interval for the mean of the logarithms of the ratios, one for each repeat.
         """
         if not self.pairs:
             return {}
-        ours, plain = ([pair[k] for pair in self.pairs] for k in (0, 1))
+        runs, plain = ([pair[k] for pair in self.pairs] for k in (0, 1))
         ratios = [log(wall_clock_speedup([a], [b])) for a, b in self.pairs]
         efficiencies = [log(block_efficiency([a])) for a, _ in self.pairs]
         return {
-            "block_efficiency": block_efficiency(ours),
+            "block_efficiency": block_efficiency(runs),
             "block_efficiency_interval": _interval(efficiencies),
-            "wall_clock_speedup": wall_clock_speedup(ours, plain),
+            "wall_clock_speedup": wall_clock_speedup(runs, plain),
             "wall_clock_speedup_interval": _interval(ratios),
             "confidence": CONFIDENCE,
             "repeats": len(self.pairs),
-            "rows": len(ours[0].tokens),
-            "tokens": sum(len(text) for run in ours for text in run.tokens),
+            "rows": len(runs[0].tokens),
+            "tokens": sum(len(text) for run in runs for text in run.tokens),
         }
 
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from draftproof.models.battery import drawn_markov
 from draftproof.models.errors import InputError
 from draftproof.models.forge import forge
-from draftproof.reports.audits.loops.options import Options
+from draftproof.reports.audits.loops.options import LoopOptions
 from draftproof.reports.commands.e2e import command as e2e
 
 from ...models.pairs_parts import MINIATURE
@@ -53,14 +53,14 @@ def examined(pair, **options):
     """The report of a run."""
     from draftproof.reports.audits.loops.run import run_e2e
 
-    return run_e2e(Options(**{**pair, **options}))
+    return run_e2e(LoopOptions(**{**pair, **options}))
 
 
 def timed_twice(monkeypatch):
     """Wall clock is not what these tests are of."""
-    from draftproof.reports.audits.loops import timing as timed
+    from draftproof.reports.audits.loops import timing
 
-    monkeypatch.setattr(timed, "REPEATS", 2)
+    monkeypatch.setattr(timing, "TIMED_REPEATS", 2)
 
 
 def refuted(report):
@@ -69,7 +69,7 @@ def refuted(report):
 
 
 def command(*words):
-    """Exit status, standard output and error, with bad input told as the entry point does."""
+    """Exit status, standard output and error, with bad input as the entry point shows it."""
     done = CliRunner().invoke(e2e, [str(word) for word in words])
     if isinstance(done.exception, InputError):
         return 2, "", str(done.exception)

@@ -7,16 +7,18 @@ import torch
 from sympy import QQ
 
 from draftproof.models.battery import drawn_markov
+from draftproof.models.generating.loop_verifiers import LoopVerifier
 from draftproof.proofs.closed_forms import lenience_bias
-from draftproof.reports.audits.loops import (
-    session,
-    texts,
-)
-from draftproof.reports.audits.loops import text_counts as counted
-from draftproof.reports.audits.loops.forged_law import known_law
-from draftproof.reports.audits.loops.options import Options
+from draftproof.proofs.field import rational
+from draftproof.reports.audits.loops import run
+from draftproof.reports.audits.loops.forged_law import forged_law
+from draftproof.reports.audits.loops.options import LoopOptions
+from draftproof.reports.audits.loops.session import open_session
+from draftproof.reports.audits.loops.written_texts import GreedyTexts
+from draftproof.reports.audits.report import Report
+from draftproof.verifiers.evidence import Witness
 from draftproof.verifiers.lenient_token_verification import lenient_token_verification
-from draftproof.verifiers.registry import Reference
+from draftproof.verifiers.registry import REFERENCES, Reference
 
 from ..report_schema import validate
 from .e2e_parts import (
@@ -48,7 +50,7 @@ trained = pytest.fixture(scope="module")(small_trained)
 
 
 @engine
-def test_the_report_has_the_audits_form_and_names_figures_device_and_precision(forged, tmp_path):
+def test_the_report_has_the_audits_form_and_names_figures_device_and_precision(forged, tmp_path, monkeypatch):
     files = tmp_path / "e2e.json", tmp_path / "e2e.html"
     status, out, _ = command(*words_of(forged), "--json", files[0], "--html", files[1])
     report = json.loads(files[0].read_text())
@@ -73,12 +75,12 @@ def test_the_report_has_the_audits_form_and_names_figures_device_and_precision(f
     page = files[1].read_text()
     assert "wall-clock speedup over plain decoding" in page
     assert "blocks of 3" in page
+    monkeypatch.setattr(run, "run_e2e", lambda *_: Report.from_json(report))
     assert command(*words_of(forged), "--require-decision")[0] == 4
 
 
 @engine
-def test_foreign_words_are_escaped_in_the_page(forged, tmp_path):
-    """The names of the folders come from outside."""
+def test_names_of_folders_are_escaped_in_the_page(forged, tmp_path):
     for name in ("target", "draft"):
         (tmp_path / f"<b>{name}").symlink_to(forged[name])
     pair = {**forged, "target": tmp_path / "<b>target", "draft": tmp_path / "<b>draft"}
@@ -90,7 +92,7 @@ def test_foreign_words_are_escaped_in_the_page(forged, tmp_path):
 
 
 @engine
-def test_a_passing_trained_pair_tells_its_detection_limit(trained):
+def test_a_passing_trained_pair_has_a_detection_limit(trained):
     report = examined(trained)
     bets = next(item for item in report.evidence if (item.claim, item.method) == ("lossless", "betting"))
     assert bets.detail["tokens"] == 64 * 30
@@ -107,7 +109,7 @@ def test_half_precision_is_named_and_its_drift_is_no_part_of_the_verdict(trained
     report = examined(trained, verifier=verifier, dtype="bfloat16")
     assert refuted(report) == set()
     assert {item.detail["dtype"] for item in report.evidence} == {"bfloat16"}
-    assert max(each["total_variation"]["max"] for each in report.drift["target"]) > 1e-4
+    assert max(each["total_variation"]["max"] for each in report.end_to_end.drift["target"]) > 1e-4
     assert report.evidence[0].claim == "rows"
     slack = next(item for item in report.evidence if item.method == "betting" and item.claim == "lossless").detail[
         "slack"
@@ -116,22 +118,27 @@ def test_half_precision_is_named_and_its_drift_is_no_part_of_the_verdict(trained
     assert ("rows", "reading") in refuted(examined(trained, verifier=verifier, dtype="bfloat16", mutant="L01"))
 
 
+def law_of(pair, **options):
+    session = open_session(LoopOptions(**{**pair, **options}))
+    return forged_law(session, session.start)
+
+
 @engine
 def test_the_rationals_that_a_pair_was_forged_from_are_recovered_where_they_can_be(forged, zeros):
     problem = drawn_markov(3, 2)
-    known = known_law(session.session(Options(**forged)))
+    known = law_of(forged)
     assert known.source.startswith("the rationals")
     assert (known.problem.target.start, known.problem.target.after) == (problem.target.start, problem.target.after)
     assert known.problem.draft.after == problem.draft.after
     for options in ({"temperature": 0.5}, {"dtype": "bfloat16"}, {"top_k": 2}):
-        known = known_law(session.session(Options(**{**forged, **options})))
+        known = law_of(forged, **options)
         assert known.source.startswith("its rows as loaded")
         assert all(sum(row) == 1 for row in (known.problem.target.start, *known.problem.target.after))
-    ended = known_law(session.session(Options(**{**forged, "eos": 0})))
+    ended = law_of(forged, eos=0)
     assert ended.problem.vocabulary == 4
     assert ended.text([1, 0], 4) == (1, 0, 3, 3)
     assert ended.text([1, 3], 4) == (1, 4, -1, -1)
-    assert known_law(session.session(Options(**zeros))).problem.target.after == drawn_markov(3, 2, "zeros").target.after
+    assert law_of(zeros).problem.target.after == drawn_markov(3, 2, "zeros").target.after
 
 
 @engine
@@ -163,29 +170,31 @@ def test_a_verifier_that_is_lossy_by_name_is_shown_as_such_with_its_exact_bias(f
 def test_an_acceptance_that_is_not_the_verifiers_own_is_refuted(forged, monkeypatch):
     """Token verification held against the E[tau] of the lenient kind."""
     lenient = Reference("lenient-token", lenient_token_verification(QQ(1, 2)), "")
-    monkeypatch.setattr(counted, "reference_of", lambda run, number: lenient)
+
+    def reference(verifier, number=float):
+        return lenient if number is rational else REFERENCES["token"]
+
+    monkeypatch.setattr(LoopVerifier, "reference", reference)
     assert refuted(examined(forged, verifier="token")) == {("acceptance", "mean")}
 
 
 @engine
-def test_gaps_no_larger_than_the_drift_are_ties_and_larger_ones_are_witnesses(trained, monkeypatch):
-    run = session.session(Options(**{**trained, "temperature": 0.0}))
+def test_gaps_no_larger_than_the_drift_are_ties_and_larger_ones_are_witnesses(trained):
+    class Drift:
+        tie = 0.01
 
-    class Drifts:
-        tie, slack, wide = 0.01, 1e-5, False
-
-    found = texts.Texts(run, Drifts(), 1e-6)
+    found = GreedyTexts(open_session(LoopOptions(**{**trained, "temperature": 0.0})), Drift())
     logits = torch.tensor([[0.0, 1.0, 0.995], [2.0, 0.0, 1.9]])
-    found.agree([5, 6], [1, 0], logits)
-    found.agree([5, 6], [2, 0], logits)
+    found.compare([5, 6], [1, 0], logits)
+    found.compare([5, 6], [2, 0], logits)
     assert found.wrong == []
     assert found.ties == [pytest.approx(0.005, abs=1e-6)]
-    found.agree([5, 6], [1, 2], logits)
+    found.compare([5, 6], [1, 2], logits)
     assert found.wrong == [
-        {
-            "problem": {"prompt": [5, 6], "position": 3},
-            "sequence": "token 2 behind the prompt",
-            "expected": "0",
-            "observed": "2",
-        }
+        Witness(
+            problem={"prompt": [5, 6], "position": 3},
+            sequence="token 2 behind the prompt",
+            expected="0",
+            observed="2",
+        )
     ]

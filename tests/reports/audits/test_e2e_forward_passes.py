@@ -7,9 +7,15 @@ import torch
 
 from draftproof.models.generating.loop import DecodingLoop, generate
 from draftproof.models.generating.sampling import warp
-from draftproof.reports.audits.loops.forward_passes import apart, as_rows, drift, in_chunks, one_shot
+from draftproof.reports.audits.loops.forward_passes import (
+    chunked_passes,
+    full_pass,
+    measure_drift,
+    padded_pass,
+    row_distance,
+)
 from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
-from draftproof.reports.audits.loops.watching import Notes, watched
+from draftproof.reports.audits.loops.observed_loop import Observations, observed
 from draftproof.tests.models import generating_parts as parts
 from draftproof.verifiers.chance import RandomChance
 from draftproof.verifiers.registry import reference
@@ -25,14 +31,14 @@ EVERY = ["gpt2", "llama", "qwen2", "gpt_neox"]
 @pytest.mark.parametrize("kind", [*EVERY, "bloom"])
 def test_a_text_has_the_same_rows_in_one_pass_in_chunks_and_beside_others_in_a_padded_batch(kind):
     target = parts.attentive(kind)[0]
-    whole = [one_shot(target, text, 10) for text in TEXTS]
-    batch = as_rows(target, TEXTS, 10)
+    whole = [full_pass(target, text, 10) for text in TEXTS]
+    batch = padded_pass(target, TEXTS, 10)
     for text, rows, padded in zip(TEXTS, whole, batch, strict=True):
         assert rows.shape == padded.shape == (len(text), 10)
-        for other in (in_chunks(target, text, 1, 10), in_chunks(target, text, 3, 10), padded):
-            assert apart(rows, other).max() < 1e-5
-    assert apart(whole[0], one_shot(target, [3, 1, 4, 1, 5, 9, 2, 5], 10))[-1] > 1e-3
-    assert apart(whole[0][:6], whole[1]).min() > 1e-3
+        for other in (chunked_passes(target, text, 1, 10), chunked_passes(target, text, 3, 10), padded):
+            assert row_distance(rows, other).max() < 1e-5
+    assert row_distance(whole[0], full_pass(target, [3, 1, 4, 1, 5, 9, 2, 5], 10))[-1] > 1e-3
+    assert row_distance(whole[0][:6], whole[1]).min() > 1e-3
 
 
 def test_drift_is_larger_in_half_precision_and_names_the_shapes():
@@ -46,7 +52,7 @@ def test_drift_is_larger_in_half_precision_and_names_the_shapes():
     half.load_state_dict(target.state_dict())
     half.to(torch.bfloat16)
     texts = [list(range(3, 40)), list(range(50, 80)), list(range(90, 130))]
-    fine, coarse = (drift(model, texts, 3, 200, warp(0.7, 4)) for model in (target, half))
+    fine, coarse = (measure_drift(model, texts, 3, 200, warp(0.7, 4)) for model in (target, half))
     assert [each.shape for each in fine] == ["one token", "blocks of 3", "padded rows"]
     assert [each.positions for each in fine] == [37 + 30 + 40, 37 + 30 + 40, 37 + 25 + 27]
     for each in fine:
@@ -75,14 +81,14 @@ class Swapped(torch.nn.Module):
 
 
 def test_passes_that_are_really_different_are_far_apart():
-    found = {each.shape: each for each in drift(Swapped(parts.attentive("llama")[0]), TEXTS, 3, 10, warp())}
+    found = {each.shape: each for each in measure_drift(Swapped(parts.attentive("llama")[0]), TEXTS, 3, 10, warp())}
     assert found["blocks of 3"].total_variation["max"] > 0.05
     assert found["one token"].total_variation["max"] < 1e-5
 
 
 def noted(kind, verifier="block", loop=DecodingLoop, prompts=RAGGED, **settings):
-    notes = Notes()
-    found = generate(*parts.attentive(kind), prompts, verifier, loop=watched(loop, notes), max_new_tokens=20,
+    notes = Observations()
+    found = generate(*parts.attentive(kind), prompts, verifier, loop=observed(loop, notes), max_new_tokens=20,
                      **{"gamma": 3, "seed": 3, **settings})  # fmt: skip
     return notes, found
 
@@ -94,9 +100,9 @@ def test_a_right_loop_reads_its_texts_and_is_given_the_models_rows(kind, name):
     notes, found = noted(kind, name, prompts=prompts)
     assert notes.misread == []
     assert max(seen.distance for seen in notes.rows) < 1e-5
-    assert max(seen.distance for seen in notes.scores) == 0
+    assert max(seen.distance for seen in notes.laws) == 0
     assert notes.blocks == len(found.iterations)
-    assert notes.read == sum(len(each.rows) * (each.gamma + 1) for each in found.iterations)
+    assert notes.passes == sum(len(each.rows) * (each.gamma + 1) for each in found.iterations)
     assert {seen.model for seen in notes.rows} == {"target", "draft"}
 
 
@@ -112,8 +118,8 @@ def test_a_cache_that_is_off_shows_in_what_was_read_and_in_the_rows(name, model)
     notes, _ = noted("llama", loop=LOOP_MUTANTS[name].loop)
     assert {wrong.model for wrong in notes.misread} == {model}
     first = notes.misread[0]
-    assert first.what == "tokens"
-    assert first.expected != first.got
+    assert first.part == "tokens"
+    assert first.expected != first.observed
     off = [seen for seen in notes.rows if seen.distance > 1e-3]
     assert {seen.model for seen in off} == {model}
     assert min(seen.iteration for seen in off) >= first.iteration
@@ -121,9 +127,9 @@ def test_a_cache_that_is_off_shows_in_what_was_read_and_in_the_rows(name, model)
 
 def test_positions_and_masks_that_are_off_show_in_what_was_read():
     notes, _ = noted("llama", loop=LOOP_MUTANTS["L04"].loop)
-    assert {wrong.what for wrong in notes.misread} == {"positions"}
+    assert {wrong.part for wrong in notes.misread} == {"positions"}
     notes, _ = noted("llama", loop=LOOP_MUTANTS["L05"].loop)
-    assert {wrong.what for wrong in notes.misread} == {"tokens"}
+    assert {wrong.part for wrong in notes.misread} == {"tokens"}
     assert {wrong.model for wrong in notes.misread} == {"target", "draft"}
 
 
@@ -131,25 +137,25 @@ def test_positions_and_masks_that_are_off_show_in_what_was_read():
 def test_a_law_that_is_not_the_warped_logits_shows_in_the_scores(name, model):
     mutant = LOOP_MUTANTS[name]
     notes, _ = noted("llama", loop=mutant.loop, **mutant.settings)
-    assert {seen.model for seen in notes.scores if seen.distance > 1e-3} == {model}
+    assert {seen.model for seen in notes.laws if seen.distance > 1e-3} == {model}
     assert notes.misread == []
     assert max(seen.distance for seen in notes.rows) < 1e-5
 
 
-def test_draft_tokens_are_told_with_the_law_that_they_should_have():
-    told = []
-    notes = Notes(lambda law, tokens: told.append((law, tokens)))
+def test_draft_tokens_are_handed_on_with_the_law_that_they_should_have():
+    blocks = []
+    notes = Observations(lambda law, tokens: blocks.append((law, tokens)))
     generate(
         *parts.attentive("llama"),
         RAGGED,
         "token",
-        loop=watched(DecodingLoop, notes),
+        loop=observed(DecodingLoop, notes),
         gamma=3,
         max_new_tokens=12,
         top_k=3,
     )
-    assert len(told) == len([seen for seen in notes.rows if seen.model == "draft"]) // 3
-    for law, tokens in told:
+    assert len(blocks) == len([seen for seen in notes.rows if seen.model == "draft"]) // 3
+    for law, tokens in blocks:
         assert law.shape == (3, 10)
         assert tokens.shape == (3,)
         assert ((law > 0).sum(-1) == 3).all()
@@ -157,7 +163,7 @@ def test_draft_tokens_are_told_with_the_law_that_they_should_have():
 
 
 @pytest.mark.parametrize("loop", ["right", "L01"])
-def test_a_model_that_does_not_call_its_base_model_is_heard(loop):
+def test_a_model_that_does_not_call_its_base_model_is_recorded(loop):
     """OPT calls the base model's decoder, and so passes it by."""
     from transformers import OPTConfig, OPTForCausalLM
 
@@ -165,26 +171,26 @@ def test_a_model_that_does_not_call_its_base_model_is_heard(loop):
                        word_embed_proj_dim=16, max_position_embeddings=64, init_std=0.3)  # fmt: skip
     torch.manual_seed(0)
     target, draft = (OPTForCausalLM(config).eval() for _ in range(2))
-    notes = Notes()
-    found = generate(target, draft, RAGGED, loop=watched(LOOP_MUTANTS["L01"].loop if loop == "L01" else DecodingLoop, notes), gamma=3,
+    notes = Observations()
+    found = generate(target, draft, RAGGED, loop=observed(LOOP_MUTANTS["L01"].loop if loop == "L01" else DecodingLoop, notes), gamma=3,
                      max_new_tokens=20)  # fmt: skip
-    assert notes.left_out == {}
-    assert notes.read == sum(len(each.rows) * (each.gamma + 1) for each in found.iterations)
+    assert notes.unobserved == {}
+    assert notes.passes == sum(len(each.rows) * (each.gamma + 1) for each in found.iterations)
     assert bool(notes.misread) == (loop == "L01")
 
 
-def test_passes_that_were_not_heard_are_left_out_and_said():
-    notes = Notes()
-    loop = watched(DecodingLoop, notes)
+def test_passes_that_were_not_recorded_are_left_out_with_a_notice():
+    notes = Observations()
+    loop = observed(DecodingLoop, notes)
 
     class Deaf(loop):
         def verified(self, drafted):
-            self.readings["draft"].calls.clear()
+            self.recorders["draft"].passes.clear()
             return super().verified(drafted)
 
     generate(*parts.attentive("llama"), RAGGED, loop=Deaf, gamma=3, max_new_tokens=8)
-    assert notes.left_out["draft reading"].startswith("fewer passes of the draft were heard than a block takes")
-    assert notes.read > 0
+    assert notes.unobserved["draft reading"].startswith("fewer passes of the draft were recorded than a block takes")
+    assert notes.passes > 0
 
 
 def test_hooks_are_gone_when_a_watched_loop_has_ended():
@@ -198,9 +204,9 @@ def test_hooks_are_gone_when_a_watched_loop_has_ended():
 @pytest.mark.parametrize("name", ["token", "block", "greedy-block", "block-stream"])
 def test_a_right_loop_uses_every_random_number_once(name):
     notes, found = noted("llama", name)
-    assert notes.noise.twice == []
+    assert notes.numbers.reused == []
     drafted = sum(len(each.rows) * each.gamma for each in found.iterations)
-    assert notes.noise.count > drafted
+    assert notes.numbers.count > drafted
 
 
 @pytest.mark.parametrize(
@@ -211,14 +217,14 @@ def test_a_right_loop_uses_every_random_number_once(name):
         ("L14", "a coin of row 0 in iteration 0", "the last token of a block of row 0 in iteration 0"),
     ],
 )
-def test_a_number_that_is_used_twice_is_told_with_both_of_its_uses(name, first, second):
+def test_a_number_that_is_used_twice_has_both_of_its_uses(name, first, second):
     notes, _ = noted("llama", loop=LOOP_MUTANTS[name].loop)
-    assert [str(use) for use in notes.noise.twice[0][1:]] == [first, second]
+    assert [str(use) for use in notes.numbers.reused[0][1:]] == [first, second]
 
 
-def test_numbers_of_a_chance_that_is_given_are_not_heard():
-    notes = Notes()
-    generate(*parts.attentive("llama"), RAGGED[:1], reference("token"), loop=watched(DecodingLoop, notes), gamma=3,
+def test_numbers_of_a_chance_that_is_given_are_not_logged():
+    notes = Observations()
+    generate(*parts.attentive("llama"), RAGGED[:1], reference("token"), loop=observed(DecodingLoop, notes), gamma=3,
              max_new_tokens=8, chance=[RandomChance(random.Random(1))])  # fmt: skip
-    assert notes.noise.count == 0
-    assert notes.read > 0
+    assert notes.numbers.count == 0
+    assert notes.passes > 0

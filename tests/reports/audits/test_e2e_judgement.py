@@ -11,17 +11,17 @@ import torch
 from draftproof.models.errors import InputError
 from draftproof.models.generating.loop import DecodingLoop
 from draftproof.models.generating.sampling import warp
-from draftproof.reports.audits.loops import (
-    exact,
-    session,
-    texts,
-)
-from draftproof.reports.audits.loops.drift import Drifts
+from draftproof.reports.audits.loops import enumerated_law, session
+from draftproof.reports.audits.loops.block_inputs import BlockInputs
+from draftproof.reports.audits.loops.drift import DriftMeasurement
 from draftproof.reports.audits.loops.forward_passes import Drift
 from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS, LoopMutant
-from draftproof.reports.audits.loops.options import Options
-from draftproof.reports.audits.loops.rows import Rows
-from draftproof.reports.audits.loops.watching import RowSeen
+from draftproof.reports.audits.loops.observed_loop import RowDistance
+from draftproof.reports.audits.loops.options import LoopOptions
+from draftproof.reports.audits.loops.session import open_session
+from draftproof.reports.audits.loops.written_texts import SampledTexts
+from draftproof.reports.audits.report import Report
+from draftproof.reports.pages.summary import summaries
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 
 from ...models import generating_parts as parts
@@ -56,6 +56,11 @@ def found(report, claim, method):
     return next(item for item in report.evidence if (item.claim, item.method) == (claim, method))
 
 
+def summary_of(item):
+    """The row that terminal and page show of one piece of evidence."""
+    return summaries(Report({}, evidence=[item]))[0]
+
+
 # ---------------------------------------------------------------- drift
 
 
@@ -63,15 +68,15 @@ def test_texts_shorter_than_a_block_have_their_drift_measured_in_half_precision(
     short = {**trained, "dtype": "bfloat16", "new_tokens": 1, "gamma": "6"}
     report = examined(short)
     assert refuted(report) == set()
-    for shape in report.drift["target"]:
+    for shape in report.end_to_end.drift["target"]:
         assert shape["total_variation"]["max"] > 0
         assert shape["positions"] > 2 * 32
     assert ("rows", "warp") in refuted(examined(short, mutant="L06"))
 
 
 def test_texts_that_measure_drift_are_long_enough_and_stay_in_the_context(trained):
-    drifts = Drifts(session.session(Options(**trained)))
-    assert drifts.run.pair.context == 48
+    drifts = DriftMeasurement(open_session(LoopOptions(**trained)))
+    assert drifts.session.pair.context == 48
     assert drifts.length(4, 4, True) == 32
     assert drifts.length(4, 13, True) == 39
     assert drifts.length(20, 13, True) == 28
@@ -89,53 +94,52 @@ def made(most, rounding=0.0):
     [(1e-3, 0.0, REFUTED), (0.1, 0.0, NO_EVIDENCE), (0.0, 0.26, NO_EVIDENCE), (0.0, 0.2, HOLDS), (0.04, 0.0, HOLDS)],
 )
 def test_rows_are_not_judged_where_drift_is_too_wide(trained, most, rounding, verdict):
-    run = session.session(Options(**trained))
-    drifts = Drifts(run)
-    drifts.found = {name: [made(most, rounding)] for name in ("target", "draft")}
-    rows = Rows(run, drifts, 1e-6)
-    item = rows.of_rows("target", "forward-pass", [RowSeen("target", 0, 0, 5, 0.15)])
+    run = open_session(LoopOptions(**trained))
+    drifts = DriftMeasurement(run)
+    drifts.drifts = {name: [made(most, rounding)] for name in ("target", "draft")}
+    rows = BlockInputs(run, drifts, 1e-6)
+    item = rows.rows_evidence("target", "forward-pass", [RowDistance("target", 0, 0, 5, 0.15)])
     assert item.verdict == verdict
-    assert (item.detail["limit"] == "drift too wide to judge") == (verdict == NO_EVIDENCE)
+    assert (summary_of(item).limit == "drift too wide to judge") == (verdict == NO_EVIDENCE)
     assert (item.bound == 1.0) == (verdict == NO_EVIDENCE)
 
 
 @pytest.mark.parametrize(("most", "verdict"), [(1e-4, REFUTED), (0.2, NO_EVIDENCE)])
 def test_bets_are_not_judged_where_drift_is_too_wide(trained, most, verdict):
-    run = session.session(Options(**trained))
-    drifts = Drifts(run)
-    drifts.found = {name: [made(most)] for name in ("target", "draft")}
-    rows = Rows(run, drifts, 1e-6)
+    run = open_session(LoopOptions(**trained))
+    drifts = DriftMeasurement(run)
+    drifts.drifts = {name: [made(most)] for name in ("target", "draft")}
+    rows = BlockInputs(run, drifts, 1e-6)
     law = torch.full((400, 4), 0.02)
     law[:, 0] = 0.94
-    rows.drafted(law, torch.ones(400, dtype=torch.int64))
-    item = rows.of_drafts()
+    rows.bet(law, torch.ones(400, dtype=torch.int64))
+    item = rows.drafts_evidence()
     assert item.verdict == verdict
     assert (item.bound == 1.0) == (verdict == NO_EVIDENCE)
-    examined_texts = texts.Texts(run, drifts, 1e-6)
-    examined_texts.run.settings["temperature"] = 1.0
-    some = run.generated([run.prompts[0]], 0, 12)
-    examined_texts.runs.append(some)
+    examined_texts = SampledTexts(run, drifts, 1e-6)
+    examined_texts.runs.append(run.decode([run.prompts[0]], 12))
     size = run.pair.vocabulary
     target, tokens = np.full((400, size), 0.06 / (size - 1)), [1] * 400
     target[:, 0] = 0.94
-    examined_texts.settle([0], tokens, {"target": target, "draft": target}, [], [])
+    examined_texts.bet([0], tokens, (target, target), [], [])
     examined_texts.count, examined_texts.tokens = 1, 400
-    assert examined_texts.of_bets().verdict == verdict
+    assert examined_texts.bets_evidence().verdict == verdict
 
 
 def test_with_batch_one_drift_is_measured_one_text_at_a_time(trained):
     """Mistral, with a window of 8 columns that no batch may outgrow."""
     for batch, shapes in ((1, ["one token", "blocks of 4"]), (2, None)):
-        run = session.session(Options(**{**trained, "batch": batch}))
+        run = open_session(LoopOptions(**{**trained, "batch": batch}))
         target, draft = parts.attentive("mistral")
         run.pair = replace(run.pair, target=target, draft=draft, vocabulary=10, context=32)
-        run.prompts, drifts = [[3], [4, 5, 6]], Drifts(run)
+        run.settings = replace(run.settings, vocabulary=10)
+        run.prompts, drifts = [[3], [4, 5, 6]], DriftMeasurement(run)
         if shapes:
-            drifts.go()
-            assert [each.shape for each in drifts.found["target"]] == shapes
+            drifts.run()
+            assert [each.shape for each in drifts.drifts["target"]] == shapes
         else:
             with pytest.raises(InputError, match="outgrown its sliding window of 8"):
-                drifts.go()
+                drifts.run()
 
 
 # ---------------------------------------------------------------- temperature 0
@@ -156,12 +160,12 @@ class RunnerUp(DecodingLoop):
 def test_tokens_excused_as_ties_are_no_evidence_that_a_loop_is_lossless(trained, planted, monkeypatch):
     wrong = {**trained, "temperature": 0.0, **planted(RunnerUp)}
     assert ("lossless", "argmax") in refuted(examined(wrong))
-    monkeypatch.setattr(Drifts, "tie", 1e9)
+    monkeypatch.setattr(DriftMeasurement, "tie", 1e9)
     item = found(examined(wrong), "lossless", "argmax")
     assert item.verdict == NO_EVIDENCE
     assert item.detail["share_excused"] == 1
     assert item.bound == 1
-    assert "100.0%" in item.detail["worst"]
+    assert "100.0%" in summary_of(item).worst
 
 
 def test_agreement_at_temperature_0_counts_each_text_once_and_is_no_proof(trained):
@@ -181,7 +185,7 @@ def test_a_law_enumerated_for_shorter_texts_does_not_make_longer_ones_lossless(f
     assert report.findings["reach"].endswith("for texts of 24 tokens behind the start token")
     assert found(report, "lossless", "enumeration").detail["tokens"] == 24
     assert {("lossless", "enumeration"), ("lossless", "argmax")} <= refuted(examined(greedy | planted(RunnerUp)))
-    monkeypatch.setattr(exact, "LONGEST", 8)
+    monkeypatch.setattr(enumerated_law, "MAX_GREEDY_TOKENS", 8)
     report = examined(greedy)
     assert report.verdict == "inconclusive"
     assert found(report, "lossless", "enumeration").verdict == HOLDS
@@ -244,7 +248,7 @@ def test_numbers_of_drafts_that_were_not_heard_are_no_evidence(trained, planted)
     item = found(examined(trained | planted(Unheard)), "noise", "listening")
     assert item.verdict == NO_EVIDENCE
     assert item.detail["draft_numbers_heard"] == 0
-    assert f"0 for {item.detail['draft_tokens']:,} draft tokens" in item.detail["how"]
+    assert f"0 for {item.detail['draft_tokens']:,} draft tokens" in summary_of(item).how
 
 
 def test_rows_are_held_against_the_settings_and_not_against_what_the_loop_made_of_them(trained, planted):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from draftproof.models.errors import InputError
-from draftproof.reports.audits.loops.options import Options
+from draftproof.reports.audits.loops.options import LoopOptions
 
 
 def test_the_command_starts_without_torch():
@@ -17,12 +17,14 @@ def test_the_command_starts_without_torch():
 
 
 def test_the_replay_command_says_what_is_not_the_usual():
-    options = Options("a b", "c", gamma="8", verifier="token", temperature=0.0, top_k=3, seed=7, eos=0, mutant="L03")
+    options = LoopOptions(
+        "a b", "c", gamma="8", verifier="token", temperature=0.0, top_k=3, seed=7, eos=0, mutant="L03"
+    )
     assert shlex.split(options.command()) == [
         *("draftproof", "e2e", "--target", "a b", "--draft", "c", "--verifier", "token", "--gamma", "8"),
         *("--temperature", "0.0", "--top-k", "3", "--eos", "0", "--seed", "7", "--mutant", "L03"),
     ]
-    assert Options(preset="trained").command() == "draftproof e2e --preset trained --gamma 4"
+    assert LoopOptions(preset="trained").command() == "draftproof e2e --preset trained --gamma 4"
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,7 @@ def test_the_replay_command_says_what_is_not_the_usual():
 )
 def test_a_pair_is_named_in_one_of_two_ways(options, message):
     with pytest.raises(InputError, match=message):
-        Options(**options)
+        LoopOptions(**options)
 
 
 @pytest.mark.parametrize(
@@ -51,11 +53,11 @@ def test_a_pair_is_named_in_one_of_two_ways(options, message):
 )
 def test_settings_out_of_their_range_are_refused_in_one_line(options, message):
     with pytest.raises(InputError) as caught:
-        Options("a", "b", **options).checked()
+        LoopOptions("a", "b", **options).settings()
     assert str(caught.value) == message
 
 
 def test_adaptive_gamma_may_have_a_given_cost():
-    assert Options("a", "b", gamma="adaptive").blocks().cost is None
-    assert Options("a", "b", gamma="adaptive:0.25").blocks().cost == 0.25
-    assert Options("a", "b", gamma="6").blocks() == 6
+    assert LoopOptions("a", "b", gamma="adaptive").draft_length().cost is None
+    assert LoopOptions("a", "b", gamma="adaptive:0.25").draft_length().cost == 0.25
+    assert LoopOptions("a", "b", gamma="6").draft_length() == 6

@@ -6,11 +6,13 @@ import sys
 import pytest
 import torch
 
-from draftproof.reports.audits.loops import drift as drifted
-from draftproof.reports.audits.loops import session, texts
-from draftproof.reports.audits.loops import text_counts as counted
-from draftproof.reports.audits.loops import timing as timed
-from draftproof.reports.audits.loops.options import Options
+from draftproof.models.errors import RunFailed
+from draftproof.reports.audits.loops import session, text_counts
+from draftproof.reports.audits.loops.drift import DriftMeasurement
+from draftproof.reports.audits.loops.options import LoopOptions
+from draftproof.reports.audits.loops.session import LoopSession
+from draftproof.reports.audits.loops.timing import Timing
+from draftproof.reports.audits.loops.written_texts import WrittenTexts
 from draftproof.reports.commands.main import main
 
 from ..report_schema import validate
@@ -34,11 +36,11 @@ def after(calls, error):
     def planted(method):
         count = [0]
 
-        def called(self, *arguments):
+        def called(self, *arguments, **named):
             count[0] += 1
             if count[0] > calls:
                 raise error
-            return method(self, *arguments)
+            return method(self, *arguments, **named)
 
         return called
 
@@ -54,13 +56,13 @@ OUT_OF_MEMORY = "CUDA out of memory. Tried to allocate 2 GiB\nand more"
     [
         (torch.cuda.OutOfMemoryError(OUT_OF_MEMORY), 3, "memory"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 3, "memory"),
-        (session.TimeUp("not done within 5 s"), 3, "timeout"),
+        (RunFailed("timeout", "not done within 5 s"), 3, "timeout"),
         (KeyboardInterrupt(), 130, "interrupted"),
     ],
     ids=["gpu", "cpu", "timeout", "ctrl-c"],
 )
 def test_what_was_measured_before_a_run_was_stopped_is_kept(trained, monkeypatch, tmp_path, error, status, kind):
-    monkeypatch.setattr(texts.Texts, "take", after(20, error)(texts.Texts.take))
+    monkeypatch.setattr(WrittenTexts, "take", after(20, error)(WrittenTexts.take))
     file = tmp_path / "report.json"
     found, out, err = command(*words_of(trained), "--json", file)
     assert found == status, out
@@ -82,9 +84,15 @@ def test_what_was_measured_before_a_run_was_stopped_is_kept(trained, monkeypatch
 
 @engine
 def test_counts_that_were_cut_short_refute_only_what_is_impossible(forged, monkeypatch):
-    monkeypatch.setattr(session.LoopSession, "generated", after(2, KeyboardInterrupt())(session.LoopSession.generated))
-    monkeypatch.setattr(counted, "TOGETHER", 500)
-    monkeypatch.setattr(counted.TextCounts, "samples", 10_000, raising=False)
+    run = text_counts.TextCounts.run
+
+    def interrupted(self):
+        monkeypatch.setattr(LoopSession, "decode", after(1, KeyboardInterrupt())(LoopSession.decode))
+        run(self)
+
+    monkeypatch.setattr(text_counts.TextCounts, "run", interrupted)
+    monkeypatch.setattr(text_counts, "COUNTED_ROWS", 500)
+    monkeypatch.setattr(text_counts.TextCounts, "samples", 10_000, raising=False)
     report = examined(forged, mutant="L12")
     assert report.failure["kind"] == "interrupted"
     law = [item for item in report.evidence if item.method == "chi-square"]
@@ -94,7 +102,7 @@ def test_counts_that_were_cut_short_refute_only_what_is_impossible(forged, monke
 
 @engine
 def test_an_error_that_is_not_of_memory_is_not_swallowed(trained, monkeypatch):
-    monkeypatch.setattr(timed.Timing, "run", after(0, RuntimeError("a bug"))(timed.Timing.run))
+    monkeypatch.setattr(Timing, "run", after(0, RuntimeError("a bug"))(Timing.run))
     with pytest.raises(RuntimeError, match="a bug"):
         examined(trained)
 
@@ -108,11 +116,11 @@ def test_a_run_ends_when_its_time_is_up(trained, tmp_path):
 
 @engine
 def test_the_clock_is_looked_at_before_each_draft_token(forged, monkeypatch):
-    run = session.session(Options(**{**forged, "gamma": "64", "timeout": 60.0}))
+    run = session.open_session(LoopOptions(**{**forged, "gamma": "64", "timeout": 60.0}))
     seconds = iter(range(int(run.began), int(run.began) + 10_000, 20))  # each look finds 20 s gone
     monkeypatch.setattr(session, "monotonic", lambda: next(seconds))
-    with pytest.raises(session.TimeUp, match="not done within 60 s"):
-        run.generated(run.batch(1), 0, 1)
+    with pytest.raises(RunFailed, match="not done within 60 s"):
+        run.decode(run.batch(1), 1)
     drafted = (next(seconds) - int(run.began)) // 20
     assert drafted < 8
 
@@ -135,7 +143,7 @@ def test_an_interrupt_while_loading_leaves_no_file_and_claims_no_findings(traine
 
 @engine
 def test_an_interrupt_before_the_first_finding_does_not_say_where_findings_are(trained, monkeypatch, tmp_path):
-    monkeypatch.setattr(drifted.Drifts, "run", after(0, KeyboardInterrupt())(drifted.Drifts.run))
+    monkeypatch.setattr(DriftMeasurement, "run", after(0, KeyboardInterrupt())(DriftMeasurement.run))
     status, _, err = command(*words_of(trained), "--json", tmp_path / "report.json")
     assert (status, err.strip().splitlines()[-1]) == (130, "draftproof: interrupted before the first finding")
     assert json.loads((tmp_path / "report.json").read_text())["failure"]["kind"] == "interrupted"

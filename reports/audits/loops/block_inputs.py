@@ -1,0 +1,145 @@
+"""What the verifier is given: rows read from the right text, of the models' own law, warped as asked for; draft tokens
+drawn from the draft's rows; random numbers that are used once."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from torch import Tensor
+
+from ....stattests.betting import bets_on
+from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Witness
+from .bets import TokenBets
+from .drift import MAX_DRIFT, DriftMeasurement
+from .observed_loop import Observations, RowDistance, observed
+from .session import LoopSession
+
+BET_FAMILIES = "argmax", "tail"
+
+MAX_OBSERVED_ROWS = 8
+"""Rows of the batch that is observed."""
+
+SOFTMAX_TOLERANCE = 1e-6
+"""Total variation of two computations of the same softmax."""
+
+
+class BlockInputs:
+    """One batch of prompts of several lengths, decoded by the observed loop."""
+
+    def __init__(self, session: LoopSession, drift: DriftMeasurement, alpha: float):
+        self.session, self.drift = session, drift
+        self.observations = Observations(self.bet, warp=session.warp)
+        self.bets = TokenBets(BET_FAMILIES, alpha, drift)
+        self.problem = "a batch of several lengths" if session.batch_size > 1 else "one text"
+
+    def run(self) -> None:
+        session = self.session
+        session.step("rows", 0, 1)
+        prompts = session.batch(min(session.batch_size, MAX_OBSERVED_ROWS))
+        loop, seed = observed(session.loop, self.observations), next(session.seeds("rows"))
+        session.decode(prompts, session.options.new_tokens, seed, loop=loop)
+
+    def bet(self, law: Tensor, tokens: Tensor) -> None:
+        """Bet on the draft tokens of a block; at temperature 0 there is nothing to bet on."""
+        if not self.session.settings.greedy:
+            self.bets.observe(bets_on(law.double().cpu().numpy(), tokens.cpu().numpy()))
+
+    def notices(self) -> dict[str, str]:
+        """What could not be examined."""
+        return {f"left out: {part}": why for part, why in self.observations.unobserved.items()}
+
+    def evidence(self, complete: bool) -> list[Evidence]:
+        observations = self.observations
+        evidence = [self.reading_evidence()] if observations.passes else []
+        for model in self.session.models:
+            for method, distances in (("forward-pass", observations.rows), ("warp", observations.laws)):
+                of_model = [row for row in distances if row.model == model]
+                if of_model:
+                    evidence.append(self.rows_evidence(model, method, of_model))
+        if self.bets.fortune.steps:
+            evidence.append(self.drafts_evidence())
+        if observations.numbers.count:
+            evidence.append(self.noise_evidence())
+        return evidence
+
+    def reading_evidence(self) -> Evidence:
+        misread, witness = self.observations.misread, None
+        if misread:
+            first = misread[0]
+            witness = Witness(
+                problem={"prompt": first.prompt, "iteration": first.iteration, "position": first.position},
+                sequence=f"{first.part} that the {first.model} read in iteration {first.iteration}, prompt {first.prompt}",
+                expected=",".join(map(str, first.expected)),
+                observed=",".join(map(str, first.observed)),
+            )
+        return Evidence(
+            claim="rows",
+            method="reading",
+            verdict=REFUTED if misread else HOLDS,
+            problem=self.problem,
+            witness=witness,
+            detail={"dtype": self.session.pair.dtype, "passes": self.observations.passes, "misread": len(misread)},
+        )
+
+    def rows_evidence(self, model: str, method: str, rows: Sequence[RowDistance]) -> Evidence:
+        """Refuted by single rows beyond the largest drift, or the mean beyond the mean drift, if drift is not too wide."""
+        warped = method == "warp"
+        most, mean = (SOFTMAX_TOLERANCE,) * 2 if warped else self.drift.allowed(model)
+        worst = max(rows, key=lambda row: row.distance)
+        average = float(np.mean([row.distance for row in rows]))
+        too_wide = most > MAX_DRIFT
+        refuted = not too_wide and (worst.distance > most or average > mean)
+        shown = next((row for row in rows if row.distance > most), worst)
+        of = f"the {model}'s row" + (" as sampled" if warped else "")
+        witness = Witness(
+            problem={"prompt": shown.prompt, "iteration": shown.iteration, "position": shown.position},
+            sequence=f"{of} at position {shown.position}, iteration {shown.iteration}, prompt {shown.prompt}",
+            expected=f"TV up to {most:.2g}",
+            observed=f"TV {shown.distance:.2g}",
+        )
+        return Evidence(
+            claim="rows",
+            method=method,
+            verdict=NO_EVIDENCE if too_wide else REFUTED if refuted else HOLDS,
+            problem=f"{model} rows",
+            total_variation=min(1.0, worst.distance),
+            bound=1.0 if too_wide else most,
+            witness=witness if refuted else None,
+            detail={
+                "dtype": self.session.pair.dtype, "model": model, "rows": len(rows), "mean": average, "mean_allowed": mean,
+                "too_wide": too_wide,
+            },
+        )  # fmt: skip
+
+    def drafts_evidence(self) -> Evidence:
+        fortune = self.bets.fortune
+
+        def witness(family: str, expected: str, observed: str) -> Witness:
+            problem = {"draft token": fortune.refuted_at}
+            sequence = f"draft tokens in the set {family!r}, of {fortune.steps:,}"
+            return Witness(problem=problem, sequence=sequence, expected=expected, observed=observed)
+
+        detail = {"dtype": self.session.pair.dtype, "tokens": fortune.steps}
+        return self.bets.evidence("drafts", self.problem, BET_FAMILIES, witness, detail)
+
+    def noise_evidence(self) -> Evidence:
+        numbers, draft_tokens, witness = self.observations.numbers, self.observations.draft_tokens, None
+        logged = numbers.by_purpose["drafts"]
+        if numbers.reused:
+            number, before, after = numbers.reused[0]
+            witness = Witness(
+                problem={"number": number},
+                sequence=f"the random number {number!r}",
+                expected=f"{before}",
+                observed=f"{before}, and {after}",
+            )
+        return Evidence(
+            claim="noise",
+            method="listening",
+            verdict=REFUTED if witness else HOLDS if logged >= draft_tokens else NO_EVIDENCE,
+            problem=self.problem,
+            witness=witness,
+            detail={
+                "dtype": self.session.pair.dtype, "numbers": numbers.count, "used_twice": len(numbers.reused),
+                "by_chance": numbers.count**2 / 2**54, "draft_tokens": draft_tokens, "draft_numbers_heard": logged,
+            },
+        )  # fmt: skip

@@ -1,0 +1,100 @@
+"""The exact law of the first tokens that the loop writes on a small forged pair: the loop as a program over chance."""
+
+from ....models.generating.loop_verifiers import loop_verifier
+from ....models.law import Prefix, prefix_key
+from ....models.problem import as_json
+from ....models.rationals import as_float
+from ....proofs.enumeration import Branching, EnumeratedChance
+from ....proofs.field import in_field
+from ....proofs.laws import joint_law
+from ....verifiers.evidence import HOLDS, REFUTED, Evidence, Witness
+from .forged_law import ForgedLaw
+from .session import LoopSession
+
+MAX_PATHS = 20_000
+"""Ways chance can fall that are walked."""
+
+MAX_GREEDY_TOKENS = 512
+"""Tokens of a text that is walked at temperature 0, where there is one path."""
+
+ROUNDING_PER_TOKEN = 1e-6
+"""Total variation that the rounding of rows in float32 may make, for each token."""
+
+
+class EnumeratedLaw:
+    """The verifier in its exact form, one block at a time, driven by the loop on every way chance can fall.
+
+    The loop's own random streams and its batched verifier are not in it; ``text_counts`` and ``written_texts`` are of
+    those.
+    """
+
+    def __init__(self, session: LoopSession, forged: ForgedLaw):
+        self.session, self.forged = session, forged
+        self.length = session.settings.first_gamma + 2
+        if session.settings.greedy:
+            self.length = max(self.length, min(MAX_GREEDY_TOKENS, session.options.new_tokens))
+        self.holds = False
+        self.law: dict[Prefix, float] | None = None
+
+    def run(self) -> None:
+        """The longest texts that can be walked, from gamma + 2 tokens down to one; at temperature 0, from all of them."""
+        while self.length and self.law is None:
+            self.law = self.walked()
+            if self.law is None:
+                self.length //= 2
+
+    def walked(self) -> dict[Prefix, float] | None:
+        """law(text) = sum over the paths that end in it; None if they are too many. All open paths in one batch."""
+        session, verifier = self.session, loop_verifier(self.session.verifier.reference())
+        law: dict[Prefix, float] = {}
+        scripts, paths = [((), 1.0)], 0
+        while scripts:
+            session.step(f"the exact law of {self.length} tokens", paths, paths + len(scripts))
+            if paths + len(scripts) > MAX_PATHS:
+                return None
+            walks = []
+            for script in scripts:
+                walks.append(Branching(1.0))
+                walks[-1].pending = [script]
+                walks[-1].begin()
+            prompts, chance = [[self.forged.start]] * len(walks), [EnumeratedChance(walk) for walk in walks]
+            written = session.decode(prompts, self.length, verifier=verifier, chance=chance)
+            for walk, tokens in zip(walks, written.tokens, strict=True):
+                text = self.forged.text(tokens, self.length)
+                law[text] = law.get(text, 0.0) + walk.probability
+            paths += len(walks)
+            scripts = [script for walk in walks for script in walk.pending]
+        return law
+
+    def evidence(self, complete: bool) -> list[Evidence]:
+        if self.law is None:
+            return []
+        problem, observed = self.forged.problem, self.law
+        expected = {text: as_float(p) for text, p in joint_law(in_field(problem).target, self.length).items()}
+        errors = {
+            x: abs(observed.get(x, 0.0) - expected.get(x, 0.0)) for x in sorted(observed.keys() | expected.keys())
+        }
+        total_variation, allowed, witness = sum(errors.values()) / 2, ROUNDING_PER_TOKEN * self.length, None
+        if total_variation > allowed:
+            worst = max(errors, key=lambda x: errors[x])
+            witness = Witness(
+                problem=as_json(problem),
+                sequence=prefix_key(worst),
+                expected=f"{expected.get(worst, 0.0):.6g}",
+                observed=f"{observed.get(worst, 0.0):.6g}",
+            )
+        self.holds = witness is None
+        evidence = Evidence(
+            claim="lossless",
+            method="enumeration",
+            verdict=HOLDS if self.holds else REFUTED,
+            problem=problem.name,
+            total_variation=min(1.0, total_variation),
+            bound=allowed,
+            witness=witness,
+            detail={
+                "dtype": self.session.pair.dtype, "tokens": self.length, "law": self.forged.source,
+                "chance": "enumerated, in the place of the loop's streams", "verifier": "one block at a time",
+            },
+        )  # fmt: skip
+        return [evidence]

@@ -1,0 +1,281 @@
+"""Texts that the loop wrote, token by token against the target's rows by a forward pass over the finished text."""
+
+from abc import ABC, abstractmethod
+from math import log
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from ....models.generating.efficiency import block_efficiency
+from ....models.generating.result import Generated
+from ....proofs.closed_forms import lenience_bias
+from ....stattests.betting import bets_on, bets_on_sets
+from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Witness
+from ..error_rates import BETA
+from .bets import TokenBets
+from .drift import DriftMeasurement
+from .enumerated_law import EnumeratedLaw
+from .forward_passes import full_pass
+from .session import LoopSession
+
+WRITTEN_TEXTS = 64
+"""Texts, where the command does not say."""
+
+FAVOURITE, TWIN, BONUS = "draft's favourite", "the row beside", "bonus"
+EVERY_TOKEN = "argmax", "tail", "draft above target"
+
+LIMITED_BY = "argmax", "draft above target"
+"""Families of sets whose limits are the bound of a pass; the others often have nothing to bet on."""
+
+
+class WrittenTexts(ABC):
+    """Texts behind the prompts.
+
+    copies: how often each prompt is decoded in a batch.
+    """
+
+    copies = 1
+
+    def __init__(self, session: LoopSession, drift: DriftMeasurement):
+        self.session, self.drift = session, drift
+        self.runs: list[Generated] = []
+        self.count = self.tokens = 0
+        self.wrong_ends: list[Witness] = []
+        self.samples = session.options.samples if session.start is None and session.options.samples else WRITTEN_TEXTS
+        self.problem = f"texts of {session.options.new_tokens} tokens"
+
+    def run(self) -> None:
+        session, rows, turn = self.session, min(self.session.batch_size, self.samples), 0
+        copies = self.copies if rows > 1 else 1
+        for seed in session.seeds("texts"):
+            session.step("texts", self.count, self.samples)
+            if self.count >= self.samples:
+                return
+            taken = [session.prompts[(turn + k) % len(session.prompts)] for k in range(-(-rows // copies))]
+            turn += len(taken)
+            prompts = [list(prompt) for prompt in taken for _ in range(copies)][:rows]
+            run = session.decode(prompts, session.options.new_tokens, seed)
+            self.runs.append(run)
+            for row, prompt in enumerate(prompts):
+                self.take(prompt, run, row, run.tokens[row - 1] if row % copies else [])
+
+    def take(self, prompt: list[int], run: Generated, row: int, twin: list[int]) -> None:
+        """One finished text. twin: the text behind the same prompt in the row before."""
+        tokens = run.tokens[row]
+        self.check_end(prompt, tokens)
+        self.examine(prompt, run, row, twin)
+        self.count += 1
+        self.tokens += len(tokens)
+
+    @abstractmethod
+    def examine(self, prompt: list[int], run: Generated, row: int, twin: list[int]) -> None:
+        """One finished text against the rows of the models."""
+
+    @abstractmethod
+    def law_evidence(self) -> list[Evidence]:
+        """What the texts show of the law of their tokens."""
+
+    def evidence(self, complete: bool) -> list[Evidence]:
+        return [*self.ends_evidence(), *self.law_evidence()] if self.count else []
+
+    def notices(self) -> dict[str, str]:
+        return {}
+
+    def logits(self, model: Any, prompt: list[int], tokens: list[int]) -> Tensor:
+        """The logits before each token of a text."""
+        return full_pass(model, prompt + tokens, self.session.pair.vocabulary)[len(prompt) - 1 : -1]
+
+    def check_end(self, prompt: list[int], tokens: list[int]) -> None:
+        """A text ends with its first end token, or has all the tokens that were asked for."""
+        ends = self.session.settings.end_tokens
+        length = next((at + 1 for at, token in enumerate(tokens) if token in ends), self.session.options.new_tokens)
+        if len(tokens) != length:
+            place = min(length, len(tokens)) - 1
+            self.wrong_ends.append(self.witness(prompt, place, "tokens of the text", str(length), str(len(tokens))))
+
+    def ends_evidence(self) -> list[Evidence]:
+        """Of texts that end wrongly, if there are any."""
+        if not self.wrong_ends:
+            return []
+        evidence = Evidence(
+            claim="lossless",
+            method="ends",
+            verdict=REFUTED,
+            problem=self.problem,
+            witness=self.wrong_ends[0],
+            detail={**self.detail(), "wrong_ends": len(self.wrong_ends)},
+        )
+        return [evidence]
+
+    def detail(self) -> dict[str, Any]:
+        return {"dtype": self.session.pair.dtype, "texts": self.count, "tokens": self.tokens,
+                "block_efficiency": block_efficiency(self.runs)}  # fmt: skip
+
+    def witness(self, prompt: list[int], place: int, sequence: str, expected: str, observed: str) -> Witness:
+        problem = {"prompt": prompt, "position": len(prompt) + place}
+        return Witness(problem=problem, sequence=sequence, expected=expected, observed=observed)
+
+
+class GreedyTexts(WrittenTexts):
+    """At temperature 0 every token has to be the target's most probable one.
+
+    Each prompt is decoded once, copies only fill up a batch, and the same text counts once.
+    """
+
+    def __init__(self, session: LoopSession, drift: DriftMeasurement, enumerated: EnumeratedLaw | None = None):
+        super().__init__(session, drift)
+        self.samples = min(self.samples, max(len(session.prompts), session.batch_size))
+        self.enumerated_law = enumerated
+        self.ties: list[float] = []
+        self.wrong: list[Witness] = []
+        self.distinct: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+
+    def examine(self, prompt: list[int], run: Generated, row: int, twin: list[int]) -> None:
+        tokens = run.tokens[row]
+        text = tuple(prompt), tuple(tokens)
+        if text not in self.distinct:
+            self.compare(prompt, tokens, self.logits(self.session.pair.target, prompt, tokens))
+        self.distinct[text] = len(tokens)
+
+    def compare(self, prompt: list[int], tokens: list[int], logits: Tensor) -> None:
+        """Tokens with the argmax. A smaller gap than passes of different shapes make is a tie."""
+        for at, token in enumerate(tokens):
+            best = int(logits[at].argmax())
+            if best == token:
+                continue
+            gap = float(logits[at, best] - logits[at, token])
+            if gap <= self.drift.tie:
+                self.ties.append(gap)
+            else:
+                self.wrong.append(self.witness(prompt, at, f"token {at + 1} behind the prompt", str(best), str(token)))
+
+    @property
+    def enumerated(self) -> bool:
+        """Whether the exact law of texts as long as these was enumerated and is the target's."""
+        law = self.enumerated_law
+        return law is not None and law.holds and law.length >= self.session.options.new_tokens
+
+    def law_evidence(self) -> list[Evidence]:
+        """What agreed is no proof: a loop that is off at the share f of the tokens, at random, agrees on n of them with
+        probability (1 - f)^n. It holds where the exact law of such texts was enumerated and no tie was excused."""
+        refuted, n, ties = bool(self.wrong), sum(self.distinct.values()), len(self.ties)
+        holds = not refuted and not ties and self.enumerated
+        bound = None if refuted or holds else min(1.0, ties / n + log(1 / BETA) / max(1, n - ties))
+        evidence = Evidence(
+            claim="lossless",
+            method="argmax",
+            verdict=REFUTED if refuted else HOLDS if holds else NO_EVIDENCE,
+            problem=self.problem,
+            bound=bound,
+            witness=self.wrong[0] if refuted else None,
+            detail={
+                **self.detail(), "distinct_texts": len(self.distinct), "distinct_tokens": n,
+                "disagreements": len(self.wrong), "ties_excused": ties, "share_excused": ties / n, "miss_rate": BETA,
+                "largest_gap_excused": max(self.ties, default=0.0), "tie_below": self.drift.tie,
+            },
+        )  # fmt: skip
+        return [evidence]
+
+    def notices(self) -> dict[str, str]:
+        """How far agreement at temperature 0 reaches."""
+        if not self.distinct or self.wrong:
+            return {}
+        tokens, reach = sum(self.distinct.values()) - len(self.ties), "other texts were not examined"
+        if self.enumerated and not self.ties:
+            length = self.session.options.new_tokens
+            reach = f"the exact law was enumerated for texts of {length} tokens behind the start token"
+        agreed = f"agrees with the target's argmax on {tokens:,} tokens of {len(self.distinct):,} texts"
+        return {"reach": f"at temperature 0 the loop {agreed}; {reach}"}
+
+
+class SampledTexts(WrittenTexts):
+    """Bets on every token; each prompt is twice in a batch, so that a row can bet on what the row beside it took."""
+
+    copies = 2
+
+    def __init__(self, session: LoopSession, drift: DriftMeasurement, alpha: float):
+        super().__init__(session, drift)
+        families = [*EVERY_TOKEN, FAVOURITE, TWIN] + ([] if session.verifier.modifies_target else [BONUS])
+        self.bets = TokenBets(families, alpha, drift)
+        self.refuting: tuple[list[int], int] | None = None
+        self.biases: list[tuple[float, list[int]]] = []
+
+    def examine(self, prompt: list[int], run: Generated, row: int, twin: list[int]) -> None:
+        tokens, warp = run.tokens[row], self.session.warp
+        logits = (self.logits(model, prompt, tokens) for model in self.session.models.values())
+        rows = tuple(warp(part).double().softmax(-1).cpu().numpy() for part in logits)
+        self.bet(prompt, tokens, rows, bonus_places(run, row), twin)
+
+    def bet(
+        self, prompt: list[int], tokens: list[int], rows: tuple[np.ndarray, ...], bonus: list[int], twin: list[int]
+    ) -> None:
+        """The bets on one text. rows: of target and draft, [len(tokens), V]; bonus: places of bonus tokens."""
+        target, draft = rows
+        drawn, beside = np.array(tokens), np.full(len(tokens), -1)
+        same = next((k for k, (a, b) in enumerate(zip(tokens, twin)) if a != b), min(len(tokens), len(twin)) - 1)
+        beside[: same + 1] = twin[: same + 1]
+        bets = bets_on(target, drawn, draft, proposed=beside, bonus=np.isin(np.arange(len(tokens)), bonus))
+        bets[TWIN] = bets.pop("proposed")
+        favourite = np.zeros(target.shape, dtype=bool)
+        favourite[np.arange(len(tokens)), draft.argmax(1)] = True
+        bets[FAVOURITE] = bets_on_sets(target, drawn, favourite)
+        self.bets.observe({name: bets[name] for name in self.bets.betting.families})
+        fortune = self.bets.fortune
+        if fortune.refuted_at is not None and self.refuting is None:
+            self.refuting = prompt, fortune.refuted_at - (fortune.steps - len(tokens))
+        lenience = self.session.verifier.lenience
+        if lenience is not None:
+            self.biases.append((lenience_bias(target[0].tolist(), draft[0].tolist(), lenience), prompt))
+
+    def law_evidence(self) -> list[Evidence]:
+        return [self.bets_evidence(), *([self.lenience_evidence()] if self.biases else [])]
+
+    def bets_evidence(self) -> Evidence:
+        bets, fortune = self.bets, self.bets.fortune
+
+        def witness(family: str, expected: str, observed: str) -> Witness:
+            assert self.refuting is not None, "not refuted"
+            sequence = f"tokens in the set {family!r}, of {self.tokens:,}"
+            return self.witness(*self.refuting, sequence, expected, observed)
+
+        families = {n: {"expected": bets.expected[n], "observed": bets.observed[n]} for n in bets.betting.families}
+        detail = {
+            **self.detail(), "log_evidence": fortune.log_evidence, "families": families,
+            "refuted_at_token": fortune.refuted_at,
+        }  # fmt: skip
+        return bets.evidence("lossless", self.problem, LIMITED_BY, witness, detail)
+
+    def lenience_evidence(self) -> Evidence:
+        """The bias of a verifier that is lossy by name, in closed form: not measured, and no accusation."""
+        worst, prompt = max(self.biases)
+        lossy = worst > self.drift.slack
+        witness = self.witness(prompt, 0, "bias of the first token, in total variation", "0", f"{worst:.6g}")
+        return Evidence(
+            claim="lossless",
+            method="closed-form",
+            verdict=REFUTED if lossy else NO_EVIDENCE,
+            problem=self.problem,
+            total_variation=min(1.0, worst),
+            witness=witness if lossy else None,
+            detail={
+                **self.detail(), "lossy": self.session.verifier.lossy,
+                "bias_of_first_tokens": float(np.mean([bias for bias, _ in self.biases])),
+            },
+        )  # fmt: skip
+
+
+def written_texts(
+    session: LoopSession, drift: DriftMeasurement, alpha: float, enumerated: EnumeratedLaw | None
+) -> GreedyTexts | SampledTexts:
+    """The examination of texts for the session's temperature."""
+    if session.settings.greedy:
+        return GreedyTexts(session, drift, enumerated)
+    return SampledTexts(session, drift, alpha)
+
+
+def bonus_places(run: Generated, row: int) -> list[int]:
+    """Where a text has the token behind a block that was accepted in full, counted from the prompt's end."""
+    taus, lengths = run.accepted(row), run.lengths(row)
+    gammas = [each.gamma for each in run.iterations if row in each.rows]
+    return [start + tau for start, tau, gamma in zip(lengths, taus, gammas) if tau == gamma]
