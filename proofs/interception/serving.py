@@ -43,10 +43,14 @@ class Server:
             _limit(resource.RLIMIT_CPU, None)
 
     def answer(self, **fields: Any) -> None:
-        """Send an answer; a fork of third-party code that came back here ends instead."""
+        """Send an answer; a fork ends instead."""
+        self.end_fork()
+        self._answers.write(json.dumps({"number": next(self._number), **fields}) + "\n")
+
+    def end_fork(self) -> None:
+        """End this process if third-party code forked it off and came back here: it must not answer, nor go on."""
         if os.getpid() != self._process:
             os._exit(0)
-        self._answers.write(json.dumps({"number": next(self._number), **fields}) + "\n")
 
     def begin(self, doing: str, seconds: float) -> None:
         """Tell the parent what is done next, and be ended by the system after so much processor time."""

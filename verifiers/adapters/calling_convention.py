@@ -4,6 +4,7 @@ Recognised by the signature; no base class and no registration needed.
 """
 
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -102,10 +103,19 @@ def arguments(target: Values, draft: Values, tokens: Values, array: str, dtype: 
 
 
 def call(function: Callable, plan: CallPlan, given: Sequence[Any], random: Any) -> Any:
+    """Call a third-party function as planned.
+
+    A process that it forked and that comes back from the call ends here: else each further call would double them.
+    """
     options = {plan.random: random} if plan.random else {}
-    if plan.by_name:
-        return function(**dict(zip(ARGUMENT_NAMES, given)), **options)
-    return function(*given, **options)
+    process = os.getpid()
+    try:
+        if plan.by_name:
+            return function(**dict(zip(ARGUMENT_NAMES, given)), **options)
+        return function(*given, **options)
+    finally:
+        if os.getpid() != process:
+            os._exit(0)
 
 
 def tokens_of(result: Any) -> tuple[int, ...]:

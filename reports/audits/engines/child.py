@@ -27,23 +27,24 @@ def main() -> None:
         server.answer(failure=["load", str(error)])
         return
     for number, job in enumerate(request["jobs"]):
-        _run(sample, job, request["settings"], lambda number=number, **fields: server.answer(job=number, **fields))
+        _run(sample, job, request["settings"], number, server)
     packages = versions(*request["packages"])
     server.answer(digest=digest_of(sample), versions={name.replace("_", "-"): v for name, v in packages.items()})
 
 
-def _run(sample: Callable, job: dict[str, Any], settings: dict[str, Any], answer: Callable) -> None:
+def _run(sample: Callable, job: dict[str, Any], settings: dict[str, Any], number: int, server: Server) -> None:
     """Answer with counts now and then, the last time with how the job ended: null, or [kind of failure, why]."""
     counts: Counter = Counter()
 
     def send_counts(**fields: Any) -> None:
-        answer(counts=[[list(text), n] for text, n in counts.items()], **fields)
+        server.answer(job=number, counts=[[list(text), n] for text, n in counts.items()], **fields)
         counts.clear()
 
     length, taken, since, failure = job["tokens"], 0, time.monotonic(), None
     folders = (Path(job["target"]), job["draft"] and Path(job["draft"]))
     try:
         for text in sample(*folders, job["start"], length, job["gamma"], job["seeds"], **settings):
+            server.end_fork()
             counts[(*map(int, text[:length]), *[ENDED] * (length - len(text)))] += 1
             taken += 1
             if time.monotonic() - since > SECONDS_BETWEEN_ANSWERS:
