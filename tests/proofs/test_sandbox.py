@@ -1,8 +1,9 @@
-"""The child process: whatever foreign code does, the parent says so in one line and goes on."""
+"""The child process: whatever third-party code does, the parent says so in one line and goes on."""
 
 import os
 import signal
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,25 @@ def test_the_child_and_what_it_started_are_gone_afterwards(tmp_path):
         time.sleep(0.1)
     os.kill(pid, signal.SIGKILL)
     pytest.fail("a process started by the subject outlived the sandbox")
+
+
+def test_a_fork_of_the_subject_makes_no_calls_of_its_own(tmp_path):
+    file, log = tmp_path / "forks.py", tmp_path / "processes"
+    file.write_text(
+        "import os\n"
+        "def f(target_probs, draft_probs, draft_tokens):\n"
+        "    os.fork()\n"
+        f"    with open({str(log)!r}, 'a') as log:\n"
+        "        log.write(f'{os.getpid()}\\n')\n"
+        "    return [0]\n"
+    )
+    with Sandbox(f"{file}:f") as box:
+        box.start(PROBE)
+        assert measured(PROBE[0], "float64", box.law(PROBE[0])).known
+    calls = Counter(log.read_text().split())
+    ours = max(calls, key=calls.__getitem__)
+    assert calls.pop(ours) > 10
+    assert set(calls.values()) <= {1}
 
 
 def test_lists_are_found_to_be_wanted_where_arrays_raise(tmp_path):

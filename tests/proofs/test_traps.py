@@ -82,7 +82,7 @@ def test_the_parent_survives_what_the_child_does(tmp_path, source, text):
 
     file = tmp_path / "hostile.py"
     file.write_text(source)
-    report = audit(f"{file}:f", [toy(1), drawn(2, 1, "generic")], timeout=8)
+    report = audit(f"{file}:f", [toy(1), drawn(2, 1, "generic")], timeout=3)
     assert report.text()
     if text is not None:
         assert text in report.failure["message"]
