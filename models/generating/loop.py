@@ -53,8 +53,10 @@ def generate(
     Raises: InputError in one line for what cannot be run.
     Source: Sun et al. 2025, Algorithms 3 and 6.
     """
-    rule = loop_verifier(verifier)
-    return (loop or DecodingLoop)(target, draft, prompts, rule, LoopSettings(**settings), chance, device).run()
+    running = (loop or DecodingLoop)(
+        target, draft, prompts, loop_verifier(verifier), LoopSettings(**settings), chance, device
+    )
+    return running.run()
 
 
 class DecodingLoop:
@@ -69,7 +71,7 @@ class DecodingLoop:
         target: Any,
         draft: Any | None,
         prompts: Sequence[Sequence[int]],
-        rule: LoopVerifier,
+        verifier: LoopVerifier,
         settings: LoopSettings,
         chance: Sequence[Chance] | None = None,
         device: str | None = None,
@@ -83,7 +85,7 @@ class DecodingLoop:
         self.device = checked_device(device, target)
         kinds = {"target": self.target_cache, "draft": self.draft_cache}
         self.caches = {n: kinds[n](m.to(self.device), len(self.texts), n) for n, m in models.items()}
-        self.rule, self.settings = rule, settings
+        self.verifier, self.settings = verifier, settings
         self.warp = warp(settings.temperature, settings.top_k, settings.top_p)
         if chance is not None and len(chance) != len(self.texts):
             raise InputError(f"{len(chance)} chances for {len(self.texts)} prompts; expected one each")
@@ -95,7 +97,7 @@ class DecodingLoop:
         self.eos, self.before_step = settings.end_tokens, before_step
         self.ends = [len(text) + settings.max_new_tokens for text in self.texts]
         dtype = str(target.dtype).removeprefix("torch.")
-        self.result = Generated(rule.name, rule.lossy, str(self.device), dtype, [[] for _ in self.texts])
+        self.result = Generated(verifier.name, verifier.lossy, str(self.device), dtype, [[] for _ in self.texts])
 
     @torch.inference_mode()
     def run(self) -> Generated:
@@ -163,10 +165,10 @@ class DecodingLoop:
 
     def verified(self, drafted: Drafted) -> Emitted:
         """The verdict on a batch of blocks; under Algorithm 6 against the modified target, and noting the new one."""
-        if not self.rule.modifies_target:
-            return self.rule.verify(drafted, self.chances)
+        if not self.verifier.modifies_target:
+            return self.verifier.verify(drafted, self.chances)
         now, seen = self.nested.applied(drafted)
-        given = self.rule.verify(now, self.chances)
+        given = self.verifier.verify(now, self.chances)
         self.nested.followed(seen, given)
         return given
 

@@ -24,8 +24,7 @@ ROUNDING_PER_TOKEN = 1e-6
 class EnumeratedLaw:
     """The verifier in its exact form, one block at a time, driven by the loop on every way chance can fall.
 
-    The loop's own random streams and its batched verifier are not in it; ``text_counts`` and ``written_texts`` are of
-    those.
+    The loop's own random streams and its batched verifier are examined by ``text_counts`` and ``written_texts``.
     """
 
     def __init__(self, session: LoopSession, forged: ForgedLaw):

@@ -59,9 +59,8 @@ def forged_law(session: LoopSession, start: int) -> ForgedLaw:
     """
     settings = session.settings
     logits = [full_pass(m, [start, *range(start)], session.pair.vocabulary) for m in session.models.values()]
-    rows: list[list[Row]] | None = None
-    if (settings.temperature, settings.top_k, settings.top_p) == (1, 0, 1):
-        rows = _rationals([part.double().softmax(-1)[:, :start] for part in logits])
+    neutral = (settings.temperature, settings.top_k, settings.top_p) == (1, 0, 1)
+    rows = _rationals([part.double().softmax(-1)[:, :start] for part in logits]) if neutral else None
     source = "the rationals it was forged from, recovered from its rows"
     if rows is None:
         rows = [_normalized(session.warp(part).double().softmax(-1)[:, :start]) for part in logits]

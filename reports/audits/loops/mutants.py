@@ -205,7 +205,7 @@ class LastTokenEnds(DecodingLoop):
     "https://arxiv.org/abs/2403.10444", verifier="greedy-block")  # fmt: skip
 class NotCarried(DecodingLoop):
     def verified(self, drafted: Drafted) -> Emitted:
-        return self.rule.verify(drafted, self.chances)
+        return self.verifier.verify(drafted, self.chances)
 
 
 # ---------------------------------------------------------------- random numbers

@@ -27,10 +27,10 @@ class RandomNumberLog:
 
     Two of n independent uniforms on the lattice of 2^-53 are equal with probability below n^2 / 2^54: a number that is
     used twice is no coincidence.
-    count: how many were used; by_purpose: of each of PURPOSES.
+    count, by_purpose: how many were used, in all and of each of PURPOSES.
     reused: number, first use and second use.
     iteration: of the loop, now.
-    paused: while numbers are drawn that count when they are handed on.
+    paused: whether numbers are being drawn that count when they are handed on.
     """
 
     def __init__(self) -> None:

@@ -106,10 +106,8 @@ class LoopSession:
         Raises: RunFailed for a mutant that raises, and before an iteration or a draft token when the time is up.
         """
         settings = replace(self.settings, seed=seed, max_new_tokens=length)
-        target, draft = self.models.values()
-        running = (loop or self.loop)(
-            target, draft, prompts, verifier or self.verifier, settings, chance, before_step=self.check_time
-        )
+        verifier, (target, draft) = verifier or self.verifier, self.models.values()
+        running = (loop or self.loop)(target, draft, prompts, verifier, settings, chance, before_step=self.check_time)
         try:
             return running.run()
         except Exception as error:

@@ -22,16 +22,14 @@ class Timing:
         self.pairs: list[tuple[Generated, Generated]] = []
 
     def run(self) -> None:
-        session, prompts = self.session, self.session.batch()
-        length = session.options.new_tokens
+        session, prompts, length = self.session, self.session.batch(), self.session.options.new_tokens
+        loop, plain = session.decode, session.decode_plainly
         for repeat, seed in zip(range(TIMED_REPEATS), session.seeds("timing"), strict=False):
             session.step("wall clock", repeat, TIMED_REPEATS)
-            if repeat % 2:
-                plain = session.decode_plainly(prompts, length, seed)
-                self.pairs.append((session.decode(prompts, length, seed), plain))
-            else:
-                run = session.decode(prompts, length, seed)
-                self.pairs.append((run, session.decode_plainly(prompts, length, seed)))
+            first, second = (
+                decode(prompts, length, seed) for decode in ((plain, loop) if repeat % 2 else (loop, plain))
+            )
+            self.pairs.append((second, first) if repeat % 2 else (first, second))
 
     def evidence(self, complete: bool) -> list[Evidence]:
         return []
