@@ -88,12 +88,8 @@ class Measurement:
         return strange
 
     def is_output(self, outcome: Any) -> bool:
-        vocabulary = range(self.problem.vocabulary)
-        return (
-            isinstance(outcome, tuple)
-            and 1 <= len(outcome) <= self.problem.gamma + 1
-            and all(token in vocabulary for token in outcome)
-        )
+        vocabulary, longest = range(self.problem.vocabulary), self.problem.gamma + 1
+        return isinstance(outcome, tuple) and 1 <= len(outcome) <= longest and all(x in vocabulary for x in outcome)
 
 
 EXACTNESS = ("exact", "lattice", "resolution", "not interceptable")

@@ -65,11 +65,9 @@ def traced_array(numbers: Sequence[Any], shape: tuple[int, ...]) -> Any:
 
 def along_axis(array: Any, axis: int | None, decide: Callable[[Any], int]) -> Any:
     rows = np.asarray(array)
-    if axis is None:
+    if axis is None or rows.ndim == 1:
         return np.int64(decide(rows.ravel()))
     rows = np.moveaxis(rows, axis, -1)
-    if rows.ndim == 1:
-        return np.int64(decide(rows))
     answers = [decide(rows[where]) for where in np.ndindex(rows.shape[:-1])]
     return np.array(answers, dtype=np.int64).reshape(rows.shape[:-1])
 

@@ -44,16 +44,8 @@ def _law(subject: harness.Subject, request: dict[str, Any]) -> Iterator[dict[str
         if isinstance(explored, harness.NeverReturned):
             yield {"block": list(block), "never_returned": str(explored)}
             break
-        yield {
-            "block": list(block),
-            "law": explored.law and [[encoded(o), str(p)] for o, p in explored.law.items()],
-            "exactness": explored.exactness,
-            "resolution": explored.resolution,
-            "coarsest": explored.coarsest,
-            "paths": explored.paths,
-            "reason": explored.reason,
-            "findings": explored.findings,
-        }
+        law = explored.law and [[encoded(o), str(p)] for o, p in explored.law.items()]
+        yield {**vars(explored), "block": list(block), "law": law}
         if explored.law is None:
             break
     yield {"findings": subject.findings}

@@ -104,7 +104,7 @@ def _following(tracer: Tracer):
         ACTIVE.pop()
 
 
-def explore(call: Callable[[Tracer], Outcome]) -> Explored:
+def explore(call: Callable[[], Outcome]) -> Explored:
     """The law of ``call``'s outcome over all ways its random numbers can fall.
 
     call: runs the function once on fresh inputs and returns what came out, hashable. It is called several times for
@@ -127,7 +127,7 @@ def explore(call: Callable[[Tracer], Outcome]) -> Explored:
     return Explored(law, tracer.exactness, tracer.resolution, tracer.paths, None, tracer.findings, coarsest)
 
 
-def _rehearse(tracer: Tracer, call: Callable[[Tracer], Outcome], outcome: Outcome) -> None:
+def _rehearse(tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome) -> None:
     """Walk the path once more with plain numbers that lie on it: it must end the same.
 
     This is what makes the law one of the unmodified function: where the stand-ins were treated otherwise than the
@@ -158,11 +158,11 @@ def _kind(outcome: Outcome) -> Hashable:
     return outcome.error if isinstance(outcome, Raised) else outcome
 
 
-def _once(tracer: Tracer, call: Callable[[Tracer], Outcome]) -> Outcome:
+def _once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
     before = _fingerprint()
     with _following(tracer):
         try:
-            outcome = call(tracer)
+            outcome = call()
         except Exception as error:
             outcome = Raised(type(error).__name__, str(error))
         except NotInterceptable as stopped:

@@ -207,12 +207,10 @@ class RowsInUse:
 
     def __init__(self, problem: Problem, subject: Subject):
         self.problem, self.subject, self.called = problem, subject, False
-        self._target, self._draft = {}, {}
-        for length in range(problem.gamma + 1):
-            for prefix in problem.prefixes(length):
-                self._target[prefix] = [float(p) for p in problem.target.row(prefix)]
-                if length < problem.gamma:
-                    self._draft[prefix] = [float(p) for p in problem.draft.row(prefix)]
+        *earlier, last = ([*problem.prefixes(length)] for length in range(problem.gamma + 1))
+        prefixes = [prefix for group in earlier for prefix in group]
+        self._draft = {prefix: [*map(float, problem.draft.row(prefix))] for prefix in prefixes}
+        self._target = {prefix: [*map(float, problem.target.row(prefix))] for prefix in [*prefixes, *last]}
 
     def blocks(self) -> Iterator[tuple[int, ...]]:
         """The draft blocks that can be drafted."""
@@ -229,26 +227,23 @@ class RowsInUse:
     def in_use(self) -> tuple[dict, dict]:
         """The rows that the subject verifies with, as the exact rationals that they are, normalised."""
         use = getattr(self.subject.function, "rows_in_use", None)
-        tables = []
-        for table in (self._target, self._draft):
-            exact = {}
-            for prefix, row in table.items():
-                array = arguments([row], [row], (), self.subject.array or "numpy", self.subject.dtype)[0]
-                values = (use(array) if use else array)[0]
-                fractions = [Fraction(float(x)) for x in values]
-                total = sum(fractions)
-                exact[prefix] = [x / total for x in fractions]
-            tables.append(exact)
-        return tables[0], tables[1]
+
+        def exact(row: list[float]) -> list[Fraction]:
+            array = arguments([row], [row], (), self.subject.array or "numpy", self.subject.dtype)[0]
+            fractions = [Fraction(float(x)) for x in (use(array) if use else array)[0]]
+            total = sum(fractions)
+            return [x / total for x in fractions]
+
+        target, draft = ({x: exact(row) for x, row in table.items()} for table in (self._target, self._draft))
+        return target, draft
 
 
 def laws(subject: Subject, problem: Problem) -> Iterator[tuple[tuple[int, ...], explore.Explored | NeverReturned]]:
     """For each draft block the law of what the subject emits, or that a call never returned."""
     rows = RowsInUse(problem, subject)
     for block in rows.blocks():
-        call_once = functools.partial(subject.outcome, rows, block, subject.real_random(0))
         try:
-            yield block, explore.explore(lambda _, call_once=call_once: call_once())
+            yield block, explore.explore(functools.partial(subject.outcome, rows, block, subject.real_random(0)))
         except NeverReturned as late:
             yield block, late
 
@@ -281,5 +276,5 @@ def interrupt_long_calls() -> None:
     def interrupt(signum: int, frame: object) -> None:
         raise NeverReturned(waited=signum == signal.SIGALRM)
 
-    signal.signal(signal.SIGPROF, interrupt)
-    signal.signal(signal.SIGALRM, interrupt)
+    for timer in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(timer, interrupt)

@@ -1,5 +1,6 @@
 """``random``: a Random whose uniform is followed. Everything else of it builds on ``random()`` and ``_randbelow``."""
 
+import math
 import random
 from typing import Any
 
@@ -33,9 +34,7 @@ class TracedRandom(Followed, PlainRandom):
 
     @followed
     def expovariate(self, tracer: Tracer, lambd: float = 1.0) -> Any:
-        from math import log  # the followed one
-
-        return -log(1.0 - self.random()) / lambd
+        return -math.log(1.0 - self.random()) / lambd
 
 
 def install() -> None:

@@ -48,9 +48,8 @@ FINITE = {"isnan": False, "isinf": False, "isfinite": True}
 
 def _looks(moved: torch.Tensor, original: Any) -> bool:
     """Whether a result of moving elements is a view of the argument and not a copy."""
-    if not isinstance(original, torch.Tensor) or not moved.numel():
-        return False
-    return moved.untyped_storage().data_ptr() == original.untyped_storage().data_ptr()
+    compared = isinstance(original, torch.Tensor) and moved.numel()
+    return bool(compared) and moved.untyped_storage().data_ptr() == original.untyped_storage().data_ptr()
 
 
 class Functions:
