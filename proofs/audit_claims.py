@@ -1,6 +1,7 @@
 """The claims of an audit, judged on a measurement: lossless, support, optimal."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,12 +17,8 @@ from .field import rational
 from .laws import completed, expected_accepted, joint_law, output_law, total_variation
 from .measurement import Measurement
 
-SHOWN = 8
-"""Entries of the two laws that a witness sets side by side."""
-
-
-MOST_PREFIXES = 30
-"""Prefixes of which a witness tells both probabilities, for the picture."""
+SHOWN, MOST_PREFIXES = 8, 30
+"""Entries of the two laws that a witness sets side by side; prefixes whose probabilities it has for the picture."""
 
 
 def probability_text(probability: Any, tolerance: Any = 0) -> str:
@@ -37,13 +34,9 @@ def probability_text(probability: Any, tolerance: Any = 0) -> str:
 def judge(measurement: Measurement) -> list[Evidence]:
     """All claims on one measurement. Without a law there is no evidence, and the reason is given."""
     if not measurement.known:
-        detail = {"reason": measurement.reason, "dtype": measurement.dtype}
-        return [
-            Evidence(
-                claim=claim, method="interception", verdict=NO_EVIDENCE, problem=measurement.problem.name, detail=detail
-            )
-            for claim in CLAIMS
-        ]
+        name, detail = measurement.problem.name, {"reason": measurement.reason, "dtype": measurement.dtype}
+        unknown = Evidence(claim="", method="interception", verdict=NO_EVIDENCE, problem=name, detail=detail)
+        return [replace(unknown, claim=claim) for claim in CLAIMS]
     law, accepted = lossless(measurement), optimal(measurement)
     if law.refuted and "above" not in accepted.detail and accepted.verdict != NOT_CLAIMED:
         accepted = accepted.not_claimed("not lossless on this problem: the optimum is that of valid verifiers")
@@ -54,10 +47,9 @@ def _evidence(
     claim: str,
     measurement: Measurement,
     witness: Witness | None = None,
-    *,
     deviation: float | None = None,
     bound: float | None = None,
-    detail: Mapping[str, Any] | None = None,
+    **detail: Any,
 ) -> Evidence:
     facts = {"exactness": measurement.exactness, "dtype": measurement.dtype, "paths": measurement.paths}
     return Evidence(
@@ -68,7 +60,7 @@ def _evidence(
         total_variation=deviation,
         bound=bound,
         witness=witness,
-        detail={**facts, **(detail or {})},
+        detail=facts | detail,
     )
 
 
@@ -84,7 +76,7 @@ def lossless(measurement: Measurement) -> Evidence:
     expected = joint_law(measurement.in_use.target, length)
     deviation = as_float(total_variation(observed, expected))
     witness = _side_by_side(measurement, observed, expected) if deviation > measurement.tolerance else None
-    return _evidence("lossless", measurement, witness, deviation=deviation, bound=measurement.tolerance)
+    return _evidence("lossless", measurement, witness, deviation, measurement.tolerance)
 
 
 def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping) -> Witness:
@@ -103,10 +95,9 @@ def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping
         gaps = {o: abs(shorter[0].get(o, 0) - shorter[1].get(o, 0)) for o in shorter[0].keys() | shorter[1].keys()}
         if max(gaps.values()) > slack / 4:
             break
-    worst_first = sorted(gaps, key=lambda o: (-gaps[o], o))[:SHOWN]
     laws = tuple(
         LawEntry(prefix_key(o), *(probability_text(law.get(o, 0), slack) for law in reversed(shorter)))
-        for o in worst_first
+        for o in sorted(gaps, key=lambda o: (-gaps[o], o))[:SHOWN]
     )
     prefixes = _by_prefix(measurement, observed, expected)
     return Witness(**laws[0]._asdict(), problem=problem, laws=laws, prefixes=prefixes)
@@ -117,11 +108,10 @@ def _by_prefix(measurement: Measurement, observed: Mapping, expected: Mapping) -
     entries = []
     for length in range(1, measurement.completion()[1] + 1):
         seen, right = _marginal(observed, length), _marginal(expected, length)
-        entries += [
-            (length, o, as_float(right.get(o, 0)), as_float(seen.get(o, 0))) for o in seen.keys() | right.keys()
-        ]
-    entries.sort(key=lambda e: (-abs(e[2] - e[3]), e[0], e[1]))
-    return tuple((prefix_key(o), p, q) for _, o, p, q in sorted(entries[:MOST_PREFIXES], key=lambda e: (e[0], e[1])))
+        entries += [(o, as_float(right.get(o, 0)), as_float(seen.get(o, 0))) for o in seen.keys() | right.keys()]
+    entries.sort(key=lambda e: (-abs(e[1] - e[2]), len(e[0]), e[0]))
+    worst = sorted(entries[:MOST_PREFIXES], key=lambda e: (len(e[0]), e[0]))
+    return tuple((prefix_key(o), p, q) for o, p, q in worst)
 
 
 def _marginal(law: Mapping, length: int) -> dict[Prefix, Any]:
@@ -134,27 +124,21 @@ def _marginal(law: Mapping, length: int) -> dict[Prefix, Any]:
 
 def support(measurement: Measurement) -> Evidence:
     """A token that the target gives probability 0 is never emitted, however rarely chance would have it."""
-    worst = None
+    worst, problem = None, measurement.problem
     for block, law in measurement.blocks.items():
         for outcome, probability in law.items():
             if not isinstance(outcome, tuple):
                 continue
-            for i, token in enumerate(outcome[: measurement.problem.gamma + 1]):
-                known = 0 <= token < measurement.problem.vocabulary
-                if not known or measurement.in_use.target.row(outcome[:i])[token] == 0:
+            for i, token in enumerate(outcome[: problem.gamma + 1]):
+                if not 0 <= token < problem.vocabulary or measurement.in_use.target.row(outcome[:i])[token] == 0:
                     if worst is None or probability > worst[2]:
                         worst = (block, outcome, probability, i)
                     break
     if worst is None:
         return _evidence("support", measurement)
     block, outcome, probability, i = worst
-    witness = Witness(
-        problem=as_json(measurement.problem),
-        draft_block=prefix_key(block),
-        sequence=prefix_key(outcome[: i + 1]),
-        expected="0",
-        observed=_rare(as_fraction(probability)),
-    )
+    entry = LawEntry(prefix_key(outcome[: i + 1]), "0", _rare(as_fraction(probability)))
+    witness = Witness(**entry._asdict(), problem=as_json(problem), draft_block=prefix_key(block))
     return _evidence("support", measurement, witness)
 
 
@@ -189,13 +173,9 @@ def optimal(measurement: Measurement) -> Evidence:
             detail["above"] += "; more than any coupling allows (Lemma 10)"
     witness = None
     if abs(gap) > slack:
-        witness = Witness(
-            problem=as_json(measurement.problem),
-            sequence="E[tau]",
-            expected=detail["optimum"],
-            observed=detail["expected_accepted"],
-        )
-    return _evidence("optimal", measurement, witness, bound=slack, detail=detail)
+        entry = LawEntry("E[tau]", detail["optimum"], detail["expected_accepted"])
+        witness = Witness(**entry._asdict(), problem=as_json(measurement.problem))
+    return _evidence("optimal", measurement, witness, bound=slack, **detail)
 
 
 def _why_not_comparable(measurement: Measurement) -> str | None:

@@ -10,19 +10,10 @@ from sympy import QQ
 
 from ..models.law import Prefix, prefix_key
 from ..models.problem import Problem, as_json
-from ..verifiers.evidence import HOLDS, REFUTED, Evidence, Witness
+from ..verifiers.evidence import HOLDS, REFUTED, Evidence, LawEntry, Witness
 from ..verifiers.registry import Reference
-from .laws import (
-    IteratedLaw,
-    OutputLaw,
-    completed,
-    completed_after_modification,
-    expected_accepted,
-    iterated_law,
-    joint_law,
-    survival,
-    total_variation,
-)
+from . import laws
+from .laws import IteratedLaw, OutputLaw, completed_after_modification, expected_accepted, joint_law, survival
 
 
 def survival_bound(problem: Problem) -> OutputLaw:
@@ -46,19 +37,13 @@ def survival_bound(problem: Problem) -> OutputLaw:
 
 def coupling_bound(problem: Problem) -> OutputLaw:
     """min(M_b(x^l), M_s(x^l)) for every prefix of length 1..gamma that both models allow. Source: Lemma 9, 10."""
+    both: dict[Prefix, tuple] = {(): (QQ(1), QQ(1))}
     bound: OutputLaw = {}
-
-    def walk(prefix, p, q):
-        target, draft = problem.target.row(prefix), problem.draft.row(prefix)
-        for token in range(problem.vocabulary):
-            longer, p_joint, q_joint = (*prefix, token), p * target[token], q * draft[token]
-            if p_joint == 0 or q_joint == 0:
-                continue
-            bound[longer] = min(p_joint, q_joint)
-            if len(longer) < problem.gamma:
-                walk(longer, p_joint, q_joint)
-
-    walk((), QQ(1), QQ(1))
+    for _ in range(problem.gamma):
+        longer = {(*x, t): (p * b, q * s) for x, (p, q) in both.items()
+                  for t, (b, s) in enumerate(zip(problem.target.row(x), problem.draft.row(x)))}  # fmt: skip
+        both = {x: joint for x, joint in longer.items() if all(joint)}
+        bound |= {x: min(joint) for x, joint in both.items()}
     return bound
 
 
@@ -68,12 +53,8 @@ def largest_difference(problem: Problem, observed: Mapping, expected: Mapping) -
     worst = max(sorted(gaps), key=lambda key: gaps[key], default=None)
     if worst is None or gaps[worst] == 0:
         return None
-    return Witness(
-        problem=as_json(problem),
-        sequence=prefix_key(worst),
-        expected=str(expected.get(worst, 0)),
-        observed=str(observed.get(worst, 0)),
-    )
+    entry = LawEntry(prefix_key(worst), str(expected.get(worst, 0)), str(observed.get(worst, 0)))
+    return Witness(**entry._asdict(), problem=as_json(problem))
 
 
 def _evidence(claim: str, problem: Problem, witness: Witness | None, deviation: Any = None) -> Evidence:
@@ -89,7 +70,7 @@ def _evidence(claim: str, problem: Problem, witness: Witness | None, deviation: 
 
 def _equal(claim: str, problem: Problem, observed: Mapping, expected: Mapping) -> Evidence:
     witness = largest_difference(problem, observed, expected)
-    return _evidence(claim, problem, witness, total_variation(observed, expected))
+    return _evidence(claim, problem, witness, laws.total_variation(observed, expected))
 
 
 def _at_least(claim: str, problem: Problem, larger: Any, smaller: Any, names: tuple[str, str]) -> Evidence:
@@ -104,13 +85,13 @@ def _at_least(claim: str, problem: Problem, larger: Any, smaller: Any, names: tu
 def lossless(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
     """X^tau, Y, Z^{gamma - tau} ~ M_b^{gamma + 1}. Source: Sun et al. 2025, Eq. (7), Lemma 2, Theorem 1."""
     length = problem.gamma + 1
-    return _equal("lossless", problem, completed(law, problem.target, length), joint_law(problem.target, length))
+    return _equal("lossless", problem, laws.completed(law, problem.target, length), joint_law(problem.target, length))
 
 
 def lemma_2(problem: Problem, verifier: Reference, iterations: int) -> Evidence:
     """The text of i iterations of Algorithm 3, completed by the target, follows M_b^{i (gamma + 1)}."""
     length = iterations * (problem.gamma + 1)
-    observed = completed_after_modification(iterated_law(problem, verifier, iterations), problem, length)
+    observed = completed_after_modification(laws.iterated_law(problem, verifier, iterations), problem, length)
     return _equal("lemma-2", problem, observed, joint_law(problem.target, length))
 
 
@@ -126,12 +107,8 @@ def lemma_4(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
     witness = None
     if over:
         worst = max(sorted(over), key=lambda x: over[x])
-        witness = Witness(
-            problem=as_json(problem),
-            sequence=prefix_key(worst),
-            expected=f"at most {bound.get(worst, 0)}",
-            observed=str(reached[worst]),
-        )
+        entry = LawEntry(prefix_key(worst), f"at most {bound.get(worst, 0)}", str(reached[worst]))
+        witness = Witness(**entry._asdict(), problem=as_json(problem))
     return _evidence("lemma-4", problem, witness)
 
 
@@ -150,14 +127,13 @@ def theorem_2(problem: Problem, block: Reference, other: Reference, iterations: 
 
 def theorem_3(problem: Problem, greedy_law: Mapping[Prefix, Any], block_law: Mapping[Prefix, Any]) -> Evidence:
     """In one iteration greedy block verification accepts at least as many tokens as block verification."""
-    names = ("E[tau] greedy", "E[tau] block")
-    return _at_least("theorem-3", problem, expected_accepted(greedy_law), expected_accepted(block_law), names)
+    most, less = expected_accepted(greedy_law), expected_accepted(block_law)
+    return _at_least("theorem-3", problem, most, less, ("E[tau] greedy", "E[tau] block"))
 
 
 def lemma_8(problem: Problem, greedy: Reference, iterations: int = 1) -> Evidence:
     """X^tau, Y, Z ~ M_b^gamma with Z from the modified target; over i iterations, nested (footnote 6)."""
-    law = iterated_law(problem, greedy, iterations)
-    observed = completed_after_modification(law, problem, problem.gamma)
+    observed = completed_after_modification(laws.iterated_law(problem, greedy, iterations), problem, problem.gamma)
     return _equal("lemma-8", problem, observed, joint_law(problem.target, problem.gamma))
 
 

@@ -24,6 +24,7 @@ TIME_LIMIT, CLOCK_FACTOR = 600, 20
 NOT_ENDING = "time-out: not done within {} s by the clock"
 CLOSED = "Closed under the global context"
 SENTENCE = re.compile(r"Chars (\d+) - (\d+) \[.*\] [\d.]+ secs \(([\d.]+)u,([\d.]+)s\)")
+COMPLAINT = re.compile(r'File "(?:\./)?([^"]+)", line (\d+)[^\n]*\n(Error:.*?)(?=\n\n|\nmake|\nFile|\Z)', re.DOTALL)
 STATEMENT = r"^(?:Theorem|Lemma|Corollary|Canonical) {}\b"
 
 
@@ -83,9 +84,8 @@ def run_in(place: Path, command: list[str], limit: int) -> subprocess.CompletedP
     Raises: subprocess.TimeoutExpired.
     """
     limited = ["sh", "-c", f'ulimit -S -t {limit}; ulimit -c 0; exec "$@"', "sh", *command]
-    with subprocess.Popen(
-        limited, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(limited, cwd=place, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as process:
         try:
             output, errors = process.communicate(timeout=CLOCK_FACTOR * limit)
         except BaseException:
@@ -103,9 +103,7 @@ def make(place: Path, *targets: str, limit: int) -> subprocess.CompletedProcess[
 
 def first_error(text: str) -> str:
     """Coq's first complaint, in one line, with its file and line."""
-    complaint = re.search(
-        r'File "(?:\./)?([^"]+)", line (\d+)[^\n]*\n(Error:.*?)(?=\n\n|\nmake|\nFile|\Z)', text, re.DOTALL
-    )
+    complaint = COMPLAINT.search(text)
     if not complaint:
         return " ".join(text.split())[-300:]
     return f"{complaint[1]}, line {complaint[2]}: {' '.join(complaint[3].split())}"[:300]

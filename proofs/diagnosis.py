@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from ..models.rationals import as_float
 from ..verifiers.zoo.catalogue import ZooEntry
+from .laws import total_variation
 from .measurement import Measurement
 
 
@@ -11,12 +12,7 @@ def distance(one: Measurement, other: Measurement) -> float:
     """The largest total variation, over draft blocks, between two laws of what is emitted given the block."""
     if one.blocks.keys() != other.blocks.keys():
         return 1.0
-    worst = 0.0
-    for block, law in one.blocks.items():
-        against = other.blocks[block]
-        gap = sum(abs(law.get(o, 0) - against.get(o, 0)) for o in law.keys() | against.keys())
-        worst = max(worst, as_float(gap) / 2 if gap else 0.0)
-    return worst
+    return max((as_float(total_variation(law, other.blocks[block])) for block, law in one.blocks.items()), default=0.0)
 
 
 def diagnose(

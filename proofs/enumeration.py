@@ -41,8 +41,7 @@ class Branching:
             return self.script[at]
         branches = [(k, p) for k, p in enumerate(probabilities) if p != 0]
         here, before = tuple(self.path), self.probability
-        for k, p in reversed(branches[1:]):
-            self.pending.append(((*here, k), before * p))
+        self.pending += [((*here, k), before * p) for k, p in reversed(branches[1:])]
         k, p = branches[0]
         self.path.append(k)
         self.probability = before * p

@@ -90,9 +90,8 @@ def main() -> None:
     rows = []
     for row in run(all_proofs()):
         rows.append(row._asdict())
-        print(
-            f"{row.claim:<22}{row.method:<13}{row.verdict:<12}{row.seconds:>8.2f} s  {row.what}; {row.size}", flush=True
-        )
+        heading = f"{row.claim:<22}{row.method:<13}{row.verdict:<12}{row.seconds:>8.2f} s"
+        print(f"{heading}  {row.what}; {row.size}", flush=True)
     write_atomically(ROOT / "proofs" / "standing.json", json.dumps(rows, indent=1) + "\n")
     write_atomically(ROOT / "proofs" / "paper_mapping.md", page(rows))
 

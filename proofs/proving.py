@@ -38,9 +38,7 @@ def run(proofs: Iterable[Proof]) -> Iterator[ProofRow]:
         except Exception as error:
             result = ProofResult(ERROR, f"{type(error).__name__}: {error}")
         seconds = time.perf_counter() - start if result.seconds is None else result.seconds
-        yield ProofRow(
-            proof.claim, proof.method, proof.what, proof.size, result.verdict, round(seconds, 3), result.detail
-        )
+        yield ProofRow(*proof[:4], result.verdict, round(seconds, 3), result.detail)
 
 
 def all_proofs(chosen: Iterable[str] = (), methods: Iterable[str] = METHODS) -> list[Proof]:

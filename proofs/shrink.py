@@ -12,13 +12,8 @@ from ..models.problem import Problem
 def size(problem: Problem) -> tuple:
     """What is smaller: fewer draft blocks, a shorter block, fewer tokens, fewer different rows, plainer numbers."""
     rows = _rows(problem)
-    return (
-        problem.vocabulary**problem.gamma,
-        problem.gamma,
-        problem.vocabulary,
-        len(set(rows)),
-        sum(p.denominator + p.numerator for row in rows for p in row),
-    )
+    numbers = sum(p.denominator + p.numerator for row in rows for p in row)
+    return problem.vocabulary**problem.gamma, problem.gamma, problem.vocabulary, len(set(rows)), numbers
 
 
 def _rows(problem: Problem) -> list[tuple]:
@@ -32,8 +27,7 @@ def shrink(problem: Problem, fails: Callable[[Problem], bool], tries: int = 80) 
 
     fails: asked at most ``tries`` times; never asked of the problem itself.
     """
-    smallest, left = problem, tries
-    improved = True
+    smallest, left, improved = problem, tries, True
     while improved and left > 0:
         improved = False
         for candidate in _simpler(smallest):
@@ -58,10 +52,7 @@ def _simpler(problem: Problem) -> Iterator[Problem]:
         yield replace(problem, draft=first_draft)
         yield replace(problem, target=first_target)
     if problem.vocabulary > 2:
-        for dropped in range(problem.vocabulary - 1, -1, -1):
-            smaller = _without(problem, dropped)
-            if smaller:
-                yield smaller
+        yield from filter(None, (_without(problem, dropped) for dropped in reversed(range(problem.vocabulary))))
     yield from _plainer_rows(problem)
 
 
@@ -78,9 +69,7 @@ def _without(problem: Problem, dropped: int) -> Problem | None:
                 if sum(left) == 0:
                     return None
                 rows[x] = tuple(p / sum(left) for p in left)
-        if len(set(rows.values())) == 1:
-            return ContextFree(rows[()])
-        return Table(rows, name)
+        return ContextFree(rows[()]) if len(set(rows.values())) == 1 else Table(rows, name)
 
     target = table(problem.target, problem.gamma, "target")
     draft = table(problem.draft, problem.gamma - 1, "draft")
@@ -91,8 +80,7 @@ def _without(problem: Problem, dropped: int) -> Problem | None:
 
 def _plainer_rows(problem: Problem) -> Iterator[Problem]:
     """Every occurrence of one row replaced by a plainer one."""
-    rows = sorted(set(_rows(problem)), key=lambda row: -sum(p.denominator for p in row))
-    for row in rows:
+    for row in sorted(set(_rows(problem)), key=lambda row: -sum(p.denominator for p in row)):
         for plain in _plain_rows(row):
             target = _replaced(problem, problem.target, problem.gamma, row, plain)
             draft = _replaced(problem, problem.draft, problem.gamma - 1, row, plain)

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 RATIONAL = re.compile(r"-?[0-9]+(/[1-9][0-9]*)?", re.ASCII)
 TOKENS = re.compile(r"(0|[1-9][0-9]*)(,(0|[1-9][0-9]*))*|", re.ASCII)
@@ -173,11 +174,13 @@ class Pair:
     def drafted(self) -> Iterator[tuple[tuple[int, ...], Fraction]]:
         """Every block that can be drafted, with its probability."""
         for block in product(range(self.vocabulary), repeat=self.gamma):
-            mass = Fraction(1)
-            for i, token in enumerate(block):
-                mass *= self.draft[block[:i]][token]
-            if mass:
+            if mass := mass_of(self.draft, block):
                 yield block, mass
+
+
+def mass_of(rows: dict[tuple[int, ...], list[Fraction]], block: tuple[int, ...]) -> Fraction:
+    """The probability of a sequence of tokens under a table of rows."""
+    return prod((rows[block[:i]][token] for i, token in enumerate(block)), start=Fraction(1))
 
 
 def _kernel(data) -> dict:

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from itertools import product
 
-from .check import Pair, Rejected, fields, pair_of, rational_of, shown, table_of
+from .check import Pair, Rejected, fields, mass_of, pair_of, rational_of, shown, table_of
 
 COUPLING_FORMAT = "draftproof-coupling/1"
 FIELDS = {"format", "problem", "expected_accepted", "coupling", "draft_potential", "target_potential"}
@@ -41,13 +41,6 @@ def common(x: tuple, y: tuple) -> int:
     return next((i for i, (a, b) in enumerate(zip(x, y)) if a != b), len(x))
 
 
-def _mass(pair: Pair, rows: dict, block: tuple[int, ...]) -> Fraction:
-    mass = Fraction(1)
-    for i, token in enumerate(block):
-        mass *= rows[block[:i]][token]
-    return mass
-
-
 def _value_of_coupling(pair: Pair, coupling: dict) -> Fraction:
     """The expected common prefix of the coupling in the file, after seeing that its margins are the two models."""
     blocks = list(product(range(pair.vocabulary), repeat=pair.gamma))
@@ -61,10 +54,9 @@ def _value_of_coupling(pair: Pair, coupling: dict) -> Fraction:
             margin[block] += mass
     for margin, rows, name in zip(margins, (pair.draft, pair.target), ("draft", "target")):
         for block, mass in margin.items():
-            if mass != _mass(pair, rows, block):
-                raise Rejected(
-                    f"its coupling gives the {name} block {block} probability {shown(mass)}, not the model's"
-                )
+            if mass != mass_of(rows, block):
+                given = f"its coupling gives the {name} block {block} probability {shown(mass)}"
+                raise Rejected(f"{given}, not the model's")
     return sum((common(x, y) * mass for (x, y), mass in coupling.items()), Fraction(0))
 
 
@@ -78,7 +70,6 @@ def _value_of_potentials(pair: Pair, draft_potential: dict, target_potential: di
             if common(x, y) > draft_potential[x] + target_potential[y]:
                 raise Rejected(f"its bound fails on the draft block {x} with the target block {y}")
     value = Fraction(0)
-    for block in blocks:
-        value += _mass(pair, pair.draft, block) * draft_potential[block]
-        value += _mass(pair, pair.target, block) * target_potential[block]
+    for x in blocks:
+        value += mass_of(pair.draft, x) * draft_potential[x] + mass_of(pair.target, x) * target_potential[x]
     return value

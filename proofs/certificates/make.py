@@ -85,12 +85,12 @@ class Potential:
         return gained - sum((self.drift(x) for x in prefixes[:-1]), QQ(0))
 
 
-def block_kernel(problem: Problem) -> dict[Prefix, dict[Prefix, Any]]:
-    """K(x^gamma, o) of block verification, for every block that can be drafted."""
-    kernel = {}
+def block_kernel(problem: Problem, verifier: str = "block") -> dict[Prefix, dict[Prefix, Any]]:
+    """K(x^gamma, o) of block verification, or another verifier, for every block that can be drafted."""
+    verify, kernel = reference(verifier).verify, {}
     for tokens, mass in joint_law(problem.draft, problem.gamma).items():
         block = problem.block(tokens)
-        law = law_of(lambda chance, b=block: reference("block").verify(b, chance).tokens(b))
+        law = law_of(lambda chance, b=block: verify(b, chance).tokens(b))
         kernel[tokens] = {output: mass * p for output, p in law.items()}
     return kernel
 
@@ -103,10 +103,8 @@ def certificate(problem: Problem) -> dict[str, Any]:
     Source: Sun et al. 2025, Theorem 2 and Lemma 4; linear programming duality.
     """
     if problem.vocabulary**problem.gamma > MOST_CERTIFIED_BLOCKS:
-        raise InputError(
-            f"{problem.name}: {problem.vocabulary}^{problem.gamma} draft blocks are too many for a certificate, "
-            f"expected at most {MOST_CERTIFIED_BLOCKS:,}"
-        )
+        blocks = f"{problem.name}: {problem.vocabulary}^{problem.gamma} draft blocks"
+        raise InputError(f"{blocks} are too many for a certificate, expected at most {MOST_CERTIFIED_BLOCKS:,}")
     exact = in_field(problem)
     potential, kernel = Potential(exact), block_kernel(exact)
     value = sum(((len(o) - 1) * p for law in kernel.values() for o, p in law.items()), QQ(0))
@@ -118,7 +116,5 @@ def certificate(problem: Problem) -> dict[str, Any]:
         "verifier": {prefix_key(b): {prefix_key(o): str(p) for o, p in law.items()} for b, law in kernel.items()},
         "slack": {prefix_key(block): str(potential.slack(block)) for block in kernel},
         "martingale": {prefix_key(o): str(potential.martingale(o)) for o in outputs},
-        "survival": {
-            prefix_key(x): potential.last_capped(x) for n in range(1, exact.gamma + 1) for x in exact.prefixes(n)
-        },
+        "survival": {prefix_key(x): potential.last_capped(x) for x in outputs if len(x) <= exact.gamma},
     }

@@ -26,20 +26,18 @@ from ...models.law import Model, Prefix, prefix_key
 from ...models.problem import Problem, as_json
 from ...verifiers.registry import reference
 from ..claims import coupling_bound
-from ..enumeration import law_of
 from ..field import in_field
-from ..laws import completed_after_modification, joint_law
+from ..laws import completed_after_modification
 from .check_coupling import COUPLING_FORMAT, MOST_COUPLED_BLOCKS
+from .make import block_kernel
 
 
 def greedy_coupling(problem: Problem) -> dict[Prefix, dict[Prefix, Any]]:
     """Pr(X^gamma = x, Y^gamma = y) of greedy block verification, for every block x that can be drafted."""
     greedy, coupling = reference("greedy-block"), {}
-    for tokens, mass in joint_law(problem.draft, problem.gamma).items():
-        block = problem.block(tokens)
-        outputs = law_of(lambda chance, b=block: greedy.verify(b, chance).tokens(b))
-        states = {Decoded(o, starts_in_force(problem, greedy, Decoded(), o)): mass * p for o, p in outputs.items()}
-        coupling[tokens] = completed_after_modification(states, problem, problem.gamma)
+    for block, outputs in block_kernel(problem, greedy.name).items():
+        states = {Decoded(o, starts_in_force(problem, greedy, Decoded(), o)): p for o, p in outputs.items()}
+        coupling[block] = completed_after_modification(states, problem, problem.gamma)
     return coupling
 
 
@@ -51,24 +49,20 @@ def certificate(problem: Problem) -> dict[str, Any]:
     Source: Sun et al. 2025, Eq. (40), Lemma 9, Lemma 10; Kantorovich duality.
     """
     if problem.vocabulary**problem.gamma > MOST_COUPLED_BLOCKS:
-        raise InputError(
-            f"{problem.name}: {problem.vocabulary}^{problem.gamma} blocks are too many for a coupling, "
-            f"expected at most {MOST_COUPLED_BLOCKS:,}"
-        )
+        blocks = f"{problem.name}: {problem.vocabulary}^{problem.gamma} blocks"
+        raise InputError(f"{blocks} are too many for a coupling, expected at most {MOST_COUPLED_BLOCKS:,}")
     exact = in_field(problem)
     draft_potential, target_potential = {}, {}
     for x in exact.prefixes(exact.gamma):
         pairs = list(zip(_joint(exact.target, x), _joint(exact.draft, x)))
         draft_potential[x] = sum(q < p for p, q in pairs)
         target_potential[x] = sum(p <= q for p, q in pairs)
-    value = sum(coupling_bound(exact).values(), QQ(0))
+    coupling = greedy_coupling(exact)
     return {
         "format": COUPLING_FORMAT,
         "problem": as_json(problem.tabulated()),
-        "expected_accepted": str(value),
-        "coupling": {
-            prefix_key(x): {prefix_key(y): str(p) for y, p in law.items()} for x, law in greedy_coupling(exact).items()
-        },
+        "expected_accepted": str(sum(coupling_bound(exact).values(), QQ(0))),
+        "coupling": {prefix_key(x): {prefix_key(y): str(p) for y, p in law.items()} for x, law in coupling.items()},
         "draft_potential": {prefix_key(x): str(f) for x, f in draft_potential.items()},
         "target_potential": {prefix_key(y): str(g) for y, g in target_potential.items()},
     }

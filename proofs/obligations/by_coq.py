@@ -69,11 +69,8 @@ def proofs() -> Iterator[Proof]:
     for claim, theorems in THEOREMS.items():
         size = SINGLE.get(claim, EVERY)
         yield Proof(claim, "coq", ", ".join(theorems), size, lambda theorems=theorems: _closed(theorems))
-    single = [
-        toy(2),
-        *(drawn(3, 2, kind) for kind in ("generic", "zeros", "one-hot-draft", "equal")),
-        drawn(2, 3, "mixed"),
-    ]
+    kinds = ("generic", "zeros", "one-hot-draft", "equal")
+    single = [toy(2), *(drawn(3, 2, kind) for kind in kinds), drawn(2, 3, "mixed")]
     for problems, iterations in ((single, 1), ([drawn_markov(2, 1, "mixed"), drawn_markov(2, 2), toy(2)], 2)):
         size = size_of(problems) + (f", {iterations} iterations" if iterations > 1 else "")
         yield Proof("same-definitions", "coq", "token, block, greedy-block against the Python code", size,

@@ -47,10 +47,8 @@ def proofs() -> Iterator[Proof]:
     yield Proof("lemma-1", "enumeration", "block and token", "V 2, gamma 2", _example)
     for verifier in (block, token, stream):
         yield entry("theorem-1", verifier.name, small, lambda p, v=verifier: claims.lossless(p, output_law(p, v)))
-    one_pass = reference("block")
-    yield entry(
-        "theorem-1", "block, its formulas in one pass", battery, lambda p: claims.lossless(p, output_law(p, one_pass))
-    )
+    one_pass, what = reference("block"), "block, its formulas in one pass"
+    yield entry("theorem-1", what, battery, lambda p: claims.lossless(p, output_law(p, one_pass)))
     for verifier in (token, block):
         yield entry("lemma-2", verifier.name, few, lambda p, v=verifier: claims.lemma_2(p, v, 2), ", 2 iterations")
     yield entry("lemma-3", "block", small, lambda p: claims.lemma_3(p, output_law(p, block)))
@@ -60,8 +58,7 @@ def proofs() -> Iterator[Proof]:
     for i in (2, 3, 4):
         checked = partial(claims.theorem_2, block=block, other=token, iterations=i)
         yield entry("theorem-2-iterations", over_token, chains, checked, f", {i} iterations")
-    shorter = "block, one token shorter, over block"
-    yield Proof("theorem-2-fails", "enumeration", shorter, "V 2, gamma 7, 2 iterations", _fails)
+    yield Proof("theorem-2-fails", "enumeration", f"{SHORTER.name}, over block", "V 2, gamma 7, 2 iterations", _fails)
     yield entry("lemma-9", "greedy-block", small, lambda p: claims.lemma_9(p, output_law(p, greedy)))
     yield entry("lemma-8", "greedy-block", small, lambda p: claims.lemma_8(p, greedy))
     for i in (2, 3):
@@ -85,7 +82,5 @@ def _fails() -> ProofResult:
     for here in map(problem.after, contexts):
         if not claims.lossless(here, output_law(here, SHORTER)).holds:
             return ProofResult(REFUTED, "the shorter verifier is not lossless")
-    less, more = (
-        IteratedLaw(problem, verifier).expected_tokens(2) for verifier in (reference("block").as_run(), SHORTER)
-    )
+    less, more = (IteratedLaw(problem, v).expected_tokens(2) for v in (_as_run("block"), SHORTER))
     return ProofResult(HOLDS if more > less else REFUTED, f"E[N(2)] = {more} against {less} of block verification")
