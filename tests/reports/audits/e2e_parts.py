@@ -1,6 +1,7 @@
 """Pairs on disk for the tests of end-to-end runs: forged ones, and a miniature that has been trained."""
 
 import json
+from functools import cache
 
 import pytest
 from click.testing import CliRunner
@@ -41,19 +42,21 @@ def trained_pair(folder):
     return {**pair, "prompts": str(prompts), **SHORT}
 
 
-def small_forged(tmp_path_factory):
-    return forged_pair(tmp_path_factory.mktemp("forged"), 3, 2)
-
-
-def small_trained(tmp_path_factory):
-    return trained_pair(tmp_path_factory.mktemp("trained"))
-
-
 def examined(pair, **options):
     """The report of a run."""
     from draftproof.reports.audits.loops.run import run_e2e
 
     return run_e2e(LoopOptions(**{**pair, **options}))
+
+
+@cache
+def _report(options):
+    return examined({}, **vars(options))
+
+
+def shared_report(pair, **options):
+    """The same, from one run for all tests that only read the report."""
+    return _report(LoopOptions(**{**pair, **options}))
 
 
 def timed_twice(monkeypatch):

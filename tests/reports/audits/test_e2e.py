@@ -26,8 +26,7 @@ from .e2e_parts import (
     examined,
     forged_pair,
     refuted,
-    small_forged,
-    small_trained,
+    shared_report,
     timed_twice,
     words_of,
 )
@@ -38,15 +37,9 @@ engine = pytest.mark.engine
 twice = pytest.fixture(autouse=True)(timed_twice)
 
 
-forged = pytest.fixture(scope="module")(small_forged)
-
-
 @pytest.fixture(scope="module")
 def zeros(tmp_path_factory):
     return forged_pair(tmp_path_factory.mktemp("zeros"), 3, 2, "zeros")
-
-
-trained = pytest.fixture(scope="module")(small_trained)
 
 
 @engine
@@ -93,7 +86,7 @@ def test_names_of_folders_are_escaped_in_the_page(forged, tmp_path):
 
 @engine
 def test_a_passing_trained_pair_has_a_detection_limit(trained):
-    report = examined(trained)
+    report = shared_report(trained, verifier="block")
     bets = next(item for item in report.evidence if (item.claim, item.method) == ("lossless", "betting"))
     assert bets.detail["tokens"] == 64 * 30
     assert bets.bound == max(bets.detail["limits"][name] for name in ("argmax", "draft above target"))
@@ -156,10 +149,10 @@ def test_a_verifier_that_is_lossy_by_name_is_shown_as_such_with_its_exact_bias(f
     problem = drawn_markov(3, 2)
     rows = [(problem.target.start, problem.draft.start), *zip(problem.target.after, problem.draft.after, strict=True)]
     biases = [float(lenience_bias(list(map(float, p)), list(map(float, q)), 0.5)) for p, q in rows]
-    found = {item.method: item for item in report.evidence if item.claim == "lossless"}
-    assert min(abs(found["closed-form"].total_variation - bias) for bias in biases) < 1e-6
-    assert found["closed-form"].total_variation > 0.05
-    assert {found[method].verdict for method in ("closed-form", "enumeration", "chi-square")} == {"refuted"}
+    methods = {item.method: item for item in report.evidence if item.claim == "lossless"}
+    assert min(abs(methods["closed-form"].total_variation - bias) for bias in biases) < 1e-6
+    assert methods["closed-form"].total_variation > 0.05
+    assert {methods[method].verdict for method in ("closed-form", "enumeration", "chi-square")} == {"refuted"}
     assert ("acceptance", "mean") not in refuted(report)
     strict = examined(forged, verifier="lenient-token:1")
     assert strict.verdict == "inconclusive"
@@ -183,14 +176,14 @@ def test_gaps_no_larger_than_the_drift_are_ties_and_larger_ones_are_witnesses(tr
     class Drift:
         tie = 0.01
 
-    found = GreedyTexts(open_session(LoopOptions(**{**trained, "temperature": 0.0})), Drift())
+    texts = GreedyTexts(open_session(LoopOptions(**{**trained, "temperature": 0.0})), Drift())
     logits = torch.tensor([[0.0, 1.0, 0.995], [2.0, 0.0, 1.9]])
-    found.compare([5, 6], [1, 0], logits)
-    found.compare([5, 6], [2, 0], logits)
-    assert found.wrong == []
-    assert found.ties == [pytest.approx(0.005, abs=1e-6)]
-    found.compare([5, 6], [1, 2], logits)
-    assert found.wrong == [
+    texts.compare([5, 6], [1, 0], logits)
+    texts.compare([5, 6], [2, 0], logits)
+    assert texts.wrong == []
+    assert texts.ties == [pytest.approx(0.005, abs=1e-6)]
+    texts.compare([5, 6], [1, 2], logits)
+    assert texts.wrong == [
         Witness(
             problem={"prompt": [5, 6], "position": 3},
             sequence="token 2 behind the prompt",

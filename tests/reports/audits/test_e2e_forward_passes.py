@@ -81,80 +81,80 @@ class Swapped(torch.nn.Module):
 
 
 def test_passes_that_are_really_different_are_far_apart():
-    found = {each.shape: each for each in measure_drift(Swapped(parts.attentive("llama")[0]), TEXTS, 3, 10, warp())}
-    assert found["blocks of 3"].total_variation["max"] > 0.05
-    assert found["one token"].total_variation["max"] < 1e-5
+    drifts = {each.shape: each for each in measure_drift(Swapped(parts.attentive("llama")[0]), TEXTS, 3, 10, warp())}
+    assert drifts["blocks of 3"].total_variation["max"] > 0.05
+    assert drifts["one token"].total_variation["max"] < 1e-5
 
 
-def noted(kind, verifier="block", loop=DecodingLoop, prompts=RAGGED, **settings):
-    notes = Observations()
-    found = generate(*parts.attentive(kind), prompts, verifier, loop=observed(loop, notes), max_new_tokens=20,
+def observed_run(kind, verifier="block", loop=DecodingLoop, prompts=RAGGED, **settings):
+    observations = Observations()
+    run = generate(*parts.attentive(kind), prompts, verifier, loop=observed(loop, observations), max_new_tokens=20,
                      **{"gamma": 3, "seed": 3, **settings})  # fmt: skip
-    return notes, found
+    return observations, run
 
 
 @pytest.mark.parametrize("kind", [*EVERY, "mistral"])
 @pytest.mark.parametrize("name", ["token", "block", "greedy-block", "block-stream"])
 def test_a_right_loop_reads_its_texts_and_is_given_the_models_rows(kind, name):
     prompts = RAGGED[:1] if kind == "mistral" else RAGGED  # a window of 8 columns, which no batch may outgrow
-    notes, found = noted(kind, name, prompts=prompts)
-    assert notes.misread == []
-    assert max(seen.distance for seen in notes.rows) < 1e-5
-    assert max(seen.distance for seen in notes.laws) == 0
-    assert notes.blocks == len(found.iterations)
-    assert notes.passes == sum(len(each.rows) * (each.gamma + 1) for each in found.iterations)
-    assert {seen.model for seen in notes.rows} == {"target", "draft"}
+    observations, run = observed_run(kind, name, prompts=prompts)
+    assert observations.misread == []
+    assert max(seen.distance for seen in observations.rows) < 1e-5
+    assert max(seen.distance for seen in observations.laws) == 0
+    assert observations.blocks == len(run.iterations)
+    assert observations.passes == sum(len(each.rows) * (each.gamma + 1) for each in run.iterations)
+    assert {seen.model for seen in observations.rows} == {"target", "draft"}
 
 
 @pytest.mark.parametrize("name", ["token", "greedy-block"])
 def test_to_be_watched_changes_nothing(name):
-    _, found = noted("llama", name)
+    _, run = observed_run("llama", name)
     again = generate(*parts.attentive("llama"), RAGGED, name, gamma=3, seed=3, max_new_tokens=20)
-    assert found.tokens == again.tokens
+    assert run.tokens == again.tokens
 
 
 @pytest.mark.parametrize(("name", "model"), [("L01", "target"), ("L02", "target"), ("L03", "draft")])
 def test_a_cache_that_is_off_shows_in_what_was_read_and_in_the_rows(name, model):
-    notes, _ = noted("llama", loop=LOOP_MUTANTS[name].loop)
-    assert {wrong.model for wrong in notes.misread} == {model}
-    first = notes.misread[0]
+    observations, _ = observed_run("llama", loop=LOOP_MUTANTS[name].loop)
+    assert {wrong.model for wrong in observations.misread} == {model}
+    first = observations.misread[0]
     assert first.part == "tokens"
     assert first.expected != first.observed
-    off = [seen for seen in notes.rows if seen.distance > 1e-3]
+    off = [seen for seen in observations.rows if seen.distance > 1e-3]
     assert {seen.model for seen in off} == {model}
     assert min(seen.iteration for seen in off) >= first.iteration
 
 
 def test_positions_and_masks_that_are_off_show_in_what_was_read():
-    notes, _ = noted("llama", loop=LOOP_MUTANTS["L04"].loop)
-    assert {wrong.part for wrong in notes.misread} == {"positions"}
-    notes, _ = noted("llama", loop=LOOP_MUTANTS["L05"].loop)
-    assert {wrong.part for wrong in notes.misread} == {"tokens"}
-    assert {wrong.model for wrong in notes.misread} == {"target", "draft"}
+    observations, _ = observed_run("llama", loop=LOOP_MUTANTS["L04"].loop)
+    assert {wrong.part for wrong in observations.misread} == {"positions"}
+    observations, _ = observed_run("llama", loop=LOOP_MUTANTS["L05"].loop)
+    assert {wrong.part for wrong in observations.misread} == {"tokens"}
+    assert {wrong.model for wrong in observations.misread} == {"target", "draft"}
 
 
 @pytest.mark.parametrize(("name", "model"), [("L06", "target"), ("L07", "draft"), ("L09", "target")])
 def test_a_law_that_is_not_the_warped_logits_shows_in_the_scores(name, model):
     mutant = LOOP_MUTANTS[name]
-    notes, _ = noted("llama", loop=mutant.loop, **mutant.settings)
-    assert {seen.model for seen in notes.laws if seen.distance > 1e-3} == {model}
-    assert notes.misread == []
-    assert max(seen.distance for seen in notes.rows) < 1e-5
+    observations, _ = observed_run("llama", loop=mutant.loop, **mutant.settings)
+    assert {seen.model for seen in observations.laws if seen.distance > 1e-3} == {model}
+    assert observations.misread == []
+    assert max(seen.distance for seen in observations.rows) < 1e-5
 
 
 def test_draft_tokens_are_handed_on_with_the_law_that_they_should_have():
     blocks = []
-    notes = Observations(lambda law, tokens: blocks.append((law, tokens)))
+    observations = Observations(lambda law, tokens: blocks.append((law, tokens)))
     generate(
         *parts.attentive("llama"),
         RAGGED,
         "token",
-        loop=observed(DecodingLoop, notes),
+        loop=observed(DecodingLoop, observations),
         gamma=3,
         max_new_tokens=12,
         top_k=3,
     )
-    assert len(blocks) == len([seen for seen in notes.rows if seen.model == "draft"]) // 3
+    assert len(blocks) == len([seen for seen in observations.rows if seen.model == "draft"]) // 3
     for law, tokens in blocks:
         assert law.shape == (3, 10)
         assert tokens.shape == (3,)
@@ -171,17 +171,17 @@ def test_a_model_that_does_not_call_its_base_model_is_recorded(loop):
                        word_embed_proj_dim=16, max_position_embeddings=64, init_std=0.3)  # fmt: skip
     torch.manual_seed(0)
     target, draft = (OPTForCausalLM(config).eval() for _ in range(2))
-    notes = Observations()
-    found = generate(target, draft, RAGGED, loop=observed(LOOP_MUTANTS["L01"].loop if loop == "L01" else DecodingLoop, notes), gamma=3,
+    observations = Observations()
+    run = generate(target, draft, RAGGED, loop=observed(LOOP_MUTANTS["L01"].loop if loop == "L01" else DecodingLoop, observations), gamma=3,
                      max_new_tokens=20)  # fmt: skip
-    assert notes.unobserved == {}
-    assert notes.passes == sum(len(each.rows) * (each.gamma + 1) for each in found.iterations)
-    assert bool(notes.misread) == (loop == "L01")
+    assert observations.unobserved == {}
+    assert observations.passes == sum(len(each.rows) * (each.gamma + 1) for each in run.iterations)
+    assert bool(observations.misread) == (loop == "L01")
 
 
 def test_passes_that_were_not_recorded_are_left_out_with_a_notice():
-    notes = Observations()
-    loop = observed(DecodingLoop, notes)
+    observations = Observations()
+    loop = observed(DecodingLoop, observations)
 
     class Deaf(loop):
         def verified(self, drafted):
@@ -189,13 +189,15 @@ def test_passes_that_were_not_recorded_are_left_out_with_a_notice():
             return super().verified(drafted)
 
     generate(*parts.attentive("llama"), RAGGED, loop=Deaf, gamma=3, max_new_tokens=8)
-    assert notes.unobserved["draft reading"].startswith("fewer passes of the draft were recorded than a block takes")
-    assert notes.passes > 0
+    assert observations.unobserved["draft reading"].startswith(
+        "fewer passes of the draft were recorded than a block takes"
+    )
+    assert observations.passes > 0
 
 
 def test_hooks_are_gone_when_a_watched_loop_has_ended():
     target, draft = parts.attentive("llama")
-    noted("llama")
+    observed_run("llama")
     for module in (target, target.base_model, draft, draft.base_model):
         assert not module._forward_pre_hooks
         assert not module._forward_hooks
@@ -203,10 +205,10 @@ def test_hooks_are_gone_when_a_watched_loop_has_ended():
 
 @pytest.mark.parametrize("name", ["token", "block", "greedy-block", "block-stream"])
 def test_a_right_loop_uses_every_random_number_once(name):
-    notes, found = noted("llama", name)
-    assert notes.numbers.reused == []
-    drafted = sum(len(each.rows) * each.gamma for each in found.iterations)
-    assert notes.numbers.count > drafted
+    observations, run = observed_run("llama", name)
+    assert observations.numbers.reused == []
+    drafted = sum(len(each.rows) * each.gamma for each in run.iterations)
+    assert observations.numbers.count > drafted
 
 
 @pytest.mark.parametrize(
@@ -218,13 +220,13 @@ def test_a_right_loop_uses_every_random_number_once(name):
     ],
 )
 def test_a_number_that_is_used_twice_has_both_of_its_uses(name, first, second):
-    notes, _ = noted("llama", loop=LOOP_MUTANTS[name].loop)
-    assert [str(use) for use in notes.numbers.reused[0][1:]] == [first, second]
+    observations, _ = observed_run("llama", loop=LOOP_MUTANTS[name].loop)
+    assert [str(use) for use in observations.numbers.reused[0][1:]] == [first, second]
 
 
 def test_numbers_of_a_chance_that_is_given_are_not_logged():
-    notes = Observations()
-    generate(*parts.attentive("llama"), RAGGED[:1], reference("token"), loop=observed(DecodingLoop, notes), gamma=3,
+    observations = Observations()
+    generate(*parts.attentive("llama"), RAGGED[:1], reference("token"), loop=observed(DecodingLoop, observations), gamma=3,
              max_new_tokens=8, chance=[RandomChance(random.Random(1))])  # fmt: skip
-    assert notes.numbers.count == 0
-    assert notes.passes > 0
+    assert observations.numbers.count == 0
+    assert observations.passes > 0

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from .e2e_parts import examined, refuted, small_forged, small_trained
+from .e2e_parts import examined, refuted
 
 pytestmark = [
     pytest.mark.engine,
@@ -13,13 +13,13 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def forged(tmp_path_factory):
-    return {**small_forged(tmp_path_factory), "device": "cuda"}
+def forged(forged):
+    return {**forged, "device": "cuda"}
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    return {**small_trained(tmp_path_factory), "device": "cuda"}
+def trained(trained):
+    return {**trained, "device": "cuda"}
 
 
 @pytest.mark.parametrize("verifier", ["token", "block", "greedy-block"])

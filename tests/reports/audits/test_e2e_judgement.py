@@ -26,33 +26,30 @@ from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 
 from ...models import generating_parts as parts
 from ..report_schema import validate
-from .e2e_parts import command, examined, refuted, small_forged, small_trained, timed_twice, words_of
+from .e2e_parts import command, examined, refuted, shared_report, timed_twice, words_of
 
 pytestmark = pytest.mark.engine
 twice = pytest.fixture(autouse=True)(timed_twice)
 one_thread = pytest.fixture(autouse=True, scope="module")(parts.one_thread)
 
 
-forged = pytest.fixture(scope="module")(small_forged)
-
-
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    return {**small_trained(tmp_path_factory), "samples": 8, "new_tokens": 12}
+def trained(trained):
+    return {**trained, "samples": 8, "new_tokens": 12}
 
 
 @pytest.fixture
-def planted(monkeypatch):
+def mutant_options(monkeypatch):
     """Options of a run with a loop of the test's own."""
 
-    def plant(loop):
-        monkeypatch.setitem(LOOP_MUTANTS, "L99", LoopMutant("L99", loop, "planted by a test", "text", "", ""))
+    def options(loop):
+        monkeypatch.setitem(LOOP_MUTANTS, "L99", LoopMutant("L99", loop, "a loop of the test", "text", "", ""))
         return {"mutant": "L99"}
 
-    return plant
+    return options
 
 
-def found(report, claim, method):
+def evidence_on(report, claim, method):
     return next(item for item in report.evidence if (item.claim, item.method) == (claim, method))
 
 
@@ -157,11 +154,11 @@ class RunnerUp(DecodingLoop):
         return super().verified(drafted._replace(target=target))
 
 
-def test_tokens_excused_as_ties_are_no_evidence_that_a_loop_is_lossless(trained, planted, monkeypatch):
-    wrong = {**trained, "temperature": 0.0, **planted(RunnerUp)}
+def test_tokens_excused_as_ties_are_no_evidence_that_a_loop_is_lossless(trained, mutant_options, monkeypatch):
+    wrong = {**trained, "temperature": 0.0, **mutant_options(RunnerUp)}
     assert ("lossless", "argmax") in refuted(examined(wrong))
     monkeypatch.setattr(DriftMeasurement, "tie", 1e9)
-    item = found(examined(wrong), "lossless", "argmax")
+    item = evidence_on(examined(wrong), "lossless", "argmax")
     assert item.verdict == NO_EVIDENCE
     assert item.detail["share_excused"] == 1
     assert item.bound == 1
@@ -171,25 +168,25 @@ def test_tokens_excused_as_ties_are_no_evidence_that_a_loop_is_lossless(trained,
 def test_agreement_at_temperature_0_counts_each_text_once_and_is_no_proof(trained):
     report = examined({**trained, "samples": 64}, temperature=0.0)
     assert report.verdict == "inconclusive"
-    item = found(report, "lossless", "argmax")
+    item = evidence_on(report, "lossless", "argmax")
     assert item.verdict == NO_EVIDENCE
     assert (item.detail["texts"], item.detail["distinct_texts"], item.detail["distinct_tokens"]) == (8, 4, 4 * 12)
     assert item.bound == pytest.approx(np.log(1 / item.detail["miss_rate"]) / 48)
     assert "agrees with the target's argmax on 48 tokens of 4 texts" in report.findings["reach"]
 
 
-def test_a_law_enumerated_for_shorter_texts_does_not_make_longer_ones_lossless(forged, planted, monkeypatch):
+def test_a_law_enumerated_for_shorter_texts_does_not_make_longer_ones_lossless(forged, mutant_options, monkeypatch):
     greedy = {**forged, "temperature": 0.0}
-    report = examined(greedy)
+    report = shared_report(greedy)
     assert report.verdict == "lossless"
     assert report.findings["reach"].endswith("for texts of 24 tokens behind the start token")
-    assert found(report, "lossless", "enumeration").detail["tokens"] == 24
-    assert {("lossless", "enumeration"), ("lossless", "argmax")} <= refuted(examined(greedy | planted(RunnerUp)))
+    assert evidence_on(report, "lossless", "enumeration").detail["tokens"] == 24
+    assert {("lossless", "enumeration"), ("lossless", "argmax")} <= refuted(examined(greedy | mutant_options(RunnerUp)))
     monkeypatch.setattr(enumerated_law, "MAX_GREEDY_TOKENS", 8)
     report = examined(greedy)
     assert report.verdict == "inconclusive"
-    assert found(report, "lossless", "enumeration").verdict == HOLDS
-    assert found(report, "lossless", "argmax").verdict == NO_EVIDENCE
+    assert evidence_on(report, "lossless", "enumeration").verdict == HOLDS
+    assert evidence_on(report, "lossless", "argmax").verdict == NO_EVIDENCE
 
 
 # ---------------------------------------------------------------- loops of another build
@@ -211,7 +208,7 @@ class OwnDrafts(DecodingLoop):
         return self.chances.draw(scores)
 
 
-class Unheard(OwnDrafts):
+class UnloggedDrafts(OwnDrafts):
     """Draws its drafts from one stream of its own, begun anew for each token."""
 
     def draw(self, scores):
@@ -235,30 +232,30 @@ class Raises(DecodingLoop):
         return super().iteration()
 
 
-def test_draft_rows_of_a_loop_that_drafts_in_its_own_way_are_left_out_with_a_notice(trained, planted):
-    report = examined(trained | planted(OwnDrafts))
+def test_draft_rows_of_a_loop_that_drafts_in_its_own_way_are_left_out_with_a_notice(trained, mutant_options):
+    report = examined(trained | mutant_options(OwnDrafts))
     assert refuted(report) == set()
     assert report.failure is None
     assert "proposal()" in report.findings["left out: draft rows"]
     assert {item.detail["model"] for item in report.evidence if item.method == "forward-pass"} == {"target"}
-    assert found(report, "noise", "listening").verdict == HOLDS
+    assert evidence_on(report, "noise", "listening").verdict == HOLDS
 
 
-def test_numbers_of_drafts_that_were_not_heard_are_no_evidence(trained, planted):
-    item = found(examined(trained | planted(Unheard)), "noise", "listening")
+def test_numbers_of_drafts_that_were_not_logged_are_no_evidence(trained, mutant_options):
+    item = evidence_on(examined(trained | mutant_options(UnloggedDrafts)), "noise", "listening")
     assert item.verdict == NO_EVIDENCE
     assert item.detail["draft_numbers_heard"] == 0
     assert f"0 for {item.detail['draft_tokens']:,} draft tokens" in summary_of(item).how
 
 
-def test_rows_are_held_against_the_settings_and_not_against_what_the_loop_made_of_them(trained, planted):
-    assert ("rows", "warp") in refuted(examined(trained | planted(OtherWarp)))
+def test_rows_are_compared_with_the_settings_and_not_with_what_the_loop_made_of_them(trained, mutant_options):
+    assert ("rows", "warp") in refuted(examined(trained | mutant_options(OtherWarp)))
 
 
-def test_a_loop_with_a_mutant_that_raises_ends_the_run_with_status_3_and_what_was_found(
-    trained, planted, monkeypatch, tmp_path
+def test_a_loop_with_a_mutant_that_raises_ends_the_run_with_status_3_and_what_was_measured(
+    trained, mutant_options, monkeypatch, tmp_path
 ):
-    options, file = trained | planted(Raises), tmp_path / "report.json"
+    options, file = trained | mutant_options(Raises), tmp_path / "report.json"
     status, _, _ = command(*words_of(options), "--json", file)
     report = json.loads(file.read_text())
     validate(report)

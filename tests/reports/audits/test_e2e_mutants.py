@@ -1,4 +1,4 @@
-"""Known mutants of decoding loops, planted in a run from end to end: each is refuted, and the loop without them is not."""
+"""Known mutants of decoding loops, in a run from end to end: each is refuted, and the loop without them is not."""
 
 import shlex
 
@@ -9,7 +9,7 @@ from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
 from draftproof.reports.commands.e2e import command as e2e
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE
 
-from .e2e_parts import examined, refuted, small_forged, small_trained, timed_twice
+from .e2e_parts import examined, refuted, shared_report, timed_twice
 
 pytestmark = pytest.mark.engine
 twice = pytest.fixture(autouse=True)(timed_twice)
@@ -48,13 +48,7 @@ ON_TRAINED = {
 """The same where rows do look at the cache. L11 is missing: what it does to the law is too little for so few tokens."""
 
 
-forged = pytest.fixture(scope="module")(small_forged)
-
-
-trained = pytest.fixture(scope="module")(small_trained)
-
-
-def test_every_mutant_is_planted_somewhere():
+def test_every_mutant_is_examined_somewhere():
     assert set(ON_FORGED) == set(LOOP_MUTANTS) == set(ON_TRAINED) | {"L11"}
 
 
@@ -68,7 +62,7 @@ def test_the_mutant_is_refuted_on_a_forged_pair(forged, name):
 
 @pytest.mark.parametrize("name", ON_TRAINED)
 def test_the_mutant_is_refuted_on_a_trained_pair(trained, name):
-    report = examined(trained, mutant=name)
+    report = shared_report(trained, mutant=name)
     assert report.verdict == "refuted"
     assert refuted(report) >= ON_TRAINED[name]
 
@@ -91,7 +85,7 @@ def test_the_right_loop_is_not_refuted_on_a_forged_pair_in_the_same_settings(for
 @pytest.mark.parametrize("verifier", VERIFIERS)
 @pytest.mark.parametrize("settings", [{}, {"temperature": 0.5, "eos": 0}, {"top_k": 2}], ids=str)
 def test_the_right_loop_is_not_refuted_on_a_trained_pair_in_the_same_settings(trained, verifier, settings):
-    report = examined(trained, verifier=verifier, **settings)
+    report = shared_report(trained, verifier=verifier, **settings)
     assert refuted(report) == set()
     assert report.verdict == "inconclusive"
     bets = next(item for item in report.evidence if (item.claim, item.method) == BETS)
@@ -101,7 +95,7 @@ def test_the_right_loop_is_not_refuted_on_a_trained_pair_in_the_same_settings(tr
 
 @pytest.mark.parametrize("name", ["L03", "L06"])
 def test_the_replay_command_of_a_refutation_refutes_again(trained, name):
-    report = examined(trained, mutant=name)
+    report = shared_report(trained, mutant=name)
     items = [item for item in report.evidence if item.verdict == "refuted"]
     assert {item.replay for item in items} == {items[0].replay}
     program, command, *words = shlex.split(items[0].replay)
@@ -112,9 +106,9 @@ def test_the_replay_command_of_a_refutation_refutes_again(trained, name):
 
 
 def test_at_temperature_0_a_cache_that_is_off_writes_other_tokens_and_the_right_loop_does_not(trained):
-    found = examined(trained, temperature=0.0)
-    assert found.verdict == "inconclusive"
-    argmax = next(item for item in found.evidence if item.method == "argmax")
+    right = examined(trained, temperature=0.0)
+    assert right.verdict == "inconclusive"
+    argmax = next(item for item in right.evidence if item.method == "argmax")
     assert argmax.detail["disagreements"] == 0
     assert argmax.detail["distinct_tokens"] == 4 * 30
     wrong = examined(trained, temperature=0.0, mutant="L01")
@@ -125,6 +119,6 @@ def test_at_temperature_0_a_cache_that_is_off_writes_other_tokens_and_the_right_
 
 
 def test_at_temperature_0_a_forged_pair_is_lossless_exactly(forged):
-    report = examined(forged, temperature=0.0)
+    report = shared_report(forged, temperature=0.0)
     assert report.verdict == "lossless"
     assert {item.method for item in report.evidence if item.claim == "lossless"} == {"enumeration", "argmax"}

@@ -1,4 +1,4 @@
-"""What stops an end-to-end run, what is kept then, and bad input in one line."""
+"""What stops an end-to-end run, what is in the report then, and bad input in one line."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ from draftproof.reports.audits.loops.written_texts import WrittenTexts
 from draftproof.reports.commands.main import main
 
 from ..report_schema import validate
-from .e2e_parts import command, examined, small_forged, small_trained, timed_twice, words_of
+from .e2e_parts import command, examined, timed_twice, words_of
 
 pytestmark = pytest.mark.needs("transformers")
 
@@ -24,16 +24,10 @@ engine = pytest.mark.engine
 twice = pytest.fixture(autouse=True)(timed_twice)
 
 
-forged = pytest.fixture(scope="module")(small_forged)
-
-
-trained = pytest.fixture(scope="module")(small_trained)
-
-
 def after(calls, error):
     """A method that raises at one of its calls."""
 
-    def planted(method):
+    def wrapped(method):
         count = [0]
 
         def called(self, *arguments, **named):
@@ -44,7 +38,7 @@ def after(calls, error):
 
         return called
 
-    return planted
+    return wrapped
 
 
 OUT_OF_MEMORY = "CUDA out of memory. Tried to allocate 2 GiB\nand more"
@@ -61,11 +55,13 @@ OUT_OF_MEMORY = "CUDA out of memory. Tried to allocate 2 GiB\nand more"
     ],
     ids=["gpu", "cpu", "timeout", "ctrl-c"],
 )
-def test_what_was_measured_before_a_run_was_stopped_is_kept(trained, monkeypatch, tmp_path, error, status, kind):
+def test_what_was_measured_before_a_run_was_stopped_is_in_the_report(
+    trained, monkeypatch, tmp_path, error, status, kind
+):
     monkeypatch.setattr(WrittenTexts, "take", after(20, error)(WrittenTexts.take))
     file = tmp_path / "report.json"
-    found, out, err = command(*words_of(trained), "--json", file)
-    assert found == status, out
+    done, out, err = command(*words_of(trained), "--json", file)
+    assert done == status, out
     report = json.loads(file.read_text())
     validate(report)
     assert report["failure"]["kind"] == kind
@@ -132,13 +128,13 @@ def test_an_interrupt_while_loading_leaves_no_file_and_claims_no_findings(traine
 
     monkeypatch.setattr(session, "load_pair", interrupted)
     old, new = tmp_path / "old.json", tmp_path / "new.json"
-    old.write_text("kept")
+    old.write_text("as before")
     monkeypatch.setattr(sys, "argv", ["draftproof", "e2e", *words_of(trained), "--json", str(new), "--html", str(old)])
     with pytest.raises(SystemExit, match="130"):
         main()
     assert capsys.readouterr().err.strip() == "draftproof: interrupted"
     assert not new.exists()
-    assert old.read_text() == "kept"
+    assert old.read_text() == "as before"
 
 
 @engine
