@@ -53,17 +53,11 @@ class CompletedLaw(NamedTuple):
         return {**drawn}, malformed
 
     def deviation(
-        self,
-        sequences: Counts,
-        malformed: Mapping[str, int],
-        slack: float = 0.0,
-        alpha: float = ALPHA,
-        beta: float = BETA,
+        self, sequences: Counts, malformed: Mapping[str, int], slack: float = 0.0, alpha: float = ALPHA
     ) -> Deviation:
         """``stattests.rounding.deviation`` of the counts from the law; malformed outcomes have probability 0."""
-        return deviation(
-            {**sequences, **malformed}, self.with_impossible({**sequences, **malformed}), slack, alpha, beta, malformed
-        )
+        counts = {**sequences, **malformed}
+        return deviation(counts, self.with_impossible(counts), slack, alpha, BETA, malformed)
 
     def with_impossible(self, counts: Iterable[Hashable]) -> dict[Hashable, float]:
         """The probability of every outcome: 0 where the target does not allow it."""
@@ -78,13 +72,9 @@ class CompletedLaw(NamedTuple):
             why = str(most_off(sequences, {o: law[o] for o in law if o not in malformed}))
         else:
             worst, why = fit.impossible[0], "it has probability 0"
-        return Witness(
-            problem=as_json(self.problem),
-            sequence=outcome_text(worst),
-            expected=f"{law[worst]:.6g}",
-            observed=f"{counts.get(worst, 0)}/{n}",
-            why=why,
-        )
+        expected, observed = f"{law[worst]:.6g}", f"{counts.get(worst, 0)}/{n}"
+        sequence, problem = outcome_text(worst), as_json(self.problem)
+        return Witness(problem=problem, sequence=sequence, expected=expected, observed=observed, why=why)
 
 
 def completed_law(problem: Problem, modifies_target: bool = False, in_use: Problem | None = None) -> CompletedLaw:

@@ -3,17 +3,8 @@
 from typing import Any
 
 from ...models.problem import Problem
+from ...proofs import laws
 from ...proofs.field import in_field
-from ...proofs.laws import (
-    acceptance_ccdf,
-    completed_after_modification,
-    expected_accepted,
-    expected_tokens,
-    iterated_law,
-    joint_law,
-    output_law,
-    total_variation,
-)
 from ...verifiers.registry import reference
 
 
@@ -25,18 +16,14 @@ def law_report(verifier: str, problem: Problem, iterations: int = 1) -> dict[str
     """
     chosen = reference(verifier)
     exact = in_field(problem)
-    once = output_law(exact, chosen)
-    law = iterated_law(exact, chosen, iterations)
+    once = laws.output_law(exact, chosen)
+    law = laws.iterated_law(exact, chosen, iterations)
     length = problem.gamma if chosen.modifies_target else problem.gamma + 1
-    deviation = total_variation(completed_after_modification(law, exact, length), joint_law(exact.target, length))
+    completed = laws.completed_after_modification(law, exact, length)
+    deviation = laws.total_variation(completed, laws.joint_law(exact.target, length))
     return {
-        "verifier": verifier,
-        "vocabulary": problem.vocabulary,
-        "gamma": problem.gamma,
-        "iterations": iterations,
-        "expected_accepted": str(expected_accepted(once)),
-        "expected_tokens": str(expected_tokens(law)),
-        "acceptance_ccdf": [str(p) for p in acceptance_ccdf(once, problem.gamma)],
-        "total_variation": str(deviation),
-        "lossless": bool(deviation == 0),
-    }
+        "verifier": verifier, "vocabulary": problem.vocabulary, "gamma": problem.gamma, "iterations": iterations,
+        "expected_accepted": str(laws.expected_accepted(once)), "expected_tokens": str(laws.expected_tokens(law)),
+        "acceptance_ccdf": [str(p) for p in laws.acceptance_ccdf(once, problem.gamma)],
+        "total_variation": str(deviation), "lossless": bool(deviation == 0),
+    }  # fmt: skip

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...models.environment import environment
 from ...models.rationals import as_float
 from ...proofs.laws import acceptance_ccdf, output_law
 from ...proofs.measurement import Measurement
@@ -80,6 +81,14 @@ class Report:
     end_to_end: EndToEnd | None = None
     campaign: dict[str, Any] | None = None
 
+    @classmethod
+    def begin(
+        cls, name: str, source: str, dtypes: Sequence[str], seed: int, claims: Sequence[str] = ("lossless",)
+    ) -> "Report":
+        """A report without evidence, on a subject whose digest is not known yet."""
+        subject = {"name": name, "source": source, "digest": "unknown", "dtypes": list(dtypes)}
+        return cls(subject, claims, seed, environment())
+
     def add(self, evidence: Iterable[Evidence]) -> None:
         """Add evidence."""
         self.evidence += evidence
@@ -130,29 +139,16 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """The form of report.schema.json."""
+        findings = [{"kind": k, "what": FINDINGS.get(k, k), "text": text} for k, text in sorted(self.findings.items())]
         report = {
-            "schema_version": SCHEMA_VERSION,
-            "subject": self.subject,
-            "verdict": self.verdict,
-            "claims": list(self.claims),
-            "evidence": [e.as_json() for e in self.evidence],
-            "diagnosis": self.diagnosis,
-            "findings": [
-                {"kind": k, "what": FINDINGS.get(k, k), "text": self.findings[k]} for k in sorted(self.findings)
-            ],
-            "failure": self.failure,
-            "curves": self.curves,
-            "standing": summary(standing()),
-            "environment": self.environment,
-            "seed": self.seed,
-        }
+            "schema_version": SCHEMA_VERSION, "subject": self.subject, "verdict": self.verdict,
+            "claims": list(self.claims), "evidence": [e.as_json() for e in self.evidence],
+            "diagnosis": self.diagnosis, "findings": findings, "failure": self.failure, "curves": self.curves,
+            "standing": summary(standing()), "environment": self.environment, "seed": self.seed,
+        }  # fmt: skip
         if self.end_to_end is not None:
-            figures = self.end_to_end.figures
-            report |= {
-                "block_efficiency": figures.get("block_efficiency"),
-                "wall_clock_speedup": figures.get("wall_clock_speedup"),
-                "end_to_end": self.end_to_end.as_json(),
-            }
+            report |= {name: self.end_to_end.figures.get(name) for name in ("block_efficiency", "wall_clock_speedup")}
+            report["end_to_end"] = self.end_to_end.as_json()
         if self.campaign is not None:
             report["campaign"] = self.campaign
         return report

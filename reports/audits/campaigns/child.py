@@ -33,12 +33,8 @@ class _Loaded:
         if tally.failures == tally.n:
             (kind, seen), *_ = tally.strange.items()
             raise harness.NotASubject(f"{name} fails on its first call: {kind}: {seen.example}")
-        self.description = {
-            "digest": digest,
-            "convention": {"array": array, "random": self.source.plan.random or "global generators"},
-            "findings": {},
-            "versions": {},
-        }
+        convention = {"array": array, "random": self.source.plan.random or "global generators"}
+        self.description = {"digest": digest, "convention": convention, "findings": {}, "versions": {}}
 
 
 def _sample(loaded: _Loaded, request: dict[str, Any]) -> Iterator[dict[str, Any]]:

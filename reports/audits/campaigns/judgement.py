@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 from ....models.errors import InputError
 from ....models.problem import Problem
@@ -51,27 +52,11 @@ class Judge:
         """Refuted or not, how far off at most, and what would have been seen."""
         sequences, malformed = self._sequences(tally), _malformed(tally)
         deviation = self.law.deviation(sequences, malformed, self.slack)
-        accepted = (
-            tokens_per_call(self._accepted(tally), self.problem.gamma, *self.theory, ALPHA)
-            if tally.counts.any()
-            else None
-        )
         detail = {
-            "samples": tally.n,
-            "p_value": deviation.p_value,
-            "p_value_by": deviation.fit.method,
-            "cells": deviation.fit.cells,
-            "total_variation_at_least": deviation.distance.lower,
-            "false_alarm_rate": ALPHA,
-            "miss_rate": BETA,
-            "detection_limit": deviation.limit,
-            "rounding_allowed": self.slack,
-            "accepted": accepted and {
-                "mean": accepted.accepted.mean,
-                "interval": [accepted.accepted.lower, accepted.accepted.upper],
-                "optimum": accepted.optimum,
-                "cap": accepted.cap,
-            },
+            "samples": tally.n, "p_value": deviation.p_value, "p_value_by": deviation.fit.method,
+            "cells": deviation.fit.cells, "total_variation_at_least": deviation.distance.lower,
+            "false_alarm_rate": ALPHA, "miss_rate": BETA, "detection_limit": deviation.limit,
+            "rounding_allowed": self.slack, "accepted": self._accepted(tally),
             "strange": {kind: list(seen) for kind, seen in tally.strange.items()},
         }  # fmt: skip
         witness = None
@@ -80,23 +65,23 @@ class Judge:
             if witness.sequence in tally.strange:
                 witness = replace(witness, why=f"for example {tally.strange[witness.sequence].example}")
         return Evidence(
-            claim="lossless",
-            method="sampling campaign",
-            verdict=REFUTED if deviation.refuted else NO_EVIDENCE,
-            problem=self.problem.name,
-            total_variation=deviation.distance.empirical,
-            bound=deviation.distance.upper,
-            witness=witness,
-            detail=detail,
-        )
+            claim="lossless", method="sampling campaign", verdict=REFUTED if deviation.refuted else NO_EVIDENCE,
+            problem=self.problem.name, total_variation=deviation.distance.empirical, bound=deviation.distance.upper,
+            witness=witness, detail=detail,
+        )  # fmt: skip
 
     def _sequences(self, tally: Tally) -> Counts:
         return self.law.completed(dict(tally.items()), self.seed)[0]
 
-    def _accepted(self, tally: Tally) -> dict[int, int]:
-        """tau -> how often."""
+    def _accepted(self, tally: Tally) -> dict[str, Any] | None:
+        """E[tau] between the optimum and the cap; None if no block got tokens."""
+        if not tally.counts.any():
+            return None
         first = [tally.outcomes.first(length) for length in range(1, tally.outcomes.longest + 2)]
-        return {tau: int(tally.counts[a:b].sum()) for tau, (a, b) in enumerate(pairwise(first))}
+        times = {tau: int(tally.counts[a:b].sum()) for tau, (a, b) in enumerate(pairwise(first))}
+        measured = tokens_per_call(times, self.problem.gamma, *self.theory, ALPHA)
+        interval = [measured.accepted.lower, measured.accepted.upper]
+        return {"mean": measured.accepted.mean, "interval": interval, "optimum": measured.optimum, "cap": measured.cap}
 
     @cached_property
     def theory(self) -> tuple[float, float]:

@@ -1,15 +1,13 @@
 """A sampling campaign as an audit: millions of samples of a verifier on one problem, judged like any other evidence."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from .... import __version__
-from ....models.environment import environment
 from ....models.law import prefix_key
 from ....models.problem import Problem
 from ....proofs.field import in_field
 from ....stattests.campaign.compiled import CompiledSource
-from ....stattests.campaign.run import CampaignCounts, CampaignPlan, SampleSource, plan, run_campaign
+from ....stattests.campaign.run import CampaignCounts, SampleSource, plan, run_campaign
 from ....verifiers.evidence import Evidence
 from ..functions.settings import Progress
 from ..functions.subject import SubjectSpec
@@ -54,11 +52,7 @@ def audit_by_campaign(
     Guarantee: the counts depend on neither the workers nor interruptions; a failure leaves those of the checkpoint.
     Raises: InputError for a problem that is too large, and for the checkpoint and the cluster.
     """
-    report = Report(
-        {"name": subject.name, "source": subject.source, "digest": "unknown", "dtypes": list(subject.dtypes)},
-        seed=settings.seed,
-        environment=environment(),
-    )
+    report = Report.begin(subject.name, subject.source, subject.dtypes, settings.seed)
     examine(report, [Campaign(subject, problem, settings, report, progress)])
     return report
 
@@ -89,8 +83,14 @@ class Campaign:
             bound=self.judge.bound,
             progress=self._progress,
         )
-        self.report.campaign = _figures(source, planned, self.counts, settings.cluster)
-        tally = self.counts.tally
+        tally, seconds = self.counts.tally, self.counts.seconds
+        new = tally.n - self.counts.resumed
+        self.report.campaign = {
+            "samples": tally.n, "resumed": self.counts.resumed, "seconds": seconds,
+            "samples_per_second": new / seconds if new else None, "cluster": settings.cluster, "chunk": planned.chunk,
+            "source": source.identity, "counts": {prefix_key(tokens): times for tokens, times in tally.items()},
+            "counts_digest": tally.digest(),
+        }  # fmt: skip
         if tally.failures == tally.n:
             (kind, seen), *_ = tally.strange.items()
             self.report.fail("crash", f"none of {tally.n:,} blocks got tokens: {kind}: {seen.example}")
@@ -111,20 +111,3 @@ class Campaign:
     def _progress(self, stage: str, done: int, total: int) -> None:
         self.report.campaign = {"samples": done}
         self.progress(stage, done, total)
-
-
-def _figures(
-    source: SampleSource, planned: CampaignPlan, counts: CampaignCounts, cluster: str | None
-) -> dict[str, Any]:
-    new = counts.tally.n - counts.resumed
-    return {
-        "samples": counts.tally.n,
-        "resumed": counts.resumed,
-        "seconds": counts.seconds,
-        "samples_per_second": new / counts.seconds if new else None,
-        "cluster": cluster,
-        "chunk": planned.chunk,
-        "source": source.identity,
-        "counts": {prefix_key(tokens): times for tokens, times in counts.tally.items()},
-        "counts_digest": counts.tally.digest(),
-    }

@@ -34,7 +34,8 @@ class ThirdPartySource:
         self.dtype = subject.dtypes[0]
         self.chunk = 200_000 if batch else 20_000
         self.outcomes = Outcomes(problem.vocabulary, problem.gamma + 1)
-        self.digest: str = self._description()["digest"]
+        with self._sandbox() as sandbox:
+            self.digest: str = sandbox.start(self._probe())["digest"]
         self.identity = {
             "subject": f"{subject.name} ({_distinguished(self.digest)})",
             "problem": fingerprint(problem),
@@ -50,11 +51,6 @@ class ThirdPartySource:
                 for outcome, times in answer.get("counts", ()):
                     tally.count(decoded(outcome), times)
         return tally
-
-    def _description(self) -> dict[str, Any]:
-        """What a child says of the function once it is loaded and has been called."""
-        with self._sandbox() as sandbox:
-            return sandbox.start(self._probe())
 
     def _probe(self) -> list[Problem]:
         return [self.problem] if self.batch else [self.problem, toy(1), drawn(3, 2, "generic")]

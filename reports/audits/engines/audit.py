@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ....models.battery import drawn_markov
-from ....models.environment import environment
 from ....models.errors import InputError
 from ....models.forge import forge
 from ....models.problem import Problem, problem_from
@@ -73,22 +72,9 @@ def audit_engine(
     """
     if missing := engine.missing():
         raise InputError(f"{engine.name} needs {' and '.join(missing)}; install draftproof[{engine.extra}]")
-    report = Report(
-        {"name": engine.name, "source": engine.source, "digest": "unknown", "dtypes": ["float32"]},
-        seed=seed,
-        environment=environment(),
-    )
-    run = EngineTexts(
-        engine,
-        problems or engine_problems(),
-        plain,
-        samples or engine.samples,
-        timeout,
-        memory,
-        dict(settings or {}),
-        report,
-        progress,
-    )
+    report = Report.begin(engine.name, engine.source, ["float32"], seed)
+    problems, samples, settings = problems or engine_problems(), samples or engine.samples, dict(settings or {})
+    run = EngineTexts(engine, problems, plain, samples, timeout, memory, settings, report, progress)
     examine(report, [run])
     return report
 
@@ -114,7 +100,7 @@ class EngineTexts:
         with tempfile.TemporaryDirectory(prefix="draftproof-") as folder:
             # The same seeds for every problem, so that each can be replayed alone.
             seeds = np.random.default_rng(self.report.seed).choice(2**31, self.samples, replace=False).tolist()
-            jobs = [_job(problem, Path(folder, str(k)), self.plain, seeds) for k, problem in enumerate(self.problems)]
+            jobs = [self._job(problem, Path(folder, str(k)), seeds) for k, problem in enumerate(self.problems)]
             request = {"sample": self.engine.sample, "jobs": jobs, "settings": self.settings,
                        "packages": self.engine.packages}  # fmt: skip
             self.sampled, about = sampled(
@@ -134,11 +120,8 @@ class EngineTexts:
             for problem, (counts, failure) in zip(self.problems, self.sampled)
             if counts
         ]
-        how = {
-            "sampling": "plain" if self.plain else "speculative",
-            "seed": self.report.seed,
-            "settings": self.settings,
-        }
+        sampling = "plain" if self.plain else "speculative"
+        how = {"sampling": sampling, "seed": self.report.seed, "settings": self.settings}
         return [self._with_replay(replace(e, detail={**e.detail, **how})) for e in judged_texts]
 
     def _with_replay(self, evidence: Evidence) -> Evidence:
@@ -153,14 +136,8 @@ class EngineTexts:
             words += ["--set", f"{name}={json.dumps(value)}"]
         return replace(evidence, replay=shlex.join(words))
 
-
-def _job(problem: Problem, folder: Path, plain: bool, seeds: list[int]) -> dict[str, Any]:
-    forged = forge(problem, folder)
-    return {
-        "target": str(forged.target),
-        "draft": None if plain else str(forged.draft),
-        "start": forged.start,
-        "tokens": text_length(problem),
-        "gamma": problem.gamma,
-        "seeds": seeds,
-    }
+    def _job(self, problem: Problem, folder: Path, seeds: list[int]) -> dict[str, Any]:
+        forged = forge(problem, folder)
+        draft = None if self.plain else str(forged.draft)
+        return {"target": str(forged.target), "draft": draft, "start": forged.start, "tokens": text_length(problem),
+                "gamma": problem.gamma, "seeds": seeds}  # fmt: skip

@@ -83,16 +83,11 @@ def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = Tru
     best = min(tests, key=lambda test: test.p_value)
     refuted = bool(impossible) or (complete and any(test.refuted for test in tests))
     detail = {
-        "samples": n,
-        "tokens": text_length(problem),
+        "samples": n, "tokens": text_length(problem),
         "statistic": best.fit.statistic if best.fit.impossible is None else None,
-        "degrees_of_freedom": best.fit.freedom,
-        "p_value": min(1.0, len(tests) * best.p_value),
-        "p_value_by": best.fit.method,
-        "false_alarm_rate": alpha,
-        "miss_rate": BETA,
-        "dtype": "float32",
-    }
+        "degrees_of_freedom": best.fit.freedom, "p_value": min(1.0, len(tests) * best.p_value),
+        "p_value_by": best.fit.method, "false_alarm_rate": alpha, "miss_rate": BETA, "dtype": "float32",
+    }  # fmt: skip
     apart = bound = witness = None
     if refuted:
         apart = max(test.distance.lower for test in tests)
@@ -102,15 +97,9 @@ def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = Tru
         detail["bounds"] = {f"{w.first + 1}-{w.first + k}": test.limit for (w, k), test in zip(places, tests)}
         bound = max(test.limit for test in tests)
     return Evidence(
-        claim="lossless",
-        method="chi-square",
-        verdict=REFUTED if refuted else NO_EVIDENCE,
-        problem=problem.name,
-        total_variation=apart,
-        bound=bound,
-        witness=witness,
-        detail=detail,
-    )
+        claim="lossless", method="chi-square", verdict=REFUTED if refuted else NO_EVIDENCE, problem=problem.name,
+        total_variation=apart, bound=bound, witness=witness, detail=detail,
+    )  # fmt: skip
 
 
 def _windows(problem: Problem, target: Markov, counts: Counter) -> Iterator[Window]:

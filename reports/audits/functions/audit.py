@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ....models.battery import audit_battery
-from ....models.environment import environment
 from ....models.errors import InputError
 from ....models.problem import Problem
 from ....proofs.sandbox import Sandbox
@@ -29,34 +28,21 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
     Raises: InputError for a problem that is too large.
     """
     settings = settings or AuditSettings()
-    report = Report(
-        subject={"name": subject.name, "source": subject.source, "digest": "unknown", "dtypes": list(subject.dtypes)},
-        claims=settings.claims,
-        seed=settings.seed,
-        environment=environment(),
-    )
+    report = Report.begin(subject.name, subject.source, subject.dtypes, settings.seed, settings.claims)
     problems = _distinctly_named(settings.problems) or audit_battery()
     if subject.reference is not None:
         examine(report, [ReferenceLaws(subject.reference, problems, settings, report)])
         return report
     for dtype in subject.dtypes:
-        _audit_in(dtype, subject, problems, settings, report)
+        with Sandbox(
+            subject.target, subject.array, dtype, timeout=settings.timeout, memory=settings.memory, torch=subject.torch
+        ) as sandbox:
+            session = FunctionSession(subject, dtype, problems, settings, report, sandbox)
+            if examine(report, [ExactLaws(session), Samples(session), Explanation(session)]):
+                settings.progress("done", len(problems), len(problems))
         if report.failure and not any(e.holds for e in report.evidence):
             break
     return report
-
-
-def _audit_in(
-    dtype: str, subject: SubjectSpec, problems: list[Problem], settings: AuditSettings, report: Report
-) -> None:
-    """The audit of a third-party function in one dtype."""
-    with Sandbox(
-        subject.target, subject.array, dtype, timeout=settings.timeout, memory=settings.memory, torch=subject.torch
-    ) as sandbox:
-        session = FunctionSession(subject, dtype, problems, settings, report, sandbox)
-        parts = [ExactLaws(session), Samples(session), Explanation(session)]
-        if examine(report, parts):
-            settings.progress("done", len(problems), len(problems))
 
 
 def _distinctly_named(problems: Sequence[Problem]) -> list[Problem]:

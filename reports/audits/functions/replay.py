@@ -4,7 +4,7 @@ import json
 import shlex
 from dataclasses import replace
 
-from ....verifiers.evidence import Evidence, Witness
+from ....verifiers.evidence import Evidence
 from .settings import AuditSettings
 
 
@@ -21,19 +21,7 @@ def with_replay(
     """
     if not (evidence.refuted and evidence.witness):
         return evidence
-    return replace(evidence, replay=replay(evidence, evidence.witness, name, settings, dtypes, array))
-
-
-def replay(
-    evidence: Evidence,
-    witness: Witness,
-    name: str,
-    settings: AuditSettings,
-    dtypes: tuple[str, ...] = ("exact",),
-    array: str | None = None,
-) -> str:
-    """The command line; fields as in ``with_replay``."""
-    words = ["draftproof", "audit", name, "--problem", json.dumps(witness.problem, separators=(",", ":"))]
+    words = ["draftproof", "audit", name, "--problem", json.dumps(evidence.witness.problem, separators=(",", ":"))]
     if evidence.claim != "lossless":
         words += ["--claims", evidence.claim]
     if evidence.dtype != "exact" and (evidence.dtype != "float64" or len(dtypes) > 1):
@@ -42,4 +30,4 @@ def replay(
         words += ["--array", array]
     if evidence.method == "chi-square":
         words += ["--level", "statistical", "--seed", str(settings.seed), "--samples", str(settings.samples)]
-    return shlex.join(words)
+    return replace(evidence, replay=shlex.join(words))

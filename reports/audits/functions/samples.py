@@ -60,25 +60,16 @@ def goodness(measurement: Measurement, counts: Counts, alpha: float, seed: int) 
     deviation = law.deviation(sequences, malformed, slack, alpha)
     fit = deviation.fit
     detail = {
-        "samples": sum(counts.values()),
-        "statistic": fit.statistic if fit.impossible is None else None,
-        "degrees_of_freedom": fit.freedom,
-        "p_value": deviation.p_value,
-        "p_value_by": fit.method,
-        "total_variation_at_least": deviation.distance.lower,
-        "total_variation_at_most": deviation.distance.upper,
-        "rounding_allowed": slack,
-        "false_alarm_rate": alpha,
-        "miss_rate": BETA,
-        "dtype": dtype,
+        "samples": sum(counts.values()), "statistic": fit.statistic if fit.impossible is None else None,
+        "degrees_of_freedom": fit.freedom, "p_value": deviation.p_value, "p_value_by": fit.method,
+        "total_variation_at_least": deviation.distance.lower, "total_variation_at_most": deviation.distance.upper,
+        "rounding_allowed": slack, "false_alarm_rate": alpha, "miss_rate": BETA, "dtype": dtype,
         "why_not_exact": measurement.reason,
-    }
+    }  # fmt: skip
+    verdict, witness = NO_EVIDENCE, None
+    if deviation.refuted:
+        verdict, witness = REFUTED, law.witness(sequences, malformed, fit)
     return Evidence(
-        claim="lossless",
-        method="chi-square",
-        verdict=REFUTED if deviation.refuted else NO_EVIDENCE,
-        problem=problem.name,
-        bound=deviation.limit,
-        witness=law.witness(sequences, malformed, fit) if deviation.refuted else None,
-        detail=detail,
-    )
+        claim="lossless", method="chi-square", verdict=verdict, problem=problem.name, bound=deviation.limit,
+        witness=witness, detail=detail,
+    )  # fmt: skip

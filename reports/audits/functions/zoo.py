@@ -24,26 +24,16 @@ def audit_entry(entry: ZooEntry, seed: int = 0) -> tuple[Report, dict[str, Any]]
         raise KeyboardInterrupt
     expected = "refuted" if wrong else "lossless"
     witness = report.shown_refutation()
+    methods = {e.method for e in report.evidence if e.claim in CLAIMS and e.verdict != NO_EVIDENCE}
+    variations = [e.total_variation for e in report.evidence if e.total_variation is not None]
     row = {
-        "name": entry.name,
-        "title": entry.title,
-        "link": entry.link,
-        "claims": list(claims),
-        "expected": expected,
-        "verdict": report.verdict,
-        "as_expected": report.verdict == expected,
+        "name": entry.name, "title": entry.title, "link": entry.link, "claims": list(claims), "expected": expected,
+        "verdict": report.verdict, "as_expected": report.verdict == expected,
         "problem": witness.problem if witness else None,
-        "method": witness.method if witness else _method(report),
-        "total_variation": max(
-            (e.total_variation for e in report.evidence if e.total_variation is not None), default=None
-        ),
-    }
+        "method": witness.method if witness else ", ".join(sorted(methods)),
+        "total_variation": max(variations, default=None),
+    }  # fmt: skip
     return report, row
-
-
-def _method(report: Report) -> str:
-    kinds = {e.method for e in report.evidence if e.claim in CLAIMS and e.verdict != NO_EVIDENCE}
-    return ", ".join(sorted(kinds))
 
 
 def audit_zoo(progress: Progress, seed: int = 0) -> list[dict[str, Any]]:

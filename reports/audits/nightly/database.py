@@ -19,10 +19,7 @@ TABLES_VERSION = 1
 metadata = sa.MetaData()
 
 settings = sa.Table(
-    "draftproof_settings",
-    metadata,
-    Column("name", String(40), primary_key=True),
-    Column("value", Text, nullable=False),
+    "draftproof_settings", metadata, Column("name", String(40), primary_key=True), Column("value", Text, nullable=False)
 )
 
 cohorts = sa.Table(

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from ....models.errors import InputError, RunFailed
 from ....models.problem import Problem
@@ -49,15 +49,6 @@ class Night:
     progress: Progress = field(default=lambda stage, done, total: None)
 
 
-class _Done(NamedTuple):
-    """drawn: ids of the checks drawn from now
-    resumed: ids of those that the same seed drew before
-    """
-
-    drawn: list[int]
-    resumed: list[int]
-
-
 def default_subjects() -> list[str]:
     """All that is installed: the reference verifiers, and the adapters whose packages are there."""
     return [*REFERENCES, *(name for name, adapter in ADAPTERS.items() if not adapter.missing())]
@@ -75,7 +66,8 @@ def run_night(history: History, subjects: Sequence[SubjectSpec], night: Night) -
     """
     problems = list(night.problems) or nightly_problems()
     failures: list[dict[str, str]] = []
-    done, total = _Done([], []), len(subjects) * len(problems)
+    done: dict[str, list[int]] = {"drawn": [], "resumed": []}
+    total = len(subjects) * len(problems)
     for k, subject in enumerate(subjects):
         night.progress(subject.name, k * len(problems), total)
         try:
@@ -84,17 +76,15 @@ def run_night(history: History, subjects: Sequence[SubjectSpec], night: Night) -
                 checks = dict(zip(history.enrol(subject.name, source.version, list(different)), different))
                 for at, (number, check) in enumerate(checks.items(), k * len(problems)):
                     night.progress(f"{subject.name} on {check.name}", at, total)
-                    _draw(history, subject, source, number, check, night, done)
+                    done[_draw(history, subject, source, number, check, night)].append(number)
                 _explain_alarm(history, subject, source, checks, night)
         except RunFailed as failure:
             failures.append({"subject": subject.name, "kind": failure.kind, "message": str(failure)})
-    return {**status(history, failures), "night": night.date, **done._asdict()}
+    return {**status(history, failures), "night": night.date, **done}
 
 
-def _draw(
-    history: History, subject: SubjectSpec, source: DrawSource, number: int, check: Check, night: Night, done: _Done
-) -> None:
-    """Draw for one check and record it, unless the night's seed did so before."""
+def _draw(history: History, subject: SubjectSpec, source: DrawSource, number: int, check: Check, night: Night) -> str:
+    """Draw for one check and record it, unless the night's seed did so before: "drawn" or "resumed"."""
     seed = _seed(night, subject.name, source.version, check.name, check.parameters)
     before = history.draws_of(number, seed) if night.seed is not None else 0
     if before:
@@ -103,12 +93,11 @@ def _draw(
                 f"{subject.name}, {check.name}: seed {night.seed} drew {before:,} for {night.date}, and the same "
                 f"draws cannot count twice; expected --samples {before} to go on, another --seed, or none"
             )
-        done.resumed.append(number)
-        return
+        return "resumed"
     began = time.perf_counter()
     counts = check.tally(source.draw(check.problem, night.samples, seed), seed)
     history.record(number, check, night.date, seed, counts, time.perf_counter() - began, source.environment)
-    done.drawn.append(number)
+    return "drawn"
 
 
 def _explain_alarm(

@@ -14,7 +14,7 @@ from ....proofs.shrink import shrink
 from ....stattests.anytime import SequentialResult, sequential_test
 from ....stattests.eprocess import log_evidence
 from ....verifiers.evidence import REFUTED, Evidence, Witness
-from ..functions.replay import replay
+from ..functions.replay import with_replay
 from ..functions.settings import AuditSettings
 from ..functions.subject import SubjectSpec
 from .checks import Check, check_of
@@ -79,9 +79,11 @@ def smallest_witness(
         if confirmed:
             this, result, draws = confirmed
             witness = replace(_worst(this, result, draws), problem=as_json(problem), smallest=True)
-            evidence = Evidence(claim="lossless", method="e-process", verdict=REFUTED, detail={"dtype": dtype})
-            command = replay(evidence, witness, subject.name, AuditSettings(), (dtype,), subject.given_array)
-            return {**witness.as_json(), "draws": result.draws, "seed": seed, "replay": command}
+            evidence = Evidence(
+                claim="lossless", method="e-process", verdict=REFUTED, witness=witness, detail={"dtype": dtype}
+            )
+            shown = with_replay(evidence, subject.name, AuditSettings(), (dtype,), subject.given_array)
+            return {**witness.as_json(), "draws": result.draws, "seed": seed, "replay": shown.replay}
     return None
 
 
