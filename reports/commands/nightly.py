@@ -1,6 +1,7 @@
 """The commands draftproof nightly run and draftproof nightly status."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 import click
@@ -61,15 +62,11 @@ def run(subjects: tuple[str, ...], db: str | None, json_file: str | None, html_f
     specs = [subject_from(name, array, (dtype,)) for name in dict.fromkeys(subjects or default_subjects())]
     _must_be_a_version(options["subject_version"], specs)
     loaded, date = [load_problem(problem) for problem in problems], checked_night(night)
-    history = History.begin(db, lifetime_alpha, wait)
-    try:
-        with progress_bar() as progress:
-            report = run_night(history, specs, Night(date, problems=loaded, progress=progress, **options))
-    finally:
-        history.close()
+    with closing(History.begin(db, lifetime_alpha, wait)) as history, progress_bar() as progress:
+        report = run_night(history, specs, Night(date, problems=loaded, progress=progress, **options))
     ids = {*report["drawn"], *report["resumed"]}
     drawn = [check for check in report["checks"] if check["id"] in ids]
-    output.write(report, _page)
+    output.write(report, "..pages.nightly.page")
     show(report, drawn, output.console)
     alarm = any(check["state"] == "alarm" for check in drawn)
     raise SystemExit(REFUTED if alarm else NOT_AUDITED if report["failures"] else OK)
@@ -84,14 +81,10 @@ def status(db: str | None, json_file: str | None, html_file: str | None, wait: f
     from ..audits.nightly.status import status as status_of
     from ..pages.nightly.summary import show
 
-    history = History.read(db, wait)
-    try:
+    with closing(History.read(db, wait)) as history:
         report = status_of(history)
-    finally:
-        history.close()
-    output.write(report, _page)
-    current = [check for check in report["checks"] if check["current"]]
-    show(report, current, output.console)
+    output.write(report, "..pages.nightly.page")
+    show(report, [check for check in report["checks"] if check["current"]], output.console)
     raise SystemExit(REFUTED if report["state"] == "alarm" else OK)
 
 
@@ -110,9 +103,3 @@ def _output(db: str | None, json_file: str | None, html_file: str | None) -> Out
     output = Output(json_file, html_file, db=(db or DEFAULT_FILE).removeprefix("sqlite:///"))
     require("sqlalchemy", extra="nightly")
     return output
-
-
-def _page(report: Mapping[str, Any]) -> str:
-    from ..pages.nightly.page import page
-
-    return page(report)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -54,18 +54,18 @@ class Output:
         """One line, as it is, where tables go."""
         click.echo(line, err=self.to_stderr)
 
-    def write(self, data: Any, page: Callable[[Any], str] | None = None) -> None:
-        """Write the files that were asked for: the data as JSON, and the page made of them."""
+    def write(self, data: Any, page: str = "") -> None:
+        """Write the files that were asked for: the data as JSON, and the page that the module named ``page`` makes."""
         if self.json_file:
             write_text(self.json_file, as_json(data))
         if self.html_file and page:
-            write_text(self.html_file, page(data))
+            write_text(self.html_file, import_module(page, __package__).page(data))
 
     def finish(self, report: Report, require_decision: bool) -> NoReturn:
         """Write a report, show it, and exit with its verdict's status; 130 if it was interrupted."""
         from ..pages.terminal import show
 
-        self.write(report.as_json(), _page)
+        self.write(report.as_json(), "..pages.page")
         if report.interrupted:
             saved = f"; they are in {self.json_file}" if self.json_file and not self.to_stderr else ""
             findings = len(report.evidence)
@@ -89,12 +89,6 @@ def require_writable(file: str | None) -> None:
             path.unlink()
     except OSError as error:
         raise InputError(f"{file}: cannot be written ({error.strerror})") from None
-
-
-def _page(report: dict[str, Any]) -> str:
-    from ..pages.page import page
-
-    return page(report)
 
 
 def as_json(data: Any) -> str:

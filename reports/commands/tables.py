@@ -30,9 +30,8 @@ QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6,
 @device_option
 @click.option("--dtype", type=click.Choice(DTYPES), default="float32", show_default=True, help="Of the models.")
 @click.option("--gamma", "gammas", type=Numbers(int, 1, MAX_GAMMA), help="Draft tokens a block.  [default: 4,6,8]")
-@click.option(
-    "--temperature", "temperatures", type=Numbers(float, 0, 100, MIN_TEMPERATURE), help="[default: 0,0.2,0.6,1]"
-)
+@click.option("--temperature", "temperatures", type=Numbers(float, 0, 100, MIN_TEMPERATURE),
+              help="[default: 0,0.2,0.6,1]")  # fmt: skip
 @click.option("--seeds", type=click.IntRange(1, 1000), help="How many.  [default: 3]")
 @click.option("--data", metavar="LIST", help="Data sets, JSON Lines files or folders with a prompts.jsonl; by default what"
               " belongs to the pair.")  # fmt: skip

@@ -14,16 +14,10 @@ from matplotlib.figure import Figure
 from ...verifiers.evidence import Evidence
 
 STYLE: dict[Any, Any] = {
-    "svg.hashsalt": "draftproof",
-    "svg.fonttype": "none",
-    "font.size": 10,
-    "font.family": "sans-serif",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#888888",
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-}
+    "svg.hashsalt": "draftproof", "svg.fonttype": "none", "font.size": 10, "font.family": "sans-serif",
+    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#888888",
+    "figure.facecolor": "none", "axes.facecolor": "none",
+}  # fmt: skip
 SUBJECT, BLOCK, TOKEN, BAD, LIMIT = "#1f5fbf", "#2a8c4a", "#999999", "#c43030", "#c77800"
 FLOOR = 1e-18
 """Where a deviation of exactly zero is drawn on a logarithmic axis."""
@@ -53,9 +47,7 @@ def acceptance(curves: list[dict[str, Any]]) -> str | None:
             )
             axis.plot(steps, curve["subject"], color=SUBJECT, marker="o", markersize=4, label="subject")
             axis.set_title(curve["problem"], fontsize=9)
-            axis.set_xticks(list(steps))
-            axis.set_xlabel("i")
-            axis.set_ylim(0, 1.05)
+            axis.set(xticks=list(steps), xlabel="i", ylim=(0, 1.05))
         axes[0][0].set_ylabel("Pr(τ ≥ i)")
         figure.legend(*axes[0][0].get_legend_handles_labels(), loc="lower center", ncol=3, frameon=False,
                       bbox_to_anchor=(0.5, -0.2), fontsize=9)  # fmt: skip
@@ -78,11 +70,8 @@ def _telling(curves: list[dict[str, Any]], most: int = 3) -> list[dict[str, Any]
 
 def deviations(evidence: Sequence[Evidence]) -> str | None:
     """The deviation from lossless on each problem, and what rounding allows, on a logarithmic axis."""
-    items = [
-        e
-        for e in evidence
-        if e.claim == "lossless" and e.total_variation is not None and not (e.witness and e.witness.smallest)
-    ]
+    items = [e for e in evidence if e.claim == "lossless" and e.total_variation is not None]
+    items = [e for e in items if not (e.witness and e.witness.smallest)]
     if not items:
         return None
     names = list(dict.fromkeys(e.problem or "" for e in items))

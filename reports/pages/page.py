@@ -38,12 +38,9 @@ def page(data: Mapping[str, Any]) -> str:
 
 def rendered(template: str, **content: Any) -> str:
     """A self-contained page: the template with its content, escaped, and the style sheet of all pages."""
+    loader = PackageLoader("draftproof.reports.pages", ".")
     environment = Environment(
-        loader=PackageLoader("draftproof.reports.pages", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     css = Markup(environment.get_template("page.css").render())
     return environment.get_template(template).render(css=css, **content)

@@ -1,5 +1,6 @@
 """A report in a few rows: what the terminal and the page both show, derived from the evidence."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -7,12 +8,8 @@ from ...verifiers.evidence import NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, m
 from ..audits.functions.exact_laws import NOT_ASKED
 from ..audits.report import EndToEnd, Report
 
-EXACTNESS = {
-    "exact": "exact",
-    "lattice": "exact, on the lattice",
-    "resolution": "closed law of noise",
-    "not interceptable": "not interceptable",
-}
+EXACTNESS = {"exact": "exact", "lattice": "exact, on the lattice", "resolution": "closed law of noise",
+             "not interceptable": "not interceptable"}  # fmt: skip
 """How exact a law is, from the most exact on, in words."""
 
 TOO_WIDE = "drift too wide to judge"
@@ -105,11 +102,8 @@ def _optimal(group: Sequence[Evidence]) -> Columns:
     lost = [e.detail["tokens_per_call_lost"] for e in group if "tokens_per_call_lost" in e.detail]
     worst = max(lost, default=0)
     bound = max((float(e.bound) for e in group if e.bound is not None), default=0.0)
-    return (
-        _exact_how(group),
-        f"-{worst:.3g} tokens/call" if worst and claimed else "",
-        f"{bound:.2g} tokens" if bound else "",
-    )
+    shown = f"-{worst:.3g} tokens/call" if worst and claimed else ""
+    return _exact_how(group), shown, f"{bound:.2g} tokens" if bound else ""
 
 
 # ---------------------------------------------------------------- end-to-end runs
@@ -138,18 +132,6 @@ def _betting(e: Evidence) -> Columns:
     return f"betting, {e.detail['tokens']:,} tokens", f"p = {e.detail['p_value']:.1g}", limit
 
 
-def _ends(e: Evidence) -> Columns:
-    return f"ends of {e.detail['texts']:,} texts", f"{e.detail['wrong_ends']} wrong", ""
-
-
-def _closed_form(e: Evidence) -> Columns:
-    return "closed form", f"TV {e.total_variation:.3g}", "lossy by name"
-
-
-def _reading(e: Evidence) -> Columns:
-    return f"read, {e.detail['passes']:,} rows", f"{e.detail['misread']} misread", ""
-
-
 def _rows(e: Evidence) -> Columns:
     how = "own passes" if e.method == "forward-pass" else "warp"
     limit = TOO_WIDE if e.detail["too_wide"] else _variation(e.bound)
@@ -171,9 +153,9 @@ BY_METHOD: dict[str, Callable[[Evidence], Columns]] = {
     "mean": _mean,
     "argmax": _argmax,
     "betting": _betting,
-    "ends": _ends,
-    "closed-form": _closed_form,
-    "reading": _reading,
+    "ends": lambda e: (f"ends of {e.detail['texts']:,} texts", f"{e.detail['wrong_ends']} wrong", ""),
+    "closed-form": lambda e: ("closed form", f"TV {e.total_variation:.3g}", "lossy by name"),
+    "reading": lambda e: (f"read, {e.detail['passes']:,} rows", f"{e.detail['misread']} misread", ""),
     "forward-pass": _rows,
     "warp": _rows,
     "listening": _listening,
@@ -220,14 +202,9 @@ def allowance(report: Report) -> str:
 
 def reasons(report: Report) -> list[str]:
     """Why there is no exact law, each reason once, with the number of problems."""
-    counts: dict[str, int] = {}
-    for evidence in report.evidence:
-        reason = evidence.detail.get("reason")
-        if evidence.claim == "lossless" and evidence.verdict == NO_EVIDENCE and reason and reason != NOT_ASKED:
-            counts[reason] = counts.get(reason, 0) + 1
-    return [
-        f"{reason} ({n} problem{'s' if n > 1 else ''})" for reason, n in sorted(counts.items(), key=lambda c: -c[1])
-    ][:4]
+    lawless = [e for e in report.evidence if e.claim == "lossless" and e.verdict == NO_EVIDENCE]
+    counts = Counter(e.detail["reason"] for e in lawless if e.detail.get("reason") not in (None, "", NOT_ASKED))
+    return [f"{reason} ({n} problem{'s' if n > 1 else ''})" for reason, n in counts.most_common(4)]
 
 
 def also_refuted(report: Report) -> list[Evidence]:
@@ -272,15 +249,11 @@ def _loop_lines(run: EndToEnd) -> list[tuple[str, str]]:
         ("on", f"{setting['device']}, {setting['dtype']}"),
         ("loop", setting["loop"]),
     ]
-    for key, unit in (
-        ("block_efficiency", "tokens a target call"),
-        ("wall_clock_speedup", "times as fast as plain decoding"),
-    ):
+    units = {"block_efficiency": "tokens a target call", "wall_clock_speedup": "times as fast as plain decoding"}
+    for key, unit in units.items():
         if key in figures:
-            interval = figures[f"{key}_interval"]
-            between = (
-                f", {figures['confidence']:.0%} interval {interval[0]:.3g} to {interval[1]:.3g}" if interval else ""
-            )
+            low, high = figures[f"{key}_interval"] or (None, None)
+            between = "" if low is None else f", {figures['confidence']:.0%} interval {low:.3g} to {high:.3g}"
             lines.append((key.replace("_", " "), f"{figures[key]:.3g} {unit}{between}"))
     for model, shapes in run.drift.items():
         for each in shapes:

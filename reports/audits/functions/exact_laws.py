@@ -13,9 +13,6 @@ from .session import FunctionSession
 NOT_ASKED = "the exact route was not asked for"
 """The reason for which there is no law where the level excludes it."""
 
-UNCONFIRMED = "the audit ended before real calls were held against the measured laws"
-"""The reason for which there is no law where the audit was cut short."""
-
 REAL_CALLS = 2000
 """Real calls that a measured law has to survive."""
 
@@ -64,7 +61,7 @@ class ExactLaws:
 
     def evidence(self, complete: bool) -> list[Evidence]:
         if not self.confirmed:
-            self._withdraw(UNCONFIRMED)
+            self._withdraw("the audit ended before real calls were held against the measured laws")
         return [self.session.with_replay(e) for m in self.session.measurements for e in judge(m)]
 
     def _measure(self, problem: Problem) -> Measurement:

@@ -33,10 +33,7 @@ class SubjectSpec(NamedTuple):
 
 
 def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = ()) -> SubjectSpec:
-    """The subject that a name on the command line means.
-
-    Raises: InputError if the name has no form of a subject.
-    """
+    """The subject that a name on the command line means. Raises: InputError if the name has no form of a subject."""
     if name in REFERENCES:
         given = REFERENCES[name]
         return SubjectSpec(name, given, source=given.source, dtypes=("exact",), modifies_target=given.modifies_target)

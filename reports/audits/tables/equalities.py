@@ -21,23 +21,17 @@ def equalities(plan: TablesPlan, totals: Totals) -> list[dict[str, Any]]:
     if plan.token_and_block and 0.0 in plan.temperatures:
         pairs = [(cell, _block_and_token(d, g)) for cell in cold for d in plan.drafters() for g in plan.gammas]
         rows.append(_compare_runs("no gain at T = 0: same texts, same number of calls", totals, pairs))
-        rows.append(
-            _compare_blocks("no gain at T = 0: same expected acceptance of every block", totals, cold, plan.gammas)
-        )
+        statement = "no gain at T = 0: same expected acceptance of every block"
+        rows.append(_compare_blocks(statement, totals, cold, plan.gammas))
     if plan.token_and_block:
         pairs = [(cell, _block_and_token(d, 1)) for cell in totals.cells for d in plan.drafters()]
         pairs = [(cell, pair) for cell, pair in pairs if pair[0] in totals.columns[cell]]
         rows.append(_compare_runs("no gain at gamma = 1: same texts, same number of calls", totals, pairs))
-        rows.append(
-            _compare_blocks("no gain at gamma = 1: same expected acceptance of every block", totals, totals.cells, (1,))
-        )
+        statement = "no gain at gamma = 1: same expected acceptance of every block"
+        rows.append(_compare_blocks(statement, totals, totals.cells, (1,)))
     if 0.0 in plan.temperatures:
-        pairs = [
-            (cell, (column, Column(column.drafter, PLAIN, 0)))
-            for cell in cold
-            for column in plan.columns(0.0)
-            if column.verifier != PLAIN
-        ]
+        columns = [column for column in plan.columns(0.0) if column.verifier != PLAIN]
+        pairs = [(cell, (column, Column(column.drafter, PLAIN, 0))) for cell in cold for column in columns]
         row = _compare_runs("at T = 0 every text is that of plain decoding", totals, pairs, ("texts",))
         if row["verdict"] == REFUTED:  # a pass over a block rounds otherwise than one over a token: near-ties may turn
             row["verdict"] = DIFFERS

@@ -1,7 +1,7 @@
 """Ratios of totals over prompts, with their uncertainty over prompts and seeds."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import exp, log
 from typing import Any, NamedTuple
 
@@ -41,10 +41,8 @@ SAME_TOKEN, SAME_BLOCK = "token, same blocks", "block, same blocks"
 def _same_block_columns(measured: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     for row in measured["same_blocks"]:
         for name, taus in ((SAME_TOKEN, row["token"]), (SAME_BLOCK, row["block"])):
-            yield {
-                "drafter": row["drafter"], "verifier": name, "gamma": row["gamma"],
-                "tokens": sum(taus) + len(taus), "calls": len(taus),
-            }  # fmt: skip
+            column = {"drafter": row["drafter"], "verifier": name, "gamma": row["gamma"]}
+            yield {**column, "tokens": sum(taus) + len(taus), "calls": len(taus)}
 
 
 def block_efficiency(column: Column) -> Powers:
@@ -111,11 +109,10 @@ class Totals:
         radius = float(student.ppf((1 + CONFIDENCE_LEVEL) / 2, len(groups) - 1) * z.std(ddof=1) / np.sqrt(len(groups)))
         return Estimate(value, deviation, value * exp(-radius), value * exp(radius))
 
-    def _sums(self, cells: Iterable[MeasurementCell], powers: Powers) -> list[float]:
-        cells = list(cells)
+    def _sums(self, cells: Sequence[MeasurementCell], powers: Powers) -> list[float]:
         return [sum(self.columns[cell][column][field] for cell in cells) for column, field in powers]
 
-    def _value(self, cells: Iterable[MeasurementCell], powers: Powers) -> float:
+    def _value(self, cells: Sequence[MeasurementCell], powers: Powers) -> float:
         return exp(sum(n * log(total) for n, total in zip(powers.values(), self._sums(cells, powers), strict=True)))
 
     def acceptance(self, column: Column) -> list[float]:

@@ -50,15 +50,8 @@ class Bench:
             })  # fmt: skip
         return {"data": group.data, "columns": columns, "same_blocks": self._same_blocks(cell, group)}
 
-    def run(
-        self,
-        column: Column,
-        group: PromptGroup,
-        temperature: float,
-        seed: int,
-        new_tokens: int,
-        rule: LoopVerifier | None = None,
-    ) -> Generated:
+    def run(self, column: Column, group: PromptGroup, temperature: float, seed: int, new_tokens: int,
+            rule: LoopVerifier | None = None) -> Generated:  # fmt: skip
         """Decode a group's prompts as a column does; rule: in place of its verifier."""
         pair = self.pairs[column.drafter]
         settings = {

@@ -19,11 +19,6 @@ def page(report: Mapping[str, Any]) -> str:
         checks = [check for check in report["checks"] if check["subject"] == subject]
         picture = history(checks, {check["version"]: summary.short(check["version"]) for check in checks})
         panels.append({"subject": subject, "checks": checks, "picture": Markup(picture) if picture else None})
-    return rendered(
-        "nightly/nightly.html.j2",
-        report=report,
-        panels=panels,
-        alarms=[check for check in report["checks"] if check["state"] == "alarm"],
-        states=STATE_MEANINGS,
-        summary=summary,
-    )
+    alarms = [check for check in report["checks"] if check["state"] == "alarm"]
+    content = {"report": report, "panels": panels, "alarms": alarms, "states": STATE_MEANINGS, "summary": summary}
+    return rendered("nightly/nightly.html.j2", **content)

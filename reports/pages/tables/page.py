@@ -12,12 +12,8 @@ from .figures import figure_3, figure_5
 
 def page(report: Mapping[str, Any]) -> str:
     """The page of a report in its JSON form. Equal reports give equal bytes."""
-    return rendered(
-        "tables/tables.html.j2",
-        report=report,
-        formatting=formatting,
-        figures={"3": Markup(figure_3(report["figures"]["3"])), "5": Markup(figure_5(report["figures"]["5"]))},
-    )
+    figures = {"3": Markup(figure_3(report["figures"]["3"])), "5": Markup(figure_5(report["figures"]["5"]))}
+    return rendered("tables/tables.html.j2", report=report, formatting=formatting, figures=figures)
 
 
 def markdown(report: Mapping[str, Any]) -> str:
@@ -35,14 +31,10 @@ def markdown(report: Mapping[str, Any]) -> str:
             for e in report["equalities"]]  # fmt: skip
     lines += _table_lines(["statement", "verdict", "compared", "differing"], rows)
     lines += ["## Orderings", ""]
-    lines += _table_lines(
-        ["statement", "measured by", "where", "verdict", "pairs", "mean [interval]", "evidence"],
-        [
-            [*(o[name] for name in ("statement", "measure", "where", "verdict")), str(o["n"]),
-             formatting.ordering_mean(o), formatting.ordering_evidence(o)]
-            for o in report["orderings"]
-        ],
-    )  # fmt: skip
+    rows = [[*(o[name] for name in ("statement", "measure", "where", "verdict")), str(o["n"]),
+             formatting.ordering_mean(o), formatting.ordering_evidence(o)] for o in report["orderings"]]  # fmt: skip
+    head = ["statement", "measured by", "where", "verdict", "pairs", "mean [interval]", "evidence"]
+    lines += _table_lines(head, rows)
     return "\n".join(lines)
 
 
