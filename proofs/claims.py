@@ -116,8 +116,7 @@ def theorem_2(problem: Problem, block: Reference, other: Reference, iterations: 
     """E_block[N(i)] >= E_other[N(i)] for the tokens decoded in i iterations, i = ``iterations``.
 
     Proved (proofs/mechanized) for one iteration against every valid verifier, and for any number against token
-    verification. For two and more iterations it is false of valid verifiers in general: block verification of the
-    first gamma - 1 draft tokens can decode more in two iterations (tests/proofs/test_theorem_2.py). The step of
+    verification; for two and more against every valid verifier it is false (``theorem_2_counterexample``). The step of
     Appendix B.2 that fails is f(eta) = p(x): f is conditioned on the output, Lemma 3 on the draft.
     """
     most = IteratedLaw(problem, block).expected_tokens(iterations)

@@ -76,9 +76,7 @@ def sub_block_law(problem: Problem, rule: SubBlockRule, one: Any = ONE, rest_of:
 
 def output_law(problem: Problem, verifier: Reference) -> OutputLaw:
     """The law of (X^tau, Y) of one iteration of a reference verifier, exactly."""
-    if verifier.rule is not None:
-        return sub_block_law(problem, verifier.rule)
-    return enumerated_law(problem, verifier)
+    return enumerated_law(problem, verifier) if verifier.rule is None else sub_block_law(problem, verifier.rule)
 
 
 class IteratedLaw:
@@ -126,9 +124,8 @@ def iterated_law(problem: Problem, verifier: Reference, iterations: int) -> dict
     loop, law = IteratedLaw(problem, verifier), {Decoded(): QQ(1)}
     for _ in range(iterations):
         if len(law) > MOST_STATES:
-            raise InputError(
-                f"{iterations} iterations: more than {MOST_STATES:,} different texts; expected fewer iterations"
-            )
+            many = f"more than {MOST_STATES:,} different texts"
+            raise InputError(f"{iterations} iterations: {many}; expected fewer iterations")
         after: dict[Decoded, Any] = {}
         for decoded, mass in law.items():
             for state, probability in loop.iteration(decoded):

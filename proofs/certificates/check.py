@@ -217,9 +217,8 @@ def _must_follow_target(pair: Pair, emitted: dict, prefix: tuple[int, ...], comp
     here = completed + emitted.get(prefix, Fraction(0))
     if len(prefix) == pair.gamma + 1:
         if here != expected:
-            raise Rejected(
-                f"its verifier is not lossless: {prefix} comes out with {shown(here)}, expected {shown(expected)}"
-            )
+            reached = f"{prefix} comes out with {shown(here)}, expected {shown(expected)}"
+            raise Rejected(f"its verifier is not lossless: {reached}")
         return
     for token, p in enumerate(pair.target[prefix]):
         _must_follow_target(pair, emitted, (*prefix, token), here * p, expected * p)
@@ -263,10 +262,8 @@ def _must_survive_most(pair: Pair, kernel: dict, data) -> None:
         x = prefix_of(key, "survival")
         if type(last) is not int or not 0 <= last <= len(x):
             raise Rejected(f"survival[{key}]: {last!r} is not a length from 0 to {len(x)}")
-        most = Fraction(1)
-        for i, token in enumerate(x):
-            most *= (pair.draft if i < last else pair.target)[x[:i]][token]
-        if survived.get(x, Fraction(0)) != most:
-            raise Rejected(
-                f"its verifier keeps {x} with {shown(survived.get(x, Fraction(0)))}, not with the {shown(most)} of its bound"
-            )
+        steps = ((pair.draft if i < last else pair.target)[x[:i]][token] for i, token in enumerate(x))
+        most = prod(steps, start=Fraction(1))
+        own = survived.get(x, Fraction(0))
+        if own != most:
+            raise Rejected(f"its verifier keeps {x} with {shown(own)}, not with the {shown(most)} of its bound")

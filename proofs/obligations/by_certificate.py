@@ -13,7 +13,7 @@ from ..certificates import check, check_coupling, make, make_coupling
 from ..certificates.linear_program import largest_acceptance
 from ..field import in_field
 from ..laws import expected_accepted, output_law
-from .proof import Proof, ProofResult, size_of
+from ..proving import Proof, ProofResult, size_of
 
 MOST_BLOCKS_IN_BATTERY = 130
 """Draft blocks beyond which a problem is left out."""

@@ -9,7 +9,7 @@ from ...models.battery import drawn, drawn_markov, toy
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE
 from .. import coq
 from ..coq_agreement import compare
-from .proof import Proof, ProofResult, size_of
+from ..proving import Proof, ProofResult, size_of
 
 THEOREMS = {
     "lemma-1": ("lemma_1", "toy_block", "toy_token"),

@@ -10,8 +10,8 @@ from ...verifiers.registry import Reference, reference
 from .. import claims
 from ..field import in_field
 from ..laws import IteratedLaw, expected_accepted, output_law
+from ..proving import Proof, ProofResult, size_of
 from ..theorem_2_counterexample import SHORTER, pair
-from .proof import Proof, ProofResult, size_of
 
 MOST_BLOCKS_ENUMERATED = 250
 """Draft blocks beyond which a problem is not enumerated choice by choice."""

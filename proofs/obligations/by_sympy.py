@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from ...verifiers.evidence import HOLDS, REFUTED
+from ..proving import Proof, ProofResult
 from ..symbolic.derivations import DERIVATIONS
 from ..symbolic.validity_identity import deviations
-from .proof import Proof, ProofResult
 
 
 def proofs() -> Iterator[Proof]:

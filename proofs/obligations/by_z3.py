@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from ...verifiers.evidence import NO_EVIDENCE
+from ..proving import Proof, ProofResult
 from ..symbolic.single_steps import LEMMAS, STEP_TIME_LIMIT, Answer, ask
 from ..symbolic.whole_algorithms import WHOLE_CLAIMS
-from .proof import Proof, ProofResult
 
 VOCABULARIES = (2, 4, 8)
 

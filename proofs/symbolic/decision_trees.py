@@ -162,11 +162,8 @@ def sign_among(region: Region, value: Quotient | None, wanted: frozenset) -> Tre
     above, below = space.factors(above), space.factors(below)
     for number, _ in below.powers:
         if 0 in region.signs_of(number):
-            return split(
-                region,
-                SignTest(number, NONZERO),
-                lambda part, holds: sign_among(part, value, wanted) if holds else None,
-            )
+            test = SignTest(number, NONZERO)
+            return split(region, test, lambda part, holds: sign_among(part, value, wanted) if holds else None)
     signs, undecided = frozenset((above.sign * below.sign,)), []
     for number, power in (*above.powers, *below.powers):
         own = region.signs_of(number)
@@ -184,6 +181,5 @@ def sign_among(region: Region, value: Quotient | None, wanted: frozenset) -> Tre
         if other != number:
             (own,) = region.signs_of(other)
             fixed *= own**times
-    return split(
-        region, SignTest(number, frozenset(x for x in ANY if fixed * x**power in wanted)), lambda _, holds: holds
-    )
+    test = SignTest(number, frozenset(x for x in ANY if fixed * x**power in wanted))
+    return split(region, test, lambda _, holds: holds)

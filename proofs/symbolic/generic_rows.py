@@ -1,7 +1,7 @@
 """Rows of symbols that stand for all rows: numbers ordered by proof, and the cells in which verifiers do not branch."""
 
 from functools import cache
-from itertools import combinations_with_replacement
+from itertools import accumulate, combinations_with_replacement
 from typing import Any, NamedTuple
 
 import sympy
@@ -97,12 +97,8 @@ def cell(places: tuple[int, ...], leniences: int = 0) -> Cell:
     share of what the other tokens have too much of in the draft. So every such pair of rows is met, up to a factor.
     """
     size = len(places)
-    numbers = positives(
-        [f"{letter}{n}" for letter, count in (("a", size), ("c", size), ("k", leniences)) for n in range(count)]
-    )
-    bounds = [numbers[0] / numbers[0]]
-    for k in numbers[2 * size :]:
-        bounds.append(bounds[-1] + k)
+    numbers = positives([f"x{n}" for n in range(2 * size + leniences)])
+    bounds = list(accumulate(numbers[2 * size :], initial=numbers[0] / numbers[0]))
     target, draft = [], []
     for place, a, c in zip(places, numbers, numbers[size:]):
         if place == 0:

@@ -30,9 +30,9 @@ def first_token(here: Cell, verify: Verify, gamma: int = 1) -> dict[Prefix, Any]
     return completed(here.law(gamma, verify), here.problem(gamma).target, 1)
 
 
-def bias(here: Cell, emitted: dict[Prefix, Any]) -> Any:
+def bias(here: Cell, verify: Verify) -> Any:
     """The total variation between the first token's law and the target."""
-    return total_variation(emitted, {(x,): p for x, p in enumerate(here.target)})
+    return total_variation(first_token(here, verify), {(x,): p for x, p in enumerate(here.target)})
 
 
 def bias_holds(lenient: Lenient = lenient_token_verification) -> bool:
@@ -48,7 +48,7 @@ def bias_holds(lenient: Lenient = lenient_token_verification) -> bool:
         }
         if any(first_token(here, verify, gamma) != expected for gamma in (1, 2)):
             return False
-        if not bias(here, expected) == accepted - rate == lenience_bias(*here[:2], lenience):
+        if not bias(here, verify) == accepted - rate == lenience_bias(*here[:2], lenience):
             return False
     return True
 
@@ -64,19 +64,14 @@ def bound_holds(most: Callable[[Any, Any], Any] = lambda p, lenience: p / lenien
 
 def strict_is_lossless(lenient: Lenient = lenient_token_verification) -> bool:
     """At l = 1 there is no bias; at every l < 1 there is, where the rows differ and have no zeros."""
-    for here in cells(2, 1) + cells(3, 1):
-        at_one, below = (bias(here, first_token(here, lenient(lenience))) for lenience in (QQ(1), here.leniences[0]))
-        if not at_one == 0 < below:
-            return False
-    return True
+    here_and_below = ((here, lenient(here.leniences[0])) for here in cells(2, 1) + cells(3, 1))
+    return all(bias(here, lenient(QQ(1))) == 0 < bias(here, below) for here, below in here_and_below)
 
 
 def monotone(order: Callable[[list], list] = list) -> bool:
     """Of two leniences the smaller has the larger bias, or the same."""
     for here in cells(2, 2) + cells(3, 2):
-        less, more = (
-            bias(here, first_token(here, lenient_token_verification(lenience))) for lenience in order(here.leniences)
-        )
+        less, more = (bias(here, verify) for verify in map(lenient_token_verification, order(here.leniences)))
         if not less <= more:
             return False
     return True

@@ -1,6 +1,7 @@
 """Mutants for the proofs to refute: a query that no mutant can fail proves nothing."""
 
 from collections.abc import Callable
+from functools import partial
 
 from ...verifiers import block_verification as block
 from ...verifiers import greedy_block_verification as greedy
@@ -12,17 +13,13 @@ from ...verifiers.registry import Reference, reference
 from ...verifiers.sub_block import SubBlockRule, longest_sub_block
 
 
-def _rule(name: str, rule: SubBlockRule) -> Reference:
+def _mutant(of: str, original: SubBlockRule, name: str, **parts) -> Reference:
     """A verifier of the sub-block family, by its formulas."""
-    return Reference(name, lambda block, chance: longest_sub_block(rule, block, chance), "a mutant", rule)
+    rule = original._replace(**parts)
+    return Reference(f"{of}, {name}", lambda block, chance: longest_sub_block(rule, block, chance), "a mutant", rule)
 
 
-def _block(name: str, **parts) -> Reference:
-    return _rule(f"block, {name}", block.RULE._replace(**parts))
-
-
-def _greedy(name: str, **parts) -> Reference:
-    return _rule(f"greedy block, {name}", greedy.RULE._replace(**parts))
+_block, _greedy = partial(_mutant, "block", block.RULE), partial(_mutant, "greedy block", greedy.RULE)
 
 
 def _uncapped_acceptance(p_i, surplus, target, draft):
@@ -66,9 +63,8 @@ def token_mutant(accept: Callable = lambda p, q: minimum(ratio(p, q), 1), rest: 
 
 FROM_TARGET = Reference("token, replacing from the target", token_mutant(rest=lambda target, draft: target), "a mutant")
 RATIO = Reference("token, accepting with the bare ratio", token_mutant(accept=ratio), "a mutant")
-HALF = Reference(
-    "token, accepting with half the ratio", token_mutant(lambda p, q: minimum(ratio(p, q) / 2, 1)), "a mutant"
-)
+_with_half = token_mutant(lambda p, q: minimum(ratio(p, q) / 2, 1))
+HALF = Reference("token, accepting with half the ratio", _with_half, "a mutant")
 FIRST_ROW = Reference(
     "block stream that takes the target's first row everywhere",
     lambda block, chance: block_stream(block._replace(target=[block.target[0]] * len(block.target)), chance),

@@ -38,9 +38,6 @@ def _on_numbers(operation: Callable) -> Callable:
     return compute
 
 
-_sum, _difference = _on_numbers(operator.add), _on_numbers(operator.sub)
-
-
 def _product(region: Region, a: Quotient | None, b: Quotient | None) -> Tree:
     """Zero times what is not computed is zero: a path of probability zero is not taken."""
     for x, y in ((a, b), (b, a)):
@@ -55,6 +52,19 @@ def _quotient(region: Region, a: Quotient | None, b: Quotient | None) -> Tree:
     return combined(region, lambda _, nonzero: a / b if nonzero else None, sign_among(region, b, NONZERO))
 
 
+BinaryOperator = Callable[["Piecewise", Any], "Piecewise"]
+
+
+def _operators(function: Callable) -> tuple[BinaryOperator, BinaryOperator]:
+    def apply(self: "Piecewise", other: Any) -> "Piecewise":
+        return Piecewise(self.space, combined(self.space.here, function, self.tree, self._of(other)))
+
+    def reflected(self: "Piecewise", other: Any) -> "Piecewise":
+        return Piecewise(self.space, combined(self.space.here, function, self._of(other), self.tree))
+
+    return apply, reflected
+
+
 class Piecewise:
     """A number that depends on the model: a tree of rational functions, right on the region where it was computed."""
 
@@ -66,30 +76,10 @@ class Piecewise:
     def _of(self, other: Any) -> Tree:
         return other.tree if isinstance(other, Piecewise) else self.space.number(other).tree
 
-    def _with(self, function: Callable, a: Tree, b: Tree) -> "Piecewise":
-        return Piecewise(self.space, combined(self.space.here, function, a, b))
-
-    def __add__(self, other):
-        return self._with(_sum, self.tree, self._of(other))
-
-    __radd__ = __add__
-
-    def __sub__(self, other):
-        return self._with(_difference, self.tree, self._of(other))
-
-    def __rsub__(self, other):
-        return self._with(_difference, self._of(other), self.tree)
-
-    def __mul__(self, other):
-        return self._with(_product, self.tree, self._of(other))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other):
-        return self._with(_quotient, self.tree, self._of(other))
-
-    def __rtruediv__(self, other):
-        return self._with(_quotient, self._of(other), self.tree)
+    __add__, __radd__ = _operators(_on_numbers(operator.add))
+    __sub__, __rsub__ = _operators(_on_numbers(operator.sub))
+    __mul__, __rmul__ = _operators(_product)
+    __truediv__, __rtruediv__ = _operators(_quotient)
 
     def __eq__(self, other):
         """Whether the two are equal for all models of the current region; a program that asks goes both ways."""

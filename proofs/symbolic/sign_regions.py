@@ -186,8 +186,7 @@ class Space:
 
     def value(self, polynomial: fmpq_mpoly, point: Sequence[Fraction]) -> Fraction:
         """The polynomial at a rational point."""
-        value = polynomial(*(fmpq(x.numerator, x.denominator) for x in point))
-        return as_fraction(value)
+        return as_fraction(polynomial(*(fmpq(x.numerator, x.denominator) for x in point)))
 
     def question(self, region: "Region", *nonzero: fmpq_mpoly) -> z3.Solver:
         """A solver that asks for a point of the region where none of the polynomials is zero."""

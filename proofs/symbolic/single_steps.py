@@ -79,15 +79,18 @@ def _shares(p, b, s, m, r) -> list:
     return [m >= 0, m <= s, r >= 0, m + r == p * b]
 
 
-def _step(size: int, most: int | None = 1):
-    """p_i from 0 to ``most``, two rows, and for each token the kept mass m and the residual r as ``token`` proves them."""
+def _step(rule: SubBlockRule, size: int, most: int | None = 1):
+    """p_i from 0 to ``most``, two rows, for each token the kept mass m and the residual r as ``token`` proves them, and
+    h_i with the code's own term for each token's shortfall named s - m, as ``greedy: token`` allows."""
     p = z3.Real("p")
     (b, row_b), (s, row_s) = _row("b", size), _row("s", size)
     m, r = reals("m", size), reals("r", size)
     given = [p >= 0, *([] if most is None else [p <= most]), *row_b, *row_s]
     for bx, sx, mx, rx in zip(b, s, m, r):
         given += _shares(p, bx, sx, mx, rx)
-    return p, b, s, m, r, given
+    shortfalls = ((positive_part(sx - p * bx), sx - mx) for bx, sx, mx in zip(b, s, m))
+    h = cast(z3.ArithRef, z3.substitute(rule.accept(p, total(r), b, s), *shortfalls))
+    return p, b, m, r, h, given
 
 
 def token(rule: SubBlockRule, size: int) -> Query:
@@ -103,22 +106,19 @@ def token(rule: SubBlockRule, size: int) -> Query:
 
 def bounds(rule: SubBlockRule, size: int) -> Query:
     """0 <= h_i <= 1; and where the residual is empty nothing is drawn from it: no mass is left undecided, or h_i = 0."""
-    p, b, s, m, r, given = _step(size)
-    h = rule.accept(p, total(r), b, s)
+    _, _, m, r, h, given = _step(rule, size)
     nothing = z3.Implies(total(r) == 0, (1 - total(m)) * h == 0)
     return Query(z3.And(h >= 0, h <= 1, nothing), given)
 
 
 def lemma_3(rule: SubBlockRule, size: int) -> Query:
-    p, b, s, m, r, given = _step(size)
-    h = rule.accept(p, total(r), b, s)
+    p, _, m, _, h, given = _step(rule, size)
     return Query(total(m) + h * (1 - total(m)) == p, given)
 
 
 def law(rule: SubBlockRule, size: int) -> Query:
     """Pr(tau = i | X^i) = h_i (1 - sum_x m_x) is the mass of the residual, so normalised it leaves r_x to each token."""
-    p, b, s, m, r, given = _step(size)
-    h = rule.accept(p, total(r), b, s)
+    _, _, m, r, h, given = _step(rule, size)
     return Query(h * (1 - total(m)) == total(r), given)
 
 
@@ -127,9 +127,8 @@ def extension(rule: SubBlockRule, size: int) -> Query:
 
     The draw from the residual is of the share q = r_x / S, with q S = r_x; where S = 0 it does not happen (``bounds``).
     """
-    p, b, s, m, r, given = _step(size)
+    p, b, m, r, h, given = _step(rule, size)
     a, u, q = z3.Reals("a u q")
-    h = rule.accept(p, total(r), b, s)
     given += [a >= 0, u >= 0, q >= 0, q <= 1, q * total(r) == r[0]]
     after = a * (m[0] + h * (1 - total(m)) * q) + u * b[0]
     return Query(after == (a * p + u) * b[0], given)
@@ -150,25 +149,16 @@ def joint_token(rule: SubBlockRule, size: int) -> Query:
     return Query(z3.And(followed, *_shares(p, b, s, both, rest), short == s - both), given)
 
 
-def _greedy_step(rule: SubBlockRule, size: int):
-    """Any p >= 0, two rows, and h with the code's own term for each token's shortfall named s - m, as ``greedy: token``
-    allows."""
-    p, b, s, m, r, given = _step(size, most=None)
-    h = rule.accept(p, total(r), b, s)
-    h = z3.substitute(h, *((positive_part(y - p * x), y - mx) for x, y, mx in zip(b, s, m)))
-    return p, m, r, cast(z3.ArithRef, h), given
-
-
 def joint_bounds(rule: SubBlockRule, size: int) -> Query:
     """0 <= h <= 1 and 0 <= h_gamma <= 1; and where the residual is empty nothing is drawn from it."""
-    p, m, r, h, given = _greedy_step(rule, size)
+    p, _, m, r, h, given = _step(rule, size, most=None)
     last = rule.accept_all(p)
     nothing = z3.Implies(total(r) == 0, (1 - total(m)) * h == 0)
     return Query(z3.And(h >= 0, h <= 1, nothing, last >= 0, last <= 1), given)
 
 
 def lemma_9(rule: SubBlockRule, size: int) -> Query:
-    p, m, _, h, given = _greedy_step(rule, size)
+    p, _, m, _, h, given = _step(rule, size, most=None)
     return Query(total(m) + (1 - total(m)) * h == minimum(p, 1), given)
 
 
@@ -184,8 +174,8 @@ def lemma_8(rule: SubBlockRule, size: int) -> Query:
 
 def lemma_8_forgotten(rule: SubBlockRule, size: int) -> Query:
     """Lemma 8 for one token with M_new = M_b, the target not modified: only to see the query fail."""
-    p, b, s, m, _, given = _step(size, most=None)
-    given += [mx == minimum(p * x, y) for mx, x, y in zip(m, b, s)]
+    p, b, m, _, _, given = _step(rule, size, most=None)
+    given += [mx == minimum(p * x, y) for mx, x, y in zip(m, b, reals("s", size))]
     return Query(m[0] + (p - total(m)) * b[0] == p * b[0], given)
 
 

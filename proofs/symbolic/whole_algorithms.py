@@ -172,9 +172,8 @@ def _decide(statement: Statement, verifier: Reference, size: Size) -> tuple[Answ
                 question = space.question(region, *nonzero)
                 answer = check(question, space.time_left())
                 if answer == z3.sat:
-                    return Answer(REFUTED, question.model()), _instance(
-                        space, problem, rational_point(question, space.reals)
-                    )
+                    model = question.model()
+                    return Answer(REFUTED, model), _instance(space, problem, rational_point(question, space.reals))
                 decided = decided and answer == z3.unsat
     except OutOfTimeError:
         decided = False
