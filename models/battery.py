@@ -106,10 +106,8 @@ def drawn_markov(vocabulary: int, gamma: int, kind: str = "generic", seed: int =
 
 def toy(gamma: int) -> Problem:
     """The paper's example: M_b = (1/3, 2/3), M_s = (2/3, 1/3), whatever the context. Source: Eq. (2)."""
-    third, two_thirds = Fraction(1, 3), Fraction(2, 3)
-    return Problem(
-        2, gamma, ContextFree((third, two_thirds)), ContextFree((two_thirds, third)), f"paper-example-gamma{gamma}"
-    )
+    row = Fraction(1, 3), Fraction(2, 3)
+    return Problem(2, gamma, ContextFree(row), ContextFree(row[::-1]), f"paper-example-gamma{gamma}")
 
 
 def exact_battery() -> Iterator[Problem]:

@@ -1,7 +1,6 @@
 """The loops of speculative decoding, as programs over chance: Algorithm 3 and Algorithm 6.
 
-One iteration is a function from a state to a state, so that it can be sampled, or enumerated with equal
-states merged.
+One iteration is a function from a state to a state, so that it can be sampled, or enumerated with equal states merged.
 """
 
 from typing import NamedTuple
@@ -34,9 +33,8 @@ def draft_block(target: Model, draft: Model, gamma: int, context: Prefix, chance
 def iteration(problem: Problem, verifier: Reference, decoded: Decoded, chance: Chance) -> Decoded:
     """One pass of the loop: draft, verify, append; for Algorithm 6 also note the modified target.
 
-    Guarantee: repeated, the text follows M_b for a valid verifier under Algorithm 3 (Definition 1), and for
-    greedy block verification under Algorithm 6 (Lemma 8).
-    Source: Sun et al. 2025, Algorithms 3 and 6.
+    Guarantee: repeated, the text follows M_b for a valid verifier under Algorithm 3 (Definition 1), and for greedy block
+    verification under Algorithm 6 (Lemma 8). Source: Sun et al. 2025, Algorithms 3 and 6.
     """
     target = modified(problem.target, problem.draft, decoded.starts, problem.gamma)
     block = draft_block(target, problem.draft, problem.gamma, decoded.tokens, chance)

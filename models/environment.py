@@ -19,9 +19,5 @@ def versions(*packages: str) -> dict[str, str]:
 
 def environment() -> dict[str, str]:
     """Versions of draftproof, Python and the packages that a report can depend on, and the kind of machine."""
-    return {
-        "draftproof": __version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        **versions("numpy", "sympy", "python-flint", "torch", "transformers"),
-    }
+    own = {"draftproof": __version__, "python": platform.python_version(), "machine": platform.machine()}
+    return own | versions("numpy", "sympy", "python-flint", "torch", "transformers")

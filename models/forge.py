@@ -65,9 +65,8 @@ def as_markov(model: Model, vocabulary: int, where: str) -> Markov:
     Raises: InputError that names the first prefix whose row depends on more than its last token.
     """
     if not MIN_VOCABULARY <= vocabulary <= MAX_VOCABULARY:
-        raise InputError(
-            f"vocabulary {vocabulary}: a checkpoint can be forged for {MIN_VOCABULARY} to {MAX_VOCABULARY} tokens"
-        )
+        sizes = f"{MIN_VOCABULARY} to {MAX_VOCABULARY} tokens"
+        raise InputError(f"vocabulary {vocabulary}: a checkpoint can be forged for {sizes}")
     tokens = range(vocabulary)
     markov = Markov(_exact(model.row(())), tuple(_exact(model.row((t,))) for t in tokens))
     if isinstance(model, Table):
@@ -83,10 +82,8 @@ def as_markov(model: Model, vocabulary: int, where: str) -> Markov:
     for after, row in (("", markov.start), *((str(t), row) for t, row in enumerate(markov.after))):
         for token, p in enumerate(row):
             if 0 < p < MIN_PROBABILITY:
-                raise InputError(
-                    f'{where}: token {token} after "{after}" has a probability below {MIN_PROBABILITY:g}, which is 0 in '
-                    "float32; expected 0 or at least that"
-                )
+                below = f"a probability below {MIN_PROBABILITY:g}, which is 0 in float32"
+                raise InputError(f'{where}: token {token} after "{after}" has {below}; expected 0 or at least that')
     return markov
 
 
@@ -132,14 +129,10 @@ def _config(folder: Path) -> dict[str, Any]:
 
 def _checked_size(vocabulary: int, size: int | None) -> int:
     least = vocabulary + 2
-    if size is None:
-        return least
-    if not least <= size <= MAX_PADDED_VOCABULARY:
-        raise InputError(
-            f"vocabulary size {size}: expected {least} (the problem's {vocabulary} tokens, <s> and </s>) to "
-            f"{MAX_PADDED_VOCABULARY}"
-        )
-    return size
+    if size is not None and not least <= size <= MAX_PADDED_VOCABULARY:
+        expected = f"{least} (the problem's {vocabulary} tokens, <s> and </s>) to {MAX_PADDED_VOCABULARY}"
+        raise InputError(f"vocabulary size {size}: expected {expected}")
+    return least if size is None else size
 
 
 def _empty(folder: Path) -> Path:

@@ -61,10 +61,9 @@ class Table(NamedTuple):
         try:
             return self.rows[prefix]
         except KeyError:
-            raise InputError(
-                f'{self.name}: no row for the prefix "{prefix_key(prefix)}"; the table has prefixes up '
-                f"to length {max(map(len, self.rows), default=0)}, and this question needs a longer one"
-            ) from None
+            has = f"the table has prefixes up to length {max(map(len, self.rows), default=0)}"
+            question = f'{self.name}: no row for the prefix "{prefix_key(prefix)}"'
+            raise InputError(f"{question}; {has}, and this question needs a longer one") from None
 
     def state(self, prefix: Prefix) -> Any:
         return prefix

@@ -59,12 +59,6 @@ def save_tokenizer(tokenizer: Any, folder: Path, begin: str, end: str) -> None:
     """Write a tokenizer of ``tokenizers`` as transformers does, so that AutoTokenizer loads it; ``end`` pads too."""
     from transformers import PreTrainedTokenizerFast
 
-    wrapped = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        bos_token=begin,
-        eos_token=end,
-        pad_token=end,
-        clean_up_tokenization_spaces=False,
-        model_input_names=["input_ids", "attention_mask"],
-    )
-    wrapped.save_pretrained(folder)
+    special = {"bos_token": begin, "eos_token": end, "pad_token": end}
+    options = {"clean_up_tokenization_spaces": False, "model_input_names": ["input_ids", "attention_mask"]}
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special, **options).save_pretrained(folder)

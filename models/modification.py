@@ -1,7 +1,4 @@
-"""Algorithm 5: the target that greedy block verification must be followed by, nested across iterations.
-
-Source: Sun et al. 2025, Appendix C, Algorithm 5, Eq. (31), and footnote 6.
-"""
+"""Algorithm 5: the target that greedy block verification must be followed by, nested across iterations."""
 
 from typing import Any, NamedTuple
 
@@ -12,13 +9,11 @@ from .law import Model, Prefix
 class Modified(NamedTuple):
     """M_new after an iteration that began behind ``start`` tokens and stopped early.
 
-    For prefixes shorter than start + gamma: M_new(x | prefix) is proportional to
-    max(M_b(y, x | c) - M_s(y, x | c), 0), c = the first ``start`` tokens, y = the tokens since, both
-    probabilities joint over y and x. From there on M_new = M_b.
-
-    target may itself be a Modified model: that is the nesting of footnote 6. Where no token has positive
-    weight the prefix cannot occur after the iteration; the target's own row stands there, so that the loop can
-    go on from any prefix.
+    For prefixes shorter than start + gamma: M_new(x | prefix) is proportional to max(M_b(y, x | c) - M_s(y, x | c), 0),
+    c = the first ``start`` tokens, y = the tokens since, both probabilities joint over y and x; M_b from there on.
+    target: may itself be a Modified model, the nesting of footnote 6. Where no token has positive weight the prefix
+    cannot occur after the iteration; the target's own row stands there, so that the loop can go on from any prefix.
+    Source: Sun et al. 2025, Appendix C, Algorithm 5, Eq. (31), and footnote 6.
     """
 
     target: Model

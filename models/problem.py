@@ -104,10 +104,8 @@ def _model(data: Any, vocabulary: int, longest: int, where: str) -> Model:
     for length in range(longest + 1):
         for prefix in product(range(vocabulary), repeat=length):
             if prefix not in rows:
-                raise InputError(
-                    f'{where}: no row for the prefix "{prefix_key(prefix)}"; every prefix up to length {longest} '
-                    "needs one"
-                )
+                needed = f"every prefix up to length {longest} needs one"
+                raise InputError(f'{where}: no row for the prefix "{prefix_key(prefix)}"; {needed}')
     return Table(rows, where)
 
 
@@ -134,13 +132,9 @@ def problem_from(data: Any, name: str = "problem") -> Problem:
             f"{name}: vocabulary {vocabulary} and gamma {gamma} give too many draft blocks to enumerate; "
             f"expected at most 2^{MOST_BLOCKS_LOG2} (and gamma at most 200)"
         )
-    return Problem(
-        vocabulary,
-        gamma,
-        _model(data["target"], vocabulary, gamma, "target"),
-        _model(data["draft"], vocabulary, gamma - 1, "draft"),
-        str(data.get("name", name)),
-    )
+    target = _model(data["target"], vocabulary, gamma, "target")
+    draft = _model(data["draft"], vocabulary, gamma - 1, "draft")
+    return Problem(vocabulary, gamma, target, draft, str(data.get("name", name)))
 
 
 def _no_repeats(pairs):
@@ -159,12 +153,8 @@ def _no_constant(text: str):
 def parse_problem(text: str, name: str = "problem") -> Problem:
     """A problem from JSON text; decimal numbers are read as the exact decimals they are."""
     try:
-        data = json.loads(
-            text,
-            parse_float=lambda number: parse_rational(number, "number"),
-            parse_constant=_no_constant,
-            object_pairs_hook=_no_repeats,
-        )
+        hooks = {"parse_constant": _no_constant, "object_pairs_hook": _no_repeats}
+        data = json.loads(text, parse_float=lambda number: parse_rational(number, "number"), **hooks)
     except json.JSONDecodeError as error:
         raise InputError(f"{name}: not JSON ({error})") from None
     except InputError as error:

@@ -14,10 +14,7 @@ PROBABILITY = re.compile(r"\s*-?([0-9]+(/[0-9]+)?|([0-9]+\.?[0-9]*|\.[0-9]+)([eE
 
 
 def parse_rational(text: Any, where: str) -> Fraction:
-    """A probability written as "1/3", "0.25", "1e-7" or 1, read exactly.
-
-    Raises: InputError naming the place.
-    """
+    """A probability written as "1/3", "0.25", "1e-7" or 1, read exactly. Raises: InputError naming the place."""
     if isinstance(text, float):
         raise InputError(f"{where}: {text!r} is a float; write the probability as a string, it is read exactly")
     if isinstance(text, (int, Fraction)) and not isinstance(text, bool):

@@ -165,11 +165,7 @@ def bets_on(
 
 
 def bets_on_sets(target: ArrayLike, tokens: ArrayLike, sets: ArrayLike) -> Bets:
-    """Bets on any sets.
-
-    sets: [T, V], whether token x is in A_t
-    target, tokens, Guarantee, Raises: as ``bets_on``.
-    """
+    """Bets on any sets. sets: [T, V], whether token x is in A_t target, tokens, Guarantee, Raises: as ``bets_on``."""
     rows, chosen = _rows(target, "target"), np.asarray(sets, dtype=bool)
     _checked_shape("sets", chosen, rows.shape)
     return _bets(rows, _tokens(tokens, len(rows), rows.shape[1], "tokens", 0), chosen)

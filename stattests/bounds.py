@@ -137,9 +137,8 @@ def tokens_per_call(
     """
     checked_size("gamma", gamma, 1)
     if not 0 <= optimum <= cap * (1 + 1e-9) <= gamma * (1 + 2e-9):
-        raise InputError(
-            f"expected 0 <= optimum <= cap <= gamma, got optimum = {optimum!r}, cap = {cap!r}, gamma = {gamma!r}"
-        )
+        given = f"optimum = {optimum!r}, cap = {cap!r}, gamma = {gamma!r}"
+        raise InputError(f"expected 0 <= optimum <= cap <= gamma, got {given}")
     mean = mean_interval(counts, gamma, alpha)
     return TokensPerCall(mean, optimum, cap, mean.lower > cap, mean.lower > optimum, mean.upper < optimum)
 

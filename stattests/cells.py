@@ -20,11 +20,7 @@ Counts = Mapping[Any, int] | Sequence[int] | np.ndarray
 
 
 class Cells(NamedTuple):
-    """Counts by cell.
-
-    observed, expected: [k]
-    outcomes: [k], what was pooled into each
-    """
+    """Counts by cell. observed, expected: [k] outcomes: [k], what was pooled into each"""
 
     observed: np.ndarray
     expected: np.ndarray
@@ -102,8 +98,7 @@ def pooled(counts: Mapping[Hashable, int], law: Mapping[Hashable, float], min_ex
     the law lists outcomes of one probability, which may be the order in which they were seen.
     """
     n = sum(counts.values())
-    rare: list[list[Hashable]] = []
-    single: list[list[Hashable]] = []
+    rare, single = list[list[Hashable]](), list[list[Hashable]]()
     expected = min_expected
     for outcome in sorted((o for o in law if law[o] > 0), key=lambda o: (law[o], repr(o))):
         if n * law[outcome] >= min_expected:
@@ -115,14 +110,10 @@ def pooled(counts: Mapping[Hashable, int], law: Mapping[Hashable, float], min_ex
         rare[-1].append(outcome)
         expected += n * law[outcome]
     if expected < min_expected and len(rare) > 1:
-        last = rare.pop()
-        rare[-1] += last
+        rare[-2:] = [rare[-2] + rare[-1]]
     outcomes = rare + single
-    return Cells(
-        np.array([sum(counts.get(o, 0) for o in cell) for cell in outcomes]),
-        np.array([sum(n * law[o] for o in cell) for cell in outcomes]),
-        tuple(map(tuple, outcomes)),
-    )
+    observed = np.array([sum(counts.get(o, 0) for o in cell) for cell in outcomes])
+    return Cells(observed, np.array([sum(n * law[o] for o in cell) for cell in outcomes]), tuple(map(tuple, outcomes)))
 
 
 def _by_outcome(row: Any, where: str) -> dict[Hashable, Any]:

@@ -50,10 +50,8 @@ def log_evidence(counts: np.ndarray, law: np.ndarray, mixture: np.ndarray | None
     mixture = concentrations(len(law)) if mixture is None else mixture
     n = counts.sum(axis=-1)
     fitted = counts @ np.log(law)
-    logs = [
-        gammaln(c) - gammaln(c + n) + (gammaln(c * law + counts) - gammaln(c * law)).sum(axis=-1) - fitted
-        for c in mixture
-    ]
+    each = ((gammaln(c * law + counts) - gammaln(c * law)).sum(axis=-1) for c in mixture)
+    logs = [gammaln(c) - gammaln(c + n) + cells - fitted for c, cells in zip(mixture, each, strict=True)]
     return log_mean_exp(np.stack(logs))
 
 
@@ -145,12 +143,9 @@ class EProcess:
         """Everything needed to go on, for a single process (the law is not part of it)."""
         used = self._weights > -np.inf
         starts = zip(self._weights[used].tolist(), self._counts[used].tolist())
-        return {
-            "night": self.night,
-            "most": self.most,
-            "impossible": {str(k): int(n) for k, n in enumerate(self.impossible) if n},
-            "starts": [{"weight": weight, "counts": counts} for weight, counts in starts],
-        }
+        impossible = {str(k): int(n) for k, n in enumerate(self.impossible) if n}
+        rows = [{"weight": weight, "counts": counts} for weight, counts in starts]
+        return {"night": self.night, "most": self.most, "impossible": impossible, "starts": rows}
 
     @classmethod
     def from_json(cls, law: Law, state: Mapping[str, Any]) -> "EProcess":

@@ -95,14 +95,9 @@ def goodness_of_fit(
         return certain(seen)
     n, possible = sum(counts.values()), sum(p > 0 for p in law.values())
     if method is None:
-        tables = comb(n + possible - 1, possible - 1)
-        method = (
-            EXACT_METHOD
-            if tables <= MAX_TABLES
-            else MONTE_CARLO_METHOD
-            if alpha >= MIN_SIMULATED_ALPHA
-            else BOUND_METHOD
-        )
+        method = MONTE_CARLO_METHOD if alpha >= MIN_SIMULATED_ALPHA else BOUND_METHOD
+        if comb(n + possible - 1, possible - 1) <= MAX_TABLES:
+            method = EXACT_METHOD
     cells = pooled(counts, law, 0.0 if method == EXACT_METHOD else MIN_EXPECTED)
     statistic = float(likelihood_ratio(cells.observed, cells.expected))
     if len(cells.observed) == 1:
@@ -110,11 +105,9 @@ def goodness_of_fit(
     elif method == EXACT_METHOD:
         p_value = _exact_p(statistic, n, cells.expected / n)
     elif method == MONTE_CARLO_METHOD:
-        generator, row = np.random.default_rng(seed), cells.expected / cells.expected.sum()
+        draw, row = np.random.default_rng(seed).multinomial, cells.expected / cells.expected.sum()
         p_value, _ = monte_carlo_p(
-            statistic,
-            lambda m: likelihood_ratio(generator.multinomial(n, row, size=m), cells.expected),
-            draws_for(alpha),
+            statistic, lambda m: likelihood_ratio(draw(n, row, size=m), cells.expected), draws_for(alpha)
         )
     else:
         p_value = multinomial_tail(statistic, cells.expected)

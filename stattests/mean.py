@@ -56,15 +56,12 @@ def mean_interval(counts: Counts, top: float, alpha: float = 1e-6) -> Mean:
     mean = sum(value * times for value, times in drawn.items()) / n
     goal = log(2 / alpha)
 
-    def above(claimed: float) -> float:
-        return log_fortune(drawn, top, claimed, 1) - goal
-
-    def below(claimed: float) -> float:
-        return log_fortune(drawn, top, claimed, -1) - goal
+    def won(claimed: float, sign: int) -> float:
+        return log_fortune(drawn, top, claimed, sign) - goal
 
     # W+ falls as the claimed mean rises, W- rises with it; neither has won anything at the mean itself.
-    lower = 0.0 if above(0.0) < 0 else root(above, 0.0, mean)
-    upper = float(top) if below(top) < 0 else root(below, mean, top)
+    lower = 0.0 if won(0.0, 1) < 0 else root(lambda m: won(m, 1), 0.0, mean)
+    upper = float(top) if won(top, -1) < 0 else root(lambda m: won(m, -1), mean, top)
     return Mean(mean, lower, upper, n)
 
 

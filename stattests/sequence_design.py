@@ -141,10 +141,7 @@ def min_detectable_agreement(pairs: int, collision: float, alpha: float = 1e-6, 
 
 
 def samples_needed_agreement(rate: float, collision: float, alpha: float = 1e-6, beta: float = 1e-3) -> int:
-    """The pairs for a probability ``rate``: the inverse of ``min_detectable_agreement`` wherever that is below 1.
-
-    Guarantee: as there.
-    """
+    """The pairs: the inverse of ``min_detectable_agreement`` at ``rate`` wherever that is below 1. Guarantee: as there."""
     _checked_collision(collision, alpha, beta)
     checked_distance("rate", rate)
     if rate <= collision:
@@ -231,9 +228,8 @@ def _shifts(probability: float, families: int, slack: float, alpha: float, beta:
     if not 0 < probability < 1:
         raise InputError(f"probability is {probability!r}, expected more than 0 and less than 1")
     checked_slack(slack)
-    hit, missed = (
-        -log_gains(np.full((1, 1), probability), np.full((1, 1), seen), slack)[0, :, 0] for seen in (True, False)
-    )
+    p = np.full((1, 1), probability)
+    hit, missed = (-log_gains(p, np.full((1, 1), seen), slack)[0, :, 0] for seen in (True, False))
 
     def rates(shift: float) -> np.ndarray:
         return log_rates(min(max(1 - probability - shift, 0.0), 1.0), missed, hit)

@@ -49,7 +49,6 @@ def multinomial_tail(statistic: float, expected: np.ndarray) -> float:
     n = round(float(expected.sum()))
     sizes, repeated = np.unique(expected, return_counts=True)
     at_total = xlogy(n, n) - n - gammaln(n + 1)
-
     counts = [
         (m, n, lambda j, m=m: xlogy(j, m) - m - gammaln(j + 1), lambda j, m=m: 2 * (xlogy(j, j / m) - j + m))
         for m in sizes

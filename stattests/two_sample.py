@@ -71,12 +71,8 @@ def homogeneity(
     if len(totals) == 1:
         p_value = 1.0
     elif method == MONTE_CARLO_METHOD:
-        generator = np.random.default_rng(seed)
-        p_value, _ = monte_carlo_p(
-            statistic,
-            lambda size: statistics(generator.multivariate_hypergeometric(totals, n, size=size)),
-            draws_for(alpha),
-        )
+        draw = np.random.default_rng(seed).multivariate_hypergeometric
+        p_value, _ = monte_carlo_p(statistic, lambda m: statistics(draw(totals, n, size=m)), draws_for(alpha))
     else:
         p_value = hypergeometric_tail(statistic, n, totals)
     return Homogeneity(statistic, p_value, len(totals), method, furthest(counts, other))
@@ -208,11 +204,9 @@ def mmd(
 def _permuted(statistics, labels, groups, alpha, seed):
     generator = np.random.default_rng(seed)
     statistic = float(statistics(labels[None])[0])
+    batch = max(1, min(4096, 4_000_000 // len(labels)))
     p_value, _ = monte_carlo_p(
-        statistic,
-        lambda m: statistics(relabelled(labels, groups, generator, m)),
-        draws_for(alpha),
-        batch=max(1, min(4096, 4_000_000 // len(labels))),
+        statistic, lambda m: statistics(relabelled(labels, groups, generator, m)), draws_for(alpha), batch=batch
     )
     return statistic, p_value
 
@@ -223,9 +217,8 @@ def _shares(labels, groups):
     A stratum of one sample alone has a scale of 0: it shows nothing.
     """
     size, first = np.bincount(groups), np.bincount(groups, weights=labels)
-    scale = np.divide(
-        1.0, np.sqrt(first * (size - first) / size), out=np.zeros(len(size)), where=first * (size - first) > 0
-    )
+    both = first * (size - first) / size
+    scale = np.divide(1.0, np.sqrt(both), out=np.zeros(len(size)), where=both > 0)
     return (first / size)[groups], scale[groups]
 
 

@@ -1,7 +1,4 @@
-"""Block verification as a forward stream: the second published form.
-
-Source: Leviathan, "Fixing a 'Bug' in Speculative Decoding" (2024); Sun et al. 2025, Appendix A.
-"""
+"""Block verification as a forward stream: the second published form."""
 
 from .arithmetic import minimum, ratio, residual
 from .chance import Chance
@@ -18,6 +15,7 @@ def block_stream(block: Block, chance: Chance) -> Verdict:
     replaced at a later one, so the step is skipped. (The published sketch fails there, and appends its zero
     row to the caller's list.)
     Guarantee: equal in law to Algorithm 2.
+    Source: Leviathan, "Fixing a 'Bug' in Speculative Decoding" (2024); Sun et al. 2025, Appendix A.
     """
     gamma = block.gamma
     survival, outcome = 1, Verdict(0, -1)

@@ -1,7 +1,4 @@
-"""Block verification: the whole draft block is verified jointly.
-
-Source: Sun et al. 2025, Algorithm 2.
-"""
+"""Block verification: the whole draft block is verified jointly. Source: Sun et al. 2025, Algorithm 2."""
 
 from .arithmetic import Number, Row, minimum, quotient, ratio
 from .chance import Chance
@@ -34,8 +31,7 @@ RULE = SubBlockRule(survive, accept, accept_all)
 def block_verification(block: Block, chance: Chance) -> Verdict:
     """Keep the longest accepted sub-block, then draw from the residual that its survival leaves.
 
-    Guarantee: valid (Theorem 1); Pr(tau >= i | X^i) = p_i(X^i) (Lemma 3), the largest of all valid
-    verifiers (Lemma 4, Theorem 2).
-    Source: Sun et al. 2025, Algorithm 2, Eq. (4) and (5).
+    Guarantee: valid (Theorem 1); Pr(tau >= i | X^i) = p_i(X^i) (Lemma 3), the largest of all valid verifiers (Lemma 4,
+    Theorem 2). Source: Sun et al. 2025, Algorithm 2, Eq. (4) and (5).
     """
     return longest_sub_block(RULE, block, chance)

@@ -35,21 +35,14 @@ REFERENCES = {
         Reference("block", block.block_verification, "Sun et al. 2025, Algorithm 2", rule=block.RULE),
         Reference("block-stream", block_stream, "Leviathan 2024 (blog post); Sun et al. 2025, Appendix A"),
         Reference(
-            "greedy-block",
-            greedy.greedy_block_verification,
-            "Sun et al. 2025, Algorithms 4-6",
-            rule=greedy.RULE,
-            modifies_target=True,
+            "greedy-block", greedy.greedy_block_verification, "Sun et al. 2025, Algorithms 4-6", greedy.RULE, True
         ),
     )
 }
 
 
 def reference(name: str) -> Reference:
-    """The reference verifier of that name.
-
-    Raises: KeyError with the known names.
-    """
+    """The reference verifier of that name. Raises: KeyError with the known names."""
     try:
         return REFERENCES[name]
     except KeyError:

@@ -1,7 +1,4 @@
-"""Token verification: each draft token is accepted or rejected on its own.
-
-Source: Leviathan et al. 2023, Algorithm 1; Chen et al. 2023; Sun et al. 2025, Algorithm 1.
-"""
+"""Token verification: each draft token is accepted or rejected on its own."""
 
 from .arithmetic import minimum, ratio, residual
 from .chance import Chance
@@ -15,7 +12,7 @@ def token_verification(block: Block, chance: Chance) -> Verdict:
     gamma tokens are accepted.
     Guarantee: valid (Eq. 7); with context-independent rows E[tau + 1] = (1 - a^{gamma+1}) / (1 - a),
     a = sum_x min(M_b(x), M_s(x)).
-    Source: Sun et al. 2025, Algorithm 1 and Eq. (3).
+    Source: Leviathan et al. 2023, Algorithm 1; Chen et al. 2023; Sun et al. 2025, Algorithm 1 and Eq. (3).
     """
     for i, x in enumerate(block.tokens):
         if not chance.flip(minimum(ratio(block.target[i][x], block.draft[i][x]), 1)):

@@ -35,9 +35,8 @@ class CachedModel:
         self.model, self.device = model, model.device
         self.has_positions = "position_ids" in signature(model.forward).parameters
         if batch > 1 and not self.has_positions:
-            raise InputError(
-                f"{name}: {type(model).__name__} takes no position_ids; expected a batch of one, got {batch}"
-            )
+            kind = type(model).__name__
+            raise InputError(f"{name}: {kind} takes no position_ids; expected a batch of one, got {batch}")
         config = text_config(model)
         self.last_position = (getattr(config, "max_position_embeddings", None) or 2**62) - 1
         self.window = min(getattr(config, name, None) or 2**62 for name in WINDOWS)
@@ -76,10 +75,8 @@ class CachedModel:
         mask = self.mask()
         if mask is not None:
             if mask.shape[1] > self.window:
-                raise InputError(
-                    f"{self.name}: texts of a batch have outgrown its sliding window of {self.window}; expected shorter "
-                    "ones or a batch of one"
-                )
+                outgrown = f"texts of a batch have outgrown its sliding window of {self.window}"
+                raise InputError(f"{self.name}: {outgrown}; expected shorter ones or a batch of one")
             given["attention_mask"] = mask.long().to(self.device)
         if self.has_positions:
             # Behind the context's end stand only tokens that will be cut; there any position will do.
@@ -125,9 +122,8 @@ def empty_cache(model: Any) -> Any:
     """
     from transformers import DynamicCache
 
-    if hasattr(DynamicCache, "crop") and getattr(model, "_supports_cache_class", True):
-        return DynamicCache()
-    return None
+    known = hasattr(DynamicCache, "crop") and getattr(model, "_supports_cache_class", True)
+    return DynamicCache() if known else None
 
 
 def can_be_cropped(cache: Any) -> bool:

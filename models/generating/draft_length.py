@@ -5,18 +5,9 @@ its guarantee holds for whatever gamma it is.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from ..errors import InputError
 from .result import Iteration
-
-
-class DraftLength(Protocol):
-    """gamma(): of the next iteration, at least 1. observe(iteration): what the last one did."""
-
-    def gamma(self) -> int: ...
-
-    def observe(self, iteration: Iteration) -> None: ...
 
 
 class FixedLength:
@@ -48,9 +39,8 @@ class Adaptive:
 
     def __post_init__(self) -> None:
         if not 1 <= self.first <= self.longest:
-            raise InputError(
-                f"adaptive gamma: first {self.first} and longest {self.longest}, expected 1 <= first <= longest"
-            )
+            given = f"first {self.first} and longest {self.longest}"
+            raise InputError(f"adaptive gamma: {given}, expected 1 <= first <= longest")
         if self.cost is not None and not self.cost > 0:
             raise InputError(f"adaptive gamma: cost {self.cost}, expected a positive number or none")
 
@@ -106,6 +96,6 @@ def best_gamma(alpha: float, cost: float, longest: int) -> int:
     return best
 
 
-def draft_length(gamma: int | Adaptive) -> DraftLength:
+def draft_length(gamma: int | Adaptive) -> FixedLength | AdaptiveLength:
     """The draft length that the settings ask for."""
     return AdaptiveLength(gamma) if isinstance(gamma, Adaptive) else FixedLength(gamma)

@@ -50,8 +50,7 @@ def generate(
     Guarantee: each text follows the target's law under the settings, cut at the first end token or at max_new_tokens,
     up to rounding, for a lossless verifier and any gamma; a seed gives the same text again (on a GPU as far as its
     kernels repeat themselves), and with a fixed gamma a row's text does not depend on the rows beside it.
-    Raises: InputError in one line for what cannot be run.
-    Source: Sun et al. 2025, Algorithms 3 and 6.
+    Raises: InputError in one line for what cannot be run. Source: Sun et al. 2025, Algorithms 3 and 6.
     """
     running = (loop or DecodingLoop)(
         target, draft, prompts, loop_verifier(verifier), LoopSettings(**settings), chance, device
@@ -89,9 +88,7 @@ class DecodingLoop:
         self.warp = warp(settings.temperature, settings.top_k, settings.top_p)
         if chance is not None and len(chance) != len(self.texts):
             raise InputError(f"{len(chance)} chances for {len(self.texts)} prompts; expected one each")
-        self.chances: BatchChance = (
-            self.streams(settings.seed, len(self.texts)) if chance is None else GivenChances(chance)
-        )
+        self.chances: BatchChance = GivenChances(chance) if chance else self.streams(settings.seed, len(self.texts))
         self.draft_length, self.nested = draft_length(settings.gamma), NestedModifications()
         self.open = list(range(len(self.texts)))
         self.eos, self.before_step = settings.end_tokens, before_step
@@ -107,9 +104,8 @@ class DecodingLoop:
         except (RuntimeError, MemoryError) as error:
             if not is_of_memory(error):
                 raise
-            raise OutOfMemoryError(
-                f"out of memory on {self.device} with {len(self.texts)} prompts; expected fewer or shorter ones"
-            ) from None
+            used = f"out of memory on {self.device} with {len(self.texts)} prompts"
+            raise OutOfMemoryError(f"{used}; expected fewer or shorter ones") from None
 
     def _run(self) -> Generated:
         began = self.clock()

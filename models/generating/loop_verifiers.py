@@ -161,6 +161,5 @@ def _lenience(verifier: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InputError(
-            f"verifier {verifier!r}: expected {LENIENT}:L with a lenience L above 0 and at most 1"
-        ) from None
+        expected = f"{LENIENT}:L with a lenience L above 0 and at most 1"
+        raise InputError(f"verifier {verifier!r}: expected {expected}") from None

@@ -33,10 +33,8 @@ class NestedModifications:
 
     def followed(self, seen: list[BatchRows], given: Emitted) -> None:
         """Carry all modifications over the tokens of one iteration, and begin a new one with it."""
-        new = Modification(
-            torch.full_like(given.accepted, seen[-1].tokens.shape[1]),
-            torch.zeros(len(given.accepted), dtype=torch.float64, device=given.accepted.device),
-        )
+        gamma = torch.full_like(given.accepted, seen[-1].tokens.shape[1])
+        new = Modification(gamma, torch.zeros_like(gamma, dtype=torch.float64))
         after = (carried(one, rows, given) for one, rows in zip([*self.in_force, new], seen, strict=True))
         self.in_force = [one for one in after if one.remaining.any()]
 

@@ -89,10 +89,8 @@ class GivenChances:
         return torch.tensor(drawn, device=scores.device)
 
     def uniforms(self, tokens: Tensor) -> Uniforms:
-        raise InputError(
-            "a batched verifier draws uniforms, and a given chance has flips and draws only; expected a verifier of "
-            "verifiers.registry"
-        )
+        why = "a batched verifier draws uniforms, and a given chance has flips and draws only"
+        raise InputError(f"{why}; expected a verifier of verifiers.registry")
 
     def of_row(self, row: int) -> Chance:
         return self.chances[row]

@@ -14,7 +14,6 @@ MAX_GAMMA = 64
 MIN_TEMPERATURE = 1e-6
 """The least temperature above 0: below it the rounding of float32 logits decides, and 0 says what is meant."""
 
-
 DEVICES = ("cpu", "cuda", "mps")
 """Kinds of devices that the loop runs on."""
 
@@ -42,10 +41,8 @@ class LoopSettings:
     vocabulary: int | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.gamma, Adaptive):
-            must_be_whole("adaptive gamma: longest", self.gamma.longest, 1, MAX_GAMMA)
-        else:
-            must_be_whole("gamma", self.gamma, 1, MAX_GAMMA)
+        name = "adaptive gamma: longest" if isinstance(self.gamma, Adaptive) else "gamma"
+        must_be_whole(name, self.longest_gamma, 1, MAX_GAMMA)
         must_be_whole("max_new_tokens", self.max_new_tokens, 1)
         must_be_whole("top_k", self.top_k, 0)
         must_be_whole("seed", self.seed, 0)
@@ -122,9 +119,9 @@ def checked_vocabulary(models: dict[str, Any], vocabulary: int | None) -> int:
     sizes = {name: text_config(model).vocab_size for name, model in models.items()}
     if vocabulary is None:
         if len(set(sizes.values())) > 1:
-            counts = ", ".join(f"the {name} {size}" for name, size in sizes.items())
+            counts = ", ".join(f"the {name} {size}" for name, size in sizes.items()) + " ids"
             raise InputError(
-                f"vocabularies differ: {counts} ids; if that is padding, say vocabulary= (the tokenizer's length)"
+                f"vocabularies differ: {counts}; if that is padding, say vocabulary= (the tokenizer's length)"
             )
         return next(iter(sizes.values()))
     for name, size in sizes.items():
@@ -149,15 +146,12 @@ def checked_prompts(
             raise InputError(f"prompt {n}: is empty; expected at least one token (the start token, say)")
         strange = [token for token in text if not 0 <= token < vocabulary]
         if strange:
-            raise InputError(
-                f"prompt {n}: token {strange[0]} is outside the vocabulary, expected 0 to {vocabulary - 1}"
-            )
+            outside = f"token {strange[0]} is outside the vocabulary"
+            raise InputError(f"prompt {n}: {outside}, expected 0 to {vocabulary - 1}")
         for name, context in contexts.items():
             if context is not None and len(text) + settings.max_new_tokens > context:
-                raise InputError(
-                    f"prompt {n}: {len(text)} tokens and {settings.max_new_tokens} new ones are more than the "
-                    f"{context} of the {name}'s context"
-                )
+                tokens = f"{len(text)} tokens and {settings.max_new_tokens} new ones"
+                raise InputError(f"prompt {n}: {tokens} are more than the {context} of the {name}'s context")
     return texts
 
 

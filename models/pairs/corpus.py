@@ -58,9 +58,8 @@ def corpus() -> Corpus:
     held_out = tuple(d for d in documents if d.name in HELD_OUT)
     characters = sum(len(d.text) for d in training)
     if characters < MIN_CHARACTERS or not held_out:
-        raise InputError(
-            f"{folder}: has {characters:,} characters of Python sources; expected those of the standard library"
-        )
+        sources = f"has {characters:,} characters of Python sources"
+        raise InputError(f"{folder}: {sources}; expected those of the standard library")
     return Corpus(training, held_out)
 
 

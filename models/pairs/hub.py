@@ -52,9 +52,8 @@ def _parts(index: Path) -> list[str]:
     try:
         return sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(
-            f"{index}: not an index of weights; expected a JSON object with the field weight_map"
-        ) from None
+        expected = "a JSON object with the field weight_map"
+        raise InputError(f"{index}: not an index of weights; expected {expected}") from None
 
 
 def _cached(name: str) -> Path | None:
@@ -86,7 +85,5 @@ def _downloaded(name: str) -> Path:
     except RepositoryNotFoundError:
         raise InputError(f"{name}: no such folder, and no such model on the Hub (or it is private: HF_TOKEN)") from None
     except Exception as error:  # whatever the network does, of several libraries
-        raise InputError(
-            f"{name}: not downloaded yet, and the Hub cannot be reached ({reason(error)}); where there is a network: "
-            f"hf download {name}; then {where}"
-        ) from None
+        why = f"not downloaded yet, and the Hub cannot be reached ({reason(error)})"
+        raise InputError(f"{name}: {why}; where there is a network: hf download {name}; then {where}") from None

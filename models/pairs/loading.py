@@ -98,10 +98,8 @@ def _model(name: str, folder: Path, device: Any, dtype: str) -> Any:
         model, report = loaded[0].to(device).eval(), loaded[1]
     except Exception as error:
         if is_of_memory(error):
-            raise InputError(
-                f"{name}: out of memory in {dtype} on {device}; expected a smaller model or fewer bytes a number "
-                "(dtype bfloat16)"
-            ) from None
+            expected = "a smaller model or fewer bytes a number (dtype bfloat16)"
+            raise InputError(f"{name}: out of memory in {dtype} on {device}; expected {expected}") from None
         raise InputError(f"{name}: cannot be loaded ({reason(error)})") from None
     absent = sorted(map(str, report["missing_keys"]))
     if absent:

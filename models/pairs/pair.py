@@ -52,10 +52,8 @@ class Pair:
         if not ids:
             ids = [next(i for i in (self.tokenizer.bos_token_id, *self.end, self.pad) if i is not None)]
         if self.context is not None and len(ids) + room > self.context:
-            raise InputError(
-                f"prompt {prompt[:40]!r}: {len(ids)} tokens and {room} to come; expected at most {self.context}, "
-                f"the context of {' and '.join(self.names)}"
-            )
+            expected = f"expected at most {self.context}, the context of {' and '.join(self.names)}"
+            raise InputError(f"prompt {prompt[:40]!r}: {len(ids)} tokens and {room} to come; {expected}")
         if max(ids) >= self.vocabulary:
             raise InputError(f"prompt {prompt[:40]!r}: token {max(ids)}; expected ids below {self.vocabulary}")
         return ids

@@ -27,24 +27,16 @@ VICUNA = (
 """What Vicuna 1.3 was trained to answer."""
 
 PRESETS = {
-    "vicuna": Preset(
-        "lmsys/vicuna-7b-v1.3", ("double7/vicuna-68m",), "Sun et al. 2025, Table 2: the paper's own pair", VICUNA
-    ),
-    "qwen3": Preset(
-        "Qwen/Qwen3-8B",
-        ("Qwen/Qwen3-1.7B", "Qwen/Qwen3-0.6B"),
-        "in place of PaLM-2 S, XXS and XXXS (Tables 1 and 4 to 10), whose weights are not public",
-    ),
-    "pythia": Preset(
-        "EleutherAI/pythia-6.9b",
-        ("EleutherAI/pythia-410m", "EleutherAI/pythia-160m"),
-        "models padded to 50,432 and 50,304 ids over one tokenizer of 50,277",
-    ),
+    "vicuna": Preset("lmsys/vicuna-7b-v1.3", ("double7/vicuna-68m",),
+        "Sun et al. 2025, Table 2: the paper's own pair", VICUNA),
+    "qwen3": Preset("Qwen/Qwen3-8B", ("Qwen/Qwen3-1.7B", "Qwen/Qwen3-0.6B"),
+        "in place of PaLM-2 S, XXS and XXXS (Tables 1 and 4 to 10), whose weights are not public"),
+    "pythia": Preset("EleutherAI/pythia-6.9b", ("EleutherAI/pythia-410m", "EleutherAI/pythia-160m"),
+        "models padded to 50,432 and 50,304 ids over one tokenizer of 50,277"),
     "gpt2": Preset("openai-community/gpt2-xl", ("openai-community/gpt2",), "the smallest download"),
-    TRAINED: Preset(
-        "target", ("draft", "small-draft"), "made offline by draftproof train-pair, where nothing can be downloaded"
-    ),
-}
+    TRAINED: Preset("target", ("draft", "small-draft"),
+        "made offline by draftproof train-pair, where nothing can be downloaded"),
+}  # fmt: skip
 
 
 def named_pair(preset: str, drafter: int = 0) -> tuple[str, str, str]:
@@ -68,9 +60,6 @@ def named_pair(preset: str, drafter: int = 0) -> tuple[str, str, str]:
 
 
 def load_preset(preset: str, drafter: int = 0, device: str = "cpu", dtype: str = "float32") -> Pair:
-    """``load_pair`` of a preset.
-
-    Raises: InputError as ``named_pair`` and ``load_pair`` do.
-    """
+    """``load_pair`` of a preset. Raises: InputError as ``named_pair`` and ``load_pair`` do."""
     target, draft, template = named_pair(preset, drafter)
     return load_pair(target, draft, device, dtype, template)

@@ -149,10 +149,8 @@ def _spec_bench() -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, text)
     except OSError as error:
-        raise InputError(
-            f"{SPEC_BENCH}: cannot be downloaded ({reason(error)}); where there is a network download {SPEC_BENCH_FILE}, and "
-            f"give the file, or put it at {file}"
-        ) from None
+        instead = f"where there is a network download {SPEC_BENCH_FILE}, and give the file, or put it at {file}"
+        raise InputError(f"{SPEC_BENCH}: cannot be downloaded ({reason(error)}); {instead}") from None
     return file
 
 
@@ -168,10 +166,8 @@ def _from_data_set(name: str) -> list[str]:
     try:
         rows = load_dataset(given.path, given.name, split=given.split, revision=given.revision)
     except Exception as error:  # whatever the network does, of several libraries
-        raise InputError(
-            f"{name}: {given.path} cannot be loaded ({reason(error)}); where there is a network: load it "
-            f"once with datasets and copy its cache (HF_HOME), {instead}"
-        ) from None
+        load = f"where there is a network: load it once with datasets and copy its cache (HF_HOME), {instead}"
+        raise InputError(f"{name}: {given.path} cannot be loaded ({reason(error)}); {load}") from None
     try:
         texts = [_at(row, given.field) for row in rows]
     except (KeyError, IndexError, TypeError):

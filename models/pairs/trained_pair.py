@@ -69,9 +69,8 @@ def train_pair(
             with quiet():
                 figures = _make(cached, key, recipe, seed, text, progress, device)
     except OSError as error:
-        raise InputError(
-            f"{cached}: cannot be written ({reason(error)}); XDG_CACHE_HOME says where to keep pairs"
-        ) from None
+        where = "XDG_CACHE_HOME says where to keep pairs"
+        raise InputError(f"{cached}: cannot be written ({reason(error)}); {where}") from None
     except (RuntimeError, MemoryError) as error:
         if not is_of_memory(error):
             raise

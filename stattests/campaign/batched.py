@@ -128,10 +128,10 @@ def count_emitted(tally: Tally, result: Any, batch: int, n: int) -> None:
     """
     if hasattr(result, "detach"):
         result = result.detach().cpu().numpy()
-    if isinstance(result, (str, bytes)) or not hasattr(result, "__len__"):
-        raise BadResult(f"returned a {type(result).__name__} for {batch} blocks, expected one row of tokens a block")
-    if len(result) != batch:
-        raise BadResult(f"returned {len(result)} rows for {batch} blocks, expected one row of tokens a block")
+    rows = not isinstance(result, (str, bytes)) and hasattr(result, "__len__")
+    if not rows or len(result) != batch:
+        given = f"{len(result)} rows" if rows else f"a {type(result).__name__}"
+        raise BadResult(f"returned {given} for {batch} blocks, expected one row of tokens a block")
     if isinstance(result, np.ndarray) and result.ndim == 2 and result.dtype.kind in "iuf":
         if (result != np.floor(result)).any():
             raise BadResult("returned numbers that are not whole among the tokens")

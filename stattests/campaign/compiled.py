@@ -78,17 +78,12 @@ class CompiledSource:
     def __init__(self, verifier: Reference, problem: Problem):
         self.outcomes = Outcomes(problem.vocabulary, problem.gamma + 1)
         try:
-            self.diagram = diagram(
-                lambda chance: self.outcomes.index_of(iteration(problem, verifier, Decoded(), chance).tokens)
-            )
+            index = self.outcomes.index_of
+            self.diagram = diagram(lambda chance: index(iteration(problem, verifier, Decoded(), chance).tokens))
         except InputError as error:
             raise InputError(f"{problem.name}: {error}") from None
-        arrays = b"".join(array.tobytes() for array in self.diagram[:3])
-        self.identity = {
-            "subject": verifier.name,
-            "problem": fingerprint(problem),
-            "diagram": hashlib.sha256(arrays).hexdigest(),
-        }
+        digest = hashlib.sha256(b"".join(array.tobytes() for array in self.diagram[:3])).hexdigest()
+        self.identity = {"subject": verifier.name, "problem": fingerprint(problem), "diagram": digest}
         compiled_walk()
 
     def sample(self, seed: np.random.SeedSequence, n: int) -> Tally:

@@ -83,13 +83,10 @@ def diagram(program: Callable[[Any], int]) -> Diagram:
         return nodes[node]
 
     root = place(())
-    return Diagram(
-        first=np.cumsum([0, *(len(goes) for _, goes in nodes)], dtype=np.int64),
-        edges=np.array([edge for edges, _ in nodes for edge in edges], dtype=np.uint64),
-        goes=np.array([to for _, goes in nodes for to in goes], dtype=np.int64),
-        root=root,
-        longest=depth[root] if root >= 0 else 0,
-    )
+    first = np.cumsum([0, *(len(goes) for _, goes in nodes)], dtype=np.int64)
+    edges = np.array([edge for edges, _ in nodes for edge in edges], dtype=np.uint64)
+    goes = np.array([to for _, goes in nodes for to in goes], dtype=np.int64)
+    return Diagram(first, edges, goes, root, depth[root] if root >= 0 else 0)
 
 
 class _Asked(BaseException):

@@ -33,10 +33,7 @@ class SampleSource(Protocol):
     chunk: int
 
     def sample(self, seed: np.random.SeedSequence, n: int) -> Tally:
-        """n samples; the same seed gives the same counts.
-
-        Raises: RunFailed if it cannot go on.
-        """
+        """n samples; the same seed gives the same counts. Raises: RunFailed if it cannot go on."""
         ...
 
 
@@ -56,10 +53,7 @@ class CampaignPlan(NamedTuple):
 
 
 def plan(source: SampleSource, samples: int, seed: int = 0, chunk: int | None = None) -> CampaignPlan:
-    """The chunks of a campaign.
-
-    Raises: InputError if there is nothing to draw.
-    """
+    """The chunks of a campaign. Raises: InputError if there is nothing to draw."""
     if samples < 1:
         raise InputError(f"no samples to draw (n = {samples}); expected at least 1")
     if seed < 0 or (chunk is not None and chunk < 1):

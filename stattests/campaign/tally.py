@@ -87,8 +87,7 @@ class Tally:
         elif self.outcomes.allowed(outcome):
             self.counts[self.outcomes.index_of(outcome)] += times
         else:
-            within = all(0 <= token < self.outcomes.vocabulary for token in outcome)
-            kind = MALFORMED_KINDS[int(within)]
+            kind = MALFORMED_KINDS[all(0 <= token < self.outcomes.vocabulary for token in outcome)]
             self.count_strange(kind, prefix_key(tuple(outcome[: self.outcomes.longest + 1])), times)
 
     @property
@@ -121,11 +120,8 @@ class Tally:
 
     def as_json(self) -> dict[str, Any]:
         """Whole numbers and texts only; ``tally_from`` gives the same tally back."""
-        seen = np.flatnonzero(self.counts)
-        return {
-            "counts": [[int(index), int(self.counts[index])] for index in seen],
-            "strange": {kind: list(self.strange[kind]) for kind in sorted(self.strange)},
-        }
+        counts = [[int(index), int(self.counts[index])] for index in np.flatnonzero(self.counts)]
+        return {"counts": counts, "strange": {kind: list(self.strange[kind]) for kind in sorted(self.strange)}}
 
     def digest(self) -> str:
         """SHA-256 of the counts: two campaigns agree to the last count if and only if their digests do."""
@@ -133,10 +129,7 @@ class Tally:
 
 
 def tally_from(data: Mapping[str, Any], outcomes: Outcomes) -> Tally:
-    """A tally from its JSON form.
-
-    Raises: ValueError (or the like) where the data is not one for these outcomes.
-    """
+    """A tally from its JSON form. Raises: ValueError (or the like) where the data is not one for these outcomes."""
     tally = Tally(outcomes)
     for index, times in data["counts"]:
         if not (0 <= index < outcomes.size and times >= 0):

@@ -15,7 +15,6 @@ ARGUMENT_NAMES = ("target_probs", "draft_probs", "draft_tokens")
 ARRAYS = ("numpy", "rows", "list", "torch")
 """Types of the rows: NumPy arrays; lists of NumPy rows; lists of lists of floats; torch tensors."""
 
-
 MAX_TOKEN = 2**63 - 1
 """Stands for every token this large and larger: outside every vocabulary."""
 
@@ -61,18 +60,13 @@ def plan_call(function: Any, name: str) -> CallPlan:
         return CallPlan(False, None)
     keywords = {p.name for p in parameters}
     random = next((wanted for wanted in ("rng", "generator") if wanted in keywords), None)
-    needed = [
-        p.name
-        for p in parameters
-        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name != random
-    ]
+    single = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name != random]
+    needed = [p.name for p in single if p.default is p.empty]
     by_name = keywords >= set(ARGUMENT_NAMES)
-    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.name != random]
-    room = len(places) >= 3 or any(p.kind == p.VAR_POSITIONAL for p in parameters)
+    room = sum(p.kind != p.KEYWORD_ONLY for p in single) >= 3 or any(p.kind == p.VAR_POSITIONAL for p in parameters)
     if len(needed) > 3 or (by_name and set(needed) - set(ARGUMENT_NAMES)):
-        raise NotASubject(
-            f"{name} takes {len(needed)} required arguments ({', '.join(needed)}); expected {EXPECTED_SIGNATURE}"
-        )
+        required = f"{len(needed)} required arguments ({', '.join(needed)})"
+        raise NotASubject(f"{name} takes {required}; expected {EXPECTED_SIGNATURE}")
     if not by_name and (not room or any(p.kind == p.KEYWORD_ONLY and p.name in needed for p in parameters)):
         raise NotASubject(f"{name} takes ({', '.join(p.name for p in parameters)}); expected {EXPECTED_SIGNATURE}")
     return CallPlan(by_name, random)

@@ -1,8 +1,8 @@
 """Hugging Face transformers: the verifier inside assisted generation, called as published.
 
 ``generation.utils._speculative_sampling`` takes logits, works in their precision, and draws from torch's global
-generator. Its signature changed over the releases; arguments are passed by name,
-and ``assistant_ensemble_weight`` (5.2x and later), which trades losslessness for acceptance, stays at its default, off.
+generator. Its signature changed over the releases; arguments are passed by name, and ``assistant_ensemble_weight``
+(5.2x and later), which trades losslessness for acceptance, stays at its default, off.
 """
 
 import inspect

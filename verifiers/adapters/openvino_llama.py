@@ -29,9 +29,8 @@ def convert(folder: Path) -> None:
 
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     expected = {"model_type": "llama", "hidden_act": "silu", "attention_bias": False, "mlp_bias": False}
-    expected |= {"num_key_value_heads": config.get("num_attention_heads"), "rope_scaling": None}
+    expected |= {"num_key_value_heads": config.get("num_attention_heads"), "rope_scaling": None, "rope_type": "default"}
     config |= {"rope_type": (config.get("rope_parameters") or {}).get("rope_type", "default")}
-    expected |= {"rope_type": "default"}
     for name, value in expected.items():
         if config.get(name, value) != value:
             raise ValueError(f"{folder}: {name} is {config[name]!r}, expected {value!r}")
@@ -92,9 +91,8 @@ class Llama:
 
     def _bias(self):
         """0 where a token may look, the lowest float elsewhere, [B, 1, L, T]."""
-        new, all_ = (
-            op.squeeze(op.gather(op.shape_of(x), _ints([1]), _ints(0)), _ints([0])) for x in (self.ids, self.mask)
-        )
+        widths = (op.gather(op.shape_of(x), _ints([1]), _ints(0)) for x in (self.ids, self.mask))
+        new, all_ = (op.squeeze(width, _ints([0])) for width in widths)
         columns = op.range(_ints(0), all_, _ints(1), "i64")
         rows = op.add(op.range(_ints(0), new, _ints(1), "i64"), op.subtract(all_, new))
         causal = op.less_equal(op.unsqueeze(columns, _ints([0])), op.unsqueeze(rows, _ints([1])))

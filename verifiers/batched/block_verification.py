@@ -1,7 +1,4 @@
-"""Block verification of a batch: each draft block is verified jointly.
-
-Source: Sun et al. 2025, Algorithm 2. The reference is verifiers/block_verification.py.
-"""
+"""Block verification of a batch: each draft block is verified jointly."""
 
 from .emitted import Emitted, emitted
 from .rows import BatchRows

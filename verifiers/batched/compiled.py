@@ -105,9 +105,8 @@ def normalise_all(target: np.ndarray, draft: np.ndarray, scales: np.ndarray) -> 
 
 
 def allows_nothing(block: int, row: int) -> str:
-    return (
-        f"block {block}, row {row} allows no token, or holds NaN or +inf; expected a probability row, or logits of one"
-    )
+    wrong = f"block {block}, row {row} allows no token, or holds NaN or +inf"
+    return f"{wrong}; expected a probability row, or logits of one"
 
 
 @cache

@@ -1,8 +1,4 @@
-"""Greedy block verification of a batch: accepts most in one iteration, and must change the target afterwards.
-
-Source: Sun et al. 2025, Appendix C, Algorithms 4 and 5. The references are verifiers/greedy_block_verification.py and
-models/modification.py.
-"""
+"""Greedy block verification of a batch: accepts most in one iteration, and must change the target afterwards."""
 
 from typing import NamedTuple
 
@@ -31,7 +27,7 @@ def greedy_block_verification(rows: BatchRows, chance: Uniforms) -> tuple[Emitte
     p_i = p_{i-1} M_b(X_i | X^{i-1}) / M_s(X_i | X^{i-1}).
     Guarantee: the law of ``verifiers.greedy_block_verification``, to the rounding of the rows' type. NOT valid in the
     plain loop: the next gamma - tau - 1 tokens must follow ``modified``, with the modification that is returned.
-    Source: Sun et al. 2025, Algorithm 4 and Eq. (30).
+    Source: Sun et al. 2025, Appendix C, Algorithm 4 and Eq. (30).
     """
     walk = rows.log_ratios().cumsum(-1)
     survival = walk.exp()
@@ -64,7 +60,7 @@ def modified(target: Tensor, rows: BatchRows, draft: Tensor, modification: Modif
     M_new(x | y) is proportional to max(M_b(y, x | c) - M_s(y, x | c), 0) = max(r M_b(x) - M_s(x), 0) M_s(y | c), with
     r = M_b(y | c) / M_s(y | c), for the first ``remaining`` rows; M_b from there on, and where nothing is left.
     target, draft: probabilities, [B, gamma + 1, V] and [B, gamma, V].
-    rows: the same with the draft tokens.
+    rows: the same with the draft tokens. Reference: ``models.modification``.
     Source: Sun et al. 2025, Algorithm 5 and Eq. (31); nested when ``target`` is itself modified (footnote 6).
     """
     gamma = draft.shape[1]

@@ -79,20 +79,16 @@ def rows_of(target: Tensor, draft: Tensor, tokens: Tensor, *, logits: bool) -> B
     """
     batch, gamma = tokens.shape if tokens.ndim == 2 else (0, 0)
     if target.ndim != 3 or 0 in (batch, gamma, target.shape[-1]):
-        raise ValueError(
-            "expected target [B, gamma + 1, V], draft [B, gamma, V] and tokens [B, gamma], none of them empty; got "
-            f"{list(target.shape)}, {list(draft.shape)} and {list(tokens.shape)}"
-        )
+        expected = "target [B, gamma + 1, V], draft [B, gamma, V] and tokens [B, gamma], none of them empty"
+        given = f"{list(target.shape)}, {list(draft.shape)} and {list(tokens.shape)}"
+        raise ValueError(f"expected {expected}; got {given}")
     wanted = (batch, gamma + 1, target.shape[2]), (batch, gamma, target.shape[2])
     if (target.shape, draft.shape) != wanted:
-        raise ValueError(
-            f"{batch} blocks of {gamma} draft tokens need target {list(wanted[0])} and draft {list(wanted[1])}; got "
-            f"{list(target.shape)} and {list(draft.shape)}"
-        )
+        needed = f"{batch} blocks of {gamma} draft tokens need target {list(wanted[0])} and draft {list(wanted[1])}"
+        raise ValueError(f"{needed}; got {list(target.shape)} and {list(draft.shape)}")
     if not target.device == draft.device == tokens.device:
-        raise ValueError(
-            f"target on {target.device}, draft on {draft.device}, tokens on {tokens.device}; expected one device"
-        )
+        devices = f"target on {target.device}, draft on {draft.device}, tokens on {tokens.device}"
+        raise ValueError(f"{devices}; expected one device")
     kind = torch.float64 if torch.float64 in (target.dtype, draft.dtype) else torch.float32
     if kind == torch.float32 and target.device.type == "cpu" and (compiled := compiled_rows()):
         return compiled(target.to(kind), draft.to(kind), tokens.long(), logits)
@@ -174,9 +170,8 @@ class Probabilities:
         if missing:
             weights = torch.nn.functional.pad(weights, (0, missing))
         weights = weights.view(-1, count, width)
-        return Excess(
-            running_sums(weights.sum(-1)), width, lambda chunk: running_sums(weights[self.blocks, chunk[:, 0]])
-        )
+        edges = running_sums(weights.sum(-1))
+        return Excess(edges, width, lambda chunk: running_sums(weights[self.blocks, chunk[:, 0]]))
 
 
 def row_of(rows: Tensor, blocks: Tensor, at: Tensor) -> Tensor:

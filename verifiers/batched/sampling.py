@@ -29,9 +29,8 @@ def uniforms(
     """
     kind = {"dtype": torch.float64, "device": tokens.device}
     batch, gamma = tokens.shape
-    return Uniforms(
-        torch.rand(batch, gamma, generator=acceptance, **kind), torch.rand(batch, 2, generator=residual, **kind)
-    )
+    coins = torch.rand(batch, gamma, generator=acceptance, **kind)
+    return Uniforms(coins, torch.rand(batch, 2, generator=residual, **kind))
 
 
 def pick(edges: Tensor, uniform: Tensor) -> Tensor:

@@ -1,7 +1,4 @@
-"""Token verification of a batch: each draft token is accepted or rejected on its own.
-
-Source: Leviathan et al. 2023, Algorithm 1; Sun et al. 2025, Algorithm 1. Reference: verifiers/token_verification.py.
-"""
+"""Token verification of a batch: each draft token is accepted or rejected on its own."""
 
 import torch
 
@@ -13,11 +10,9 @@ from .sampling import Uniforms, draw
 def token_verification(rows: BatchRows, chance: Uniforms) -> Emitted:
     """Accept draft tokens until the first rejection, then draw from the residual at that row.
 
-    h_i = min(1, M_b(X_i | X^{i-1}) / M_s(X_i | X^{i-1}));  Y ~ max(M_b - M_s, 0) normalised, or M_b if all gamma
-    tokens are accepted.
     Guarantee: the law of ``verifiers.token_verification``, to the rounding of the rows' type; a token to which the
     target gives probability 0 is never emitted.
-    Source: Sun et al. 2025, Algorithm 1 and Eq. (3).
+    Source: Leviathan et al. 2023, Algorithm 1; Sun et al. 2025, Algorithm 1 and Eq. (3).
     """
     ratio = rows.log_ratios().exp()
     accepted = (chance.acceptance < ratio).cumprod(-1).sum(-1)

@@ -17,20 +17,14 @@ def uniform_stuck_at_zero(target: Floats, draft: Floats, tokens: Tokens, rng: Ge
 
 def ratio_upside_down(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Accepts with probability q / p, the inverse of the likelihood ratio."""
-
-    def accepts(i, x):
-        return rng.random() < ratio(draft[i][x], target[i][x])
-
-    return token_by_token(target, draft, tokens, rng, accepts)
+    return token_by_token(target, draft, tokens, rng, lambda i, x: rng.random() < ratio(draft[i][x], target[i][x]))
 
 
 def uniform_in_hundredths(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Compares the ratio with a whole number of hundredths, 0 and 1 included."""
-
-    def accepts(i, x):
-        return np.floor(101 * rng.random()) <= 100 * ratio(target[i][x], draft[i][x])
-
-    return token_by_token(target, draft, tokens, rng, accepts)
+    return token_by_token(
+        target, draft, tokens, rng, lambda i, x: np.floor(101 * rng.random()) <= 100 * ratio(target[i][x], draft[i][x])
+    )
 
 
 def measured_against_own_sample(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
@@ -53,26 +47,16 @@ def accept_if_sampled_too(target: Floats, draft: Floats, tokens: Tokens, rng: Ge
 
 def measured_against_mode(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Accepts with p(x) / max p: the draft's probability does not enter."""
-
-    def accepts(i, x):
-        return rng.random() < target[i][x] / target[i].max()
-
-    return token_by_token(target, draft, tokens, rng, accepts)
+    return token_by_token(target, draft, tokens, rng, lambda i, x: rng.random() < target[i][x] / target[i].max())
 
 
 def argmax_instead_of_test(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Accepts what equals the target's argmax and emits the argmax otherwise; only the bonus token is sampled."""
-
-    def accepts(i, x):
-        return np.argmax(target[i]) == x
-
-    return token_by_token(target, draft, tokens, rng, accepts, lambda i, x: np.argmax(target[i]))
+    return token_by_token(
+        target, draft, tokens, rng, lambda i, x: np.argmax(target[i]) == x, lambda i, x: np.argmax(target[i])
+    )
 
 
 def coin_of_zero_passes(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Tests u <= p / q: a token that the target excludes passes where the uniform is exactly 0."""
-
-    def accepts(i, x):
-        return rng.random() <= ratio(target[i][x], draft[i][x])
-
-    return token_by_token(target, draft, tokens, rng, accepts)
+    return token_by_token(target, draft, tokens, rng, lambda i, x: rng.random() <= ratio(target[i][x], draft[i][x]))

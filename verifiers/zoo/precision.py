@@ -20,7 +20,6 @@ def half_precision_rows(target: Floats, draft: Floats, tokens: Tokens, rng: Gene
     """Tests in float16: small probabilities lose their digits, below 6e-8 themselves, and 0 / 0 is accepted."""
     p, q = (rows.astype(np.float16).astype(np.float64) for rows in (target, draft))
 
-    def accepts(i, x):
-        return q[i][x] == 0 or rng.random() < ratio(p[i][x], q[i][x])
-
-    return token_by_token(target, draft, tokens, rng, accepts)
+    return token_by_token(
+        target, draft, tokens, rng, lambda i, x: q[i][x] == 0 or rng.random() < ratio(p[i][x], q[i][x])
+    )

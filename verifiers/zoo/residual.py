@@ -7,11 +7,9 @@ from .building_blocks import Floats, Generator, Tokens, draw, drawable, excess, 
 
 def _replacing(target, draft, tokens, rng, weights):
     """Token verification whose replacement is drawn from weights(p, q, x)."""
-
-    def recovers(i, x):
-        return draw(rng, weights(target[i], draft[i], x), target[i])
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+    return token_by_token(
+        target, draft, tokens, rng, recovers=lambda i, x: draw(rng, weights(target[i], draft[i], x), target[i])
+    )
 
 
 def softmax_of_residual(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
@@ -31,11 +29,7 @@ def only_rejected_token_removed(target: Floats, draft: Floats, tokens: Tokens, r
 
 def mode_of_residual(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Takes the likeliest token of the residual instead of a draw from it."""
-
-    def recovers(i, x):
-        return np.argmax(excess(target[i], draft[i]))
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+    return token_by_token(target, draft, tokens, rng, recovers=lambda i, x: np.argmax(excess(target[i], draft[i])))
 
 
 def nan_wins_argmax(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:

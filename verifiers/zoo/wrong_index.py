@@ -7,20 +7,14 @@ from .building_blocks import Floats, Generator, Tokens, draw, excess, ratio, tok
 
 def first_token_unverified(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Starts the loop at the second token: the first is always accepted."""
-
-    def accepts(i, x):
-        return i == 0 or rng.random() < ratio(target[i][x], draft[i][x])
-
-    return token_by_token(target, draft, tokens, rng, accepts)
+    return token_by_token(
+        target, draft, tokens, rng, lambda i, x: i == 0 or rng.random() < ratio(target[i][x], draft[i][x])
+    )
 
 
 def replacement_from_next_row(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Replaces a rejected token by what would follow it."""
-
-    def recovers(i, x):
-        return draw(rng, target[i + 1], target[i + 1])
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+    return token_by_token(target, draft, tokens, rng, recovers=lambda i, x: draw(rng, target[i + 1], target[i + 1]))
 
 
 def target_rows_one_late(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
