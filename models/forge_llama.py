@@ -45,10 +45,8 @@ def save_checkpoint(law: Markov, folder: Path, size: int, dtype: str, name: str)
     with torch.device("meta"):
         model = LlamaForCausalLM(config)
     precision = getattr(torch, dtype)
-    weights = {
-        n: (torch.ones if n.endswith("norm.weight") else torch.zeros)(p.shape, dtype=precision)
-        for n, p in model.named_parameters()
-    }
+    parameters = model.named_parameters()
+    weights = {n: torch.full(p.shape, float(n.endswith("norm.weight")), dtype=precision) for n, p in parameters}
     _write_law(law, weights["model.embed_tokens.weight"], weights["lm_head.weight"])
     model.load_state_dict(weights, assign=True)
     # top_k = 0 and top_p = 1: no truncation, whatever an engine's defaults are.

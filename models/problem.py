@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -138,12 +139,10 @@ def problem_from(data: Any, name: str = "problem") -> Problem:
 
 
 def _no_repeats(pairs):
-    seen = dict(pairs)
-    if len(seen) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(f'the key "{twice}" is given twice')
-    return seen
+    for key, times in Counter(key for key, _ in pairs).items():
+        if times > 1:
+            raise InputError(f'the key "{key}" is given twice')
+    return dict(pairs)
 
 
 def _no_constant(text: str):

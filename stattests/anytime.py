@@ -178,8 +178,7 @@ def min_detectable_anytime(
     Guarantee: finite-sample, for every source that is at least so far from the law (in any direction, draws independent,
     or each at least so far in one direction given the past), whatever came in the nights before and whatever Holm's
     procedure has refuted. In simulations it was 1.05 (4 cells) to 1.4 times (256) the total variation that would have
-    been enough in the direction hardest to detect.
-    Raises: InputError for a law, a size or a rate out of range.
+    been enough in the direction hardest to detect. Raises: InputError for a law, a size or a rate out of range.
     Source: Hoeffding 1963 (binomial tail); the least of log E by Lagrange duality; ``eprocess``, ``holm`` for the rule.
     """
     for name, value in (("n", n), ("nights", nights), ("checks", checks), ("begins", begins)):

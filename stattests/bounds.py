@@ -60,8 +60,7 @@ def one_law_radius(n: int, alpha: float = 1e-6) -> float:
 
     TV(., p) is convex, so E TV(empirical, p) >= TV(true, p) (Jensen), and one draw moves it by 1/n at most.
     Guarantee: exceeded with probability at most alpha, for every true law, every p fixed beforehand, and every n.
-    Never more than either radius above, which hold for all p at once.
-    Source: McDiarmid 1989 and Jensen's inequality.
+    Never more than either radius above, which hold for all p at once. Source: McDiarmid 1989 and Jensen's inequality.
     """
     _check(n, 1, alpha)
     return min(1.0, sqrt(log_inverse(alpha) / (2 * n)))

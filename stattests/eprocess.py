@@ -70,7 +70,6 @@ class EProcess:
     E_t = sum over starts s of w_s E(draws since s) + unspent(t), w_s = unspent(s - 1) - unspent(s): the fortune is
     divided beforehand among one gambler for each night to come, so a law that breaks on night 181 is met by a gambler
     who has not paid for the 180 clean nights before it.
-
     law: [V], sum 1
     shape: leading shape of several processes run side by side, none by default
     most: number of starts in memory

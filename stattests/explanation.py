@@ -50,9 +50,7 @@ def most_off(counts: Counts, law: Law) -> Oddity:
 def oddities(counts: Counts, law: Law) -> list[Oddity]:
     """All tokens at all positions and contexts that were seen, the most off first."""
     law = checked_law(law)
-    seen = _by_place(checked_counts(counts, law))
-    expected = _by_place(law)
-    rows = []
+    seen, expected, rows = _by_place(checked_counts(counts, law)), _by_place(law), []
     for place, tokens in seen.items():
         n, weight = sum(tokens.values()), sum(expected[place].values())
         for token in expected[place].keys() | tokens.keys():

@@ -50,11 +50,6 @@ class Goodness(NamedTuple):
     rarest: float
 
 
-def certain(seen: tuple[Hashable, int]) -> Goodness:
-    """The result for an outcome of probability 0, with its count."""
-    return Goodness(float("inf"), 0, 0.0, 0, seen, CERTAIN_METHOD, 0.0, 0.0)
-
-
 def pooled_result(cells: Cells, statistic: float, p_value: float, method: str) -> Goodness:
     """The result for pooled counts."""
     k = len(cells.observed)
@@ -92,7 +87,7 @@ def goodness_of_fit(
         raise InputError(f"method is {method!r}, expected {EXACT_METHOD}, {MONTE_CARLO_METHOD} or {BOUND_METHOD}")
     seen = impossible(counts, law)
     if seen is not None:
-        return certain(seen)
+        return Goodness(float("inf"), 0, 0.0, 0, seen, CERTAIN_METHOD, 0.0, 0.0)
     n, possible = sum(counts.values()), sum(p > 0 for p in law.values())
     if method is None:
         method = MONTE_CARLO_METHOD if alpha >= MIN_SIMULATED_ALPHA else BOUND_METHOD
@@ -124,10 +119,7 @@ def fit_of_many(counts: Counts, law: Law, alpha: float = 1e-6) -> Goodness:
     law = checked_law(law)
     counts = checked_counts(counts, law)
     n, k = sum(counts.values()), sum(p > 0 for p in law.values())
-    seen = impossible(counts, law)
-    if seen is not None:
-        return certain(seen)
-    if sharp(n, k):
+    if impossible(counts, law) is not None or sharp(n, k):
         return goodness_of_fit(counts, law, alpha)
     cells = pooled(counts, law)
     statistic, freedom = float(likelihood_ratio(cells.observed, cells.expected)), len(cells.observed) - 1

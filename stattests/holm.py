@@ -41,8 +41,7 @@ def holm(peaks: np.ndarray, alpha: float) -> Judged:
     Guarantee: with probability at least 1 - alpha no check whose law is right is ever refuted, whenever and however
     often this is asked, and whatever the dependence between checks; a refuted check stays refuted. Over cohorts with
     alpha from ``cohort_alpha`` the error rates add up to the lifetime's, even if what begins later depends on what
-    was refuted before.
-    Raises: InputError if alpha is not between 0 and 1.
+    was refuted before. Raises: InputError if alpha is not between 0 and 1.
     Source: Holm 1979; max E over time as a p-value: Ville's inequality.
     """
     checked_rates(alpha)

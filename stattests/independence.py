@@ -58,8 +58,7 @@ def independence(
     ``betting`` tests the tokens given the past
     alpha, seed: rate at which the p-value decides, seed of the random tables
     Guarantee: Pr(p_value <= a) <= a if both are independent given the context, for every a, n and law; over the
-    random tables and the data.
-    Raises: InputError for different lengths or no pairs.
+    random tables and the data. Raises: InputError for different lengths or no pairs.
     Source: Fisher's conditioning on the margins; Patefield 1981 (random tables); Besag and Clifford 1991; the e-value
     by Markov's inequality.
     """

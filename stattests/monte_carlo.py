@@ -5,12 +5,6 @@ from math import ceil
 
 import numpy as np
 
-EXTREME_DRAWS = 20
-"""Number of draws at least as extreme as the observation after which no more are made."""
-
-MAX_BATCH = 4096
-"""Draws made together at most."""
-
 
 def draws_for(alpha: float) -> int:
     """Draws under the law that a decision at rate alpha needs: 2 / alpha, so one chance draw does not undo it."""
@@ -18,11 +12,7 @@ def draws_for(alpha: float) -> int:
 
 
 def monte_carlo_p(
-    observed: float,
-    statistics: Callable[[int], np.ndarray],
-    most: int,
-    stop_after: int = EXTREME_DRAWS,
-    batch: int = MAX_BATCH,
+    observed: float, statistics: Callable[[int], np.ndarray], most: int, stop_after: int = 20, batch: int = 4096
 ) -> tuple[float, int]:
     """How often a draw under the law is at least as extreme as the observation: p and the number of draws.
 

@@ -13,8 +13,7 @@ from .design import min_detectable_goodness
 from .goodness import LAW_FREE_METHOD, Goodness, fit_of_many, min_detectable_by_law_free
 
 NEGLIGIBLE_SLACK = 0.01
-"""Part of the detection limit below which rounding, spread over all cells, moves the rate of a test of fit by less than
-a factor 2."""
+"""Part of the detection limit below which rounding, spread over all cells, less than doubles the rate of a test of fit."""
 
 MAX_LOG_RATE_SHIFT = 0.7
 """log 2: the most by which the logarithm of that rate may be moved if all rounding falls on the rarest cell."""

@@ -113,13 +113,9 @@ def ngram_homogeneity(
     """
     checked_rates(alpha)
     labels, groups = _labelled(sequences, others, strata)
-    grams = [
-        Counter(tuple(s[i : i + length]) for i in range(len(s) - length + 1))
-        for s in (list(map(int, s)) for s in (*sequences, *others))
-    ]
-    totals: Counter = Counter()
-    for of_one in grams:
-        totals += of_one
+    texts = [list(map(int, s)) for s in (*sequences, *others)]
+    grams: list[Counter] = [Counter(tuple(s[i : i + length]) for i in range(len(s) - length + 1)) for s in texts]
+    totals = sum(grams, Counter())
     if not totals:
         raise InputError(f"no sequence has {length} tokens or more")
     # What is pooled may not depend on which sequence is whose: it is the same in every permutation.
@@ -138,10 +134,8 @@ def ngram_homogeneity(
         return (((is_first - share) @ table) ** 2 / spread).sum(axis=1)
 
     statistic, p_value = _permuted(statistics, labels, groups, alpha, seed)
-    samples = [Counter(), Counter()]
-    for of_one, first in zip(grams, labels, strict=True):
-        samples[0 if first else 1] += of_one
-    return Homogeneity(statistic, p_value, table.shape[1], "permutation", furthest(*samples))
+    first, second = (sum(part, Counter()) for part in (grams[: len(sequences)], grams[len(sequences) :]))
+    return Homogeneity(statistic, p_value, table.shape[1], "permutation", furthest(first, second))
 
 
 def hamming_kernel(blocks: np.ndarray, same: float = 0.5) -> np.ndarray:

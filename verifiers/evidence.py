@@ -74,12 +74,8 @@ class Witness:
         return f"{self.sequence}: expected {self.expected}, observed {self.observed}"
 
     def as_json(self) -> dict[str, Any]:
-        optional = {
-            "draft_block": self.draft_block,
-            "laws": [entry._asdict() for entry in self.laws] or None,
-            "prefixes": [list(entry) for entry in self.prefixes] or None,
-            "why": self.why,
-        }
+        laws, prefixes = [entry._asdict() for entry in self.laws] or None, [*map(list, self.prefixes)] or None
+        optional = {"draft_block": self.draft_block, "laws": laws, "prefixes": prefixes, "why": self.why}
         shown = {"problem": dict(self.problem), "sequence": self.sequence, "expected": self.expected,
                  "observed": self.observed, "smallest": self.smallest}  # fmt: skip
         return shown | {name: value for name, value in optional.items() if value is not None}

@@ -184,8 +184,8 @@ class DecodingLoop:
 
     def cut(self, tokens: list[int]) -> list[int]:
         """Nothing behind an end token."""
-        ends = [at for at, token in enumerate(tokens) if token in self.eos]
-        return tokens[: ends[0] + 1] if ends else tokens
+        end = next((at for at, token in enumerate(tokens) if token in self.eos), len(tokens))
+        return tokens[: end + 1]
 
     def continue_with(self, rows: list[int]) -> None:
         """Drop the rows of the batch that have ended; of the others forget what is not their text."""

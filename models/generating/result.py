@@ -1,6 +1,7 @@
 """The result of a run of the decoding loop."""
 
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import NamedTuple
 
 
@@ -48,8 +49,5 @@ class Generated:
 
     def lengths(self, row: int) -> list[int]:
         """How many tokens the prompt was continued by before each of its iterations, and in the end."""
-        lengths = [0]
-        for each in self.iterations:
-            if row in each.rows:
-                lengths.append(lengths[-1] + each.added[each.rows.index(row)])
-        return lengths
+        added = (each.added[each.rows.index(row)] for each in self.iterations if row in each.rows)
+        return list(accumulate(added, initial=0))

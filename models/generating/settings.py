@@ -54,11 +54,6 @@ class LoopSettings:
             raise InputError(f"top_p {self.top_p}: expected a number above 0 and at most 1")
 
     @property
-    def fixed_gamma(self) -> int | None:
-        """gamma, if it is the same in every iteration."""
-        return None if isinstance(self.gamma, Adaptive) else self.gamma
-
-    @property
     def first_gamma(self) -> int:
         """gamma of the first iteration."""
         return self.gamma.first if isinstance(self.gamma, Adaptive) else self.gamma

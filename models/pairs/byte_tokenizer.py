@@ -25,10 +25,8 @@ def train_tokenizer(texts: Iterable[str], size: int) -> Any:
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
     tokenizer.decoder = Decoder()
-    alphabet = sorted(ByteLevel.alphabet())
-    trainer = BpeTrainer(
-        vocab_size=size, special_tokens=[BOS, EOS], initial_alphabet=alphabet, min_frequency=2, show_progress=False
-    )
+    options = {"special_tokens": [BOS, EOS], "initial_alphabet": sorted(ByteLevel.alphabet()), "min_frequency": 2}
+    trainer = BpeTrainer(vocab_size=size, show_progress=False, **options)
     tokenizer.train_from_iterator(texts, trainer)
     tokenizer.post_processor = TemplateProcessing(single=f"{BOS} $A", special_tokens=[(BOS, BOS_ID)])
     return tokenizer

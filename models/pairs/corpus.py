@@ -66,9 +66,8 @@ def corpus() -> Corpus:
 def _modules(folder: Path) -> Iterator[Document]:
     for path in folder.rglob("*.py"):
         *folders, file = path.relative_to(folder).parts
-        if any(name in EXCLUDED_FOLDERS or name.startswith("config-") for name in folders):
-            continue
-        if file.startswith("_sysconfigdata"):  # differs from machine to machine
+        excluded = any(name in EXCLUDED_FOLDERS or name.startswith("config-") for name in folders)
+        if excluded or file.startswith("_sysconfigdata"):  # the latter differs from machine to machine
             continue
         try:
             text = path.read_text(encoding="utf-8")

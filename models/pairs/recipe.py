@@ -2,10 +2,14 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
 from ..errors import InputError
 from .byte_tokenizer import MIN_VOCABULARY
+
+Progress = Callable[[str, int, int], None]
+"""progress(stage, done, total)."""
 
 STEPS_PER_MINUTE = 110
 """Steps that one core of a 2023 server does in a minute."""

@@ -3,8 +3,8 @@
 import json
 import platform
 import shutil
-from collections.abc import Callable
 from dataclasses import asdict
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +15,17 @@ from ..generating.settings import checked_device
 from ..libraries import is_of_memory, quiet, reason, require, save_tokenizer
 from .cache_folder import cache_folder
 from .corpus import Corpus, corpus
-from .recipe import Recipe
+from .recipe import Progress, Recipe
 
 PAIR_FORMAT = "draftproof trained pair 1"
 FIGURES, PROMPTS, CHECKPOINT = "pair.json", "prompts.jsonl", "training.pt"
-
-MAX_SEED = 2**63
-"""Seeds that torch's generator takes are below it."""
 
 
 def train_pair(
     folder: str | Path,
     seed: int = 0,
     recipe: Recipe | None = None,
-    progress: Callable[[str, int, int], None] = lambda *_: None,
+    progress: Progress = lambda *_: None,
     device: str = "cpu",
 ) -> dict[str, Any]:
     """Write folder/target, folder/draft, folder/small-draft, each with the tokenizer, and folder/prompts.jsonl.
@@ -46,7 +43,7 @@ def train_pair(
     """
     require("torch", "transformers")
     recipe, folder = recipe or Recipe(), Path(folder)
-    if not 0 <= seed < MAX_SEED:
+    if not 0 <= seed < 2**63:  # what torch's generator takes
         raise InputError(f"seed {seed}: expected a whole number from 0 on and below 2^63")
     device = str(checked_device(device, None))
     progress("reading", 0, recipe.steps)
@@ -91,13 +88,7 @@ def trained_folder() -> Path | None:
 
 
 def _make(
-    cached: Path,
-    key: str,
-    recipe: Recipe,
-    seed: int,
-    text: Corpus,
-    progress: Callable[[str, int, int], None],
-    device: str,
+    cached: Path, key: str, recipe: Recipe, seed: int, text: Corpus, progress: Progress, device: str
 ) -> dict[str, Any]:
     """Train, measure and save; the figures last: with them a pair is whole."""
     import torch
@@ -157,10 +148,5 @@ def _cut(texts: list[str], characters: int | None) -> list[str]:
     """The first ``characters`` of all texts together."""
     if characters is None:
         return texts
-    cut = []
-    for text in texts:
-        cut.append(text[:characters])
-        characters -= len(cut[-1])
-        if not characters:
-            break
-    return cut
+    starts = accumulate(map(len, texts), initial=0)
+    return [text[: characters - start] for text, start in zip(texts, starts) if start < characters]

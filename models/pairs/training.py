@@ -1,7 +1,6 @@
 """Training a target and its drafters at once, on one thread, to the same weights every time."""
 
 import io
-from collections.abc import Callable
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -15,10 +14,7 @@ from ..files import write_atomically
 from ..threads import torch_threads
 from .byte_tokenizer import BOS_ID, EOS_ID
 from .muon import Muon
-from .recipe import STEPS_PER_CHECKPOINT, ModelSize, Recipe
-
-Progress = Callable[[str, int, int], None]
-"""progress(stage, done, total)."""
+from .recipe import STEPS_PER_CHECKPOINT, ModelSize, Progress, Recipe
 
 
 def train(
@@ -27,7 +23,6 @@ def train(
     """Train the models of a recipe on the text ``ids``.
 
     Returns them by name, in evaluation mode, and the CPU seconds of training.
-
     The target's loss is the cross entropy of the text; a drafter's is KL(target || drafter) at the same positions.
     Guarantee: on the CPU the same recipe, seed, text and libraries give the same weights on one machine, bit for bit,
     however often the run was killed: it goes on from ``checkpoint``, and what a step does depends on the seed and its
@@ -131,7 +126,6 @@ def _optimizers(model: Any, recipe: Recipe) -> list[torch.optim.Optimizer]:
     """Muon for the matrices of the layers, AdamW for the embedding and the norms."""
     matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and "layers" in name]
     others = [p for name, p in model.named_parameters() if p.ndim != 2 or "layers" not in name]
-    return [
-        Muon([{"params": matrices, "rate": recipe.rate}]),
-        torch.optim.AdamW([{"params": others, "rate": recipe.embedding_rate}], betas=(0.9, 0.95), weight_decay=0.0),
-    ]
+    rest = {"params": others, "rate": recipe.embedding_rate}
+    adam = torch.optim.AdamW([rest], betas=(0.9, 0.95), weight_decay=0.0)
+    return [Muon([{"params": matrices, "rate": recipe.rate}]), adam]

@@ -83,8 +83,12 @@ class Checkpoint:
         """
         if self.path is None:
             return
-        ahead, counts = sorted(done.ahead), tally.as_json()
-        state = {"parameters": self.parameters, "below": done.below, "ahead": ahead, "tally": counts}
+        state = {
+            "parameters": self.parameters,
+            "below": done.below,
+            "ahead": sorted(done.ahead),
+            "tally": tally.as_json(),
+        }
         data = {"format": CHECKPOINT_FORMAT, "version": CHECKPOINT_VERSION, "sha256": _digest(state), "state": state}
         try:
             write_atomically(self.path, json.dumps(data))

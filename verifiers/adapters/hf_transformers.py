@@ -24,16 +24,10 @@ def emitted_tokens(target_logits: "Tensor", draft_logits: "Tensor", draft_tokens
     """The tokens that transformers' function emits, [1, tau + 1], for logits [1, gamma + 1, V] and [1, gamma, V]."""
     function = published()
     gamma = draft_tokens.shape[1]
-    given = {
-        "candidate_input_ids": draft_tokens,
-        "candidate_logits": draft_logits,
-        "candidate_length": gamma,
-        "new_logits": target_logits,
-        # Up to 4.5x: whether the candidate ended with an end-of-sequence token, and how many may be matched.
-        "is_done_candidate": False,
-        "last_assistant_token_is_eos": False,
-        "max_matches": gamma,
-    }
+    given = {"candidate_input_ids": draft_tokens, "candidate_logits": draft_logits, "candidate_length": gamma}
+    # Up to 4.5x: whether the candidate ended with an end-of-sequence token, and how many may be matched.
+    older = {"is_done_candidate": False, "last_assistant_token_is_eos": False, "max_matches": gamma}
+    given |= {"new_logits": target_logits, **older}
     known = inspect.signature(function).parameters
     valid_tokens, _ = function(**{name: value for name, value in given.items() if name in known})
     return valid_tokens

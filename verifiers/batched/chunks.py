@@ -16,7 +16,6 @@ class Excess(NamedTuple):
     edges: [B, C] float64, the sum of the weights of chunks 0 to c.
     width: W; chunk c is tokens c * W to c * W + W - 1.
     inside: inside(chunk), [B, 1] -> [B, W] float64, running sums over the weights in one chunk of each block.
-
     Guarantee: neither kind of sum ever falls, nor rises where the weight is 0 (see ``sampling.pick``).
     """
 

@@ -82,7 +82,7 @@ def _laws(session: LoopSession, alpha: float) -> tuple[list[Examination], Enumer
     if session.start is None or session.options.prompts is not None:
         return [], None
     law = forged_law(session, session.start)
-    enumerated = EnumeratedLaw(session, law) if session.settings.fixed_gamma is not None else None
+    enumerated = EnumeratedLaw(session, law) if isinstance(session.settings.gamma, int) else None
     parts: list[Examination] = [enumerated] if enumerated else []
     if not session.settings.greedy:
         parts.append(TextCounts(session, law, alpha))
