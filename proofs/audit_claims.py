@@ -1,4 +1,4 @@
-"""The claims of an audit, judged on a measurement: lossless, support, optimal."""
+"""The claims of an audit (``verifiers.evidence.CLAIMS``), judged on a measurement: one function each."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ from .field import rational
 from .laws import completed, expected_accepted, joint_law, output_law, total_variation
 from .measurement import Measurement
 
-SHOWN, MOST_PREFIXES = 8, 30
+MAX_ENTRIES, MAX_PREFIXES = 8, 30
 """Entries of the two laws that a witness sets side by side; prefixes whose probabilities it has for the picture."""
 
 
@@ -90,6 +90,8 @@ def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping
         emitted = worst if isinstance(worst, str) else f"emits {prefix_key(worst)}"
         entry = LawEntry(emitted, "0", probability_text(malformed[worst], slack))
         return Witness(**entry._asdict(), problem=problem, draft_block=prefix_key(block), laws=(entry,))
+    shorter: list[dict[Prefix, Any]] = []
+    gaps: dict[Prefix, Any] = {}
     for length in range(1, measurement.completion()[1] + 1):
         shorter = [_marginal(law, length) for law in (observed, expected)]
         gaps = {o: abs(shorter[0].get(o, 0) - shorter[1].get(o, 0)) for o in shorter[0].keys() | shorter[1].keys()}
@@ -97,7 +99,7 @@ def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping
             break
     laws = tuple(
         LawEntry(prefix_key(o), *(probability_text(law.get(o, 0), slack) for law in reversed(shorter)))
-        for o in sorted(gaps, key=lambda o: (-gaps[o], o))[:SHOWN]
+        for o in sorted(gaps, key=lambda o: (-gaps[o], o))[:MAX_ENTRIES]
     )
     prefixes = _by_prefix(measurement, observed, expected)
     return Witness(**laws[0]._asdict(), problem=problem, laws=laws, prefixes=prefixes)
@@ -110,7 +112,7 @@ def _by_prefix(measurement: Measurement, observed: Mapping, expected: Mapping) -
         seen, right = _marginal(observed, length), _marginal(expected, length)
         entries += [(o, as_float(right.get(o, 0)), as_float(seen.get(o, 0))) for o in seen.keys() | right.keys()]
     entries.sort(key=lambda e: (-abs(e[1] - e[2]), len(e[0]), e[0]))
-    worst = sorted(entries[:MOST_PREFIXES], key=lambda e: (len(e[0]), e[0]))
+    worst = sorted(entries[:MAX_PREFIXES], key=lambda e: (len(e[0]), e[0]))
     return tuple((prefix_key(o), p, q) for o, p, q in worst)
 
 
@@ -123,7 +125,7 @@ def _marginal(law: Mapping, length: int) -> dict[Prefix, Any]:
 
 
 def support(measurement: Measurement) -> Evidence:
-    """A token that the target gives probability 0 is never emitted, however rarely chance would have it."""
+    """A token that the target gives probability 0 is never emitted, with however small a probability."""
     worst, problem = None, measurement.problem
     for block, law in measurement.blocks.items():
         for outcome, probability in law.items():

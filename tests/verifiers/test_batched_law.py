@@ -9,7 +9,8 @@ from draftproof.models.battery import audit_battery, drawn, toy
 from draftproof.models.rationals import as_float
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.laws import output_law, total_variation
-from draftproof.proofs.measurement import measured, rounding_allowed
+from draftproof.proofs.measurement import measured
+from draftproof.proofs.rounding_rule import rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
 from draftproof.verifiers.registry import reference

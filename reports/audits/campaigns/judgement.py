@@ -11,7 +11,7 @@ from ....models.rationals import as_float
 from ....proofs.claims import coupling_bound
 from ....proofs.field import in_field
 from ....proofs.laws import expected_accepted, output_law
-from ....proofs.measurement import rounding_allowed
+from ....proofs.rounding_rule import rounding_allowed
 from ....stattests.bounds import tokens_per_call, total_variation_bound
 from ....stattests.campaign.tally import Tally
 from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence

@@ -1,7 +1,8 @@
 """The statistical route for third-party functions: samples where there is no exact law."""
 
 from ....models.errors import RunFailed
-from ....proofs.measurement import Measurement, rounding_allowed
+from ....proofs.measurement import Measurement
+from ....proofs.rounding_rule import rounding_allowed
 from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
 from ..completed_law import Counts, completed_law
 from ..error_rates import ALPHA, BETA

@@ -276,7 +276,7 @@ def test_a_coarse_uniform_is_named_as_the_cause(write):
 
 
 def test_the_rounding_allowed_never_becomes_the_whole():
-    from draftproof.proofs.measurement import rounding_allowed
+    from draftproof.proofs.rounding_rule import rounding_allowed
 
     assert rounding_allowed(1000, "bfloat16") <= 0.05
     assert all(rounding_allowed(gamma, "float64") <= 1e-12 for gamma in (1, 6, 60, 1000))

@@ -9,7 +9,8 @@ from draftproof.models.battery import drawn
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import joint_law
-from draftproof.proofs.measurement import Measurement, rounding_allowed
+from draftproof.proofs.measurement import Measurement
+from draftproof.proofs.rounding_rule import rounding_allowed
 from draftproof.reports.audits import completed_law as completed
 from draftproof.reports.audits.functions.samples import goodness
 from draftproof.stattests.rounding import deviation
