@@ -73,6 +73,7 @@ bench: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
 
 clean:
 	rm -rf .venv build out *.egg-info

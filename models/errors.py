@@ -1,4 +1,4 @@
-"""Bad input, described in one line."""
+"""The exceptions that the command line shows in one line: bad input, no memory, a run that could not be completed."""
 
 
 class InputError(ValueError):

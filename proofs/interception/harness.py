@@ -5,12 +5,11 @@ import importlib
 import importlib.util
 import itertools
 import operator
-import os
 import random
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -88,26 +87,11 @@ def _module(place: str):
     return module
 
 
-def ending_forks(function: Callable) -> Callable:
-    """The function; a fork of this process that comes back from it ends, and does not go on calling."""
-    process = os.getpid()
-
-    def run(*arguments: Any, **options: Any) -> Any:
-        try:
-            return function(*arguments, **options)
-        finally:
-            if os.getpid() != process:
-                os._exit(0)
-
-    return run
-
-
 class Subject:
     """A third-party function with everything needed to call it."""
 
     def __init__(self, name: str, array: str | None, dtype: str, limits: TimeLimits):
         self.function = load(name)
-        self.run = ending_forks(self.function)
         self.name, self.limits = name, limits
         self.plan = plan_call(self.function, name)
         self.array = array or getattr(self.function, "array", None)
@@ -161,7 +145,7 @@ class Subject:
         signal.setitimer(signal.ITIMER_PROF, seconds, REPEATED)
         signal.setitimer(signal.ITIMER_REAL, self.limits.wall_clock(seconds), REPEATED)
         try:
-            return tokens_of(call(self.run, self.plan, given, generator))
+            return tokens_of(call(self.function, self.plan, given, generator))
         except (BadResult, Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
             return Raised(type(error).__name__, readable(error))
         except NeverReturned as late:
