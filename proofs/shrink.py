@@ -39,7 +39,7 @@ def shrink(problem: Problem, fails: Callable[[Problem], bool], tries: int = 80) 
                 break
             if left <= 0:
                 break
-    return smallest
+    return replace(smallest, name=f"{problem.name}-shrunk")
 
 
 def _simpler(problem: Problem) -> Iterator[Problem]:

@@ -1,5 +1,6 @@
 """What all tests share: markers, and a reason for every test that is skipped because a package is missing."""
 
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -42,15 +43,21 @@ def needs(package: str) -> str:
 
 
 class ModuleOfTests(pytest.Module):
-    """A test file that imports an optional package at its top is skipped where the package is not installed."""
+    """A test file that needs an optional package, and says so, is skipped where the package is not installed.
+
+    It says so by an import of its own at its top, by ``needs``, or by the marker engine. A missing package that only the
+    code under test imports is an error.
+    """
 
     def _getobj(self):
         try:
             return super()._getobj()
         except self.CollectError as error:
-            missing = error.__cause__
-            if isinstance(missing, ModuleNotFoundError) and missing.name in EXTRAS:
-                pytest.skip(needs(missing.name), allow_module_level=True)
+            missing = getattr(error.__cause__, "name", None)
+            text = self.path.read_text(encoding="utf-8")
+            said = rf"^(import|from) {missing}\b|needs\([^)]*\"{missing}\"|mark\.engine"
+            if isinstance(error.__cause__, ModuleNotFoundError) and missing in EXTRAS and re.search(said, text, re.M):
+                pytest.skip(needs(missing), allow_module_level=True)
             raise
 
 

@@ -11,6 +11,9 @@ SCHEMA_VERSION = "2.0"
 _SMALLEST = "smallest-of-"
 """How version 1.0 named the problem of the smallest witness."""
 
+_CAMPAIGN = ("samples", "resumed", "seconds", "samples_per_second", "cluster", "chunk", "counts", "counts_digest")
+"""What campaigns had at the top of a format of their own, whose version was 1.0 as well."""
+
 
 def migrated(report: Mapping[str, Any]) -> dict[str, Any]:
     """The report in the form of the present version; the one given stays as it is.
@@ -22,7 +25,8 @@ def migrated(report: Mapping[str, Any]) -> dict[str, Any]:
         return dict(report)
     if version != "1.0":
         raise InputError(f"report of version {version!r}: expected {SCHEMA_VERSION}, or 1.0")
-    return _from_1_0(copy.deepcopy(dict(report)))
+    copied = copy.deepcopy(dict(report))
+    return _from_1_0(_campaign_as_report(copied) if "counts_digest" in copied else copied)
 
 
 def _from_1_0(report: dict[str, Any]) -> dict[str, Any]:
@@ -38,11 +42,26 @@ def _from_1_0(report: dict[str, Any]) -> dict[str, Any]:
         if item["witness"]:
             item["witness"]["smallest"] = name.startswith(_SMALLEST)
         item["replay"] = item["replay"] and _renamed(item["replay"])
-        item["problem"] = item["problem"] and name.removeprefix(_SMALLEST)
+        if name.startswith(_SMALLEST):
+            item["problem"] = f"{name.removeprefix(_SMALLEST)}-shrunk"
     if "end_to_end" in report:
         run = report["end_to_end"]
         run["mutant"], run["command"] = run.pop("defect"), _renamed(run["command"])
     return report | {"schema_version": SCHEMA_VERSION}
+
+
+def _campaign_as_report(campaign: dict[str, Any]) -> dict[str, Any]:
+    """A campaign of version 1.0 as a report of that version."""
+    figures = {name: campaign.pop(name) for name in _CAMPAIGN}
+    subject = campaign["subject"]
+    source = {name: subject.pop(name) for name in [*subject] if name not in ("name", "source")}
+    for item in campaign["evidence"]:
+        item["replay"] = None
+    nothing: dict[str, Any] = {"diagnosis": [], "findings": [], "failure": None, "curves": [], "standing": []}
+    return campaign | nothing | {
+        "subject": subject | {"digest": "unknown", "dtypes": []}, "claims": ["lossless"], "environment": {},
+        "campaign": figures | {"source": source},
+    }  # fmt: skip
 
 
 def _facts_shown(method: str, worst: str, limit: str) -> dict[str, Any]:

@@ -32,7 +32,8 @@ from .progress import progress_bar
               help="Texts.  [default: 20000 short ones on a forged pair, else 64]")  # fmt: skip
 @click.option("--batch", type=click.IntRange(min=1), metavar="B", help="Rows decoded together.  [default: 8]")
 @seed_option
-@click.option("--mutant", metavar="L01", help="Decode with a mutant of the loop (L01 to L14), to see it refuted.")
+@click.option("--mutant", "--defect", metavar="L01",
+              help="Decode with a mutant of the loop (L01 to L14), to see it refuted; --defect in earlier reports.")  # fmt: skip
 @timeout_option(600.0, 1, "Seconds.")
 @report_options
 def command(json_file: str | None, html_file: str | None, require_decision: bool, **options: Any) -> None:

@@ -10,12 +10,12 @@ OK, REFUTED, WRONG_USE, NOT_AUDITED, INCONCLUSIVE = 0, 1, 2, 3, 4
 INTERRUPTED = 130
 """After Ctrl-C, as shells have it."""
 
-_OF_VERDICT = {"lossless": OK, "holds": OK, "refuted": REFUTED, "error": NOT_AUDITED}
+_OF_VERDICT = {"lossless": OK, "holds": OK, "inconclusive": OK, "refuted": REFUTED, "error": NOT_AUDITED}
 
 
 def of_verdict(verdict: str, require_decision: bool = False) -> int:
     """The exit status of a report's verdict; one that decides nothing is INCONCLUSIVE only where that was asked for."""
-    return _OF_VERDICT.get(verdict, INCONCLUSIVE if require_decision else OK)
+    return INCONCLUSIVE if require_decision and verdict == "inconclusive" else _OF_VERDICT[verdict]
 
 
 def stop(reason: str, status: int) -> NoReturn:

@@ -23,7 +23,7 @@ def page(data: Mapping[str, Any]) -> str:
     }
     return rendered(
         "audit.html.j2",
-        report=report.as_json() | {"standing": data["standing"]},
+        report=report.as_json() | {"standing": data.get("standing", [])},
         rows=summaries(report),
         price=price(report),
         allowance=allowance(report),

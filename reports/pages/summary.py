@@ -69,6 +69,9 @@ def _variation(number: float | None) -> str:
 
 
 def _by_samples(group: Sequence[Evidence]) -> Columns:
+    if "law" in group[0].detail:  # texts of a decoding loop
+        e = group[0]
+        return f"chi-square, {e.detail['samples']:,} texts", f"p = {e.detail['p_value']:.1g}", _variation(e.bound)
     p_values = [e.detail["p_value"] for e in group if e.refuted]
     deviations = [float(e.total_variation) for e in group if e.total_variation is not None]
     worst = f"p = {min(p_values):.1g}" if p_values else _variation(max(deviations, default=None))

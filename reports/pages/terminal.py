@@ -72,11 +72,12 @@ def _show_witness(report: Report, console: Console) -> None:
     evidence = report.shown_refutation()
     if evidence is None or evidence.witness is None:
         return
-    shrunk = ", shrunk" if evidence.witness.smallest else ""
-    console.print(f"\nwitness     {evidence.claim}, on {escape(evidence.problem or '')}{shrunk}")
+    console.print(f"\nwitness     {evidence.claim}, on {escape(evidence.problem or '')}")
     laws = plain_table("outcome", "expected", "observed")
     for entry in evidence.witness.entries:
         laws.add_row(escape(entry.sequence), entry.expected, entry.observed)
     console.print(laws)
+    if evidence.witness.why:
+        console.print(f"why         {escape(evidence.witness.why)}")
     if evidence.replay:
         show_replay(evidence.replay, console)

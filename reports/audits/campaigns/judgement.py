@@ -39,9 +39,9 @@ class Judge:
                 f"{problem.name}: {problem.vocabulary}^{problem.gamma + 1} sequences of {problem.gamma + 1} tokens are "
                 f"too many for a campaign; expected at most {MOST_SEQUENCES:,}"
             )
-        self.problem, self.seed = problem, seed
+        self.problem, self.seed, self.dtype = problem, seed, dtype
         self.law = completed_law(problem, modifies_target)
-        self.slack = 0.0 if dtype == "float64" else rounding_allowed(problem.gamma, dtype)
+        self.slack = 0.0 if dtype in ("exact", "float64") else rounding_allowed(problem.gamma, dtype)
 
     def bound(self, tally: Tally) -> float:
         """The total variation that the deviation from lossless is below, at 1 - ALPHA (for one look)."""
@@ -53,7 +53,7 @@ class Judge:
         sequences, malformed = self._sequences(tally), _malformed(tally)
         deviation = self.law.deviation(sequences, malformed, self.slack)
         detail = {
-            "samples": tally.n, "p_value": deviation.p_value, "p_value_by": deviation.fit.method,
+            "dtype": self.dtype, "samples": tally.n, "p_value": deviation.p_value, "p_value_by": deviation.fit.method,
             "cells": deviation.fit.cells, "total_variation_at_least": deviation.distance.lower,
             "false_alarm_rate": ALPHA, "miss_rate": BETA, "detection_limit": deviation.limit,
             "rounding_allowed": self.slack, "accepted": self._accepted(tally),

@@ -65,8 +65,9 @@ class Campaign:
     ):
         self.subject, self.problem, self.settings, self.report = subject, problem, settings, report
         self.progress = progress
-        dtype = "float64" if subject.reference else subject.dtypes[0]
-        self.judge = Judge(problem, modifies_target=subject.modifies_target, dtype=dtype, seed=settings.seed)
+        self.judge = Judge(
+            problem, modifies_target=subject.modifies_target, dtype=subject.dtypes[0], seed=settings.seed
+        )
         self.counts: CampaignCounts | None = None
         report.campaign = {"samples": 0}
 

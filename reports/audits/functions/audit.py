@@ -40,7 +40,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
             session = FunctionSession(subject, dtype, problems, settings, report, sandbox)
             if examine(report, [ExactLaws(session), Samples(session), Explanation(session)]):
                 settings.progress("done", len(problems), len(problems))
-        if report.failure and not any(e.holds for e in report.evidence):
+        if report.interrupted or (report.failure and not any(e.holds for e in report.evidence)):
             break
     return report
 

@@ -150,7 +150,7 @@ def test_a_report_is_read_back_as_it_was_written():
     assert again.text() == report.text()
 
 
-@pytest.mark.parametrize("name", ["audit", "e2e"])
+@pytest.mark.parametrize("name", ["audit", "e2e", "campaign"])
 def test_reports_of_version_1_are_read(name):
     data = old(name)
     before = copy.deepcopy(data)
@@ -166,13 +166,13 @@ def test_reports_of_version_1_are_read(name):
 
 def test_of_version_1_the_smallest_witness_is_found_and_the_table_is_the_same():
     report, run = Report.from_json(old("audit")), Report.from_json(old("e2e"))
-    assert (report.smallest.problem, report.smallest.witness.expected) == ("plain", "2/3")
+    assert (report.smallest.problem, report.smallest.witness.expected) == ("plain-shrunk", "2/3")
     assert report.shown_refutation() is report.smallest
     columns = {(e["claim"], e["method"]): e["detail"] for e in old("e2e")["evidence"]}
     for row, (claim, method) in zip(
         summaries(run), dict.fromkeys((e.claim, e.method) for e in run.evidence), strict=True
     ):
-        if method not in ("chi-square", "forward-pass", "warp"):  # its words are another run's now; of two models
+        if method not in ("forward-pass", "warp"):  # of two models, in one row
             assert (row.how, row.worst, row.limit) == tuple(
                 columns[claim, method][c] for c in ("how", "worst", "limit")
             )
