@@ -281,3 +281,19 @@ def test_the_rounding_allowed_never_becomes_the_whole():
 
     assert rounding_allowed(1000, "bfloat16") <= 0.05
     assert all(rounding_allowed(gamma, "float64") <= 1e-12 for gamma in (1, 6, 60, 1000))
+
+
+def test_an_interruption_ends_the_audit_of_all_dtypes_and_keeps_what_was_measured(write, monkeypatch):
+    from draftproof.reports.audits.functions.explanation import Explanation
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Explanation, "run", interrupted)
+    spec = subject_from(write(TOKEN), None, ("float64", "float32"))
+    report = run_audit(spec, AuditSettings(problems=[toy(1)]))
+    assert report.interrupted
+    assert {e.dtype for e in report.evidence} == {"float64"}
+    assert report.verdict == "error"
+    with pytest.raises(KeyboardInterrupt):
+        audit(write(TOKEN), [toy(1)])
