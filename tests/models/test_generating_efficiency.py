@@ -47,8 +47,7 @@ def test_a_draft_that_is_the_target_has_gamma_and_one_tokens_a_call_and_plain_de
     from draftproof.models.battery import drawn_markov
     from draftproof.models.generating.loop import generate
     from draftproof.models.generating.plain import decode_plainly
-
-    from . import generating_parts as parts
+    from draftproof.tests.models import generating_parts as parts
 
     target, draft, start = parts.forged(drawn_markov, 3, 2)
     prompts = [[start]] * 3

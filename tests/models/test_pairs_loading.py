@@ -9,8 +9,7 @@ import transformers
 
 from draftproof.models.errors import InputError
 from draftproof.models.pairs.loading import load_pair, must_agree
-
-from .pairs_parts import WORDS, save
+from draftproof.tests.models.pairs_parts import WORDS, save
 
 pytestmark = pytest.mark.engine
 

@@ -19,8 +19,7 @@ from draftproof.models.pairs.prompts import prompts
 from draftproof.models.pairs.recipe import STEPS_PER_CHECKPOINT, Recipe
 from draftproof.models.pairs.trained_pair import train_pair
 from draftproof.models.pairs.training import train
-
-from .pairs_parts import MINIATURE, TEXT
+from draftproof.tests.models.pairs_parts import MINIATURE, TEXT
 
 pytestmark = pytest.mark.engine
 

@@ -9,10 +9,9 @@ from draftproof.models.problem import as_json
 from draftproof.proofs import claims
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import enumerated_law, output_law, sub_block_law
+from draftproof.tests.proofs.mutants import ACCEPTS_ALL, NO_NORMALISER, SAMPLES_TARGET, TOKEN_RESIDUAL, UNCAPPED_GREEDY
+from draftproof.tests.proofs.strategies import problems
 from draftproof.verifiers.registry import reference
-
-from .mutants import ACCEPTS_ALL, NO_NORMALISER, SAMPLES_TARGET, TOKEN_RESIDUAL, UNCAPPED_GREEDY
-from .strategies import problems
 
 pytestmark = pytest.mark.exact
 

@@ -24,9 +24,8 @@ from draftproof.proofs.laws import (
     sub_block_law,
     total_variation,
 )
+from draftproof.tests.proofs.mutants import NO_NORMALISER
 from draftproof.verifiers.registry import REFERENCES, reference
-
-from .mutants import NO_NORMALISER
 
 pytestmark = pytest.mark.exact
 PUBLISHED = json.loads(files("draftproof.tests.proofs").joinpath("published.json").read_text())

@@ -13,11 +13,10 @@ from draftproof.proofs import coq
 from draftproof.proofs.coq_agreement import compare
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import expected_accepted, output_law
+from draftproof.tests.proofs.mutants import NO_NORMALISER, SAMPLES_TARGET, UNCAPPED_GREEDY
 from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
 from draftproof.verifiers.registry import Reference, reference
 from draftproof.verifiers.sub_block import longest_sub_block
-
-from .mutants import NO_NORMALISER, SAMPLES_TARGET, UNCAPPED_GREEDY
 
 pytestmark = pytest.mark.mechanized
 MISSING = coq.missing()

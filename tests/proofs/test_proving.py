@@ -6,10 +6,9 @@ import pytest
 
 from draftproof.proofs.proving import all_proofs, run
 from draftproof.proofs.statements import PROVABLE_CLAIMS
+from draftproof.tests.proofs.mutants import ACCEPTS_ALL, NO_NORMALISER, TOKEN_RESIDUAL, UNCAPPED_GREEDY
 from draftproof.verifiers.registry import REFERENCES, Reference
 from draftproof.verifiers.sub_block import longest_sub_block
-
-from .mutants import ACCEPTS_ALL, NO_NORMALISER, TOKEN_RESIDUAL, UNCAPPED_GREEDY
 
 pytestmark = pytest.mark.certificate
 

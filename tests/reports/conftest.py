@@ -45,7 +45,7 @@ def history(tmp_path):
 @pytest.fixture
 def file(tmp_path):
     """A verifier that is right."""
-    from .audits.nightly.parts import RIGHT
+    from draftproof.tests.reports.audits.nightly.parts import RIGHT
 
     path = tmp_path / "subject.py"
     path.write_text(RIGHT)

@@ -10,9 +10,8 @@ from draftproof.stattests.anytime import sequential_test
 from draftproof.stattests.bounds import total_variation_bound
 from draftproof.stattests.eprocess import log_evidence, unspent
 from draftproof.stattests.holm import cohort_alpha, holm
-
-from .enumerated import most_by_chance
-from .simulated_nights import (
+from draftproof.tests.stattests.enumerated import most_by_chance
+from draftproof.tests.stattests.simulated_nights import (
     DRAWS,
     clean_peaks,
     clean_sequential_tests,

@@ -10,8 +10,7 @@ import pytest
 
 from draftproof.models.errors import InputError
 from draftproof.stattests.eprocess import EProcess, concentrations, log_evidence, unspent
-
-from .simulated_nights import uniform
+from draftproof.tests.stattests.simulated_nights import uniform
 
 LAWS = [(Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))]
 

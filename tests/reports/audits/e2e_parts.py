@@ -11,8 +11,7 @@ from draftproof.models.errors import InputError
 from draftproof.models.forge import forge
 from draftproof.reports.audits.loops.options import LoopOptions
 from draftproof.reports.commands.e2e import command as e2e
-
-from ...models.pairs_parts import MINIATURE
+from draftproof.tests.models.pairs_parts import MINIATURE
 
 PROMPTS = ["def f(", "for line in", "the", "a list of"]
 

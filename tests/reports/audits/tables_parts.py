@@ -68,7 +68,7 @@ PROMPTS = ("def f(x):", "for line in file:", "the quick brown", "print(line)")
 
 def small_pair(folder: Path) -> Path:
     """folder/target, folder/draft, folder/small-draft: random Llamas; and prompts of two sources."""
-    from ...models.pairs_parts import save
+    from draftproof.tests.models.pairs_parts import save
 
     for seed, name in enumerate(("target", "draft", "small-draft")):
         save(folder / name, seed=seed, context=64)

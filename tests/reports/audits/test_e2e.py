@@ -16,12 +16,7 @@ from draftproof.reports.audits.loops.options import LoopOptions
 from draftproof.reports.audits.loops.session import open_session
 from draftproof.reports.audits.loops.written_texts import GreedyTexts
 from draftproof.reports.audits.report import Report
-from draftproof.verifiers.evidence import Witness
-from draftproof.verifiers.lenient_token_verification import lenient_token_verification
-from draftproof.verifiers.registry import REFERENCES, Reference
-
-from ..report_schema import validate
-from .e2e_parts import (
+from draftproof.tests.reports.audits.e2e_parts import (
     command,
     examined,
     forged_pair,
@@ -30,6 +25,10 @@ from .e2e_parts import (
     timed_twice,
     words_of,
 )
+from draftproof.tests.reports.report_schema import validate
+from draftproof.verifiers.evidence import Witness
+from draftproof.verifiers.lenient_token_verification import lenient_token_verification
+from draftproof.verifiers.registry import REFERENCES, Reference
 
 pytestmark = pytest.mark.needs("transformers")
 

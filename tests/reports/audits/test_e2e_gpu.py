@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from .e2e_parts import examined, refuted
+from draftproof.tests.reports.audits.e2e_parts import examined, refuted
 
 pytestmark = [
     pytest.mark.engine,

@@ -22,11 +22,10 @@ from draftproof.reports.audits.loops.session import open_session
 from draftproof.reports.audits.loops.written_texts import SampledTexts
 from draftproof.reports.audits.report import Report
 from draftproof.reports.pages.summary import summaries
+from draftproof.tests.models import generating_parts as parts
+from draftproof.tests.reports.audits.e2e_parts import command, examined, refuted, shared_report, timed_twice, words_of
+from draftproof.tests.reports.report_schema import validate
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
-
-from ...models import generating_parts as parts
-from ..report_schema import validate
-from .e2e_parts import command, examined, refuted, shared_report, timed_twice, words_of
 
 pytestmark = pytest.mark.engine
 twice = pytest.fixture(autouse=True)(timed_twice)

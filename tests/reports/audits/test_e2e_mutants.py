@@ -7,9 +7,8 @@ from click.testing import CliRunner
 
 from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
 from draftproof.reports.commands.e2e import command as e2e
+from draftproof.tests.reports.audits.e2e_parts import examined, refuted, shared_report, timed_twice
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE
-
-from .e2e_parts import examined, refuted, shared_report, timed_twice
 
 pytestmark = pytest.mark.engine
 twice = pytest.fixture(autouse=True)(timed_twice)

@@ -14,9 +14,8 @@ from draftproof.reports.audits.loops.session import LoopSession
 from draftproof.reports.audits.loops.timing import Timing
 from draftproof.reports.audits.loops.written_texts import WrittenTexts
 from draftproof.reports.commands.main import main
-
-from ..report_schema import validate
-from .e2e_parts import command, examined, timed_twice, words_of
+from draftproof.tests.reports.audits.e2e_parts import command, examined, timed_twice, words_of
+from draftproof.tests.reports.report_schema import validate
 
 pytestmark = pytest.mark.needs("transformers")
 

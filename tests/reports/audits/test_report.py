@@ -12,6 +12,7 @@ from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.runner import examine
 from draftproof.reports.pages.page import page
 from draftproof.reports.pages.summary import summaries
+from draftproof.tests.reports.report_schema import validate
 from draftproof.verifiers.evidence import (
     ERROR,
     HOLDS,
@@ -23,8 +24,6 @@ from draftproof.verifiers.evidence import (
     Witness,
     merge_verdicts,
 )
-
-from ..report_schema import validate
 
 pytestmark = pytest.mark.exact
 

@@ -15,9 +15,8 @@ from draftproof.reports.audits.tables.plan import Column, MeasurementCell, Table
 from draftproof.reports.audits.tables.same_blocks import ExpectedAcceptance
 from draftproof.reports.audits.tables.subjects import load_pairs, prompt_groups
 from draftproof.tests.models import generating_parts
+from draftproof.tests.reports.audits import tables_parts as parts
 from draftproof.verifiers.registry import reference
-
-from . import tables_parts as parts
 
 pytestmark = pytest.mark.engine
 

@@ -10,8 +10,7 @@ from draftproof.reports.audits.tables.estimates import Totals, block_efficiency,
 from draftproof.reports.audits.tables.orderings import ORDERINGS_ALPHA, orderings, planned_orderings
 from draftproof.reports.audits.tables.plan import PLAIN, Column, MeasurementCell
 from draftproof.reports.audits.tables.record import Record
-
-from . import tables_parts as parts
+from draftproof.tests.reports.audits import tables_parts as parts
 
 COMPARED = ("block > token", "gain grows with gamma")
 

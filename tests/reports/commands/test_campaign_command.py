@@ -15,9 +15,8 @@ from draftproof.models.problem import as_json
 from draftproof.reports.audits.campaigns.subject import ThirdPartySource
 from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.stattests.campaign.run import plan, sample_chunk
+from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.stattests import batched_subjects
-
-from ..report_schema import validate
 
 pytestmark = pytest.mark.needs("numba", "joblib")
 

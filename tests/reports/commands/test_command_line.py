@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ..report_schema import validate
+from draftproof.tests.reports.report_schema import validate
 
 SUBJECTS = Path(__file__).parents[2] / "subjects"
 FAULTS = f"{SUBJECTS / 'faults.py'}"

@@ -13,8 +13,7 @@ from click.testing import CliRunner
 from draftproof.models.errors import InputError, OutOfMemoryError
 from draftproof.reports.audits.tables.record import Record
 from draftproof.reports.commands.tables import command as tables
-
-from ..audits import tables_parts as parts
+from draftproof.tests.reports.audits import tables_parts as parts
 
 pytestmark = pytest.mark.engine
 
@@ -248,7 +247,7 @@ def test_what_cannot_be_loaded_or_does_not_fit_is_bad_input(pair, tmp_path):
 
 
 def test_tokenizers_that_differ_are_bad_input(pair, tmp_path):
-    from ...models.pairs_parts import save
+    from draftproof.tests.models.pairs_parts import save
 
     save(tmp_path / "other", rows=300, words=262, context=64)
     told = refused("--out", tmp_path / "out", "--target", pair / "target", "--draft", tmp_path / "other")

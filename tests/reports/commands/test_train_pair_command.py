@@ -12,8 +12,7 @@ from click.testing import CliRunner
 from draftproof.models.errors import InputError
 from draftproof.models.pairs.recipe import STEPS_PER_CHECKPOINT, Recipe
 from draftproof.reports.commands.train_pair import command as train_pair_command
-
-from ...models.pairs_parts import MINIATURE
+from draftproof.tests.models.pairs_parts import MINIATURE
 
 CHILD = """
 import os, signal, sys

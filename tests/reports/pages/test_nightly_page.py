@@ -10,8 +10,7 @@ from draftproof.models.battery import drawn
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
 from draftproof.reports.audits.nightly.status import status
 from draftproof.reports.pages.nightly.page import page
-
-from ..audits.nightly.parts import WRONG, a_check, drawn_by, night_of
+from draftproof.tests.reports.audits.nightly.parts import WRONG, a_check, drawn_by, night_of
 
 pytestmark = pytest.mark.needs("sqlalchemy")
 

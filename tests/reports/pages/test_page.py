@@ -9,8 +9,7 @@ import pytest
 from draftproof.models.battery import drawn, toy
 from draftproof.reports.audits.api import audit
 from draftproof.reports.pages.page import page
-
-from ..browser import chromium, needs_chromium
+from draftproof.tests.reports.browser import chromium, needs_chromium
 
 EVIL = '<script>alert("x")</script>'
 

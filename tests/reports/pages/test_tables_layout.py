@@ -17,10 +17,9 @@ from draftproof.reports.audits.tables.paper_comparison import (
 )
 from draftproof.reports.audits.tables.report import tables_report
 from draftproof.reports.pages.tables.page import markdown, page
-
-from ..audits import tables_parts as parts
-from ..browser import chromium, needs_chromium
-from .test_page import EVIL, Sources
+from draftproof.tests.reports.audits import tables_parts as parts
+from draftproof.tests.reports.browser import chromium, needs_chromium
+from draftproof.tests.reports.pages.test_page import EVIL, Sources
 
 MACHINE = {"machine": "a machine", "torch": "2", "transformers": "5"}
 

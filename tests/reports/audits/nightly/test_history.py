@@ -15,8 +15,7 @@ from draftproof.models.problem import as_json
 from draftproof.reports.audits.nightly.checks import CheckCounts, nightly_problems
 from draftproof.reports.audits.nightly.history import History, checked_night
 from draftproof.reports.audits.nightly.status import status
-
-from .parts import SLOWLY, a_check, batches, cut_short, night_of, recorded
+from draftproof.tests.reports.audits.nightly.parts import SLOWLY, a_check, batches, cut_short, night_of, recorded
 
 pytestmark = pytest.mark.needs("sqlalchemy")
 

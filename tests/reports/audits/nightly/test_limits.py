@@ -15,8 +15,7 @@ from draftproof.reports.pages.nightly.page import page
 from draftproof.reports.pages.nightly.summary import limits, variation
 from draftproof.stattests.anytime import min_detectable_anytime
 from draftproof.stattests.holm import cohort_alpha
-
-from .parts import drawn_by, night_of
+from draftproof.tests.reports.audits.nightly.parts import drawn_by, night_of
 
 pytestmark = pytest.mark.needs("sqlalchemy")
 

@@ -22,9 +22,8 @@ from draftproof.reports.audits.nightly.sources import ReferenceDraws
 from draftproof.reports.audits.nightly.status import status
 from draftproof.stattests.eprocess import EProcess
 from draftproof.stattests.goodness import goodness_of_fit
+from draftproof.tests.reports.audits.nightly.parts import RIGHT, SLIPS, START, WRONG, a_check, drawn_by, night_of
 from draftproof.verifiers.registry import REFERENCES
-
-from .parts import RIGHT, SLIPS, START, WRONG, a_check, drawn_by, night_of
 
 pytestmark = pytest.mark.needs("sqlalchemy")
 

@@ -16,9 +16,8 @@ from draftproof.reports.audits.nightly import sources
 from draftproof.reports.audits.nightly.sources import ReferenceDraws, source_of
 from draftproof.stattests.campaign.checkpoint import Checkpoint, Done
 from draftproof.stattests.campaign.tally import Tally
+from draftproof.tests.reports.audits.nightly.parts import RIGHT, drawn_by
 from draftproof.verifiers.registry import REFERENCES
-
-from .parts import RIGHT, drawn_by
 
 pytestmark = pytest.mark.needs("sqlalchemy")
 

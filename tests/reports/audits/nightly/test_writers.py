@@ -20,8 +20,7 @@ from draftproof.reports.audits.nightly.checks import CheckCounts
 from draftproof.reports.audits.nightly.history import History
 from draftproof.reports.audits.nightly.status import status
 from draftproof.stattests.eprocess import EProcess
-
-from .parts import a_check, drawn_by, night_of, recorded
+from draftproof.tests.reports.audits.nightly.parts import a_check, drawn_by, night_of, recorded
 
 pytestmark = pytest.mark.needs("sqlalchemy")
 
