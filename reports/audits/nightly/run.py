@@ -9,13 +9,16 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....models.errors import InputError, RunFailed
+from ....models.errors import InputError
 from ....models.problem import Problem
 from ....proofs.sandbox import MEMORY
 from ....verifiers.adapters.registry import ADAPTERS
+from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
 from ....verifiers.registry import REFERENCES
 from ..functions.settings import Progress
 from ..functions.subject import SubjectSpec
+from ..report import Report
+from ..runner import examine
 from .checks import Check, check_of, nightly_problems
 from .history import History
 from .sources import DrawSource, source_of
@@ -66,21 +69,61 @@ def run_night(history: History, subjects: Sequence[SubjectSpec], night: Night) -
     """
     problems = list(night.problems) or nightly_problems()
     failures: list[dict[str, str]] = []
-    done: dict[str, list[int]] = {"drawn": [], "resumed": []}
-    total = len(subjects) * len(problems)
-    for k, subject in enumerate(subjects):
-        night.progress(subject.name, k * len(problems), total)
-        try:
-            with closing(source_of(subject, night.dtype, night.timeout, night.memory, night.subject_version)) as source:
-                different = {c.parameters: c for c in (check_of(p, source.modifies_target) for p in problems)}.values()
-                checks = dict(zip(history.enrol(subject.name, source.version, list(different)), different))
-                for at, (number, check) in enumerate(checks.items(), k * len(problems)):
-                    night.progress(f"{subject.name} on {check.name}", at, total)
-                    done[_draw(history, subject, source, number, check, night)].append(number)
-                _explain_alarm(history, subject, source, checks, night)
-        except RunFailed as failure:
-            failures.append({"subject": subject.name, "kind": failure.kind, "message": str(failure)})
+    nights = [SubjectNight(history, subject, problems, night, (k, len(subjects))) for k, subject in enumerate(subjects)]
+    for one in nights:
+        report = Report.begin(one.subject.name, one.subject.source, one.subject.dtypes, night.seed or 0)
+        examine(report, [one])
+        if report.interrupted:
+            raise KeyboardInterrupt
+        if report.failure:
+            failures.append({"subject": one.subject.name, **report.failure})
+    done = {name: [number for one in nights for number in getattr(one, name)] for name in ("drawn", "resumed")}
     return {**status(history, failures), "night": night.date, **done}
+
+
+class SubjectNight:
+    """The draws of one subject in one night, recorded in the history.
+
+    place: the number of the subject, and of how many
+    drawn, resumed: the checks that were drawn now, and that the night's seed drew before
+    """
+
+    def __init__(
+        self, history: History, subject: SubjectSpec, problems: Sequence[Problem], night: Night, place: tuple[int, int]
+    ):
+        self.history, self.subject, self.problems, self.night, self.place = history, subject, problems, night, place
+        self.version: str | None = None
+        self.drawn: list[int] = []
+        self.resumed: list[int] = []
+
+    def run(self) -> None:
+        history, subject, night = self.history, self.subject, self.night
+        first, total = (n * len(self.problems) for n in self.place)
+        night.progress(subject.name, first, total)
+        with closing(source_of(subject, night.dtype, night.timeout, night.memory, night.subject_version)) as source:
+            self.version = source.version
+            different = {c.parameters: c for c in (check_of(p, source.modifies_target) for p in self.problems)}.values()
+            checks = dict(zip(history.enrol(subject.name, source.version, list(different)), different))
+            for at, (number, check) in enumerate(checks.items(), first):
+                night.progress(f"{subject.name} on {check.name}", at, total)
+                recorded = _draw(history, subject, source, number, check, night)
+                (self.drawn if recorded == "drawn" else self.resumed).append(number)
+            _explain_alarm(history, subject, source, checks, night)
+
+    def evidence(self, complete: bool) -> list[Evidence]:
+        """What the whole history says of this version now."""
+        rows = self.history.rows(self.subject.name, self.version) if self.version else []
+        states = check_states(rows, self.history.lifetime_alpha)
+        return [
+            Evidence(
+                claim="lossless",
+                method="e-process",
+                verdict=REFUTED if states[row.id].name == ALARM else NO_EVIDENCE,
+                problem=row.name,
+                detail={"log_e": row.log_e, "draws": row.draws, "false_alarm_rate": self.history.lifetime_alpha},
+            )
+            for row in rows
+        ]
 
 
 def _draw(history: History, subject: SubjectSpec, source: DrawSource, number: int, check: Check, night: Night) -> str:

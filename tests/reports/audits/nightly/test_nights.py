@@ -16,10 +16,14 @@ from draftproof.models.problem import as_json
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import completed, completed_after_modification, iterated_law, output_law
+from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of, nightly_problems
 from draftproof.reports.audits.nightly.history import History
+from draftproof.reports.audits.nightly.run import Night, SubjectNight
 from draftproof.reports.audits.nightly.sources import ReferenceDraws
 from draftproof.reports.audits.nightly.status import status
+from draftproof.reports.audits.report import Report
+from draftproof.reports.audits.runner import examine
 from draftproof.stattests.eprocess import EProcess
 from draftproof.stattests.goodness import goodness_of_fit
 from draftproof.tests.reports.audits.nightly.parts import RIGHT, SLIPS, START, WRONG, a_check, drawn_by, night_of
@@ -99,6 +103,26 @@ def test_a_new_version_that_is_wrong_raises_an_alarm_at_once_with_its_smallest_w
     seen, of = map(int, witness["observed"].split("/"))
     assert abs(seen / of - float(witness["expected"])) > 0.02
     assert witness["replay"].startswith("draftproof audit ")
+
+
+def test_a_night_of_one_subject_is_an_examination_like_any_other(history, file):
+    """Evidence of the versions drawn from: refuted where a check is in alarm; a failure keeps what was recorded."""
+    night, problems = Night(night_of(1), samples=3000), [drawn(3, 2, "generic")]
+    verdicts = []
+    for text in (
+        RIGHT,
+        WRONG,
+        "def verify(target_probs, draft_probs, draft_tokens):\n    import os\n    os._exit(3)\n",
+    ):
+        file.write_text(text)
+        one = SubjectNight(history, subject_from(f"{file}:verify"), problems, night, (0, 1))
+        report = Report({})
+        complete = examine(report, [one])
+        verdicts.append([complete, report.verdict, [e.verdict for e in report.evidence]])
+    assert verdicts == [
+        [True, "inconclusive", ["no-evidence"]], [True, "refuted", ["refuted"]], [False, "error", []],
+    ]  # fmt: skip
+    assert len(history.rows()) == 2
 
 
 def test_the_replay_command_of_a_witness_shows_the_refutation_again(regression):
