@@ -91,7 +91,7 @@ def law_of_checkpoint(folder: str | Path) -> Markov:
     """The law of a forged checkpoint as transformers computes it: softmax, in float32, of the logits after each token.
 
     Rows of floats over the problem's V tokens, from one forward pass over <s>, 0, ..., V-1.
-    Raises: InputError if the folder is no forged checkpoint, or an id beyond the problem's tokens is possible.
+    Raises: InputError if the folder is not a forged checkpoint, or an id beyond the problem's tokens is possible.
     """
     require("torch", "transformers")
     import torch

@@ -14,7 +14,7 @@ from ..models.errors import InputError
 from .arguments import checked_distance, checked_rates, checked_size, rounded_up
 from .bounds import Distance, TokensPerCall, tokens_per_call, total_variation_bound
 from .cells import Counts, Law, checked_law
-from .explanation import most_off
+from .explanation import largest_token_deviation
 from .goodness import Goodness, goodness_of_fit
 from .independence import Draws, Independence, independence
 from .mean import Mean, mean_interval
@@ -44,7 +44,7 @@ def assert_goodness(counts: Counts, law: Law, alpha: float = 1e-6, seed: int = 0
     if fit.impossible is not None:
         raise Refuted(certain_message(*fit.impossible), fit)
     if fit.p_value <= alpha:
-        raise Refuted(f"not the law: p = {fit.p_value:.2g} ({fit.method}); {most_off(counts, law)}", fit)
+        raise Refuted(f"not the law: p = {fit.p_value:.2g} ({fit.method}); {largest_token_deviation(counts, law)}", fit)
     return fit
 
 

@@ -10,7 +10,7 @@ from scipy.special import xlogy
 from .cells import Counts, Law, checked_counts, checked_law
 
 
-class Oddity(NamedTuple):
+class TokenDeviation(NamedTuple):
     """A token at a position, and how far its frequency there is from the law.
 
     position, token: the place, from 0, and the token there
@@ -37,7 +37,7 @@ class Oddity(NamedTuple):
         )
 
 
-def most_off(counts: Counts, law: Law) -> Oddity:
+def largest_token_deviation(counts: Counts, law: Law) -> TokenDeviation:
     """The token whose frequency at some position, overall or after some context, is furthest from the law's.
 
     counts, law: of sequences of equal length (tuples), or of single tokens
@@ -47,7 +47,7 @@ def most_off(counts: Counts, law: Law) -> Oddity:
     return oddities(counts, law)[0]
 
 
-def oddities(counts: Counts, law: Law) -> list[Oddity]:
+def oddities(counts: Counts, law: Law) -> list[TokenDeviation]:
     """All tokens at all positions and contexts that were seen, the most off first."""
     law = checked_law(law)
     seen, expected, rows = _by_place(checked_counts(counts, law)), _by_place(law), []
@@ -55,7 +55,7 @@ def oddities(counts: Counts, law: Law) -> list[Oddity]:
         n, weight = sum(tokens.values()), sum(expected[place].values())
         for token in expected[place].keys() | tokens.keys():
             p = expected[place][token] / weight if weight else 0.0
-            rows.append(Oddity(*place, token, tokens[token], n, p, _root(tokens[token], n, p)))
+            rows.append(TokenDeviation(*place, token, tokens[token], n, p, _root(tokens[token], n, p)))
     # Of equally odd ones, the simplest to say: no context, then the earliest.
     return sorted(rows, key=lambda o: (-abs(o.standard_errors), o.context is not None, o.position, str(o.token)))
 

@@ -12,7 +12,7 @@ LIFETIME_ALPHA = 1e-3
 """The chance that a history of verifiers without a bug ever shows an alarm, over all checks, versions and years."""
 
 
-class Judged(NamedTuple):
+class HolmResult(NamedTuple):
     """The decision on each check.
 
     alarm: [m], whether it is refuted
@@ -33,7 +33,7 @@ def cohort_alpha(alpha: float, number: int) -> float:
     return alpha * (unspent(number - 1) - unspent(number))
 
 
-def holm(peaks: np.ndarray, alpha: float) -> Judged:
+def holm(peaks: np.ndarray, alpha: float) -> HolmResult:
     """Holm's procedure on the anytime-valid p-values 1 / max E of the checks of one cohort.
 
     The k-th largest peak is refuted if it reaches (m - k + 1) / alpha and all larger ones are refuted.
@@ -54,4 +54,4 @@ def holm(peaks: np.ndarray, alpha: float) -> Judged:
             threshold[~alarm] = needed
             break
         alarm[place], threshold[place] = True, needed
-    return Judged(alarm, threshold)
+    return HolmResult(alarm, threshold)

@@ -26,7 +26,7 @@ PAIRED_STAKES = STAKES[1:]
 GREATER, LESS, UNDECIDED = "greater", "less", "undecided"
 
 
-class Standing(NamedTuple):
+class PairedResult(NamedTuple):
     """The order of A and B after n pairs.
 
     mean: of the n differences
@@ -70,7 +70,7 @@ class PairedOrder:
         self._sum = self._spread = 0.0
         self._n = 0
 
-    def observe(self, differences: ArrayLike) -> Standing:
+    def observe(self, differences: ArrayLike) -> PairedResult:
         """Count further differences, in the order in which they were made.
 
         differences: [T], within -b and b, or a single number. Raises: InputError if one is not, or there are none.
@@ -91,7 +91,7 @@ class PairedOrder:
         return self.standing
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> PairedResult:
         """The order after all differences so far. Raises: InputError before the first."""
         if not self._n:
             raise InputError("no differences were observed")
@@ -100,7 +100,7 @@ class PairedOrder:
         goal = log(2 / self.alpha)
         verdict = UNDECIDED if (greater >= goal) == (less >= goal) else GREATER if greater >= goal else LESS
         lower, upper = (self.bound * float(np.clip(mean + sign * radius, -1, 1)) for sign in (-1, 1))
-        return Standing(self.bound * mean, lower, upper, self._n, greater, less, verdict)
+        return PairedResult(self.bound * mean, lower, upper, self._n, greater, less, verdict)
 
     def _settle(self, shares: np.ndarray) -> None:
         staked = np.outer(PAIRED_STAKES, shares)
@@ -114,7 +114,7 @@ class PairedOrder:
         self._sum, self._n = float(sums[-1]), self._n + len(shares)
 
 
-def assert_no_worse(differences: ArrayLike, bound: float, alpha: float = 1e-6) -> Standing:
+def assert_no_worse(differences: ArrayLike, bound: float, alpha: float = 1e-6) -> PairedResult:
     """A is no worse than B, as far as the pairs show.
 
     Guarantee: refutes with probability at most alpha / 2 where no conditional mean of A - B is below 0 (``PairedOrder``).

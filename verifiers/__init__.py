@@ -1,1 +1,1 @@
-"""The algorithms, and what a verifier is. Imports no other room."""
+"""The algorithms, and what a verifier is. Imports no other package."""

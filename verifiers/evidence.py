@@ -1,4 +1,4 @@
-"""What can be claimed of a verifier, and evidence for or against it: the words all rooms share."""
+"""What can be claimed of a verifier, and evidence for or against it: the words that all packages share."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

@@ -53,7 +53,7 @@ def _dressed(tensor: Any, numbers: np.ndarray, origin: Any = None) -> TracedTens
     return tensor
 
 
-def look_into(view: torch.Tensor, parent: torch.Tensor, positions: np.ndarray) -> torch.Tensor:
+def register_view(view: torch.Tensor, parent: torch.Tensor, positions: np.ndarray) -> torch.Tensor:
     """Note that ``view`` shows the elements of ``parent`` at these positions: writing to it writes there."""
     if isinstance(view, TracedTensor) and isinstance(parent, TracedTensor):
         view._origin = (parent, positions)
@@ -87,12 +87,12 @@ def become(tensor: torch.Tensor, numbers: np.ndarray) -> torch.Tensor:
     if not isinstance(fresh, TracedTensor):
         return tensor.copy_(fresh)
     if not tensor._is_view():
-        if _holders(tensor) > ALONE:
+        if _holders(tensor) > HOLDERS_OF_ONE:
             give_up(f"a tensor that others look into is filled with random numbers at {place()}")
         return _dressed(tensor, numbers)
     base = tensor._base
     assert base is not None
-    held = isinstance(base, TracedTensor) or _holders(base) > ALONE + 1
+    held = isinstance(base, TracedTensor) or _holders(base) > HOLDERS_OF_ONE + 1
     if held or not base.is_contiguous() or base.storage_offset():
         give_up(f"a view into another tensor is filled with random numbers at {place()}")
     everywhere = torch.arange(base.numel())
@@ -119,7 +119,8 @@ def _holders(tensor: torch.Tensor) -> int:
     return count(tensor.untyped_storage()._cdata) if count else 1
 
 
-ALONE = _holders(torch.empty(1))
+HOLDERS_OF_ONE = _holders(torch.empty(1))
+"""References to a tensor that nothing else holds."""
 
 
 def nested(numbers: np.ndarray) -> Any:

@@ -16,7 +16,7 @@ from torch import Tensor
 from .arrays import traced_array
 from .numbers import Traced
 from .race import race
-from .tensors import TracedTensor, flatten, key_of, look_into, nested, numbers_of, plain, replaced, sized, tensor_of
+from .tensors import TracedTensor, flatten, key_of, nested, numbers_of, plain, register_view, replaced, sized, tensor_of
 from .tracer import Tracer, place
 
 COMPARE = {
@@ -152,7 +152,7 @@ class Functions:
             if not _looks(index, moved_args[0]):
                 return tensor_of(taken, dtype)
             # A view has to be traced even if no element of it is random yet: it can be filled in place.
-            return look_into(tensor_of(taken, dtype, traced=True), origins[0], index.numpy())
+            return register_view(tensor_of(taken, dtype, traced=True), origins[0], index.numpy())
 
         if isinstance(moved, torch.Tensor):
             return restored(moved)

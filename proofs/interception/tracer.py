@@ -201,14 +201,15 @@ def seeding(plain: Callable, seed: str, how: str) -> Any:
     return method
 
 
-OURS = ("draftproof.proofs.interception", "numpy", "torch", "random", "bisect")
+NOT_THE_SUBJECT = ("draftproof.proofs.interception", "numpy", "torch", "random", "bisect")
+"""Modules whose frames are passed over in the search for the line of the audited code."""
 
 
 def site() -> tuple[str, int, int]:
     """The file, line and instruction of third-party code that is asking."""
     frame = sys._getframe(1)
     while frame is not None:
-        if not frame.f_globals.get("__name__", "").startswith(OURS):
+        if not frame.f_globals.get("__name__", "").startswith(NOT_THE_SUBJECT):
             return frame.f_code.co_filename.rsplit("/", 1)[-1], frame.f_lineno, frame.f_lasti
         frame = frame.f_back
     return "unknown place", 0, 0

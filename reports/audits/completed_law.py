@@ -11,7 +11,7 @@ from ...models.rationals import as_float
 from ...proofs.field import in_field
 from ...proofs.laws import completion, joint_law
 from ...stattests.completion import completed_counts
-from ...stattests.explanation import most_off
+from ...stattests.explanation import largest_token_deviation
 from ...stattests.goodness import Goodness
 from ...stattests.rounding import Deviation, deviation
 from ...verifiers.evidence import Witness
@@ -69,7 +69,7 @@ class CompletedLaw(NamedTuple):
         law, n = self.with_impossible(counts), sum(counts.values())
         if fit.impossible is None:
             worst = max(law, key=lambda o: (counts.get(o, 0) - n * law[o]) ** 2 / max(law[o], 1e-300))
-            why = str(most_off(sequences, {o: law[o] for o in law if o not in malformed}))
+            why = str(largest_token_deviation(sequences, {o: law[o] for o in law if o not in malformed}))
         else:
             worst, why = fit.impossible[0], "it has probability 0"
         expected, observed = f"{law[worst]:.6g}", f"{counts.get(worst, 0)}/{n}"

@@ -17,7 +17,7 @@ from .progress import progress_bar
 @click.option("--samples", type=int, default=10_000_000, show_default=True, help="Draft blocks to verify.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes on this machine; all processors by default.")
 @click.option("--cluster", metavar="URL", help="dask://HOST:PORT, ray or ray://HOST:PORT instead of this machine.")
-@click.option("--checkpoint", metavar="FILE", help="Save the counts here; the same command goes on from it.")
+@click.option("--checkpoint", metavar="FILE", help="Save the counts here; the same command resumes from it.")
 @seed_option
 @click.option("--chunk", type=click.IntRange(min=1), help="Samples that are drawn, and saved, at a time.")
 @click.option("--batch", type=click.IntRange(min=1), metavar="B",
@@ -59,4 +59,4 @@ def _saved(samples: int, checkpoint: str | None) -> str:
         return "no samples"
     if checkpoint is None:
         return f"{samples:,} samples; none were saved (--checkpoint FILE saves them)"
-    return f"{samples:,} samples; they are in {checkpoint}, and the same command goes on from there"
+    return f"{samples:,} samples; they are in {checkpoint}, and the same command resumes from there"

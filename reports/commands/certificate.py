@@ -11,7 +11,7 @@ from .output import Output
 from .parameters import json_option
 
 VERIFIERS, COUPLINGS = "verifiers", "couplings"
-SAYS = {
+STATEMENTS = {
     VERIFIERS: "no valid verifier accepts more than {} tokens an iteration in expectation",
     COUPLINGS: "no coupling of draft and target agrees on more than {} tokens in expectation",
 }
@@ -55,5 +55,5 @@ def _check(file: str, problem: dict | None) -> int:
     except check.Rejected as reason:
         click.echo(f"{file}: rejected: {reason}")
         return REFUTED
-    click.echo(f"{file}: holds: {SAYS[bounds].format(check.shown(value))}")
+    click.echo(f"{file}: holds: {STATEMENTS[bounds].format(check.shown(value))}")
     return OK

@@ -23,7 +23,7 @@ QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6,
 
 @click.command(name="tables")
 @click.option("--out", "folder", required=True, metavar="DIR",
-              help="Where to write tables.html, tables.md and tables.json; the same command goes on from what is there.")  # fmt: skip
+              help="Where to write tables.html, tables.md and tables.json; the same command resumes from what is there.")  # fmt: skip
 @click.option("--preset", type=click.Choice(tuple(PRESETS)), help="A named pair; trained by default.")
 @click.option("--target", metavar="NAME", help="A folder or a name of the Hub instead, with --draft.")
 @click.option("--draft", "drafts", multiple=True, metavar="NAME", help="Its drafters, the best first.")
@@ -107,7 +107,7 @@ def _measure_and_write(folder: str, plan: TablesPlan) -> None:
     if record.cells:
         _write(record, plan, settings, len(planned))
     if why:
-        stop(f"{why}; {len(record.cells)} of {len(planned)} cells are in {record.file}, and the same command goes on "
+        stop(f"{why}; {len(record.cells)} of {len(planned)} cells are in {record.file}, and the same command resumes "
              "from there", status)  # fmt: skip
 
 

@@ -23,7 +23,7 @@ def command(folder: str, seed: int, minutes: float, size: str, device: str) -> N
     topics: real models where none can be downloaded.
 
     They are Llama checkpoints with a tokenizer of their own. DIR/prompts.jsonl has prompts from modules held out. On
-    the CPU the same seed and minutes give the same weights; the user's cache keeps them, and a run that was stopped goes on."""
+    the CPU the same seed and minutes give the same weights; the user's cache keeps them, and a run that was stopped resumes."""
     from ...models.pairs.trained_pair import train_pair
 
     recipe, reached = RECIPES[size].for_minutes(minutes), [0]
@@ -37,7 +37,7 @@ def command(folder: str, seed: int, minutes: float, size: str, device: str) -> N
             trained = train_pair(folder, seed, recipe, progress, device)
     except KeyboardInterrupt:
         step = reached[0] // STEPS_PER_CHECKPOINT * STEPS_PER_CHECKPOINT
-        stop(f"interrupted; the same command goes on from step {step}", INTERRUPTED)
+        stop(f"interrupted; the same command resumes from step {step}", INTERRUPTED)
     for name, shape in recipe.sizes.items():
         measured = trained["models"][name]
         rate = "" if name == "target" else f", acceptance rate {measured['alpha']:.3f}"

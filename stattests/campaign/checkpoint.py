@@ -13,18 +13,18 @@ from .tally import Outcomes, Tally, tally_from
 CHECKPOINT_FORMAT, CHECKPOINT_VERSION = "draftproof campaign", 1
 
 
-class Done(NamedTuple):
+class FinishedChunks(NamedTuple):
     """Which chunks are done: all below a number, and a few that ran ahead, as they are handed out in order."""
 
     below: int = 0
     ahead: frozenset[int] = frozenset()
 
-    def with_chunk(self, chunk: int) -> "Done":
+    def with_chunk(self, chunk: int) -> "FinishedChunks":
         below, ahead = self.below, self.ahead | {chunk}
         while below in ahead:
             ahead -= {below}
             below += 1
-        return Done(below, ahead)
+        return FinishedChunks(below, ahead)
 
 
 class Checkpoint:
@@ -38,7 +38,7 @@ class Checkpoint:
         self.path = Path(file).resolve() if file else None
         self.parameters = dict(parameters)
 
-    def load(self, outcomes: Outcomes) -> tuple[Done, Tally]:
+    def load(self, outcomes: Outcomes) -> tuple[FinishedChunks, Tally]:
         """The chunks done and their counts; nothing done if there is no file yet, or an empty one.
 
         Raises: InputError if the file is something else, cut short, changed, of a newer version, or of another
@@ -51,7 +51,7 @@ class Checkpoint:
         except (OSError, UnicodeDecodeError) as error:
             raise self._refused(f"cannot be read ({getattr(error, 'strerror', None) or 'not a text file'})") from None
         if not text:
-            return Done(), Tally(outcomes)
+            return FinishedChunks(), Tally(outcomes)
         try:
             data = json.loads(text)
             if data["format"] != CHECKPOINT_FORMAT:
@@ -69,14 +69,14 @@ class Checkpoint:
             for name, value in self.parameters.items():
                 if theirs.get(name) != value:
                     raise self._refused(f"belongs to another campaign: its {name} is {theirs.get(name)}, here {value}")
-            done = Done(state["below"], frozenset(state["ahead"]))
+            done = FinishedChunks(state["below"], frozenset(state["ahead"]))
             return done, tally_from(state["tally"], outcomes)
         except InputError:
             raise
         except (ValueError, KeyError, TypeError, AttributeError):
             raise self._refused("is not a checkpoint of a campaign") from None
 
-    def save(self, done: Done, tally: Tally) -> None:
+    def save(self, done: FinishedChunks, tally: Tally) -> None:
         """Replace the file by one with this state; whatever happens meanwhile, the old one or the new one is there.
 
         Raises: InputError if it cannot be written.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ...models.errors import InputError, RunFailed
-from .checkpoint import Checkpoint, Done
+from .checkpoint import Checkpoint, FinishedChunks
 from .clusters import WorkersLost, parallel
 from .tally import Outcomes, Tally
 
@@ -97,7 +97,7 @@ def run_campaign(
     if resumed != sum(map(planned.size, done.ahead)) + min(done.below * planned.chunk, planned.samples):
         raise InputError(f"{checkpoint}: the checkpoint holds other counts than its chunks; it was left as it is")
     state = done, tally
-    save, bounded = _Seldom(lambda: saved.save(*state)), _Seldom(lambda: bound(state[1]) if bound else None)
+    save, bounded = _RateLimited(lambda: saved.save(*state)), _RateLimited(lambda: bound(state[1]) if bound else None)
     start = time.monotonic()
     progress("sampling", resumed, planned.samples)
     try:
@@ -115,7 +115,7 @@ def run_campaign(
 
 
 def _chunks(
-    source: SampleSource, planned: CampaignPlan, done: Done, workers: int | None, cluster: str | None
+    source: SampleSource, planned: CampaignPlan, done: FinishedChunks, workers: int | None, cluster: str | None
 ) -> Generator[tuple[int, Tally], None, None]:
     """The chunks not done yet, as they are finished, in any order."""
     left = (k for k in range(done.below, planned.chunks) if k not in done.ahead)
@@ -142,7 +142,7 @@ def sample_chunk(source: SampleSource, planned: CampaignPlan, chunk: int) -> tup
     return chunk, tally
 
 
-class _Seldom:
+class _RateLimited:
     """Work that is done again only when it will not take more than its share of the time."""
 
     def __init__(self, work: Callable[[], Any]):

@@ -54,7 +54,7 @@ MALFORMED_KINDS = ("token outside the vocabulary", "too many tokens")
 """Kinds of strange outcomes that are tokens nevertheless; the others are failures to return any."""
 
 
-class Strange(NamedTuple):
+class Malformed(NamedTuple):
     """times seen, and one example: the first in alphabetical order, so that the order of seeing does not matter."""
 
     times: int
@@ -73,7 +73,7 @@ class Tally:
     def __init__(self, outcomes: Outcomes, counts: np.ndarray | None = None):
         self.outcomes = outcomes
         self.counts = np.zeros(outcomes.size, np.int64) if counts is None else counts
-        self.strange: dict[str, Strange] = {}
+        self.strange: dict[str, Malformed] = {}
 
     @property
     def n(self) -> int:
@@ -98,8 +98,8 @@ class Tally:
     def count_strange(self, kind: str, example: str, times: int) -> None:
         if not times:
             return
-        known = self.strange.get(kind, Strange(0, example))
-        self.strange[kind] = Strange(known.times + times, min(known.example, example))
+        known = self.strange.get(kind, Malformed(0, example))
+        self.strange[kind] = Malformed(known.times + times, min(known.example, example))
 
     def __add__(self, other: "Tally") -> "Tally":
         both = Tally(self.outcomes, self.counts + other.counts)

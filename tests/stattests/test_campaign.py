@@ -153,7 +153,7 @@ def test_a_campaign_killed_with_sigkill_goes_on_from_its_last_chunk_to_the_same_
 def test_chunks_that_ran_ahead_are_not_drawn_again(tmp_path, uninterrupted):
     file, source = tmp_path / "campaign.json", block()
     planned = plan(source, SAMPLES, SEED, CHUNK)
-    done, tally = checkpoint.Done(), Tally(source.outcomes)
+    done, tally = checkpoint.FinishedChunks(), Tally(source.outcomes)
     for chunk in (0, 3, 2, 7):
         done, tally = done.with_chunk(chunk), tally + sample_chunk(source, planned, chunk)[1]
     assert done == (1, {2, 3, 7})
@@ -163,7 +163,7 @@ def test_chunks_that_ran_ahead_are_not_drawn_again(tmp_path, uninterrupted):
     assert resumed.tally == uninterrupted
 
 
-@pytest.mark.parametrize(("owner", "place"), [(checkpoint.Done, "with_chunk"), (Tally, "__add__")])
+@pytest.mark.parametrize(("owner", "place"), [(checkpoint.FinishedChunks, "with_chunk"), (Tally, "__add__")])
 def test_an_interruption_in_the_middle_of_counting_loses_that_chunk_only(
     tmp_path, monkeypatch, uninterrupted, owner, place
 ):
@@ -274,7 +274,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_no_rubbish(written, monkeypa
     monkeypatch.setattr(files.os, "fsync", full)
     kept = checkpoint.Checkpoint(written, {})
     with pytest.raises(InputError, match=r"the checkpoint cannot be written \(No space left on device\)"):
-        kept.save(checkpoint.Done(), Tally(Outcomes(4, 1)))
+        kept.save(checkpoint.FinishedChunks(), Tally(Outcomes(4, 1)))
     assert written.read_text() == text
     assert [path.name for path in written.parent.iterdir()] == ["campaign.json"]
 
@@ -314,7 +314,7 @@ def test_work_is_repeated_only_for_its_share_of_the_time(monkeypatch):
         clock[0] += 1.0
         calls.append(clock[0])
 
-    seldom = campaign._Seldom(work)
+    seldom = campaign._RateLimited(work)
     for _ in range(1000):
         seldom()
         clock[0] += 0.1

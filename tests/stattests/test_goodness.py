@@ -14,7 +14,7 @@ from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import enumerated_law, joint_law
 from draftproof.stattests.cells import pooled
 from draftproof.stattests.completion import completed_counts
-from draftproof.stattests.explanation import most_off, oddities
+from draftproof.stattests.explanation import largest_token_deviation, oddities
 from draftproof.stattests.goodness import (
     BOUND_METHOD,
     CERTAIN_METHOD,
@@ -225,12 +225,12 @@ def test_deviations_that_cancel_in_the_sum_over_contexts_are_seen_in_each():
 def test_the_explanation_names_the_position_the_token_and_the_context():
     uniform = {(a, b): 1 / 9 for a in range(3) for b in range(3)}
     after_two = {o: p * {0: 1.5, 1: 0.5, 2: 1.0}[o[1]] if o[0] == 2 else p for o, p in uniform.items()}
-    odd = most_off(sample(after_two, 20_000, 9), uniform)
+    odd = largest_token_deviation(sample(after_two, 20_000, 9), uniform)
     assert (odd.position, odd.context) == (1, (2,))
     assert odd.token in (0, 1)
     assert "at position 1 after 2 was seen" in str(odd)
     first = {o: p * {0: 1.3, 1: 0.85, 2: 0.85}[o[0]] for o, p in uniform.items()}
-    odd = most_off(sample(first, 20_000, 10), uniform)
+    odd = largest_token_deviation(sample(first, 20_000, 10), uniform)
     assert (odd.position, odd.context, odd.token) == (0, None, 0)
     assert odd.standard_errors > 10
 
@@ -242,7 +242,7 @@ def test_the_joint_law_is_refuted_where_every_marginal_is_right():
     assert goodness_of_fit(counts, independent).p_value <= 1e-6
     marginals = [o for o in oddities(counts, independent) if o.context is None]
     assert all(abs(o.standard_errors) < 4.5 for o in marginals)
-    assert most_off(counts, independent).context is not None
+    assert largest_token_deviation(counts, independent).context is not None
 
 
 @pytest.mark.parametrize("name", ["token", "block"])

@@ -1,4 +1,4 @@
-"""The index of the room: complete, documented, and free of imports until a name is used."""
+"""The index of the package: complete, documented, and free of imports until a name is used."""
 
 import ast
 import inspect

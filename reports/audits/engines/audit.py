@@ -34,7 +34,7 @@ def engine_from(name: str) -> Engine:
     if ":" in name:
         return Engine(name, name, name)
     raise InputError(
-        f"{name!r} is no engine; expected package.module:function, path/to/file.py:function, or one of "
+        f"{name!r} is not an engine; expected package.module:function, path/to/file.py:function, or one of "
         f"{', '.join(ENGINES)}"
     )
 

@@ -90,7 +90,7 @@ class DriftMeasurement:
         return max(ROW_MARGIN * gap + SOFTMAX_ROUNDING, 2 * LOGIT_ULPS * rounding)
 
     def evidence(self, complete: bool) -> list[Evidence]:
-        """None: drift is no part of the verdict."""
+        """None: drift is not part of the verdict."""
         return []
 
     def as_json(self) -> dict[str, list[dict[str, Any]]]:

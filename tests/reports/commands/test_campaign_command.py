@@ -200,7 +200,7 @@ def test_ctrl_c_keeps_the_checkpoint_and_says_how_to_go_on(tmp_path):
             process.kill()
     assert process.returncode == 130
     assert err.strip().startswith("draftproof: interrupted after ")
-    assert f"samples; they are in {file}, and the same command goes on from there" in err
+    assert f"samples; they are in {file}, and the same command resumes from there" in err
     assert "Traceback" not in err
     state = json.loads(file.read_text())["state"]
     assert state["below"] >= 1

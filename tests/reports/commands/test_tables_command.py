@@ -136,7 +136,7 @@ def test_ctrl_c_is_status_130_and_says_what_was_kept(pair, tmp_path, monkeypatch
     assert done.exit_code == 130
     kept = tmp_path / "out" / "cells.jsonl"
     assert done.output.splitlines()[-1] == (
-        f"draftproof: interrupted; 0 of 9 cells are in {kept}, and the same command goes on from there"
+        f"draftproof: interrupted; 0 of 9 cells are in {kept}, and the same command resumes from there"
     )
     assert not (tmp_path / "out" / "tables.json").exists()
 

@@ -86,7 +86,7 @@ def test_ctrl_c_is_status_130_and_says_where_it_goes_on(miniature, tmp_path, mon
     monkeypatch.setattr(trained, "train_pair", interrupted)
     done = train_pair("--out", tmp_path / "out")
     assert done.exit_code == 130
-    assert done.output.splitlines()[-1] == "draftproof: interrupted; the same command goes on from step 50"
+    assert done.output.splitlines()[-1] == "draftproof: interrupted; the same command resumes from step 50"
 
 
 @pytest.mark.engine
