@@ -8,15 +8,13 @@ from ...models.errors import InputError
 from ...models.libraries import require
 from ...proofs.proving import ProofRow, all_proofs, run
 from ...proofs.statements import METHODS, PROVABLE_CLAIMS
-from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
+from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED, merge_verdicts
 from .exit_status import INTERRUPTED, of_verdict, stop
 from .output import Output
 from .parameters import Comma, json_option
 from .progress import progress_bar
 
 COLOURS = {HOLDS: "green", REFUTED: "red", NO_EVIDENCE: "yellow", ERROR: "red"}
-SEVERITY = (HOLDS, NO_EVIDENCE, ERROR, REFUTED)
-"""The last of these among the rows decides the exit status."""
 
 
 @click.command(name="prove")
@@ -58,7 +56,8 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
     _show(rows, len(proofs), output)
     if interrupted:
         stop(f"interrupted after {len(rows)} of {len(proofs)} proofs", INTERRUPTED)
-    raise SystemExit(of_verdict(max((row.verdict for row in rows), key=SEVERITY.index), require_decision))
+    verdict = merge_verdicts(row.verdict for row in rows)
+    raise SystemExit(of_verdict("inconclusive" if verdict == NO_EVIDENCE else verdict, require_decision))
 
 
 def _show(rows: Sequence[ProofRow], total: int, output: Output) -> None:

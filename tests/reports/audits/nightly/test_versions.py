@@ -14,7 +14,7 @@ from draftproof.reports.audits.campaigns.subject import ThirdPartySource as Camp
 from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.reports.audits.nightly import sources
 from draftproof.reports.audits.nightly.sources import ReferenceDraws, source_of
-from draftproof.stattests.campaign.checkpoint import Checkpoint, Done
+from draftproof.stattests.campaign.checkpoint import Checkpoint, FinishedChunks
 from draftproof.stattests.campaign.tally import Tally
 from draftproof.tests.reports.audits.nightly.parts import RIGHT, drawn_by
 from draftproof.verifiers.registry import REFERENCES
@@ -123,10 +123,10 @@ def test_a_campaign_goes_on_only_with_a_subject_that_is_known_to_be_the_same(tmp
     file.write_text(text)
     checkpoint = str(tmp_path / "campaign.json")
     sources_ = [CampaignSource(subject_from(f"{file}:verify"), toy(1)) for _ in range(2)]
-    Checkpoint(checkpoint, sources_[0].identity).save(Done(1), Tally(sources_[0].outcomes))
+    Checkpoint(checkpoint, sources_[0].identity).save(FinishedChunks(1), Tally(sources_[0].outcomes))
     resumed = Checkpoint(checkpoint, sources_[1].identity)
     if goes_on:
-        assert resumed.load(sources_[1].outcomes)[0] == Done(1)
+        assert resumed.load(sources_[1].outcomes)[0] == FinishedChunks(1)
         file.write_text(text + "#")
         resumed = Checkpoint(checkpoint, CampaignSource(subject_from(f"{file}:verify"), toy(1)).identity)
     with pytest.raises(InputError, match="belongs to another campaign: its subject is"):
