@@ -17,6 +17,9 @@ from .field import rational
 from .laws import completed, expected_accepted, joint_law, output_law, total_variation
 from .measurement import Measurement
 
+NOT_BOUNDED = "not valid in the plain loop, so Theorem 2 does not bound it"
+"""Why nothing is claimed of E[tau] under greedy block verification."""
+
 MAX_ENTRIES, MAX_PREFIXES = 8, 30
 """Entries of the two laws that a witness sets side by side; prefixes whose probabilities it has for the picture."""
 
@@ -183,7 +186,7 @@ def optimal(measurement: Measurement) -> Evidence:
 def _why_not_comparable(measurement: Measurement) -> str | None:
     """Why Theorem 2 says nothing of what was measured, if it does not."""
     if measurement.modifies_target:
-        return "not valid in the plain loop, so Theorem 2 does not bound it"
+        return NOT_BOUNDED
     failed = sum((p for o, p in measurement.outcomes().items() if not measurement.is_output(o)), QQ(0))
     if as_float(failed) > measurement.tolerance:
         return f"with probability {probability_text(failed)} it emits no sequence of 1 to gamma + 1 tokens"

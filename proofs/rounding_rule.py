@@ -14,3 +14,8 @@ def rounding_allowed(gamma: int, dtype: str) -> float:
     """
     allowed = (gamma + 1) * (EPSILON[dtype] + 2.0**-46)
     return min(allowed, 1e-12 if dtype == "float64" else 0.05)
+
+
+def sampling_slack(gamma: int, dtype: str) -> float:
+    """The total variation that samples do not count as a deviation: none where rounding is far below what they see."""
+    return 0.0 if dtype in ("exact", "float64") else rounding_allowed(gamma, dtype)

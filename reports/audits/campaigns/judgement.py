@@ -11,7 +11,7 @@ from ....models.rationals import as_float
 from ....proofs.claims import coupling_bound
 from ....proofs.field import in_field
 from ....proofs.laws import expected_accepted, output_law
-from ....proofs.rounding_rule import rounding_allowed
+from ....proofs.rounding_rule import sampling_slack
 from ....stattests.bounds import tokens_per_call, total_variation_bound
 from ....stattests.campaign.tally import Tally
 from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
@@ -41,7 +41,7 @@ class Judge:
             )
         self.problem, self.seed, self.dtype = problem, seed, dtype
         self.law = completed_law(problem, modifies_target)
-        self.slack = 0.0 if dtype in ("exact", "float64") else rounding_allowed(problem.gamma, dtype)
+        self.slack = sampling_slack(problem.gamma, dtype)
 
     def bound(self, tally: Tally) -> float:
         """The total variation that the deviation from lossless is below, at 1 - ALPHA (for one look)."""

@@ -21,6 +21,7 @@ class ExactLaws:
     def __init__(self, session: FunctionSession):
         self.session = session
         self.confirmed = False
+        self.judged: list[list[Evidence]] = []
 
     def run(self) -> None:
         session, problems = self.session, self.session.problems
@@ -42,9 +43,9 @@ class ExactLaws:
                 continue
             session.measurements.append(measurement)
             session.report.notice(measurement.findings)
-            if session.settings.stop_at_first and any(
-                e.refuted and e.claim in session.settings.claims for e in judge(measurement)
-            ):
+            self.judged.append(judge(measurement))
+            decided = any(e.refuted and e.claim in session.settings.claims for e in self.judged[-1])
+            if session.settings.stop_at_first and decided:
                 break
         self._withdraw(why_withdrawn(session))
         self.confirmed = True
@@ -54,7 +55,7 @@ class ExactLaws:
     def evidence(self, complete: bool) -> list[Evidence]:
         if not self.confirmed:
             self._withdraw("the audit ended before real calls were held against the measured laws")
-        return [self.session.with_replay(e) for m in self.session.measurements for e in judge(m)]
+        return [self.session.with_replay(e) for judged in self.judged for e in judged]
 
     def _measure(self, problem: Problem) -> Measurement:
         session = self.session
@@ -80,3 +81,4 @@ class ExactLaws:
         if reason:
             for measurement in self.session.measurements:
                 measurement.reason = measurement.reason or reason
+            self.judged = [judge(measurement) for measurement in self.session.measurements]

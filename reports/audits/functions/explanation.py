@@ -35,13 +35,18 @@ class Explanation:
     def run(self) -> None:
         session = self.session
         known = [m for m in session.measurements if m.known]
-        failing = [m for m in known if lossless(m).refuted]
+        refuted = {
+            e.problem
+            for e in session.report.evidence
+            if e.claim == "lossless" and e.refuted and e.dtype == session.dtype
+        }
+        failing = [m for m in known if m.problem.name in refuted]
         if not failing or session.sandbox.ended or not session.settings.explain:
             return
         session.settings.progress("looking for the smallest witness", 0, 1)
         self._shrink(min(failing, key=_size))
         session.settings.progress("comparing with known mutants", 0, 1)
-        self._diagnose(sorted(failing, key=_size), [m for m in known if m not in failing])
+        self._diagnose(sorted(failing, key=_size), [m for m in known if m.problem.name not in refuted])
 
     def evidence(self, complete: bool) -> list[Evidence]:
         return [self.smallest] if self.smallest else []

@@ -6,7 +6,7 @@ from .... import __version__
 from ....models.law import Table
 from ....models.problem import Problem
 from ....models.rationals import as_float
-from ....proofs.audit_claims import judge, optimal, support
+from ....proofs.audit_claims import NOT_BOUNDED, judge, optimal, support
 from ....proofs.claims import lemma_8
 from ....proofs.field import in_field
 from ....proofs.laws import enumerated_law
@@ -50,5 +50,5 @@ def _judge_modifying(measurement: Measurement, verifier: Reference) -> list[Evid
         total_variation=as_float(nested.total_variation),
         detail={"exactness": "exact", "dtype": "exact", "loop": "Algorithm 6, completed as Lemma 8 prescribes"},
     )
-    not_bounded = optimal(measurement).not_claimed("not valid in the plain loop, so Theorem 2 does not bound it")
+    not_bounded = optimal(measurement).not_claimed(NOT_BOUNDED)
     return [lossless, support(measurement), not_bounded]

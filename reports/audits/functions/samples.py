@@ -2,7 +2,7 @@
 
 from ....models.errors import RunFailed
 from ....proofs.measurement import Measurement
-from ....proofs.rounding_rule import rounding_allowed
+from ....proofs.rounding_rule import sampling_slack
 from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
 from ..completed_law import Counts, completed_law
 from ..error_rates import ALPHA, BETA
@@ -57,7 +57,7 @@ def goodness(measurement: Measurement, counts: Counts, alpha: float, seed: int) 
     problem, dtype = measurement.problem, measurement.dtype
     law = completed_law(problem, measurement.modifies_target, measurement.in_use)
     sequences, malformed = law.completed(counts, seed)
-    slack = 0.0 if dtype in ("float64", "exact") else rounding_allowed(problem.gamma, dtype)
+    slack = sampling_slack(problem.gamma, dtype)
     deviation = law.deviation(sequences, malformed, slack, alpha)
     fit = deviation.fit
     detail = {
