@@ -54,6 +54,8 @@ def sampled(
         child.end(LAST_SECONDS)
     except RunFailed as error:
         failure = [error.kind, error.message]
+    except KeyboardInterrupt:
+        failure = ["interrupted", "interrupted; what was counted before is in the report"]
     finally:
         child.end()
     return [Sampled(texts, ended.get(job, failure)) for job, texts in enumerate(counts)], about

@@ -195,6 +195,17 @@ def test_an_engine_that_fails_is_an_error_in_one_line_and_never_a_pass(name, tim
 
 
 @pytest.mark.engine
+def test_what_was_counted_before_an_interruption_is_in_the_report():
+    def interrupt(stage, done, total):
+        if done >= 400:
+            raise KeyboardInterrupt
+
+    report = audit_engine(planted("impossible_now_and_then"), [MARKOV, toy(2)], samples=400, progress=interrupt)
+    (evidence,) = report.evidence
+    assert (evidence.verdict, evidence.problem, evidence.detail["samples"]) == (REFUTED, MARKOV.name, 400)
+    assert report.interrupted and "after 0 samples" in report.failure["message"]
+
+
 def test_what_an_engine_prints_is_not_taken_for_an_answer():
     report = audit_engine(planted("prints"), [MARKOV], samples=1000)
     assert report.verdict == "inconclusive"
