@@ -1,5 +1,7 @@
 """Nights and audits that are simulated, clean ones and broken ones: for the tests, and at full size for the benchmark."""
 
+import copy
+
 import numpy as np
 
 from draftproof.stattests.anytime import looks, sequential_test
@@ -27,18 +29,31 @@ def spread(law, size):
     return moved(law, law * np.where(np.arange(len(law)) % 2, 1.0, -1.0), size)
 
 
-def nights_to_alarm(law, broken, threshold, *, runs, rng, begins=181, most=40, restarts=True):
-    """For each run the nights from the first broken one to the alarm, inclusive; infinite if it takes more than ``most``."""
+def clean_process(law, threshold, *, runs, rng, nights, restarts=True):
+    """An e-process for each run after so many clean nights, none of which raised an alarm."""
     process = EProcess(law, (runs,))
-    found = np.full(runs, np.inf)
-    for night in range(1, begins + most):
+    for night in range(1, nights + 1):
         if restarts or night == 1:
             process.open_night()
-        process.add(rng.multinomial(DRAWS, law if night < begins else broken, size=runs))
-        if night < begins:
-            assert (process.log_e < threshold).all()
-        else:
-            found[(process.log_e >= threshold) & np.isinf(found)] = night - begins + 1
+        process.add(rng.multinomial(DRAWS, law, size=runs))
+        assert (process.log_e < threshold).all()
+    return process
+
+
+def nights_to_alarm(law, broken, threshold, *, runs, rng, begins=181, most=40, restarts=True, clean=None):
+    """For each run the nights from the first broken one to the alarm, inclusive; infinite if it takes more than ``most``.
+
+    clean: the process after ``begins - 1`` clean nights, to use them for several laws.
+    """
+    process = copy.deepcopy(clean) or clean_process(
+        law, threshold, runs=runs, rng=rng, nights=begins - 1, restarts=restarts
+    )
+    found = np.full(runs, np.inf)
+    for night in range(1, most + 1):
+        if restarts or begins + night == 2:
+            process.open_night()
+        process.add(rng.multinomial(DRAWS, broken, size=runs))
+        found[(process.log_e >= threshold) & np.isinf(found)] = night
         if np.isfinite(found).all():
             break
     return found

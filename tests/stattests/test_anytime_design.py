@@ -19,7 +19,7 @@ from draftproof.stattests.anytime import (
 from draftproof.stattests.design import Refuted
 from draftproof.stattests.eprocess import MAX_STARTS, EProcess, log_evidence, unspent
 from draftproof.tests.stattests.enumerated import most_by_chance, probabilities, tables
-from draftproof.tests.stattests.simulated_nights import moved, nights_to_alarm, spread, uniform
+from draftproof.tests.stattests.simulated_nights import clean_process, moved, nights_to_alarm, spread, uniform
 
 LAWS = [[0.5, 0.5], [0.9, 0.1], [1 / 3] * 3, [0.6, 0.3, 0.1], [0.25] * 4, [0.02, 0.28, 0.3, 0.4]]
 
@@ -172,11 +172,11 @@ def test_at_the_size_of_real_nights_the_limit_holds_and_is_not_far_from_what_wou
     nights, begins, alpha, beta, checks, runs = 3, 40, 1e-4, 0.02, 400, 400
     law, rng, threshold = uniform(cells), np.random.default_rng(cells), math.log(checks / alpha)
     limit = min_detectable_anytime(20_000, cells, nights, alpha, beta, checks, begins)
-    found = nights_to_alarm(law, spread(law, limit), threshold, runs=runs, rng=rng, begins=begins, most=nights)
+    clean = clean_process(law, threshold, runs=runs, rng=rng, nights=begins - 1)
+    same = {"runs": runs, "rng": rng, "begins": begins, "most": nights, "clean": clean}
+    found = nights_to_alarm(law, spread(law, limit), threshold, **same)
     assert (found > nights).sum() <= most_by_chance(runs, beta)
-    nearer = nights_to_alarm(
-        law, spread(law, limit / dearer), threshold, runs=runs, rng=rng, begins=begins, most=nights
-    )
+    nearer = nights_to_alarm(law, spread(law, limit / dearer), threshold, **same)
     assert (nearer > nights).mean() > beta
 
 
