@@ -29,7 +29,7 @@ MARKERS = {
     "mechanized": "proofs for every vocabulary and every gamma, checked by Coq",
     "engine": "needs torch and transformers; audits the published code",
     "browser": "opens the HTML report in headless Chromium",
-    "simulation": "false-alarm and miss rates confirmed by many simulated audits",
+    "simulation": "long: false-alarm and miss rates confirmed by many simulated audits (make simulations)",
     "cluster": "runs on a real two-worker Dask cluster that the test starts",
     "gpu": "needs a CUDA device",
     "database": "runs on a real PostgreSQL server that the test starts",
@@ -71,8 +71,10 @@ def pytest_configure(config):
         config.addinivalue_line("markers", f"{name}: {text}")
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     for item in items:
+        if "simulation" in item.keywords and "simulation" not in config.option.markexpr:
+            item.add_marker(pytest.mark.skip(reason="a long simulation: make simulations"))
         packages = [package for mark in item.iter_markers("needs") for package in mark.args]
         packages += ["torch", "transformers"] if "engine" in item.keywords else []
         missing = next((package for package in packages if find_spec(package) is None), None)

@@ -115,7 +115,6 @@ def test_bad_input_of_an_audit_is_told_in_one_line(draw, options, told):
         sequential_test(draw, [0.5, 0.5], **options)
 
 
-@pytest.mark.simulation
 def test_10000_clean_audits_raise_no_false_alarm():
     peaks = clean_sequential_tests(uniform(16), audits=10_000, most=1_000_000, rng=np.random.default_rng(11))
     assert peaks.max() < math.log(1e6)
@@ -129,7 +128,6 @@ def test_three_years_of_nights_with_400_checks_raise_no_false_alarm():
     assert not holm(peaks, cohort_alpha(1e-3, 1)).alarm.any()
 
 
-@pytest.mark.simulation
 @pytest.mark.parametrize(("size", "nights"), [(0.02, 3), (0.01, 7)])
 def test_a_deviation_in_a_few_cells_is_found_within_days(size, nights):
     """Mass moved between two of 16 cells: the least favourable directions take longer (benchmarks/anytime.py)."""

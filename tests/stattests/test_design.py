@@ -35,6 +35,11 @@ CELLS = st.sampled_from([2, 3, 4, 9, 16, 81, 1024])
 RATES = st.sampled_from([1e-2, 1e-6, 1e-9])
 
 
+def long(case):
+    """A case of a test that `make simulations` runs."""
+    return pytest.param(*case, marks=pytest.mark.simulation)
+
+
 def spread(law, distance):
     """The deviation of that total variation that is hardest to see: every cell by the same share, half of them up."""
     sign = np.where(np.arange(len(law)) % 2, 1.0, -1.0)
@@ -211,8 +216,9 @@ def test_what_the_theory_allows_passes():
     assert slow.below_optimum
 
 
-@pytest.mark.simulation
-@pytest.mark.parametrize(("cells", "n"), [(2, 1000), (16, 160), (16, 20_000), (81, 600), (400, 2000), (400, 20_000)])
+@pytest.mark.parametrize(
+    ("cells", "n"), [(2, 1000), (16, 160), *map(long, ((16, 20_000), (81, 600), (400, 2000), (400, 20_000)))]
+)
 def test_sizes_and_powers_of_goodness_of_fit_are_as_stated(cells, n):
     law, generator = np.full(cells, 1 / cells), np.random.default_rng(n + cells)
     for alpha, beta, tries in ((1e-6, 1e-2, 3000), (1e-3, 5e-2, 100)):
@@ -222,8 +228,9 @@ def test_sizes_and_powers_of_goodness_of_fit_are_as_stated(cells, n):
         assert _refusals(generator.multinomial(n, law, tries), law, alpha) <= most_by_chance(tries, alpha)
 
 
-@pytest.mark.simulation
-@pytest.mark.parametrize(("cells", "n", "m"), [(16, 400, 100), (81, 450, 450), (400, 20_000, 2000), (400, 2500, 2500)])
+@pytest.mark.parametrize(
+    ("cells", "n", "m"), [(16, 400, 100), *map(long, ((81, 450, 450), (400, 20_000, 2000), (400, 2500, 2500)))]
+)
 def test_sizes_and_powers_of_homogeneity_are_as_stated(cells, n, m):
     even, generator, beta, tries = np.full(cells, 1 / cells), np.random.default_rng(n + cells), 0.02, 800
     limit = min_detectable_homogeneity(n, cells, m, 1e-6, beta)

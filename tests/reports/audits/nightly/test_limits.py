@@ -49,7 +49,6 @@ def moved(law, size):
     return np.array([*broken, 0.0])
 
 
-@pytest.mark.simulation
 @pytest.mark.parametrize("within", NIGHT_HORIZONS)
 @pytest.mark.parametrize("clean", [1, 12])
 def test_a_deviation_at_the_stated_limit_is_in_alarm_within_the_stated_nights(history, within, clean):
@@ -69,7 +68,6 @@ def test_a_deviation_at_the_stated_limit_is_in_alarm_within_the_stated_nights(hi
     assert states(history) == {"alarm"}
 
 
-@pytest.mark.simulation
 def test_a_deviation_far_below_the_stated_limit_goes_unseen_so_the_limit_says_something(history):
     rng, checks = np.random.default_rng(9), a_cohort(history)
     night(history, checks, 1, rng)
