@@ -18,7 +18,10 @@ from typing import Any
 from ..models.errors import RunFailed
 from .time_limits import TimeLimits
 
-ENVIRONMENT = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0"}
+IN_CHILD = "DRAFTPROOF_CHILD"
+"""Of the environment of a child process, so that code that it imports starts none of its own."""
+
+ENVIRONMENT = {IN_CHILD: "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0"}
 
 
 class ChildProcess:

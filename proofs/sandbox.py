@@ -5,7 +5,7 @@ goes on. What the isolation does not promise: the child has the user's rights (f
 code shares a process with the tracer, so code that sets out to deceive the audit can.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..models.errors import RunFailed
@@ -26,15 +26,19 @@ class Sandbox:
     waiting: seconds that code may sleep or wait, besides ten times its limits of processor time.
     memory: GiB of address space.
     torch: whether torch is imported before the subject.
+    folders: where modules are searched before all others.
+    handed_over: the parts of the object that the subject has to be alike, if it was handed over as an object.
     """
 
     child = "draftproof.proofs.interception.child"
     arguments: tuple[str, ...] = ()
 
     def __init__(self, subject: str, array: str | None = None, dtype: str = "float64", *, timeout: float = 60.0,
-                 waiting: float = WAITING, memory: float = MEMORY, torch: bool = False):  # fmt: skip
+                 waiting: float = WAITING, memory: float = MEMORY, torch: bool = False,
+                 folders: Sequence[str] = (), handed_over: Mapping[str, str] | None = None):  # fmt: skip
         self.subject, self.array, self.dtype = subject, array, dtype
         self.limits, self.memory, self.torch = TimeLimits(timeout, waiting), memory, torch
+        self.folders, self.handed_over = list(folders), handed_over
         self._child: ChildProcess | None = None
 
     def __enter__(self) -> "Sandbox":
@@ -58,6 +62,7 @@ class Sandbox:
             self.subject = subject
             return self.start(probe)
         how = {"array": self.array, "dtype": self.dtype, "torch": self.torch}
+        how |= {"folders": self.folders, "handed_over": self.handed_over}
         (description,) = self._answers(do="load", subject=subject, probe=[as_json(p) for p in probe], **how)
         return description
 

@@ -7,8 +7,9 @@ from typing import Any
 from ...models.environment import versions
 from ...models.law import prefix_key
 from ...models.problem import problem_from
-from . import explore, harness
+from . import explore, harness, loading
 from .digests import digest_of
+from .likeness import ITSELF, Likeness, differences, likeness, unknown
 from .outcomes import encoded
 from .serving import Server
 
@@ -20,17 +21,38 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject:
         import torch  # noqa: F401  # before the third-party module, so that its "from torch import ..." is followed
     name = request["subject"]
     server.begin(f"importing {name}", server.limits.timeout)
+    new = loading.search(request["folders"])
     subject = harness.Subject(name, request["array"], request["dtype"], server.limits)
     digest = digest_of(subject.function)  # before a call changes what it remembers
+    origin = {"folders": loading.used(new, name), "not_compared": _not_compared(name, subject, request["handed_over"])}
     server.begin(f"the first calls of {name}", server.limits.timeout)
     convention = subject.probe([problem_from(p) for p in request["probe"]])
     subject.description = {
         "digest": digest,
         "convention": convention,
+        "origin": origin,
         "findings": subject.findings,
         "versions": versions(*(name for name in ("torch", "transformers", "numpy") if name in sys.modules)),
     }
     return subject
+
+
+def _not_compared(name: str, subject: harness.Subject, handed_over: Likeness | None) -> list[str]:
+    """The parts that cannot be compared with those of the object that was handed over, if one was.
+
+    Raises: NotASubject if what was loaded is another.
+    """
+    if handed_over is None:
+        return []
+    loaded = likeness(subject.function)
+    unlike, blind = differences(handed_over, loaded), unknown(handed_over, loaded)
+    instead = f"to audit what a fresh import gives, hand over its name, {name!r}"
+    if ITSELF in blind:
+        raise harness.NotASubject(f"{name}: the object handed over has content that cannot be compared; {instead}")
+    if unlike:
+        what = ", ".join(part or "the object handed over" for part in unlike[:3])
+        raise harness.NotASubject(f"{name}: {what} is not what a fresh import of its module gives; {instead}")
+    return blind
 
 
 def _law(subject: harness.Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:

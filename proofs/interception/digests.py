@@ -37,7 +37,7 @@ STANDARD_LIBRARY = {Path(sysconfig.get_path(name)).resolve() for name in ("stdli
 _slot_names: Callable[[type], list[str]] = vars(copyreg)["_slotnames"]
 
 
-class _Undigestible(Exception):
+class Undigestible(Exception):
     """There is neither source nor bytes to make a digest of."""
 
 
@@ -56,34 +56,34 @@ def digest_of(function: Any) -> str:
     """
     function = getattr(function, "published", lambda: function)()
     try:
-        return "sha256:" + _Parts().of(function)
+        return "sha256:" + Parts().of(function)
     except Exception:  # third-party objects decide what happens when one looks at them
         return UNKNOWN
 
 
-class _Parts:
+class Parts:
     """Digests of values, each object looked at once, so that what contains itself has an end."""
 
     def __init__(self):
         self._seen: dict[int, tuple[Any, str]] = {}
 
     def of(self, value: Any) -> str:
-        """Raises: _Undigestible; or whatever a third-party object raises when its state is asked for."""
+        """Raises: Undigestible; or whatever a third-party object raises when its state is asked for."""
         if type(value) in ATOMS:
-            return _joined(type(value).__name__, repr(value))
+            return joined(type(value).__name__, repr(value))
         if id(value) not in self._seen:
             self._seen[id(value)] = value, f"within itself {len(self._seen)}"
-            self._seen[id(value)] = value, self._looked_at(value)
+            self._seen[id(value)] = value, self.looked_at(value)
         return self._seen[id(value)][1]
 
-    def _looked_at(self, value: Any) -> str:
+    def looked_at(self, value: Any) -> str:
         kind = type(value)
         if kind in (tuple, list):
-            return _joined(kind.__name__, *map(self.of, value))
+            return joined(kind.__name__, *map(self.of, value))
         if kind in (set, frozenset):
-            return _joined(kind.__name__, *sorted(map(self.of, value)))
+            return joined(kind.__name__, *sorted(map(self.of, value)))
         if kind in (dict, types.MappingProxyType):
-            return _joined("dict", *sorted(self.of(k) + self.of(v) for k, v in value.items()))
+            return joined("dict", *sorted(self.of(k) + self.of(v) for k, v in value.items()))
         if kind is np.ndarray or (isinstance(value, np.generic) and kind.__module__ == "numpy"):
             return self._array(value)
         if {_name(c) for c in kind.__mro__} & GENERATORS:
@@ -94,17 +94,17 @@ class _Parts:
             return self._class(value)
         if kind is functools.partial:
             parts = operator.attrgetter("func", "args", "keywords", "__dict__")(value)
-            return _joined("partial", *map(self.of, parts))
+            return joined("partial", *map(self.of, parts))
         if inspect.ismethod(value):
-            return _joined("method", self.of(value.__func__), self.of(value.__self__))
+            return joined("method", self.of(value.__func__), self.of(value.__self__))
         if compiled := self._compiled(value):
             return compiled
         if inspect.isfunction(value):
             return self._function(value)
         if isinstance(value, (staticmethod, classmethod)):
-            return _joined(kind.__name__, self.of(value.__func__))
+            return joined(kind.__name__, self.of(value.__func__))
         if isinstance(value, property):
-            return _joined("property", *map(self.of, (value.fget, value.fset, value.fdel)))
+            return joined("property", *map(self.of, (value.fget, value.fset, value.fdel)))
         if kind.__module__.partition(".")[0] == "torch":
             return self._of_torch(value)
         if hasattr(value, "__name__") and callable(value) and not _has_python_class(value):
@@ -113,7 +113,7 @@ class _Parts:
 
     def _array(self, value: Any) -> str:
         content = self.of(value.tolist()) if value.dtype.hasobject else _hash(value.tobytes())
-        return _joined("array", str(value.dtype), str(value.shape), content)
+        return joined("array", str(value.dtype), str(value.shape), content)
 
     def _generator(self, value: Any) -> str:
         """Its kind, without its state, which is another one in each process; a subclass by its code and its attributes."""
@@ -122,11 +122,11 @@ class _Parts:
         if hasattr(value, "bit_generator"):
             parts.append(type(value.bit_generator).__qualname__)
         if _name(kind) in GENERATORS or _is_ours(kind) or kind.__module__.startswith("numpy.random."):
-            return _joined("generator", *parts)
-        return _joined("generator", *parts, self.of(kind), self.of(_attributes(value)))
+            return joined("generator", *parts)
+        return joined("generator", *parts, self.of(kind), self.of(_attributes(value)))
 
     def _class(self, value: type) -> str:
-        return _joined(
+        return joined(
             *(part for c in value.__mro__ if not _is_ours(c) for part in self._one_class(c)),
             "" if type(value) is type else self.of(type(value)),
         )
@@ -148,7 +148,7 @@ class _Parts:
             elif whole:
                 parts += [name, self.of(member)]
             elif inspect.isfunction(member):
-                parts += [name, self._code(member.__code__)]
+                parts += [name, self.code(member.__code__)]
         return parts
 
     def _compiled(self, value: Any) -> str | None:
@@ -156,14 +156,14 @@ class _Parts:
         kind, root = type(value), type(value).__module__.partition(".")[0]
         if kind is functools._lru_cache_wrapper:
             if value.cache_info().currsize:
-                raise _Undigestible  # what it has stored may be of another function, and cannot be seen
+                raise Undigestible  # what it has stored may be of another function, and cannot be seen
             besides = {n: v for n, v in vars(value).items() if n not in ("__wrapped__", "cache_parameters")}
-            return _joined("cache", *map(self.of, (value.cache_parameters(), besides, value.__wrapped__)))
+            return joined("cache", *map(self.of, (value.cache_parameters(), besides, value.__wrapped__)))
         if root == "numba" and hasattr(value, "py_func"):
             options = self.of(value.targetoptions), self.of({str(k): str(v) for k, v in value.locals.items()})
-            return _joined("compiled", kind.__qualname__, _version(root), *options, self.of(value.py_func))
+            return joined("compiled", kind.__qualname__, _version(root), *options, self.of(value.py_func))
         if inspect.isfunction(value):
-            cells = map(_content, value.__closure__ or ())
+            cells = map(content, value.__closure__ or ())
             root = str(value.__globals__.get("__name__")).partition(".")[0]
         else:
             cells = [vars(value).get("dynamo_ctx")] if root == "torch" and hasattr(value, "__dict__") else []
@@ -174,17 +174,17 @@ class _Parts:
             while (inner := getattr(backend, "_torchdynamo_orig_backend", None)) is not None:
                 backend = inner
             parts = map(self.of, (settings, backend, vars(value)["_torchdynamo_orig_callable"]))
-            return _joined("compiled", kind.__qualname__, _version(root), *parts)
+            return joined("compiled", kind.__qualname__, _version(root), *parts)
         return None
 
     def _function(self, value: Any) -> str:
         code = value.__code__
-        place = f"{code.co_name}:{code.co_firstlineno}", _file(inspect.getsourcefile(value))
-        return _joined(*place, self._code(code) if "<" in code.co_name else "", *map(self.of, _carried(value)))
+        place = f"{code.co_name}:{code.co_firstlineno}", file_digest(inspect.getsourcefile(value))
+        return joined(*place, self.code(code) if "<" in code.co_name else "", *map(self.of, _carried(value)))
 
-    def _code(self, code: types.CodeType) -> str:
-        constants = [self._code(c) if isinstance(c, types.CodeType) else self.of(c) for c in code.co_consts]
-        return _joined(
+    def code(self, code: types.CodeType) -> str:
+        constants = [self.code(c) if isinstance(c, types.CodeType) else self.of(c) for c in code.co_consts]
+        return joined(
             "code", *map(self.of, (code.co_code, code.co_names, code.co_varnames, code.co_freevars)), *constants
         )
 
@@ -196,33 +196,33 @@ class _Parts:
             flat = plain.clone(memory_format=torch.contiguous_format)
             content = flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
             shape = str(value.dtype), str(tuple(value.shape))
-            return _joined("tensor", *shape, _hash(content), self.of(_attributes(value)))
+            return joined("tensor", *shape, _hash(content), self.of(_attributes(value)))
         if type(value).__name__ == "ScriptFunction":
             graph = re.sub(r" # [^\"\n]*:\d+:\d+$", "", str(value.inlined_graph), flags=re.MULTILINE)
             if "CONSTANTS" in value.code or re.search(r"value=<|\^|CallMethod", graph):
-                raise _Undigestible  # a part of it is elsewhere, and is only named
-            return _joined("script", value.code, graph, _version("torch"))
+                raise Undigestible  # a part of it is elsewhere, and is only named
+            return joined("script", value.code, graph, _version("torch"))
         return self._routine(value) if inspect.isroutine(value) else self._instance(value)
 
     def _routine(self, value: Any) -> str:
         """A function without Python source: it has to be what its module has under its name."""
         owner = getattr(value, "__self__", None)
         if owner is not None and not isinstance(owner, types.ModuleType) and value.__module__ is None:
-            return _joined("method", value.__name__, self.of(owner))
+            return joined("method", value.__name__, self.of(owner))
         if _by_name(value) is not value:
-            raise _Undigestible
-        return _joined(getattr(value, "__qualname__", value.__name__), _module(value.__module__))
+            raise Undigestible
+        return joined(getattr(value, "__qualname__", value.__name__), _module(value.__module__))
 
     def _instance(self, value: Any) -> str:
         """By what it says of itself where it is to be copied; what hides its state says TypeError."""
         reduced, kind = value.__reduce_ex__(2), self.of(type(value))
         if isinstance(reduced, str):
-            return _joined("global", reduced, kind)
+            return joined("global", reduced, kind)
         make, arguments, *rest = reduced
         state, items, pairs = (*rest, None, None, None)[:3]
         parts = make, arguments, state, list(items or ()), dict(pairs or ())
         hidden = _attributes(value) if isinstance(value, np.ndarray) else None  # NumPy leaves them out
-        return _joined("object", kind, *map(self.of, (*parts, hidden)))
+        return joined("object", kind, *map(self.of, (*parts, hidden)))
 
 
 def _carried(function: Any) -> list[Any]:
@@ -232,10 +232,10 @@ def _carried(function: Any) -> list[Any]:
     own = {n: v for n, v in vars(function).items() if n != "__wrapped__" and (n not in copied or copied[n] is not v)}
     made = "<locals>" in function.__qualname__ or "<lambda>" in function.__qualname__
     defaults = [function.__defaults__, function.__kwdefaults__] if made else []
-    return [[*map(_content, function.__closure__ or ())], defaults, wrapped, own]
+    return [[*map(content, function.__closure__ or ())], defaults, wrapped, own]
 
 
-def _content(cell: types.CellType) -> Any:
+def content(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
     except ValueError:
@@ -276,8 +276,8 @@ def _module(name: str) -> str:
     """Of Python's own library the name; of an extension the file and its distribution's version; else the file."""
     path = getattr(sys.modules.get(name), "__file__", None)
     if path is None and name in sys.builtin_module_names:
-        return _joined("python", name)
-    return _joined(_file(path), _version(name) if str(path).endswith(tuple(EXTENSION_SUFFIXES)) else "")
+        return joined("python", name)
+    return joined(file_digest(path), _version(name) if str(path).endswith(tuple(EXTENSION_SUFFIXES)) else "")
 
 
 def _is_not_python(module: str) -> bool:
@@ -285,10 +285,10 @@ def _is_not_python(module: str) -> bool:
     path = getattr(sys.modules.get(module), "__file__", None)
     if path is None:
         return module in sys.builtin_module_names and module != "builtins"
-    return path.endswith(tuple(EXTENSION_SUFFIXES)) or _is_standard(Path(path).resolve())
+    return path.endswith(tuple(EXTENSION_SUFFIXES)) or is_standard(Path(path).resolve())
 
 
-def _is_standard(path: Path) -> bool:
+def is_standard(path: Path) -> bool:
     installed = {"site-packages", "dist-packages"} & set(path.parts)
     return not installed and any(path.is_relative_to(folder) for folder in STANDARD_LIBRARY)
 
@@ -298,14 +298,14 @@ def _version(module: str) -> str:
     return ",".join(f"{name} {version(name)}" for name in sorted(set(known)))
 
 
-def _file(path: str | None) -> str:
+def file_digest(path: str | None) -> str:
     if path is None:
-        raise _Undigestible
+        raise Undigestible
     file = Path(path).resolve()
-    return _joined("python", file.name) if _is_standard(file) else _hash(file.read_bytes())
+    return joined("python", file.name) if is_standard(file) else _hash(file.read_bytes())
 
 
-def _joined(*parts: str) -> str:
+def joined(*parts: str) -> str:
     return _hash(repr(parts).encode())
 
 

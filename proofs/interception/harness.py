@@ -1,17 +1,13 @@
 """In the child process: load a third-party function, call it by the plain convention, explore or sample it."""
 
 import functools
-import importlib
-import importlib.util
 import itertools
-import operator
 import random
 import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +25,8 @@ from ...verifiers.adapters.calling_convention import (
 )
 from ..time_limits import TimeLimits
 from . import explore
-from .outcomes import Outcome, Raised
+from .loading import load
+from .outcomes import Outcome, Raised, readable
 
 REPEATED = 1.0
 """Seconds after which a call that went on all the same is interrupted again."""
@@ -45,46 +42,6 @@ class NeverReturned(BaseException):
     def __init__(self, waited: bool, limit: str = ""):
         super().__init__(limit)
         self.waited = waited
-
-
-def load(subject: str) -> Any:
-    """The object named by ``path/to/file.py:attribute`` or ``package.module:attribute``.
-
-    Raises: NotASubject in one line, whatever goes wrong while the module runs.
-    """
-    place, colon, attribute = subject.rpartition(":")
-    if not colon or not place or not attribute:
-        raise NotASubject(
-            f"{subject!r} names no function; expected package.module:function or path/to/file.py:function"
-        )
-    try:
-        module = _module(place)
-    except NotASubject:
-        raise
-    except BaseException as error:
-        why = ": ".join(filter(None, (type(error).__name__, readable(error))))
-        raise NotASubject(f"{place} cannot be imported ({why})") from None
-    try:
-        return operator.attrgetter(attribute)(module)
-    except AttributeError:
-        raise NotASubject(f"{place} has no attribute {attribute!r}") from None
-
-
-def _module(place: str):
-    if not place.endswith(".py"):
-        sys.path.append(str(Path.cwd()))
-        return importlib.import_module(place)
-    path = Path(place)
-    if not path.is_file():
-        raise NotASubject(f"{place}: no such file")
-    sys.path.insert(0, str(path.resolve().parent))  # so that the file finds its neighbours, as when run as a script
-    spec = importlib.util.spec_from_file_location(path.stem if path.stem not in sys.modules else f"_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise NotASubject(f"{place}: not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 class Subject:
@@ -160,15 +117,6 @@ class Subject:
             if not _same(now, then):
                 self.written.add(name)
                 self.findings["inputs-written"] = f"writes to its input {', '.join(sorted(self.written))}"
-
-
-def readable(error: BaseException) -> str:
-    """The message of an exception in one line of printable text."""
-    try:
-        text = " ".join(str(error).split())
-    except Exception:
-        text = "(its message cannot be printed)"
-    return "".join(c if c.isprintable() else "?" for c in text.encode("utf-8", "replace").decode())[:160]
 
 
 ARRAY_TEXT = {

@@ -17,6 +17,15 @@ class Raised(NamedTuple):
         return f"{self.error}: {self.message}"
 
 
+def readable(error: BaseException) -> str:
+    """The message of an exception in one line of printable text."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = "(its message cannot be printed)"
+    return "".join(c if c.isprintable() else "?" for c in text.encode("utf-8", "replace").decode())[:160]
+
+
 Outcome = tuple[int, ...] | Raised
 
 

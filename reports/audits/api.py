@@ -1,34 +1,20 @@
 """What the package offers to Python: audit and law."""
 
-import inspect
+import os
+import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from ...models.errors import InputError
 from ...models.problem import Problem, load_problem, problem_from
+from ...proofs.child_process import IN_CHILD
+from ...proofs.interception.likeness import likeness
 from .functions.audit import run_audit
+from .functions.handed_over import name_of
 from .functions.settings import AuditSettings
 from .functions.subject import subject_from
 from .law_report import law_report
 from .report import Report
-
-
-def subject_name(subject: str | Callable) -> str:
-    """The name under which the sandbox finds a function: its file and its name in it.
-
-    Raises: InputError for a function that is local to another one, or has no file.
-    """
-    if isinstance(subject, str):
-        return subject
-    name = getattr(subject, "__qualname__", "")
-    try:
-        file = inspect.getsourcefile(subject)
-    except TypeError:
-        file = None
-    if not name or "<" in name or file is None:
-        raise InputError(f"{name or subject!r} cannot be found by name in a file; expected a function of a module")
-    return f"{Path(file)}:{name}"
 
 
 def audit(
@@ -41,14 +27,21 @@ def audit(
 ) -> Report:
     """Audit a verifier and return the report.
 
-    subject: a function of a module, or a name as on the command line.
+    subject: a function or a callable object that a module has under a name, or a name as on the command line. A child
+        process loads it anew by that name; what it loads is compared with the object, and refused if it is another.
     problems: each a Problem, its JSON form, or a file; the audit battery if none are given.
     array: what the rows arrive as, as on the command line.
     dtypes: of the rows.
     settings: as in ``AuditSettings``.
-    Raises: InputError for bad problems and names; everything the subject does wrong is in the report.
+    Raises: InputError for bad problems and names, and for an object that has no name in a module; everything the subject
+    does wrong is in the report.
     """
-    spec = subject_from(subject_name(subject), array, tuple(dtypes))
+    if os.environ.get(IN_CHILD):
+        raise InputError(
+            "audit() is called while its subject is imported; expected it under if __name__ == '__main__':"
+        )
+    name, parts = (subject, None) if isinstance(subject, str) else (name_of(subject), likeness(subject))
+    spec = subject_from(name, array, tuple(dtypes))._replace(folders=tuple(sys.path), handed_over=parts)
     report = run_audit(spec, AuditSettings(problems=[_problem(p) for p in problems], **settings))
     if report.interrupted:
         raise KeyboardInterrupt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from ...models.libraries import require
@@ -26,20 +26,29 @@ DEFAULT = ("lossless", "support", "pure")
 
 
 @lru_cache(maxsize=64)
-def _report(name: str) -> Report:
+def _report_on(name: str) -> Report:
     from .api import audit
 
     return audit(name, explain=False)
 
 
-def run_check(name: str, check: str) -> None:
-    """Run one check on a subject.
+def _reports(subject: str | Callable) -> Callable[[], Report]:
+    """The report on a subject, made when it is first asked for: by then its module has been imported to its end."""
+    if isinstance(subject, str):
+        return partial(_report_on, subject)
+    from .api import audit
+
+    return cache(lambda: audit(subject, explain=False))
+
+
+def run_check(report: Report, check: str) -> None:
+    """Run one check on the report of an audit.
 
     Raises: AssertionError with the witness and the replay command, or with the reason why there is no evidence.
     """
     from .report import FINDINGS
 
-    report = _report(name)
+    name = report.subject["name"]
     if report.failure:
         raise AssertionError(f"{name} could not be audited: {report.failure['message']}")
     if check == "pure":
@@ -59,14 +68,19 @@ def run_check(name: str, check: str) -> None:
 
 
 def checks_of(subject: str | Callable, checks: Sequence[str] = DEFAULT) -> Iterator[tuple[str, Callable[[], None]]]:
-    """The checks of a subject by name, each to be called without arguments."""
-    from .api import subject_name
+    """The checks of a subject by name, each to be called without arguments; one audit serves them all.
 
-    name = subject_name(subject)
+    Raises: InputError for an object that has no name in a module.
+    """
+    from .functions.handed_over import name_of
+
+    if not isinstance(subject, str):
+        name_of(subject)
+    made = _reports(subject)
     for check in checks:
         if check not in CHECKS:
             raise ValueError(f"no check {check!r}; known: {', '.join(CHECKS)}")
-        yield check, partial(run_check, name, check)
+        yield check, lambda check=check: run_check(made(), check)
 
 
 def check_verifier(subject: str | Callable, checks: Sequence[str] = DEFAULT) -> None:

@@ -8,7 +8,7 @@ from importlib import metadata
 import pytest
 
 from draftproof.models.battery import toy
-from draftproof.proofs.interception import digests, harness
+from draftproof.proofs.interception import digests, loading
 from draftproof.proofs.interception.digests import UNKNOWN, digest_of
 from draftproof.proofs.sandbox import Sandbox
 
@@ -87,7 +87,7 @@ def found(tmp_path, monkeypatch):
         for name in ("library", "subject"):
             sys.modules.pop(name, None)
         sys.dont_write_bytecode = True
-        return digest_of(harness.load("subject:verify"))
+        return digest_of(loading.load("subject:verify"))
 
     before = sys.dont_write_bytecode
     yield digest
@@ -255,8 +255,8 @@ def test_the_digest_does_not_depend_on_calls_or_the_process(tmp_path):
         with Sandbox(f"{tmp_path / 'subject.py'}:verify") as sandbox:
             told.append(sandbox.start([toy(1)])["digest"])
     start = (
-        "from draftproof.proofs.interception import digests, harness; import sys; "
-        "print(digests.digest_of(harness.load(sys.argv[1])))"
+        "from draftproof.proofs.interception import digests, loading; import sys; "
+        "print(digests.digest_of(loading.load(sys.argv[1])))"
     )
     done = subprocess.run(
         [sys.executable, "-c", start, f"{tmp_path / 'subject.py'}:verify"], capture_output=True, text=True, check=True,

@@ -9,6 +9,7 @@ import numpy as np
 from ....models.problem import problem_from
 from ....proofs.interception import child, harness
 from ....proofs.interception.digests import digest_of
+from ....proofs.interception.loading import load
 from ....proofs.interception.outcomes import Raised, encoded
 from ....proofs.interception.serving import Server
 from ....stattests.campaign.batched import BatchedSource
@@ -23,7 +24,7 @@ class _Loaded:
     def __init__(self, server: Server, request: dict[str, Any]):
         name, array, dtype = request["subject"], request["array"], request["dtype"]
         server.begin(f"importing {name}", server.limits.timeout)
-        function = harness.load(name)
+        function = load(name)
         problem, batch = problem_from(request["probe"][0]), int(sys.argv[1])
         digest = digest_of(function)  # before a call changes what it remembers
         self.source = BatchedSource(function, problem, batch, name=name, array=array, dtype=dtype)

@@ -8,8 +8,10 @@ from typing import Any
 
 from ....models.environment import versions
 from ....proofs.interception.digests import digest_of
-from ....proofs.interception.harness import NotASubject, load, readable
+from ....proofs.interception.loading import load
+from ....proofs.interception.outcomes import readable
 from ....proofs.interception.serving import Server
+from ....verifiers.adapters.calling_convention import NotASubject
 
 ENDED = -1
 """Stands where an engine ended its text before the length that was asked for."""

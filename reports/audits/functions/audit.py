@@ -35,8 +35,9 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
         return report
     for dtype in subject.dtypes:
         with Sandbox(
-            subject.target, subject.array, dtype, timeout=settings.timeout, memory=settings.memory, torch=subject.torch
-        ) as sandbox:
+            subject.target, subject.array, dtype, timeout=settings.timeout, memory=settings.memory, torch=subject.torch,
+            folders=subject.folders, handed_over=subject.handed_over,
+        ) as sandbox:  # fmt: skip
             session = FunctionSession(subject, dtype, problems, settings, report, sandbox)
             if examine(report, [ExactLaws(session), Samples(session), Explanation(session)]):
                 settings.progress("done", len(problems), len(problems))

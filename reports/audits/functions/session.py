@@ -28,6 +28,7 @@ class FunctionSession:
     report: where findings and failures go.
     sandbox: the child process.
     measurements: of the problems that were examined, with a law or the reason why there is none.
+    folders: that the subject was imported from, and that a process of its own would not search.
     """
 
     subject: SubjectSpec
@@ -37,10 +38,13 @@ class FunctionSession:
     report: Report
     sandbox: Sandbox
     measurements: list[Measurement] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
 
     def start(self) -> Mapping[str, Any]:
         """A child that has loaded the function and found out how to call it. Raises: RunFailed."""
-        return self.sandbox.start(probe_problems(self.problems))
+        about = self.sandbox.start(probe_problems(self.problems))
+        self.folders = about["origin"]["folders"]
+        return about
 
     def measure(self, problem: Problem) -> Measurement:
         """The exact law on a problem, or the reason why there is none. Raises: RunFailed."""
@@ -55,7 +59,7 @@ class FunctionSession:
     def with_replay(self, evidence: Evidence) -> Evidence:
         """The evidence with the command that shows it again."""
         subject = self.subject
-        return with_replay(evidence, subject.name, self.settings, subject.dtypes, subject.given_array)
+        return with_replay(evidence, subject.name, self.settings, subject.dtypes, subject.given_array, self.folders)
 
 
 def probe_problems(problems: list[Problem]) -> list[Problem]:

@@ -1,5 +1,6 @@
 """What is to be audited: a reference verifier, an installed adapter, or a third-party function."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ....models.errors import InputError
@@ -19,6 +20,8 @@ class SubjectSpec(NamedTuple):
     torch: whether torch is loaded before it.
     given_array: what the command line says of the array.
     modifies_target: True of greedy block verification, judged as Lemma 8 states it.
+    folders: where the sandbox searches modules first.
+    handed_over: the parts of the object that was handed over, if one was.
     """
 
     name: str
@@ -30,6 +33,8 @@ class SubjectSpec(NamedTuple):
     torch: bool = False
     given_array: str | None = None
     modifies_target: bool = False
+    folders: tuple[str, ...] = ()
+    handed_over: Mapping[str, str] | None = None
 
 
 def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = ()) -> SubjectSpec:

@@ -9,7 +9,7 @@ from draftproof import check_verifier, law, parametrize_with_checks
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
 from draftproof.models.problem import problem_from
-from draftproof.proofs.interception.harness import load
+from draftproof.proofs.interception.loading import load
 from draftproof.proofs.shrink import shrink, size
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.audit import run_audit

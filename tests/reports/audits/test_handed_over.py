@@ -1,0 +1,299 @@
+"""What is audited is the object that was handed over, or nothing is."""
+
+import functools
+import importlib
+import os
+import shlex
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from draftproof import audit
+from draftproof.models.battery import toy
+from draftproof.models.errors import InputError
+from draftproof.proofs.interception.likeness import changed_since_import
+from draftproof.reports.audits.checks import checks_of
+from draftproof.reports.audits.functions.handed_over import name_of
+
+pytestmark = pytest.mark.interception
+
+MINE = """
+import functools, random
+from os import environ
+from time import time
+import numpy as np
+FACTOR = 1.0
+def residual(p, q):
+    return np.maximum(p - FACTOR * q, 0)
+def good(target_probs, draft_probs, draft_tokens, rng):
+    for i, x in enumerate(draft_tokens):
+        if not rng.random() < min(1.0, target_probs[i][x] / draft_probs[i][x]):
+            left = residual(target_probs[i], draft_probs[i])
+            return [*draft_tokens[:i], rng.choice(len(left), p=left / left.sum())]
+    return [*draft_tokens, rng.choice(len(target_probs[-1]), p=target_probs[-1])]
+@functools.wraps(good)
+def buggy(target_probs, draft_probs, draft_tokens, rng):
+    return [0]
+def made(function):
+    @functools.wraps(function)
+    def verify(target_probs, draft_probs, draft_tokens, rng):
+        return function(target_probs, draft_probs, draft_tokens, rng)
+    return verify
+decorated = made(buggy)
+class Verifier:
+    def __init__(self, function):
+        self.function = function
+    def __call__(self, target_probs, draft_probs, draft_tokens, rng):
+        return self.function(target_probs, draft_probs, draft_tokens, rng)
+    @classmethod
+    def of_class(cls, target_probs, draft_probs, draft_tokens, rng):
+        return buggy(target_probs, draft_probs, draft_tokens, rng)
+    def method(self, target_probs, draft_probs, draft_tokens, rng):
+        return self(target_probs, draft_probs, draft_tokens, rng)
+right, wrong = Verifier(good), Verifier(buggy)
+partial = functools.partial(good)
+unnamed, biased = (lambda a, b, c, rng: good(a, b, c, rng)), (lambda a, b, c, rng: [0])
+one_number = lambda a, b, c, draw=random.random: [int(draw() < a[0][1]), *(() if environ or time() else ())]
+exec("def executed(target_probs, draft_probs, draft_tokens, rng): return [0]")
+"""
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """MINE, imported from a folder that only this process searches."""
+    (tmp_path / "mine.py").write_text(MINE)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("mine")
+    sys.modules.pop("mine")
+
+
+def outcome(subject):
+    """The verdict, or the message of why it could not be audited."""
+    report = audit(subject, [toy(1)], explain=False)
+    return report.failure["message"] if report.failure else report.verdict
+
+
+@pytest.mark.parametrize(
+    ("expression", "name", "verdict"),
+    [
+        ("mine.good", "good", "lossless"),
+        ("mine.buggy", "buggy", "refuted"),
+        ("mine.decorated", "decorated", "refuted"),
+        ("mine.right", "right", "lossless"),
+        ("mine.wrong.method", "wrong.method", "refuted"),
+        ("mine.Verifier.of_class", "Verifier.of_class", "refuted"),
+        ("mine.partial", "partial", "lossless"),
+        ("mine.biased", "biased", "refuted"),
+        ("mine.one_number", "one_number", "lossless"),
+    ],
+)
+def test_each_kind_of_object_is_audited_under_its_own_name(mine, expression, name, verdict):
+    subject = eval(expression)
+    assert name_of(subject) == f"{mine.__file__}:{name}"
+    assert outcome(subject) == verdict
+
+
+def local(target_probs, draft_probs, draft_tokens):
+    return [0]
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("lambda target_probs, draft_probs, draft_tokens: [0]", "a lambda cannot be found by name"),
+        ("mine.made(mine.good)", "good cannot be found by name"),
+        ("mine.Verifier(mine.good)", "an object of class Verifier cannot be found by name"),
+        ("mine.Verifier(mine.good).method", "cannot be found by name"),
+        ("functools.partial(mine.good)", "an object of class partial cannot be found by name"),
+        ("mine.Verifier", "is a class; expected a function, or a callable object of the class"),
+        ("exec('def f(a, b, c): return [0]', space := {}) or space['f']", "f cannot be found by name"),
+    ],
+)
+def test_what_no_module_has_under_a_name_is_refused_and_says_what_to_do(mine, expression, text):
+    with pytest.raises(InputError, match=text):
+        audit(eval(expression), [toy(1)])
+
+
+PATCHES = {
+    "mine.py:residual": lambda mine, patch: patch.setattr(mine, "residual", lambda p, q: p),
+    "mine.py:FACTOR": lambda mine, patch: patch.setattr(mine, "FACTOR", 0.5),
+    "numpy.maximum": lambda mine, patch: patch.setattr(np, "maximum", lambda p, q: p),
+    "the object handed over": lambda mine, patch: patch.setattr(mine, "good", mine.made(mine.good)),
+}
+
+
+@pytest.mark.parametrize("part", PATCHES)
+def test_what_was_patched_since_the_import_is_not_audited(mine, monkeypatch, part):
+    PATCHES[part](mine, monkeypatch)
+    message = outcome(mine.good)
+    assert f"{part}" in message.partition(" is not what a fresh import of its module gives")[0]
+    assert "hand over its name" in message
+    assert outcome(name_of(mine.good)) == "lossless", "by name the fresh import is meant"
+
+
+def test_state_and_methods_that_were_changed_are_noticed(mine, monkeypatch):
+    monkeypatch.setattr(mine.right, "function", mine.buggy)
+    assert "not what a fresh import" in outcome(mine.right)
+    monkeypatch.undo()
+    monkeypatch.setattr(mine.Verifier, "__call__", lambda self, a, b, c, rng: [0])
+    assert "not what a fresh import" in outcome(mine.right)
+
+
+def test_one_lambda_in_place_of_another_of_its_line_is_noticed(mine, monkeypatch):
+    monkeypatch.setattr(mine, "unnamed", mine.biased)
+    monkeypatch.delattr(mine, "biased")
+    assert "not what a fresh import" in outcome(mine.unnamed)
+
+
+def test_code_without_a_file_and_a_file_that_changed_are_refused(mine):
+    assert "cannot be compared" in outcome(mine.executed)
+    with open(mine.__file__, "a") as file:
+        file.write("# a comment\n")
+    assert changed_since_import(mine.good) is None
+    with open(mine.__file__, "w") as file:
+        file.write(MINE.replace("not rng", "rng"))
+    with pytest.raises(InputError, match=r"good in .* is not what that file has now"):
+        audit(mine.good)
+
+
+def test_a_function_of_a_module_that_pytest_rewrote_is_audited():
+    assert outcome(asserting) == "refuted"
+
+
+def asserting(target_probs, draft_probs, draft_tokens):
+    assert len(draft_tokens)
+    return [0]
+
+
+RELATIVE = "from .parts import good as verify\nfrom . import parts\n"
+LAYOUTS = {
+    "package": (["lib/__init__.py", "lib/sub/__init__.py"], "lib/sub/mod.py", "lib.sub.mod"),
+    "src": (["src/lib/__init__.py"], "src/lib/mod.py", "lib.mod"),
+    "namespace": ([], "lib/sub/mod.py", "lib.sub.mod"),
+    "named as a module of Python": ([], "statistics.py", "statistics"),
+    "package named as a module of Python's": (["random/__init__.py"], "random/mod.py", "random.mod"),
+}
+
+
+def laid_out(root, layout):
+    """The files of a layout under root: the module's file, its dotted name, and the folder to search."""
+    packages, file, name = LAYOUTS[layout]
+    for package in packages:
+        (root / package).parent.mkdir(parents=True, exist_ok=True)
+        (root / package).write_text("")
+    path = root / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    relative = "." in name
+    (path.parent / "parts.py").write_text(MINE)
+    path.write_text(RELATIVE if relative else RELATIVE.replace(".parts", "parts").replace("from . import", "import"))
+    return path, name, path.parents[name.count(".")]
+
+
+SCRIPT = """
+from draftproof import audit
+from draftproof.models.battery import toy
+import {name} as module
+if __name__ == "__main__":
+    report = audit(module.verify, [toy(1)], explain=False)
+    print(report.failure or report.verdict, report.subject["name"])
+    report = audit(module.parts.buggy, [toy(1)], explain=False)
+    print(report.failure or report.verdict, report.subject["name"])
+    print([e.replay for e in report.evidence if e.replay][0])
+"""
+
+
+def run(words, folder, **environment):
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | environment)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("layout", ["package", "namespace"])
+def test_a_function_of_a_package_is_audited_from_python_and_its_replay_runs(tmp_path, layout):
+    _, name, root = laid_out(tmp_path, layout)
+    (root / "script.py").write_text(SCRIPT.format(name=name))
+    status, text = run([sys.executable, str(root / "script.py")], tmp_path)
+    first, second, replay = text.splitlines()
+    assert (status, first.split()[0], second.split()[0]) == (0, "lossless", "refuted")
+    assert second.endswith(f"{name.rpartition('.')[0]}.parts:buggy" if layout == "namespace" else "/parts.py:buggy")
+    words = shlex.split(replay)
+    search = [words.pop(0), words.pop(0)] if layout == "namespace" else []
+    assert search == (["env", f"PYTHONPATH={root}"] if search else [])
+    elsewhere = os.pathsep.join([*[s.partition("=")[2] for s in search[1:]], os.environ.get("PYTHONPATH", "")])
+    status, text = run([sys.executable, "-c", MAIN, *words[1:]], "/", PYTHONPATH=elsewhere)
+    assert (words[0], status) == ("draftproof", 1), text
+
+
+MAIN = (
+    "import sys; sys.path.pop(0); from draftproof.reports.commands.main import main; sys.argv[0] = 'draftproof'; main()"
+)
+TOY = '{"vocabulary":2,"gamma":1,"target":["1/3","2/3"],"draft":["2/3","1/3"]}'
+
+
+@pytest.mark.parametrize(
+    ("layout", "form", "status", "text"),
+    [
+        ("package", "{path}:verify", 0, "lossless"),
+        ("src", "{path}:verify", 0, "lossless"),
+        ("namespace", "lib.sub.mod:verify", 0, "lossless"),
+        ("namespace", "{path}:verify", 3, "imports relatively, but its folder has no __init__.py: name it as package."),
+        ("named as a module of Python", "{path}:verify", 0, "lossless"),
+        ("package named as a module of Python's", "{path}:verify", 3, "is random.mod by its folders, but"),
+    ],
+)
+def test_the_command_line_audits_files_of_packages_and_says_why_not(tmp_path, layout, form, status, text):
+    path, _, root = laid_out(tmp_path, layout)
+    words = [sys.executable, "-c", MAIN, "audit", form.format(path=path), "--problem", TOY]
+    returned, shown = run(words, root, COLUMNS="400")
+    assert returned == status, shown
+    assert text in shown
+
+
+def test_two_files_of_one_name_are_two_subjects(tmp_path, monkeypatch):
+    for folder, source in {"first": MINE, "second": MINE + "good = buggy"}.items():
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(source)
+    assert [outcome(f"{tmp_path / f}/mine.py:good") for f in ("first", "second")] == ["lossless", "refuted"]
+
+
+def test_checks_of_a_package_that_only_pytest_searches(tmp_path):
+    _, name, root = laid_out(tmp_path, "src")
+    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = src\n")
+    (tmp_path / "test_it.py").write_text(
+        textwrap.dedent(f"""
+        import functools
+        from draftproof import parametrize_with_checks
+        from {name} import parts, verify
+        @functools.wraps(verify)
+        def mine(target_probs, draft_probs, draft_tokens, rng):
+            assert len(draft_tokens)
+            return parts.buggy(target_probs, draft_probs, draft_tokens, rng)
+        @parametrize_with_checks([mine], ["lossless"])
+        def test_mine(check):
+            check()
+        """)
+    )
+    status, text = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"], tmp_path)
+    assert status == 1
+    assert "test_it.py:mine: lossless is refuted" in text, text
+    assert f"replay: env PYTHONPATH={root} draftproof audit" in text
+
+
+def test_an_audit_in_a_script_without_a_guard_does_not_start_itself_again_and_again(tmp_path):
+    source = MINE + "from draftproof import audit\nprint(audit(good, explain=False).failure['message'])\n"
+    (tmp_path / "script.py").write_text(source)
+    status, text = run([sys.executable, "script.py"], tmp_path)
+    assert status == 0
+    assert "audit() is called while its subject is imported" in text
+
+
+def test_the_checks_of_an_object_share_an_audit(mine, monkeypatch):
+    made = []
+    monkeypatch.setattr("draftproof.reports.audits.api.audit", lambda *a, **k: made.append(a) or audit(a[0], [toy(1)]))
+    for _, check in checks_of(mine.good):
+        check()
+    assert [a[0] for a in made] == [mine.good]
+    with pytest.raises(InputError, match="cannot be found by name"):
+        next(checks_of(functools.partial(mine.good)))
