@@ -11,7 +11,7 @@ from ..models.problem import Problem
 from .field import in_field, rational
 from .interception.outcomes import decoded
 from .laws import completion
-from .rounding_rule import EPSILON, rounding_allowed
+from .rounding_rule import EPSILON, resolution_allowed, rounding_allowed
 
 
 @dataclass
@@ -111,7 +111,9 @@ def measured(
                     f"up to {2.0 ** -answer['coarsest']:.1g}"
                 )
             measurement.blocks[block] = {decoded(o): rational(p) for o, p in answer["law"]}
-    measurement.tolerance = rounding_allowed(problem.gamma, dtype) + (problem.gamma + 1) * resolution
+    if measurement.known and resolution > resolution_allowed(dtype):
+        measurement.reason = f"its law is known only to within {resolution:.1g}, a claim in {dtype} needs {resolution_allowed(dtype):.1g}"
+    measurement.tolerance = rounding_allowed(problem.gamma, dtype) + resolution
     return measurement
 
 

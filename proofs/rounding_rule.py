@@ -16,6 +16,15 @@ def rounding_allowed(gamma: int, dtype: str) -> float:
     return min(allowed, 1e-12 if dtype == "float64" else 0.05)
 
 
+def resolution_allowed(dtype: str) -> float:
+    """The total variation to which a law has to be known for a claim: 16 epsilon, and 9e-13 in float64.
+
+    A law is known to a resolution where noise ran a race, or where paths were left out; it is added to what rounding
+    is allowed. Beyond this there is no law, and the verifier is sampled.
+    """
+    return 9e-13 if dtype == "float64" else min(16 * EPSILON[dtype], 0.05)
+
+
 def sampling_slack(gamma: int, dtype: str) -> float:
     """The total variation that samples do not count as a deviation: none where rounding is far below what they see."""
     return 0.0 if dtype in ("exact", "float64") else rounding_allowed(gamma, dtype)

@@ -60,30 +60,37 @@ class Traced:
     def ends(self) -> tuple[Any, Any]:
         """The values at the two ends of what is still possible.
 
-        Where an end raises (1 / u or log u at u = 0) that single point is a branch of its own, on which the
-        third-party code sees the exception that it would see.
+        Where an end raises (1 / u or log u at u = 0) or is NaN (0 * log u) that single point is a branch of its own,
+        on which the third-party code sees the exception or the NaN that it would see.
         """
-        source, values = self.source, []
-        for step in (1, -1):
-            while True:
-                point = source.low if step == 1 else source.high - 1
-                try:
-                    with np.errstate(all="ignore"):
-                        values.append(self.at(point))
-                    break
-                except (ArithmeticError, ValueError) as error:
-                    tracer, whole = source.tracer, source.weight(source.low, source.high)
-                    alone = source.weight(point, point + 1) / whole
-                    where = f"where a uniform is {source.value(point)}"
-                    tracer.notice("raises-at-end", f"{type(error).__name__} {where}")
-                    if tracer.branch([alone, 1 - alone]) == 0:
-                        source.low, source.high = point, point + 1
-                        raise
-                    if step == 1:
-                        source.low += 1
-                    else:
-                        source.high -= 1
-        return values[0], values[1]
+        return self._at_end(1), self._at_end(-1)
+
+    def _at_end(self, step: int) -> Any:
+        source, tracer = self.source, self.source.tracer
+        while True:
+            point = source.low if step == 1 else source.high - 1
+            error, value = self._tried(point)
+            if error is None and (value == value or not source.low <= point + step < source.high):
+                return value
+            beyond = self._tried(point + step)[1]
+            if error is None and beyond is not None and beyond != beyond:
+                return value  # not at the end only
+            alone = source.weight(point, point + 1) / source.weight(source.low, source.high)
+            what = type(error).__name__ if error else "NaN"
+            tracer.notice("raises-at-end" if error else "nan", f"{what} where a uniform is {source.value(point)}")
+            if tracer.branch([alone, 1 - alone]) == 0:
+                source.low, source.high = point, point + 1
+                if error:
+                    raise error
+                return value
+            source.low, source.high = (point + 1, source.high) if step == 1 else (source.low, point)
+
+    def _tried(self, point: int) -> tuple[Exception | None, Any]:
+        try:
+            with np.errstate(all="ignore"):
+                return None, self.at(point)
+        except (ArithmeticError, ValueError) as error:
+            return error, None
 
     def sign_changes(self) -> bool:
         low, high = self.ends()
@@ -98,7 +105,7 @@ class Traced:
         if source.settled is not None:
             tracer.give_up(f"noise that ran a race is compared with a number at {place()}: no closed law")
         low, high = self.ends()
-        if low != low or high != high:
+        if (low != low or high != high) and source.high - source.low > 1:
             tracer.give_up(f"NaN on the way to the comparison at {place()}")
         first, last = bool(predicate(low)), bool(predicate(high))
         if first == last:

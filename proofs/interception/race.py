@@ -1,179 +1,284 @@
-"""The closed law of a race: argmax of weights over exponential noise, or of log-weights plus Gumbel noise.
+"""An argmax of random scores, and comparisons of two: what they decide, by the law of ``hazards``."""
 
-With independent standard exponentials E_i, the i that minimises E_i / w_i comes out with probability
-w_i / sum w. The code under test may write this in many forms (w / E, log w - log E, log w + Gumbel, E / w with
-argmin), so the weights are not read off the formula: for one level s of the score, the noise e_i(s) at which
-contestant i reaches s is found by bisection. If the ratios e_i(s) / e_1(s) are the same for every level, the
-scores are a race and the weights are those ratios; if not, there is no closed law and the search says so.
-"""
-
+import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..field import rational
-from .numbers import Traced
-from .sources import Exponential, Lattice, _float, _point
+from .hazards import Ladder, NotMonotone
+from .numbers import REFLECTED, Traced
 from .tracer import active, place
 
-LEVELS = (0.25, 0.5, 1.0, 2.0)
+LARGEST_ERROR = 2.0**-6
+"""Error of a race's law beyond which there is none."""
+MOST_UNEVEN = 1e-3
+"""Change of the shares from level to level beyond which the winner of a comparison cannot be compared again."""
+SEEN_APART = 2.0**-54
+"""The smallest probability of an undefined score that is a path of its own: below that of 0 in a uniform of 53 bits."""
+SCATTERED = 12
+"""Points at which the scores of a contestant are looked at for their order."""
+PACES = (1.0, 0.2, 3.0, 0.5, 1.5, 0.04)
+"""Noise of the rehearsals, in multiples of that of the first."""
+
+LADDERS: dict[tuple, Ladder] = {}
+"""Laws that are known: replays of a path run the same races again."""
 
 
 def race(scores: list[Any], largest: bool) -> int:
-    """The index that argmax (or argmin) returns, decided by the closed law of the race."""
+    """The index that argmax (or argmin) returns, decided by the law of the race."""
     tracer = active()
     if tracer is None or not any(isinstance(score, Traced) for score in scores):
         numbers = [float(s) for s in scores]
         return max(range(len(numbers)), key=lambda i: _rank(numbers[i], largest))
-    runners, still = {}, {}
+    runners: dict[int, _Runner] = {}
+    still: dict[int, float] = {}
     for i, score in enumerate(scores):
-        runner = _Runner(score) if isinstance(score, Traced) else None
-        if runner is None:
-            still[i] = float(score)
-        elif runner.constant is not None:
-            still[i] = runner.constant
-        else:
+        runner = _Runner(score, largest) if isinstance(score, Traced) else None
+        value = float(score) if runner is None else runner.constant()
+        if value is None:
+            assert runner is not None
             runners[i] = runner
-    undefined = [i for i, value in still.items() if math.isnan(value)]
-    if undefined:
-        tracer.notice("nan", f"a NaN decides the argmax at {place()}")
-        return undefined[0]
-    if not runners:
-        return max(still, key=lambda i: (_rank(still[i], largest), -i))
-    if len(runners) == 1 and still:
-        return _against_constants(scores, next(iter(runners)), still, largest)
-    entrants = list(runners.values())
-    for runner in entrants:
+        elif math.isnan(value):
+            tracer.notice("nan", f"a NaN decides the argmax at {place()}")
+            return i
+        else:
+            still[i] = value
+    best = max(still, key=lambda i: (_rank(still[i], largest), -i)) if still else None
+    if best is not None and not runners:
+        return best
+    if best is not None and len(runners) == 1:
+        return _against_constants(next(iter(runners.items())), best, still[best], largest)
+    for runner in runners.values():
         runner.enter()
-    worst = min(_rank(entrants[0].score(e), largest) for e in (1e-12, 700.0))
-    if any(_rank(value, largest) > worst for value in still.values()):
-        tracer.give_up(f"a race against a constant at {place()} has no closed law")
-    weights, _ = _weights(entrants, largest)
-    return list(runners)[_run(entrants, weights, f"an argmax at {place()}")]
+    _apart(list(runners.values()))
+    order = sorted(runners if best is None else {*runners, best})
+    fixed = None if best is None else (order.index(best), _rank(still[best], largest))
+    ladder = _ladder(list(runners.values()), fixed)
+    chosen = order[_decided(list(runners.values()), ladder.law, ladder.error)]
+    for k, (i, runner) in enumerate(runners.items()):
+        runner.source.settled = _rehearsed(ladder, order.index(chosen), order.index(i), k, runner)
+        runner.source.spent, runner.source.fresh = f"an argmax at {place()}", False
+    return chosen
 
 
 def duel(one: Traced, other: Traced, name: str) -> bool:
     """``one < other`` (or >) between two random numbers: a race of two.
 
-    The winner of a race is again exponential, with the weights of all that it has beaten added to its own, and
-    does not depend on who won: so a scan for the best of many, two at a time, has its closed law too.
+    Where hazards keep their proportions, the winner of a race has again a hazard in proportion, the sum of all that
+    it has beaten, whoever won: so a scan for the best of many, two at a time, has its closed law too.
     """
-    tracer = one.source.tracer
-    runners = [_Runner(one), _Runner(other)]
-    if any(runner.constant is not None for runner in runners):
-        tracer.give_up(f"two random numbers are compared with each other at {place()}")
-    for runner in runners:
-        runner.enter(champion=True)
-    weights, largest = _weights(runners, None)
-    winner = _run(runners, weights, None)
-    return (winner == 0) == (largest == (name in ("gt", "ge")))
-
-
-def _run(runners: list["_Runner"], weights: list[float], spent: str | None) -> int:
-    """Decide the race. ``spent``: what it decided, after which no runner can be used; None if the winner runs on."""
-    tracer = runners[0].source.tracer
-    tracer.resolution = max(tracer.resolution, *(64 * runner.epsilon for runner in runners))
-    shares = [weight * runner.source.beaten for weight, runner in zip(weights, runners)]
-    heaviest = max(shares)
-    # What is far below the resolution cannot be distinguished from nothing, nor rehearsed on the generator's lattice.
-    shares = [share if share > heaviest * 2.0**-50 else 0.0 for share in shares]
-    total = sum(map(rational, shares))
-    chosen = tracer.branch([rational(share) / total for share in shares])
-    winner = runners[chosen].source
-    winner.beaten = sum(shares) / weights[chosen]
+    known = {wins for n in (one, other) if (wins := n.source.largest_wins) is not None}
+    tried = []
+    likely = name in ("gt", "ge")  # of two equal weights either could be meant to go on
+    for largest in known or (likely, not likely):
+        runners = [_Runner(one, largest), _Runner(other, largest)]
+        still = [runner.constant() for runner in runners]
+        if still[0] is not None or still[1] is not None:
+            return other.compare(still[0], REFLECTED[name]) if still[0] is not None else one.compare(still[1], name)
+        for runner in runners:
+            runner.enter(champion=True)
+        _apart(runners)
+        tried.append((_ladder(runners, None), largest, runners))
+    ladder, largest, runners = min(tried, key=lambda t: max(t[0].uneven, 1e-12))
+    if len(known) > 1 or ladder.uneven > MOST_UNEVEN:
+        one.source.tracer.give_up(
+            f"the two random numbers compared at {place()} are no race of exponential or Gumbel noise: no closed law"
+        )
+    winner = _decided(runners, ladder.law, ladder.error + ladder.uneven)
+    ahead, behind = (runners[k].source for k in (winner, 1 - winner))
     # For the rehearsal: noise at which this contestant wins, and goes on to win if it must.
-    winner.level = min(runner.source.level for runner in runners) / 2
-    for weight, runner in zip(weights, runners):
-        runner.source.settled = runner.to_point(runner.form(weight * runner.source.level))
-        if runner.source is not winner or spent:
-            runner.source.spent = spent or f"a comparison of two at {place()}"
-        runner.source.fresh = False
-    return chosen
+    odds = (ladder.law[winner] / ahead.beaten) / max(ladder.law[1 - winner] / behind.beaten, 1e-300)
+    ahead.level = min(ahead.level, behind.level * odds) / 2
+    ahead.beaten /= ladder.law[winner]
+    for runner in runners:
+        runner.source.settled = lambda which, runner=runner, level=runner.source.level: runner.point(
+            runner.position_of_own(level * PACES[which % len(PACES)])
+        )
+        runner.source.fresh, runner.source.largest_wins = False, largest
+    behind.spent = f"a comparison of two at {place()}"
+    return (winner == 0) == (largest == (name in ("gt", "ge")))
 
 
 def _rank(value: float, largest: bool) -> float:
     return value if largest else -value
 
 
-def _against_constants(scores, only, still, largest):
+def _against_constants(entry: tuple[int, "_Runner"], best: int, value: float, largest: bool) -> int:
     """One random number against fixed ones is a comparison with the best of them; ties go to the lower index."""
-    best = max(still, key=lambda i: (_rank(still[i], largest), -i))
-    number = scores[only]
+    only, runner = entry
     wins = {(True, True): "ge", (True, False): "gt", (False, True): "le", (False, False): "lt"}[largest, only < best]
-    return only if number.compare(still[best], wins) else best
+    return only if runner.number.compare(value, wins) else best
+
+
+def _apart(runners: list["_Runner"]) -> None:
+    if len({runner.source for runner in runners}) < len(runners):
+        runners[0].source.tracer.give_up(f"one random number runs for two contestants at {place()}")
+
+
+def _ladder(runners: list["_Runner"], fixed: tuple[int, float] | None) -> Ladder:
+    key = (fixed, *(runner.key() for runner in runners))
+    ladder = LADDERS.get(key)
+    if ladder is None:
+        goal = max(2.0**-48, *(runner.source.epsilon / 2 for runner in runners))
+        try:
+            ladder = LADDERS[key] = Ladder(runners, fixed, len(LADDERS), goal)
+        except NotMonotone:
+            tracer = runners[0].source.tracer
+            tracer.give_up(f"the score of a random number in the argmax at {place()} rises and falls")
+    return ladder
+
+
+def _decided(runners: list["_Runner"], law: list[float], error: float) -> int:
+    tracer = runners[0].source.tracer
+    if error > LARGEST_ERROR:
+        tracer.give_up(f"the law of the race at {place()} is known only to within {error:.1g}")
+    tracer.uncertain(error + math.fsum(runner.source.coarseness for runner in runners))
+    heaviest = max(law)
+    # What is far below the resolution cannot be distinguished from nothing, nor rehearsed on the generator's lattice.
+    shares = [rational(p) if p > heaviest * 2.0**-50 else rational(0) for p in law]
+    return tracer.branch([share / sum(shares) for share in shares])
+
+
+def _rehearsed(ladder: Ladder, winner: int, place: int, k: int, runner: "_Runner") -> Callable[[int], int]:
+    """Points of a contestant with which the winner wins: in its own cell of the ladder, all others beyond that cell."""
+    cells = [cell for cell in ladder.cells if cell.law[winner] > 0]
+    total = math.fsum(cell.law[winner] for cell in cells)
+
+    def point(which: int) -> int:
+        left, chosen = (0.37 + which * 0.618) % 1.0 * total, cells[-1]
+        for cell in cells:
+            left -= cell.law[winner]
+            if left <= 0:
+                chosen = cell
+                break
+        if place == winner:
+            return runner.point((chosen.start[k] + chosen.end[k] - 1) // 2)
+        beyond = chosen.start[k] if chosen.tie and place > winner else chosen.end[k]
+        further = runner.position(runner.hazard(beyond) + 0.05 + (which * 0.31 + place * 0.17) % 1.0)
+        return runner.point(min(max(further, beyond), runner.points - 1))
+
+    return point
 
 
 class _Runner:
-    """One contestant: its score as a function of standard exponential noise."""
+    """A ``Contestant``: a random number of third-party code, best points first."""
 
-    def __init__(self, number: Traced):
-        self.number, self.source = number, number.source
-        self.forms = [lambda e: e]
-        if isinstance(self.source, Lattice):
-            top = self.source.high - 1
-            self.forms = [lambda e: math.exp(-e), lambda e: -math.expm1(-e)]
-            self.to_point = lambda x: min(max(round(x * (top + 1)), 1), top)
-            self.epsilon = 2.0 ** -min(self.source.bits, 48)
-        elif isinstance(self.source, Exponential):
-            self.to_point = _point
-            self.epsilon = self.source.epsilon
+    def __init__(self, number: Traced, largest: bool):
+        self.number, self.source, self._largest = number, number.source, largest
+        self._downwards = False
+        self._span(self.source.low, self.source.high)
+
+    def _span(self, low: int, high: int) -> None:
+        self.low, self.high, self.points = low, high, high - low
+        self.grain = self.source.grain
+
+    def key(self) -> tuple:
+        return (self.number.key(), self.low, self.high, self._largest, self.source.beaten)
+
+    def point(self, position: int) -> int:
+        return self.high - 1 - position if self._downwards else self.low + position
+
+    def score(self, point: int) -> float:
+        with np.errstate(all="ignore"):
+            return float(self.number.at(point))
+
+    def rank(self, position: int) -> float:
+        score = self.score(self.point(position))
+        if math.isnan(score):
+            self.source.tracer.give_up(f"a NaN amid the scores of the argmax at {place()}")
+        return _rank(score, self._largest)
+
+    def hazard(self, position: int) -> float:
+        return self.source.beaten * self.source.hazard(self.point(position), self._downwards, self.low, self.high)
+
+    def position(self, hazard: float) -> int:
+        return self.position_of_own(hazard / self.source.beaten)
+
+    def position_of_own(self, hazard: float) -> int:
+        low, high = 0, self.points - 1
+        while low < high:
+            middle = (low + high) // 2
+            if self.source.hazard(self.point(middle), self._downwards, self.low, self.high) >= hazard:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def constant(self) -> float | None:
+        """The score if it is not random, NaN if it is undefined on this path; None if it is random."""
+        for at_low in (True, False):
+            if self._undefined(at_low):
+                return math.nan
+        self._turn()
+        ranks = [self.rank(self.points * k // SCATTERED) for k in range(SCATTERED)] + [self.rank(self.points - 1)]
+        if any(later > earlier for earlier, later in itertools.pairwise(ranks)):
+            self.source.tracer.give_up(f"the score of a random number in the argmax at {place()} rises and falls")
+        return self.score(self.low) if ranks[0] == ranks[-1] else None
+
+    def _turn(self) -> None:
+        """Find which end is the best one. A single point that breaks the order at an end (1 / -0.0) is cut off."""
+        for _ in range(2):
+            if self.points > 4:
+                ends = [self.score(k) for k in (self.low, self.low + 1, self.high - 2, self.high - 1)]
+                rising = ends[2] > ends[1]
+                for point, step in ((self.low, ends[1] - ends[0]), (self.high - 1, ends[3] - ends[2])):
+                    if (step < 0) if rising else (step > 0 and ends[1] != ends[2]):
+                        self._cut_off(
+                            point, point + 1, f"the order breaks where a number is {self.source.value(point)}"
+                        )
+                        break
+        first, last = self.score(self.low), self.score(self.high - 1)
+        self._downwards = _rank(last, self._largest) > _rank(first, self._largest)
+
+    def _cut_off(self, low: int, high: int, why: str) -> None:
+        """Leave out points at an end: what the law may be wrong by is their probability."""
+        source = self.source
+        mass = float(source.weight(low, high) / source.weight(self.low, self.high))
+        source.tracer.uncertain(mass)
+        if mass > 2.0**-60:
+            source.tracer.notice("raises-at-end", f"{why} at {place()}")
+        self._span(*((high, self.high) if low == self.low else (self.low, low)))
+        if source.settled is None:
+            source.low, source.high = self.low, self.high
+
+    def _undefined(self, at_low: bool) -> bool:
+        """Whether this path is one on which the score is NaN: the points at one end at which it is are cut off."""
+
+        def fails(point):
+            try:
+                return "NaN" if math.isnan(self.score(point)) else ""
+            except (ArithmeticError, ValueError) as error:
+                return type(error).__name__
+
+        why = fails(self.low if at_low else self.high - 1)
+        if not why:
+            return False
+        inside, outside = (self.low, self.high) if at_low else (self.high - 1, self.low - 1)
+        while abs(outside - inside) > 1:
+            middle = (inside + outside) // 2
+            inside, outside = (middle, outside) if fails(middle) else (inside, middle)
+        if outside in (self.low - 1, self.high):
+            return True
+        source, tracer = self.source, self.source.tracer
+        low, high = (self.low, outside) if at_low else (inside, self.high)
+        mass = source.weight(low, high) / source.weight(self.low, self.high)
+        if why != "NaN" or float(mass) < SEEN_APART:
+            self._cut_off(low, high, f"{why} where a number is {source.value(inside)}")
+        elif tracer.branch([mass, 1 - mass]) == 0:
+            source.settled, source.spent = lambda which, low=low: low, f"an argmax at {place()}"
+            return True
         else:
-            raise TypeError(type(self.source).__name__)
-        self.form = self.forms[0]
-        values = {self.score(e) for e in (0.01, 0.5, 1.0, 3.0, 30.0)}
-        self.constant = values.pop() if len(values) == 1 else (math.nan if any(v != v for v in values) else None)
+            self._span(*((high, self.high) if at_low else (self.low, low)))
+            source.low, source.high = self.low, self.high
+        return False
 
     def enter(self, champion: bool = False) -> None:
-        tracer = self.source.tracer
-        if self.source.spent:
-            tracer.notice("noise-used-twice", f"noise that decided {self.source.spent} decides again at {place()}")
-            tracer.give_up(f"the noise of a race is used twice ({self.source.spent}, then at {place()}): no closed law")
-        if not self.source.fresh and not (champion and self.source.settled is not None):
+        tracer, source = self.source.tracer, self.source
+        if source.spent:
+            tracer.notice("noise-used-twice", f"noise that decided {source.spent} decides again at {place()}")
+            tracer.give_up(f"the noise of a race is used twice ({source.spent}, then at {place()}): no closed law")
+        if source.settled is not None and not champion:
             tracer.give_up(f"noise that was compared before runs a race at {place()}: no closed law")
-
-    def score(self, e: float) -> float:
-        return float(self.number.at(self.to_point(self.form(e))))
-
-    def noise_at(self, level: float, decreasing: bool) -> float:
-        """The noise at which the score passes the level, between the last point above and the first below."""
-
-        def edge(strict):
-            low, high = _point(1e-300), _point(700.0)
-            while high - low > 1:
-                middle = (low + high) // 2
-                score = self.score(_float(middle))
-                beyond = (score < level if strict else score <= level) if decreasing else (
-                    score > level if strict else score >= level
-                )  # fmt: skip
-                low, high = (low, middle) if beyond else (middle, high)
-            return _float(high)
-
-        return (edge(True) + edge(False)) / 2
-
-
-def _weights(runners: list[_Runner], largest: bool | None) -> tuple[list[float], bool]:
-    """The weights of the race, and whether the largest score wins it (None: whichever makes it a race)."""
-    tracer = runners[0].source.tracer
-    if len({runner.source for runner in runners}) < len(runners):
-        tracer.give_up(f"one random number runs for two contestants at {place()}")
-    epsilon = max(runner.epsilon for runner in runners)
-    slack = max(1e-9, 1e3 * epsilon)
-    for form in range(max(len(runner.forms) for runner in runners)):
-        for runner in runners:
-            runner.form = runner.forms[min(form, len(runner.forms) - 1)]
-        decreasing = runners[0].score(0.5) > runners[0].score(2.0)  # less noise is a larger score
-        if largest is not None and decreasing != largest:
-            continue
-        # Measured against the heaviest contestant, so that no noise has to go far.
-        leader = max(runners, key=lambda runner, decreasing=decreasing: _rank(runner.score(1.0), decreasing))
-        ratios = []
-        for e in LEVELS:
-            level = leader.score(e)
-            base = leader.noise_at(level, decreasing)
-            ratios.append([runner.noise_at(level, decreasing) / base for runner in runners])
-        if all(
-            abs(row[i] - ratios[0][i]) <= slack * ratios[0][i] + 8 * epsilon
-            for row in ratios
-            for i in range(len(runners))
-        ):
-            return [math.fsum(column) / len(column) for column in zip(*ratios)], decreasing
-    return tracer.give_up(f"the argmax at {place()} is not a race of exponential or Gumbel noise: no closed law")

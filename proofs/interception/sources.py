@@ -22,21 +22,28 @@ class RandomSource(ABC):
     low, high: the points still possible, low <= k < high.
     value(k): the number at a point, in the type and precision that the generator returns.
     weight(a, b): the probability of a <= k < b, up to a common factor.
+    epsilon: the rounding of the type that carries the number.
+    grain: points within which that rounding moves a threshold.
+    coarseness: probability that a generator's own lattice moves across a threshold, where ``weight`` ignores it.
+    settled(which): the point of a rehearsal, once the number has run a race.
     """
+
+    epsilon, grain, coarseness = 2.0**-52, 64, 0.0
 
     def __init__(self, tracer: Tracer, low: int, high: int, value: Callable[[int], Any], kind: str):
         self.tracer, self.low, self.high, self.value, self.kind = tracer, low, high, value, kind
         self.order = len(tracer.sources)
         self.fresh = True
         self.spent: str | None = None
-        self.settled: int | None = None
-        self.beaten, self.level = 1.0, 1.0  # in races: the weights it carries, the noise it is rehearsed with
+        self.settled: Callable[[int], int] | None = None
+        self.beaten, self.level = 1.0, 1.0  # in races: the hazard it carries, in its own; the one it is rehearsed with
+        self.largest_wins: bool | None = None  # in races of two at a time
         self.sites: dict[tuple, None] = {}
 
     def on_path(self, which: int) -> int:
         """A point that the decisions of the present path allow: the middle, the ends, and others in between."""
         if self.settled is not None:
-            return self.settled
+            return self.settled(which)
         low, high = self.rehearsed_between()
         if which == 0:
             return (low + high - 1) // 2
@@ -51,6 +58,14 @@ class RandomSource(ABC):
     @abstractmethod
     def weight(self, low: int, high: int) -> Any: ...
 
+    def hazard(self, point: int, downwards: bool, low: int, high: int) -> float:
+        """-log of the probability, in low..high, of this point and those above it (``downwards``: below it)."""
+        total = high - low
+        left = point + 1 - low if downwards else high - point
+        if left <= 0:
+            return math.inf
+        return -math.log1p((left - total) / total) if 2 * left > total else -math.log(left / total)
+
 
 class Lattice(RandomSource):
     """A uniform as generators make it: k / 2^bits with k equally likely in 0..2^bits - 1.
@@ -62,6 +77,7 @@ class Lattice(RandomSource):
         scale = 2.0**-bits
         super().__init__(tracer, 0, 1 << bits, value or (lambda k: k * scale), f"{kind}/{bits}")
         self.bits = bits
+        self.epsilon = scale
 
     def weight(self, low: int, high: int) -> Any:
         self.tracer.lattices.add(self.bits)
@@ -89,7 +105,8 @@ class Exponential(RandomSource):
     def __init__(self, tracer: Tracer, value: Callable[[float], Any] = float, kind: str = "float",
                  epsilon: float = 2.0**-52):  # fmt: skip
         super().__init__(tracer, 1, _point(LARGEST_NOISE), lambda k: value(_float(k)), f"exponential/{kind}")
-        self.epsilon = epsilon
+        self.epsilon, self.grain = epsilon, int(64 * epsilon * 2**52)
+        self.coarseness = min(epsilon, 2.0**-24)  # drawn in double or single precision, then rounded
         self.at = value
 
     def rehearsed_between(self) -> tuple[int, int]:
@@ -98,9 +115,18 @@ class Exponential(RandomSource):
         return low, max(min(self.high, _point(30.0)), low + 1)
 
     def weight(self, low: int, high: int) -> Any:
-        self.tracer.resolution = max(self.tracer.resolution, 16 * self.epsilon)
+        self.tracer.uncertain(self.coarseness)
         start, end = _float(low), _float(high)
         return rational(math.exp(-start) * -math.expm1(start - end))
+
+    def hazard(self, point: int, downwards: bool, low: int, high: int) -> float:
+        if not low <= point < high:
+            return math.inf if (point < low) == downwards else 0.0
+        first, here, last = _float(low), _float(point), _float(high)
+        if downwards:  # the law of e in first..last, given that it is below here
+            here = _float(point + 1)
+            return math.log(-math.expm1(first - last)) - math.log(-math.expm1(first - here))
+        return here - first + math.log1p(-math.exp(first - last)) - math.log1p(-math.exp(here - last))
 
 
 def switch(low: int, high: int, predicate: Callable[[int], bool], first: bool) -> int:

@@ -33,7 +33,7 @@ class Tracer(Branching):
 
     exactness: "exact" while only whole weights were drawn, "lattice" once a uniform was compared (exact on the
       generator's grid), "resolution" once a closed law of continuous noise was used.
-    resolution: the width of that law.
+    resolution: the total variation by which the law may be wrong, all paths together.
     """
 
     def __init__(self):
@@ -91,6 +91,11 @@ class Tracer(Branching):
         """Stop following: the reason goes with the result, and the statistical route is taken."""
         self.failure = NotInterceptable(reason)
         raise self.failure
+
+    def uncertain(self, amount: float) -> None:
+        """The law of the decision that comes next may be wrong by so much, where this path comes to it."""
+        if len(self.path) >= len(self.script):  # not in a replay, where it was added before
+            self.resolution += amount * float(self.probability)
 
     def notice(self, kind: str, text: str) -> None:
         self.findings.setdefault(kind, text)

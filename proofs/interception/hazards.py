@@ -1,0 +1,188 @@
+"""Who comes first among independent random scores: the law of an argmax, level by level.
+
+Each score is a monotone function of a random number of its own. From the best score down to the worst, the point at
+which a contestant reaches a level is found by bisection on its number; the probability to be no better than the level
+is exp(-H_i), H_i the contestant's hazard. Between two levels i comes first with the share that its own hazard has in
+the sum; of equal scores the first wins. No formula is assumed: a race of exponentials (w / E, log w - log E, Gumbel
+noise) is the case in which the shares are the same on all levels; noise that is capped, floored or rounded is not.
+
+A share is exact where hazards keep their proportions between the two levels. What it may be wrong by is at most the
+probability that two contestants fall into that gap, whatever the scores do inside; where halving the gap leaves the
+shares as they were, that times their change. Gaps are halved until the sum of this, ``error``, is small.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+WIDEST_GAP = 1 / 32
+"""The largest probability of a gap between two levels that are examined."""
+MOST_GAPS = 300
+GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+class NotMonotone(Exception):
+    """The score of a contestant rises where it has to fall."""
+
+
+class Contestant(Protocol):
+    """A random score. Positions 0..points - 1 are the points of its random number, best score first.
+
+    rank(j): the score at a position, larger is better, not increasing in j.
+    hazard(j): -log of the probability of the positions from j on; 0 at 0, infinite at ``points``.
+    position(h): the first position whose hazard is h or more.
+    grain: positions within which rounding moves a threshold.
+    """
+
+    points: int
+    grain: int
+
+    def rank(self, position: int) -> float: ...
+    def hazard(self, position: int) -> float: ...
+    def position(self, hazard: float) -> int: ...
+
+
+class Cell(NamedTuple):
+    """Positions of all contestants between two levels, or on one.
+
+    start, end: of each contestant.
+    tie: whether all scores in it are equal, so that the lowest index wins; else a gap.
+    change: of the shares when this gap was made by halving another; 1 where that is not known.
+    law: probability with which each contestant comes first, in this cell.
+    pair: probability that two contestants are in this cell, and none before.
+    """
+
+    start: tuple[int, ...]
+    end: tuple[int, ...]
+    tie: bool
+    change: float
+    law: list[float]
+    pair: float
+
+    @property
+    def error(self) -> float:
+        return 0.0 if self.tie else self.pair * self.change
+
+    def shares(self) -> list[float] | None:
+        total = sum(self.law)
+        return [p / total for p in self.law] if total > 0 else None
+
+
+class Ladder:
+    """The law of who comes first.
+
+    contestants: in the order that decides ties.
+    fixed: (place among them, score) of a constant that takes part: its place counts in ties.
+    scatter: moves the levels, so that many races examine other ones each.
+    goal: error at which to stop.
+    law: probabilities in order, the constant's in its place. error: see above. cells: in order of the levels.
+    uneven: how far the shares are from the law, averaged over the levels: 0 for a race of exponentials.
+    Raises: NotMonotone if a contestant is seen not to be.
+    """
+
+    def __init__(self, contestants: Sequence[Contestant], fixed: tuple[int, float] | None = None,
+                 scatter: int = 0, goal: float = 2.0**-48):  # fmt: skip
+        self._runners, self._fixed, self._scatter = contestants, fixed, scatter
+        last = max(runner.rank(runner.points - 1) for runner in contestants)
+        last = max(last, fixed[1]) if fixed else last
+        origin = tuple(0 for _ in contestants)
+        everything = tuple(runner.points for runner in contestants)
+        above = self._cut(last, origin, everything, strict=True)
+        with_last = self._cut(last, above, everything, strict=False)
+        gaps = [self._cell(origin, above, False, 1.0)]
+        self.cells = [self._cell(above, with_last, True, 0.0, fixed is not None and fixed[1] == last)]
+        while gaps:
+            gaps.sort(key=lambda gap: (sum(gap.law) > WIDEST_GAP, gap.error))
+            worst = gaps[-1]
+            wide = sum(worst.law) > WIDEST_GAP
+            enough = sum(gap.error for gap in gaps) <= goal or len(self.cells) + len(gaps) >= 2 * MOST_GAPS
+            if not wide and enough:
+                break
+            gaps.pop()
+            halves = self._halved(worst)
+            gaps += [half for half in halves if not half.tie]
+            self.cells += [half for half in halves if half.tie]
+        self.cells = sorted(self.cells + gaps, key=lambda cell: (cell.start, cell.end))
+        self.error = math.fsum(cell.error for cell in self.cells)
+        self.law = [math.fsum(column) for column in zip(*(cell.law for cell in self.cells))]
+        self.uneven = math.fsum(
+            sum(cell.law) * max(abs(s - p) for s, p in zip(shares, self.law))
+            for cell in self.cells
+            if (shares := cell.shares())
+        )
+
+    def _cut(self, level: float, low: tuple[int, ...], high: tuple[int, ...], strict: bool,
+             guesses: Sequence[int] | None = None) -> tuple[int, ...]:  # fmt: skip
+        """For each contestant the first position whose score is not better than the level (strict: worse or equal)."""
+        cuts = []
+        for i, runner in enumerate(self._runners):
+
+            def beyond(j: int, rank: Callable[[int], float] = runner.rank) -> bool:
+                return rank(j) <= level if strict else rank(j) < level
+
+            a, b = low[i], high[i]  # the answer lies in a..b
+            if guesses is None and not strict:
+                guess: int | None = a  # few have the very same score
+            else:
+                guess = None if guesses is None else guesses[i]
+            if guess is not None:
+                under, over = max(a, guess - runner.grain), min(b, guess + runner.grain)
+                if over < b and beyond(over):
+                    b = over
+                if under > a and not beyond(under - 1):
+                    a = under
+            while a < b:
+                middle = (a + b) // 2
+                if beyond(middle):
+                    b = middle
+                else:
+                    a = middle + 1
+            cuts.append(a)
+        return tuple(cuts)
+
+    def _hazards(self, positions: tuple[int, ...]) -> list[float]:
+        return [runner.hazard(j) for runner, j in zip(self._runners, positions)]
+
+    def _cell(
+        self, start: tuple[int, ...], end: tuple[int, ...], tie: bool, change: float, constant: bool = False
+    ) -> Cell:
+        before = self._hazards(start)
+        steps = [h - b if e > s else 0.0 for h, b, s, e in zip(self._hazards(end), before, start, end)]
+        reached = math.exp(-math.fsum(before))
+        if self._fixed is not None:
+            steps.insert(self._fixed[0], math.inf if constant else 0.0)
+        if tie:
+            law, left = [], reached
+            for step in steps:
+                law.append(left * -math.expm1(-step))
+                left *= math.exp(-step)
+            return Cell(start, end, True, 0.0, law, 0.0)
+        total = math.fsum(steps)
+        somebody = reached * -math.expm1(-total)
+        law = [somebody * step / total if total else 0.0 for step in steps]
+        alone = math.fsum(-math.expm1(-step) * math.exp(step - total) for step in steps)
+        return Cell(start, end, False, change, law, max(somebody - reached * alone, 0.0))
+
+    def _halved(self, gap: Cell) -> list[Cell]:
+        """A gap cut at the score that its likeliest contestant has about half way through its hazard."""
+        before, after = self._hazards(gap.start), self._hazards(gap.end)
+        steps = [b - a for a, b in zip(before, after)]
+        leader = max(range(len(steps)), key=steps.__getitem__)
+        share = 0.4 + 0.2 * ((self._scatter + 1) * GOLDEN % 1.0)
+        half = min(max(self._runners[leader].position(before[leader] + share * steps[leader]), gap.start[leader]),
+                   gap.end[leader] - 1)  # fmt: skip
+        level = self._runners[leader].rank(half)
+        done = (self._runners[leader].hazard(half) - before[leader]) / steps[leader]
+        guesses = [runner.position(a + done * s) for runner, a, s in zip(self._runners, before, steps)]
+        above = self._cut(level, gap.start, gap.end, strict=True, guesses=guesses)
+        with_level = self._cut(level, above, gap.end, strict=False)
+        upper = self._cell(gap.start, above, False, gap.change)
+        lower = self._cell(with_level, gap.end, False, gap.change)
+        one, other = upper.shares(), lower.shares()
+        if one and other:
+            change = max(abs(x - y) for x, y in zip(one, other))
+            upper, lower = upper._replace(change=change), lower._replace(change=change)
+        halves = [upper, self._cell(above, with_level, True, 0.0), lower]
+        if any(half.start == gap.start and half.end == gap.end and not half.tie for half in halves):
+            raise NotMonotone
+        return [half for half in halves if half.start != half.end]
