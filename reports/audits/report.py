@@ -24,6 +24,8 @@ FINDINGS = {
     "never-returned": "does not return",
     "nan": "computes with NaN",
     "coarse-uniform": "draws uniforms of less precision than the rows",
+    "padding": "returns padding with the tokens",
+    "precision": "deviates by no more than float32 rounds",
     "array": "needs other arrays than the convention's",
 }
 """What an audit notices besides the law, by the key under which it is reported."""

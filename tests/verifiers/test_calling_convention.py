@@ -1,7 +1,14 @@
 """Calls of third-party functions: what they leave behind ends."""
 
+import collections
 import subprocess
 import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from draftproof.verifiers.adapters.calling_convention import BadResult, tokens_of
 
 FORKS = """
 import os, sys
@@ -30,3 +37,35 @@ print("done", end="")
 def test_forks_that_come_back_from_a_call_do_not_multiply():
     done = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=300, check=False)
     assert (done.stdout, done.returncode) == ("done", 0), done.stderr
+
+
+ALONE = [[3], (0, 3), np.array([0, 3]), [np.int64(0), np.array(3)], [[0], [3]], [[0, 3]], [0, np.array([3])],
+         np.array([[0, 3]]), 3, np.float32(3.0)]  # fmt: skip
+Result = collections.namedtuple("Result", "tokens accepted")
+
+
+@pytest.mark.parametrize("result", ALONE, ids=str)
+def test_tokens_are_taken_from_lists_arrays_scalars_and_nested_lists_of_one(result):
+    assert tokens_of(result) in [(3,), (0, 3)]
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        (([0, 3], 1), r"a tuple of \(list of length 2, int\), .*returns f\(...\)\[0\]"),
+        (([3], 0), r"a tuple of \(list of length 1, int\), .*returns f\(...\)\[0\]"),
+        (([], 0), "a tuple of"),
+        ([np.array([3]), 0], r"a list of \(ndarray of shape \(1,\), int\)"),
+        (([0, 3], [True]), "a tuple of"),
+        (([3], [True]), "True among the tokens"),
+        ((np.array([[0, 3]]), np.array([1])), "among the tokens"),
+        (Result([3], 0), r"returns f\(...\).tokens"),
+        ({"ids": [3], "n": 0}, r"a dict with the keys ids, n, .*returns f\(...\)\['ids'\]"),
+        (SimpleNamespace(output_tokens=[3]), r"returns f\(...\).output_tokens"),
+        ((t for t in [3]), r"a generator, .*returns list\(f\(...\)\)"),
+        (object(), "an object, expected the emitted tokens alone, in a list or an array$"),
+    ],
+)
+def test_what_is_not_tokens_alone_is_no_result_and_says_what_to_audit_instead(result, text):
+    with pytest.raises(BadResult, match=text):
+        tokens_of(result)

@@ -5,7 +5,7 @@ Recognised by the signature; no base class and no registration needed.
 
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,12 +115,18 @@ def call(function: Callable, plan: CallPlan, given: Sequence[Any], random: Any) 
 def tokens_of(result: Any) -> tuple[int, ...]:
     """The emitted tokens: from a list, tuple or array of integers, 0-d scalars and nested length-1 lists.
 
-    Raises: BadResult for nothing, text, and anything else that is not tokens.
+    Raises: BadResult for nothing, text, and anything else that is not tokens alone, such as (tokens, number accepted).
     """
     if result is None:
         raise BadResult("returned None, expected the emitted tokens")
     if isinstance(result, (str, bytes)):
         raise BadResult(f"returned text ({result[:20]!r}), expected the emitted tokens")
+    if not _is_sequence(result) and not any(hasattr(result, name) for name in ("tolist", "__index__", "__float__")):
+        raise _not_tokens_alone(result)
+    if isinstance(result, (list, tuple)) and len(result) > 1:
+        nested = [*map(_is_sequence, result)]
+        if any(inner and len(item) != 1 for inner, item in zip(nested, result)) or (nested[0] and not all(nested)):
+            raise _not_tokens_alone(result)
     sequence = _listed(result)
     while isinstance(sequence, list) and len(sequence) == 1 and isinstance(sequence[0], list):
         sequence = sequence[0]
@@ -131,6 +137,49 @@ def tokens_of(result: Any) -> tuple[int, ...]:
     return tuple(map(_token, sequence))
 
 
+TOKEN_NAMES = (
+    "tokens",
+    "token_ids",
+    "output_tokens",
+    "output_token_ids",
+    "emitted",
+    "accepted_tokens",
+    "sequences",
+    "ids",
+)
+"""Under which a result of several parts may have its tokens."""
+
+
+def _not_tokens_alone(result: Any) -> BadResult:
+    """What was returned in place of tokens, and what to audit instead."""
+    kind, instead = _a(type(result).__name__), ""
+    if isinstance(result, Mapping):
+        parts = result
+        kind += f" with the keys {', '.join(map(str, [*parts][:6]))}"
+        instead = next((f"[{name!r}]" for name in TOKEN_NAMES if name in parts), "")
+    elif hasattr(result, "_fields") or not isinstance(result, (list, tuple)):
+        instead = next((f".{name}" for name in TOKEN_NAMES if hasattr(result, name)), "")
+    elif _is_sequence(result[0]):
+        instead = "[0]"
+    if isinstance(result, (list, tuple)):
+        kind += f" of ({', '.join(map(_form, result[:6]))})"
+    whole = "list(f(...))" if isinstance(result, Iterable) and not instead else f"f(...){instead}"
+    hint = f": audit a function that returns {whole}" if whole != "f(...)" else ""
+    return BadResult(f"returned {kind}, expected the emitted tokens alone, in a list or an array{hint}")
+
+
+def _is_sequence(x: Any) -> bool:
+    shape = getattr(x, "shape", ())
+    return isinstance(x, (list, tuple)) or (isinstance(shape, tuple) and len(shape) > 0)
+
+
+def _form(item: Any) -> str:
+    if not _is_sequence(item):
+        return type(item).__name__
+    shape = tuple(item.shape) if hasattr(item, "shape") else len(item)
+    return f"{type(item).__name__} of {'shape' if isinstance(shape, tuple) else 'length'} {shape}"
+
+
 def _listed(x: Any) -> Any:
     if hasattr(x, "tolist"):
         x = x.tolist()
@@ -138,12 +187,13 @@ def _listed(x: Any) -> Any:
 
 
 def _token(x: Any) -> int:
+    nested = isinstance(x, list)
     while isinstance(x, list) and len(x) == 1:
         x = x[0]
     if isinstance(x, (str, bytes)):
         raise BadResult(f"returned text ({x[:20]!r}) among the tokens, expected whole numbers")
     try:
-        if isinstance(x, list) or x != int(x):
+        if isinstance(x, list) or x != int(x) or (nested and isinstance(x, bool)):  # [True] is a mask
             raise ValueError
         return max(min(int(x), MAX_TOKEN), -MAX_TOKEN)
     except (TypeError, ValueError, OverflowError):
