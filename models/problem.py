@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..verifiers.draft_block import Block
 from .errors import InputError
 from .law import ContextFree, Markov, Model, Prefix, Shifted, Table, prefix_key, prefix_of_key
 from .rationals import as_fraction, parse_rational
+from .wide import WideProblem, wide_from
 
 MOST_BLOCKS_LOG2 = 20
 """V^gamma up to about a million: what exact enumeration is made for."""
@@ -110,6 +111,17 @@ def _model(data: Any, vocabulary: int, longest: int, where: str) -> Model:
     return Table(rows, where)
 
 
+AnyProblem = Problem | WideProblem
+
+
+def any_problem_from(data: Any, name: str = "problem") -> AnyProblem:
+    """A problem from its JSON form, or from the specification of a wide one.
+
+    Raises: as ``problem_from`` and ``wide_from``.
+    """
+    return wide_from(data, name) if isinstance(data, dict) and "wide" in data else problem_from(data, name)
+
+
 def problem_from(data: Any, name: str = "problem") -> Problem:
     """A problem from its JSON form.
 
@@ -149,8 +161,11 @@ def _no_constant(text: str):
     raise InputError(f"{text} is not a probability")
 
 
-def parse_problem(text: str, name: str = "problem") -> Problem:
-    """A problem from JSON text; decimal numbers are read as the exact decimals they are."""
+Made = TypeVar("Made", bound=AnyProblem)
+
+
+def parse_problem(text: str, name: str = "problem", make: Callable[[Any, str], Made] = problem_from) -> Made:
+    """A problem from JSON text; decimal numbers are read as the exact decimals they are. make: from its JSON form."""
     try:
         hooks = {"parse_constant": _no_constant, "object_pairs_hook": _no_repeats}
         data = json.loads(text, parse_float=lambda number: parse_rational(number, "number"), **hooks)
@@ -160,16 +175,16 @@ def parse_problem(text: str, name: str = "problem") -> Problem:
         raise InputError(f"{name}: {error}") from None
     except RecursionError:
         raise InputError(f"{name}: nested too deeply to be a problem") from None
-    return problem_from(data, name)
+    return make(data, name)
 
 
-def load_problem(source: str) -> Problem:
-    """A problem from a file, or from JSON text in place of a file name.
+def load_problem(source: str, make: Callable[[Any, str], Made] = problem_from) -> Made:
+    """A problem from a file, or from JSON text in place of a file name. make: from its JSON form.
 
     Raises: InputError if the file is not there or not a problem.
     """
     if source.lstrip().startswith("{"):
-        return parse_problem(source, "inline problem")
+        return parse_problem(source, "inline problem", make)
     path = Path(source)
     try:
         text = path.read_text(encoding="utf-8")
@@ -177,11 +192,13 @@ def load_problem(source: str) -> Problem:
         raise InputError(f"{source}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise InputError(f"{source}: not a text file") from None
-    return parse_problem(text, source)
+    return parse_problem(text, source, make)
 
 
-def as_json(problem: Problem) -> dict:
-    """The JSON form of a problem; rationals as strings. ``problem_from`` gives the same problem back."""
+def as_json(problem: AnyProblem) -> dict:
+    """The JSON form of a problem; rationals as strings. ``any_problem_from`` gives the same problem back."""
+    if isinstance(problem, WideProblem):
+        return problem.as_json()
 
     def texts(row):
         return [str(as_fraction(p)) for p in row]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..models.errors import RunFailed
-from ..models.problem import Problem, as_json
+from ..models.problem import AnyProblem, Problem, as_json
 from .child_process import ChildProcess
 from .time_limits import WAITING, TimeLimits
 
@@ -71,11 +71,11 @@ class Sandbox:
         """Whether there is no child: it was never started, crashed, or was stopped for taking too long."""
         return self._child is None or self._child.ended
 
-    def law(self, problem: Problem) -> Iterator[dict[str, Any]]:
+    def law(self, problem: AnyProblem) -> Iterator[dict[str, Any]]:
         """The child's answers on one problem: the rows in use, then one law for each draft block."""
         yield from self._answers(do="law", problem=as_json(problem))
 
-    def sample(self, problem: Problem, count: int, seed: int) -> Iterator[dict[str, Any]]:
+    def sample(self, problem: AnyProblem, count: int, seed: int) -> Iterator[dict[str, Any]]:
         """Counts of outcomes with real random numbers, in chunks."""
         yield from self._answers(do="sample", problem=as_json(problem), count=count, seed=seed)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from .numbers import REFLECTED, UFUNCS, Traced, constant_key
 from .race import race
+from .row_draws import WideTracer, lookup, points_at
 from .tracer import active, place
 
 COMPARISONS = {ufunc: name for name, ufunc in UFUNCS.items() if name in ("lt", "le", "gt", "ge", "eq", "ne")}
@@ -88,6 +89,9 @@ def ufunc_call(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dic
 
 def elementwise(ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
     """A ufunc on arrays in which some elements are random numbers."""
+    tracer = active()
+    if isinstance(tracer, WideTracer) and (looked_up := _looked_up(tracer, ufunc, inputs)) is not None:
+        return looked_up
     arrays = [_as_objects(x) for x in inputs]
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
     columns = [np.broadcast_to(a, shape).ravel() for a in arrays]
@@ -95,6 +99,63 @@ def elementwise(ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
     if shape == ():
         return results[0]
     return traced_array(results, shape)
+
+
+WIDE = 5
+"""Entries of a row from which on a uniform that is compared with it, on a wide problem, is looked up in it as a whole."""
+
+
+def _looked_up(tracer: WideTracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
+    """One random number compared with a row of cuts: what each comparison comes to on this path; None otherwise."""
+    rows = [x for x in inputs if isinstance(x, np.ndarray) and not isinstance(x, TracedArray) and x.size >= WIDE]
+    singles = [x for x in inputs if isinstance(x, Traced) or (isinstance(x, TracedArray) and x.size == 1)]
+    if len(rows) != 1 or rows[0].dtype == object:
+        return None
+    if len(singles) != 1 or len(inputs) != 2 or COMPARISONS.get(ufunc) not in ("lt", "le", "gt", "ge"):
+        return tracer.give_up(f"a random number and a row in numpy.{ufunc.__name__} at {place()}") if singles else None
+    number = singles[0] if isinstance(singles[0], Traced) else singles[0].item()
+    cuts, first = rows[0].ravel(), inputs[0] is singles[0]
+    ascending = (ufunc in (np.greater, np.greater_equal)) == first  # true where the cut is passed
+
+    def passed(x: Any) -> np.ndarray:
+        true = ufunc(x, cuts) if first else ufunc(cuts, x)
+        return true if ascending else ~true
+
+    if not isinstance(number, Traced):
+        return None
+    lookup(tracer, number, passed)
+    below = passed(points_at(number, np.full(1, number.source.low)))
+    return (below if ascending else ~below).reshape(rows[0].shape)
+
+
+def _searched(plain: Callable) -> Callable:
+    """numpy.searchsorted of one random number in a row, on a wide problem."""
+
+    def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+        tracer = active()
+        number = v.item() if isinstance(v, TracedArray) and v.size == 1 else v
+        if not isinstance(tracer, WideTracer) or not isinstance(number, Traced) or sorter is not None:
+            return plain(a, v, side, sorter)
+        cuts, above = np.asarray(a), np.greater if side == "left" else np.greater_equal
+        index = np.int64(lookup(tracer, number, lambda x: above(x, cuts)))
+        return index if number is v else np.full(v.shape, index)
+
+    return searchsorted
+
+
+class RowArray(Array):
+    """A plain array whose ``searchsorted`` is followed: the rows of a wide problem, and what is computed from them."""
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array[()] if array.ndim == 0 else super().__array_wrap__(array, context)  # numbers, as of plain arrays
+
+    def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+        return np.searchsorted(np.asarray(self), v, side, sorter)
+
+
+def install() -> None:
+    """Replace numpy.searchsorted."""
+    np.searchsorted = _searched(np.searchsorted)
 
 
 def _as_objects(x):

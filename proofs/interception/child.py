@@ -6,12 +6,14 @@ from typing import Any
 
 from ...models.environment import versions
 from ...models.law import prefix_key
-from ...models.problem import problem_from
+from ...models.problem import any_problem_from, problem_from
+from ...models.wide import WideProblem
 from . import explore, harness, loading
 from .digests import digest_of
 from .likeness import ITSELF, Likeness, differences, likeness, unknown
 from .outcomes import encoded
 from .serving import Server
+from .wide_rows import wide_answers, wide_samples
 
 SAMPLES_PER_ANSWER = 2000
 
@@ -56,7 +58,10 @@ def _not_compared(name: str, subject: harness.Subject, handed_over: Likeness | N
 
 
 def _law(subject: harness.Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    problem = problem_from(request["problem"])
+    problem = any_problem_from(request["problem"])
+    if isinstance(problem, WideProblem):
+        yield from wide_answers(subject, problem)
+        return
     target, draft = harness.RowsInUse(problem, subject).in_use()
     yield {
         "target": {prefix_key(x): list(map(str, row)) for x, row in target.items()},
@@ -74,10 +79,14 @@ def _law(subject: harness.Subject, request: dict[str, Any]) -> Iterator[dict[str
 
 
 def _sample(subject: harness.Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    problem, count = problem_from(request["problem"]), request["count"]
+    problem, count = any_problem_from(request["problem"]), request["count"]
     for part, start in enumerate(range(0, count, SAMPLES_PER_ANSWER)):
         now = min(SAMPLES_PER_ANSWER, count - start)
-        counts = harness.samples(subject, problem, now, [request["seed"], part])
+        seed = [request["seed"], part]
+        if isinstance(problem, WideProblem):
+            counts = wide_samples(subject, problem, now, seed)
+        else:
+            counts = harness.samples(subject, problem, now, seed)
         yield {"counts": [[encoded(outcome), n] for outcome, n in counts.items()]}
     yield {"findings": subject.findings}
 

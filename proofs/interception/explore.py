@@ -18,6 +18,7 @@ def install() -> None:
     hook_random.install()
     hook_numpy.install()
     hook_system.install()
+    arrays.install()
     numbers.follow_math()
     numbers.register(array=arrays.elementwise, ufunc=arrays.ufunc_call, another=race.duel)
     sys.meta_path.insert(0, _WhenTorchComes())
@@ -115,29 +116,29 @@ def explore(call: Callable[[], Outcome]) -> Explored:
     law: dict[Outcome, Any] = {}
     try:
         while tracer.begin():
-            outcome = _once(tracer, call)
+            outcome = following_once(tracer, call)
             if len(tracer.path) < len(tracer.script):
                 tracer.notice("state", STATE)
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
             law[outcome] = law.get(outcome, 0) + tracer.probability
-            _rehearse(tracer, call, outcome)
+            rehearse(tracer, call, outcome, REHEARSALS if tracer.path else REHEARSALS_WITHOUT_CHANCE)
     except NotInterceptable as stopped:
         return Explored(None, "not interceptable", 0.0, tracer.paths, stopped.reason, tracer.findings)
     coarsest = min(tracer.lattices, default=0)
     return Explored(law, tracer.exactness, tracer.resolution, tracer.paths, None, tracer.findings, coarsest)
 
 
-def _rehearse(tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome) -> None:
+def rehearse(tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, times: int) -> None:
     """Walk the path once more with plain numbers that lie on it: it must end the same.
 
     This is what makes the law one of the unmodified function: where the stand-ins were treated otherwise than the
     numbers they stand for, or the function remembers earlier calls, the law is withdrawn.
     """
     tracer.remember_path()
-    for which in range(REHEARSALS if tracer.path else REHEARSALS_WITHOUT_CHANCE):
+    for which in range(times):
         tracer.rehearse(which)
-        with_plain_numbers = _once(tracer, call)
-        if _kind(with_plain_numbers) == _kind(outcome):
+        with_plain_numbers = following_once(tracer, call)
+        if kind_of(with_plain_numbers) == kind_of(outcome):
             continue
         if which in (1, 2) and isinstance(with_plain_numbers, Raised):
             # log(0) and the like: one point of the lattice, on which the traced number was never asked.
@@ -145,7 +146,7 @@ def _rehearse(tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome) -> 
             continue
         for _ in range(3):
             tracer.rehearse(which)
-            if _kind(_once(tracer, call)) != _kind(with_plain_numbers):
+            if kind_of(following_once(tracer, call)) != kind_of(with_plain_numbers):
                 tracer.notice("state", STATE)
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
         tracer.give_up(
@@ -154,11 +155,13 @@ def _rehearse(tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome) -> 
     tracer.rehearsal = None
 
 
-def _kind(outcome: Outcome) -> Hashable:
+def kind_of(outcome: Outcome) -> Hashable:
+    """What is compared of two outcomes: tokens, or the class of what was raised."""
     return outcome.error if isinstance(outcome, Raised) else outcome
 
 
-def _once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
+def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
+    """One call with the tracer in force: what it came to."""
     before = _fingerprint()
     with _following(tracer):
         try:

@@ -6,9 +6,9 @@ import random
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class Subject:
             return torch.Generator().manual_seed(seed % 2**64)  # as many bits as it takes
         return None
 
-    def outcome(self, rows: "RowsInUse", block: tuple[int, ...], generator: Any) -> Outcome:
+    def outcome(self, rows: "Rows", block: tuple[int, ...], generator: Any) -> Outcome:
         """One call on fresh arguments: the tokens, or what was raised instead."""
         given, before = rows.arguments(block), rows.arguments(block)
         seconds = self.limits.call if rows.called else self.limits.first_call
@@ -132,6 +132,16 @@ def _same(now: Any, before: Any) -> bool:
     if hasattr(now, "shape"):
         return now.shape == before.shape and bool((now == before).all())
     return now == before
+
+
+class Rows(Protocol):
+    """A problem's rows as the subject gets them. called: whether it has been called with them."""
+
+    called: bool
+
+    def arguments(self, tokens: tuple[int, ...]) -> list:
+        """The three arguments for a draft block, fresh."""
+        ...
 
 
 class RowsInUse:
@@ -184,6 +194,19 @@ def samples(subject: Subject, problem: Problem, count: int, seed: list[int]) -> 
     """How often each outcome came with real random numbers, the draft block drawn afresh each time."""
     rows = RowsInUse(problem, subject)
     _, draft = rows.in_use()
+    cumulative = {prefix: list(itertools.accumulate(map(float, row))) for prefix, row in draft.items()}
+
+    def drafted(draw: random.Random, tokens: tuple[int, ...]) -> int:
+        return draw.choices(range(problem.vocabulary), cum_weights=cumulative[tokens])[0]
+
+    return counted(subject, rows, problem.gamma, drafted, count, seed)
+
+
+def counted(
+    subject: Subject, rows: Rows, gamma: int, drafted: Callable[[random.Random, tuple[int, ...]], int], count: int,
+    seed: list[int],
+) -> Counter[Outcome]:  # fmt: skip
+    """How often each outcome came. drafted(draw, tokens): the next token of a draft block."""
     words = np.random.SeedSequence(seed).generate_state(40).reshape(5, 8)  # 256 bits for each generator
     seeds = [int.from_bytes(row.tobytes(), "little") for row in words]
     draw = random.Random(seeds[0])
@@ -192,12 +215,11 @@ def samples(subject: Subject, problem: Problem, count: int, seed: list[int]) -> 
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(seeds[3] % 2**64)
     generator = subject.real_random(seeds[4])  # a stream of its own
-    cumulative = {prefix: list(itertools.accumulate(map(float, row))) for prefix, row in draft.items()}
     counts: Counter[Outcome] = Counter()
     for _ in range(count):
         tokens: tuple[int, ...] = ()
-        for _ in range(problem.gamma):
-            tokens = (*tokens, *draw.choices(range(problem.vocabulary), cum_weights=cumulative[tokens]))
+        for _ in range(gamma):
+            tokens = (*tokens, drafted(draw, tokens))
         counts[subject.outcome(rows, tokens, generator)] += 1
     return counts
 

@@ -46,12 +46,9 @@ def _exponentials(tracer: Tracer, size, dtype=np.float64):
 
 def _weighted(tracer: Tracer, weights, size, value):
     """Indices drawn from whole weights, turned into values one by one."""
-    exact = [rational(w) for w in weights]
-    total = sum(exact)
-    probabilities = [w / total for w in exact]
     return _shaped(
         size,
-        lambda in_array: value(tracer.choose(probabilities)),
+        lambda in_array: value(tracer.draw_row(weights)),
         lambda xs, s: np.array(xs).reshape(s + np.shape(xs[0])) if xs else np.array(xs),
     )
 
@@ -90,14 +87,13 @@ class _Traced(Followed):
     @followed
     def multinomial(self, tracer, n, pvals, size=None):
         self._scratch().multinomial(n, pvals, size)
-        weights = [rational(p) for p in np.asarray(pvals, dtype=float).ravel()[:-1]]
-        weights.append(max(1 - sum(weights), rational(0)))  # the last category takes what is left, as in NumPy
         if np.ndim(pvals) != 1 or size is not None or int(n) > 8:
             tracer.give_up(f"a multinomial draw of {n} with rows or a size at {place()}")
+        weights = np.array(pvals, dtype=float)
+        weights[-1] = max(1 - math.fsum(weights[:-1]), 0.0)  # the last category takes what is left, as in NumPy
         counts = np.zeros(len(weights), dtype=np.int64)
-        total = sum(weights)
         for _ in range(int(n)):
-            counts[tracer.choose([w / total for w in weights])] += 1
+            counts[tracer.draw_row(weights)] += 1
         return counts
 
     @followed

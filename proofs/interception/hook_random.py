@@ -1,12 +1,16 @@
 """``random``: a Random whose uniform is followed. Everything else of it builds on ``random()`` and ``_randbelow``."""
 
+import bisect
 import math
 import random
+from collections.abc import Callable
 from typing import Any
 
-from .numbers import handed_out
+import numpy as np
+
+from .numbers import Traced, handed_out
 from .sources import Lattice
-from .tracer import Followed, Tracer, followed, place, seeding
+from .tracer import Followed, Tracer, active, followed, place, seeding
 
 PlainRandom: Any = random.Random
 
@@ -37,8 +41,26 @@ class TracedRandom(Followed, PlainRandom):
         return -math.log(1.0 - self.random()) / lambd
 
 
+def _bisected(plain: Callable, side: str) -> Callable:
+    """A function of ``bisect`` that looks a random number up in a row, on a wide problem."""
+
+    def search(a: Any, x: Any, *arguments: Any, **options: Any) -> Any:
+        tracer = active()
+        if tracer is None or not tracer.wide or not isinstance(x, Traced) or options:
+            return plain(a, x, *arguments, **options)
+        low, high = (*arguments, *(0, len(a))[len(arguments) :])
+        return low + int(np.searchsorted(np.asarray(a[low:high], dtype=float), x, side))  # type: ignore[call-overload]
+
+    search.__name__ = plain.__name__
+    return search
+
+
 def install() -> None:
     """Replace the module's functions by those of a traced generator; what was imported before is as it was."""
+    for name, side in (("bisect", "right"), ("bisect_right", "right"), ("bisect_left", "left")):
+        setattr(bisect, name, _bisected(getattr(bisect, name), side))
+    for name in ("_bisect",):
+        setattr(random, name, bisect.bisect)  # what random.choices looks its uniform up with
     shared = TracedRandom()
     random.Random = TracedRandom
     for name in dir(PlainRandom):

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from sympy import QQ
 
 from ..enumeration import Branching
+from ..field import rational
 
 MAX_CHOICES_PER_PATH = 400
 """Choices on one path beyond which the function is taken to draw without bound."""
@@ -34,7 +35,10 @@ class Tracer(Branching):
     exactness: "exact" while only whole weights were drawn, "lattice" once a uniform was compared (exact on the
       generator's grid), "resolution" once a closed law of continuous noise was used.
     resolution: the total variation by which the law may be wrong, all paths together.
+    wide: whether rows are kept whole (``row_draws.WideTracer``).
     """
+
+    wide = False
 
     def __init__(self):
         super().__init__()
@@ -119,6 +123,12 @@ class Tracer(Branching):
             return self.rehearsal[1].pop()
         self.drawn.append(self.branch(probabilities))
         return self.drawn[-1]
+
+    def draw_row(self, weights: Any) -> int:
+        """An index drawn by whole weights, one for each of many entries."""
+        exact = [rational(w) for w in weights]
+        total = sum(exact)
+        return self.choose([w / total for w in exact])
 
     def pick(self, count: int) -> int:
         """One of ``count`` equally likely branches."""

@@ -1,0 +1,181 @@
+"""Wide problems: few live draft tokens, a whole vocabulary behind them; rows are made from a line of specification.
+
+The draft gives its mass to the live tokens of each position, so that a block's law stays small (m^gamma blocks), while
+the target's rows are as wide as a production vocabulary. Rows differ by position and by the token before them.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError
+from .law import Prefix
+
+Row = np.ndarray
+MOST_ENTRIES = 8_000_000
+"""Entries of all rows of a problem, V (gamma + 1) m: 64 MB."""
+
+MOST_VOCABULARY, MOST_GAMMA, MOST_BLOCKS = 1_000_000, 64, 512
+
+
+def _dense(draw: np.random.Generator, size: int) -> Row:
+    return np.exp(2.0 * draw.standard_normal(size))
+
+
+def _tails(draw: np.random.Generator, size: int) -> Row:
+    """A few hundred probable tokens; 1e-9 each of the others, and a denormal number here and there."""
+    weights = np.full(size, 1e-9)
+    weights[draw.integers(0, size, max(2, min(300, size // 3)))] = draw.random()
+    weights[draw.integers(0, size, max(1, size // 50))] = 1e-310
+    return weights
+
+
+def _zeros(draw: np.random.Generator, size: int) -> Row:
+    """Every other token, at random, is excluded."""
+    return _dense(draw, size) * (draw.random(size) < 0.5)
+
+
+def _ties(draw: np.random.Generator, size: int) -> Row:
+    return np.ones(size)
+
+
+def _peaked(draw: np.random.Generator, size: int) -> Row:
+    """One token has all but a millionth."""
+    weights = _dense(draw, size)
+    weights[draw.integers(0, size)] = 1e6 * weights.sum()
+    return weights
+
+
+KINDS: dict[str, Callable[[np.random.Generator, int], Row]] = {
+    "dense": _dense, "tails": _tails, "zeros": _zeros, "ties": _ties, "peaked": _peaked,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WideProblem:
+    """A draft/target pair given by a specification.
+
+    vocabulary: V; gamma: the length of a draft block.
+    kind: of the target's rows, a key of KINDS.
+    live: for each position the tokens that can be drafted, one or more.
+    seed: of the rows.
+    agree: positions at which both models are sure of the live token: nothing is decided there.
+    """
+
+    vocabulary: int
+    gamma: int
+    kind: str
+    live: tuple[tuple[int, ...], ...]
+    seed: int = 0
+    agree: tuple[int, ...] = ()
+    name: str = "problem"
+
+    def _draw(self, prefix: Prefix, which: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, len(prefix), prefix[-1] + 1 if prefix else 0, which])
+
+    def _live_weights(self, prefix: Prefix, which: int) -> Row:
+        return self._draw(prefix, which).integers(1, 10, len(self.live[len(prefix)])).astype(float)
+
+    def target_row(self, prefix: Prefix) -> Row:
+        """M_b(. | prefix), V floats that sum to 1 but for rounding: a function of its length and last token.
+
+        The live tokens share 1/8 to 3/4 of it, the others the rest.
+        """
+        i = len(prefix)
+        if i in self.agree:
+            return self.draft_row(prefix)
+        draw = self._draw(prefix, 0)
+        row = KINDS[self.kind](draw, self.vocabulary)
+        if i < self.gamma:
+            live, weights = list(self.live[i]), self._live_weights(prefix, 1)
+            row[live] = 0.0
+            row[live] = weights / weights.sum() * draw.choice([1 / 7, 2 / 3, 3.0]) * (row.sum() or 1.0)
+        return row / row.sum()
+
+    def draft_row(self, prefix: Prefix) -> Row:
+        """M_s(. | prefix): V floats, 0 but for the live tokens."""
+        row = np.zeros(self.vocabulary)
+        row[list(self.live[len(prefix)])] = self._live_weights(prefix, 2)
+        return row / row.sum()
+
+    def prefixes(self, length: int) -> Iterator[Prefix]:
+        """The prefixes of that length that can be drafted."""
+        return product(*self.live[:length])
+
+    def as_json(self) -> dict[str, Any]:
+        """The specification. ``wide_from`` gives the same problem back."""
+        fields = asdict(self)
+        spec = {key: fields[key] for key in ("kind", "live", "seed")} | ({"agree": self.agree} if self.agree else {})
+        return {"name": self.name, "vocabulary": self.vocabulary, "gamma": self.gamma, "wide": spec}
+
+
+def _whole(value: Any, least: int, most: int, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InputError(f"{where} must be a whole number from {least} to {most}, got {value!r}")
+    return value
+
+
+def wide_from(data: dict[str, Any], name: str = "problem") -> WideProblem:
+    """A wide problem from its JSON form. Raises: InputError in one line where it is none."""
+    if unknown := set(data) - {"vocabulary", "gamma", "wide", "name"}:
+        raise InputError(f"{name}: unknown field {min(unknown)!r}; a wide problem has vocabulary, gamma and wide")
+    vocabulary = _whole(data.get("vocabulary"), 2, MOST_VOCABULARY, f"{name}: vocabulary")
+    gamma = _whole(data.get("gamma"), 1, MOST_GAMMA, f"{name}: gamma")
+    spec = data["wide"]
+    if not isinstance(spec, dict) or not {"kind", "live"} <= set(spec) <= {"kind", "live", "seed", "agree"}:
+        raise InputError(f"{name}: wide must have kind and live, and may have seed and agree")
+    if spec["kind"] not in KINDS:
+        raise InputError(f"{name}: unknown kind {spec['kind']!r}; expected one of {', '.join(KINDS)}")
+    live, agree = spec["live"], spec.get("agree", [])
+    if not isinstance(live, (list, tuple)) or len(live) != gamma or not isinstance(agree, (list, tuple)):
+        raise InputError(f"{name}: live must be a list of {gamma} lists of tokens, and agree a list of positions")
+    for i, tokens in enumerate(live):
+        if not isinstance(tokens, (list, tuple)) or not tokens or len({*map(str, tokens)}) < len(tokens):
+            raise InputError(f"{name}: live[{i}] must be a list of different tokens, got {tokens!r}")
+        for token in tokens:
+            _whole(token, 0, vocabulary - 1, f"{name}: a token of live[{i}]")
+    problem = WideProblem(
+        vocabulary, gamma, spec["kind"], tuple(map(tuple, live)), _whole(spec.get("seed", 0), 0, 2**32, f"{name}: seed"),
+        tuple(_whole(i, 0, gamma - 1, f"{name}: a position of agree") for i in agree), str(data.get("name", name)),
+    )  # fmt: skip
+    rows = sum(math.prod(map(len, problem.live[:i])) for i in range(gamma + 1))
+    if math.prod(map(len, live)) > MOST_BLOCKS or rows * vocabulary > MOST_ENTRIES * 4:
+        raise InputError(
+            f"{name}: {math.prod(map(len, live))} draft blocks and {rows} rows of {vocabulary} entries are too many; "
+            f"expected at most {MOST_BLOCKS} blocks and {MOST_ENTRIES * 4:,} entries"
+        )
+    return problem
+
+
+def wide(vocabulary: int, gamma: int, kind: str = "dense", seed: int = 0) -> WideProblem:
+    """A wide problem whose live tokens are at both ends and astride powers of two.
+
+    gamma up to 3: two live tokens a position, but for the largest vocabularies; beyond, one, and both models agree
+    except at the ends and, of more than 9, in the middle.
+    """
+    top = vocabulary - 1
+    power = 1 << (top.bit_length() - 1)
+    pairs = [(0, top), (power - 1, power), (top // 2, top)]
+    if gamma <= 3:
+        m = 2 if vocabulary <= 40_000 else 1
+        live = tuple(tuple(sorted({*pairs[(i + seed) % 3][::-1][:m]})) for i in range(gamma))
+        return WideProblem(vocabulary, gamma, kind, live, seed, name=f"wide-{kind}-V{vocabulary}-gamma{gamma}")
+    decided = {0, gamma - 1} | ({gamma // 2} if gamma > 9 else set())
+    live = tuple((pairs[i % 3][1],) for i in range(gamma))
+    agree = tuple(i for i in range(gamma) if i not in decided)
+    return WideProblem(vocabulary, gamma, kind, live, seed, agree, f"wide-{kind}-V{vocabulary}-gamma{gamma}")
+
+
+def wide_battery() -> list[WideProblem]:
+    """What third-party code is run on besides the battery of small vocabularies, smallest first."""
+    sizes = [
+        (8, 1, "ties"), (9, 2, "dense"), (8, 7, "dense"), (8, 8, "dense"), (9, 9, "zeros"), (8, 16, "dense"),
+        (8, 33, "dense"), (127, 1, "dense"), (128, 2, "zeros"), (129, 2, "dense"), (257, 2, "tails"), (1003, 2, "dense"),
+        (32_000, 2, "dense"), (32_767, 1, "tails"), (32_768, 1, "zeros"), (32_769, 1, "dense"), (50_257, 1, "ties"),
+        (65_537, 1, "dense"), (128_256, 2, "dense"), (151_936, 1, "tails"), (262_144, 1, "dense"),
+    ]  # fmt: skip
+    return [wide(*size) for size in sizes]

@@ -1,0 +1,201 @@
+"""Draws from a whole row of weights on wide problems: one path for the row, not one for each token.
+
+Where an index is drawn by whole weights, where one uniform is looked up in a row of cuts, and where a row of noise is
+raced, the tracer records the weights, and goes on with one index of positive weight. That the others are treated alike
+is not assumed: ``wide_laws`` calls the function again with plain numbers that lead to other indices.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sympy import QQ
+
+from ..field import rational
+from .tracer import STATE, NotInterceptable, Tracer, place
+
+MOST_PATHS = 3_000
+"""Ways the random numbers of a call can fall, rows counted as one, beyond which a wide problem is given up."""
+
+MOST_SPLIT = 600
+"""Entries of a row that are followed one by one where it decides what is drawn next, or all of it has to be."""
+
+GOLDEN = 0.6180339887498949
+DEPENDS = "what is drawn from a row decides further draws"
+
+
+class Split(BaseException):
+    """The rows drawn first, second, ... of a call of which some entries have to be followed as paths of their own."""
+
+    def __init__(self, ordinal: int, whole: bool):
+        super().__init__(ordinal)
+        self.ordinal, self.whole = ordinal, whole
+
+
+class RowDraw:
+    """One draw from a row.
+
+    weights: of the indices that this path leaves open, float64, not normalised.
+    base: the index that the path was walked with.
+    rehearsed: from an index to what leads to it in a call with plain numbers.
+    source: where among the random numbers handed out that belongs; None for an index that is handed out itself.
+    drawn: where among those.
+    at: the length of the path when it was drawn.
+    """
+
+    def __init__(self, weights: np.ndarray, base: int, at: int, rehearsed: Callable[[int], Any]):
+        self.weights, self.base, self.at, self.rehearsed = weights, base, at, rehearsed
+        self.source: Any = None
+        self.drawn: int | None = None
+        self.open = int(np.count_nonzero(weights)) > 1
+
+
+class WideTracer(Tracer):
+    """A tracer that keeps rows whole.
+
+    singles: the tokens that a call can treat specially: the live ones.
+    splits: which rows of a call are followed in part (their singles and what lies beyond the vocabulary) or whole.
+    forced: the indices that the rows of a replay take, by their order.
+    """
+
+    wide = True
+
+    def __init__(self, vocabulary: int, singles: Sequence[int], splits: dict[int, bool]):
+        super().__init__()
+        self.vocabulary, self.singles, self.splits = vocabulary, singles, splits
+        self.rows: list[RowDraw] = []
+        self.weighed: dict[tuple, int] = {}
+        self.forced: dict[int, int] = {}
+        self.replaying = False
+
+    def begin(self) -> bool:
+        self.rows, self.forced, self.replaying = [], {}, False
+        if self.paths >= MOST_PATHS:
+            self.give_up(f"more than {MOST_PATHS:,} ways the random numbers can fall, rows counted as one")
+        return super().begin()
+
+    def replay(self, forced: dict[int, int]) -> None:
+        """Walk the path just walked again, followed, with other indices drawn from its rows."""
+        self.script, self.path, self.rows, self.sources, self.drawn = tuple(self.path), [], [], [], []
+        self.forced, self.replaying, self.rehearsal = forced, True, None
+        self.run += 1
+
+    def uncertain(self, amount: float) -> None:
+        if not self.replaying:
+            super().uncertain(amount)
+
+    def branch(self, probabilities: Sequence[Any]) -> int:
+        here = tuple(self.path)
+        if self.replaying and self.questions.get(here) != tuple(probabilities):
+            raise NotInterceptable(DEPENDS)
+        return super().branch(probabilities)
+
+    def draw_row(self, weights: np.ndarray) -> int:
+        """An index drawn by whole weights, handed out as it is."""
+        if self.rehearsal is not None:
+            if not self.rehearsal[1]:
+                raise NotInterceptable("with plain random numbers it makes more choices")
+            return self.rehearsal[1].pop()
+        row = self.new_row(weights, lambda index: index)
+        row.drawn = len(self.drawn)
+        self.drawn.append(row.base)
+        return row.base
+
+    def new_row(self, weights: np.ndarray, rehearsed: Callable[[int], Any]) -> RowDraw:
+        """A row whose index this path takes; entries followed on their own are branches of the tree."""
+        weights = np.asarray(weights, dtype=np.float64)
+        total = math.fsum(weights)
+        if not (total > 0 and math.isfinite(total) and weights.min() >= 0):
+            self.give_up(f"a draw from weights that are not a row at {place()}")
+        ordinal, base = len(self.rows), None
+        before = self.weighed.setdefault((tuple(self.path), ordinal), digest := hash(weights.tobytes()))
+        if before != digest:
+            if self.replaying:
+                raise NotInterceptable(DEPENDS)
+            self.notice("state", STATE)
+            self.give_up("it does not repeat itself when its random numbers are repeated")
+        if ordinal in self.splits:
+            weights, base = self._split(weights, total, self.splits[ordinal])
+        if base is None:
+            base = self.forced.get(ordinal)
+        if base is None or not weights[base]:
+            base = self._base(weights, ordinal)
+        self.rows.append(RowDraw(weights, base, len(self.path), rehearsed))
+        return self.rows[-1]
+
+    def _split(self, weights: np.ndarray, total: float, whole: bool) -> tuple[np.ndarray, int | None]:
+        """The weights that are left open, or one index alone, which this path takes."""
+        own = range(len(weights)) if whole else {*self.singles, *range(self.vocabulary, len(weights))}
+        own = [k for k in sorted(own) if k < len(weights) and weights[k] > 0]
+        if len(own) > MOST_SPLIT:
+            self.give_up(f"a row of {len(weights)} entries decides what is drawn next at {place()}")
+        shares = [rational(weights[k]) / rational(total) for k in own]
+        rest = weights.copy()
+        rest[own] = 0.0
+        left = QQ(1) - sum(shares, QQ(0)) if rest.any() else QQ(0)
+        if not left and shares:
+            shares[-1] += 1 - sum(shares)
+        chosen = self.branch([*shares, left])
+        if chosen == len(own):
+            return rest, None
+        alone = np.zeros_like(weights)
+        alone[own[chosen]] = 1.0
+        return alone, own[chosen]
+
+    def _base(self, weights: np.ndarray, ordinal: int) -> int:
+        """Another one for each row of a call, and where possible no live token."""
+        possible = np.flatnonzero(weights)
+        plain = possible[~np.isin(possible, self.singles)]
+        possible = plain if len(plain) else possible
+        return int(possible[int((ordinal + 1) * GOLDEN % 1 * len(possible))])
+
+
+def lookup(tracer: WideTracer, number: Any, passed: Callable[[Any], np.ndarray]) -> int:
+    """How many cuts of a row a followed uniform has passed: a draw from the row between the cuts.
+
+    passed(x): for numbers [n] at points of the source, whether cut k is passed by number k.
+    """
+    source = number.source
+    if getattr(source, "bits", None) is None or source.bits > 53:
+        tracer.give_up(f"noise is looked up in a row of cuts at {place()}")
+    low, high = source.low, source.high
+    try:
+        first, last = (passed(points_at(number, np.full(1, k))) for k in (low, high - 1))
+        begin, end = np.full(first.size, low), np.full(first.size, high - 1)
+        turns = first != last
+        end[~turns] = high
+        while turns.any() and int((end - begin)[turns].max()) > 1:
+            middle = (begin + end) // 2
+            same = passed(points_at(number, middle)) == first
+            begin, end = np.where(turns & same, middle, begin), np.where(turns & ~same, middle, end)
+    except (TypeError, ValueError, AttributeError):
+        tracer.give_up(f"a random number is compared with a row at {place()} after operations that take one number")
+    up, down = np.sort(end[turns & ~first]), np.sort(end[turns & first])
+    edges = np.unique(np.concatenate([[low], up, down, [high]]))
+    starts, always = edges[:-1], int((first & ~turns).sum()) + len(down)
+    counts = always + np.searchsorted(up, starts, side="right") - np.searchsorted(down, starts, side="right")
+    weights = np.zeros(first.size + 1)
+    np.add.at(weights, counts, np.diff(edges).astype(float))
+    interval = dict(zip(counts.tolist(), zip(starts.tolist(), edges[1:].tolist())))
+    if len(interval) < len(counts):
+        tracer.give_up(f"a random number is compared at {place()} with cuts that it passes in both directions")
+    tracer.lattices.add(source.bits)
+    row = tracer.new_row(weights, lambda index: sum(interval[index]) // 2)
+    row.source = source
+    source.low, source.high = interval[row.base]
+    source.fresh = False
+    return row.base
+
+
+def points_at(number: Any, points: np.ndarray) -> Any:
+    """The followed number at many points of its source at once."""
+    source = number.source
+    kind = type(source.value(source.low))
+    if kind not in (float, np.float64, np.float32):
+        raise TypeError(kind)
+    value = (points * 2.0**-source.bits).astype(kind)
+    with np.errstate(all="ignore"):
+        for step in number.steps:
+            value = step.apply(value)
+    return value

@@ -1,0 +1,253 @@
+"""The law of one call on a wide problem: every way its coins can fall, and for the last token a row.
+
+A path of coins is walked once with one index drawn from each row. Then the function is called again with plain numbers
+that lead to other indices: where it emits the same tokens with the drawn one at the end, the path's law is a row. An
+index for which it emits something else is an outcome of its own. Indices that no call led to are taken to be treated
+like those that were, if those were treated alike without exception; how many they are, and their mass, is reported.
+"""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .explore import Explored, following_once, kind_of, rehearse
+from .outcomes import Outcome, Raised
+from .row_draws import DEPENDS, MOST_SPLIT, RowDraw, Split, WideTracer
+from .tracer import STATE, NotInterceptable, Tracer
+
+ALL_CALLED = 300
+"""Entries of a row up to which every index of positive weight is called."""
+
+FURTHER = 24
+"""Indices drawn at random on each path besides the chosen ones."""
+
+BUDGET = 6.0
+"""Seconds of processor time for a problem, after which no further indices are called, or it is given up."""
+
+MOST_RESTARTS = 12
+
+
+@dataclass
+class RowLaw:
+    """prefix + (first + index,) comes with probability * weights[index] / sum(weights); called: indices confirmed."""
+
+    prefix: tuple[int, ...]
+    first: int
+    probability: float
+    weights: np.ndarray
+    called: int
+
+
+@dataclass
+class WideLaw(Explored):
+    """What the exploration of one call on a wide problem came to.
+
+    law: outcomes of their own, with their probabilities; None if nothing is known.
+    rows: the rows.
+    unknown: probability of what is not known.
+    not_called: probability of the indices that no call led to, rows that are given included.
+    """
+
+    rows: list[RowLaw] = field(default_factory=list)
+    unknown: float = 0.0
+    not_called: float = 0.0
+
+
+class _Alike:
+    """What is emitted for each index if all are treated alike: a prefix, and the token first + sign * index."""
+
+    def __init__(self, called: dict[int, Outcome], base: int):
+        outcome = called[base]
+        self.prefix, self.sign, self.first = None, 1, 0
+        if isinstance(outcome, Raised):
+            return
+        self.prefix = outcome[:-1]
+        rising = [o == (*self.prefix, outcome[-1] + i - base) for i, o in called.items()]
+        falling = [o == (*self.prefix, outcome[-1] - i + base) for i, o in called.items()]
+        self.sign = 1 if sum(rising) >= sum(falling) else -1
+        self.first = outcome[-1] - self.sign * base
+
+    def expected(self, index: int) -> Outcome | None:
+        return None if self.prefix is None else (*self.prefix, self.first + self.sign * index)
+
+    def law(self, probability: float, weights: np.ndarray, called: int) -> RowLaw:
+        assert self.prefix is not None
+        if self.sign > 0:
+            return RowLaw(self.prefix, self.first, probability, weights, called)
+        return RowLaw(self.prefix, self.first - len(weights) + 1, probability, weights[::-1], called)
+
+
+class _Exploration:
+    def __init__(self, call: Callable[[], Outcome], vocabulary: int, live: Sequence[int], seed: int, until: float):
+        self.call, self.vocabulary, self.live, self.until = call, vocabulary, sorted(set(live)), until
+        self.draw = random.Random(seed)
+        self.splits: dict[int, bool] = {}
+
+    def law(self) -> WideLaw:
+        tracer = WideTracer(self.vocabulary, self.live, self.splits)
+        for _ in range(MOST_RESTARTS):
+            tracer = WideTracer(self.vocabulary, self.live, self.splits)
+            self.points: dict[Outcome, float] = {}
+            self.rows: list[RowLaw] = []
+            self.unknown = self.not_called = 0.0
+            self.why: str | None = None
+            try:
+                self._walk(tracer)
+            except Split as split:
+                if self.splits.get(split.ordinal, False) >= split.whole and split.ordinal in self.splits:
+                    return self._stopped(tracer, DEPENDS)
+                self.splits[split.ordinal] = split.whole
+                continue
+            except NotInterceptable as stopped:
+                return self._stopped(tracer, stopped.reason)
+            law = WideLaw(self.points, tracer.exactness, tracer.resolution, tracer.paths, self.why, tracer.findings,
+                          min(tracer.lattices, default=0))  # fmt: skip
+            law.rows, law.unknown, law.not_called = self.rows, self.unknown, self.not_called
+            return law
+        return self._stopped(tracer, DEPENDS)
+
+    def _stopped(self, tracer: Tracer, reason: str) -> WideLaw:
+        return WideLaw(None, "not interceptable", 0.0, tracer.paths, reason, tracer.findings, unknown=1.0)
+
+    def _walk(self, tracer: WideTracer) -> None:
+        while tracer.begin():
+            outcome = following_once(tracer, self.call)
+            if len(tracer.path) < len(tracer.script):
+                tracer.notice("state", STATE)
+                tracer.give_up("it does not repeat itself when its random numbers are repeated")
+            probability, rows = float(tracer.probability), [row for row in tracer.rows if row.open]
+            rehearse(tracer, self.call, outcome, 3 if rows else 6)
+            if time.process_time() > self.until:
+                tracer.give_up(f"{tracer.paths} paths on one draft block take more than {BUDGET:g} s")
+            relevant = self._relevant(tracer, rows, outcome)
+            if relevant is None:
+                self.points[outcome] = self.points.get(outcome, 0.0) + probability
+            else:
+                self._row(tracer, rows, relevant, outcome, probability)
+
+    def _plain(self, tracer: WideTracer, rows: list[RowDraw], indices: dict[int, int]) -> Outcome:
+        """A call with plain numbers that lead to these indices of the rows, by their number among the open ones."""
+        tracer.rehearse(0)
+        assert tracer.rehearsal is not None
+        points, drawn = tracer.rehearsal
+        for k, index in indices.items():
+            row = rows[k]
+            if row.drawn is not None:
+                drawn[len(drawn) - 1 - row.drawn] = index
+            else:
+                points[row.source.order] = row.rehearsed(index)
+        outcome = following_once(tracer, self.call)
+        tracer.rehearsal = None
+        return outcome
+
+    def _others(self, row: RowDraw, count: int) -> list[int]:
+        possible = np.flatnonzero(row.weights)
+        return [int(possible[self.draw.randrange(len(possible))]) for _ in range(count)]
+
+    def _relevant(self, tracer: WideTracer, rows: list[RowDraw], outcome: Outcome) -> int | None:
+        """Which of the rows the outcome depends on; None if on none of them."""
+        deciding = []
+        for k, row in enumerate(rows):
+            others = {i for i in self._others(row, 4) if i != row.base} or {int(np.flatnonzero(row.weights)[0])}
+            if any(
+                kind_of(self._plain(tracer, rows, {k: i})) != kind_of(outcome)
+                for i in sorted(others)[:3]
+                if i != row.base
+            ):
+                deciding.append(k)
+        if len(deciding) > 1:
+            small = [k for k in deciding if np.count_nonzero(rows[k].weights) <= MOST_SPLIT]
+            if small:
+                raise Split(tracer.rows.index(rows[small[0]]), whole=True)
+            tracer.give_up("what it emits depends on draws from several rows")
+        return deciding[0] if deciding else None
+
+    def _row(self, tracer: WideTracer, rows: list[RowDraw], k: int, outcome: Outcome, probability: float) -> None:
+        row = rows[k]
+        share, called = row.weights / row.weights.sum(), {row.base: outcome}
+        for index in self._ids(row):
+            if time.process_time() > self.until and len(called) >= 16:
+                break
+            indices = {j: self._others(other, 1)[0] for j, other in enumerate(rows)}
+            called[index] = self._plain(tracer, rows, {**indices, k: index})
+        alike = _Alike(called, row.base)
+        own = {i: o for i, o in called.items() if o != alike.expected(i)}
+        ordinal = tracer.rows.index(row)
+        if ordinal not in self.splits and any(
+            i in own for i in (*self.live, *range(self.vocabulary, len(row.weights)))
+        ):
+            raise Split(ordinal, whole=False)
+        self._replays(tracer, row, alike, own)
+        confirmed = sorted(called)
+        covered = float(share[confirmed].sum())
+        missing = 0.0 if len(called) >= np.count_nonzero(row.weights) else max(1.0 - covered, 0.0)
+        astray = {i for i, o in own.items() if isinstance(o, Raised) and o.error == "otherwise"}
+        for i, o in own.items():
+            if i not in astray:
+                self.points[o] = self.points.get(o, 0.0) + probability * float(share[i])
+        self.unknown += probability * float(share[sorted(astray)].sum()) if astray else 0.0
+        weights = row.weights
+        if own:
+            same = sorted(set(called) - set(own))
+            weights = np.zeros_like(row.weights)
+            weights[same] = row.weights[same]
+            self.unknown += probability * missing
+            emitted = f"with index {min(own)} drawn it emits {own[min(own)]}, with {row.base} {outcome}"
+            self.why = self.why or (f"not every token is treated alike: {emitted}" if missing or astray else None)
+        else:
+            self.not_called += probability * missing
+        if weights.any():
+            kept = probability * float(share[np.flatnonzero(weights)].sum()) if own else probability
+            self.rows.append(alike.law(kept, weights, len(called) - len(own)))
+
+    def _replays(self, tracer: WideTracer, row: RowDraw, alike: "_Alike", own: dict[int, Outcome]) -> None:
+        """Follow the path once more with another index: what is asked of later coins must not depend on it."""
+        path, ordinal = list(tracer.path), tracer.rows.index(row)
+        if row.at == len(path) and ordinal == len(tracer.rows) - 1:
+            return
+        kept = tracer.rows
+        for index in [i for i in self._others(row, 3) if i not in own and i != row.base][:2]:
+            tracer.path = list(path)
+            tracer.replay({ordinal: index})
+            try:
+                outcome = following_once(tracer, self.call)
+                if outcome != alike.expected(index):
+                    raise NotInterceptable(DEPENDS)
+            except NotInterceptable as stopped:
+                if stopped.reason == DEPENDS and np.count_nonzero(row.weights) <= MOST_SPLIT:
+                    raise Split(ordinal, whole=True) from None
+                raise
+        tracer.path, tracer.rows, tracer.replaying, tracer.forced = path, kept, False, {}
+
+    def _ids(self, row: RowDraw) -> list[int]:
+        """The indices that calls lead to: the live ones, the ends, powers of two, the extremes of weight, and others."""
+        possible = np.flatnonzero(row.weights)
+        if len(possible) <= ALL_CALLED:
+            return [int(i) for i in possible if i != row.base]
+        size = len(row.weights)
+        chosen = [0, size - 1, self.vocabulary - 1, *self.live, *range(self.vocabulary, size)]
+        for power in (7, 8, 10, 12, 15, 16, 17):
+            chosen += [(1 << power) - 1, 1 << power, (1 << power) + 1]
+        chosen += [i & mask for i in (size - 1, size - 2, size - 3) for mask in (0x7F, 0xFF, 0x7FFF, 0xFFFF)]
+        chosen += [*range(size - 3, size), int(row.weights.argmax())]
+        chosen.append(int(possible[row.weights[possible].argmin()]))
+        chosen += self._others(row, FURTHER)
+        ids = sorted({i for i in chosen if 0 <= i < size and row.weights[i] > 0 and i != row.base})
+        self.draw.shuffle(ids)
+        return ids
+
+
+def explore_wide(call: Callable[[], Outcome], vocabulary: int, live: Sequence[int], seed: int, until: float) -> WideLaw:
+    """The law of ``call``'s outcome on a wide problem, as far as it is known.
+
+    call: as in ``explore.explore``.
+    live: tokens that can be drafted.
+    seed: of the indices that are called.
+    until: the processor time at which no further indices are called.
+    Guarantee: exact in the sense that ``exactness`` names where ``unknown`` is 0, but that the indices that no call led
+    to, of probability ``not_called``, are taken to be treated like the others.
+    """
+    return _Exploration(call, vocabulary, live, seed, until).law()

@@ -1,0 +1,121 @@
+"""In the child process: a wide problem's rows as a subject gets them, and its law in the form that goes to the parent."""
+
+import base64
+import functools
+import itertools
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...models.law import Prefix, prefix_key
+from ...models.wide import WideProblem
+from .arrays import RowArray
+from .harness import NeverReturned, Subject, counted
+from .outcomes import Outcome, encoded
+from .tracer import active
+from .wide_laws import BUDGET, explore_wide
+
+
+class WideRows:
+    """A wide problem's rows as the subject gets them, in its precision."""
+
+    def __init__(self, problem: WideProblem, subject: Subject):
+        self.problem, self.subject, self.called = problem, subject, False
+        prefixes = [x for n in range(problem.gamma + 1) for x in problem.prefixes(n)]
+        self.target = {x: problem.target_row(x) for x in prefixes}
+        self.draft = {x: problem.draft_row(x) for x in prefixes if len(x) < problem.gamma}
+
+    def blocks(self) -> Iterator[Prefix]:
+        """The draft blocks that can be drafted."""
+        return self.problem.prefixes(self.problem.gamma)
+
+    def arguments(self, tokens: Prefix) -> list:
+        steps = range(len(tokens) + 1)
+        target = np.stack([self.target[tokens[:i]] for i in steps])
+        draft = np.stack([self.draft[tokens[:i]] for i in steps[:-1]])
+        return self._as_array(target, draft, tokens)
+
+    def _as_array(self, target: np.ndarray, draft: np.ndarray, tokens: Prefix) -> list:
+        array, dtype = self.subject.array or "numpy", self.subject.dtype
+        if array == "torch":
+            import torch
+
+            kind = getattr(torch, dtype)
+            return [torch.from_numpy(target).to(kind), torch.from_numpy(draft).to(kind), torch.tensor(tokens)]
+        target, draft = (rows.astype(dtype) for rows in (target, draft))
+        if array == "list":
+            return [target.tolist(), draft.tolist(), list(tokens)]
+        tracer = active()
+        if tracer is not None and tracer.rehearsal is None:
+            target, draft = target.view(RowArray), draft.view(RowArray)
+        if array == "rows":
+            return [[*target], [*draft], list(tokens)]
+        return [target, draft, np.array(tokens, dtype=np.int64)]
+
+    def in_use(self, row: np.ndarray) -> np.ndarray:
+        """A row that the subject verifies with, float64, not normalised."""
+        given = self._as_array(row[None], row[None], ())[0]
+        use = getattr(self.subject.function, "rows_in_use", None)
+        used = (use(given) if use else given)[0]
+        return np.asarray(used.double().numpy() if hasattr(used, "double") else used, dtype=np.float64)
+
+
+class _Sent:
+    """Rows on their way to the parent, each sent once."""
+
+    def __init__(self) -> None:
+        self.known: dict[bytes, int] = {}
+        self.new: list[dict[str, Any]] = []
+
+    def __call__(self, row: np.ndarray) -> int:
+        data = np.ascontiguousarray(row, dtype="<f8").tobytes()
+        if data not in self.known:
+            self.known[data] = len(self.known)
+            self.new.append({"row": self.known[data], "data": base64.b64encode(data).decode()})
+        return self.known[data]
+
+    def taken(self) -> Iterator[dict[str, Any]]:
+        yield from self.new
+        self.new.clear()
+
+
+def wide_answers(subject: Subject, problem: WideProblem) -> Iterator[dict[str, Any]]:
+    """The rows in use, then the law for each draft block; rows as base64 of float64, each once."""
+    rows, sent, until = WideRows(problem, subject), _Sent(), time.process_time() + BUDGET
+    tables = {
+        name: {prefix_key(x): sent(rows.in_use(row)) for x, row in table.items()}
+        for name, table in (("target", rows.target), ("draft", rows.draft))
+    }
+    yield from sent.taken()
+    yield tables
+    live = [*itertools.chain(*problem.live)]
+    for k, block in enumerate(rows.blocks()):
+        call = functools.partial(subject.outcome, rows, block, subject.real_random(0))
+        try:
+            law = explore_wide(call, problem.vocabulary, live, problem.seed + k, until)
+        except NeverReturned as late:
+            yield {"block": list(block), "never_returned": str(late)}
+            break
+        answer = {**vars(law), "block": list(block)}
+        answer["law"] = law.law and [[encoded(o), p] for o, p in law.law.items()]
+        answer["rows"] = [{**vars(row), "weights": sent(row.weights)} for row in law.rows]
+        yield from sent.taken()
+        yield answer
+        if law.law is None:
+            break
+    yield {"findings": subject.findings}
+
+
+def wide_samples(subject: Subject, problem: WideProblem, count: int, seed: list[int]) -> Counter[Outcome]:
+    """How often each outcome came with real random numbers, the draft block drawn afresh each time."""
+    rows = WideRows(problem, subject)
+
+    def drafted(draw: random.Random, tokens: Prefix) -> int:
+        live = problem.live[len(tokens)]
+        return draw.choices(live, rows.draft[tokens][list(live)].tolist())[0]
+
+    return counted(subject, rows, problem.gamma, drafted, count, seed)

@@ -1,0 +1,107 @@
+"""Wide problems: what only a whole vocabulary or a long block shows is refuted; right verifiers hold."""
+
+import numpy as np
+import pytest
+
+from draftproof.models.battery import toy
+from draftproof.models.problem import any_problem_from, as_json, load_problem
+from draftproof.models.wide import wide, wide_battery
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.proofs.wide_claims import judge_wide
+from draftproof.proofs.wide_measurement import measured_wide
+
+pytestmark = pytest.mark.exact
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox("draftproof.tests.subjects.wide:by_choice") as child:
+        child.start([toy(1)])
+        yield child
+
+
+def judged(sandbox, name, problem):
+    sandbox.load(f"draftproof.tests.subjects.wide:{name}", [toy(1)])
+    measurement = measured_wide(problem, "float64", sandbox.law(problem))
+    return measurement, judge_wide(measurement)[0]
+
+
+RIGHT = ["by_choice", "by_multinomial", "by_search", "by_method_search", "by_comparison", "by_count", "by_bisection",
+         "by_choices", "from_the_other_end"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_verifier_holds_on_wide_rows_however_it_draws(sandbox, name):
+    for problem in (wide(129, 2, "zeros"), wide(32_769, 1, "dense")):
+        measurement, evidence = judged(sandbox, name, problem)
+        assert (evidence.verdict, measurement.unknown) == ("holds", 0.0), measurement.reason
+        assert evidence.total_variation <= evidence.bound < 3e-12
+        assert measurement.called > 60
+
+
+WRONG = {
+    "summed_in_float16": (wide(32_000, 1), 0.05),
+    "cut_to_fifty": (wide(1003, 2), 0.05),
+    "flushed": (wide(32_767, 1, "tails"), 1e-8),
+    "tiles_of_eight": (wide(9, 2), 1e-6),
+    "ids_of_eight_bits": (wide(129, 2), 1e-6),
+    "ids_of_sixteen_bits": (wide(65_537, 1), 1e-6),
+    "last_ids_swapped": (wide(32_769, 1), 1e-8),
+    "mask_of_eight_bits": (wide(9, 9, "zeros"), 1e-3),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_defect_of_width_is_refuted_and_replays_from_its_specification(sandbox, name):
+    problem, least = WRONG[name]
+    _, evidence = judged(sandbox, name, problem)
+    assert evidence.refuted and evidence.total_variation > least
+    assert evidence.witness and any_problem_from(dict(evidence.witness.problem)) == problem
+
+
+def test_a_verifier_that_cannot_be_followed_on_wide_rows_is_neither_cleared_nor_refuted(sandbox):
+    measurement, evidence = judged(sandbox, "asks_again", wide(32_769, 1))
+    assert evidence.verdict == "no-evidence" and measurement.reason
+
+
+def test_the_total_variation_of_the_frontier_is_that_of_the_completed_law(sandbox):
+    """On a row small enough to write out both laws."""
+    problem = wide(8, 2, seed=3)
+    measurement, evidence = judged(sandbox, "last_ids_swapped", problem)
+    law: dict = {}
+    for prefix, row in measurement.emitted.items():
+        for token, mass in enumerate(row):
+            law[(*prefix, token)] = law.get((*prefix, token), 0.0) + mass
+    apart = 0.0
+    for x in np.ndindex(8, 8, 8):
+        target = completed = 1.0
+        rows = [problem.target_row(x[:i]) for i in range(3)]
+        target = np.prod([rows[i][x[i]] for i in range(3)])
+        completed = sum(law.get(x[: n + 1], 0.0) * np.prod([rows[i][x[i]] for i in range(n + 1, 3)]) for n in range(3))
+        apart += abs(target - completed) / 2
+    assert evidence.total_variation == pytest.approx(apart, rel=1e-12)
+
+
+def test_every_wide_problem_is_its_specification():
+    battery = wide_battery()
+    assert [any_problem_from(as_json(problem)) for problem in battery] == battery
+    assert {8, 9, 127, 128, 129, 257, 1003, 32_767, 65_537, 262_144} <= {p.vocabulary for p in battery}
+    assert {1, 2, 7, 8, 9, 16, 33} <= {p.gamma for p in battery}
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ('{"vocabulary": 9, "gamma": 1, "wide": {"kind": "dens", "live": [[0]]}}', "unknown kind"),
+        ('{"vocabulary": 9, "gamma": 1, "wide": {"kind": "dense", "live": [[9]]}}', "from 0 to 8, got 9"),
+        ('{"vocabulary": 9, "gamma": 2, "wide": {"kind": "dense", "live": [[0]]}}', "2 lists of tokens"),
+        ('{"vocabulary": 9, "gamma": 1, "wide": {"kind": "dense", "live": [[]]}}', "a list of different tokens"),
+        ('{"vocabulary": 9, "gamma": 1, "wide": {"live": [[0]]}}', "must have kind and live"),
+        ('{"vocabulary": 1e9, "gamma": 1, "wide": {"kind": "dense", "live": [[0]]}}', "vocabulary must be"),
+        ('{"vocabulary": 9, "gamma": 1, "target": [], "wide": {}}', "unknown field 'target'"),
+    ],
+)
+def test_a_bad_specification_is_one_clear_line(spec, says):
+    with pytest.raises(ValueError, match=says) as error:
+        load_problem(spec, any_problem_from)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,139 @@
+"""Verifiers whose defects only a wide vocabulary or a long block shows, and right ones that draw in other ways."""
+
+import bisect
+import itertools
+import random
+
+import numpy as np
+
+from draftproof.verifiers.zoo.building_blocks import answer, draw, drawable, excess, ratio
+
+
+def _token_verification(target, draft, tokens, rng, pick):
+    """pick(weights): the token drawn from weights of the last row."""
+
+    for i, x in enumerate(tokens):
+        if not rng.random() < ratio(target[i][x], draft[i][x]):
+            return answer(tokens[:i], pick(drawable(excess(target[i], draft[i]), target[i])))
+    return answer(tokens, pick(target[-1]))
+
+
+def by_choice(target, draft, tokens, rng):
+    return _token_verification(target, draft, tokens, rng, lambda w: draw(rng, w, w))
+
+
+def by_multinomial(target, draft, tokens, rng):
+    return _token_verification(target, draft, tokens, rng, lambda w: rng.multinomial(1, w).argmax())
+
+
+def by_search(target, draft, tokens, rng):
+    return _token_verification(target, draft, tokens, rng, lambda w: np.searchsorted(_edges(w), rng.random(), "right"))
+
+
+def by_method_search(target, draft, tokens, rng):
+    return _token_verification(target, draft, tokens, rng, lambda w: _edges(w).searchsorted(rng.random(), side="right"))
+
+
+def by_comparison(target, draft, tokens, rng):
+    return _token_verification(target, draft, tokens, rng, lambda w: np.argmax(_edges(w) > rng.random()))
+
+
+def by_count(target, draft, tokens, rng):
+    return _token_verification(target, draft, tokens, rng, lambda w: int((rng.random(1) >= _edges(w)).sum()))
+
+
+def by_bisection(target, draft, tokens, rng):
+    def pick(weights):
+        edges = list(itertools.accumulate(weights.tolist()))
+        return min(bisect.bisect(edges, rng.random() * edges[-1]), len(edges) - 1)
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
+def by_choices(target, draft, tokens):
+    return _token_verification(target, draft, tokens, random, lambda w: random.choices(range(len(w)), w.tolist())[0])
+
+
+def from_the_other_end(target, draft, tokens, rng):
+    return _token_verification(
+        target, draft, tokens, rng, lambda w: len(w) - 1 - np.searchsorted(_edges(w[::-1]), rng.random(), "right")
+    )
+
+
+def _edges(weights):
+    edges = np.cumsum(weights)
+    return edges / edges[-1]
+
+
+def summed_in_float16(target, draft, tokens, rng):
+    def pick(weights):
+        edges = np.cumsum(weights.astype(np.float16), dtype=np.float16).astype(float)
+        return min(np.searchsorted(edges, rng.random() * edges[-1], "right"), len(weights) - 1)
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
+def cut_to_fifty(target, draft, tokens, rng):
+    def pick(weights):
+        return draw(rng, np.where(weights >= np.sort(weights)[-50:][0], weights, 0.0), weights)
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
+def flushed(target, draft, tokens, rng):
+    target = np.where(target < 1e-7, 0.0, target)
+    return by_choice(target / target.sum(axis=-1, keepdims=True), draft, tokens, rng)
+
+
+def tiles_of_eight(target, draft, tokens, rng):
+    whole = target.shape[-1] // 8 * 8 or target.shape[-1]
+
+    def pick(weights):
+        return draw(rng, weights[:whole], np.ones(whole))
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
+def ids_of_eight_bits(target, draft, tokens, rng):
+    return _token_verification(target, draft, tokens, rng, lambda w: int(np.int64(draw(rng, w, w)).astype(np.int8)))
+
+
+def ids_of_sixteen_bits(target, draft, tokens, rng):
+    return _token_verification(target, draft, tokens, rng, lambda w: int(np.int64(draw(rng, w, w)).astype(np.uint16)))
+
+
+def last_ids_swapped(target, draft, tokens, rng):
+    """Two tokens far up change places."""
+
+    def pick(weights):
+        token, top = draw(rng, weights, weights), len(weights) - 1
+        return {top: top - 1, top - 1: top}.get(token, token)
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
+def mask_of_eight_bits(target, draft, tokens, rng):
+    """Which tokens are accepted is kept in the bits of a byte."""
+    mask = 0
+    for i, x in enumerate(tokens):
+        if rng.random() < ratio(target[i][x], draft[i][x]):
+            mask |= 1 << i
+    mask &= 0xFF
+    accepted = 0
+    while mask >> accepted & 1 and accepted < len(tokens):
+        accepted += 1
+    if accepted == len(tokens):
+        return answer(tokens, draw(rng, target[-1], target[-1]))
+    return answer(tokens[:accepted], draw(rng, excess(target[accepted], draft[accepted]), target[accepted]))
+
+
+def asks_again(target, draft, tokens, rng):
+    """A right verifier that is not followed on a wide row: what it draws decides whether it draws again."""
+
+    def pick(weights):
+        while True:
+            token = int(rng.integers(0, len(weights)))
+            if rng.random() * weights.max() < weights[token]:
+                return token
+
+    return _token_verification(target, draft, tokens, rng, pick)
