@@ -1,0 +1,120 @@
+"""Wrong only for some token ids or widths: short integers, short sums, tiles, cut tails, ids with a meaning."""
+
+import numpy as np
+
+from draftproof.verifiers.zoo.building_blocks import answer, drawable, excess, ratio, scan, token_by_token
+
+
+def emitted_as(kind):
+    """Token verification whose replacement and bonus token pass through an integer type."""
+
+    def verify(target, draft, tokens, rng):
+        *kept, token = token_by_token(target, draft, tokens, rng)
+        return [*kept, int(np.array(token).astype(kind)) % len(target[0])]
+
+    return verify
+
+
+ids_of_8_bits = emitted_as(np.int8)
+ids_of_unsigned_8_bits = emitted_as(np.uint8)
+ids_of_16_bits = emitted_as(np.int16)
+ids_of_unsigned_16_bits = emitted_as(np.uint16)
+ids_as_half_floats = emitted_as(np.float16)
+
+
+def drafted_as(kind):
+    """Token verification that looks its draft tokens up through an integer type."""
+
+    def verify(target, draft, tokens, rng):
+        ids = np.asarray(tokens).astype(kind).astype(np.int64) % len(target[0])
+        return token_by_token(
+            target, draft, tokens, rng, lambda i, x: rng.random() < ratio(target[i][ids[i]], draft[i][ids[i]])
+        )
+
+    return verify
+
+
+draft_ids_of_8_bits = drafted_as(np.int8)
+draft_ids_of_unsigned_16_bits = drafted_as(np.uint16)
+
+
+def drawing(weights):
+    """Token verification that draws from weights(row) in place of the residual and of the last row."""
+
+    def verify(target, draft, tokens, rng):
+        for i, x in enumerate(tokens):
+            if not rng.random() < ratio(target[i][x], draft[i][x]):
+                w = weights(excess(target[i], draft[i]))
+                return answer(tokens[:i], rng.choice(len(w), p=drawable(w, target[i])))
+        w = weights(target[-1])
+        return answer(tokens, rng.choice(len(w), p=drawable(w, target[-1])))
+
+    return verify
+
+
+def first(row, n):
+    return np.where(np.arange(len(row)) < n, row, 0.0)
+
+
+def largest(row, n):
+    return row if n >= len(row) else np.where(row < np.partition(row, -n)[-n], 0.0, row)
+
+
+tile_of_8_dropped = drawing(lambda w: first(w, max(len(w) // 8, 1) * 8))
+tile_of_128_dropped = drawing(lambda w: first(w, max(len(w) // 128 * 128, min(len(w), 128))))
+fifty_largest = drawing(lambda w: largest(w, 50))
+thousand_largest = drawing(lambda w: largest(w, 1000))
+thirty_two_thousand_ids = drawing(lambda w: first(w, 32_000))
+tail_flushed = drawing(lambda w: np.where(w < 1e-7, 0.0, w))
+tail_flushed_below_a_billionth = drawing(lambda w: np.where(w < 1e-9, 0.0, w))
+half_precision_weights = drawing(lambda w: w.astype(np.float16).astype(float))
+last_id_never = drawing(lambda w: first(w, len(w) - 1) if len(w) > 4 else w)
+padding_id_never = drawing(lambda w: w * (np.arange(len(w)) > 0) if len(w) > 4 else w)
+
+
+def scanning(edges):
+    """Token verification that looks a uniform up in edges(row), cumulative sums in some precision."""
+
+    def verify(target, draft, tokens, rng):
+        def drawn(row):
+            cuts = edges(row)
+            return int(min(np.searchsorted(cuts, rng.random() * float(cuts[-1]), side="right"), len(row) - 1))
+
+        for i, x in enumerate(tokens):
+            if not rng.random() < ratio(target[i][x], draft[i][x]):
+                return answer(tokens[:i], drawn(drawable(excess(target[i], draft[i]), target[i])))
+        return answer(tokens, drawn(target[-1]))
+
+    return verify
+
+
+half_precision_sum = scanning(lambda w: np.cumsum(w.astype(np.float16), dtype=np.float16).astype(float))
+sum_in_tiles_without_carry = scanning(
+    lambda w: np.maximum.accumulate(
+        np.concatenate([np.cumsum(w[k : k + 64]) + (w[k - 64 : k].sum() if k else 0.0) for k in range(0, len(w), 64)])
+    )
+)
+
+
+def falsy_zero(target, draft, tokens, rng):
+    """``token or default``: a replacement with id 0 is taken for none."""
+
+    def recovers(i, x):
+        return scan(rng.random(), excess(target[i], draft[i]), target[i]) or int(target[i].argmax())
+
+    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+
+
+def last_id_accepted(target, draft, tokens, rng):
+    """The last id is taken for the end of the text, and accepted whatever its probability."""
+    end = len(target[0]) - 1
+    return token_by_token(
+        target, draft, tokens, rng, lambda i, x: x == end or rng.random() < ratio(target[i][x], draft[i][x])
+    )
+
+
+def set_of_64_bits(target, draft, tokens, rng):
+    """Ids from 64 on are not in the set of allowed ones, and never accepted."""
+    return token_by_token(
+        target, draft, tokens, rng, lambda i, x: x < 64 and rng.random() < ratio(target[i][x], draft[i][x])
+    )

@@ -1,0 +1,60 @@
+"""Wrong only at some positions, lengths, repetitions, or for some blocks."""
+
+import numpy as np
+
+from draftproof.verifiers.zoo.building_blocks import answer, block_by_block, draw, ratio, survivals, token_by_token
+
+
+def unverified(where):
+    """Token verification that accepts without a coin where(i, tokens)."""
+
+    def verify(target, draft, tokens, rng):
+        return token_by_token(
+            target,
+            draft,
+            tokens,
+            rng,
+            lambda i, x: where(i, tokens) or rng.random() < ratio(target[i][x], draft[i][x]),
+        )
+
+    return verify
+
+
+third = unverified(lambda i, t: i == 2)
+fourth_and_later = unverified(lambda i, t: i >= 3)
+last_of_three = unverified(lambda i, t: len(t) >= 3 and i == len(t) - 1)
+eighth_and_later = unverified(lambda i, t: i >= 7)
+ninth_and_later = unverified(lambda i, t: i >= 8)
+seventeenth = unverified(lambda i, t: i == 16)
+thirty_third = unverified(lambda i, t: i == 32)
+mask_of_8_bits = unverified(lambda i, t: np.uint8((1 << i) & 0xFF) == 0)
+mask_of_32_bits = unverified(lambda i, t: np.uint32((1 << i) & 0xFFFFFFFF) == 0)
+repeated_token = unverified(lambda i, t: i > 0 and t[i] == t[i - 1])
+seen_before = unverified(lambda i, t: t[i] in t[:i])
+first_again = unverified(lambda i, t: i >= 2 and t[i] == t[0])
+three_of_a_kind = unverified(lambda i, t: i >= 2 and t[i] == t[i - 1] == t[i - 2])
+alternating = unverified(lambda i, t: i >= 2 and t[i] == t[i - 2] != t[i - 1])
+after_token_zero = unverified(lambda i, t: i > 0 and t[i - 1] == 0)
+one_block_only = unverified(lambda i, t: [*t] == [0, 1, 0])
+sum_of_the_tokens = unverified(lambda i, t: sum(map(int, t)) % 5 == 4)
+
+
+def bonus_from_the_row_before(target, draft, tokens, rng):
+    """From three draft tokens on, the bonus token comes from the last row but one."""
+    ends = token_by_token(target, draft, tokens, rng)
+    return ends if len(ends) <= len(tokens) or len(tokens) < 3 else answer(tokens, draw(rng, target[-2], target[-2]))
+
+
+def block_of_four(target, draft, tokens, rng):
+    """Block verification whose surviving probability starts again at 1 after four tokens; right up to four."""
+    p = survivals(target, draft, tokens)
+    for i in range(4, len(tokens)):
+        x = tokens[i]
+        p[i + 1] = min((p[i] if i > 4 else 1.0) * ratio(target[i][x], draft[i][x]), 1.0)
+    return block_by_block(target, draft, tokens, rng, p)
+
+
+def eighth_row_overwritten(target, draft, tokens, rng):
+    """A buffer of eight rows, used in a circle."""
+    rows = np.array([target[i if i < 8 else i - 8] for i in range(len(target))])
+    return token_by_token(rows, draft, tokens, rng)

@@ -1,0 +1,74 @@
+"""Wrong verifiers written to be cleared are not; what no audit can see is, and is documented; odd right ones are cleared."""
+
+from pathlib import Path
+
+import pytest
+
+from draftproof.proofs.audit_claims import lossless
+from draftproof.proofs.measurement import measured
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.reports.audits.api import audit
+from draftproof.tests.deceivers import catalogue, problems
+
+pytestmark = pytest.mark.interception
+FOLDER = Path(__file__).parent
+
+
+def subject(name):
+    file, _, function = name.partition(":")
+    return f"{FOLDER / file}.py:{function}"
+
+
+def cases(deceivers):
+    gaps = [[pytest.mark.xfail(strict=True, reason=one.gap)] if one.gap else [] for one in deceivers]
+    return [pytest.param(one, id=one.function, marks=marks) for one, marks in zip(deceivers, gaps)]
+
+
+@pytest.fixture(scope="module")
+def box():
+    with Sandbox("", timeout=60) as shared:
+        yield shared
+
+
+def law(box, name, problem):
+    box.load(subject(name), [problem])
+    return measured(problem, "float64", box.law(problem))
+
+
+@pytest.mark.parametrize("deceiver", cases(catalogue.BY_LAW))
+def test_a_deceiver_has_no_law_or_one_that_refutes_it_by_as_much_as_it_is_wrong(box, deceiver):
+    measurement = law(box, deceiver.function, deceiver.on)
+    if not measurement.known:
+        assert deceiver.says == catalogue.NOT_CLEARED, measurement.reason
+        return
+    evidence = lossless(measurement)
+    assert evidence.refuted
+    assert evidence.total_variation == pytest.approx(deceiver.wrong, rel=0.02)
+
+
+@pytest.mark.parametrize("deceiver", cases(catalogue.BY_AUDIT))
+def test_a_deceiver_is_not_cleared_by_an_audit_unless_no_audit_can_see_it(deceiver):
+    report = audit(subject(deceiver.function), [deceiver.on], explain=False, samples=2000)
+    assert report.verdict in deceiver.says, report.failure
+    if deceiver.says == catalogue.REFUTED:
+        worst = max(e.total_variation for e in report.evidence if e.claim == "lossless" and e.refuted)
+        assert worst == pytest.approx(deceiver.wrong, rel=0.02)
+
+
+def test_the_capped_race_is_not_cleared_in_torch_either():
+    pytest.importorskip("torch")
+    report = audit(subject("races:capped_in_torch"), [problems.SIX_FOUR], explain=False)
+    assert report.verdict in catalogue.NOT_CLEARED
+
+
+@pytest.mark.parametrize("name", catalogue.ODD)
+def test_a_right_verifier_that_looks_odd_is_cleared(name):
+    report = audit(subject(f"odd:{name}"), [problems.GENERIC_3_2], explain=False, samples=2000)
+    assert report.verdict == "lossless", report.failure
+
+
+def test_the_table_is_large_and_names_functions_that_are_there():
+    everything = [*catalogue.BY_LAW, *catalogue.BY_AUDIT]
+    assert len(everything) >= 60
+    assert len(catalogue.ODD) >= 20
+    assert len({d.function for d in everything}) == len(everything)
