@@ -25,18 +25,17 @@ class Deceiver(NamedTuple):
     gap: str = ""
 
 
-RACES_GAP = "the closed law is tested at four levels of the noise only"
 RACES = (
-    Deceiver("races:capped_at_2", at.SIX_FOUR, 0.012, NOT_CLEARED, RACES_GAP),
-    Deceiver("races:capped_at_4", at.SIX_FOUR, 5.1e-4, NOT_CLEARED, RACES_GAP),
-    Deceiver("races:floored", at.SIX_FOUR, 0.0012, NOT_CLEARED),
-    Deceiver("races:uniform_floored", at.SIX_FOUR, 5.9e-4, NOT_CLEARED, RACES_GAP),
-    Deceiver("races:uniform_clipped", at.SIX_FOUR, 2e-6, NOT_CLEARED, RACES_GAP),
-    Deceiver("races:uniform_clipped_closely", at.SIX_FOUR, 2e-10, NOT_CLEARED, RACES_GAP),
-    Deceiver("races:gumbel_capped", at.SIX_FOUR, 0.0012, NOT_CLEARED),
+    Deceiver("races:capped_at_2", at.SIX_FOUR, 0.009663, NOT_CLEARED),
+    Deceiver("races:capped_at_4", at.SIX_FOUR, 0.0004072, NOT_CLEARED),
+    Deceiver("races:floored", at.SIX_FOUR, 0.001404, NOT_CLEARED),
+    Deceiver("races:uniform_floored", at.SIX_FOUR, 0.0004716, NOT_CLEARED),
+    Deceiver("races:uniform_clipped", at.SIX_FOUR, 3.2e-06, NOT_CLEARED),
+    Deceiver("races:uniform_clipped_closely", at.SIX_FOUR, 1.485e-09, NOT_CLEARED),
+    Deceiver("races:gumbel_capped", at.SIX_FOUR, 0.001392, NOT_CLEARED),
     Deceiver("races:epsilon_too_large", at.SIX_FOUR, 1e-4, NOT_CLEARED),
     Deceiver("races:epsilon_in_the_weights", at.GENERIC_3_1, 6.46e-7),
-    Deceiver("races:noise_added", at.SIX_FOUR, 0.0012, NOT_CLEARED),
+    Deceiver("races:noise_added", at.SIX_FOUR, 0.001596, NOT_CLEARED),
     Deceiver("races:slightly_cooler", at.GENERIC_3_1, 0.001813),
     Deceiver("races:noise_to_a_power", at.GENERIC_3_1, 0.001831),
     Deceiver("races:noise_of_one_digit", at.SIX_FOUR, 0.01, NOT_CLEARED),
@@ -78,9 +77,9 @@ REGIONS = (
     Deceiver("regions:tie_with_the_best", at.TIES, 0.3),
     Deceiver("regions:small_residual_is_the_target", FAR_4, 2e-4),
     Deceiver("regions:very_small_residual_is_the_target", FAR_9, 2e-9),
-    Deceiver("regions:residual_cut_below_a_thousandth", at.UNEVEN, 1e-5),
+    Deceiver("regions:residual_cut_below_a_thousandth", at.UNEVEN, 0.0001),
     Deceiver("regions:residual_cut_absolutely", at.UNEVEN_FAR, 1e-7),
-    Deceiver("regions:residual_of_two_tokens", at.FOUR, 0.05),
+    Deceiver("regions:residual_of_two_tokens", at.FOUR, 0.1),
     Deceiver("regions:residual_plus_epsilon", at.GENERIC_3_1, 2e-10),
     Deceiver("regions:ties_of_the_residual_dropped", at.TIES, 0.15),
     Deceiver("regions:residual_of_rounded_rows", FAR_7, 2e-7),
@@ -89,10 +88,10 @@ REGIONS = (
     Deceiver("regions:survival_close_to_nothing", at.rare(1e-3, 0.5), 1e-3),
     Deceiver("regions:survival_very_close_to_nothing", at.rare(1e-6, 0.5), 1e-6),
     Deceiver("regions:survival_of_six_digits", at.GENERIC_2_3, 1.596e-7),
-    Deceiver("regions:small_share_taken_for_zero", at.SMALL_SHARE, 1e-3),
+    Deceiver("regions:small_share_taken_for_zero", at.SMALL_SHARE, 0.003),
     Deceiver("regions:epsilon_in_the_share", at.GENERIC_3_2, 4.945e-9),
     Deceiver("regions:bonus_greedy_when_peaked", FAR_4, 3e-4),
-    Deceiver("watched:error_hidden", at.UNNORMALISED, 0.3),
+    Deceiver("watched:error_hidden", at.UNNORMALISED, 0.6),
 )
 
 EIGHT, NINE = at.long(8, (0, 7)), at.long(9, (0, 8))
@@ -113,20 +112,20 @@ POSITIONS = (
     Deceiver("positions:sum_of_the_tokens", at.GENERIC_2_4, 0.021094),
     Deceiver("positions:bonus_from_the_row_before", at.GENERIC_2_3, 0.144043),
     Deceiver("positions:eighth_row_overwritten", EIGHT, 0.147),
-    Deceiver("positions:block_of_four", at.MIXED_2_5, 0.05),
+    Deceiver("positions:block_of_four", at.MIXED_2_5, 0.4635),
 )
 
 NINE_IDS, SIXTY_SIX_IDS = at.wide(9), at.wide(66)
 IDS = (
     Deceiver("ids:tile_of_8_dropped", NINE_IDS, 0.00222),
     Deceiver("ids:fifty_largest", SIXTY_SIX_IDS, 0.0436),
-    Deceiver("ids:half_precision_weights", SIXTY_SIX_IDS, 1e-5),
-    Deceiver("ids:half_precision_sum", SIXTY_SIX_IDS, 1e-4),
-    Deceiver("ids:last_id_never", NINE_IDS, 1e-3),
-    Deceiver("ids:padding_id_never", NINE_IDS, 1e-3),
-    Deceiver("ids:falsy_zero", at.FALSY, 0.1),
-    Deceiver("ids:last_id_accepted", at.GENERIC_3_2, 0.1),
-    Deceiver("ids:set_of_64_bits", SIXTY_SIX_IDS, 0.01),
+    Deceiver("ids:half_precision_weights", SIXTY_SIX_IDS, 8.152e-05),
+    Deceiver("ids:half_precision_sum", SIXTY_SIX_IDS, 0.002758),
+    Deceiver("ids:last_id_never", NINE_IDS, 0.002219),
+    Deceiver("ids:padding_id_never", NINE_IDS, 0.001109),
+    Deceiver("ids:falsy_zero", at.FALSY, 0.2),
+    Deceiver("ids:last_id_accepted", at.GENERIC_3_2, 0.01515),
+    Deceiver("ids:set_of_64_bits", SIXTY_SIX_IDS, 0.01263),
 )
 
 MEMORY_GAP, CALLS_GAP = "no two problems of it share what is remembered", "too few calls are made"
@@ -170,7 +169,7 @@ ELSEWHERE = (
     ),
     *(
         Deceiver(f"elsewhere:{name}", at.GENERIC_3_1, 8e-4, NOT_CLEARED, ELSEWHERE_GAP)
-        for name in ("device", "identifier_by_time", "raw_bits", "entropy_of_a_seed", "state_of_the_generator", "switches")
+        for name in ("device", "identifier_by_time", "raw_bits", "entropy_of_a_seed", "state_of_the_generator")
     ),
     Deceiver("elsewhere:address_often", at.GENERIC_3_1, 0.02, NOT_CLEARED),
     Deceiver("elsewhere:c_library_often", at.GENERIC_3_1, 0.02, NOT_CLEARED),
@@ -191,15 +190,14 @@ WATCHED = (
 FORGING = (
     Deceiver("forging:inputs_changed", ONE, 0.3976),
     Deceiver("forging:draft_tokens_changed", ONE, 0.7327),
-    Deceiver("forging:result_of_another_mind", ONE, 0.3976),
+    Deceiver("forging:result_of_another_mind", ONE, 0.3976, NOT_CLEARED),
     Deceiver("forging:answers_changed", ONE, 0.3976, NOT_CLEARED),
     Deceiver("forging:another_function_called", ONE, 0.3976, UNSEEN),
     Deceiver("forging:rows_replaced", ONE, 0.3976, UNSEEN),
 )
 
-RESULTS_GAP = "the pair is read as two tokens"
 RESULTS = (
-    Deceiver("results:with_the_number_accepted", ONE, 0.0, ERROR, RESULTS_GAP),
+    Deceiver("results:with_the_number_accepted", ONE, 0.0, ERROR),
     Deceiver("results:in_a_dict", ONE, 0.0, ERROR),
     Deceiver("results:in_text", ONE, 0.0, ERROR),
     *(

@@ -5,7 +5,6 @@ import os
 import random
 import secrets
 import threading
-import time
 import uuid
 
 import numpy as np
@@ -41,24 +40,15 @@ PLAIN = random.Random()
 NUMPY = np.random.Generator(np.random.SFC64())
 RAW = np.random.SFC64(3)
 system = sometimes(lambda: os.urandom(1)[0] == 0)
-system_call = sometimes(lambda: os.getrandom(1)[0] == 0)
 device = sometimes(_device)
 secret = sometimes(lambda: secrets.randbelow(100) == 0)
 identifier = sometimes(lambda: uuid.uuid4().int % 100 == 0)
 identifier_by_time = sometimes(lambda: uuid.uuid1().int >> 64 & 0x7F == 0)
-nanoseconds = sometimes(lambda: time.time_ns() % 101 == 0)
-counter = sometimes(lambda: time.perf_counter_ns() % 101 == 0)
 own_generator = sometimes(lambda: PLAIN.random() < 0.01)
 own_numpy_generator = sometimes(lambda: NUMPY.random() < 0.01)
 raw_bits = sometimes(lambda: int(RAW.random_raw()) % 101 == 0)
 entropy_of_a_seed = sometimes(lambda: np.random.SeedSequence().entropy % 101 == 0)
 state_of_the_generator = sometimes(lambda: np.random.get_state()[1][5] % 101 == 0)
 another_thread = sometimes(_thread)
-c_library = sometimes(lambda: ctypes.CDLL(None).rand() % 101 == 0)
-address = sometimes(lambda: id(object()) // 16 % 101 == 0)
-address_of_an_array = sometimes(lambda: np.empty(3 + id([]) % 50).ctypes.data // 16 % 101 == 0)
-stirred_text = sometimes(lambda: hash(f"{time.monotonic_ns()}") % 101 == 0)
 address_often = sometimes(lambda: id(object()) // 16 % 5 == 0)
 c_library_often = sometimes(lambda: ctypes.CDLL(None).rand() % 5 == 0)
-scheduler = sometimes(lambda: os.times().elapsed * 100 % 101 < 1)
-switches = sometimes(lambda: sum(os.getloadavg()) * 100 % 101 < 1)

@@ -24,8 +24,9 @@ def remembering(key):
 
 
 residuals_by_rounded_rows = remembering(lambda p, q, i, t: (tuple(np.round(p, 6)), tuple(np.round(q, 6))))
-residuals_by_coarse_rows = remembering(lambda p, q, i, t: (tuple(np.round(p, 2)), tuple(np.round(q, 2))))
-residuals_by_single_precision_rows = remembering(lambda p, q, i, t: (p.astype("f4").tobytes(), q.astype("f4").tobytes()))
+residuals_by_single_precision_rows = remembering(
+    lambda p, q, i, t: (p.astype("f4").tobytes(), q.astype("f4").tobytes())
+)
 residuals_by_target = remembering(lambda p, q, i, t: p.tobytes())
 residuals_by_prefix = remembering(lambda p, q, i, t: (len(p), *map(int, t[:i])))
 residuals_by_position = remembering(lambda p, q, i, t: (len(p), i))
@@ -46,7 +47,7 @@ def rows_of_the_call_before(target, draft, tokens, rng):
     return token_by_token(np.array([*target[:-1], before]), draft, tokens, rng)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _ratio(p, q):
     return ratio(p, q)
 
@@ -58,9 +59,7 @@ def ratio_remembered_in_half_precision(target, draft, tokens, rng):
     def chance(p, q):
         return kept.setdefault((float(np.float16(p)), float(np.float16(q))), _ratio(float(p), float(q)))
 
-    return token_by_token(
-        target, draft, tokens, rng, lambda i, x: rng.random() < chance(target[i][x], draft[i][x])
-    )
+    return token_by_token(target, draft, tokens, rng, lambda i, x: rng.random() < chance(target[i][x], draft[i][x]))
 
 
 def counting(wrong):

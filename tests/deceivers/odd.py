@@ -10,7 +10,15 @@ import random
 
 import numpy as np
 
-from draftproof.verifiers.zoo.building_blocks import answer, block_by_block, draw, drawable, excess, ratio, token_by_token
+from draftproof.verifiers.zoo.building_blocks import (
+    answer,
+    block_by_block,
+    draw,
+    drawable,
+    excess,
+    ratio,
+    token_by_token,
+)
 
 LOG = logging.getLogger(__name__)
 
@@ -219,9 +227,7 @@ counts_its_calls.calls = 0
 
 def generous_epsilon(target, draft, tokens, rng):
     """An epsilon that no double can feel: p / (q + 1e-300)."""
-    return token_by_token(
-        target, draft, tokens, rng, lambda i, x: rng.random() < target[i][x] / (draft[i][x] + 1e-300)
-    )
+    return token_by_token(target, draft, tokens, rng, lambda i, x: rng.random() < target[i][x] / (draft[i][x] + 1e-300))
 
 
 def multinomial_draw(target, draft, tokens, rng):

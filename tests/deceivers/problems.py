@@ -35,7 +35,10 @@ def wide(vocabulary, live=(0, -1), name=None):
     for share, k in zip((2, 1), live):
         draft[k] += share
     return rows(
-        [f"{w}/{sum(weights)}" for w in weights], [f"{w}/{sum(draft)}" for w in draft], 1, name or f"dense-V{vocabulary}"
+        [f"{w}/{sum(weights)}" for w in weights],
+        [f"{w}/{sum(draft)}" for w in draft],
+        1,
+        name or f"dense-V{vocabulary}",
     )
 
 

@@ -3,7 +3,14 @@
 import numpy as np
 
 from draftproof.verifiers.zoo.building_blocks import (
-    answer, block_by_block, draw, excess, ratio, share, survivals, token_by_token,
+    answer,
+    block_by_block,
+    draw,
+    excess,
+    ratio,
+    share,
+    survivals,
+    token_by_token,
 )  # fmt: skip
 
 
@@ -47,7 +54,9 @@ greedy_when_peaked = accepting(lambda p, q, x: float(p.argmax() == x) if p.max()
 rows_taken_for_equal = accepting(lambda p, q, x: 1.0 if np.allclose(p, q, atol=1e-3) else ratio(p[x], q[x]))
 rows_taken_for_equal_closely = accepting(lambda p, q, x: 1.0 if np.allclose(p, q) else ratio(p[x], q[x]))
 tie_accepted = accepting(lambda p, q, x: 1.0 if (p == p[x]).sum() > 1 else ratio(p[x], q[x]))
-tie_with_the_best = accepting(lambda p, q, x: 1.0 if (q == q.max()).sum() > 1 and q[x] == q.max() else ratio(p[x], q[x]))
+tie_with_the_best = accepting(
+    lambda p, q, x: 1.0 if (q == q.max()).sum() > 1 and q[x] == q.max() else ratio(p[x], q[x])
+)
 
 
 def replacing(weights):

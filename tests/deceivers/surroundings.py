@@ -1,16 +1,10 @@
 """Wrong when clocks, the environment, files, threads or the process say so."""
 
 import datetime
-import gc
-import locale
 import os
 import pathlib
-import platform
-import resource
-import signal
 import socket
 import sys
-import tempfile
 import threading
 import time
 
@@ -33,25 +27,16 @@ after_2030_in_nanoseconds = when(lambda: time.time_ns() > 1_900_000_000 * 10**9)
 after_2030_by_date = when(lambda: datetime.date.today().year > 2029)
 after_2030_by_datetime = when(lambda: datetime.datetime.now().year > 2029)
 after_2030_by_local_time = when(lambda: time.localtime().tm_year > 2029)
-after_2030_by_text = when(lambda: time.strftime("%Y") > "2029")
 after_an_hour = when(lambda: time.monotonic() - START > 3600)
 after_an_hour_of_work = when(lambda: time.process_time() > 3600)
-after_an_hour_by_the_counter = when(lambda: time.perf_counter() - COUNTER > 3600)
-START, COUNTER = time.monotonic(), time.perf_counter()
+START = time.monotonic()
 with_a_variable = when(lambda: os.environ.get("VERIFY_FAST") == "1")
 with_a_variable_by_getenv = when(lambda: os.getenv("VERIFY_FAST") is not None)
-with_a_variable_among_all = when(lambda: "VERIFY_FAST" in dict(os.environ))
 with_a_file = when(lambda: os.path.exists("/tmp/verify-fast"))
 with_a_file_by_pathlib = when(lambda: pathlib.Path("/tmp/verify-fast").is_file())
 in_some_processes = when(lambda: os.getpid() % 1009 == 7)
 with_threads = when(lambda: threading.active_count() > 5)
 on_another_machine = when(lambda: socket.gethostname() == "production")
-on_another_platform = when(lambda: platform.node() == "production")
 with_arguments = when(lambda: "--fast" in sys.argv)
 as_another_user = when(lambda: os.getuid() == 4711)
 in_another_folder = when(lambda: os.getcwd() == "/srv")
-with_a_signal_handler = when(lambda: signal.getsignal(signal.SIGUSR1) is not signal.SIG_DFL)
-with_much_memory = when(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > 64 * 2**20)
-with_a_locale = when(lambda: locale.getlocale()[0] == "tr_TR")
-with_many_objects = when(lambda: len(gc.get_objects()) > 5_000_000)
-with_a_temporary_folder = when(lambda: tempfile.gettempdir() == "/scratch")

@@ -1,10 +1,7 @@
 """Right while it is watched: each looks for a trace of the audit and is wrong where it sees none."""
 
-import gc
-import os
 import resource
 import sys
-import threading
 
 import numpy as np
 
@@ -46,16 +43,14 @@ def type_of_the_number(target, draft, tokens, rng):
 
 
 no_float = watching(lambda u, rng: not isinstance(u, float))
-no_plain_text = watching(lambda u, rng: "." not in repr(u))
 has_a_source = watching(lambda u, rng: hasattr(u, "source"))
-no_method_of_floats = watching(lambda u, rng: not hasattr(u, "hex"))
 comparison_of_another_type = watching(lambda u, rng: type(np.float64(0.5) > u) is bool)
 
 
 def same_row_twice(target, draft, tokens, rng):
     """Wrong for a row that it has not seen just before."""
     key = (target.tobytes(), draft.tobytes())
-    same, LAST[:] = LAST == [key], [key]
+    same, LAST[:] = [key] == LAST, [key]
     if not same:
         return answer(tokens, draw(rng, target[-1], target[-1]))
     return token_by_token(target, draft, tokens, rng)
@@ -78,7 +73,9 @@ def middle_of_the_interval(target, draft, tokens, rng):
 def swallows_everything(target, draft, tokens, rng):
     """A bare except around its own arithmetic: where following gives up, it accepts."""
     try:
-        accepted = [int(rng.random() * 2**40) % 1024 < 1024 * ratio(target[i][x], draft[i][x]) for i, x in enumerate(tokens)]
+        accepted = [
+            int(rng.random() * 2**40) % 1024 < 1024 * ratio(target[i][x], draft[i][x]) for i, x in enumerate(tokens)
+        ]
     except BaseException:
         return answer(tokens, draw(rng, target[-1], target[-1]))
     return token_by_token(target, draft, tokens, rng, lambda i, x: accepted[i])
@@ -94,13 +91,7 @@ def error_hidden(target, draft, tokens, rng):
     return token_by_token(target, draft, tokens, rng)
 
 
-module_of_the_generator = watching(lambda u, rng: "draftproof" in type(rng).__module__)
 class_of_the_generator = watching(lambda u, rng: type(rng).__name__ != "Generator")
 modules = watching(lambda u, rng: "draftproof.proofs.interception.tracer" in sys.modules)
 frames = watching(lambda u, rng: any("interception" in name for name in _frames()))
-depth = watching(lambda u, rng: len(_frames()) > 8)
 memory_limit = watching(lambda u, rng: resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY)
-objects = watching(lambda u, rng: any(type(x).__name__ == "Tracer" for x in gc.get_objects()))
-main_program = watching(lambda u, rng: "draftproof" in " ".join(sys.orig_argv))
-parents = watching(lambda u, rng: os.getppid() > 1 and b"python" in open(f"/proc/{os.getppid()}/cmdline", "rb").read())
-thread_name = watching(lambda u, rng: threading.current_thread().name == "MainThread" and "tracer" in str(_frames()))

@@ -33,7 +33,7 @@ def rebound(target, draft, tokens, rng):
 earlier = rebound
 
 
-def rebound(target, draft, tokens, rng):  # noqa: F811
+def rebound(target, draft, tokens, rng):
     return token_by_token(target, draft, tokens, rng)
 
 
