@@ -5,9 +5,10 @@ rows, and positive rows hide boundary errors; so the battery has all of them, fr
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import cycle, product
 
 from .law import ContextFree, Markov, Table
 from .problem import Problem
@@ -76,23 +77,88 @@ KINDS = {
 }  # fmt: skip
 
 
+def _scattered(draw: random.Random, vocabulary: int, top: int) -> ExactRow:
+    """The top token has what the others leave; they have 0 or d 10^-e, d from 1 to 9, e from 10 down to a limit drawn first."""
+    limit = draw.randint(0, 9)
+    weights = [draw.randint(1, 9) * 10 ** draw.randint(0, limit) * (draw.random() < 0.9) for _ in range(vocabulary)]
+    weights[top] = 0
+    weights[top] = max(10**10 - sum(weights), *weights)
+    return _normalised(weights)
+
+
+def log_odds(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
+    """Probabilities of every scale from 1e-10 to 1 - 1e-10, mostly with both models sure of the same token."""
+    top = draw.randrange(vocabulary)
+    other = top if draw.random() < 0.7 else draw.randrange(vocabulary)
+    return _scattered(draw, vocabulary, top), _scattered(draw, vocabulary, other)
+
+
+def near(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
+    """Rows that differ by 1e-9 to 1e-2 of one token's probability."""
+    target = (generic if draw.random() < 0.5 else log_odds)(draw, vocabulary)[0]
+    draft, (taken, given) = [*target], draw.sample(range(vocabulary), 2)
+    moved = target[taken] * Fraction(draw.randint(1, 9), 10 ** draw.randint(3, 9))
+    draft[taken], draft[given] = draft[taken] - moved, draft[given] + moved
+    return target, tuple(draft)
+
+
+def ties(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
+    """Probabilities that coincide: in a row, between the rows, and in what one leaves of the other."""
+    target, draft = ([draw.randint(1, 2) for _ in range(vocabulary)] for _ in range(2))
+    return _normalised(target), _normalised(draft)
+
+
+SCALES = {"log-odds": log_odds, "near": near, "ties": ties}
+"""Kinds of rows that the audit battery has besides ``KINDS``."""
+
+LATE = "late-"
+"""Prefix of a kind whose rows come only before the last draft token, behind generic ones: so they are reached often."""
+
+
 def mixed(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     """A kind drawn afresh for every context."""
     return KINDS[draw.choice(sorted(KINDS))](draw, vocabulary)
 
 
 def drawn(vocabulary: int, gamma: int, kind: str, seed: int = 0) -> Problem:
-    """A problem with its own pair of rows after every prefix, of the given kind (or "mixed")."""
-    rows = mixed if kind == "mixed" else KINDS[kind]
+    """A problem with its own pair of rows after every prefix, of the given kind, "mixed", or only late ("late-...")."""
+    rows = (KINDS | SCALES | {"mixed": mixed})[kind.removeprefix(LATE)]
     draw = random.Random(f"{vocabulary}/{gamma}/{kind}/{seed}")
     target, draft = {}, {}
     for length in range(gamma + 1):
         for prefix in product(range(vocabulary), repeat=length):
-            target[prefix], draft_row = rows(draw, vocabulary)
+            early = kind.startswith(LATE) and length < gamma - 1
+            target[prefix], draft_row = (generic if early else rows)(draw, vocabulary)
             if length < gamma:
                 draft[prefix] = draft_row
     name = f"{kind}-V{vocabulary}-gamma{gamma}" + (f"-{seed}" if seed else "")
     return Problem(vocabulary, gamma, Table(target, "target"), Table(draft, "draft"), name)
+
+
+def aimed(vocabulary: int, gamma: int, seeds: Sequence[int]) -> Problem:
+    """A problem that takes the verifier to the given log-odds rows before the last draft token, with no loss on the way.
+
+    Before them the two rows are equal and nearly flat, after them one token is certain: so the ways are few.
+    seeds: of the pair of rows (``log_odds_pair``) after each prefix of length gamma - 1, in order; V^(gamma - 1) at most,
+        used again from the first if there are fewer.
+    """
+    draw = random.Random(f"aimed/{vocabulary}/{gamma}/{seeds[0]}")
+    target, draft = {}, {}
+    for length in range(gamma - 1):
+        for prefix in product(range(vocabulary), repeat=length):
+            target[prefix] = draft[prefix] = _normalised([draw.randint(4, 6) for _ in range(vocabulary)])
+    for prefix, seed in zip(product(range(vocabulary), repeat=gamma - 1), cycle(seeds)):
+        target[prefix], draft[prefix] = log_odds_pair(vocabulary, seed)
+    for prefix in product(range(vocabulary), repeat=gamma):
+        certain = draw.randrange(vocabulary)
+        target[prefix] = _normalised([int(t == certain) for t in range(vocabulary)])
+    name = f"aimed-V{vocabulary}-gamma{gamma}-{seeds[0]}"
+    return Problem(vocabulary, gamma, Table(target, "target"), Table(draft, "draft"), name)
+
+
+def log_odds_pair(vocabulary: int, seed: int) -> tuple[ExactRow, ExactRow]:
+    """The pair of rows of kind log-odds with that seed."""
+    return log_odds(random.Random(f"pair/{vocabulary}/{seed}"), vocabulary)
 
 
 def drawn_markov(vocabulary: int, gamma: int, kind: str = "generic", seed: int = 0) -> Problem:
@@ -126,14 +192,79 @@ def exact_battery() -> Iterator[Problem]:
         yield drawn_markov(vocabulary, gamma, "mixed")
 
 
+Spec = tuple[int, int, str, int | tuple[int, ...]]
+"""Vocabulary, gamma, kind and seed of a problem; the kind "aimed" has a seed for each pair of rows."""
+
+
+def specified(spec: Spec) -> Problem:
+    """The problem that is meant by its arguments."""
+    vocabulary, gamma, kind, seed = spec
+    return drawn(vocabulary, gamma, kind, seed) if isinstance(seed, int) else aimed(vocabulary, gamma, seed)
+
+
+AUDITED: tuple[Spec, ...] = (
+    (3, 1, "disjoint", 13),
+    (3, 1, "generic", 13),
+    (3, 1, "log-odds", 2119),
+    (3, 1, "log-odds", 2398),
+    (3, 1, "log-odds", 2445),
+    (3, 1, "log-odds", 725),
+    (3, 1, "one-hot-draft", 4),
+    (3, 1, "zeros", 2),
+    (2, 2, "log-odds", 121),
+    (2, 2, "log-odds", 188),
+    (2, 2, "log-odds", 229),
+    (2, 2, "near", 6),
+    (4, 1, "zeros", 7),
+    (5, 1, "one-hot-draft", 3),
+    (5, 1, "peaked", 0),
+    (2, 3, "log-odds", 138),
+    (2, 3, "log-odds", 155),
+    (2, 3, "log-odds", 170),
+    (2, 3, "log-odds", 192),
+    (2, 3, "log-odds", 344),
+    (2, 3, "log-odds", 98),
+    (3, 2, "generic", 0),
+    (3, 2, "one-hot-target", 0),
+    (3, 2, "peaked", 0),
+    (3, 2, "zeros", 2),
+    (2, 4, "one-hot-draft", 1),
+    (3, 3, "mixed", 0),
+    (2, 5, "mixed", 0),
+    (2, 5, "one-hot-draft", 1),
+    (2, 4, "aimed", (0, 1, 2, 8, 9, 10, 11, 13)),
+    (2, 4, "aimed", (140, 146, 147, 150, 154, 171, 174, 190)),
+    (2, 4, "aimed", (17, 19, 21, 23, 30, 34, 38, 39)),
+    (2, 4, "aimed", (240, 254, 286, 377, 414, 466, 492, 515)),
+    (2, 4, "aimed", (46, 55, 70, 76, 80, 81, 87, 100)),
+    (2, 4, "aimed", (609, 627, 794, 1073, 1189, 1315, 1480, 1583)),
+    (4, 2, "aimed", (633, 1467, 2654, 3738)),
+    (3, 3, "aimed", (1119, 1122, 1149, 1195, 2671, 3053, 3373, 3378, 5254)),
+    (3, 3, "aimed", (471, 550, 710, 723, 734, 888, 954, 996, 1003)),
+    (3, 3, "aimed", (7, 17, 20, 21, 22, 25, 37, 58, 67)),
+    (3, 3, "aimed", (99, 118, 185, 211, 264, 313, 340, 437, 458)),
+)
+"""The smallest set of problems that covers every region of ``regions.cells``, as ``choosing.choose`` found it."""
+
+
+def by_hand() -> list[Problem]:
+    """Two problems on which a refutation can be checked by hand; they are there whatever they cover."""
+    return [drawn(2, 1, "generic"), toy(2)]
+
+
 def audit_battery() -> list[Problem]:
-    """What third-party code is run on, smallest first: every draft block of each, every way its chance can fall."""
-    sizes = [
-        (2, 1, "generic"), (2, 1, "zeros"), (3, 1, "generic"), (3, 1, "disjoint"), (2, 2, "generic"),
-        (2, 2, "equal"), (4, 1, "zeros"), (5, 1, "peaked"), (3, 2, "generic"), (3, 2, "zeros"),
-        (3, 2, "one-hot-draft"), (3, 2, "one-hot-target"), (3, 2, "equal"), (3, 2, "disjoint"), (3, 2, "peaked"),
-        (3, 2, "mixed"), (4, 2, "generic"), (2, 4, "generic"), (3, 3, "generic"), (3, 3, "mixed"), (2, 5, "mixed"),
-    ]  # fmt: skip
-    problems = [drawn(*size) for size in sizes]
-    problems.insert(2, toy(2))
-    return problems
+    """What third-party code is run on: every draft block of each, every way its chance can fall."""
+    return [*by_hand(), *map(specified, AUDITED)]
+
+
+OWN_SIZES = ((2, 1), (3, 1), (5, 1), (2, 3), (3, 2), (4, 2))
+"""Vocabulary and gamma of the problems that each audit draws for itself."""
+
+
+def own_problems(seed: int) -> list[Problem]:
+    """Six small problems that an audit draws from its seed, rows of every scale; the same seed gives the same ones.
+
+    Their names carry the seed.
+    """
+    problems = [drawn(*size, ("log-odds", "late-log-odds")[size[1] > 1], seed) for size in OWN_SIZES]
+    return [replace(p, name=f"own-V{p.vocabulary}-gamma{p.gamma}-seed{seed}") for p in problems]

@@ -98,7 +98,7 @@ def test_with_the_same_uniforms_the_same_tokens_as_the_reference(name, form, dev
             blocks_seen += 1
             if (int(found.accepted[k]), given(found.tokens, k)) != (verdict.accepted, verdict.tokens(block)):
                 differing.append((problem.name, block.tokens))
-    assert blocks_seen == 880
+    assert blocks_seen == 40 * len(audit_battery())
     assert not differing
 
 
@@ -108,7 +108,7 @@ def test_a_planted_bug_differs_from_the_reference():
             return super().excess((at + 1).clamp(max=kept.shape[1]), kept)
 
     for name in VERIFIERS:
-        with pytest.raises(AssertionError, match="generic-V2"):
+        with pytest.raises(AssertionError, match="paper-example"):
             test_with_the_same_uniforms_the_same_tokens_as_the_reference(name, WrongRow, "cpu")
 
 

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ....models.battery import audit_battery
+from ....models.battery import audit_battery, own_problems
 from ....models.errors import InputError
 from ....models.problem import Problem
 from ....proofs.sandbox import Sandbox
@@ -29,7 +29,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
     """
     settings = settings or AuditSettings()
     report = Report.begin(subject.name, subject.source, subject.dtypes, settings.seed, settings.claims)
-    problems = _distinctly_named(settings.problems) or audit_battery()
+    problems = _distinctly_named(settings.problems) or [*audit_battery(), *own_problems(settings.seed)]
     if subject.reference is not None:
         examine(report, [ReferenceLaws(subject.reference, problems, settings, report)])
         return report

@@ -14,10 +14,10 @@ Progress = Callable[[str, int, int], None]
 class AuditSettings:
     """What an audit examines and how long it may take.
 
-    problems: the audit battery if none are given.
+    problems: the audit battery if none are given, and six drawn from the seed.
     levels: "exact" and "statistical": the second where the first has no law, or alone for all problems.
     claims: those that decide the verdict.
-    seed: of the statistical route.
+    seed: of the statistical route, and of the problems that an audit draws for itself.
     timeout: limit for one problem, in seconds (see ``proofs.sandbox``).
     memory: of the child process, in GiB.
     samples: of a problem on the statistical route.

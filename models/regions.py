@@ -1,0 +1,295 @@
+"""Regions in which a bug can hide, and which of them a problem makes visible.
+
+A *cell* is a tuple (region, coordinates...): the verifier is wrong there and right elsewhere. A problem covers it if that
+mistake alone, in token verification and in block verification, moves the law of what is emitted by more than ``VISIBLE``:
+
+| mistake | in token verification | in block verification (Lemma 3) |
+|---|---|---|
+| accept: token t after x kept though its coin said no | A(x) (q - p)+ | D(xt) (1 - p_i) (1 - r(t)) h(x) |
+| reject: thrown away though its coin said yes | A(x) min(p, q) (1 - r(t)) | D(xt) S(xt) (1 - r(t)) h(x) |
+| other: thrown away for a token that no residual gives | A(x) min(p, q) | D(xt) S(xt) |
+| replace: another token y drawn in place of a rejected one | A(x) S(x) r(y) | D(x) S(x) r(y) |
+| bonus: another token y drawn after a whole accepted block | A(x) p(y) | D(x) p_gamma p(y) |
+
+with p, q the rows after x, D(x) = product of the draft's probabilities along x, A(x) that of min(p, q), p_i the
+surviving probability, S = sum (p_i p - q)+ (p_gamma after a whole block; of token verification with p_i = 1), r = (p_i p - q)+ / S,
+h = S / (S + 1 - p_i). Each is a lower bound of the total variation: the mass that the mistake moves from or to texts that begin with xt.
+Source: Sun et al. 2025, Algorithms 1 and 2, Eq. (3) to (5).
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from ..verifiers.arithmetic import residual
+from ..verifiers.block_verification import accept, survive
+from .law import Prefix
+from .problem import Problem
+from .rationals import as_fraction
+
+Cell = tuple[Any, ...]
+
+VISIBLE = 1e-12
+"""The total variation above which a deviation is no rounding in float64, whatever gamma (``proofs.rounding_rule``)."""
+
+TINY = (Fraction(1, 10**8), Fraction(1, 10**5), Fraction(1, 100), Fraction(1, 10))
+LEVELS = (*TINY, Fraction(1, 2), *(1 - e for e in reversed(TINY)))
+"""Inner borders of the intervals of probabilities: both ends in log-odds; exactly 0 and 1 are intervals of their own."""
+
+NEAR = (Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2))
+RATIOS = (*NEAR, *(1 - e for e in reversed(NEAR[:3])))
+"""Inner borders of the intervals of min(p/q, q/p)."""
+
+
+def level(p: Fraction, borders: tuple[Fraction, ...] = LEVELS) -> str:
+    """The interval that a probability lies in: "0", "1" or its two borders."""
+    if p in (0, 1):
+        return str(int(p))
+    k = bisect_right(borders, p)
+    return f"{_border(k and borders[k - 1])}..{_border(borders[k] if k < len(borders) else 1)}"
+
+
+def _border(p: Fraction | int) -> str:
+    return f"1-{float(1 - p):g}" if 0.9 < p < 1 else f"{float(p):g}"
+
+
+def intervals(borders: tuple[Fraction, ...] = LEVELS) -> list[str]:
+    """The intervals between 0 and 1, from small to large."""
+    return [level((a + b) / 2, borders) for a, b in zip((Fraction(0), *borders), (*borders, Fraction(1)))]
+
+
+@dataclass(frozen=True)
+class Context:
+    """A prefix that a draft block passes through.
+
+    drafted: D(x). kept: A(x). survival: p_i. target, draft: the rows after it; draft is zero after a whole block.
+    """
+
+    prefix: Prefix
+    drafted: Fraction
+    kept: Fraction
+    survival: Fraction
+    target: tuple[Fraction, ...]
+    draft: tuple[Fraction, ...]
+
+    @cached_property
+    def rest(self) -> list[Fraction]:
+        """The residual of token verification, Eq. (3)."""
+        return residual(self.target, self.draft)
+
+    @cached_property
+    def left(self) -> list[Fraction]:
+        """The residual of block verification, Eq. (4)."""
+        return residual(self.target, self.draft, self.survival)
+
+    @cached_property
+    def coin(self) -> Fraction:
+        """h_i; 1 at the root."""
+        return accept(self.survival, sum(self.left), self.target, self.draft) if self.prefix else Fraction(1)
+
+    def lost(self, token: int, rest: list[Fraction]) -> Fraction:
+        """The probability that a thrown away token does not come back from the residual; from the target if that is empty."""
+        row = rest if sum(rest) else self.target
+        return 1 - row[token] / sum(row)
+
+
+def contexts(problem: Problem) -> Iterator[tuple[Context | None, Context]]:
+    """(the context one token before, a context), for every prefix of every draft block that can be drafted."""
+    zero = (Fraction(0),) * problem.vocabulary
+
+    def below(parent: Context | None, prefix: Prefix, drafted: Fraction, kept: Fraction, survival: Fraction):
+        whole = len(prefix) == problem.gamma
+        target = tuple(map(as_fraction, problem.target.row(prefix)))
+        draft = zero if whole else tuple(map(as_fraction, problem.draft.row(prefix)))
+        here = Context(prefix, drafted, kept, survival, target, draft)
+        yield parent, here
+        for t, q in enumerate(draft):
+            if q:
+                p = target[t]
+                yield from below(here, (*prefix, t), drafted * q, kept * min(p, q), survive(survival, p, q))
+
+    yield from below(None, (), Fraction(1), Fraction(1), Fraction(1))
+
+
+def coverage(problem: Problem) -> dict[Cell, float]:
+    """cell -> the smaller of the two bounds above for the mistake in it, where both exceed ``VISIBLE``."""
+    found: dict[Cell, float] = {}
+    for cells, token, block in _mistakes(problem):
+        effect = float(min(token, block))
+        if effect > VISIBLE:
+            for cell in cells:
+                found[cell] = max(found.get(cell, 0.0), effect)
+    return found
+
+
+def cells() -> frozenset[Cell]:
+    """All regions in which a mistake can be visible on a vocabulary of 2 to 5 and a gamma of 1 to 5."""
+    inside, near = intervals(), intervals(RATIOS)
+    levels, places, rules = ["0", *inside, "1"], ("first", "middle", "last"), ("token", "block")
+    both = ("accept", "reject")
+    every: set[Cell] = set()
+    for (i, p), (j, q) in product(enumerate(levels), enumerate(levels)):
+        if q != "0":
+            orders = "<" if i < j else ">" if i > j else "=" if p == "1" else "<=>"
+            every |= {("p and q", p, q, order, m) for order in orders for m in _seen(p, q, order)}
+        if i > j or (i == j and p in inside):
+            every.add(("replacement's p and q", p, q))
+    every |= {("p / q", "<", r, m) for r, m in product(near, both)} | {("p / q", ">", r, "reject") for r in near}
+    every |= {("p / q", "<", "0", "accept"), ("p / q", "=", "1", "reject")}
+    every |= {("surviving probability", where, s, m) for where, s, m in product(places, inside, both)}
+    every |= {("surviving probability", where, *s) for where in places for s in (("0", "accept"), ("1", "reject"))}
+    every |= {("its last step", how, m) for how, m in product(("falls", "rises", "stays"), both)}
+    every |= {("its last step", how, "reject") for how in ("stays 1", "back to 1")}
+    every |= {("residual mass", *c) for c in product(rules, ("first", "later"), [*inside, "1"])}
+    every |= {("residual share", *c) for c in product(rules, [*inside, "1"])}
+    every |= {("residual tokens", *c) for c in product(rules, (1, 2, 3, 4))}
+    every |= {("residual ties", *c) for c in product(rules, ("the largest", "smaller"))}
+    every |= {("bonus probability", p) for p in levels[1:]}
+    ties = [f"in the {name}'s row{largest}" for name in ("target", "draft") for largest in ("", ", the largest")]
+    ties += [f"the {name}'s next row is the same" for name in ("target", "draft")]
+    every |= {("ties", tie, m) for tie, m in product(ties, both)}
+    every |= {("ties", tie, "reject") for tie in ("equal rows", "p = q, the rows differ")}
+    every |= {("repeats", pattern, i + 1, m) for pattern in PATTERNS for i, m in product(range(len(pattern)), both)}
+    every |= {("replacement repeats", what) for what in ("the token before", "no token before")}
+    for size in range(2, 6):
+        every |= {(f"{what} token", size, t) for what in ("bonus", "replacement") for t in range(size)}
+        every |= {("drafted token", size, t, m) for t, m in product(range(size), both)}
+    for gamma in range(1, 6):
+        every |= {("replacement position", gamma, i + 1) for i in range(gamma)} | {("bonus position", gamma)}
+        every |= {("position", gamma, i + 1, m) for i, m in product(range(gamma), both)}
+    return frozenset(every)
+
+
+PATTERNS = ("aa", "ab", "aaa", "aab", "aba", "abb", "abc")
+"""The ways in which the tokens of a draft block of 2 or 3 can repeat."""
+
+
+def _seen(p: str, q: str, order: str) -> list[str]:
+    """Mistakes with the coin that can be visible: (1 - p) q bounds what a token loses that the residual gives back."""
+    if order == "<":
+        return ["accept"] if p == "0" else ["accept", "reject"]
+    most = {"0..1e-08": 1e-8, "1e-08..1e-05": 1e-5}.get(q, 1.0)
+    gone = {"1": 0.0, "1-1e-08..1": 1e-8, "1-1e-05..1-1e-08": 1e-5}.get(p, 1.0)
+    return ["reject", "other"] if most * gone > VISIBLE else ["other"]
+
+
+EVERYTHING = Fraction(1)
+"""The effect in an algorithm that does not know the region."""
+
+
+def _mistakes(problem: Problem) -> Iterator[tuple[Iterable[Cell], Fraction, Fraction]]:
+    """(cells, effect in token verification, effect in block verification) of each mistake at each place."""
+    patterns = _blocks_of(problem)
+    for parent, here in contexts(problem):
+        if parent is not None:
+            yield from _decisions(problem, parent, here, patterns)
+        yield from _draws(problem, here)
+
+
+def moved(x: Context, y: Context) -> dict[str, tuple[Fraction, Fraction]]:
+    """mistake with the coin of the last token of y = xt -> the mass it moves in token and in block verification, at least."""
+    t = y.prefix[-1]
+    p, q, surplus = x.target[t], x.draft[t], sum(y.left)
+    gone, rejected = x.lost(t, x.left) * x.coin, y.drafted * (1 - y.survival)
+    masses = {
+        "accept": (x.kept * max(q - p, Fraction(0)), rejected * gone),
+        "reject": (x.kept * min(p, q) * x.lost(t, x.rest), y.drafted * surplus * gone),
+    }
+    return masses if p < q else masses | {"other": (x.kept * q, y.drafted * surplus)}
+
+
+def _decisions(problem: Problem, x: Context, y: Context, patterns: dict) -> Iterator[Any]:
+    t, i = y.prefix[-1], len(y.prefix)
+    p, q = x.target[t], x.draft[t]
+    order = "<=>"[(p >= q) + (p > q)]
+    where = "last" if i == problem.gamma else "first" if i == 1 else "middle"
+    ratio, how = level(min(p, q) / max(p, q), RATIOS), _step(x.survival, y.survival)
+    for mistake, (token, block) in moved(x, y).items():
+        yield [("p and q", level(p), level(q), order, mistake)], token, block
+        if mistake == "other":
+            continue
+        cells: list[Cell] = [
+            ("p / q", order, ratio, mistake),
+            ("position", problem.gamma, i, mistake),
+            ("drafted token", problem.vocabulary, t, mistake),
+            *(("ties", tie, mistake) for tie in _ties(x, y, t)),
+        ]
+        yield cells, token, block
+        cells = [("surviving probability", where, level(y.survival), mistake), ("its last step", how, mistake)]
+        yield cells, EVERYTHING, block
+        for pattern, share in patterns.get(y.prefix, {}).items():
+            yield [("repeats", pattern, i, mistake)], share * token, share * block
+
+
+def _step(before: Fraction, after: Fraction) -> str:
+    if after == 1:
+        return "stays 1" if before == 1 else "back to 1"
+    return "falls" if after < before else "stays" if after == before else "rises"
+
+
+def _blocks_of(problem: Problem) -> dict[Prefix, dict[str, Fraction]]:
+    """prefix -> pattern of repeats in a draft block ("aba") -> its probability given the prefix; of 2 or 3 tokens."""
+    found: dict[Prefix, dict[str, Fraction]] = {}
+    if problem.gamma not in (2, 3):
+        return found
+    for block in problem.prefixes(problem.gamma):
+        names: dict[int, str] = {}
+        pattern = "".join(names.setdefault(t, "abc"[len(names)]) for t in block)
+        chance = Fraction(1)
+        for i in range(problem.gamma, 0, -1):
+            shares = found.setdefault(block[:i], {})
+            shares[pattern] = shares.get(pattern, Fraction(0)) + chance
+            chance *= as_fraction(problem.draft.row(block[: i - 1])[block[i - 1]])
+    return found
+
+
+def _ties(x: Context, y: Context, t: int) -> Iterator[str]:
+    """What coincides where token t was drafted after x."""
+    for name, row in (("target", x.target), ("draft", x.draft)):
+        if row.count(row[t]) > 1:
+            yield f"in the {name}'s row" + (", the largest" if row[t] == max(row) else "")
+    if x.target == x.draft:
+        yield "equal rows"
+    elif x.target[t] == x.draft[t]:
+        yield "p = q, the rows differ"
+    if x.target == y.target:
+        yield "the target's next row is the same"
+    if x.draft == y.draft:
+        yield "the draft's next row is the same"
+
+
+def _draws(problem: Problem, x: Context) -> Iterator[Any]:
+    """Mistakes with the token that is drawn after x: a replacement, or after a whole block the bonus token."""
+    size, i = problem.vocabulary, len(x.prefix)
+    if i == problem.gamma:
+        for y, p in enumerate(x.target):
+            cells = [("bonus probability", level(p)), ("bonus token", size, y), ("bonus position", i)]
+            yield cells, x.kept * p, x.drafted * x.survival * p
+        return
+    place = "first" if i == 0 else "later"
+    for rule, rest, reached in (("token", x.rest, x.kept), ("block", x.left, x.drafted)):
+        mass, count = sum(rest), sum(w > 0 for w in rest)
+        if not mass:
+            continue
+        from_target = sum(abs(w / mass - p) for w, p in zip(rest, x.target)) / 2 if mass < 1 else Fraction(1)
+        cells: list[Cell] = [("residual mass", rule, place, level(mass))]
+        yield cells, reached * mass * from_target, EVERYTHING
+        largest = max(rest)
+        for w in filter(None, rest):
+            cells = [("residual tokens", rule, count), ("residual share", rule, level(w / mass))]
+            if rest.count(w) > 1:
+                cells.append(("residual ties", rule, "the largest" if w == largest else "smaller"))
+            yield cells, reached * w, EVERYTHING
+    for y, (w, left) in enumerate(zip(x.rest, x.left)):
+        before = x.prefix[-1] == y if x.prefix else False
+        cells = [
+            ("replacement's p and q", level(x.target[y]), level(x.draft[y])),
+            ("replacement token", size, y),
+            ("replacement position", problem.gamma, i + 1),
+            ("replacement repeats", "the token before" if before else "no token before"),
+        ]
+        yield cells, x.kept * w, x.drafted * left
