@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from ..verifiers.draft_block import Block
 from .errors import InputError
 from .law import ContextFree, Markov, Model, Prefix, Shifted, Table, prefix_key, prefix_of_key
-from .rationals import as_fraction, parse_rational
+from .rationals import as_float, as_fraction, parse_rational
 from .wide import WideProblem, wide_from
 
 MOST_BLOCKS_LOG2 = 20
@@ -230,3 +230,17 @@ def with_numbers(problem: Problem, number: Callable[[Any], Any]) -> Problem:
         raise TypeError(f"cannot convert {type(m).__name__}")
 
     return replace(problem, target=convert(problem.target), draft=convert(problem.draft))
+
+
+def size_of(problem: Problem) -> dict[str, Any]:
+    """How large a problem is, for the detail of evidence: V, gamma, and the smallest probability that is not 0."""
+    rows: list[Sequence[Any]] = []
+    for model in (problem.target, problem.draft):
+        if isinstance(model, ContextFree):
+            rows.append(model.probabilities)
+        elif isinstance(model, Markov):
+            rows += [model.start, *model.after]
+        elif isinstance(model, Table):
+            rows += model.rows.values()
+    smallest = min((p for p in (as_float(p) for row in rows for p in row) if p > 0), default=None)
+    return {"vocabulary": problem.vocabulary, "gamma": problem.gamma, "smallest_probability": smallest}

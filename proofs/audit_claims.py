@@ -8,7 +8,7 @@ from typing import Any
 from sympy import QQ
 
 from ..models.law import Prefix, prefix_key
-from ..models.problem import as_json
+from ..models.problem import as_json, size_of
 from ..models.rationals import as_float, as_fraction
 from ..verifiers.evidence import CLAIMS, HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, LawEntry, Witness
 from ..verifiers.registry import reference
@@ -38,6 +38,7 @@ def judge(measurement: Measurement) -> list[Evidence]:
     """All claims on one measurement. Without a law there is no evidence, and the reason is given."""
     if not measurement.known:
         name, detail = measurement.problem.name, {"reason": measurement.reason, "dtype": measurement.dtype}
+        detail |= size_of(measurement.problem)
         unknown = Evidence(claim="", method="interception", verdict=NO_EVIDENCE, problem=name, detail=detail)
         return [replace(unknown, claim=claim) for claim in CLAIMS]
     law, accepted = lossless(measurement), optimal(measurement)
@@ -79,7 +80,7 @@ def lossless(measurement: Measurement) -> Evidence:
     expected = joint_law(measurement.in_use.target, length)
     deviation = as_float(total_variation(observed, expected))
     witness = _side_by_side(measurement, observed, expected) if deviation > measurement.tolerance else None
-    return _evidence("lossless", measurement, witness, deviation, measurement.tolerance)
+    return _evidence("lossless", measurement, witness, deviation, measurement.tolerance, **size_of(measurement.problem))
 
 
 def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping) -> Witness:

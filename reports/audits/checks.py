@@ -21,6 +21,7 @@ CHECKS = {
     "pure": "the function writes to no input, keeps no state between calls, reseeds nothing, and returns",
 }
 IMPURE = ("inputs-written", "state", "reseeds", "never-returned")
+HINTS = ("padding", "precision")
 DEFAULT = ("lossless", "support", "pure")
 """Optimality is a price, not a fault: it is checked where it is asked for."""
 
@@ -53,18 +54,24 @@ def run_check(report: Report, check: str) -> None:
         raise AssertionError(f"{name} could not be audited: {report.failure['message']}")
     if check == "pure":
         found = [f"{FINDINGS[kind]}: {report.findings[kind]}" for kind in IMPURE if kind in report.findings]
-        assert not found, f"{name} " + "; ".join(found)
+        assert not found, f"{name} " + "; ".join(found) + _examined(report)
         return
     evidence = [e for e in report.evidence if e.claim == check]
     for item in evidence:
         if item.refuted:
-            raise AssertionError(
-                f"{name}: {check} is refuted on {item.problem}: {item.witness}\n  replay: {item.replay}"
-            )
+            said = f"{check} is refuted on {item.problem}: {item.witness}"
+            raise AssertionError(f"{name}: {said}{_examined(report)}\n  replay: {item.replay}")
     held = [e for e in evidence if e.holds]
     if not held or len(held) < len(evidence):
         reasons = {e.detail.get("reason") or e.detail.get("why_not_exact") for e in evidence if not e.holds}
-        raise AssertionError(f"{name}: no proof of {check} ({'; '.join(sorted(filter(None, reasons)))})")
+        why = "; ".join(sorted(filter(None, reasons)))
+        raise AssertionError(f"{name}: no proof of {check} ({why}){_examined(report)}")
+
+
+def _examined(report: Report) -> str:
+    """What a verdict speaks of, and hints, for the end of a message."""
+    hints = "".join(f"\n  hint: {report.findings[kind]}" for kind in HINTS if kind in report.findings)
+    return hints + (f"\n  examined: {report.scope['says']}" if report.scope else "")
 
 
 def checks_of(subject: str | Callable, checks: Sequence[str] = DEFAULT) -> Iterator[tuple[str, Callable[[], None]]]:

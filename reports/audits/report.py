@@ -13,6 +13,7 @@ from ...proofs.paper_mapping import standing, summary
 from ...verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
 from ...verifiers.registry import reference
 from .migration import SCHEMA_VERSION, migrated
+from .scope import not_examined, scope
 
 FINDINGS = {
     "reseeds": "reseeds its random numbers",
@@ -69,6 +70,7 @@ class Report:
     failure: kind and message, if the run could not be completed.
     end_to_end: of runs of a decoding loop.
     campaign: of sampling campaigns: samples, seconds, counts and where they come from.
+    scoped: whether it says what it speaks of (``scope``); earlier reports do not.
     """
 
     subject: dict[str, Any]
@@ -82,6 +84,7 @@ class Report:
     failure: dict[str, str] | None = None
     end_to_end: EndToEnd | None = None
     campaign: dict[str, Any] | None = None
+    scoped: bool = True
 
     @classmethod
     def begin(
@@ -128,6 +131,22 @@ class Report:
         return "inconclusive"
 
     @property
+    def scope(self) -> dict[str, Any] | None:
+        """What the verdict speaks of; None if that is not recorded, or nothing was examined."""
+        return scope(self) if self.scoped else None
+
+    @property
+    def not_examined(self) -> list[str]:
+        """What the verdict says nothing of, a sentence each; empty if that is not recorded."""
+        return not_examined(self) if self.scoped else []
+
+    @property
+    def reading(self) -> str:
+        """The verdict in words that say no more than the evidence; the verdict alone if that is not recorded."""
+        known = self.scope
+        return known["reading"] if known else self.verdict
+
+    @property
     def smallest(self) -> Evidence | None:
         """The refutation on the smallest problem that the search found, if there was a search."""
         return next((e for e in self.evidence if e.witness and e.witness.smallest), None)
@@ -146,6 +165,7 @@ class Report:
             "schema_version": SCHEMA_VERSION, "subject": self.subject, "verdict": self.verdict,
             "claims": list(self.claims), "evidence": [e.as_json() for e in self.evidence],
             "diagnosis": self.diagnosis, "findings": findings, "failure": self.failure, "curves": self.curves,
+            "scope": self.scope, "not_examined": self.not_examined,
             "standing": summary(standing()), "environment": self.environment, "seed": self.seed,
         }  # fmt: skip
         if self.end_to_end is not None:
@@ -171,7 +191,7 @@ class Report:
         report.diagnosis, report.curves, report.failure = data["diagnosis"], data["curves"], data["failure"]
         report.findings = {f["kind"]: f["text"] for f in data["findings"]}
         report.end_to_end = EndToEnd.from_json(data["end_to_end"]) if "end_to_end" in data else None
-        report.campaign = data.get("campaign")
+        report.campaign, report.scoped = data.get("campaign"), "scope" in data
         return report
 
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from ...verifiers.evidence import CLAIMS, LOOP_CLAIMS
 from ..audits.report import Report
 from . import figures
-from .summary import allowance, also_refuted, price, reasons, summaries
+from .summary import allowance, also_refuted, price, reasons, speaks_of, summaries
 
 
 def page(data: Mapping[str, Any]) -> str:
@@ -29,6 +29,8 @@ def page(data: Mapping[str, Any]) -> str:
         allowance=allowance(report),
         reasons=reasons(report),
         also=also_refuted(report),
+        reading=report.reading,
+        speaks_of=speaks_of(report),
         witness=first,
         claims=CLAIMS | LOOP_CLAIMS,
         evidence=report.evidence,

@@ -210,6 +210,15 @@ def reasons(report: Report) -> list[str]:
     return [f"{reason} ({n} problem{'s' if n > 1 else ''})" for reason, n in counts.most_common(4)]
 
 
+NOT_RECORDED = "not recorded in a report of this version"
+
+
+def speaks_of(report: Report) -> str:
+    """What the verdict speaks of: sizes, numbers, requests a call, how the laws are known."""
+    known = report.scope
+    return known["says"] if known else "nothing was examined" if report.scoped else NOT_RECORDED
+
+
 def also_refuted(report: Report) -> list[Evidence]:
     """For each refuted claim that does not decide the verdict, one witness."""
     first: dict[str, Evidence] = {}

@@ -6,7 +6,7 @@ from rich.table import Table
 
 from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED
 from ..audits.report import Report
-from .summary import allowance, also_refuted, price, reasons, run_lines, summaries
+from .summary import allowance, also_refuted, price, reasons, run_lines, speaks_of, summaries
 
 COLOURS = {HOLDS: "green", REFUTED: "red", NO_EVIDENCE: "yellow", NOT_CLAIMED: "dim", ERROR: "magenta",
            "lossless": "green", "inconclusive": "yellow"}  # fmt: skip
@@ -59,7 +59,12 @@ def show(report: Report, console: Console) -> None:
         console.print(f"allowed     {escape(caveat)}")
     if report.failure:
         console.print(f"[magenta]failure[/]     {escape(report.failure['message'])}")
-    console.print(f"verdict     [bold]{coloured(report.verdict)}[/]\n")
+    verdict, words = report.verdict, report.reading
+    console.print(f"verdict     [bold]{coloured(verdict)}[/]{escape(words.removeprefix(verdict))}")
+    console.print(f"speaks of   {escape(speaks_of(report))}", soft_wrap=True)
+    for k, sentence in enumerate(report.not_examined):
+        console.print(f"{'' if k else 'not examined':<14}{escape(sentence)}", soft_wrap=True)
+    console.print()
 
 
 def show_replay(command: str, console: Console) -> None:

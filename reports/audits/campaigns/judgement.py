@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from ....models.errors import InputError
-from ....models.problem import Problem
+from ....models.problem import Problem, size_of
 from ....models.rationals import as_float
 from ....proofs.claims import coupling_bound
 from ....proofs.field import in_field
@@ -57,7 +57,7 @@ class Judge:
             "cells": deviation.fit.cells, "total_variation_at_least": deviation.distance.lower,
             "false_alarm_rate": ALPHA, "miss_rate": BETA, "detection_limit": deviation.limit,
             "rounding_allowed": self.slack, "accepted": self._accepted(tally),
-            "strange": {kind: list(seen) for kind, seen in tally.strange.items()},
+            **size_of(self.problem), "strange": {kind: list(seen) for kind, seen in tally.strange.items()},
         }  # fmt: skip
         witness = None
         if deviation.refuted:

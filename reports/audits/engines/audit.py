@@ -13,7 +13,7 @@ import numpy as np
 from ....models.battery import drawn_markov
 from ....models.errors import InputError
 from ....models.forge import forge
-from ....models.problem import Problem, problem_from
+from ....models.problem import Problem, problem_from, size_of
 from ....verifiers.adapters.engines import ENGINES, Engine
 from ....verifiers.evidence import Evidence
 from ..error_rates import ALPHA
@@ -116,13 +116,13 @@ class EngineTexts:
     def evidence(self, complete: bool) -> list[Evidence]:
         alpha = ALPHA / len(self.problems)
         judged_texts = [
-            judged(problem, counts, alpha, complete=failure is None)
+            (judged(problem, counts, alpha, complete=failure is None), size_of(problem))
             for problem, (counts, failure) in zip(self.problems, self.sampled)
             if counts
         ]
         sampling = "plain" if self.plain else "speculative"
         how = {"sampling": sampling, "seed": self.report.seed, "settings": self.settings}
-        return [self._with_replay(replace(e, detail={**e.detail, **how})) for e in judged_texts]
+        return [self._with_replay(replace(e, detail={**e.detail, **how, **size})) for e, size in judged_texts]
 
     def _with_replay(self, evidence: Evidence) -> Evidence:
         """The evidence with the command that shows a refutation again, on its problem alone."""

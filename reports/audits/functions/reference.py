@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from .... import __version__
 from ....models.law import Table
-from ....models.problem import Problem
+from ....models.problem import Problem, size_of
 from ....models.rationals import as_float
 from ....proofs.audit_claims import NOT_BOUNDED, judge, optimal, support
 from ....proofs.claims import lemma_8
@@ -48,7 +48,8 @@ def _judge_modifying(measurement: Measurement, verifier: Reference) -> list[Evid
         nested,
         claim="lossless",
         total_variation=as_float(nested.total_variation),
-        detail={"exactness": "exact", "dtype": "exact", "loop": "Algorithm 6, completed as Lemma 8 prescribes"},
+        detail={"exactness": "exact", "dtype": "exact", "loop": "Algorithm 6, completed as Lemma 8 prescribes"}
+        | size_of(measurement.problem),
     )
     not_bounded = optimal(measurement).not_claimed(NOT_BOUNDED)
     return [lossless, support(measurement), not_bounded]

@@ -1,6 +1,7 @@
 """The statistical route for third-party functions: samples where there is no exact law."""
 
 from ....models.errors import RunFailed
+from ....models.problem import size_of
 from ....proofs.measurement import Measurement
 from ....proofs.rounding_rule import sampling_slack
 from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
@@ -65,7 +66,7 @@ def goodness(measurement: Measurement, counts: Counts, alpha: float, seed: int) 
         "degrees_of_freedom": fit.freedom, "p_value": deviation.p_value, "p_value_by": fit.method,
         "total_variation_at_least": deviation.distance.lower, "total_variation_at_most": deviation.distance.upper,
         "rounding_allowed": slack, "false_alarm_rate": alpha, "miss_rate": BETA, "dtype": dtype,
-        "why_not_exact": measurement.reason,
+        "why_not_exact": measurement.reason, **size_of(problem),
     }  # fmt: skip
     verdict, witness = NO_EVIDENCE, None
     if deviation.refuted:

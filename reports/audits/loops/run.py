@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ....models.environment import environment
+from ....models.generating.settings import text_config
 from ....models.threads import torch_threads
 from ..error_rates import ALPHA
 from ..functions.settings import Progress
@@ -103,6 +104,7 @@ def _setting(session: LoopSession) -> dict[str, Any]:
     sampling = {name: getattr(session.settings, name) for name in ("temperature", "top_k", "top_p")}
     sampled = ", ".join(f"{name} {value}" for name, value in sampling.items())
     return {
+        "vocabulary": text_config(pair.target).vocab_size,
         "target": pair.names[0], "draft": pair.names[1], "device": pair.device, "dtype": pair.dtype,
         "loop": f"{session.verifier.name}, gamma {options.gamma}, {sampled}, {rows} rows, {options.new_tokens} new tokens",
         "gamma": options.gamma, **sampling, "eos": sorted(session.settings.end_tokens), "new_tokens": options.new_tokens,

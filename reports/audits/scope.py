@@ -1,0 +1,208 @@
+"""What a verdict speaks of, and what the run did not examine: computed from the evidence, shown wherever a verdict is.
+
+Keys of ``Evidence.detail`` that are read here, each where a method has it:
+    vocabulary, gamma, smallest_probability: of the problem (``models.problem.size_of``).
+    dtype, exactness, paths: of a law, as in ``proofs.measurement``; paths are calls along which it was followed.
+    requests_a_call: how many texts one call verifies; 1 if absent.
+    reason, why_not_exact: why there is no law.
+    ids_called, mass_not_called, mass_unknown: of a wide problem: calls that confirmed that tokens are treated alike, the
+        mass of tokens without such a call, and the mass whose outcome is not known.
+    real_calls: {"calls", "limit"}: calls with real random numbers, and the total variation that they would have shown.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from ...verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence
+
+
+class Run(Protocol):
+    """What is read of a report; the fields as there."""
+
+    subject: dict[str, Any]
+    claims: Sequence[str]
+    evidence: list[Evidence]
+    failure: dict[str, str] | None
+    end_to_end: Any
+    campaign: dict[str, Any] | None
+
+    @property
+    def verdict(self) -> str: ...
+
+
+LAWS = {
+    "exact": "exact", "lattice": "exact on the lattice", "resolution": "to a stated resolution",
+    "sampled": "sampled", "none": "none",
+}  # fmt: skip
+"""How a law is known, in words, from the most exact on."""
+
+SAMPLED = ("chi-square", "betting", "sampling campaign", "argmax", "ends")
+"""Methods that look at samples."""
+
+DTYPES = ("float64", "float32", "bfloat16", "float16")
+
+
+def scope(report: Run) -> dict[str, Any] | None:
+    """What was examined: how many problems of which sizes, in which numbers, how exactly; None without evidence.
+
+    Of end-to-end runs the sizes are those of the pair.
+    """
+    items = [e for e in report.evidence if not (e.witness and e.witness.smallest)]
+    if not items:
+        return None
+    run = report.end_to_end.setting if report.end_to_end else {}
+    sizes = [e.detail for e in items if "vocabulary" in e.detail] + ([run] if "vocabulary" in run else [])
+    probabilities = [d["smallest_probability"] for d in sizes if d.get("smallest_probability")]
+    requests = {int(e.detail.get("requests_a_call") or run.get("batch") or _batch(report)) for e in items}
+    gammas = {d["gamma"] for d in sizes if isinstance(d.get("gamma"), int)}
+    laws = _laws(items)
+    bounds = [float(e.bound) for e in items if e.detail.get("exactness") == "resolution" and e.bound is not None]
+    facts = {
+        "problems": len({e.problem for e in items}),
+        "vocabularies": sorted({d["vocabulary"] for d in sizes}),
+        "gammas": sorted(gammas),
+        "smallest_probability": min(probabilities, default=None),
+        "numbers": list(dict.fromkeys(e.dtype for e in items)),
+        "requests_a_call": sorted(requests),
+        "laws": dict(laws),
+        "resolution": max(bounds, default=None),
+        "calls": sum(int(e.detail.get("paths", 0)) for e in items if e.claim == "lossless"),
+    }
+    return facts | {"says": _says(facts), "reading": _reading(report, items, facts)}
+
+
+def _batch(report: Run) -> int:
+    return int((report.campaign or {}).get("source", {}).get("batch", 1))
+
+
+def _laws(items: Iterable[Evidence]) -> Counter[str]:
+    """How many laws (of a problem, in a dtype) are known in which way."""
+    known: dict[tuple[str | None, str], str] = {}
+    for e in items:
+        if e.claim == "lossless":
+            sampled = e.method in SAMPLED
+            kind = "sampled" if sampled else str(e.detail.get("exactness", "exact"))
+            known[e.problem, e.dtype] = kind if sampled or e.verdict != NO_EVIDENCE else "none"
+    counts = Counter(known.values())
+    return Counter({kind: counts[kind] for kind in LAWS if counts[kind]})
+
+
+def _says(facts: Mapping[str, Any]) -> str:
+    count = facts["problems"]
+    sizes = [f"{count} problem{'s' if count != 1 else ''}"]
+    if facts["vocabularies"]:
+        sizes += [f"V = {ranges(facts['vocabularies'])}"]
+    if facts["gammas"]:
+        sizes += [f"gamma = {ranges(facts['gammas'])}"]
+    if facts["smallest_probability"]:
+        sizes += [f"probabilities from {facts['smallest_probability']:.2g}"]
+    numbers = ", ".join(facts["numbers"])
+    exact = facts["numbers"] == ["exact"]
+    parts = [", ".join(sizes), "over rationals" if exact else f"in {numbers}", _requests(facts["requests_a_call"])]
+    if facts["laws"]:
+        laws = [f"{n} {LAWS[kind]}" for kind, n in facts["laws"].items()]
+        parts.append(f"laws: {', '.join(laws)}")
+    return "; ".join(parts)
+
+
+def _requests(sizes: list[int]) -> str:
+    return "one request a call" if sizes == [1] else f"{ranges(sizes)} requests a call"
+
+
+def _reading(report: Run, items: list[Evidence], facts: Mapping[str, Any]) -> str:
+    """The verdict in words that say no more than the evidence."""
+    where = "on this problem" if facts["problems"] == 1 else "on these problems"
+    if report.verdict in ("lossless", "holds"):
+        if facts["numbers"] == ["exact"]:
+            how = "exactly, over rationals"
+        elif facts["resolution"] is not None:
+            how = f"to a resolution of TV {facts['resolution']:.2g}"
+        else:
+            how = "exactly" if not facts["laws"].keys() - {"exact", "lattice"} else "in this run"
+        return f"{report.verdict}: refuted by nothing, {how}, {where}"
+    deciding = [e for e in items if e.claim in report.claims]
+    if report.verdict == "refuted":
+        refuted = {e.problem for e in deciding if e.refuted}
+        return f"refuted on {len(refuted)} of {facts['problems']}"
+    held = {(e.problem, e.dtype) for e in deciding if e.verdict == HOLDS}
+    every = {(e.problem, e.dtype) for e in deciding}
+    if report.verdict == "inconclusive":
+        return f"inconclusive: nothing decided on {len(every - held)} of {len(every)}"
+    return "error: it could not be audited to the end"
+
+
+def not_examined(report: Run) -> list[str]:
+    """What the verdict says nothing of, a sentence each: from what the run did, not from what it might have done."""
+    facts = scope(report)
+    if facts is None:
+        return ["anything: there is no evidence"]
+    items = [e for e in report.evidence if e.claim == "lossless" and not (e.witness and e.witness.smallest)]
+    sentences = []
+    if facts["vocabularies"]:
+        sentences.append(f"vocabularies other than {ranges(facts['vocabularies'])}")
+    if facts["gammas"]:
+        sentences.append(f"blocks of other lengths than gamma = {ranges(facts['gammas'])}")
+    if facts["smallest_probability"]:
+        sentences.append(f"probabilities below {facts['smallest_probability']:.2g} that are not 0")
+    if facts["requests_a_call"] == [1]:
+        sentences.append("several requests in one call")
+    others = [dtype for dtype in DTYPES if dtype not in facts["numbers"]]
+    if others and facts["numbers"] != ["exact"]:
+        sentences.append(f"rows in {', '.join(others)}")
+    sentences += _of_functions(facts) if _is_function(report) else []
+    sentences += _gaps(items)
+    if parts := report.subject.get("not_compared"):
+        sentences.append(f"whether {', '.join(parts[:3])} is the same in the child process: it cannot be compared")
+    if report.failure:
+        sentences.append(f"what comes after the failure: {report.failure['message']}")
+    return sentences
+
+
+def _is_function(report: Run) -> bool:
+    return report.end_to_end is None and report.campaign is None and "convention" in report.subject
+
+
+def _of_functions(facts: Mapping[str, Any]) -> list[str]:
+    return [
+        f"what changes after more calls than were made ({facts['calls']:,} were followed)",
+        "other devices than the processor: the function ran on the CPU",
+        "the loop around the function: what is drafted, which rows it is given (draftproof e2e)",
+    ]
+
+
+def _gaps(items: list[Evidence]) -> list[str]:
+    """Of the laws: which are missing, and what of them is not known."""
+    lawless = {(e.problem, e.dtype) for e in items if e.verdict == NO_EVIDENCE}
+    sampled = [e for e in items if e.method in SAMPLED]
+    sentences = []
+    if unsampled := lawless - {(e.problem, e.dtype) for e in sampled}:
+        sentences.append(f"{len(unsampled)} of the problems, which have no exact law and were not sampled")
+    limits = [float(e.detail.get("detection_limit", e.bound)) for e in sampled if e.bound is not None and not e.refuted]
+    if limits:
+        sentences.append(f"deviations below TV {max(limits):.2g} where there are samples in place of a law")
+    real = [e.detail["real_calls"] for e in items if isinstance(e.detail.get("real_calls"), Mapping)]
+    if real:
+        limit, calls = max(r["limit"] for r in real), max(r["calls"] for r in real)
+        sentences.append(
+            f"randomness that was not followed, if it moves a law by less than TV {limit:.2g} ({calls:,} real calls)"
+        )
+    for key, what in (
+        ("mass_not_called", "tokens that were not called one by one"),
+        ("mass_unknown", "outcomes unknown"),
+    ):
+        masses = [float(e.detail[key]) for e in items if e.detail.get(key)]
+        if masses:
+            sentences.append(f"{what}: a mass of up to {max(masses):.2g} of a law")
+    return sentences
+
+
+def ranges(sizes: Iterable[int]) -> str:
+    """Whole numbers as ranges: 2 to 5, 8, 127 to 129."""
+    runs: list[list[int]] = []
+    for size in sorted(sizes):
+        if runs and size == runs[-1][-1] + 1:
+            runs[-1].append(size)
+        else:
+            runs.append([size])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

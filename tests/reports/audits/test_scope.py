@@ -1,0 +1,137 @@
+"""What a verdict speaks of stands beside it, and what was not examined is said, computed from what the run did."""
+
+import io
+import json
+from importlib.resources import files
+
+import pytest
+from rich.console import Console
+
+from draftproof.models.problem import problem_from, size_of
+from draftproof.reports.audits.checks import run_check
+from draftproof.reports.audits.report import EndToEnd, Report
+from draftproof.reports.audits.scope import ranges
+from draftproof.reports.pages.page import page
+from draftproof.reports.pages.summary import NOT_RECORDED
+from draftproof.reports.pages.terminal import show
+from draftproof.tests.reports.report_schema import validate
+from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Witness
+
+pytestmark = pytest.mark.exact
+
+
+def law(problem, verdict=HOLDS, vocabulary=2, gamma=1, **detail):
+    method, bound = detail.pop("method", "interception"), detail.pop("bound", 1e-13)
+    facts = {"dtype": "float64", "exactness": "exact", "paths": 10, "vocabulary": vocabulary, "gamma": gamma,
+             "smallest_probability": 1e-6} | detail  # fmt: skip
+    witness = Witness(sequence="0", expected="1", observed="0") if verdict == REFUTED else None
+    return Evidence(claim="lossless", method=method, verdict=verdict, problem=problem, bound=bound, detail=facts,
+                    total_variation=0.0, witness=witness)  # fmt: skip
+
+
+def report_of(*evidence, **subject):
+    given = {"name": "f", "source": "f.py", "digest": "unknown", "dtypes": ["float64"], "convention": {}}
+    report = Report(given | subject)
+    report.add(evidence)
+    return report
+
+
+def shown(report):
+    console = Console(record=True, width=200, file=io.StringIO())
+    show(report, console)
+    return console.export_text()
+
+
+def test_whole_numbers_are_told_as_ranges_and_none_is_claimed_between_them():
+    assert ranges([2, 3, 4, 5, 8, 127, 128, 129, 262144]) == "2 to 5, 8, 127 to 129, 262144"
+    assert ranges([7]) == "7"
+
+
+def test_the_size_of_a_problem_is_that_of_all_its_rows():
+    table = {"": ["1/3", "2/3"], "0": ["1/1000", "999/1000"], "1": ["1", "0"]}
+    forms = [
+        table,
+        ["1/1000", "999/1000"],
+        {"start": ["1/2", "1/2"], "after": {"0": ["1/1000", "999/1000"], "1": ["1", "0"]}},
+    ]
+    for target in forms:
+        problem = problem_from({"vocabulary": 2, "gamma": 1, "target": target, "draft": ["1/2", "1/2"]})
+        assert size_of(problem) == {"vocabulary": 2, "gamma": 1, "smallest_probability": 1e-3}
+
+
+def test_lossless_reads_as_what_it_is():
+    exact = report_of(law("a"), law("b", vocabulary=128, gamma=8, exactness="lattice"))
+    assert exact.scope["says"] == (
+        "2 problems, V = 2, 128, gamma = 1, 8, probabilities from 1e-06; in float64; one request a call; "
+        "laws: 1 exact, 1 exact on the lattice"
+    )
+    assert exact.reading == "lossless: refuted by nothing, exactly, on these problems"
+    coarse = report_of(law("a"), law("b", exactness="resolution", bound=2e-7))
+    assert coarse.reading == "lossless: refuted by nothing, to a resolution of TV 2e-07, on these problems"
+    assert report_of(law("a", dtype="exact", method="enumeration")).reading == (
+        "lossless: refuted by nothing, exactly, over rationals, on this problem"
+    )
+
+
+def test_other_verdicts_say_on_how_much():
+    assert report_of(law("a", REFUTED), law("b")).reading == "refuted on 1 of 2"
+    sampled = law("b", NO_EVIDENCE, method="chi-square", bound=0.03)
+    report = report_of(law("a"), law("b", NO_EVIDENCE, reason="it waits"), sampled, law("c", NO_EVIDENCE))
+    assert report.reading == "inconclusive: nothing decided on 2 of 3"
+    assert "1 of the problems, which have no exact law and were not sampled" in report.not_examined
+    assert "deviations below TV 0.03 where there are samples in place of a law" in report.not_examined
+    nothing = report_of()
+    nothing.fail("load", "no such file")
+    assert (nothing.scope, nothing.reading, nothing.not_examined) == (None, "error", ["anything: there is no evidence"])
+
+
+def test_what_was_not_examined_follows_from_what_was():
+    few = report_of(law("a"), not_compared=["mine.py:lock"]).not_examined
+    assert "vocabularies other than 2" in few
+    assert "probabilities below 1e-06 that are not 0" in few
+    assert "several requests in one call" in few
+    assert "rows in float32, bfloat16, float16" in few
+    assert any("mine.py:lock" in sentence for sentence in few)
+    more = report_of(
+        law("a", vocabulary=3, requests_a_call=1),
+        law("b", dtype="float32", requests_a_call=8, mass_not_called=0.25, real_calls={"calls": 2000, "limit": 0.06}),
+    ).not_examined
+    assert "vocabularies other than 2 to 3" in more
+    assert "several requests in one call" not in more
+    assert "rows in bfloat16, float16" in more
+    assert "tokens that were not called one by one: a mass of up to 0.25 of a law" in more
+    assert any("less than TV 0.06 (2,000 real calls)" in sentence for sentence in more)
+
+
+def test_a_loop_speaks_of_its_own_pair():
+    report = report_of(law("pair", dtype="bfloat16", vocabulary=None))
+    report.evidence[0].detail.pop("vocabulary")
+    report.end_to_end = EndToEnd({"vocabulary": 32000, "gamma": 4, "batch": 2})
+    assert report.scope["says"].startswith("1 problem, V = 32000, gamma = 4; in bfloat16; 2 requests a call")
+    assert not any("draftproof e2e" in sentence for sentence in report.not_examined)
+
+
+def test_scope_stands_in_every_form_of_a_report():
+    report = report_of(law("a"), law("b", REFUTED))
+    data = json.loads(report.text())
+    validate(data)
+    assert data["scope"]["says"] == report.scope["says"]
+    assert Report.from_json(data).as_json()["not_examined"] == data["not_examined"] != []
+    with pytest.raises(AssertionError, match="examined: 2 problems, V = 2, gamma = 1"):
+        run_check(report, "lossless")
+    for form in (page(data), shown(report)):
+        assert report.scope["says"] in form
+        assert report.reading in form
+        assert "vocabularies other than 2" in form
+    report.notice({"padding": "returns -1 after the tokens"})
+    with pytest.raises(AssertionError, match="hint: returns -1 after the tokens"):
+        run_check(report, "lossless")
+
+
+def test_a_report_of_an_earlier_version_says_that_it_is_not_recorded():
+    old = files("draftproof.tests.reports.audits") / "reports_1_0"
+    data = json.loads(next(f for f in sorted(old.iterdir(), key=str) if f.name.endswith(".json")).read_text("utf-8"))
+    report = Report.from_json(data)
+    assert (report.scope, report.not_examined, report.reading) == (None, [], report.verdict)
+    assert f"Speaks of: {NOT_RECORDED}" in page(data)
+    assert NOT_RECORDED in shown(report)
