@@ -60,6 +60,12 @@ class WideMeasurement:
     def known(self) -> bool:
         return self.reason is None
 
+    def withdraw(self) -> None:
+        """Nothing that was measured is to be believed."""
+        self.emitted, self.malformed, self.unknown = {}, {}, 1.0
+        for name in ("frontier", "total_variation"):
+            vars(self).pop(name, None)
+
     def put(self, prefix: Prefix, first: int, masses: Row) -> None:
         """Add the probabilities that prefix + (first + k,) is emitted."""
         row = self.emitted.setdefault(prefix, np.zeros(self.problem.vocabulary))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...models.errors import InputError
-from ...models.problem import Problem, load_problem, problem_from
+from ...models.problem import AnyProblem, Made, Problem, any_problem_from, load_problem, problem_from
 from ...proofs.child_process import IN_CHILD
 from ...proofs.interception.likeness import likeness
 from .functions.audit import run_audit
@@ -19,7 +19,7 @@ from .report import Report
 
 def audit(
     subject: str | Callable,
-    problems: Sequence[Problem | dict | str] = (),
+    problems: Sequence[AnyProblem | dict | str] = (),
     *,
     array: str | None = None,
     dtypes: Sequence[str] = (),
@@ -29,7 +29,8 @@ def audit(
 
     subject: a function or a callable object that a module has under a name, or a name as on the command line. A child
         process loads it anew by that name; what it loads is compared with the object, and refused if it is another.
-    problems: each a Problem, its JSON form, or a file; the audit battery if none are given.
+    problems: each a Problem or a WideProblem, its JSON form, or a file; the audit battery and the wide problems if none
+      are given.
     array: what the rows arrive as, as on the command line.
     dtypes: of the rows.
     settings: as in ``AuditSettings``.
@@ -42,7 +43,7 @@ def audit(
         )
     name, parts = (subject, None) if isinstance(subject, str) else (name_of(subject), likeness(subject))
     spec = subject_from(name, array, tuple(dtypes))._replace(folders=tuple(sys.path), handed_over=parts)
-    report = run_audit(spec, AuditSettings(problems=[_problem(p) for p in problems], **settings))
+    report = run_audit(spec, AuditSettings(problems=[_problem(p, any_problem_from) for p in problems], **settings))
     if report.interrupted:
         raise KeyboardInterrupt
     return report
@@ -50,10 +51,10 @@ def audit(
 
 def law(verifier: str, problem: Problem | dict | str, iterations: int = 1) -> dict[str, Any]:
     """The exact law of a reference verifier on one problem (see ``reports.audits.law_report.law_report``)."""
-    return law_report(verifier, _problem(problem), iterations)
+    return law_report(verifier, _problem(problem, problem_from), iterations)
 
 
-def _problem(given: Problem | dict | str) -> Problem:
-    if isinstance(given, Problem):
-        return given
-    return load_problem(given) if isinstance(given, str) else problem_from(given)
+def _problem(given: Made | dict | str, make: Callable[[Any, str], Made]) -> Made:
+    if isinstance(given, str):
+        return load_problem(given, make)
+    return make(given, "problem") if isinstance(given, dict) else given

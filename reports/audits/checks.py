@@ -30,7 +30,7 @@ DEFAULT = ("lossless", "support", "pure")
 def _report_on(name: str) -> Report:
     from .api import audit
 
-    return audit(name, explain=False)
+    return audit(name, explain=False, quick=True)
 
 
 def _reports(subject: str | Callable) -> Callable[[], Report]:
@@ -39,7 +39,7 @@ def _reports(subject: str | Callable) -> Callable[[], Report]:
         return partial(_report_on, subject)
     from .api import audit
 
-    return cache(lambda: audit(subject, explain=False))
+    return cache(lambda: audit(subject, explain=False, quick=True))
 
 
 def run_check(report: Report, check: str) -> None:

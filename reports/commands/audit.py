@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from ...models.libraries import require
-from ...models.problem import load_problem
+from ...models.problem import any_problem_from, load_problem
 from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.evidence import CLAIMS
 from ..audits.functions.subject import subject_from
@@ -29,6 +29,7 @@ from .progress import progress_bar
 @timeout_option(60.0, 0.1, "Seconds of processor time for the import and for each problem: half for its first call, "
                 "a sixth for a later one.")  # fmt: skip
 @memory_option()
+@click.option("--quick", is_flag=True, help="Small vocabularies alone: no problem with more than 5 tokens.")
 @click.option("--zoo", is_flag=True, help="Audit the zoo: mutants must be refuted, controls must not.")
 def command(subject: str | None, json_file: str | None, html_file: str | None, require_decision: bool,
             problems: tuple[str, ...], array: str | None, dtypes: tuple[str, ...] | None, zoo: bool,
@@ -42,7 +43,7 @@ def command(subject: str | None, json_file: str | None, html_file: str | None, r
     if not subject:
         raise click.UsageError("a SUBJECT is needed (or --zoo)")
     spec = subject_from(subject, array, dtypes or ())
-    loaded = [load_problem(problem) for problem in problems]
+    loaded = [load_problem(problem, any_problem_from) for problem in problems]
     output = Output(json_file, html_file)
     adapter = ADAPTERS.get(spec.name)
     if adapter:

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from ....models.battery import audit_battery, own_problems
 from ....models.errors import InputError
-from ....models.problem import Problem
+from ....models.problem import AnyProblem, Problem
+from ....models.wide import WideProblem
 from ....proofs.sandbox import Sandbox
 from ..report import Report
 from ..runner import examine
@@ -17,6 +18,7 @@ from .samples import Samples
 from .session import FunctionSession
 from .settings import AuditSettings
 from .subject import SubjectSpec
+from .wide_laws import WideLaws
 
 MOST_BLOCKS = 5_000
 """Draft blocks of a problem that an audit runs a verifier on, each for every way its chance can fall."""
@@ -29,7 +31,11 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
     """
     settings = settings or AuditSettings()
     report = Report.begin(subject.name, subject.source, subject.dtypes, settings.seed, settings.claims)
-    problems = _distinctly_named(settings.problems) or [*audit_battery(), *own_problems(settings.seed)]
+    given = _distinctly_named(settings.problems)
+    problems = [p for p in given if isinstance(p, Problem)] or ([] if given else [*audit_battery(), *own_problems(settings.seed)])
+    wide = [p for p in given if isinstance(p, WideProblem)] or ([] if given or settings.quick else settings.wide)
+    if subject.reference is not None and given and not problems:
+        raise InputError(f"{given[0].name}: laws of reference verifiers are exact; wide problems have rows of floats")
     if subject.reference is not None:
         examine(report, [ReferenceLaws(subject.reference, problems, settings, report)])
         return report
@@ -39,21 +45,21 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
             folders=subject.folders, handed_over=subject.handed_over,
         ) as sandbox:  # fmt: skip
             session = FunctionSession(subject, dtype, problems, settings, report, sandbox)
-            if examine(report, [ExactLaws(session), Samples(session), Explanation(session)]):
+            if examine(report, [ExactLaws(session), Samples(session), WideLaws(session, wide), Explanation(session)]):
                 settings.progress("done", len(problems), len(problems))
         if report.interrupted or (report.failure and not any(e.holds for e in report.evidence)):
             break
     return report
 
 
-def _distinctly_named(problems: Sequence[Problem]) -> list[Problem]:
+def _distinctly_named(problems: Sequence[AnyProblem]) -> list[AnyProblem]:
     """The problems, each with a name of its own: evidence refers to them by name.
 
     Raises: InputError for one that is too large.
     """
-    named: list[Problem] = []
+    named: list[AnyProblem] = []
     for problem in problems:
-        if problem.vocabulary**problem.gamma > MOST_BLOCKS:
+        if isinstance(problem, Problem) and problem.vocabulary**problem.gamma > MOST_BLOCKS:
             raise InputError(
                 f"{problem.name}: {problem.vocabulary}^{problem.gamma} draft blocks are too many for an audit; "
                 f"expected at most {MOST_BLOCKS:,}"

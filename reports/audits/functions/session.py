@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....models.battery import drawn, toy
-from ....models.problem import Problem
+from ....models.problem import AnyProblem, Problem
 from ....proofs.interception.outcomes import decoded
 from ....proofs.measurement import Measurement, measured
 from ....proofs.sandbox import Sandbox
@@ -67,13 +67,13 @@ def probe_problems(problems: list[Problem]) -> list[Problem]:
     return [*problems[:2], toy(1), drawn(3, 2, "generic")]
 
 
-def sampled(sandbox: Sandbox, problem: Problem, count: int, seed: int) -> tuple[Counts, dict[str, str]]:
+def sampled(sandbox: Sandbox, problem: AnyProblem, count: int, seed: int) -> tuple[Counts, dict[str, str]]:
     """Counts of outcomes with real random numbers, and what was noticed; in a fresh child if there is none.
 
     Raises: RunFailed.
     """
     if sandbox.ended:
-        sandbox.start(probe_problems([problem]))
+        sandbox.start(probe_problems([problem] if isinstance(problem, Problem) else []))
     counts: Counts = {}
     findings: dict[str, str] = {}
     for answer in sandbox.sample(problem, count, seed):

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ....models.problem import Problem
+from ....models.problem import AnyProblem
+from ....models.wide import WideProblem, wide_battery
 from ....proofs.sandbox import MEMORY
 
 Progress = Callable[[str, int, int], None]
@@ -14,7 +15,9 @@ Progress = Callable[[str, int, int], None]
 class AuditSettings:
     """What an audit examines and how long it may take.
 
-    problems: the audit battery if none are given, and six drawn from the seed.
+    problems: the audit battery, six drawn from the seed, and the wide problems, if none are given.
+    wide: the wide problems then.
+    quick: without them.
     levels: "exact" and "statistical": the second where the first has no law, or alone for all problems.
     claims: those that decide the verdict.
     seed: of the statistical route, and of the problems that an audit draws for itself.
@@ -26,7 +29,9 @@ class AuditSettings:
     progress: called with the stage, the steps done, and their number.
     """
 
-    problems: Sequence[Problem] = ()
+    problems: Sequence[AnyProblem] = ()
+    wide: Sequence[WideProblem] = field(default_factory=wide_battery)
+    quick: bool = False
     levels: tuple[str, ...] = ("exact", "statistical")
     claims: tuple[str, ...] = ("lossless",)
     seed: int = 0

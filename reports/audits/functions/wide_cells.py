@@ -1,0 +1,106 @@
+"""Cells of tokens in which real calls on a wide problem are counted: far fewer than there are tokens."""
+
+from collections import Counter
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from ....models.law import Prefix, prefix_key
+from ....proofs.wide_measurement import WideMeasurement
+from ..completed_law import Counts
+
+EQUAL = 16
+"""Cells of equal mass under the target into which the tokens after a prefix fall, in the order of their ids."""
+
+Cell = Hashable
+
+
+class WideCells:
+    """A cell is a prefix that can be drafted and a set of tokens after it: each live token, 16 sets of equal mass under
+    the target, and the tokens that the target excludes.
+
+    measurement: its rows are those of the problem where it has none.
+    """
+
+    def __init__(self, measurement: WideMeasurement):
+        self.measurement, self.problem = measurement, measurement.problem
+        if not measurement.target:
+            prefixes = [x for n in range(self.problem.gamma + 1) for x in self.problem.prefixes(n)]
+            measurement.target = {x: self.problem.target_row(x) for x in prefixes}
+            measurement.draft = {x: self.problem.draft_row(x) for x in prefixes if len(x) < self.problem.gamma}
+        self.sets = {x: self._sets(x, row) for x, row in measurement.target.items()}
+
+    def _sets(self, prefix: Prefix, row: np.ndarray) -> np.ndarray:
+        """The number of each token's set: live tokens have their own, below 0."""
+        sets = np.minimum((np.cumsum(row) * EQUAL).astype(int), EQUAL - 1)
+        sets[row == 0] = EQUAL
+        if len(prefix) < self.problem.gamma:
+            for k, token in enumerate(self.problem.live[len(prefix)]):
+                sets[token] = -1 - k
+        return sets
+
+    def _cell(self, sequence: Prefix) -> Cell:
+        return (*sequence[:-1], "in", int(self.sets[sequence[:-1]][sequence[-1]]))
+
+    def _summed(self, prefix: Prefix, masses: np.ndarray, law: dict[Cell, float]) -> None:
+        sets = self.sets[prefix]
+        for k in np.unique(sets):
+            cell, mass = (*prefix, "in", int(k)), float(masses[sets == k].sum())
+            law[cell] = law.get(cell, 0.0) + mass
+
+    def law(self) -> dict[Cell, float]:
+        """The measured law of what is emitted."""
+        law: dict[Cell, float] = {}
+        for prefix, masses in self.measurement.emitted.items():
+            self._summed(prefix, masses, law)
+        for outcome, mass in self.measurement.malformed.items():
+            law[self._of(outcome)] = law.get(self._of(outcome), 0.0) + mass
+        return {cell: mass for cell, mass in law.items() if mass > 0}
+
+    def target(self) -> dict[Cell, float]:
+        """The target's law, up to the first token that cannot be drafted."""
+        law: dict[Cell, float] = {}
+        for prefix, (_, right) in self.measurement.frontier.items():
+            self._summed(prefix, right, law)
+        return {cell: mass for cell, mass in law.items() if mass > 0}
+
+    def _of(self, outcome: Any) -> Cell:
+        """The cell of an outcome; what leaves the prefixes that can be drafted is cut there."""
+        in_range = isinstance(outcome, tuple) and all(0 <= x < self.problem.vocabulary for x in outcome)
+        if not in_range or not 1 <= len(outcome) <= self.problem.gamma + 1:
+            return "malformed"
+        length = next(n for n in range(len(outcome), 0, -1) if outcome[: n - 1] in self.sets)
+        return self._cell(outcome[:length])
+
+    def counted(self, counts: Counts) -> dict[Cell, int]:
+        """What was emitted, in cells."""
+        cells: Counter[Cell] = Counter()
+        for outcome, n in counts.items():
+            cells[self._of(outcome)] += n
+        return dict(cells)
+
+    def completed(self, counts: Counts, seed: int) -> dict[Cell, int]:
+        """What was emitted, continued by the target to the first token that cannot be drafted (Lemma 2), in cells."""
+        draw, cells = np.random.default_rng([seed, 1]), Counter()
+        for outcome, n in counts.items():
+            if not isinstance(outcome, tuple) or outcome not in self.sets:
+                cells[self._of(outcome)] += n
+                continue
+            for _ in range(n):
+                sequence = outcome
+                while sequence in self.sets:
+                    row = self.measurement.target[sequence]
+                    sequence = (*sequence, int(np.searchsorted(np.cumsum(row), draw.random() * row.sum(), "right")))
+                cells[self._cell(sequence)] += 1
+        return dict(cells)
+
+    def text(self, cell: Any) -> str:
+        """A cell for a person."""
+        if isinstance(cell, str):
+            return cell
+        *prefix, _, k = cell
+        if k < 0:
+            return prefix_key((*prefix, self.problem.live[len(prefix)][-1 - k]))
+        tokens = np.flatnonzero(self.sets[tuple(prefix)] == k)
+        return prefix_key((*prefix,)) + f" and one of {len(tokens)} tokens from {tokens[0]} to {tokens[-1]}"

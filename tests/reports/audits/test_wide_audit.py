@@ -1,0 +1,75 @@
+"""Wide problems in an audit: given by their specification, replayed from it, and sampled where they have no law."""
+
+import json
+import shlex
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import draftproof
+from draftproof import audit
+from draftproof.models.battery import toy
+from draftproof.models.problem import as_json
+from draftproof.models.wide import wide, wide_battery
+
+SUBJECTS = "draftproof.tests.subjects.wide"
+ROOT = Path(draftproof.__file__).parent
+
+
+def problems_of(report):
+    return {e.problem for e in report.evidence if e.claim == "lossless"}
+
+
+def test_a_refutation_on_a_wide_problem_replays_from_its_specification():
+    report = audit(f"{SUBJECTS}:tiles_of_eight", [wide(9, 2)])
+    refutation = report.shown_refutation()
+    assert (report.verdict, refutation.detail["vocabulary"]) == ("refuted", 9)
+    words = shlex.split(refutation.replay)
+    again = audit(words[2], [words[4]])
+    assert again.shown_refutation().total_variation == refutation.total_variation
+    schema = json.loads((ROOT / "reports/audits/report.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(report.as_json(), schema)
+    problem_schema = json.loads((ROOT / "models/problem.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(json.dumps(refutation.witness.problem)), problem_schema)
+    assert len(refutation.replay) < 300
+
+
+def test_what_was_examined_of_the_vocabulary_stands_beside_the_verdict():
+    report = audit(f"{SUBJECTS}:by_search", [toy(1), wide(1003, 1)])
+    (law,) = (e for e in report.evidence if e.claim == "lossless" and e.dtype == "float64" and "vocabulary" in e.detail)
+    assert (report.verdict, law.holds, law.detail["vocabulary"], law.detail["gamma"]) == ("lossless", True, 1003, 1)
+    assert law.detail["ids_called"] > 100 and 0 < law.detail["mass_not_called"] < 1
+    assert 0 < law.detail["fewest_ids_of_a_row"] < 1003
+
+
+def test_a_wide_problem_without_a_law_is_sampled_and_the_verdict_says_so():
+    report = audit(f"{SUBJECTS}:asks_again", [wide(129, 1)], samples=2000)
+    sampled = [e for e in report.evidence if e.method == "chi-square"]
+    assert report.verdict == "inconclusive" and len(sampled) == 1
+    assert 0 < sampled[0].bound < 0.5 and sampled[0].detail["why_not_exact"]
+
+
+def test_samples_of_a_wide_problem_refute_a_law_that_is_far_off():
+    report = audit(f"{SUBJECTS}:cut_to_fifty", [wide(1003, 2)], levels=("statistical",), samples=4000)
+    assert report.verdict == "refuted"
+    assert report.shown_refutation().method == "chi-square"
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_wide_problems_are_part_of_an_audit_that_is_not_quick(quick):
+    few = wide_battery()[:2]
+    report = audit(f"{SUBJECTS}:by_choice", wide=few, quick=quick, explain=False, levels=("exact",))
+    assert ({p.name for p in few} <= problems_of(report)) is not quick
+    assert report.verdict == "lossless"
+
+
+def test_what_the_small_problems_refute_is_not_examined_on_wide_ones():
+    report = audit(
+        "draftproof.verifiers.zoo.accept_rule:accept_everything", wide=[wide(9, 1)], explain=False, stop_at_first=True
+    )
+    assert report.verdict == "refuted" and wide(9, 1).name not in problems_of(report)
+
+
+def test_the_specification_is_as_short_as_said():
+    assert all(len(json.dumps(as_json(p))) < 600 for p in wide_battery())
