@@ -23,7 +23,8 @@ def judge_wide(measurement: WideMeasurement) -> list[Evidence]:
 
 
 def _size(measurement: WideMeasurement) -> dict[str, Any]:
-    return {"vocabulary": measurement.problem.vocabulary, "gamma": measurement.problem.gamma}
+    sizes = {"vocabulary": measurement.problem.vocabulary, "gamma": measurement.problem.gamma}
+    return sizes | ({"smallest_probability": measurement.smallest} if measurement.target else {})
 
 
 def _evidence(

@@ -60,6 +60,11 @@ class WideMeasurement:
     def known(self) -> bool:
         return self.reason is None
 
+    @cached_property
+    def smallest(self) -> float:
+        """The smallest positive probability of a target's row."""
+        return min(float(row[row > 0].min()) for row in self.target.values())
+
     def withdraw(self) -> None:
         """Nothing that was measured is to be believed."""
         self.emitted, self.malformed, self.unknown = {}, {}, 1.0

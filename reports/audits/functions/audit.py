@@ -32,7 +32,9 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
     settings = settings or AuditSettings()
     report = Report.begin(subject.name, subject.source, subject.dtypes, settings.seed, settings.claims)
     given = _distinctly_named(settings.problems)
-    problems = [p for p in given if isinstance(p, Problem)] or ([] if given else [*audit_battery(), *own_problems(settings.seed)])
+    problems = [p for p in given if isinstance(p, Problem)] or (
+        [] if given else [*audit_battery(), *own_problems(settings.seed)]
+    )
     wide = [p for p in given if isinstance(p, WideProblem)] or ([] if given or settings.quick else settings.wide)
     if subject.reference is not None and given and not problems:
         raise InputError(f"{given[0].name}: laws of reference verifiers are exact; wide problems have rows of floats")
