@@ -1,11 +1,14 @@
 """Verifiers that are wrong in one region and right elsewhere, as programs over chance, and the exact bias of each."""
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from draftproof.models.problem import Problem
-from draftproof.models.rationals import as_float
+from draftproof.models.rationals import as_float, as_fraction
+from draftproof.models.regions import VISIBLE
 from draftproof.proofs.enumeration import ONE
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import completed, enumerated_law, joint_law, total_variation
@@ -20,33 +23,39 @@ from draftproof.verifiers.registry import Reference
 class Place:
     """Where a verifier decides on draft token i = 1..gamma, or (token None) draws what comes after i tokens.
 
-    before, survival: p_{i-1} and p_i. rows: of both models before the token (after the block the draft's is None).
+    survival: p_i. target, draft: the rows before the token; after the block the draft's is None.
     """
 
     block: Block
     i: int
     token: int | None
-    before: Any
-    survival: Any
+    survival: Fraction
     target: Any
     draft: Any
 
     @property
-    def p(self) -> Any:
-        return self.target[self.token]
+    def p(self) -> Fraction:
+        """The target's probability of the draft token; where one is drawn, its largest."""
+        return as_fraction(max(self.target) if self.token is None else self.target[self.token])
 
     @property
-    def q(self) -> Any:
-        return self.draft[self.token]
+    def q(self) -> Fraction:
+        """The draft's."""
+        return as_fraction(max(self.draft) if self.token is None else self.draft[self.token])
 
 
 @dataclass(frozen=True)
 class Defect:
-    """where: the places at which the mistake is made. mistake: a name of ``regions`` or of ``DRAWS``. share: how often."""
+    """A mistake at some places.
+
+    where: the places. mistake: of the coin, a name of ``regions``, or of the draw, a name of ``DRAWS``. share: how often.
+    instead: of ``DRAWS``, what is drawn from after the coin's mistake.
+    """
 
     where: Callable[[Place], bool]
     mistake: str
     share: Any = ONE
+    instead: str = ""
 
     def decides(self, place: Place, chance: Chance, coin: Any) -> bool:
         """Whether the draft token is kept."""
@@ -59,8 +68,9 @@ class Defect:
         """The token that comes after the kept ones."""
         if not sum(weights):
             weights = list(place.target)
-        if self.mistake in DRAWS and self.where(place):
-            wrong = DRAWS[self.mistake](place, weights)
+        drawn_from = DRAWS.get(self.instead or self.mistake)
+        if drawn_from and self.where(place):
+            wrong = drawn_from(place, weights)
             if self.share == 1 or chance.flip(self.share):
                 weights = wrong
         return chance.draw(weights)
@@ -83,6 +93,52 @@ DRAWS = {
 """Mistakes with a draw: what is drawn from instead."""
 
 
+def window(draw: random.Random) -> tuple[float, float]:
+    """An interval of probabilities, its ends uniform in log-odds between 1e-9 and 1 - 1e-9, or open to one side."""
+    low, high = sorted(1 / (1 + 10 ** draw.uniform(-9, 9)) for _ in range(2))
+    return draw.choice([(0, high), (low, 1), (low, high)])
+
+
+def drawn_region(draw: random.Random) -> tuple[str, Callable[[Place], bool]]:
+    """A region drawn at random, by name and as a condition on places."""
+    (low, high), (least, most) = window(draw), window(draw)
+    number, token, above = draw.randint(1, 5), draw.randint(-2, 4), draw.random() < 0.5
+
+    def mass(place: Place) -> float:
+        return as_float(sum(residual(place.target, place.draft))) if place.draft else -1.0
+
+    regions: dict[str, Callable[[Place], Any]] = {
+        "p": lambda x: low <= x.p <= high,
+        "q": lambda x: x.draft and low <= x.q <= high,
+        "p and q": lambda x: x.draft and low <= x.p <= high and least <= x.q <= most,
+        "p / q": lambda x: x.draft and low <= min(x.p, x.q) / max(x.p, x.q, VISIBLE) <= high and above == (x.p > x.q),
+        "survival": lambda x: low <= x.survival <= high,
+        "residual": lambda x: low <= mass(x) <= high,
+        "position": lambda x: x.i == number,
+        "gamma": lambda x: x.block.gamma == number,
+        "id": lambda x: x.token in (token, len(x.target) + token),
+        "repeats": lambda x: len(set(x.block.tokens)) < x.block.gamma,
+        "equal rows": lambda x: x.draft and list(x.target) == list(x.draft),
+        "ties": lambda x: x.token is not None and list(x.target).count(x.target[x.token]) > 1,
+    }
+    return draw.choice([*regions.items()])
+
+
+def drawn_defect(seed: int) -> tuple[str, Reference]:
+    """A defect drawn at random, what it is in words and as a verifier: region (or two), mistake, size, algorithm."""
+    draw = random.Random(f"defect/{seed}")
+    (name, first), (other, second) = drawn_region(draw), drawn_region(draw)
+    if draw.random() < 0.7:
+        other, second = "", lambda place: True
+    mistake, one_in = draw.choice(["accept", "reject", *DRAWS]), draw.choice([1, 1, 10, 1000, 10**6])
+    make = draw.choice([token_verifier, block_verifier])
+    words = f"{make.__name__}: {mistake}, one in {one_in}, by {name}{other and ' and ' + other}"
+    return words, make(Defect(lambda place: bool(first(place) and second(place)), mistake, ONE / one_in))
+
+
+ALL = Fraction(1)
+
+
 def token_verifier(defect: Defect) -> Reference:
     """Token verification with the defect."""
 
@@ -90,12 +146,12 @@ def token_verifier(defect: Defect) -> Reference:
         for i, x in enumerate(block.tokens):
             p, q = block.target[i][x], block.draft[i][x]
             coin = minimum(ratio(p, q), 1)
-            place = Place(block, i + 1, x, 1, coin, block.target[i], block.draft[i])
+            place = Place(block, i + 1, x, as_fraction(coin), block.target[i], block.draft[i])
             if not defect.decides(place, chance, coin):
                 rest = residual(block.target[i], block.draft[i])
-                here = Place(block, i, None, 1, 1, block.target[i], block.draft[i])
+                here = Place(block, i, None, ALL, block.target[i], block.draft[i])
                 return Verdict(i, defect.draws(here, chance, rest))
-        here = Place(block, block.gamma, None, 1, 1, block.target[-1], None)
+        here = Place(block, block.gamma, None, ALL, block.target[-1], None)
         return Verdict(block.gamma, defect.draws(here, chance, list(block.target[-1])))
 
     return Reference("token with a defect", verify, "")
@@ -114,10 +170,10 @@ def block_verifier(defect: Defect) -> Reference:
             place = None
             if i:
                 x = block.tokens[i - 1]
-                place = Place(block, i, x, survival[i - 1], survival[i], block.target[i - 1], block.draft[i - 1])
+                place = Place(block, i, x, as_fraction(survival[i]), block.target[i - 1], block.draft[i - 1])
             if place is None or defect.decides(place, chance, accept(survival[i], sum(rest), block.target[i], draft)):
                 here = Place(
-                    block, i, None, survival[i], survival[i], block.target[i], draft if i < block.gamma else None
+                    block, i, None, as_fraction(survival[i]), block.target[i], draft if i < block.gamma else None
                 )
                 return Verdict(i, defect.draws(here, chance, rest))
         raise AssertionError("unreachable")

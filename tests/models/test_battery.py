@@ -7,7 +7,6 @@ import pytest
 from draftproof.models.battery import AUDITED, OWN_SIZES, audit_battery, by_hand, drawn, own_problems, specified
 from draftproof.models.choosing import greedy
 from draftproof.models.problem import as_json
-from draftproof.models.rationals import as_fraction
 from draftproof.models.regions import RATIOS, VISIBLE, cells, contexts, coverage, level, moved
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import enumerated_law, total_variation
@@ -65,11 +64,11 @@ def order(place: Place) -> str:
 
 
 def share(place: Place) -> str:
-    return level(as_fraction(min(place.p, place.q) / max(place.p, place.q)), RATIOS)
+    return level(min(place.p, place.q) / max(place.p, place.q), RATIOS)
 
 
 REGIONS = {
-    "p and q": lambda place: (level(as_fraction(place.p)), level(as_fraction(place.q)), order(place)),
+    "p and q": lambda place: (level(place.p), level(place.q), order(place)),
     "p / q": lambda place: (order(place), share(place)),
     "position": lambda place: (place.block.gamma, place.i),
     "drafted token": lambda place: (len(place.target), place.token),
