@@ -1,5 +1,5 @@
 (* What the theorems rest on: nothing but Coq itself. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Iterations Greedy Stopping Loops Couplings Rationals Law.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Iterations Greedy Stopping Recursion Calls Strategies Loops Couplings Rationals Law.
 Print Assumptions lemma_1.
 Print Assumptions lemma_3.
 Print Assumptions lemma_3_conditional.
@@ -25,6 +25,13 @@ Print Assumptions landing.
 Print Assumptions block_best.
 Print Assumptions token_le_block_grows.
 Print Assumptions token_le_block_iterations.
+Print Assumptions block_stepE.
+Print Assumptions cost.
+Print Assumptions block_strategy_valid.
+Print Assumptions block_strategy_play.
+Print Assumptions theorem_2_calls.
+Print Assumptions theorem_2_calls_length.
+Print Assumptions theorem_2_calls_eos.
 Print Assumptions lemma_2.
 Print Assumptions loop_completed.
 Print Assumptions block_lossless.

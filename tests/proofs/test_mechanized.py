@@ -26,6 +26,7 @@ THEOREMS = {
     "lemma_1", "lemma_2", "lemma_3", "lemma_4", "lemma_4_attained", "lemma_8", "lemma_9", "lemma_10",
     "lemma_10_attained", "theorem_1", "theorem_2_one", "theorem_3", "block_kernel", "token_valid", "token_le_block",
     "block_lossless", "token_lossless", "greedy_lossless", "token_le_block_iterations",
+    "theorem_2_calls", "theorem_2_calls_length", "theorem_2_calls_eos", "cost", "block_strategy_valid",
     "theorem_2_two_iterations_fails", "program_run", "Qc_realFieldType", "emitted_fastE",
 }  # fmt: skip
 PROBLEMS = [
