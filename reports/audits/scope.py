@@ -55,8 +55,8 @@ def scope(report: Run) -> dict[str, Any] | None:
     sizes = [e.detail for e in items if "vocabulary" in e.detail] + ([run] if "vocabulary" in run else [])
     probabilities = [d["smallest_probability"] for d in sizes if d.get("smallest_probability")]
     requests = {int(e.detail.get("requests_a_call") or run.get("batch") or _batch(report)) for e in items}
-    gammas = {d["gamma"] for d in sizes if isinstance(d.get("gamma"), int)}
-    laws = _laws(items)
+    gammas = {int(d["gamma"]) for d in sizes if str(d.get("gamma")).isdigit()}
+    laws = _laws(items) if not run else {}  # each examination of a loop has a row of its own
     bounds = [float(e.bound) for e in items if e.detail.get("exactness") == "resolution" and e.bound is not None]
     facts = {
         "problems": len({e.problem for e in items}),
@@ -69,7 +69,8 @@ def scope(report: Run) -> dict[str, Any] | None:
         "resolution": max(bounds, default=None),
         "calls": sum(int(e.detail.get("paths", 0)) for e in items if e.claim == "lossless"),
     }
-    return facts | {"says": _says(facts), "reading": _reading(report, items, facts)}
+    over = "one pair of models" if run else counted(facts["problems"], "problem")
+    return facts | {"says": _says(over, facts), "reading": _reading(report, items, facts)}
 
 
 def _batch(report: Run) -> int:
@@ -88,9 +89,8 @@ def _laws(items: Iterable[Evidence]) -> Counter[str]:
     return Counter({kind: counts[kind] for kind in LAWS if counts[kind]})
 
 
-def _says(facts: Mapping[str, Any]) -> str:
-    count = facts["problems"]
-    sizes = [f"{count} problem{'s' if count != 1 else ''}"]
+def _says(over: str, facts: Mapping[str, Any]) -> str:
+    sizes = [over]
     if facts["vocabularies"]:
         sizes += [f"V = {ranges(facts['vocabularies'])}"]
     if facts["gammas"]:
@@ -125,8 +125,8 @@ def _reading(report: Run, items: list[Evidence], facts: Mapping[str, Any]) -> st
     if report.verdict == "refuted":
         refuted = {e.problem for e in deciding if e.refuted}
         return f"refuted on {len(refuted)} of {facts['problems']}"
-    held = {(e.problem, e.dtype) for e in deciding if e.verdict == HOLDS}
-    every = {(e.problem, e.dtype) for e in deciding}
+    held = {(e.claim, e.problem, e.dtype) for e in deciding if e.verdict == HOLDS}
+    every = {(e.claim, e.problem, e.dtype) for e in deciding}
     if report.verdict == "inconclusive":
         return f"inconclusive: nothing decided on {len(every - held)} of {len(every)}"
     return "error: it could not be audited to the end"
@@ -143,6 +143,7 @@ def not_examined(report: Run) -> list[str]:
         sentences.append(f"vocabularies other than {ranges(facts['vocabularies'])}")
     if facts["gammas"]:
         sentences.append(f"blocks of other lengths than gamma = {ranges(facts['gammas'])}")
+    sentences += _together(report)
     if facts["smallest_probability"]:
         sentences.append(f"probabilities below {facts['smallest_probability']:.2g} that are not 0")
     if facts["requests_a_call"] == [1]:
@@ -151,12 +152,32 @@ def not_examined(report: Run) -> list[str]:
     if others and facts["numbers"] != ["exact"]:
         sentences.append(f"rows in {', '.join(others)}")
     sentences += _of_functions(facts) if _is_function(report) else []
+    if report.end_to_end:
+        sentences.append("other models, prompts, longer texts, and settings of sampling than those of this run")
     sentences += _gaps(items)
     if parts := report.subject.get("not_compared"):
         sentences.append(f"whether {', '.join(parts[:3])} is the same in the child process: it cannot be compared")
     if report.failure:
         sentences.append(f"what comes after the failure: {report.failure['message']}")
     return sentences
+
+
+def _together(report: Run) -> list[str]:
+    """Where no problem is large in both ways."""
+    sizes = {
+        (e.detail["vocabulary"], e.detail["gamma"])
+        for e in report.evidence
+        if {"vocabulary", "gamma"} <= e.detail.keys()
+    }
+    if not sizes:
+        return []
+    widest, longest = max(v for v, _ in sizes), max(g for _, g in sizes)
+    gamma, vocabulary = max(g for v, g in sizes if v == widest), max(v for v, g in sizes if g == longest)
+    if (gamma, vocabulary) == (longest, widest):
+        return []
+    return [
+        f"long blocks over large vocabularies: gamma is at most {gamma} at V = {widest}, V at most {vocabulary} at gamma = {longest}"
+    ]
 
 
 def _is_function(report: Run) -> bool:
@@ -177,7 +198,7 @@ def _gaps(items: list[Evidence]) -> list[str]:
     sampled = [e for e in items if e.method in SAMPLED]
     sentences = []
     if unsampled := lawless - {(e.problem, e.dtype) for e in sampled}:
-        sentences.append(f"{len(unsampled)} of the problems, which have no exact law and were not sampled")
+        sentences.append(f"{counted(len(unsampled), 'law')} without computation and without samples")
     limits = [float(e.detail.get("detection_limit", e.bound)) for e in sampled if e.bound is not None and not e.refuted]
     if limits:
         sentences.append(f"deviations below TV {max(limits):.2g} where there are samples in place of a law")
@@ -197,6 +218,10 @@ def _gaps(items: list[Evidence]) -> list[str]:
     return sentences
 
 
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def ranges(sizes: Iterable[int]) -> str:
     """Whole numbers as ranges: 2 to 5, 8, 127 to 129."""
     runs: list[list[int]] = []
@@ -205,4 +230,4 @@ def ranges(sizes: Iterable[int]) -> str:
             runs[-1].append(size)
         else:
             runs.append([size])
-    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)

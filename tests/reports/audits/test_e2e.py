@@ -63,7 +63,8 @@ def test_the_report_has_the_audits_form_and_names_figures_device_and_precision(f
     for item in report["evidence"]:
         assert item["verdict"] != "no-evidence" or item["bound"] > 0
     lines = dict(line.split(maxsplit=1) for line in out.splitlines() if line.startswith(("on ", "verdict ")))
-    assert lines == {"on": "cpu, float32", "verdict": "inconclusive"}
+    assert lines["on"] == "cpu, float32"
+    assert lines["verdict"].startswith("inconclusive: nothing decided on ")
     page = files[1].read_text()
     assert "wall-clock speedup over plain decoding" in page
     assert "blocks of 3" in page

@@ -44,7 +44,7 @@ def shown(report):
 
 def test_whole_numbers_are_told_as_ranges_and_none_is_claimed_between_them():
     assert ranges([2, 3, 4, 5, 8, 127, 128, 129, 262144]) == "2 to 5, 8, 127 to 129, 262144"
-    assert ranges([7]) == "7"
+    assert ranges([7, 8]) == "7, 8"
 
 
 def test_the_size_of_a_problem_is_that_of_all_its_rows():
@@ -67,6 +67,9 @@ def test_lossless_reads_as_what_it_is():
     )
     assert exact.reading == "lossless: refuted by nothing, exactly, on these problems"
     coarse = report_of(law("a"), law("b", exactness="resolution", bound=2e-7))
+    assert not any(sentence.startswith("long blocks") for sentence in exact.not_examined)
+    long = report_of(law("a", vocabulary=128, gamma=2), law("b", vocabulary=3, gamma=33)).not_examined
+    assert "long blocks over large vocabularies: gamma is at most 2 at V = 128, V at most 3 at gamma = 33" in long
     assert coarse.reading == "lossless: refuted by nothing, to a resolution of TV 2e-07, on these problems"
     assert report_of(law("a", dtype="exact", method="enumeration")).reading == (
         "lossless: refuted by nothing, exactly, over rationals, on this problem"
@@ -78,7 +81,7 @@ def test_other_verdicts_say_on_how_much():
     sampled = law("b", NO_EVIDENCE, method="chi-square", bound=0.03)
     report = report_of(law("a"), law("b", NO_EVIDENCE, reason="it waits"), sampled, law("c", NO_EVIDENCE))
     assert report.reading == "inconclusive: nothing decided on 2 of 3"
-    assert "1 of the problems, which have no exact law and were not sampled" in report.not_examined
+    assert "1 law without computation and without samples" in report.not_examined
     assert "deviations below TV 0.03 where there are samples in place of a law" in report.not_examined
     nothing = report_of()
     nothing.fail("load", "no such file")
@@ -96,7 +99,7 @@ def test_what_was_not_examined_follows_from_what_was():
         law("a", vocabulary=3, requests_a_call=1),
         law("b", dtype="float32", requests_a_call=8, mass_not_called=0.25, real_calls={"calls": 2000, "limit": 0.06}),
     ).not_examined
-    assert "vocabularies other than 2 to 3" in more
+    assert "vocabularies other than 2, 3" in more
     assert "several requests in one call" not in more
     assert "rows in bfloat16, float16" in more
     assert "tokens that were not called one by one: a mass of up to 0.25 of a law" in more
@@ -107,7 +110,7 @@ def test_a_loop_speaks_of_its_own_pair():
     report = report_of(law("pair", dtype="bfloat16", vocabulary=None))
     report.evidence[0].detail.pop("vocabulary")
     report.end_to_end = EndToEnd({"vocabulary": 32000, "gamma": 4, "batch": 2})
-    assert report.scope["says"].startswith("1 problem, V = 32000, gamma = 4; in bfloat16; 2 requests a call")
+    assert report.scope["says"].startswith("one pair of models, V = 32000, gamma = 4; in bfloat16; 2 requests a call")
     assert not any("draftproof e2e" in sentence for sentence in report.not_examined)
 
 
