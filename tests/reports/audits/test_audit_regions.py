@@ -1,0 +1,41 @@
+"""Bugs that act only on rows of a certain kind are refuted by the problems that take a verifier there."""
+
+import pytest
+
+from draftproof.models.battery import audit_battery, own_problems, toy
+from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.functions.audit import run_audit
+from draftproof.reports.audits.functions.settings import AuditSettings
+from draftproof.reports.audits.functions.subject import subject_from
+
+pytestmark = pytest.mark.interception
+
+SUBJECTS = "draftproof.tests.subjects.regions"
+FAR = [problem for problem in audit_battery() if not problem.name.startswith(("generic", "mixed", "paper"))]
+
+WRONG = [
+    "no_coin_for_a_sure_target", "no_coin_where_both_are_sure", "no_coin_for_nearly_equal", "rare_tokens_never_kept",
+    "small_residual_skipped", "small_weights_skipped", "largest_where_rows_are_equal",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_bug_that_acts_only_in_a_region_is_refuted(name):
+    report = audit(f"{SUBJECTS}:{name}", FAR[::-1], explain=False, stop_at_first=True)
+    assert report.verdict == "refuted", report.failure
+
+
+def test_the_same_without_a_bug_is_cleared_on_the_problems_of_several_seeds():
+    problems = [problem for seed in range(4) for problem in own_problems(seed)]
+    report = audit(f"{SUBJECTS}:right", problems, explain=False)
+    assert report.verdict == "lossless"
+    assert max(e.total_variation or 0 for e in report.evidence if e.claim == "lossless") < 1e-15
+
+
+def test_an_audit_adds_problems_of_its_seed_to_the_battery_and_only_to_it():
+    def examined(**settings):
+        return [e.problem for e in run_audit(subject_from("token"), AuditSettings(**settings)).evidence]
+
+    with_seed = examined(seed=7)
+    assert {p.name for p in [*audit_battery(), *own_problems(7)]} == set(with_seed)
+    assert set(examined(seed=7, problems=[toy(1)])) == {toy(1).name}
