@@ -15,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..field import rational
 from .numbers import Traced, handed_out, register
+from .row_draws import WideTracer
 from .sources import Exponential, Lattice
 from .tensors import TracedTensor, become, is_traced, numbers_of, plain, tensor_of
 from .torch_functions import Functions
@@ -176,6 +177,10 @@ class Following(TorchFunctionMode):
             return func(input, num_samples, replacement, generator=generator)
         func(input, num_samples, replacement, generator=scratch())  # raises what torch raises
         drawn = []
+        if isinstance(self.tracer, WideTracer) and num_samples == 1:
+            rows = input.double().reshape(-1, input.shape[-1])
+            drawn = [self.tracer.draw_row(row.numpy()) for row in rows]
+            return torch.tensor(drawn, dtype=torch.int64).reshape((*input.shape[:-1], 1))
         for row in input.double().reshape(-1, input.shape[-1]).tolist():
             left = [rational(w) for w in row]
             for _ in range(num_samples):

@@ -57,6 +57,7 @@ class WideTracer(Tracer):
     singles: the tokens that a call can treat specially: the live ones.
     splits: which rows of a call are followed in part (their singles and what lies beyond the vocabulary) or whole.
     forced: the indices that the rows of a replay take, by their order.
+    nested: see ``replay``.
     """
 
     wide = True
@@ -67,7 +68,7 @@ class WideTracer(Tracer):
         self.rows: list[RowDraw] = []
         self.weighed: dict[tuple, int] = {}
         self.forced: dict[int, int] = {}
-        self.replaying = False
+        self.replaying = self.nested = False
 
     def begin(self) -> bool:
         self.rows, self.forced, self.replaying = [], {}, False
@@ -75,8 +76,12 @@ class WideTracer(Tracer):
             self.give_up(f"more than {MOST_PATHS:,} ways the random numbers can fall, rows counted as one")
         return super().begin()
 
-    def replay(self, forced: dict[int, int]) -> None:
-        """Walk the path just walked again, followed, with other indices drawn from its rows."""
+    def replay(self, forced: dict[int, int], nested: bool = False) -> None:
+        """Walk the path just walked again, followed, with other indices drawn from its rows.
+
+        nested: whether the weights of rows may depend on what was drawn from earlier ones.
+        """
+        self.nested = nested
         self.script, self.path, self.rows, self.sources, self.drawn = tuple(self.path), [], [], [], []
         self.forced, self.replaying, self.rehearsal = forced, True, None
         self.run += 1
@@ -111,10 +116,11 @@ class WideTracer(Tracer):
         ordinal, base = len(self.rows), None
         before = self.weighed.setdefault((tuple(self.path), ordinal), digest := hash(weights.tobytes()))
         if before != digest:
-            if self.replaying:
+            if self.replaying and not self.nested:
                 raise NotInterceptable(DEPENDS)
-            self.notice("state", STATE)
-            self.give_up("it does not repeat itself when its random numbers are repeated")
+            if not self.replaying:
+                self.notice("state", STATE)
+                self.give_up("it does not repeat itself when its random numbers are repeated")
         if ordinal in self.splits:
             weights, base = self._split(weights, total, self.splits[ordinal])
         if base is None:
@@ -191,10 +197,13 @@ def lookup(tracer: WideTracer, number: Any, passed: Callable[[Any], np.ndarray])
 def points_at(number: Any, points: np.ndarray) -> Any:
     """The followed number at many points of its source at once."""
     source = number.source
-    kind = type(source.value(source.low))
-    if kind not in (float, np.float64, np.float32):
-        raise TypeError(kind)
-    value = (points * 2.0**-source.bits).astype(kind)
+    sample, exact = source.value(source.low), points * 2.0**-source.bits
+    if type(sample) in (float, np.float64, np.float32):
+        value = exact.astype(type(sample))
+    elif str(getattr(sample, "dtype", "")) == {53: "torch.float64", 24: "torch.float32"}.get(source.bits):
+        value = sample.new_tensor(exact)
+    else:
+        raise TypeError(type(sample))
     with np.errstate(all="ignore"):
         for step in number.steps:
             value = step.apply(value)

@@ -31,7 +31,7 @@ def sized(number: Any, like_scalar: bool) -> Any:
     """An element in the dimension of its tensor: torch promotes types of 0-d and of other tensors differently."""
     shape = () if like_scalar else (1,)
     if isinstance(number, Traced):
-        return number.then(lambda v: v.reshape(shape), "reshape", shape)
+        return number.then(lambda v: v.reshape(shape) if v.numel() == 1 else v, "reshape", shape)
     return number.reshape(shape)
 
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from .arrays import traced_array
 from .numbers import Traced
 from .race import race
+from .row_draws import WideTracer, lookup
 from .tensors import TracedTensor, flatten, key_of, nested, numbers_of, plain, register_view, replaced, sized, tensor_of
 from .tracer import Tracer, place
 
@@ -271,6 +272,9 @@ class Functions:
         for where in np.ndindex(*numbers.shape):
             row = cuts if cuts.ndim == 1 else cuts[where[:-1]]
             number = numbers.item(where)
+            if isinstance(number, Traced) and isinstance(self.tracer, WideTracer):
+                places[where] = lookup(self.tracer, number, lambda v, row=row: above(v, row).numpy())
+                continue
             for cut in row.unbind():
                 if isinstance(number, Traced):
                     passed = number.decide(lambda v, c=cut: bool(above(v, c)), "search", right, key_of(cut))

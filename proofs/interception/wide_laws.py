@@ -24,7 +24,7 @@ ALL_CALLED = 300
 FURTHER = 24
 """Indices drawn at random on each path besides the chosen ones."""
 
-BUDGET = 6.0
+BUDGET = 30.0
 """Seconds of processor time for a problem, after which no further indices are called, or it is given up."""
 
 MOST_RESTARTS = 12
@@ -122,11 +122,52 @@ class _Exploration:
             rehearse(tracer, self.call, outcome, 3 if rows else 6)
             if time.process_time() > self.until:
                 tracer.give_up(f"{tracer.paths} paths on one draft block take more than {BUDGET:g} s")
-            relevant = self._relevant(tracer, rows, outcome)
-            if relevant is None:
+            deciding = self._deciding(tracer, rows, outcome)
+            if not deciding:
                 self.points[outcome] = self.points.get(outcome, 0.0) + probability
-            else:
-                self._row(tracer, rows, relevant, outcome, probability)
+            elif len(deciding) == 1:
+                self._row(tracer, rows, deciding[0], outcome, probability)
+            elif not self._nested(tracer, [rows[k] for k in deciding], outcome, probability):
+                small = [k for k in deciding if np.count_nonzero(rows[k].weights) <= MOST_SPLIT]
+                if small:
+                    raise Split(tracer.rows.index(rows[small[0]]), whole=True)
+                tracer.give_up("what it emits depends on draws from several rows")
+
+    def _nested(self, tracer: WideTracer, rows: list[RowDraw], outcome: Outcome, probability: float) -> bool:
+        """Two rows, the second in a part of the vocabulary that the first has drawn: a chunk, and a token in it.
+
+        The path is followed once for each chunk, for the weights inside it; calls with plain numbers confirm tokens.
+        """
+        if len(rows) != 2 or isinstance(outcome, Raised) or rows[0].at != len(tracer.path):
+            return False
+        first, second = (tracer.rows.index(row) for row in rows)
+        prefix, path, kept, sources = outcome[:-1], list(tracer.path), tracer.rows, tracer.rehearsed
+        chunks = np.flatnonzero(rows[0].weights)
+        if len(chunks) > MOST_SPLIT or len(self.splits) > 0 or len(tracer.rows) != 2:
+            return False
+        weights, total, confirmed, mass = np.zeros(self.vocabulary), rows[0].weights.sum(), 0, 0.0
+        for chunk in map(int, chunks):
+            tracer.path = list(path)
+            tracer.replay({first: chunk}, nested=True)
+            emitted = following_once(tracer, self.call)
+            inside = tracer.rows[second] if len(tracer.rows) == 2 else None
+            if inside is None or isinstance(emitted, Raised) or emitted[:-1] != prefix:
+                return False
+            tracer.remember_path()
+            start, possible = emitted[-1] - inside.base, np.flatnonzero(inside.weights)
+            if not 0 <= start + possible[0] <= start + possible[-1] < self.vocabulary:
+                return False
+            ends = {int(possible[0]), int(possible[-1])} if chunk in (chunks[0], chunks[-1]) else set()
+            called = {*ends, *self._others(inside, 1)}
+            if any(self._plain(tracer, tracer.rows, {second: i}) != (*prefix, start + i) for i in called):
+                return False
+            share = inside.weights / inside.weights.sum() * float(rows[0].weights[chunk] / total)
+            weights[start + possible] += share[possible]
+            confirmed, mass = confirmed + len(called), mass + float(share[sorted(called)].sum())
+        tracer.path, tracer.rows, tracer.rehearsed, tracer.replaying, tracer.forced = path, kept, sources, False, {}
+        self.rows.append(RowLaw(prefix, 0, probability, weights, confirmed))
+        self.not_called += probability * max(1.0 - mass, 0.0)
+        return True
 
     def _plain(self, tracer: WideTracer, rows: list[RowDraw], indices: dict[int, int]) -> Outcome:
         """A call with plain numbers that lead to these indices of the rows, by their number among the open ones."""
@@ -147,8 +188,8 @@ class _Exploration:
         possible = np.flatnonzero(row.weights)
         return [int(possible[self.draw.randrange(len(possible))]) for _ in range(count)]
 
-    def _relevant(self, tracer: WideTracer, rows: list[RowDraw], outcome: Outcome) -> int | None:
-        """Which of the rows the outcome depends on; None if on none of them."""
+    def _deciding(self, tracer: WideTracer, rows: list[RowDraw], outcome: Outcome) -> list[int]:
+        """Which of the rows the outcome depends on."""
         deciding = []
         for k, row in enumerate(rows):
             others = {i for i in self._others(row, 4) if i != row.base} or {int(np.flatnonzero(row.weights)[0])}
@@ -158,12 +199,7 @@ class _Exploration:
                 if i != row.base
             ):
                 deciding.append(k)
-        if len(deciding) > 1:
-            small = [k for k in deciding if np.count_nonzero(rows[k].weights) <= MOST_SPLIT]
-            if small:
-                raise Split(tracer.rows.index(rows[small[0]]), whole=True)
-            tracer.give_up("what it emits depends on draws from several rows")
-        return deciding[0] if deciding else None
+        return deciding
 
     def _row(self, tracer: WideTracer, rows: list[RowDraw], k: int, outcome: Outcome, probability: float) -> None:
         row = rows[k]

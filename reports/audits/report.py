@@ -27,6 +27,7 @@ FINDINGS = {
     "coarse-uniform": "draws uniforms of less precision than the rows",
     "padding": "returns padding with the tokens",
     "precision": "deviates by no more than float32 rounds",
+    "not-wide": "is not examined on wide problems",
     "array": "needs other arrays than the convention's",
 }
 """What an audit notices besides the law, by the key under which it is reported."""
