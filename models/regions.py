@@ -142,8 +142,8 @@ def cells() -> frozenset[Cell]:
     every |= {("p / q", "<", "0", "accept"), ("p / q", "=", "1", "reject")}
     every |= {("surviving probability", where, s, m) for where, s, m in product(places, inside, both)}
     every |= {("surviving probability", where, *s) for where in places for s in (("0", "accept"), ("1", "reject"))}
-    every |= {("its last step", how, m) for how, m in product(("falls", "rises", "stays"), both)}
-    every |= {("its last step", how, "reject") for how in ("stays 1", "back to 1")}
+    every |= {("step of the surviving probability", how, m) for how, m in product(("falls", "rises", "stays"), both)}
+    every |= {("step of the surviving probability", how, "reject") for how in ("stays 1", "back to 1")}
     every |= {("residual mass", *c) for c in product(rules, ("first", "later"), [*inside, "1"])}
     every |= {("residual share", *c) for c in product(rules, [*inside, "1"])}
     every |= {("residual tokens", *c) for c in product(rules, (1, 2, 3, 4))}
@@ -219,7 +219,10 @@ def _decisions(problem: Problem, x: Context, y: Context, patterns: dict) -> Iter
             *(("ties", tie, mistake) for tie in _ties(x, y, t)),
         ]
         yield cells, token, block
-        cells = [("surviving probability", where, level(y.survival), mistake), ("its last step", how, mistake)]
+        cells = [
+            ("surviving probability", where, level(y.survival), mistake),
+            ("step of the surviving probability", how, mistake),
+        ]
         yield cells, EVERYTHING, block
         for pattern, share in patterns.get(y.prefix, {}).items():
             yield [("repeats", pattern, i, mistake)], share * token, share * block

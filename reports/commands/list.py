@@ -1,5 +1,7 @@
 """The command draftproof list: what can be named on the command line."""
 
+from collections import Counter
+
 import click
 
 from ...models.pairs.presets import PRESETS
@@ -17,14 +19,32 @@ LISTS = {
     "adapters": {name: adapter.source for name, adapter in ADAPTERS.items()},
     "presets": {name: f"{p.target} with {' or '.join(p.drafts)}: {p.about}" for name, p in PRESETS.items()},
 }
+"""What is listed, by name; besides the problems, which are measured when they are asked for."""
 
 
 @click.command(name="list")
-@click.argument("what", type=click.Choice(list(LISTS)))
+@click.argument("what", type=click.Choice([*LISTS, "problems"]))
 def command(what: str) -> None:
-    """What there is: verifiers, claims, checks, mutants, adapters, presets (pairs of models)."""
-    width = max(map(len, LISTS[what]))
-    for name, text in LISTS[what].items():
+    """What there is: verifiers, claims, checks, mutants, adapters, presets (pairs of models), the audit's problems and
+    how many of the regions in which a bug can hide each of them covers."""
+    rows = _problems() if what == "problems" else LISTS[what]
+    width = max(map(len, rows))
+    for name, text in rows.items():
         missing = ADAPTERS[name].missing() if what == "adapters" else []
         needs = f" (needs {', '.join(missing)})" if missing else ""
         click.echo(f"{name:<{width}}  {text}{needs}")
+
+
+def _problems() -> dict[str, str]:
+    """The audit's battery: the regions of each problem, and of all; without those that an audit draws from its seed."""
+    from ...models.battery import audit_battery
+    from ...models.regions import cells, coverage
+
+    covered = {problem.name: set(coverage(problem)) for problem in audit_battery()}
+    times = Counter(cell for found in covered.values() for cell in found)
+    rows = {
+        name: f"covers {len(found)} regions, {sum(times[cell] == 1 for cell in found)} of them alone"
+        for name, found in covered.items()
+    }
+    every, known = Counter(cell[0] for cell in cells()), Counter(cell[0] for cell in times)
+    return rows | {f"all, by {region}": f"{known[region]} of {n} regions" for region, n in sorted(every.items())}

@@ -192,7 +192,7 @@ def test_the_statistical_route_refutes_what_it_can_see(tmp_path):
     assert "chi-square" in done.stdout
 
 
-@pytest.mark.parametrize("what", ["verifiers", "claims", "checks", "mutants", "adapters", "presets"])
+@pytest.mark.parametrize("what", ["verifiers", "claims", "checks", "mutants", "adapters", "presets", "problems"])
 def test_list_shows_what_there_is(what):
     done = draftproof("list", what)
     assert done.returncode == 0
@@ -203,6 +203,7 @@ def test_list_shows_what_there_is(what):
         "mutants": "M45",
         "adapters": "transformers",
         "presets": "lmsys/vicuna-7b-v1.3",
+        "problems": "aimed-V3-gamma3-7",
     }
     assert expected[what] in done.stdout
 
