@@ -73,6 +73,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/anytime.py
 	$(BIN)/python benchmarks/batched.py
 	$(BIN)/python benchmarks/e2e.py
+	$(BIN)/python benchmarks/deceivers.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
