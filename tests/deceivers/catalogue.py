@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from draftproof.models.wide import wide
 from draftproof.tests.deceivers import problems as at
 
 REFUTED, NOT_CLEARED, ERROR, UNSEEN = ("refuted",), ("refuted", "inconclusive"), ("error",), ("lossless",)
@@ -128,6 +129,38 @@ IDS = (
     Deceiver("ids:set_of_64_bits", SIXTY_SIX_IDS, 0.01263),
 )
 
+V129, V257, V1003 = wide(129, 2), wide(257, 2, "tails"), wide(1003, 1)
+V32769, V65537, GAMMA33 = wide(32_769, 1), wide(65_537, 1), wide(8, 33)
+DECIDES_GAP = "what is done with a drawn token besides emitting it is tried on few ids only"
+WIDE = (
+    Deceiver("ids:ids_of_8_bits", V129, 2.657e-05),
+    Deceiver("ids:ids_of_unsigned_8_bits", V257, 0.0008929),
+    Deceiver("ids:ids_of_16_bits", V32769, 2.516e-07),
+    Deceiver("ids:ids_of_unsigned_16_bits", V65537, 1.816e-05),
+    Deceiver("ids:ids_as_half_floats", V32769, 0.017, NOT_CLEARED),
+    Deceiver("ids:draft_ids_of_8_bits", V129, 0.5299),
+    Deceiver("ids:draft_ids_of_unsigned_16_bits", V65537, 0.25),
+    Deceiver("ids:tile_of_128_dropped", V129, 2.657e-05),
+    Deceiver("ids:thousand_largest", wide(1003, 2), 4.956e-07),
+    Deceiver("ids:thirty_two_thousand_ids", V32769, 0.02514),
+    Deceiver("ids:tail_flushed", wide(1003, 2), 1.663e-07),
+    Deceiver("ids:tail_flushed_below_a_billionth", V257, 4.428e-09),
+    Deceiver("ids:sum_in_tiles_without_carry", V257, 0.4138),
+    Deceiver("positions:seventeenth", GAMMA33, 0.35),
+    Deceiver("positions:thirty_third", GAMMA33, 0.04375),
+    Deceiver("positions:mask_of_32_bits", GAMMA33, 0.04375),
+    Deceiver("rows:first_of_two_samples", V1003, 0.1159),
+    Deceiver("rows:rare_drawn_again", V1003, 0.001, NOT_CLEARED),
+    Deceiver("rows:odd_drawn_again", V1003, 0.001, NOT_CLEARED),
+    Deceiver("rows:accepted_if_it_is_the_sample", V1003, 0.13, NOT_CLEARED, DECIDES_GAP),
+    Deceiver("rows:accepted_if_the_best_is_the_sample", V1003, 0.17, NOT_CLEARED, DECIDES_GAP),
+    Deceiver("rows:accepted_if_a_likely_one_is_the_sample", V32769, 0.36, NOT_CLEARED, DECIDES_GAP),
+    Deceiver("rows:best_drawn_again", V1003, 0.01, NOT_CLEARED, DECIDES_GAP),
+    Deceiver(
+        "rows:one_id_of_a_thousand", V1003, 1e-4, NOT_CLEARED, "ids that no call leads to are taken to be treated alike"
+    ),
+)
+
 MEMORY_GAP, CALLS_GAP = "no two problems of it share what is remembered", "too few calls are made"
 ONE = at.GENERIC_3_2
 MEMORY = (
@@ -210,7 +243,7 @@ RESULTS = (
     ),
 )  # fmt: skip
 
-BY_LAW = (*RACES, *REGIONS, *POSITIONS, *IDS)
+BY_LAW = (*RACES, *REGIONS, *POSITIONS, *IDS, *WIDE)
 """Those that show in the law of one problem: the law alone is measured, all in one process."""
 
 BY_AUDIT = (*MEMORY, *SURROUNDINGS, *ELSEWHERE, *WATCHED, *FORGING, *RESULTS)

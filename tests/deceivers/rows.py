@@ -1,7 +1,5 @@
 """Wrong on wide rows in what is done after a token was drawn from one: for few ids, by coins, by comparing it."""
 
-import numpy as np
-
 from draftproof.verifiers.zoo.building_blocks import answer, draw, excess, ratio, token_by_token
 
 
@@ -19,9 +17,6 @@ def after_drawing(change):
     return verify
 
 
-special_ids = after_drawing(lambda y, row, rng, x: 0 if 151_643 <= y < 151_669 else y)
-special_ids_in_the_middle = after_drawing(lambda y, row, rng, x: 0 if 100_256 < y < 100_277 else y)
-one_id = after_drawing(lambda y, row, rng, x: y + 1 if y == 31_337 else y)
 one_id_of_a_thousand = after_drawing(lambda y, row, rng, x: y + 1 if y == 337 else y)
 
 
@@ -57,8 +52,10 @@ def accepted_if_it_is_the_sample(target, draft, tokens, rng):
         draft,
         tokens,
         rng,
-        lambda i, x: (len(target[i]) >= 1000 and draw(rng, target[i], target[i]) == x)
-        or rng.random() < ratio(target[i][x], draft[i][x]),
+        lambda i, x: (
+            (len(target[i]) >= 1000 and draw(rng, target[i], target[i]) == x)
+            or rng.random() < ratio(target[i][x], draft[i][x])
+        ),
     )
 
 
@@ -90,28 +87,3 @@ def first_of_two_samples(target, draft, tokens, rng):
         return z if y == x else y
 
     return token_by_token(target, draft, tokens, rng, recovers=recovers)
-
-
-def single_precision_race(target, draft, tokens, rng):
-    """A race of float32 noise, whose weights are wrong by a millionth for even ids on wide rows."""
-
-    def raced(row):
-        wrong = row * np.where((np.arange(len(row)) % 2 == 0) & (len(row) >= 1000), 1.00001, 1.0)
-        return np.argmax(wrong / rng.standard_exponential(len(row), dtype=np.float32))
-
-    for i, x in enumerate(tokens):
-        if not rng.random() < ratio(target[i][x], draft[i][x]):
-            return answer(tokens[:i], raced(excess(target[i], draft[i])))
-    return answer(tokens, raced(target[-1]))
-
-
-def capped_race(target, draft, tokens, rng):
-    """A race of noise capped at 20, on wide rows."""
-
-    def raced(row):
-        return np.argmax(row / np.minimum(rng.standard_exponential(len(row)), 20.0 if len(row) >= 1000 else 1000.0))
-
-    for i, x in enumerate(tokens):
-        if not rng.random() < ratio(target[i][x], draft[i][x]):
-            return answer(tokens[:i], raced(excess(target[i], draft[i])))
-    return answer(tokens, raced(target[-1]))

@@ -4,9 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from draftproof.models.battery import toy
+from draftproof.models.wide import WideProblem
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.proofs.wide_claims import judge_wide
+from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.reports.audits.api import audit
 from draftproof.tests.deceivers import catalogue, problems
 
@@ -31,17 +35,22 @@ def box():
 
 
 def law(box, name, problem):
+    """The measured law of a deceiver, and what it says of losslessness."""
+    if isinstance(problem, WideProblem):
+        box.load(subject(name), [toy(1)])
+        measurement = measured_wide(problem, "float64", box.law(problem))
+        return measurement, judge_wide(measurement)[0]
     box.load(subject(name), [problem])
-    return measured(problem, "float64", box.law(problem))
+    measurement = measured(problem, "float64", box.law(problem))
+    return measurement, lossless(measurement)
 
 
 @pytest.mark.parametrize("deceiver", cases(catalogue.BY_LAW))
 def test_a_deceiver_has_no_law_or_one_that_refutes_it_by_as_much_as_it_is_wrong(box, deceiver):
-    measurement = law(box, deceiver.function, deceiver.on)
+    measurement, evidence = law(box, deceiver.function, deceiver.on)
     if not measurement.known:
         assert deceiver.says == catalogue.NOT_CLEARED, measurement.reason
         return
-    evidence = lossless(measurement)
     assert evidence.refuted
     assert evidence.total_variation == pytest.approx(deceiver.wrong, rel=0.02)
 
