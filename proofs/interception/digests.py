@@ -100,7 +100,7 @@ class Parts:
         if compiled := self._compiled(value):
             return compiled
         if inspect.isfunction(value):
-            return self._function(value)
+            return self.function(value)
         if isinstance(value, (staticmethod, classmethod)):
             return joined(kind.__name__, self.of(value.__func__))
         if isinstance(value, property):
@@ -127,11 +127,11 @@ class Parts:
 
     def _class(self, value: type) -> str:
         return joined(
-            *(part for c in value.__mro__ if not _is_ours(c) for part in self._one_class(c)),
+            *(part for c in value.__mro__ if not _is_ours(c) for part in self.one_class(c)),
             "" if type(value) is type else self.of(type(value)),
         )
 
-    def _one_class(self, value: type) -> list[str]:
+    def one_class(self, value: type) -> list[str]:
         """Its file; of a class that its module has not under its name, all that it has; else what is not in its source."""
         parts = [value.__qualname__, _module(value.__module__)]
         if not value.__flags__ & HEAP_TYPE or _is_not_python(value.__module__):
@@ -177,7 +177,7 @@ class Parts:
             return joined("compiled", kind.__qualname__, _version(root), *parts)
         return None
 
-    def _function(self, value: Any) -> str:
+    def function(self, value: Any) -> str:
         code = value.__code__
         place = f"{code.co_name}:{code.co_firstlineno}", file_digest(inspect.getsourcefile(value))
         return joined(*place, self.code(code) if "<" in code.co_name else "", *map(self.of, _carried(value)))

@@ -2,7 +2,8 @@
 
 The parent finds a name for the object, the child loads it anew. What the two are made of has to be equal: the object
 itself, and what its code, and the code that it calls, reads under global names. Library code is taken as it is installed,
-except where something that is no library's stands under one of its names, as patched by a test.
+except the module of a subject that is a library's own, and where something that is no library's stands under one of its
+names, as patched by a test. What code finds in other ways, by globals()["name"] say, is not compared.
 """
 
 import functools
@@ -29,9 +30,7 @@ MOST_PARTS = 20_000
 
 def likeness(subject: Any) -> Likeness:
     """The parts of an object by name, each with its digest; UNKNOWN where a part has no content to compare."""
-    walk = _Walk()
-    walk.part(ITSELF, subject)
-    return walk.digests
+    return _Walk(subject).digests
 
 
 def differences(handed_over: Likeness, loaded: Likeness) -> list[str]:
@@ -52,12 +51,12 @@ def unknown(handed_over: Likeness, loaded: Likeness) -> list[str]:
 
 
 def changed_since_import(subject: Any) -> str | None:
-    """The first Python function of an object whose code is not what its file has now, as "name in file".
+    """The first of an object's Python functions, and those it calls, that is not what its file has now: "name in file".
 
     Functions that pytest rewrote are not looked at.
     """
     compiled: dict[str, dict[tuple[str, int], list[types.CodeType]]] = {}
-    for function in _Walk().functions(subject):
+    for function in _Walk(subject).visited:
         code, file = function.__code__, function.__code__.co_filename
         if _names(code) & {"@pytest_ar", "@py_builtins"} or not Path(file).is_file():
             continue
@@ -72,53 +71,75 @@ def changed_since_import(subject: Any) -> str | None:
 
 
 class _Parts(Parts):
-    """Digests that are equal in two processes of which one follows random numbers, and the other rewrote assertions."""
+    """Digests that are equal in two processes of which one follows random numbers, and the other rewrote assertions.
+
+    own: the module of the subject, which is no library here.
+    """
+
+    def __init__(self, own: str):
+        super().__init__()
+        self.own = own
 
     def looked_at(self, value: Any) -> str:
-        return LIBRARY if _is_library(value) else super().looked_at(value)
+        return LIBRARY if _is_library(value, self.own) else super().looked_at(value)
 
     def code(self, code: types.CodeType) -> str:
         if "<" in code.co_name or not Path(code.co_filename).is_file():
             return super().code(code)
         return joined(code.co_name, str(code.co_firstlineno), file_digest(code.co_filename))
 
+    def function(self, value: Any) -> str:
+        return joined(super().function(value), self.of(value.__defaults__), self.of(value.__kwdefaults__))
+
+    def one_class(self, value: type) -> list[str]:
+        named = vars(value).items() if not _is_library(value, self.own) else ()
+        values = [[name, v] for name, v in named if not callable(v) and not hasattr(type(v), "__get__")]
+        return [*super().one_class(value), self.of([v for v in values if not v[0].startswith("__")])]
+
 
 class _Walk:
-    """The parts of an object: itself, and recursively what its functions find under global names."""
+    """The parts of an object: itself, and recursively what its functions find under global names.
 
-    def __init__(self) -> None:
+    digests: by the label of a part. visited: the functions.
+    """
+
+    def __init__(self, subject: Any):
         self.digests: dict[str, str] = {}
+        self.visited: list[types.FunctionType] = []
         self._seen: dict[int, Any] = {}
-
-    def part(self, label: str, value: Any) -> None:
-        """Take up an object, and what its functions read."""
-        waiting = [(label, value)]
-        while waiting and len(self.digests) < MOST_PARTS:
+        self._own = str(getattr(subject, "__module__", ""))
+        waiting = [(ITSELF, subject)]
+        while waiting:
             label, value = waiting.pop()
-            if label in self.digests or (label != ITSELF and _is_library(value)):
+            if label in self.digests or (label != ITSELF and _is_library(value, self._own)):
                 continue
-            self.digests[label] = digest_of(value) if _is_library(value) else _digest(value)
-            for function in self.functions(value):
+            if len(self.digests) >= MOST_PARTS:
+                self.digests[f"more than {MOST_PARTS:,} parts"] = UNKNOWN
+                break
+            self.digests[label] = self._digest(value)
+            for function in self._functions(value):
                 names, place = _names(function.__code__), function.__globals__
                 for name in names & place.keys():
                     waiting += _read(_label(place, name), place[name], names)
 
-    def functions(self, value: Any) -> Iterator[types.FunctionType]:
+    def _functions(self, value: Any) -> Iterator[types.FunctionType]:
         """The Python functions that an object consists of, outside of libraries."""
-        if type(value) in ATOMS or id(value) in self._seen or _is_library(value):
+        if type(value) in ATOMS or id(value) in self._seen or _is_library(value, self._own):
             return
         self._seen[id(value)] = value
         if isinstance(value, types.FunctionType):
+            self.visited.append(value)
             yield value
         for part in _inside(value):
-            yield from self.functions(part)
+            yield from self._functions(part)
 
-
-def _digest(value: Any) -> str:
-    try:
-        return _Parts().of(value)
-    except Exception:  # third-party objects decide what happens when one looks at them
-        return UNKNOWN
+    def _digest(self, value: Any) -> str:
+        if _is_library(value, self._own):
+            return digest_of(value)
+        try:
+            return _Parts(self._own).of(value)
+        except Exception:  # third-party objects decide what happens when one looks at them
+            return UNKNOWN
 
 
 def _read(label: str, value: Any, names: set[str]) -> Iterator[tuple[str, Any]]:
@@ -181,17 +202,20 @@ def _codes(code: types.CodeType) -> dict[tuple[str, int], list[types.CodeType]]:
     return found
 
 
-def _is_library(value: Any) -> bool:
-    """Whether it is a module, a class or a function of an installed library, of Python, or of the interception."""
+def _is_library(value: Any, own: str = "") -> bool:
+    """Whether it is a module, a class or a function of an installed library, of Python, or of the interception.
+
+    own: a module that is none.
+    """
     if isinstance(value, types.ModuleType):
-        return _of_library(value.__name__)
+        return _of_library(value.__name__, own)
     owner = getattr(value, "__self__", None) if inspect.isroutine(value) else None
     if owner is not None and not isinstance(owner, types.ModuleType):
         return _is_generator(owner)
     if inspect.isclass(value) or inspect.isroutine(value):
         if isinstance(value, types.FunctionType):
-            return _of_library(str(value.__globals__.get("__name__")))
-        return _of_library(str(getattr(value, "__module__", None) or "builtins"))
+            return _of_library(str(value.__globals__.get("__name__")), own)
+        return _of_library(str(getattr(value, "__module__", None) or "builtins"), own)
     if isinstance(value, type(os.environ)):  # that of a child process differs from its parent's
         return True
     ufunc = callable(value) and type(value).__module__.partition(".")[0] == "numpy"
@@ -202,7 +226,9 @@ def _is_generator(value: Any) -> bool:
     return bool({f"{c.__module__}.{c.__qualname__}" for c in type(value).__mro__} & GENERATORS)
 
 
-def _of_library(name: str) -> bool:
+def _of_library(name: str, own: str = "") -> bool:
+    if name == own:
+        return False
     if name.startswith("draftproof.") and not name.startswith("draftproof.tests."):
         return True
     path = getattr(sys.modules.get(name), "__file__", None)

@@ -14,7 +14,7 @@ import pytest
 from draftproof import audit
 from draftproof.models.battery import toy
 from draftproof.models.errors import InputError
-from draftproof.proofs.interception.likeness import changed_since_import
+from draftproof.proofs.interception.likeness import changed_since_import, differences, likeness
 from draftproof.reports.audits.checks import checks_of
 from draftproof.reports.audits.functions.handed_over import name_of
 
@@ -44,6 +44,7 @@ def made(function):
     return verify
 decorated = made(buggy)
 class Verifier:
+    weights = [1.0]
     def __init__(self, function):
         self.function = function
     def __call__(self, target_probs, draft_probs, draft_tokens, rng):
@@ -123,6 +124,10 @@ PATCHES = {
     "numpy.maximum": lambda mine, patch: patch.setattr(np, "maximum", lambda p, q: p),
     "the object handed over": lambda mine, patch: patch.setattr(mine, "good", mine.made(mine.good)),
 }
+UNNOTICED_BY_NAME = {
+    "defaults": lambda mine, patch: patch.setattr(mine.residual, "__defaults__", (1, 2)),
+    "values of a class": lambda mine, patch: patch.setattr(mine.Verifier, "weights", [0.5]),
+}
 
 
 @pytest.mark.parametrize("part", PATCHES)
@@ -140,6 +145,30 @@ def test_state_and_methods_that_were_changed_are_noticed(mine, monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr(mine.Verifier, "__call__", lambda self, a, b, c, rng: [0])
     assert "not what a fresh import" in outcome(mine.right)
+
+
+@pytest.mark.parametrize("patched", UNNOTICED_BY_NAME)
+def test_defaults_and_values_of_classes_are_compared(mine, monkeypatch, patched):
+    before = likeness(mine.right)
+    assert likeness(mine.right) == before
+    UNNOTICED_BY_NAME[patched](mine, monkeypatch)
+    assert differences(before, likeness(mine.right))
+
+
+def test_a_library_of_which_a_part_was_patched_is_not_audited_as_it_is_installed(monkeypatch):
+    import colorsys  # a module of Python, as any library
+
+    monkeypatch.setattr(colorsys, "_v", lambda *numbers: 0)
+    before = likeness(colorsys.hls_to_rgb)
+    monkeypatch.undo()
+    assert [part.rpartition(".")[2] for part in differences(before, likeness(colorsys.hls_to_rgb))] == ["_v"]
+
+
+def test_a_helper_that_changed_in_its_file_is_noticed(mine):
+    with open(mine.__file__, "w") as file:
+        file.write(MINE.replace("np.maximum(p - FACTOR * q, 0)", "np.maximum(q - FACTOR * p, 0)"))
+    with pytest.raises(InputError, match=r"residual in .* is not what that file has now"):
+        audit(mine.right)
 
 
 def test_one_lambda_in_place_of_another_of_its_line_is_noticed(mine, monkeypatch):
