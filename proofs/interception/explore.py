@@ -8,9 +8,11 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from sympy import QQ
+
 from . import arrays, hook_numpy, hook_random, hook_system, numbers, race
 from .outcomes import Outcome, Raised
-from .tracer import ACTIVE, STATE, NotInterceptable, Tracer
+from .tracer import ACTIVE, LONG_PATH, STATE, NotInterceptable, PathLeft, Tracer
 
 
 def install() -> None:
@@ -59,6 +61,10 @@ REHEARSALS_WITHOUT_CHANCE = 8
 
 REHEARSALS = 6
 """How often a path is walked with plain numbers: in the middle of what it allows, at both ends, and in between."""
+
+
+LARGEST_FRACTION = 8_000
+"""Binary digits of a denominator that is handed on as it is."""
 
 
 @dataclass
@@ -113,10 +119,20 @@ def explore(call: Callable[[], Outcome]) -> Explored:
     Guarantee: exact in the sense that ``exactness`` names, if ``law`` is not None.
     """
     tracer = Tracer()
+    explored = _explored(tracer, call)
+    if explored.law is None and tracer.follows_whole:  # code that insists on a plain whole number
+        explored = _explored(Tracer(one_by_one=True), call)
+    return explored
+
+
+def _explored(tracer: Tracer, call: Callable[[], Outcome]) -> Explored:
     law: dict[Outcome, Any] = {}
     try:
         while tracer.begin():
-            outcome = following_once(tracer, call)
+            try:
+                outcome = following_once(tracer, call)
+            except PathLeft:
+                continue
             if len(tracer.path) < len(tracer.script):
                 tracer.notice("state", STATE)
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
@@ -125,7 +141,15 @@ def explore(call: Callable[[], Outcome]) -> Explored:
     except NotInterceptable as stopped:
         return Explored(None, "not interceptable", 0.0, tracer.paths, stopped.reason, tracer.findings)
     coarsest = min(tracer.lattices, default=0)
+    law = {outcome: _rounded(probability) for outcome, probability in law.items()}
     return Explored(law, tracer.exactness, tracer.resolution, tracer.paths, None, tracer.findings, coarsest)
+
+
+def _rounded(probability: Any) -> Any:
+    """The probability to 300 binary digits, where long paths have made it a fraction of thousands."""
+    if int(probability.denominator).bit_length() < LARGEST_FRACTION:
+        return probability
+    return QQ(int(probability * 2**300), 2**300)
 
 
 def rehearse(tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, times: int) -> None:
@@ -135,7 +159,7 @@ def rehearse(tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, time
     numbers they stand for, or the function remembers earlier calls, the law is withdrawn.
     """
     tracer.remember_path()
-    for which in range(times):
+    for which in range(1 if len(tracer.path) > LONG_PATH / 4 else times):
         tracer.rehearse(which)
         with_plain_numbers = following_once(tracer, call)
         if kind_of(with_plain_numbers) == kind_of(outcome):
@@ -174,6 +198,8 @@ def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
             outcome = Raised("otherwise", stopped.reason)  # a rehearsal that leaves the path: an outcome like others
     if tracer.failure is not None:  # a bare "except:" of third-party code may have swallowed it
         raise tracer.failure
+    if tracer.left:
+        raise PathLeft
     if _fingerprint() != before and "reseeds" not in tracer.findings:
         raise NotInterceptable("it draws from a global generator in a way that is not followed")
     return outcome

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..field import rational
 from .arrays import traced_array
-from .numbers import handed_out
+from .numbers import handed_out, whole_number
 from .sources import Exponential, Lattice
 from .tracer import Followed, Tracer, active, followed, place, seeding
 
@@ -191,8 +191,13 @@ def _integers(tracer, low, high, size, endpoint, dtype):
     count = int(high) - int(low) + int(endpoint)
     if count < 1:
         raise ValueError("low >= high")
-    kind = np.dtype(dtype).type
-    return _shaped(size, lambda in_array: kind(int(low) + tracer.pick(count)), lambda xs, s: np.array(xs).reshape(s))
+    first, kind = int(low), np.dtype(dtype).type
+
+    def draw(in_array):
+        exact = kind if in_array or dtype is not int else int  # RandomState gives a single number as Python's
+        return whole_number(tracer, count, lambda k: exact(first + k), f"{exact.__name__}/{first}")
+
+    return _shaped(size, draw, traced_array)
 
 
 plain_default_rng = np.random.default_rng

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .numbers import Traced, handed_out
+from .numbers import Traced, handed_out, whole_number
 from .sources import Lattice
 from .tracer import Followed, Tracer, active, followed, place, seeding
 
@@ -29,12 +29,16 @@ class TracedRandom(Followed, PlainRandom):
         return handed_out(Lattice(tracer, 53))
 
     @followed
-    def _randbelow(self, tracer: Tracer, n: int) -> int:
-        return tracer.pick(n)
+    def _randbelow(self, tracer: Tracer, n: int) -> Any:
+        return whole_number(tracer, n, int, "int")
 
     @followed
-    def getrandbits(self, tracer: Tracer, k: int) -> int:
-        return tracer.pick(1 << k) if k <= 12 else tracer.give_up(f"{k} random bits drawn at {place()}")
+    def getrandbits(self, tracer: Tracer, k: int) -> Any:
+        return whole_number(tracer, 1 << k, int, "int")
+
+    @followed
+    def randbytes(self, tracer: Tracer, n: int) -> bytes:
+        return tracer.give_up(f"{n} random bytes drawn at {place()}")
 
     @followed
     def expovariate(self, tracer: Tracer, lambd: float = 1.0) -> Any:

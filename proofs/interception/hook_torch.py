@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from ..field import rational
-from .numbers import Traced, handed_out, register
+from .numbers import Traced, handed_out, register, whole_number
 from .row_draws import WideTracer
 from .sources import Exponential, Lattice
 from .tensors import TracedTensor, become, is_traced, numbers_of, plain, tensor_of
@@ -198,8 +198,11 @@ class Following(TorchFunctionMode):
         sample = func(*args, generator=scratch(), **kwargs)
         bounds = [x for x in args if isinstance(x, int)]
         low, high = bounds if len(bounds) == 2 else (kwargs.get("low", 0), kwargs.get("high", *bounds[:1]))
-        drawn = [low + self.tracer.pick(high - low) for _ in range(sample.numel())]
-        return torch.tensor(drawn, dtype=sample.dtype).reshape(sample.shape)
+        kind = sample.dtype
+        one = (1,) if sample.ndim else ()
+        value = lambda k: torch.tensor(low + k, dtype=kind).reshape(one)  # noqa: E731
+        draw = lambda: whole_number(self.tracer, high - low, value, f"{kind}/{low}{one}")  # noqa: E731
+        return tensor_of(self._fill(tuple(sample.shape), draw), kind)
 
 
 RANDOM = {

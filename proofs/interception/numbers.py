@@ -8,12 +8,13 @@ need be known about the operations but that the chain is monotone, which each st
 import math
 import operator
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .sources import RandomSource, switch
-from .tracer import active, place, site
+from .sources import Grid, RandomSource, switch
+from .tracer import Tracer, active, place, site
 
 
 class Step(NamedTuple):
@@ -25,6 +26,12 @@ class Step(NamedTuple):
 
 THRESHOLDS: dict[tuple, int] = {}
 """Switch points that are known: replays of a path ask the same questions again."""
+
+EDGES: dict[tuple, tuple[int, ...]] = {}
+"""The same for whole numbers, which have many."""
+
+FEW_VALUES, MOST_VALUES = 8, 4096
+"""Values of a whole number up to which each is a path at once; beyond which they are not gone through."""
 
 HANDLERS: dict[str, Callable] = {}
 """What is done where a random number meets an "array", a "ufunc", a "tensor" or "another" random number."""
@@ -98,15 +105,10 @@ class Traced:
 
     def decide(self, predicate: Callable[[Any], bool], *key: Any) -> bool:
         """Which side of a monotone predicate this path is on; cuts what the number can still be."""
-        source, tracer = self.source, self.source.tracer
-        if source.spent:
-            tracer.notice("noise-used-twice", f"noise that decided {source.spent} is used again at {place()}")
-            tracer.give_up(f"the noise of a race is used twice ({source.spent}, then {place()}): no closed law")
-        if source.settled is not None:
-            tracer.give_up(f"noise that ran a race is compared with a number at {place()}: no closed law")
+        source, _ = self._undecided()
         low, high = self.ends()
         if (low != low or high != high) and source.high - source.low > 1:
-            tracer.give_up(f"NaN on the way to the comparison at {place()}")
+            source.tracer.give_up(f"NaN on the way to the comparison at {place()}")
         first, last = bool(predicate(low)), bool(predicate(high))
         if first == last:
             return first
@@ -116,6 +118,21 @@ class Traced:
             with np.errstate(all="ignore"):
                 cut = switch(source.low, source.high, lambda k: bool(predicate(self.at(k))), first)
             THRESHOLDS[cached] = cut
+        return (first, last)[self._choose((source.low, cut, source.high))]
+
+    def _undecided(self) -> tuple[RandomSource, Tracer]:
+        """Its source, which can still be asked."""
+        source, tracer = self.source, self.source.tracer
+        if source.spent:
+            tracer.notice("noise-used-twice", f"noise that decided {source.spent} is used again at {place()}")
+            tracer.give_up(f"the noise of a race is used twice ({source.spent}, then {place()}): no closed law")
+        if source.settled is not None:
+            tracer.give_up(f"noise that ran a race is compared with a number at {place()}: no closed law")
+        return source, tracer
+
+    def _choose(self, edges: tuple[int, ...]) -> int:
+        """Which of the intervals between these points this path is in."""
+        source, tracer = self.source, self.source.tracer
         source.fresh = False
         here = site()
         if here not in source.sites:
@@ -126,12 +143,10 @@ class Traced:
                     "uniform-reused", f"one uniform decides at two places ({where}); the law takes it into account"
                 )
         whole = source.weight(source.low, source.high)
-        below = source.weight(source.low, cut) / whole
-        if tracer.branch([below, 1 - below]) == 0:
-            source.high = cut
-            return first
-        source.low = cut
-        return last
+        shares = [source.weight(a, b) / whole for a, b in pairwise(edges)]
+        chosen = tracer.branch([*shares[:-1], 1 - sum(shares[:-1])])
+        source.low, source.high = edges[chosen], edges[chosen + 1]
+        return chosen
 
     def compare(self, other: Any, name: str) -> Any:
         if isinstance(other, np.ndarray) and other.ndim:
@@ -139,8 +154,14 @@ class Traced:
         if isinstance(other, Traced):
             if other is self:  # NumPy's search compares a key with itself
                 return name in ("le", "ge", "eq")
+            if other.source is not self.source and name in ("eq", "ne") and other.is_whole():
+                return self.compare(other.known(), name)
             if other.source is self.source or name in ("eq", "ne"):
                 self.source.tracer.give_up(f"two random numbers are compared with each other at {place()}")
+            if other.is_whole():
+                return self.compare(other.known(), name)
+            if self.is_whole():
+                return other.compare(self.known(), REFLECTED[name])
             return HANDLERS["another"](self, other, name)
         if other != other:
             self.source.tracer.notice("nan", f"a random number is compared with NaN at {place()}")
@@ -153,21 +174,47 @@ class Traced:
 
     def whole(self, apply: Callable[[Any], int], name: str) -> int:
         """The whole number that int, floor, round make of it: one branch for each value it can have."""
-        low, high = sorted((apply(self.ends()[0]), apply(self.ends()[1])))
-        if high - low > 4096:
-            self.source.tracer.give_up(f"{name} of a random number with {high - low} values at {place()}")
-        number = self.then(apply, name)
-        for value in range(low, high):
-            if number.decide(lambda v, value=value: v <= value, "le", value):
-                return value
-        return high
+        source, tracer = self._undecided()
+        first, last = map(apply, self.ends())
+        if abs(last - first) > MOST_VALUES:
+            tracer.give_up(f"{name} of a random number with {abs(last - first)} values at {place()}")
+        if first == last:
+            return first
+        cached = (self.key(), "whole", name, source.low, source.high)
+        edges = EDGES.get(cached)
+        if edges is None:
+            edges, step = [source.low], 1 if last > first else -1
+            for value in range(first + step, last + step, step):
+                with np.errstate(all="ignore"):
+                    beyond = lambda k, value=value: (apply(self.at(k)) - value) * step >= 0  # noqa: E731
+                    if not beyond(edges[-1]):
+                        edges.append(switch(edges[-1], source.high, beyond, False))
+            EDGES[cached] = edges = (*edges, source.high)
+        self._choose(edges)
+        return apply(self.at(source.low))
+
+    def is_whole(self) -> bool:
+        """Whether it is a whole number by type, as randint draws them."""
+        return isinstance(self.source, Grid) and not _is_float(self.at(self.source.low))
+
+    def known(self) -> Any:
+        """A whole number as it is, one branch for each value that it can have."""
+        if not self.is_whole():
+            self.source.tracer.give_up(f"a random number is used as a whole one at {place()}")
+        self.whole(operator.index, "index")
+        return self.at(self.source.low)
 
     def _binary(self, other: Any, name: str, reflected: bool) -> Any:
         if isinstance(other, Traced):
-            self.source.tracer.give_up(f"two random numbers meet in one expression at {place()}")
+            if not (self.is_whole() or other.is_whole()):
+                self.source.tracer.give_up(f"two random numbers meet in one expression at {place()}")
+            one, two = (self, other.known()) if other.is_whole() else (self.known(), other)
+            return getattr(operator, name)(*((two, one) if reflected else (one, two)))
         if isinstance(other, np.ndarray) and other.ndim:
             return HANDLERS["array"](UFUNCS[name], (other, self) if reflected else (self, other))
         op = getattr(operator, name)
+        if name in ("floordiv", "mod") and self.is_whole():
+            return op(other, self.known()) if reflected else op(self.known(), other)
         turns = name == "pow" and (not other > 0 if reflected else min(self.ends()) < 0)
         if name in ("floordiv", "mod") or turns:
             self.source.tracer.give_up(f"'{name}' of a random number at {place()}: not monotone")
@@ -202,12 +249,24 @@ class Traced:
         return self.then(lambda value: round(value, digits), "round", digits)
 
     def __float__(self):
-        self.source.tracer.give_up(
+        if self.is_whole():
+            return float(self.known())
+        return self.source.tracer.give_up(
             f"a random number is turned into a plain float at {place()}, where it cannot be followed"
         )
 
+    def __index__(self):
+        if not self.is_whole():
+            raise TypeError("'float' object cannot be interpreted as an integer")
+        return operator.index(self.known())
+
+    def __invert__(self):
+        return ~self.known()
+
     def __hash__(self):
-        self.source.tracer.give_up(f"a random number is hashed at {place()}")
+        if self.is_whole():
+            return hash(self.known())
+        return self.source.tracer.give_up(f"a random number is hashed at {place()}")
 
     def __repr__(self):
         return "<random number>"
@@ -217,7 +276,9 @@ class Traced:
 
     def astype(self, dtype: Any) -> Any:
         kind = np.dtype(dtype)
-        return self.then(kind.type, "astype", kind.str) if kind.kind == "f" else self.whole(int, "astype")
+        if kind.kind == "f" or (kind.kind in "iu" and self.is_whole()):
+            return self.then(kind.type, "astype", kind.str)
+        return self.whole(int, "astype")
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         return HANDLERS["ufunc"](ufunc, method, inputs, options)
@@ -238,6 +299,11 @@ def constant_key(constant: Any) -> tuple:
     if isinstance(constant, (int, float, np.generic)):
         return (type(constant).__name__, float(constant).hex() if constant == constant else "nan")
     return (type(constant).__name__, repr(constant))
+
+
+def _is_float(value: Any) -> bool:
+    kind = getattr(value, "dtype", None)
+    return isinstance(value, float) if kind is None else "float" in str(kind)
 
 
 def _is_tensor(other: Any) -> bool:
@@ -261,6 +327,10 @@ def _install_operators():
         setattr(Traced, f"__r{name}__", method(name, name, Traced._binary, True))
     for name in ("lt", "le", "gt", "ge", "eq", "ne"):
         setattr(Traced, f"__{name}__", method(name, REFLECTED.get(name, name), Traced.compare))
+    for name in ("and_", "or_", "xor", "lshift", "rshift", "divmod"):
+        apply = divmod if name == "divmod" else getattr(operator, name)
+        setattr(Traced, f"__{name.strip('_')}__", lambda self, other, apply=apply: apply(self.known(), other))
+        setattr(Traced, f"__r{name.strip('_')}__", lambda self, other, apply=apply: apply(other, self.known()))
     for name, function in (("int", int), ("trunc", math.trunc), ("floor", math.floor), ("ceil", math.ceil)):
         setattr(Traced, f"__{name}__", lambda self, function=function, name=name: self.whole(function, name))
 
@@ -282,6 +352,14 @@ def follow_math() -> None:
 def handed_out(source: RandomSource) -> Any:
     """What third-party code gets: a number that is followed, or in a rehearsal a plain one."""
     return source.tracer.hand_out(source, Traced(source))
+
+
+def whole_number(tracer: Tracer, count: int, value: Callable[[int], Any], kind: str) -> Any:
+    """One of ``count`` equally likely whole numbers: followed on its grid, or where there are few of them one each."""
+    if count <= FEW_VALUES or tracer.one_by_one:
+        return value(tracer.pick(count))
+    tracer.follows_whole = True
+    return handed_out(Grid(tracer, count, value, kind))
 
 
 def _following(function, name):

@@ -15,7 +15,7 @@ from .tracer import give_up, place
 class TracedTensor(torch.Tensor):
     """A tensor whose elements are random numbers.
 
-    The tensor's own storage is NaN, so that a value that slipped through would show.
+    The tensor's own storage is NaN (of whole numbers the smallest), so that a value that slipped through would show.
     _numbers: an object array of Traced, or of one-element tensors where an element is known.
     _origin: for a view, the tensor it looks into and the positions there.
     _views: who looks into this one.
@@ -40,9 +40,17 @@ def tensor_of(numbers: np.ndarray, dtype: torch.dtype, traced: bool = False) -> 
     if not traced and not any(isinstance(x, Traced) for x in numbers.flat):
         values = [x.reshape(()) for x in numbers.flat]
         return (torch.stack(values) if values else torch.empty(0, dtype=dtype)).reshape(numbers.shape)
-    if not dtype.is_floating_point:
+    if dtype.is_floating_point:
+        return _dressed(torch.full(numbers.shape, math.nan, dtype=dtype), numbers)
+    if dtype not in (torch.int64, torch.int32):
         give_up(f"random numbers in a tensor of {dtype} at {place()}")
-    return _dressed(torch.full(numbers.shape, math.nan, dtype=dtype), numbers)
+    return _dressed(torch.full(numbers.shape, torch.iinfo(dtype).min, dtype=dtype), numbers)
+
+
+def known(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of random whole numbers as it is: one branch for each value that an element can have."""
+    values = [x.known() if isinstance(x, Traced) else x for x in numbers_of(tensor).flat]
+    return torch.tensor([int(v) for v in values], dtype=tensor.dtype).reshape(tensor.shape)
 
 
 def _dressed(tensor: Any, numbers: np.ndarray, origin: Any = None) -> TracedTensor:

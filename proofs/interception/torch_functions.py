@@ -17,7 +17,20 @@ from .arrays import traced_array
 from .numbers import Traced
 from .race import race
 from .row_draws import WideTracer, lookup
-from .tensors import TracedTensor, flatten, key_of, nested, numbers_of, plain, register_view, replaced, sized, tensor_of
+from .tensors import (
+    TracedTensor,
+    flatten,
+    is_traced,
+    key_of,
+    known,
+    nested,
+    numbers_of,
+    plain,
+    register_view,
+    replaced,
+    sized,
+    tensor_of,
+)
 from .tracer import Tracer, place
 
 COMPARE = {
@@ -44,6 +57,7 @@ PASSIVE = {
     "is_contiguous", "stride", "is_floating_point", "get_device", "element_size", "is_sparse", "is_complex", "is_meta",
     "is_quantized", "names", "storage_offset", "is_leaf", "grad_fn",
 }  # fmt: skip
+KEEPS_WHOLE = DIVIDE | {"to", "float", "double", "half", "bfloat16", "type", "type_as", "item", "tolist", "tensor"}
 FINITE = {"isnan": False, "isinf": False, "isfinite": True}
 
 
@@ -66,6 +80,9 @@ class Functions:
         bare = replaced((args, kwargs), plain)
         if name in PASSIVE:
             return func(*bare[0], **bare[1])
+        if not self._keeps_whole(name, args, kwargs):
+            args, kwargs = replaced((args, kwargs), lambda t: t if t.is_floating_point() else known(t))
+            return self.follow(func, name, args, kwargs, dunder) if is_traced((args, kwargs)) else func(*args, **kwargs)
         if name in ("item", "tolist", "numpy") or (dunder and name in ("float", "int", "bool", "index")):
             return self.take_out(name, args[0])
         if name in MOVE:
@@ -89,6 +106,13 @@ class Functions:
         if name in ("repr", "format"):
             return "<random tensor>"
         return self.tracer.give_up(f"torch's {name} of random numbers at {place()} is not followed")
+
+    def _keeps_whole(self, name: str, args: tuple, kwargs: dict) -> bool:
+        """Whether random whole numbers stay random here: where they become floats, are compared or only moved."""
+        whole = [x for x in flatten((args, kwargs))[0] if isinstance(x, TracedTensor) and not x.is_floating_point()]
+        if not whole or name in COMPARE or name in KEEPS_WHOLE:
+            return True
+        return name in MOVE - JOIN and not is_traced((args[1:], kwargs))
 
     def tensor(self, data: Any, dtype: torch.dtype | None = None, **options: Any) -> Tensor:
         """torch.tensor of Python numbers, some of them random."""

@@ -1,5 +1,7 @@
 """One exploration of a third-party function: its choices, its random numbers, and what was noticed on the way."""
 
+import heapq
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -12,6 +14,13 @@ from ..field import rational
 MAX_CHOICES_PER_PATH = 400
 """Choices on one path beyond which the function is taken to draw without bound."""
 MAX_PATHS_PER_CALL = 200_000
+FIRST_PATHS, MOST_ENDLESS = 100, 1_000
+"""Paths in order of their probability, after which the longest is looked for; those of code that draws without end."""
+LONG_PATH = 120
+"""Choices on a path at which code is taken to draw without end."""
+SMALL, FAR = 2.0**-46, 2.0**-10
+"""Probability of the paths that are left at which the search ends there (rounding is allowed as much a decision), and
+at which it is given up when it comes out that there is no end."""
 STATE = (
     "called again with the same inputs and the same random numbers it behaves otherwise: "
     "it keeps state between calls, or draws randomness from elsewhere"
@@ -29,19 +38,27 @@ class NotInterceptable(BaseException):
         self.reason = reason
 
 
+class PathLeft(BaseException):
+    """A path of code that draws without end is not followed further; not an Exception, as above."""
+
+
 class Tracer(Branching):
     """Hands out random numbers, decides what is asked of them, and walks every way they can fall.
 
     exactness: "exact" while only whole weights were drawn, "lattice" once a uniform was compared (exact on the
       generator's grid), "resolution" once a closed law of continuous noise was used.
     resolution: the total variation by which the law may be wrong, all paths together.
+    one_by_one: whether a whole number is a path for each of its values at once. follows_whole: whether one is not.
     wide: whether rows are kept whole (``row_draws.WideTracer``).
     """
 
     wide = False
 
-    def __init__(self):
+    def __init__(self, one_by_one: bool = False):
         super().__init__()
+        self.queue: list[tuple[float, int, tuple[tuple[int, ...], Any]]] = []
+        self.counter, self.longest_first, self.endless, self.left = itertools.count(), False, False, False
+        self.one_by_one, self.follows_whole = one_by_one, False
         self.findings: dict[str, str] = {}
         self.run = 0
         self.paths = 0
@@ -61,14 +78,38 @@ class Tracer(Branching):
         return "lattice" if self.lattices else "exact"
 
     def begin(self) -> bool:
+        """Set out on the next path; False when all have been walked, or what endless code has left is small."""
         self.run += 1
         self.sources, self.drawn, self.rehearsal = [], [], None
-        if not super().begin():
+        longest_first = self.paths >= FIRST_PATHS and not self.endless
+        if longest_first != self.longest_first:
+            self.longest_first = longest_first
+            self.pending = [*self.pending, *(way for _, _, way in self.queue)]
+            self.queue = []
+        for script, probability in self.pending:
+            order = -len(script) if longest_first else -float(probability)
+            heapq.heappush(self.queue, (order, -next(self.counter), (script, probability)))
+        self.pending = []
+        if not self.queue or (self.endless and self._ends_here()):
             return False
+        self.pending = [heapq.heappop(self.queue)[2]]
+        self.left = False
         self.paths += 1
         if self.paths > MAX_PATHS_PER_CALL:
             self.give_up(f"more than {MAX_PATHS_PER_CALL:,} ways the random numbers can fall")
-        return True
+        return super().begin()
+
+    def _ends_here(self) -> bool:
+        """Whether the paths that are left have so little probability that it may be added to the resolution."""
+        left = sum(float(p) for _, _, (_, p) in self.queue)
+        if left <= SMALL:
+            self.resolution += left
+        elif (left > FAR and self.paths > FIRST_PATHS) or self.paths > MOST_ENDLESS:
+            self.give_up(
+                f"draws without bound: {LONG_PATH} random choices in one call and more, and after {self.paths} ways they "
+                f"can fall others are left, with probability {left:.1g}"
+            )
+        return left <= SMALL
 
     def remember_path(self) -> None:
         """Save what the path just walked was made of, to rehearse it."""
@@ -109,6 +150,11 @@ class Tracer(Branching):
         at = len(self.path)
         if at >= MAX_CHOICES_PER_PATH:
             self.give_up(f"draws without bound: more than {MAX_CHOICES_PER_PATH} random choices in one call")
+        self.endless = self.endless or (at >= LONG_PATH and not self.wide)
+        if self.endless and at >= LONG_PATH and (probability := float(self.probability)) < SMALL / MOST_ENDLESS:
+            self.resolution += 0.0 if self.left else probability
+            self.left = True
+            raise PathLeft
         here, asked = tuple(self.path), tuple(probabilities)
         if self.questions.setdefault(here, asked) != asked:
             self.notice("state", STATE)

@@ -10,6 +10,7 @@ from draftproof.models.problem import problem_from
 from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import judge, lossless, support
 from draftproof.proofs.measurement import measured
+from draftproof.proofs.rounding_rule import rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
 
 pytestmark = pytest.mark.interception
@@ -63,6 +64,60 @@ def test_every_way_of_drawing_is_followed(sandbox, name, exactness, row):
     lattice = 2.0**-24 if "single" in name else 2.0**-52
     for token, p in enumerate(ROWS[row]):
         assert as_float(law.get((token,), 0)) == pytest.approx(float(Fraction(p)), abs=lattice + found.tolerance / 100)
+
+
+@pytest.mark.parametrize("name", names("WHOLE"))
+def test_whole_numbers_are_followed_on_their_grid(sandbox, name):
+    """A path for each decision, or where third-party code insists on a plain whole number for each of its values."""
+    found = measure(sandbox, name, one_draw(ROWS["plain"]))
+    assert found.exactness == "exact"
+    assert found.paths <= {"remainder_of_a_whole_number": 400}.get(name, 100 if "levels" not in name else 3)
+    for token, p in enumerate(ROWS["plain"]):
+        assert as_float(found.outputs()[(token,)]) == pytest.approx(float(Fraction(p)), abs=2.0**-52)
+
+
+@pytest.mark.parametrize("name", names("ENDLESS"))
+def test_loops_without_a_bound_have_their_law_up_to_what_is_left(sandbox, name):
+    found = measure(sandbox, name, one_draw(ROWS["plain"]))
+    assert found.known, found.reason
+    assert found.exactness == "resolution"
+    assert found.tolerance - rounding_allowed(1, "float64") < 2e-14
+    assert lossless(found).verdict == "holds"
+
+
+LOOPS = """
+import random
+def slow(target_probs, draft_probs, draft_tokens):
+    while random.random() < 0.999:
+        pass
+    return [0]
+def changes_its_mind(target_probs, draft_probs, draft_tokens):
+    for _ in range(12):
+        if random.random() < 0.5:
+            return [0 if random.random() < target_probs[0][0] else 1]
+    return [1]
+def swallows(target_probs, draft_probs, draft_tokens):
+    while True:
+        try:
+            while random.random() < 0.5:
+                pass
+            return [0 if random.random() < target_probs[0][0] else 1]
+        except BaseException:
+            return [1]
+"""
+
+
+def test_loops_that_converge_slowly_or_change_are_not_cleared(sandbox, tmp_path):
+    file = tmp_path / "loops.py"
+    file.write_text(LOOPS)
+    problem = problem_from({"vocabulary": 2, "gamma": 1, "target": ["1/4", "3/4"], "draft": ["0", "1"]})
+    slow = measure(sandbox, "slow", problem, file)
+    assert not slow.known
+    assert "draws without bound" in str(slow.reason)
+    changing = lossless(measure(sandbox, "changes_its_mind", problem, file))
+    assert changing.verdict == "refuted"
+    assert changing.total_variation == pytest.approx(2.0**-12 / 4)
+    assert lossless(measure(sandbox, "swallows", problem, file)).verdict == "holds"
 
 
 def test_a_bias_of_one_in_a_million_is_measured_as_that(sandbox, tmp_path):

@@ -181,3 +181,54 @@ RACES = (exponential_race, inverse_exponential_race, race_of_logarithms_of_unifo
 LATTICE = (scan_of_random, scan_of_imported_random, scan_from_the_other_side, scaled_thresholds, logarithms,
            sequential_coins, vector_of_coins, searchsorted, method_searchsorted, vector_searchsorted, bisection,
            counted_edges, single_precision_uniform, random_choices, cumulative_choices, rounded_down_uniform)  # fmt: skip
+
+
+def hundred_levels(target_probs, draft_probs, draft_tokens, rng):
+    """Whole numbers that are only compared: three paths and not a hundred."""
+    level = rng.integers(0, 100, size=2)[1] / 100
+    return [next(t for t, edge in enumerate(itertools.accumulate(target_probs[0])) if level < round(edge, 2))]
+
+
+def all_the_bits_of_a_double(target_probs, draft_probs, draft_tokens):
+    return [_scan(random.getrandbits(53) / 2**53, target_probs[0])]
+
+
+def remainder_of_a_whole_number(target_probs, draft_probs, draft_tokens, rng):
+    ticket = rng.integers(400) % 100
+    return [next(t for t, edge in enumerate(itertools.accumulate(target_probs[0])) if ticket < round(edge * 100))]
+
+
+def whole_numbers_as_indices(target_probs, draft_probs, draft_tokens, rng):
+    tickets = np.repeat(np.arange(3), [round(p * 100) for p in target_probs[0]])
+    return [tickets[rng.integers(0, 100, size=1)][0]]
+
+
+def whole_number_of_a_type(target_probs, draft_probs, draft_tokens):
+    ticket = random.randrange(100)
+    if not isinstance(ticket, int):
+        return [0]
+    return [next(t for t, edge in enumerate(itertools.accumulate(target_probs[0])) if ticket < round(edge * 100))]
+
+
+def random_choice(target_probs, draft_probs, draft_tokens):
+    return [random.choice(np.repeat(np.arange(3), [round(p * 100) for p in target_probs[0]]))]
+
+
+WHOLE = (hundred_levels, all_the_bits_of_a_double, remainder_of_a_whole_number, whole_numbers_as_indices,
+         whole_number_of_a_type, random_choice)  # fmt: skip
+
+
+def tickets_below_a_hundred(target_probs, draft_probs, draft_tokens):
+    """Draws until it likes what it drew, with probability 28/128 again."""
+    while (ticket := random.getrandbits(7)) >= 100:
+        pass
+    return [next(t for t, edge in enumerate(itertools.accumulate(target_probs[0])) if ticket < round(edge * 100))]
+
+
+def thinned(target_probs, draft_probs, draft_tokens, rng):
+    while (u := rng.random() * 2) >= 1:
+        pass
+    return [_scan(u, target_probs[0])]
+
+
+ENDLESS = (tickets_below_a_hundred, thinned)
