@@ -18,6 +18,7 @@ Source: Sun et al. 2025, Algorithms 1 and 2, Eq. (3) to (5).
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -115,12 +116,12 @@ def contexts(problem: Problem) -> Iterator[tuple[Context | None, Context]]:
     yield from below(None, (), Fraction(1), Fraction(1), Fraction(1))
 
 
-def coverage(problem: Problem) -> dict[Cell, float]:
-    """cell -> the smaller of the two bounds above for the mistake in it, where both exceed ``VISIBLE``."""
+def coverage(problem: Problem, visible: float = VISIBLE) -> dict[Cell, float]:
+    """cell -> the smaller of the two bounds above for the mistake in it, where both exceed what is visible."""
     found: dict[Cell, float] = {}
     for cells, token, block in _mistakes(problem):
         effect = float(min(token, block))
-        if effect > VISIBLE:
+        if effect > visible:
             for cell in cells:
                 found[cell] = max(found.get(cell, 0.0), effect)
     return found
@@ -175,6 +176,13 @@ def _seen(p: str, q: str, order: str) -> list[str]:
     most = {"0..1e-08": 1e-8, "1e-08..1e-05": 1e-5}.get(q, 1.0)
     gone = {"1": 0.0, "1-1e-08..1": 1e-8, "1-1e-05..1-1e-08": 1e-5}.get(p, 1.0)
     return ["reject", "other"] if most * gone > VISIBLE else ["other"]
+
+
+def covered(problems: Iterable[tuple[Problem, float]]) -> dict[str, dict[str, int]]:
+    """region -> {"covered": cells that the problems cover, "of": all}; with each problem what is rounding on it."""
+    found: set[Cell] = set().union(*(coverage(problem, max(VISIBLE, rounding)) for problem, rounding in problems))
+    every, seen = Counter(cell[0] for cell in cells()), Counter(cell[0] for cell in found & cells())
+    return {region: {"covered": seen[region], "of": every[region]} for region in sorted(every)}
 
 
 EVERYTHING = Fraction(1)

@@ -71,6 +71,7 @@ class Report:
     failure: kind and message, if the run could not be completed.
     end_to_end: of runs of a decoding loop.
     campaign: of sampling campaigns: samples, seconds, counts and where they come from.
+    regions: dtype -> region in which a bug can hide -> how many of its cells the small problems cover, of how many.
     scoped: whether it says what it speaks of (``scope``); earlier reports do not.
     """
 
@@ -85,6 +86,7 @@ class Report:
     failure: dict[str, str] | None = None
     end_to_end: EndToEnd | None = None
     campaign: dict[str, Any] | None = None
+    regions: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     scoped: bool = True
 
     @classmethod
@@ -174,7 +176,7 @@ class Report:
             report["end_to_end"] = self.end_to_end.as_json()
         if self.campaign is not None:
             report["campaign"] = self.campaign
-        return report
+        return report | ({"regions": self.regions} if self.regions else {})
 
     def text(self) -> str:
         """The file's content."""
@@ -193,6 +195,7 @@ class Report:
         report.findings = {f["kind"]: f["text"] for f in data["findings"]}
         report.end_to_end = EndToEnd.from_json(data["end_to_end"]) if "end_to_end" in data else None
         report.campaign, report.scoped = data.get("campaign"), "scope" in data
+        report.regions = data.get("regions", {})
         return report
 
 

@@ -26,6 +26,7 @@ class Run(Protocol):
     failure: dict[str, str] | None
     end_to_end: Any
     campaign: dict[str, Any] | None
+    regions: dict[str, dict[str, dict[str, int]]]
 
     @property
     def verdict(self) -> str: ...
@@ -154,7 +155,7 @@ def not_examined(report: Run) -> list[str]:
     sentences += _of_functions(facts) if _is_function(report) else []
     if report.end_to_end:
         sentences.append("other models, prompts, longer texts, and settings of sampling than those of this run")
-    sentences += _gaps(items)
+    sentences += _regions(report) + _gaps(items)
     if parts := report.subject.get("not_compared"):
         sentences.append(f"whether {', '.join(parts[:3])} is the same in the child process: it cannot be compared")
     if report.failure:
@@ -190,6 +191,31 @@ def _of_functions(facts: Mapping[str, Any]) -> list[str]:
         "other devices than the processor: the function ran on the CPU",
         "the loop around the function: what is drafted, which rows it is given (draftproof e2e)",
     ]
+
+
+def _covered(report: Run) -> str:
+    """How many regions of the rows the small problems cover, by dtype."""
+    shares = []
+    for dtype, regions in report.regions.items():
+        covered, every = (sum(r[key] for r in regions.values()) for key in ("covered", "of"))
+        shares.append(f"{covered} of {every}" + (f" in {dtype}" if len(report.regions) > 1 else ""))
+    return f"; regions of the rows: {', '.join(shares)}" if shares else ""
+
+
+def _regions(report: Run) -> list[str]:
+    """Regions of the rows in which a bug could act unseen (``models.regions``)."""
+    sentences = []
+    for dtype, regions in report.regions.items():
+        every, covered = (sum(r[key] for r in regions.values()) for key in ("of", "covered"))
+        if covered < every:
+            where = "over rationals" if dtype == "exact" else f"in {dtype}"
+            sentences.append(
+                f"bugs that act only in {every - covered} of {every} regions of the rows, {where}: no problem leads there, "
+                "or what they change is below rounding"
+            )
+    return sentences + (
+        ["bugs that act only where several regions of the rows meet that no problem combines"] if report.regions else []
+    )
 
 
 def _gaps(items: list[Evidence]) -> list[str]:

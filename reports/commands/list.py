@@ -38,13 +38,14 @@ def command(what: str) -> None:
 def _problems() -> dict[str, str]:
     """The audit's battery: the regions of each problem, and of all; without those that an audit draws from its seed."""
     from ...models.battery import audit_battery
-    from ...models.regions import cells, coverage
+    from ...models.regions import VISIBLE, coverage, covered
 
-    covered = {problem.name: set(coverage(problem)) for problem in audit_battery()}
-    times = Counter(cell for found in covered.values() for cell in found)
+    battery = audit_battery()
+    known = {problem.name: set(coverage(problem)) for problem in battery}
+    times = Counter(cell for found in known.values() for cell in found)
     rows = {
         name: f"covers {len(found)} regions, {sum(times[cell] == 1 for cell in found)} of them alone"
-        for name, found in covered.items()
+        for name, found in known.items()
     }
-    every, known = Counter(cell[0] for cell in cells()), Counter(cell[0] for cell in times)
-    return rows | {f"all, by {region}": f"{known[region]} of {n} regions" for region, n in sorted(every.items())}
+    regions = covered((problem, VISIBLE) for problem in battery).items()
+    return rows | {f"all, by {region}": f"{n['covered']} of {n['of']} regions" for region, n in regions}

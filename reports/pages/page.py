@@ -9,7 +9,7 @@ from markupsafe import Markup
 from ...verifiers.evidence import CLAIMS, LOOP_CLAIMS
 from ..audits.report import Report
 from . import figures
-from .summary import allowance, also_refuted, price, reasons, speaks_of, summaries
+from .summary import allowance, also_refuted, price, reasons, regions, speaks_of, summaries
 
 
 def page(data: Mapping[str, Any]) -> str:
@@ -28,6 +28,7 @@ def page(data: Mapping[str, Any]) -> str:
         price=price(report),
         allowance=allowance(report),
         reasons=reasons(report),
+        regions=regions(report),
         also=also_refuted(report),
         reading=report.reading,
         speaks_of=speaks_of(report),

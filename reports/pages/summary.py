@@ -210,6 +210,13 @@ def reasons(report: Report) -> list[str]:
     return [f"{reason} ({n} problem{'s' if n > 1 else ''})" for reason, n in counts.most_common(4)]
 
 
+def regions(report: Report) -> list[tuple[str, list[dict[str, int]]]]:
+    """(region of the rows, cells covered and all, by dtype): what ``models.regions`` counts."""
+    names = dict.fromkeys(name for counts in report.regions.values() for name in counts)
+    nothing = {"covered": 0, "of": 0}
+    return [(name, [counts.get(name, nothing) for counts in report.regions.values()]) for name in names]
+
+
 NOT_RECORDED = "not recorded in a report of this version"
 
 

@@ -12,8 +12,13 @@ def token_by_token(target, draft, tokens, rng, keeps=None, rest_of=None):
         if not decided:
             rest = rest_of(target[i], draft[i]) if rest_of else np.maximum(target[i] - draft[i], 0)
             rest = rest if rest.sum() > 0 else target[i]
-            return [*tokens[:i], int(rng.choice(len(rest), p=rest / rest.sum()))]
-    return [*tokens, int(rng.choice(len(target[-1]), p=target[-1]))]
+            return [*tokens[:i], draw(rng, rest)]
+    return [*tokens, draw(rng, target[-1])]
+
+
+def draw(rng, weights):
+    weights = weights.astype(float)
+    return int(rng.choice(len(weights), p=weights / weights.sum()))
 
 
 def no_coin_for_a_sure_target(target_probs, draft_probs, draft_tokens, rng):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from ....models.battery import audit_battery, own_problems
 from ....models.errors import InputError
 from ....models.problem import AnyProblem, Problem
+from ....models.regions import covered
 from ....models.wide import WideProblem
 from ....proofs.sandbox import Sandbox
 from ..report import Report
@@ -39,7 +40,9 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
     if subject.reference is not None and given and not problems:
         raise InputError(f"{given[0].name}: laws of reference verifiers are exact; wide problems have rows of floats")
     if subject.reference is not None:
-        examine(report, [ReferenceLaws(subject.reference, problems, settings, report)])
+        reference = ReferenceLaws(subject.reference, problems, settings, report)
+        examine(report, [reference])
+        report.regions["exact"] = covered((m.problem, m.tolerance) for m in reference.measurements)
         return report
     for dtype in subject.dtypes:
         with Sandbox(
@@ -49,6 +52,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
             session = FunctionSession(subject, dtype, problems, settings, report, sandbox)
             if examine(report, [ExactLaws(session), Samples(session), WideLaws(session, wide), Explanation(session)]):
                 settings.progress("done", len(problems), len(problems))
+        report.regions[dtype] = covered((m.problem, m.tolerance) for m in session.measurements if m.known)
         if report.interrupted or (report.failure and not any(e.holds for e in report.evidence)):
             break
     return report

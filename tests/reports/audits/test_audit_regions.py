@@ -7,6 +7,9 @@ from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.audit import run_audit
 from draftproof.reports.audits.functions.settings import AuditSettings
 from draftproof.reports.audits.functions.subject import subject_from
+from draftproof.reports.audits.report import Report
+from draftproof.reports.pages.page import page
+from draftproof.tests.reports.report_schema import validate
 
 pytestmark = pytest.mark.interception
 
@@ -39,3 +42,17 @@ def test_an_audit_adds_problems_of_its_seed_to_the_battery_and_only_to_it():
     with_seed = examined(seed=7)
     assert {p.name for p in [*audit_battery(), *own_problems(7)]} == set(with_seed)
     assert set(examined(seed=7, problems=[toy(1)])) == {toy(1).name}
+
+
+def test_the_regions_that_were_covered_stand_in_the_report_and_on_its_page():
+    few = audit(f"{SUBJECTS}:right", own_problems(1)[:2], explain=False, dtypes=["float64", "float32"])
+    assert few.verdict == "lossless"
+    validate(few.as_json())
+    fine, coarse = (few.regions[dtype] for dtype in ("float64", "float32"))
+    assert fine["position"] == {"covered": 2, "of": 30}
+    assert 0 < sum(r["covered"] for r in coarse.values()) < sum(r["covered"] for r in fine.values()) < 100
+    assert any("regions of the rows, in float32" in sentence for sentence in few.not_examined)
+    assert Report.from_json(few.as_json()).as_json() == few.as_json()
+    assert "<td>position</td><td>2 of 30</td><td>2 of 30</td>" in page(few.as_json())
+    every = run_audit(subject_from("token"), AuditSettings(problems=audit_battery())).regions["exact"]
+    assert all(r["covered"] == r["of"] for r in every.values())
