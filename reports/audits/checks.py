@@ -27,19 +27,19 @@ DEFAULT = ("lossless", "support", "pure")
 
 
 @lru_cache(maxsize=64)
-def _report_on(name: str) -> Report:
+def _report_on(name: str, quick: bool) -> Report:
     from .api import audit
 
-    return audit(name, explain=False, quick=True)
+    return audit(name, explain=False, quick=quick)
 
 
-def _reports(subject: str | Callable) -> Callable[[], Report]:
+def _reports(subject: str | Callable, quick: bool) -> Callable[[], Report]:
     """The report on a subject, made when it is first asked for: by then its module has been imported to its end."""
     if isinstance(subject, str):
-        return partial(_report_on, subject)
+        return partial(_report_on, subject, quick)
     from .api import audit
 
-    return cache(lambda: audit(subject, explain=False, quick=True))
+    return cache(lambda: audit(subject, explain=False, quick=quick))
 
 
 def run_check(report: Report, check: str) -> None:
@@ -74,8 +74,12 @@ def _examined(report: Report) -> str:
     return hints + (f"\n  examined: {report.scope['says']}" if report.scope else "")
 
 
-def checks_of(subject: str | Callable, checks: Sequence[str] = DEFAULT) -> Iterator[tuple[str, Callable[[], None]]]:
+def checks_of(
+    subject: str | Callable, checks: Sequence[str] = DEFAULT, *, quick: bool = True
+) -> Iterator[tuple[str, Callable[[], None]]]:
     """The checks of a subject by name, each to be called without arguments; one audit serves them all.
+
+    quick: whether to leave out the wide problems, as ``draftproof audit --quick`` does; what passes says nothing of them.
 
     Raises: InputError for an object that has no name in a module.
     """
@@ -83,24 +87,26 @@ def checks_of(subject: str | Callable, checks: Sequence[str] = DEFAULT) -> Itera
 
     if not isinstance(subject, str):
         name_of(subject)
-    made = _reports(subject)
+    made = _reports(subject, quick)
     for check in checks:
         if check not in CHECKS:
             raise ValueError(f"no check {check!r}; known: {', '.join(CHECKS)}")
         yield check, lambda check=check: run_check(made(), check)
 
 
-def check_verifier(subject: str | Callable, checks: Sequence[str] = DEFAULT) -> None:
+def check_verifier(subject: str | Callable, checks: Sequence[str] = DEFAULT, *, quick: bool = True) -> None:
     """Run the checks on a verifier.
+
+    quick: as in ``checks_of``.
 
     Raises: AssertionError at the first that fails, with its witness and the command that replays it.
     """
-    for _, run in checks_of(subject, checks):
+    for _, run in checks_of(subject, checks, quick=quick):
         run()
 
 
 def parametrize_with_checks(
-    subjects: Sequence[str | Callable], checks: Sequence[str] = DEFAULT
+    subjects: Sequence[str | Callable], checks: Sequence[str] = DEFAULT, *, quick: bool = True
 ) -> pytest.MarkDecorator:
     """A pytest decorator: one test for each subject and check.
 
@@ -108,6 +114,7 @@ def parametrize_with_checks(
     def test_my_verifier(check):
         check()
 
+    quick: as in ``checks_of``.
     Raises: InputError if pytest is not installed.
     """
     require("pytest", extra="test")
@@ -116,6 +123,6 @@ def parametrize_with_checks(
     cases = [
         pytest.param(run, id=f"{getattr(subject, '__name__', subject)}-{name}")
         for subject in subjects
-        for name, run in checks_of(subject, checks)
+        for name, run in checks_of(subject, checks, quick=quick)
     ]
     return pytest.mark.parametrize("check", cases)

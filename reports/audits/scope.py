@@ -41,6 +41,9 @@ LAWS = {
 SAMPLED = ("chi-square", "betting", "sampling campaign", "argmax", "ends")
 """Methods that look at samples."""
 
+WIDE_ROUNDING = 1e-4
+"""Total variation allowed to rounding from which on a clean verdict says it in words."""
+
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 
 
@@ -121,7 +124,7 @@ def _reading(report: Run, items: list[Evidence], facts: Mapping[str, Any]) -> st
             how = f"to a resolution of TV {facts['resolution']:.2g}"
         else:
             how = "exactly" if not facts["laws"].keys() - {"exact", "lattice"} else "in this run"
-        return f"{report.verdict}: refuted by nothing, {how}, {where}"
+        return f"{report.verdict}: refuted by nothing, {how}{_rounding(items)}, {where}"
     deciding = [e for e in items if e.claim in report.claims]
     if report.verdict == "refuted":
         refuted = {e.problem for e in deciding if e.refuted}
@@ -131,6 +134,15 @@ def _reading(report: Run, items: list[Evidence], facts: Mapping[str, Any]) -> st
     if report.verdict == "inconclusive":
         return f"inconclusive: nothing decided on {len(every - held)} of {len(every)}"
     return "error: it could not be audited to the end"
+
+
+def _rounding(items: list[Evidence]) -> str:
+    """The rounding that is allowed, where it is wide enough to hide what matters."""
+    held = [e for e in items if e.claim == "lossless" and e.holds and e.bound is not None]
+    widest = max(held, key=lambda e: float(e.bound), default=None)
+    if widest is None or float(widest.bound) < WIDE_ROUNDING:
+        return ""
+    return f", up to rounding (TV {float(widest.bound):.2g} in {widest.dtype})"
 
 
 def not_examined(report: Run) -> list[str]:

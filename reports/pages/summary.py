@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ...verifiers.evidence import NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
 from ..audits.functions.exact_laws import NOT_ASKED
 from ..audits.report import EndToEnd, Report
+from ..audits.scope import WIDE_ROUNDING
 
 EXACTNESS = {"exact": "exact", "lattice": "exact, on the lattice", "resolution": "closed law of noise",
              "not interceptable": "not interceptable"}  # fmt: skip
@@ -195,12 +196,13 @@ def price(report: Report) -> str:
 
 
 def allowance(report: Report) -> str:
-    """What a clean verdict in half precision leaves open."""
-    half = [e for e in report.evidence if e.claim == "lossless" and e.holds and e.bound is not None and "16" in e.dtype]
-    if not half or report.verdict != "lossless":
-        return ""
-    widest = max(float(e.bound) for e in half)
-    return f"in {half[0].dtype} a bias below TV {widest:.2g} cannot be told from rounding"
+    """What a clean verdict leaves open because rounding is allowed as much."""
+    held = [e for e in report.evidence if e.claim == "lossless" and e.holds and e.bound is not None]
+    widest: dict[str, float] = {}
+    for e in held:
+        widest[e.dtype] = max(float(e.bound), widest.get(e.dtype, 0.0))
+    open_ = [f"in {dtype} a bias below TV {most:.2g}" for dtype, most in widest.items() if most > WIDE_ROUNDING]
+    return f"{', '.join(open_)} cannot be told from rounding" if open_ and report.verdict == "lossless" else ""
 
 
 def reasons(report: Report) -> list[str]:

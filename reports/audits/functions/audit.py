@@ -14,6 +14,7 @@ from ..report import Report
 from ..runner import examine
 from .exact_laws import ExactLaws
 from .explanation import Explanation
+from .hints import precision_hint
 from .reference import ReferenceLaws
 from .samples import Samples
 from .session import FunctionSession
@@ -53,6 +54,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
             if examine(report, [ExactLaws(session), Samples(session), WideLaws(session, wide), Explanation(session)]):
                 settings.progress("done", len(problems), len(problems))
         report.regions[dtype] = covered((m.problem, m.tolerance) for m in session.measurements if m.known)
+        report.notice(precision_hint(report.evidence))
         if report.interrupted or (report.failure and not any(e.holds for e in report.evidence)):
             break
     return report

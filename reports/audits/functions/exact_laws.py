@@ -5,7 +5,7 @@ from ....models.problem import Problem
 from ....proofs.audit_claims import judge
 from ....proofs.measurement import Measurement, measured
 from ....verifiers.evidence import Evidence
-from .hints import hints
+from .hints import padding_hint
 from .real_calls import why_withdrawn
 from .session import FunctionSession
 
@@ -51,7 +51,7 @@ class ExactLaws:
             if session.settings.stop_at_first and decided:
                 break
         self._withdraw(why_withdrawn(session))
-        session.report.notice(hints(session.measurements, self.judged))
+        session.report.notice(padding_hint(session.measurements, self.judged))
         self.confirmed = True
         for measurement in session.measurements:
             session.report.add_curve(measurement)

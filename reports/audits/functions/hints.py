@@ -6,28 +6,50 @@ from typing import Any
 
 from ....proofs.audit_claims import lossless
 from ....proofs.measurement import Measurement
-from ....proofs.rounding_rule import rounding_allowed
+from ....proofs.rounding_rule import rounding_allowed, wide_rounding_allowed
 from ....verifiers.evidence import Evidence
 
 
-def hints(measurements: Sequence[Measurement], judged: Sequence[Sequence[Evidence]]) -> dict[str, str]:
-    """By the kind of finding, a sentence; they change no verdict.
+def padding_hint(measurements: Sequence[Measurement], judged: Sequence[Sequence[Evidence]]) -> dict[str, str]:
+    """Whether results are right once the tokens outside the vocabulary at their ends are cut off; changes no verdict.
 
     judged: the evidence on each measurement.
     """
     pairs = [(m, e) for m, items in zip(measurements, judged) for e in items if m.known and e.claim == "lossless"]
-    refuted = [(m, e) for m, e in pairs if e.refuted]
-    texts = {"padding": _padding(refuted, len(pairs)), "precision": _precision(refuted)}
-    return {kind: text for kind, text in texts.items() if text}
+    text = _padding([m for m, e in pairs if e.refuted], len(pairs))
+    return {"padding": text} if text else {}
 
 
-def _padding(refuted: Sequence[tuple[Measurement, Evidence]], examined: int) -> str:
-    """Whether the results are right once the tokens outside the vocabulary at their ends are cut off."""
-    cut = [(measurement, _without_padding(measurement)) for measurement, _ in refuted]
-    values = sorted({value for _, (_, padding) in cut for value in padding})
+def precision_hint(evidence: Sequence[Evidence]) -> dict[str, str]:
+    """Whether every deviation of float64 rows is one that float32 may have; changes no verdict."""
+    refuted = [e for e in evidence if e.claim == "lossless" and e.refuted and e.method == "interception"]
+    others = [e for e in evidence if e.claim == "lossless" and e.refuted and e.method != "interception"]
+    if not refuted or others or any(e.dtype != "float64" or e.total_variation is None for e in refuted):
+        return {}
+    if any(float(e.total_variation) > _allowed_in_float32(e) for e in refuted):
+        return {}
+    worst = max(refuted, key=lambda e: float(e.total_variation))
+    text = (
+        f"deviates on {len({e.problem for e in refuted})} problems, by TV {float(worst.total_variation):.2g} at most: no "
+        f"more than float32 rounds (TV {_allowed_in_float32(worst):.2g} there); if it is made for float32, judge it by "
+        "that, with --dtype float32"
+    )
+    return {"precision": text}
+
+
+def _allowed_in_float32(evidence: Evidence) -> float:
+    detail = evidence.detail
+    if "ids_called" in detail:
+        return wide_rounding_allowed(detail["gamma"], "float32", detail["vocabulary"])
+    return rounding_allowed(detail["gamma"], "float32")
+
+
+def _padding(refuted: Sequence[Measurement], examined: int) -> str:
+    cut = [*map(_without_padding, refuted)]
+    values = sorted({value for _, padding in cut for value in padding})
     if not values:
         return ""
-    left = sum(lossless(shorter).refuted for _, (shorter, _) in cut)
+    left = sum(lossless(shorter).refuted for shorter, _ in cut)
     holds = f"lossless holds on all {examined} problems" if not left else f"lossless is refuted on {left} of {examined}"
     padding = ", ".join(map(str, values[:4]))
     return f"returns {padding} after the tokens; with that cut off {holds}: return the tokens alone, tau + 1 of them"
@@ -45,17 +67,3 @@ def _without_padding(measurement: Measurement) -> tuple[Measurement, set[int]]:
                 kept = kept[:-1]
             shorter[kept] = shorter.get(kept, 0) + probability
     return replace(measurement, blocks=blocks), padding
-
-
-def _precision(refuted: Sequence[tuple[Measurement, Evidence]]) -> str:
-    """Whether every deviation of float64 rows is one that float32 may have."""
-    allowed = [rounding_allowed(m.problem.gamma, "float32") for m, _ in refuted]
-    deviations = [float(e.total_variation) for _, e in refuted if e.total_variation is not None]
-    if not refuted or len(deviations) < len(refuted) or any(m.dtype != "float64" for m, _ in refuted):
-        return ""
-    if any(deviation > most for deviation, most in zip(deviations, allowed)):
-        return ""
-    return (
-        f"deviates on {len(refuted)} problems, by TV {max(deviations):.2g} at most: no more than float32 rounds "
-        f"(TV {min(allowed):.2g}); if it is made for float32, judge it by that, with --dtype float32"
-    )

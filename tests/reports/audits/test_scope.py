@@ -12,7 +12,7 @@ from draftproof.reports.audits.checks import run_check
 from draftproof.reports.audits.report import EndToEnd, Report
 from draftproof.reports.audits.scope import ranges
 from draftproof.reports.pages.page import page
-from draftproof.reports.pages.summary import NOT_RECORDED
+from draftproof.reports.pages.summary import NOT_RECORDED, allowance
 from draftproof.reports.pages.terminal import show
 from draftproof.tests.reports.report_schema import validate
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Witness
@@ -71,6 +71,11 @@ def test_lossless_reads_as_what_it_is():
     long = report_of(law("a", vocabulary=128, gamma=2), law("b", vocabulary=3, gamma=33)).not_examined
     assert "long blocks over large vocabularies: gamma is at most 2 at V = 128, V at most 3 at gamma = 33" in long
     assert coarse.reading == "lossless: refuted by nothing, to a resolution of TV 2e-07, on these problems"
+    half = report_of(law("a"), law("b", dtype="bfloat16", bound=0.023))
+    assert half.reading == (
+        "lossless: refuted by nothing, exactly, up to rounding (TV 0.023 in bfloat16), on these problems"
+    )
+    assert allowance(half) == "in bfloat16 a bias below TV 0.023 cannot be told from rounding"
     assert report_of(law("a", dtype="exact", method="enumeration")).reading == (
         "lossless: refuted by nothing, exactly, over rationals, on this problem"
     )
