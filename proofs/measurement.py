@@ -28,6 +28,7 @@ class Measurement:
     reason: why no law is known, if none is.
     findings: kind -> what was noticed besides the law.
     modifies_target: True of greedy block verification, which has to be followed by a modified target.
+    real_calls: {"calls", "limit"} of the real calls that the law was held against, if it was.
     """
 
     problem: Problem
@@ -40,6 +41,7 @@ class Measurement:
     reason: str | None = None
     findings: dict[str, str] = field(default_factory=dict)
     modifies_target: bool = False
+    real_calls: dict[str, float] | None = None
 
     def completion(self) -> tuple[Model, int]:
         """``laws.completion`` for the rows in use."""

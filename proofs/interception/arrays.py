@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .numbers import REFLECTED, UFUNCS, Traced, constant_key
+from .keys import constant_key
+from .numbers import REFLECTED, UFUNCS, Traced
 from .race import race
 from .row_draws import WideTracer, lookup, points_at
 from .tracer import active, place

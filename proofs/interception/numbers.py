@@ -7,12 +7,14 @@ need be known about the operations but that the chain is monotone, which each st
 
 import math
 import operator
+from bisect import bisect_right
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .keys import constant_key, scattered
 from .sources import Grid, RandomSource, switch
 from .tracer import Tracer, active, place, site
 
@@ -110,14 +112,21 @@ class Traced:
         if (low != low or high != high) and source.high - source.low > 1:
             source.tracer.give_up(f"NaN on the way to the comparison at {place()}")
         first, last = bool(predicate(low)), bool(predicate(high))
-        if first == last:
-            return first
         cached = (self.key(), key, source.low, source.high)
         cut = THRESHOLDS.get(cached)
         if cut is None:
             with np.errstate(all="ignore"):
-                cut = switch(source.low, source.high, lambda k: bool(predicate(self.at(k))), first)
+                turns = first != last
+                cut = (
+                    switch(source.low, source.high, lambda k: bool(predicate(self.at(k))), first)
+                    if turns
+                    else source.high
+                )
+                if any(bool(predicate(self.at(k))) != ((k < cut) == first) for k in scattered(source.low, source.high)):
+                    source.tracer.give_up(f"a random number compared at {place()} rises and falls: no threshold")
             THRESHOLDS[cached] = cut
+        if first == last:
+            return first
         return (first, last)[self._choose((source.low, cut, source.high))]
 
     def _undecided(self) -> tuple[RandomSource, Tracer]:
@@ -172,15 +181,18 @@ class Traced:
         op = getattr(operator, name)
         return self.decide(lambda value: op(value, other), name, constant_key(other))
 
-    def whole(self, apply: Callable[[Any], int], name: str) -> int:
-        """The whole number that int, floor, round make of it: one branch for each value it can have."""
+    def whole(self, apply: Callable[[Any], int], name: str, *key: Any) -> int:
+        """The whole number that int, floor, round make of it: one branch for each value it can have.
+
+        key: what else determines it.
+        """
         source, tracer = self._undecided()
         first, last = map(apply, self.ends())
         if abs(last - first) > MOST_VALUES:
             tracer.give_up(f"{name} of a random number with {abs(last - first)} values at {place()}")
         if first == last:
             return first
-        cached = (self.key(), "whole", name, source.low, source.high)
+        cached = (self.key(), "whole", name, key, source.low, source.high)
         edges = EDGES.get(cached)
         if edges is None:
             edges, step = [source.low], 1 if last > first else -1
@@ -190,6 +202,9 @@ class Traced:
                     if not beyond(edges[-1]):
                         edges.append(switch(edges[-1], source.high, beyond, False))
             EDGES[cached] = edges = (*edges, source.high)
+            for k in scattered(source.low, source.high):
+                if apply(self.at(k)) != apply(self.at(edges[bisect_right(edges, k) - 1])):
+                    tracer.give_up(f"{name} of a random number at {place()} rises and falls")
         self._choose(edges)
         return apply(self.at(source.low))
 
@@ -294,13 +309,6 @@ UFUNCS = {
 }  # fmt: skip
 
 
-def constant_key(constant: Any) -> tuple:
-    """What makes two constants the same in an operation: type and value, to the bit."""
-    if isinstance(constant, (int, float, np.generic)):
-        return (type(constant).__name__, float(constant).hex() if constant == constant else "nan")
-    return (type(constant).__name__, repr(constant))
-
-
 def _is_float(value: Any) -> bool:
     kind = getattr(value, "dtype", None)
     return isinstance(value, float) if kind is None else "float" in str(kind)
@@ -371,7 +379,7 @@ def _following(function, name):
             return function(x, *more)
         if name.startswith("is"):
             return name == "isfinite"
-        return x.unary(lambda value: function(value, *more), name, *map(constant_key, more))
+        return x.unary(lambda value: function(value, *more), name, "math", *map(constant_key, more))
 
     vars(follow)["follows"] = True
     follow.__name__, follow.__module__ = name, "math"  # numba finds functions by module and name

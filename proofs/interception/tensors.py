@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from .keys import constant_key
 from .numbers import Traced
 from .tracer import give_up, place
 
@@ -178,4 +179,4 @@ def key_of(x: Any) -> tuple:
     """What makes two operands the same: type, dimension and value to the bit."""
     if isinstance(x, torch.Tensor):
         return (str(x.dtype), x.ndim, float(x).hex()) if x.numel() == 1 else (str(x.dtype), str(x.tolist()))
-    return (type(x).__name__, repr(x))
+    return constant_key(x)

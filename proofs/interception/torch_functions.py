@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from .arrays import traced_array
+from .keys import plain_key
 from .numbers import Traced
 from .race import race
 from .row_draws import WideTracer, lookup
@@ -248,7 +249,7 @@ class Functions:
 
         others = tuple(key_of(x) for k, x in enumerate(operands) if k != where)
         # The plain Python arguments (a scalar, min=, alpha=) are part of what is done.
-        key = (name, where, repr(build(["?"] * len(operands))), *others)
+        key = (name, where, plain_key(build(["?"] * len(operands))), *others)
         if name in COMPARE:
             if any(isinstance(x, torch.Tensor) and bool(x.isnan().any()) for x in operands):
                 self.tracer.notice("nan", f"a random number is compared with NaN at {place()}")
@@ -263,7 +264,7 @@ class Functions:
         if name == "pow" and (where == 1 or min(number.ends()) < 0):
             self.tracer.give_up(f"a power of or with a random number that may be negative at {place()}")
         if not like.dtype.is_floating_point:
-            return number.whole(lambda v: int(applied(func)(v)), str(key))
+            return number.whole(lambda v: int(applied(func)(v)), name, *key)
         return number.then(applied(func), *key)
 
     def winners(self, largest: bool, tensor: Tensor, dim: int | None = None, keepdim: bool = False, *,

@@ -1,5 +1,7 @@
 """The exact route for third-party functions: laws by interception, withdrawn where real calls contradict them."""
 
+from dataclasses import replace
+
 from ....models.errors import RunFailed
 from ....models.problem import Problem
 from ....proofs.audit_claims import judge
@@ -52,6 +54,10 @@ class ExactLaws:
                 break
         self._withdraw(why_withdrawn(session))
         session.report.notice(padding_hint(session.measurements, self.judged))
+        self.judged = [
+            [replace(e, detail=e.detail | {"real_calls": m.real_calls}) if m.real_calls else e for e in judged]
+            for m, judged in zip(session.measurements, self.judged)
+        ]
         self.confirmed = True
         for measurement in session.measurements:
             session.report.add_curve(measurement)

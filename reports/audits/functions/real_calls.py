@@ -3,6 +3,7 @@
 from ....models.errors import RunFailed
 from ....models.rationals import as_float
 from ....proofs.measurement import Measurement
+from ....stattests.design import min_detectable_goodness
 from ....stattests.goodness import goodness_of_fit
 from ..completed_law import Counts, outcome_text
 from .session import FunctionSession
@@ -35,7 +36,14 @@ def why_withdrawn(session: FunctionSession) -> str | None:
         if reason := contradiction(measurement, counts):
             session.report.notice({"state": reason})
             return reason
+        measurement.real_calls = {"calls": REAL_CALLS, "limit": detection_limit(measurement)}
     return None
+
+
+def detection_limit(measurement: Measurement) -> float:
+    """The total variation between measured and real law that the real calls would have shown, missed once in 1,000."""
+    outcomes = sum(p > 0 for p in measurement.outcomes().values())
+    return min_detectable_goodness(REAL_CALLS, max(outcomes, 2), CONTRADICTED_AT)
 
 
 def contradiction(measurement: Measurement, counts: Counts) -> str | None:
