@@ -8,7 +8,9 @@ import numpy as np
 
 from ..field import rational
 from .arrays import traced_array
+from .noise_rows import LEAST, noise_row
 from .numbers import handed_out, whole_number
+from .row_draws import WideTracer
 from .sources import Exponential, Lattice
 from .tracer import Followed, Tracer, active, followed, place, seeding
 
@@ -27,7 +29,18 @@ def _shaped(size, draw, of_array):
     return of_array([draw(True) for _ in range(math.prod(shape))], shape)
 
 
+def _as_noise(tracer: Tracer, size, kind: str, dtype) -> Any:
+    """A row of noise, on a wide problem; None if it is no row."""
+    shape = () if size is None else (size,) if np.ndim(size) == 0 else tuple(size)
+    rows = len(shape) > 1 and isinstance(tracer, WideTracer) and shape[-1] == tracer.vocabulary
+    if isinstance(tracer, WideTracer) and shape and (rows or shape[-1] >= LEAST):
+        return noise_row(tracer, shape, kind, dtype)
+    return None
+
+
 def _uniforms(tracer: Tracer, size, dtype=np.float64):
+    if (noise := _as_noise(tracer, size, "uniform", dtype)) is not None:
+        return noise
     bits = 24 if np.dtype(dtype) == np.float32 else 53
     kind = np.float32 if bits == 24 else np.float64
 
@@ -39,6 +52,8 @@ def _uniforms(tracer: Tracer, size, dtype=np.float64):
 
 
 def _exponentials(tracer: Tracer, size, dtype=np.float64):
+    if (noise := _as_noise(tracer, size, "exponential", dtype)) is not None:
+        return noise
     kind = np.dtype(dtype).type
     epsilon = float(np.finfo(kind).eps)
     return _shaped(size, lambda in_array: handed_out(Exponential(tracer, kind, kind.__name__, epsilon)), traced_array)

@@ -38,13 +38,13 @@ class RowDraw:
 
     weights: of the indices that this path leaves open, float64, not normalised.
     base: the index that the path was walked with.
-    rehearsed: from an index to what leads to it in a call with plain numbers.
+    rehearsed: from an index, and the point rehearsed else, to the point that leads to it in a call with plain numbers.
     source: where among the random numbers handed out that belongs; None for an index that is handed out itself.
     drawn: where among those.
     at: the length of the path when it was drawn.
     """
 
-    def __init__(self, weights: np.ndarray, base: int, at: int, rehearsed: Callable[[int], Any]):
+    def __init__(self, weights: np.ndarray, base: int, at: int, rehearsed: Callable[[int, Any], Any]):
         self.weights, self.base, self.at, self.rehearsed = weights, base, at, rehearsed
         self.source: Any = None
         self.drawn: int | None = None
@@ -102,12 +102,12 @@ class WideTracer(Tracer):
             if not self.rehearsal[1]:
                 raise NotInterceptable("with plain random numbers it makes more choices")
             return self.rehearsal[1].pop()
-        row = self.new_row(weights, lambda index: index)
+        row = self.new_row(weights, lambda index, point: index)
         row.drawn = len(self.drawn)
         self.drawn.append(row.base)
         return row.base
 
-    def new_row(self, weights: np.ndarray, rehearsed: Callable[[int], Any]) -> RowDraw:
+    def new_row(self, weights: np.ndarray, rehearsed: Callable[[int, Any], Any]) -> RowDraw:
         """A row whose index this path takes; entries followed on their own are branches of the tree."""
         weights = np.asarray(weights, dtype=np.float64)
         total = math.fsum(weights)
@@ -187,7 +187,7 @@ def lookup(tracer: WideTracer, number: Any, passed: Callable[[Any], np.ndarray])
     if len(interval) < len(counts):
         tracer.give_up(f"a random number is compared at {place()} with cuts that it passes in both directions")
     tracer.lattices.add(source.bits)
-    row = tracer.new_row(weights, lambda index: sum(interval[index]) // 2)
+    row = tracer.new_row(weights, lambda index, point: sum(interval[index]) // 2)
     row.source = source
     source.low, source.high = interval[row.base]
     source.fresh = False

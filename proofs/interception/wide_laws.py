@@ -179,7 +179,7 @@ class _Exploration:
             if row.drawn is not None:
                 drawn[len(drawn) - 1 - row.drawn] = index
             else:
-                points[row.source.order] = row.rehearsed(index)
+                points[row.source.order] = row.rehearsed(index, points[row.source.order])
         outcome = following_once(tracer, self.call)
         tracer.rehearsal = None
         return outcome

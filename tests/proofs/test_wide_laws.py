@@ -27,7 +27,7 @@ def judged(sandbox, name, problem):
 
 
 RIGHT = ["by_choice", "by_multinomial", "by_search", "by_method_search", "by_comparison", "by_count", "by_bisection",
-         "by_choices", "from_the_other_end"]  # fmt: skip
+         "by_choices", "from_the_other_end", "by_race", "by_gumbel_of_uniforms", "by_noise_drawn_beforehand"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -35,7 +35,7 @@ def test_a_right_verifier_holds_on_wide_rows_however_it_draws(sandbox, name):
     for problem in (wide(129, 2, "zeros"), wide(32_769, 1, "dense")):
         measurement, evidence = judged(sandbox, name, problem)
         assert (evidence.verdict, measurement.unknown) == ("holds", 0.0), measurement.reason
-        assert evidence.total_variation <= evidence.bound < 3e-12
+        assert evidence.total_variation <= evidence.bound < 1e-11
         assert measurement.called > 60
 
 
@@ -62,6 +62,12 @@ def test_a_defect_of_width_is_refuted_and_replays_from_its_specification(sandbox
 def test_a_verifier_that_cannot_be_followed_on_wide_rows_is_neither_cleared_nor_refuted(sandbox):
     measurement, evidence = judged(sandbox, "asks_again", wide(32_769, 1))
     assert evidence.verdict == "no-evidence" and measurement.reason
+
+
+def test_a_race_whose_noise_is_capped_has_no_closed_law(sandbox):
+    """The small problems refute it. On rows without a probable token noise of 2.1 never wins, and the law is right."""
+    measurement, evidence = judged(sandbox, "capped_race", wide(129, 2))
+    assert evidence.verdict == "no-evidence" and "not a race" in measurement.reason
 
 
 def test_the_total_variation_of_the_frontier_is_that_of_the_completed_law(sandbox):

@@ -60,6 +60,33 @@ def from_the_other_end(target, draft, tokens, rng):
     )
 
 
+def by_race(target, draft, tokens, rng):
+    return _token_verification(target, draft, tokens, rng, lambda w: np.argmax(w / rng.exponential(size=len(w))))
+
+
+def by_gumbel_of_uniforms(target, draft, tokens, rng):
+    def pick(weights):
+        with np.errstate(divide="ignore"):
+            return (np.log(weights) - np.log(-np.log(rng.random(len(weights))))).argmax()
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
+def by_noise_drawn_beforehand(target, draft, tokens, rng):
+    noise = rng.standard_exponential(target.shape)
+    for i, x in enumerate(tokens):
+        if not rng.random() < ratio(target[i][x], draft[i][x]):
+            return answer(tokens[:i], np.argmax(np.where(target[i] > 0, excess(target[i], draft[i]) / noise[i], -1.0)))
+    return answer(tokens, np.argmin(noise / np.maximum(target, 1e-320), axis=-1)[-1])
+
+
+def capped_race(target, draft, tokens, rng):
+    def pick(weights):
+        return np.argmax(weights / np.minimum(rng.exponential(size=len(weights)), 2.1))
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
 def _edges(weights):
     edges = np.cumsum(weights)
     return edges / edges[-1]

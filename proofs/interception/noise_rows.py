@@ -1,0 +1,252 @@
+"""Rows of noise on wide problems: raced once in an argmax, whose law is checked over the whole range of the noise.
+
+An argmax of w_i / E_i, of log w_i plus Gumbel noise and the like draws i with probability proportional to e_i, the noise
+at which i reaches a given score. The e_i are measured at one score, by bisection of what the function does to the noise;
+at every other of ``LEVELS`` scores, from the rarest smallest noise to the rarest largest, each i must reach it at the same
+multiple of its e_i. A function that bends the noise only between two neighbouring levels would not be seen.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .row_draws import WideTracer
+from .tracer import active, place
+
+LEAST = 65
+"""Random numbers drawn at once from which on they are taken for a row of noise."""
+
+LEVELS = np.concatenate([10.0 ** np.linspace(-12, -2, 11), np.linspace(0.02, 8, 120), np.linspace(8.5, 40, 30)])
+"""The winner's noise at which the law of a race is checked, in multiples of its mean."""
+
+SMALLEST, LARGEST = 1e-300, 700.0
+FORMS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], ...]] = {
+    "exponential": (lambda e: e,),
+    "uniform": (lambda e: np.exp(-e), lambda e: -np.expm1(-e)),
+}
+"""From standard exponential noise to what the generator returns."""
+
+RACES: dict[tuple, np.ndarray] = {}
+"""Laws that are known: replays of a path run the same races again."""
+
+
+class NoiseSource:
+    """Where a row, or rows, of noise come from: what is rehearsed for them."""
+
+    def __init__(self, tracer: WideTracer, shape: tuple[int, ...], kind: str, dtype: Any):
+        self.tracer, self.shape, self.kind, self.dtype = tracer, shape, kind, dtype
+        self.order = len(tracer.sources)
+        self.decided: dict[int, tuple[np.ndarray, Callable, int]] = {}
+
+    def value(self, point: np.ndarray) -> np.ndarray:
+        return point.astype(self.dtype)
+
+    def on_path(self, which: int) -> np.ndarray:
+        """Noise with which every row that was raced has the winner of this path."""
+        noise = np.random.Generator(np.random.PCG64([which, self.order])).standard_exponential(self.shape)
+        point = self.generated(noise, FORMS[self.kind][0])
+        for row, (weights, form, base) in self.decided.items():
+            point = self.won(point, row, weights, form, base)
+        return point
+
+    def won(self, point: np.ndarray, row: int, weights: np.ndarray, form: Callable, index: int) -> np.ndarray:
+        """The noise with that of one row drawn anew, so that the index wins."""
+        draw = np.random.Generator(np.random.PCG64([row, index, self.order]))
+        noise, running = draw.standard_exponential(len(weights)), weights > 0
+        running[index] = False
+        best = (noise[running] / weights[running]).min(initial=LARGEST / weights[index])
+        noise[index] = weights[index] * best * 0.5
+        rows = point.copy().reshape(-1, len(weights))
+        rows[row] = self.generated(noise, form)
+        return rows.reshape(self.shape)
+
+    def generated(self, noise: np.ndarray, form: Callable) -> np.ndarray:
+        if self.kind == "exponential":
+            return np.maximum(noise, SMALLEST)
+        return np.clip(np.floor(form(noise) * 2.0**53), 1, 2.0**53 - 1) * 2.0**-53
+
+
+class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
+    """Noise that is followed as a whole: what is done to all entries alike, and one argmax for each row."""
+
+    __array_priority__ = 2000
+
+    def __init__(
+        self, source: NoiseSource, shape: tuple[int, ...], dtype: Any, row: int | None = None, steps: tuple = ()
+    ):
+        self.source, self.shape, self.dtype, self.row, self.steps = source, shape, dtype, row, steps
+        self.ndim, self.size = len(shape), math.prod(shape)
+
+    def then(self, apply: Callable, row: int | None = None) -> "NoiseRow":
+        blank = apply(np.ones(self.shape, dtype=self.dtype))
+        return NoiseRow(self.source, blank.shape, blank.dtype, self.row if row is None else row, (*self.steps, apply))
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        others = [np.array(x) if isinstance(x, np.ndarray) else x for x in inputs]
+        noisy = [k for k, x in enumerate(inputs) if isinstance(x, NoiseRow)]
+        plain = [x for x in inputs if not isinstance(x, NoiseRow)]
+        wider = math.prod(np.broadcast_shapes(self.shape, *map(np.shape, plain))) > self.size
+        if method != "__call__" or options or len(noisy) != 1 or wider or ufunc.nout > 1 or _decides(ufunc):
+            self.stop(f"numpy.{ufunc.__name__}")
+        k = noisy[0]
+
+        def apply(noise: np.ndarray) -> np.ndarray:
+            with np.errstate(all="ignore"):
+                return ufunc(*others[:k], noise, *others[k + 1 :])
+
+        return self.then(apply)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func in (np.argmax, np.argmin):
+            return getattr(self, func.__name__)(*args[1:], **kwargs)
+        if func is np.where and len(args) == 3 and not isinstance(args[0], NoiseRow):
+            mask, one, two = args
+            if isinstance(one, NoiseRow) != isinstance(two, NoiseRow):
+                mask, fixed = np.array(mask), np.array(two if isinstance(one, NoiseRow) else one)
+                if isinstance(one, NoiseRow):
+                    return one.then(lambda noise: np.where(mask, noise, fixed))
+                return two.then(lambda noise: np.where(mask, fixed, noise))
+        return self.stop(f"numpy.{func.__name__}")
+
+    def __getitem__(self, where: Any) -> "NoiseRow":
+        if self.ndim == 2 and isinstance(where, (int, np.integer)):
+            row = int(where) % self.shape[0]
+            return self.then(lambda noise: noise[row], row)
+        if where is None or where is Ellipsis or where == slice(None):
+            return self.then(lambda noise: noise[where])
+        return self.stop("an index")
+
+    def __iter__(self) -> Any:
+        if self.ndim != 2:
+            self.stop("a loop")
+        return (self[k] for k in range(self.shape[0]))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def astype(self, dtype: Any, *more: Any, **options: Any) -> "NoiseRow":
+        return self.then(lambda noise: noise.astype(dtype))
+
+    def copy(self, *more: Any) -> "NoiseRow":
+        return self
+
+    def argmax(self, axis: int | None = None, *more: Any, **options: Any) -> Any:
+        return self._best(axis, largest=True)
+
+    def argmin(self, axis: int | None = None, *more: Any, **options: Any) -> Any:
+        return self._best(axis, largest=False)
+
+    def _best(self, axis: int | None, largest: bool) -> Any:
+        if self.ndim == 1:
+            return np.int64(_race(self, self.row or 0, largest))
+        if self.ndim != 2 or (axis not in (1, -1) and self.shape[0] > 1):
+            self.stop("an argmax")
+        winners = [_race(self, k if self.row is None else self.row, largest, k) for k in range(self.shape[0])]
+        return np.int64(winners[0]) if axis is None else np.array(winners)
+
+    def __array__(self, *more: Any) -> Any:
+        return self.stop("a plain array")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.stop(name)
+
+    def stop(self, what: str) -> Any:
+        tracer = active()
+        if tracer is None:
+            raise RuntimeError("a random number outlived the call that drew it")
+        return tracer.give_up(f"{what} of a row of {self.size} random numbers at {place()}")
+
+    def scores(self, noise: np.ndarray, row: int, form: Callable, at: int | None) -> np.ndarray:
+        """The scores [n] where the noise of this row is ``noise`` [n], standard exponential."""
+        rows = np.full((math.prod(self.source.shape) // len(noise), len(noise)), 0.5)
+        rows[row] = form(noise)
+        value: Any = rows.reshape(self.source.shape).astype(self.source.dtype)
+        for step in self.steps:
+            value = step(value)
+        return np.asarray(value if at is None else value[at], dtype=np.float64)
+
+
+def _decides(ufunc: np.ufunc) -> bool:
+    return ufunc.types[-1].endswith("?") or ufunc in (np.floor_divide, np.remainder, np.matmul)
+
+
+def noise_row(tracer: WideTracer, shape: tuple[int, ...], kind: str, dtype: Any) -> Any:
+    """A row, or rows, of noise for third-party code; plain in a rehearsal."""
+    source = NoiseSource(tracer, shape, kind, np.dtype(dtype))
+    return tracer.hand_out(source, NoiseRow(source, shape, np.dtype(dtype)))
+
+
+def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> int:
+    """The index that wins the race of a row."""
+    source, tracer = noise.source, noise.source.tracer
+    if row in source.decided:
+        tracer.notice("noise-used-twice", f"noise that decided an argmax decides again at {place()}")
+        tracer.give_up(f"the noise of a race is used twice, again at {place()}: no closed law")
+    size = noise.shape[-1]
+    for form in FORMS[source.kind]:
+
+        def rank(e: Any, form: Callable = form) -> np.ndarray:
+            scores = noise.scores(np.broadcast_to(np.asarray(e, dtype=float), (size,)), row, form, at)
+            return scores if largest else -scores
+
+        middle = rank(1.0)
+        leader = int(np.argmax(middle))
+        if np.isnan(middle).any() or not rank(0.5)[leader] > rank(2.0)[leader]:
+            continue
+        looked_at = (hash(rank(e).tobytes()) for e in (1e-9, 1e-3, 0.1, 1.0, 2.1, 6.0, 20.0))
+        key = (place(), len(noise.steps), largest, source.kind, source.dtype.str, *looked_at)
+        epsilon = float(np.finfo(source.dtype).eps)
+        slack, grain = max(2e-13, 8 * epsilon), 0.0 if source.kind == "exponential" else 2.0**-52
+        weights = RACES.get(key)
+        if weights is None:
+            weights = _weights(rank, middle, leader)
+            if weights is None or not _same_at_all_levels(rank, weights, leader, slack, grain):
+                break
+            RACES[key] = weights
+        tracer.uncertain(slack + size * grain)
+        winning = partial(source.won, row=row, weights=weights, form=form)
+        drawn = tracer.new_row(weights, lambda index, point, winning=winning: winning(point, index=index))
+        drawn.source = source
+        source.decided[row] = weights, form, drawn.base
+        return drawn.base
+    return tracer.give_up(
+        f"the argmax of a row at {place()} is not a race of exponential or Gumbel noise: no closed law"
+    )
+
+
+def _weights(rank: Callable, middle: np.ndarray, leader: int) -> np.ndarray | None:
+    """The noise at which each index has the score that the leader has at 1; 0 of one whose score is fixed, and loses."""
+    still = np.all([rank(e) == middle for e in (1e-6, 0.3, 3.0, 30.0)], axis=0)
+    worst = rank(LARGEST)[~still].min()
+    if still[leader] or (still.any() and middle[still].max() > worst):
+        return None
+    low, high = (np.full(len(middle), x).view(np.int64) for x in (SMALLEST, LARGEST))
+    edges = []
+    for beyond in (np.less, np.less_equal):
+        begin, end = low.copy(), high.copy()
+        while int((end - begin).max()) > 1:
+            between = begin + (end - begin) // 2
+            past = beyond(rank(between.view(np.float64)), middle[leader])
+            begin, end = np.where(past, begin, between), np.where(past, between, end)
+        edges.append(end.view(np.float64))
+    return np.where(still, 0.0, (edges[0] + edges[1]) / 2)
+
+
+def _same_at_all_levels(rank: Callable, weights: np.ndarray, leader: int, slack: float, grain: float) -> bool:
+    running = weights > 0
+    for level in LEVELS / weights.sum():
+        noise = level * weights
+        if noise.max() > LARGEST:
+            break
+        score = rank(noise)[leader]
+        apart = grain * (1 + level)  # of this noise, and of that at which the weights were measured
+        better, worse = rank(np.maximum(noise * (1 - slack) - apart, SMALLEST)), rank(noise * (1 + slack) + apart)
+        tiny = noise < SMALLEST * 10 + 4 * apart
+        if not np.all((better >= score) | ~running | tiny) or not np.all((worse <= score) | ~running | tiny):
+            return False
+    return True
