@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..models.errors import RunFailed
@@ -31,9 +31,11 @@ class ChildProcess:
     arguments: what ``main`` finds in ``sys.argv[1:]``.
     memory: GiB of address space.
     limits: on time.
+    environment: variables besides ours, or None for those to leave out.
     """
 
-    def __init__(self, module: str, arguments: Sequence[str] = (), *, memory: float, limits: TimeLimits):
+    def __init__(self, module: str, arguments: Sequence[str] = (), *, memory: float, limits: TimeLimits,
+                 environment: Mapping[str, str | None] | None = None):  # fmt: skip
         self.limits = limits._replace(timeout=min(limits.timeout, 1e8))  # timers take no more
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed in end(), with the child
         self._process = subprocess.Popen(
@@ -42,7 +44,7 @@ class ChildProcess:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             start_new_session=True,
-            env=os.environ | ENVIRONMENT,
+            env={n: v for n, v in {**os.environ, **ENVIRONMENT, **(environment or {})}.items() if v is not None},
         )
         assert self._process.stdin and self._process.stdout
         self._requests, self._answers = self._process.stdin, self._process.stdout

@@ -11,6 +11,8 @@ from typing import Any
 from ..models.errors import RunFailed
 from ..models.problem import AnyProblem, Problem, as_json
 from .child_process import ChildProcess
+from .interception.outcomes import Walk, decoded_walk
+from .interception.surroundings import ELSEWHERE, OTHER_ENVIRONMENT
 from .time_limits import WAITING, TimeLimits
 
 MEMORY = 8.0
@@ -28,6 +30,8 @@ class Sandbox:
     torch: whether torch is imported before the subject.
     folders: where modules are searched before all others.
     handed_over: the parts of the object that the subject has to be alike, if it was handed over as an object.
+    elsewhere: to run it in other surroundings (``interception.surroundings``), with these variables of the environment
+      besides, or without those that are None.
     """
 
     child = "draftproof.proofs.interception.child"
@@ -35,10 +39,12 @@ class Sandbox:
 
     def __init__(self, subject: str, array: str | None = None, dtype: str = "float64", *, timeout: float = 60.0,
                  waiting: float = WAITING, memory: float = MEMORY, torch: bool = False,
-                 folders: Sequence[str] = (), handed_over: Mapping[str, str] | None = None):  # fmt: skip
+                 folders: Sequence[str] = (), handed_over: Mapping[str, str] | None = None,
+                 elsewhere: Mapping[str, str | None] | None = None):  # fmt: skip
         self.subject, self.array, self.dtype = subject, array, dtype
         self.limits, self.memory, self.torch = TimeLimits(timeout, waiting), memory, torch
         self.folders, self.handed_over = list(folders), handed_over
+        self.elsewhere = elsewhere
         self._child: ChildProcess | None = None
 
     def __enter__(self) -> "Sandbox":
@@ -53,7 +59,12 @@ class Sandbox:
         Raises: RunFailed if it cannot be imported or called, in one line.
         """
         self.stop()
-        self._child = ChildProcess(self.child, self.arguments, memory=self.memory, limits=self.limits)
+        arguments, environment = self.arguments, None
+        if self.elsewhere is not None:
+            arguments, environment = (*arguments, ELSEWHERE), {**OTHER_ENVIRONMENT, **self.elsewhere}
+        self._child = ChildProcess(
+            self.child, arguments, memory=self.memory, limits=self.limits, environment=environment
+        )
         return self.load(self.subject, probe)
 
     def load(self, subject: str, probe: list[Problem]) -> dict[str, Any]:
@@ -71,9 +82,34 @@ class Sandbox:
         """Whether there is no child: it was never started, crashed, or was stopped for taking too long."""
         return self._child is None or self._child.ended
 
-    def law(self, problem: AnyProblem) -> Iterator[dict[str, Any]]:
-        """The child's answers on one problem: the rows in use, then one law for each draft block."""
-        yield from self._answers(do="law", problem=as_json(problem))
+    def law(self, problem: AnyProblem, walks: bool = False) -> Iterator[dict[str, Any]]:
+        """The child's answers on one problem: the rows in use, then one law for each draft block.
+
+        walks: whether to add calls with plain numbers on every path.
+        """
+        yield from self._answers(do="law", problem=as_json(problem), walks=walks)
+
+    def again(self, problems: Sequence[Problem], calls: Sequence[tuple[int, Sequence[int], Walk]]) -> list[Walk]:
+        """Make calls with plain numbers, in this order: what came of each.
+
+        calls: the problem's place in the list, the draft block, and the numbers.
+        """
+        made: list[Walk] = []
+        wanted = [[k, list(block), walk.points, walk.drawn, walk.one_by_one] for k, block, walk in calls]
+        for answer in self._answers(do="again", problems=[as_json(p) for p in problems], calls=wanted):
+            made += map(decoded_walk, answer.get("walks", ()))
+        return made
+
+    def surroundings(self) -> dict[str, Any]:
+        """What calls have asked of their surroundings, and how many were made."""
+        first, *_ = self._answers(do="surroundings")
+        return first
+
+    def kept(self, problem: Problem, block: Sequence[int], walk: Walk) -> list[str]:
+        """The names of what changes with every repetition of a call."""
+        call = {"block": list(block), "walk": [walk.points, walk.drawn, walk.one_by_one]}
+        first, *_ = self._answers(do="kept", problem=as_json(problem), **call)
+        return first["kept"]
 
     def sample(self, problem: AnyProblem, count: int, seed: int) -> Iterator[dict[str, Any]]:
         """Counts of outcomes with real random numbers, in chunks."""

@@ -11,8 +11,10 @@ from ...models.wide import WideProblem
 from . import explore, harness, loading
 from .digests import digest_of
 from .likeness import ITSELF, Likeness, differences, likeness, unknown
-from .outcomes import encoded
+from .outcomes import Walk, encoded, encoded_walk
+from .repeating import again, kept, surroundings
 from .serving import Server
+from .surroundings import ELSEWHERE, move
 from .wide_rows import wide_answers, wide_samples
 
 SAMPLES_PER_ANSWER = 2000
@@ -67,12 +69,16 @@ def _law(subject: harness.Subject, request: dict[str, Any]) -> Iterator[dict[str
         "target": {prefix_key(x): list(map(str, row)) for x, row in target.items()},
         "draft": {prefix_key(x): list(map(str, row)) for x, row in draft.items()},
     }
-    for block, explored in harness.laws(subject, problem):
+    walks: list[Walk] | None = [] if request["walks"] else None
+    for block, explored in harness.laws(subject, problem, walks):
         if isinstance(explored, harness.NeverReturned):
             yield {"block": list(block), "never_returned": str(explored)}
             break
         law = explored.law and [[encoded(o), str(p)] for o, p in explored.law.items()]
-        yield {**vars(explored), "block": list(block), "law": law}
+        answer = {**vars(explored), "block": list(block), "law": law}
+        yield answer if walks is None else {**answer, "walks": [*map(encoded_walk, walks)]}
+        if walks is not None:
+            walks.clear()
         if explored.law is None:
             break
     yield {"findings": subject.findings}
@@ -91,6 +97,15 @@ def _sample(subject: harness.Subject, request: dict[str, Any]) -> Iterator[dict[
     yield {"findings": subject.findings}
 
 
+WORK = {
+    "law": (_law, "measuring its law"),
+    "again": (again, "calling it again"),
+    "kept": (kept, "looking at what it keeps"),
+    "surroundings": (surroundings, "looking at what it asked"),
+}
+"""What is done for a request, besides sampling, and how that is called."""
+
+
 def main(
     load: Callable[[Server, dict[str, Any]], Any] = _load,
     sample: Callable[[Any, dict[str, Any]], Iterator[dict[str, Any]]] = _sample,
@@ -101,6 +116,8 @@ def main(
     sample: the answers to a "sample" request.
     """
     server = Server()
+    if sys.argv[-1] == ELSEWHERE:
+        move()
     explore.install()
     harness.interrupt_long_calls()
     subject: Any = None
@@ -110,7 +127,7 @@ def main(
                 subject = load(server, request)
                 server.answer(done=True, **subject.description)
                 continue
-            work, doing = (_law, "measuring its law") if request["do"] == "law" else (sample, "sampling it")
+            work, doing = WORK.get(request["do"], (sample, "sampling it"))
             server.begin(doing, server.limits.timeout)
             for answer in work(subject, request):
                 server.answer(**answer)

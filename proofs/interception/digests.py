@@ -293,8 +293,11 @@ def is_standard(path: Path) -> bool:
     return not installed and any(path.is_relative_to(folder) for folder in STANDARD_LIBRARY)
 
 
+_distributions = functools.cache(packages_distributions)
+
+
 def _version(module: str) -> str:
-    known = packages_distributions().get(module.partition(".")[0], ())
+    known = _distributions().get(module.partition(".")[0], ())
     return ",".join(f"{name} {version(name)}" for name in sorted(set(known)))
 
 

@@ -3,7 +3,7 @@
 import importlib.abc
 import importlib.util
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,8 +11,9 @@ from typing import Any
 from sympy import QQ
 
 from . import arrays, hook_numpy, hook_random, hook_system, numbers, race
-from .outcomes import Outcome, Raised
+from .outcomes import Outcome, Raised, Walk, kind_of
 from .tracer import ACTIVE, LONG_PATH, STATE, NotInterceptable, PathLeft, Tracer
+from .watch import WATCH
 
 
 def install() -> None:
@@ -61,6 +62,9 @@ REHEARSALS_WITHOUT_CHANCE = 8
 
 REHEARSALS = 6
 """How often a path is walked with plain numbers: in the middle of what it allows, at both ends, and in between."""
+
+ENDS = (0, 1, 2)
+"""The rehearsals in the middle and at both ends."""
 
 
 LARGEST_FRACTION = 8_000
@@ -111,21 +115,24 @@ def _following(tracer: Tracer):
         ACTIVE.pop()
 
 
-def explore(call: Callable[[], Outcome]) -> Explored:
+def explore(call: Callable[[], Outcome], walks: list[Walk] | None = None) -> Explored:
     """The law of ``call``'s outcome over all ways its random numbers can fall.
 
     call: runs the function once on fresh inputs and returns what came out, hashable. It is called several times for
       each path, all but the first with plain numbers.
+    walks: where to put the calls with plain numbers in the middle and at the ends of each path.
     Guarantee: exact in the sense that ``exactness`` names, if ``law`` is not None.
     """
     tracer = Tracer()
-    explored = _explored(tracer, call)
+    explored = _explored(tracer, call, walks)
     if explored.law is None and tracer.follows_whole:  # code that insists on a plain whole number
-        explored = _explored(Tracer(one_by_one=True), call)
+        if walks is not None:
+            walks.clear()
+        explored = _explored(Tracer(one_by_one=True), call, walks)
     return explored
 
 
-def _explored(tracer: Tracer, call: Callable[[], Outcome]) -> Explored:
+def _explored(tracer: Tracer, call: Callable[[], Outcome], walks: list[Walk] | None) -> Explored:
     law: dict[Outcome, Any] = {}
     try:
         while tracer.begin():
@@ -137,7 +144,7 @@ def _explored(tracer: Tracer, call: Callable[[], Outcome]) -> Explored:
                 tracer.notice("state", STATE)
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
             law[outcome] = law.get(outcome, 0) + tracer.probability
-            rehearse(tracer, call, outcome, REHEARSALS if tracer.path else REHEARSALS_WITHOUT_CHANCE)
+            rehearse(tracer, call, outcome, REHEARSALS if tracer.path else REHEARSALS_WITHOUT_CHANCE, walks)
     except NotInterceptable as stopped:
         return Explored(None, "not interceptable", 0.0, tracer.paths, stopped.reason, tracer.findings)
     coarsest = min(tracer.lattices, default=0)
@@ -152,7 +159,22 @@ def _rounded(probability: Any) -> Any:
     return QQ(int(probability * 2**300), 2**300)
 
 
-def rehearse(tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, times: int) -> None:
+def walked(call: Callable[[], Outcome], points: list[int], drawn: list[int], one_by_one: bool = False) -> Walk:
+    """One call with plain numbers at these points, and these indices drawn."""
+    tracer = Tracer(one_by_one)
+    tracer.walk(points, drawn)
+    return _walk(tracer, following_once(tracer, call), points, drawn)
+
+
+def _walk(tracer: Tracer, outcome: Outcome, points: list[int], drawn: list[int]) -> Walk:
+    weights = [[*map(str, asked)] for asked in tracer.asked]
+    numbers = [*map(float, tracer.plain), *map(float, drawn)]
+    return Walk(points, drawn, tracer.one_by_one, outcome, weights, numbers)
+
+
+def rehearse(
+    tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, times: int, walks: list[Walk] | None = None
+) -> None:
     """Walk the path once more with plain numbers that lie on it: it must end the same.
 
     This is what makes the law one of the unmodified function: where the stand-ins were treated otherwise than the
@@ -161,10 +183,14 @@ def rehearse(tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, time
     tracer.remember_path()
     for which in range(1 if len(tracer.path) > LONG_PATH / 4 else times):
         tracer.rehearse(which)
-        with_plain_numbers = following_once(tracer, call)
+        points = tracer.rehearsal[0] if tracer.rehearsal else []
+        with WATCH.watching() if which == 0 else nullcontext():
+            with_plain_numbers = following_once(tracer, call)
+        if walks is not None and which in ENDS:
+            walks.append(_walk(tracer, with_plain_numbers, points, [*tracer.rehearsed[1]]))
         if kind_of(with_plain_numbers) == kind_of(outcome):
             continue
-        if which in (1, 2) and isinstance(with_plain_numbers, Raised):
+        if which in ENDS[1:] and isinstance(with_plain_numbers, Raised):
             # log(0) and the like: one point of the lattice, on which the traced number was never asked.
             tracer.notice("raises-at-end", f"{with_plain_numbers}, where a uniform is at an end of its range")
             continue
@@ -177,11 +203,6 @@ def rehearse(tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, time
             f"with plain random numbers in place of followed ones it returns {with_plain_numbers} and not {outcome}"
         )
     tracer.rehearsal = None
-
-
-def kind_of(outcome: Outcome) -> Hashable:
-    """What is compared of two outcomes: tokens, or the class of what was raised."""
-    return outcome.error if isinstance(outcome, Raised) else outcome
 
 
 def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:

@@ -26,7 +26,8 @@ from ...verifiers.adapters.calling_convention import (
 from ..time_limits import TimeLimits
 from . import explore
 from .loading import load
-from .outcomes import Outcome, Raised, readable
+from .outcomes import Outcome, Raised, Walk, readable
+from .watch import WATCH
 
 REPEATED = 1.0
 """Seconds after which a call that went on all the same is interrupted again."""
@@ -48,6 +49,7 @@ class Subject:
     """A third-party function with everything needed to call it."""
 
     def __init__(self, name: str, array: str | None, dtype: str, limits: TimeLimits):
+        WATCH.forget()
         self.function = load(name)
         self.name, self.limits = name, limits
         self.plan = plan_call(self.function, name)
@@ -99,6 +101,7 @@ class Subject:
         given, before = rows.arguments(block), rows.arguments(block)
         seconds = self.limits.call if rows.called else self.limits.first_call
         rows.called = True
+        WATCH.calls += 1
         signal.setitimer(signal.ITIMER_PROF, seconds, REPEATED)
         signal.setitimer(signal.ITIMER_REAL, self.limits.wall_clock(seconds), REPEATED)
         try:
@@ -180,12 +183,18 @@ class RowsInUse:
         return target, draft
 
 
-def laws(subject: Subject, problem: Problem) -> Iterator[tuple[tuple[int, ...], explore.Explored | NeverReturned]]:
-    """For each draft block the law of what the subject emits, or that a call never returned."""
+def laws(
+    subject: Subject, problem: Problem, walks: list[Walk] | None = None
+) -> Iterator[tuple[tuple[int, ...], explore.Explored | NeverReturned]]:
+    """For each draft block the law of what the subject emits, or that a call never returned.
+
+    walks: where to put calls of the block last yielded, with plain numbers.
+    """
     rows = RowsInUse(problem, subject)
     for block in rows.blocks():
         try:
-            yield block, explore.explore(functools.partial(subject.outcome, rows, block, subject.real_random(0)))
+            call = functools.partial(subject.outcome, rows, block, subject.real_random(0))
+            yield block, explore.explore(call, walks)
         except NeverReturned as late:
             yield block, late
 

@@ -1,5 +1,6 @@
 """What one call of a function came to, and its form in the JSON between the child process and its parent."""
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 
@@ -29,6 +30,35 @@ def readable(error: BaseException) -> str:
 Outcome = tuple[int, ...] | Raised
 
 
+def kind_of(outcome: Outcome) -> Hashable:
+    """The outcome; of an exception its class alone, whose message may tell anything."""
+    return outcome.error if isinstance(outcome, Raised) else outcome
+
+
+class Walk(NamedTuple):
+    """A call with plain numbers in place of followed ones.
+
+    points: of each random number, in its source.
+    drawn: the indices drawn by whole weights.
+    one_by_one: whether whole numbers are among those.
+    outcome: what came of it.
+    weights: those that the indices were drawn by.
+    numbers: the random numbers, then the indices.
+    """
+
+    points: list[int]
+    drawn: list[int]
+    one_by_one: bool
+    outcome: Outcome
+    weights: list[list[str]]
+    numbers: list[float]
+
+    @property
+    def shown(self) -> tuple[Hashable, list[list[str]]]:
+        """What code that keeps no state shows whenever it is called so."""
+        return kind_of(self.outcome), self.weights
+
+
 def encoded(outcome: Outcome) -> list[int] | dict[str, str]:
     """An outcome as JSON: its tokens, or what was raised."""
     return outcome._asdict() if isinstance(outcome, Raised) else list(outcome)
@@ -37,3 +67,15 @@ def encoded(outcome: Outcome) -> list[int] | dict[str, str]:
 def decoded(data: Any) -> tuple[int, ...] | str:
     """The outcome that ``encoded`` gave: a tuple of tokens, or the text "Error: message"."""
     return tuple(data) if isinstance(data, list) else str(Raised(**data))
+
+
+def encoded_walk(walk: Walk) -> dict[str, Any]:
+    """A walk as JSON."""
+    return walk._asdict() | {"outcome": encoded(walk.outcome)}
+
+
+def decoded_walk(data: dict[str, Any]) -> Walk:
+    """The walk that ``encoded_walk`` gave."""
+    outcome = data["outcome"]
+    came = tuple(outcome) if isinstance(outcome, list) else Raised(**outcome)
+    return Walk(data["points"], data["drawn"], data["one_by_one"], came, data["weights"], data["numbers"])

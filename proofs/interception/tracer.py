@@ -70,6 +70,8 @@ class Tracer(Branching):
         self.drawn: list[int] = []
         self.rehearsal: tuple[list[int], list[int]] | None = None
         self.rehearsed: tuple[list[Any], list[int]] = ([], [])
+        self.plain: list[Any] = []
+        self.asked: list[tuple] = []
 
     @property
     def exactness(self) -> str:
@@ -118,9 +120,13 @@ class Tracer(Branching):
     def rehearse(self, which: int) -> None:
         """Set out on that path once more, with plain numbers that lie on it in place of traced ones."""
         sources, drawn = self.rehearsed
-        self.rehearsal = ([source.on_path(which) for source in sources], drawn[::-1])
+        self.walk([source.on_path(which) for source in sources], drawn)
+
+    def walk(self, points: list[int], drawn: list[int]) -> None:
+        """Set out with plain numbers at these points of their sources, and these indices drawn."""
+        self.rehearsal = (points, drawn[::-1])
         self.run += 1
-        self.sources = []
+        self.sources, self.plain, self.asked = [], [], []
 
     def hand_out(self, source: Any, traced: Any) -> Any:
         """A random number for third-party code: ``traced``, or the plain number of a rehearsal."""
@@ -130,7 +136,8 @@ class Tracer(Branching):
         points = self.rehearsal[0]
         if len(self.sources) > len(points):
             raise NotInterceptable("with plain random numbers it draws more of them")
-        return source.value(points[len(self.sources) - 1])
+        self.plain.append(source.value(points[len(self.sources) - 1]))
+        return self.plain[-1]
 
     def give_up(self, reason: str) -> NoReturn:
         """Stop following: the reason goes with the result, and the statistical route is taken."""
@@ -166,6 +173,7 @@ class Tracer(Branching):
         if self.rehearsal is not None:
             if not self.rehearsal[1]:
                 raise NotInterceptable("with plain random numbers it makes more choices")
+            self.asked.append(tuple(probabilities))
             return self.rehearsal[1].pop()
         self.drawn.append(self.branch(probabilities))
         return self.drawn[-1]

@@ -18,6 +18,7 @@ from .scope import not_examined, scope
 FINDINGS = {
     "reseeds": "reseeds its random numbers",
     "state": "keeps state between calls",
+    "surroundings": "reads more than its arguments",
     "inputs-written": "writes to its inputs",
     "uniform-reused": "uses one uniform twice",
     "noise-used-twice": "uses the noise of a race twice",
@@ -67,6 +68,7 @@ class Report:
     evidence: in the order in which it was found.
     diagnosis: the mutants that behave exactly as the subject.
     findings: what was noticed besides the law, kind -> text.
+    shown: finding's kind -> the calls that show it, and the command that shows it again.
     curves: Pr(tau >= i) of the subject and of block and token verification, by problem.
     failure: kind and message, if the run could not be completed.
     end_to_end: of runs of a decoding loop.
@@ -82,6 +84,7 @@ class Report:
     evidence: list[Evidence] = field(default_factory=list)
     diagnosis: list[dict[str, Any]] = field(default_factory=list)
     findings: dict[str, str] = field(default_factory=dict)
+    shown: dict[str, dict[str, Any]] = field(default_factory=dict)
     curves: list[dict[str, Any]] = field(default_factory=list)
     failure: dict[str, str] | None = None
     end_to_end: EndToEnd | None = None
@@ -106,10 +109,12 @@ class Report:
         if measurement.known and abs(as_float(sum(measurement.outputs().values(), 0)) - 1) < 1e-6:
             self.curves.append(_curves(measurement))
 
-    def notice(self, findings: Mapping[str, str]) -> None:
-        """Add findings; the first of each kind stays."""
+    def notice(self, findings: Mapping[str, str], **shown: Any) -> None:
+        """Add findings; the first of each kind stays. shown: the ``calls`` that show it, and a ``replay`` command."""
         for kind, text in findings.items():
-            self.findings.setdefault(kind, text)
+            if kind not in self.findings:
+                self.findings[kind] = text
+                self.shown |= {kind: shown} if shown else {}
 
     def fail(self, kind: str, message: str) -> None:
         """The run could not be completed; the first reason stays."""
@@ -163,7 +168,10 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """The form of report.schema.json."""
-        findings = [{"kind": k, "what": FINDINGS.get(k, k), "text": text} for k, text in sorted(self.findings.items())]
+        findings = [
+            {"kind": k, "what": FINDINGS.get(k, k), "text": text, **self.shown.get(k, {})}
+            for k, text in sorted(self.findings.items())
+        ]
         report = {
             "schema_version": SCHEMA_VERSION, "subject": self.subject, "verdict": self.verdict,
             "claims": list(self.claims), "evidence": [e.as_json() for e in self.evidence],
@@ -193,6 +201,8 @@ class Report:
         report.evidence = [Evidence.from_json(e) for e in data["evidence"]]
         report.diagnosis, report.curves, report.failure = data["diagnosis"], data["curves"], data["failure"]
         report.findings = {f["kind"]: f["text"] for f in data["findings"]}
+        details = ((f["kind"], {n: f[n] for n in ("calls", "replay") if n in f}) for f in data["findings"])
+        report.shown = {kind: shown for kind, shown in details if shown}
         report.end_to_end = EndToEnd.from_json(data["end_to_end"]) if "end_to_end" in data else None
         report.campaign, report.scoped = data.get("campaign"), "scope" in data
         report.regions = data.get("regions", {})

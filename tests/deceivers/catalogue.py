@@ -161,31 +161,29 @@ WIDE = (
     ),
 )
 
-MEMORY_GAP, CALLS_GAP = "no two problems of it share what is remembered", "too few calls are made"
 ONE = at.GENERIC_3_2
 MEMORY = (
-    Deceiver("memory:residuals_by_rounded_rows", ONE, 4e-7, NOT_CLEARED, MEMORY_GAP),
-    Deceiver("memory:residuals_by_single_precision_rows", ONE, 4e-8, NOT_CLEARED, MEMORY_GAP),
-    Deceiver("memory:residuals_by_target", ONE, 0.1, NOT_CLEARED, MEMORY_GAP),
-    Deceiver("memory:residuals_by_prefix", ONE, 0.1, NOT_CLEARED, MEMORY_GAP),
+    Deceiver("memory:residuals_by_rounded_rows", ONE, 4e-7, NOT_CLEARED),
+    Deceiver("memory:residuals_by_single_precision_rows", ONE, 4e-8, NOT_CLEARED),
+    Deceiver("memory:residuals_by_target", ONE, 0.1, NOT_CLEARED),
+    Deceiver("memory:residuals_by_prefix", ONE, 0.1, NOT_CLEARED),
     Deceiver("memory:residuals_by_position", ONE, 0.167, NOT_CLEARED),
-    Deceiver("memory:residuals_by_first_entry", ONE, 0.1, NOT_CLEARED, MEMORY_GAP),
-    Deceiver("memory:ratios_by_draft_tokens", ONE, 0.1, NOT_CLEARED, MEMORY_GAP),
-    Deceiver("memory:ratio_remembered_in_half_precision", ONE, 1e-4, NOT_CLEARED, MEMORY_GAP),
+    Deceiver("memory:residuals_by_first_entry", ONE, 0.1, NOT_CLEARED),
+    Deceiver("memory:ratios_by_draft_tokens", ONE, 0.1, NOT_CLEARED),
+    Deceiver("memory:ratio_remembered_in_half_precision", ONE, 1e-4, NOT_CLEARED),
     Deceiver("memory:rows_of_the_call_before", ONE, 0.1, NOT_CLEARED),
     Deceiver("memory:every_seventh_call", ONE, 0.4, NOT_CLEARED),
-    Deceiver("memory:every_thousandth_call", ONE, 4e-4, NOT_CLEARED, CALLS_GAP),
+    Deceiver("memory:every_thousandth_call", ONE, 4e-4, NOT_CLEARED),
     Deceiver("memory:after_a_thousand_calls", ONE, 0.4, NOT_CLEARED),
     Deceiver("memory:uniforms_from_a_pool", ONE, 0.01, NOT_CLEARED),
     Deceiver("memory:uniform_kept_for_the_next_call", ONE, 0.0, NOT_CLEARED),
     Deceiver("memory:buffer_not_cleared", ONE, 0.1, NOT_CLEARED),
-    Deceiver("memory:after_a_million_calls", ONE, 0.4, UNSEEN),
-    Deceiver("memory:first_call", ONE, 0.4, UNSEEN),
+    Deceiver("memory:after_a_million_calls", ONE, 0.4, NOT_CLEARED),
+    Deceiver("memory:first_call", ONE, 0.4, NOT_CLEARED),
 )
 
-READS_GAP = "what a call reads of its surroundings is not watched"
 SURROUNDINGS = tuple(
-    Deceiver(f"surroundings:{name}", at.GENERIC_3_1, 0.3, NOT_CLEARED, READS_GAP)
+    Deceiver(f"surroundings:{name}", at.GENERIC_3_1, 0.3, NOT_CLEARED)
     for name in (
         "after_2030", "after_2030_in_nanoseconds", "after_2030_by_date", "after_2030_by_datetime",
         "after_2030_by_local_time", "after_an_hour", "after_an_hour_of_work", "with_a_variable",
@@ -194,16 +192,16 @@ SURROUNDINGS = tuple(
     )
 )  # fmt: skip
 
-ELSEWHERE_GAP = "only some sources of randomness are watched, and too few calls are made to see one in a hundred"
+ELSEWHERE_GAP = "a generator's state, read as if it were chance"
 ELSEWHERE = (
     *(
         Deceiver(f"elsewhere:{name}", at.GENERIC_3_1, 8e-4, NOT_CLEARED)
-        for name in ("system", "secret", "identifier", "own_generator", "own_numpy_generator", "another_thread")
+        for name in (
+            "system", "secret", "identifier", "own_generator", "own_numpy_generator", "another_thread", "device",
+            "identifier_by_time", "raw_bits", "entropy_of_a_seed",
+        )
     ),
-    *(
-        Deceiver(f"elsewhere:{name}", at.GENERIC_3_1, 8e-4, NOT_CLEARED, ELSEWHERE_GAP)
-        for name in ("device", "identifier_by_time", "raw_bits", "entropy_of_a_seed", "state_of_the_generator")
-    ),
+    Deceiver("elsewhere:state_of_the_generator", at.GENERIC_3_1, 8e-4, NOT_CLEARED, ELSEWHERE_GAP),
     Deceiver("elsewhere:address_often", at.GENERIC_3_1, 0.02, NOT_CLEARED),
     Deceiver("elsewhere:c_library_often", at.GENERIC_3_1, 0.02, NOT_CLEARED),
 )  # fmt: skip
@@ -214,10 +212,8 @@ WATCHED = (
         for name in ("type_of_the_number", "no_float", "has_a_source", "comparison_of_another_type", "same_row_twice",
                      "middle_of_the_interval", "swallows_everything")
     ),
-    *(
-        Deceiver(f"watched:{name}", at.GENERIC_3_1, 0.3, UNSEEN)
-        for name in ("class_of_the_generator", "modules", "frames", "memory_limit")
-    ),
+    *(Deceiver(f"watched:{name}", at.GENERIC_3_1, 0.3, NOT_CLEARED) for name in ("modules", "frames", "memory_limit")),
+    Deceiver("watched:class_of_the_generator", at.GENERIC_3_1, 0.3, UNSEEN),
 )  # fmt: skip
 
 FORGING = (

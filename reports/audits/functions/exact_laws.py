@@ -10,6 +10,7 @@ from ....verifiers.evidence import Evidence
 from .hints import padding_hint
 from .real_calls import why_withdrawn
 from .session import FunctionSession
+from .state import withdraw_for_state
 
 NOT_ASKED = "the exact route was not asked for"
 """The reason for which there is no law where the level excludes it."""
@@ -54,6 +55,9 @@ class ExactLaws:
                 break
         self._withdraw(why_withdrawn(session))
         session.report.notice(padding_hint(session.measurements, self.judged))
+        if not any(e.refuted and e.claim in session.settings.claims for judged in self.judged for e in judged):
+            withdraw_for_state(session)
+            self.judged = [judge(measurement) for measurement in session.measurements]
         self.judged = [
             [replace(e, detail=e.detail | {"real_calls": m.real_calls}) if m.real_calls else e for e in judged]
             for m, judged in zip(session.measurements, self.judged)

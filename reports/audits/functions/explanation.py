@@ -41,7 +41,7 @@ class Explanation:
             if e.claim == "lossless" and e.refuted and e.dtype == session.dtype
         }
         failing = [m for m in known if m.problem.name in refuted]
-        if not failing or session.sandbox.ended or not session.settings.explain:
+        if not failing or session.sandbox.ended or not session.settings.explain or "state" in session.report.findings:
             return
         session.settings.progress("looking for the smallest witness", 0, 1)
         self._shrink(min(failing, key=_size))

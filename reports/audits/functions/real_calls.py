@@ -50,7 +50,7 @@ def contradiction(measurement: Measurement, counts: Counts) -> str | None:
     """Why the measured law is not the subject's, if real calls say so."""
     law = {o: as_float(p) for o, p in measurement.outcomes().items()}
     fit = goodness_of_fit(counts, dict.fromkeys(counts, 0.0) | law)
-    elsewhere = "it draws randomness from elsewhere"
+    elsewhere = "it keeps state between calls, or draws randomness from elsewhere"
     if fit.impossible is not None:
         return f"real calls give {outcome_text(fit.impossible[0])}, which the measured law excludes: {elsewhere}"
     if fit.p_value < CONTRADICTED_AT:

@@ -1,7 +1,7 @@
 """A third-party function in its child process, and what the parts of its audit share."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....models.battery import drawn, toy
@@ -29,6 +29,8 @@ class FunctionSession:
     sandbox: the child process.
     measurements: of the problems that were examined, with a law or the reason why there is none.
     folders: that the subject was imported from, and that a process of its own would not search.
+    withheld: why no law of the function is exact, if that is so: it keeps state or reads its surroundings.
+    replays: problem -> the command that shows a refutation on it, where that takes calls on other problems before.
     """
 
     subject: SubjectSpec
@@ -39,6 +41,8 @@ class FunctionSession:
     sandbox: Sandbox
     measurements: list[Measurement] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
+    replays: dict[str, str] = field(default_factory=dict)
+    withheld: str | None = None
 
     def start(self) -> Mapping[str, Any]:
         """A child that has loaded the function and found out how to call it. Raises: RunFailed."""
@@ -59,6 +63,8 @@ class FunctionSession:
     def with_replay(self, evidence: Evidence) -> Evidence:
         """The evidence with the command that shows it again."""
         subject = self.subject
+        if evidence.refuted and evidence.problem in self.replays:
+            return replace(evidence, replay=self.replays[evidence.problem])
         return with_replay(evidence, subject.name, self.settings, subject.dtypes, subject.given_array, self.folders)
 
 

@@ -15,6 +15,7 @@ from ..error_rates import ALPHA, BETA
 from .exact_laws import NOT_ASKED
 from .real_calls import CONTRADICTED_AT
 from .session import FunctionSession, sampled
+from .state import why_reads_withdraw
 from .wide_cells import WideCells
 
 REAL_CALLS = 1000
@@ -51,6 +52,7 @@ class WideLaws:
         reason = (
             NOT_ASKED if "exact" not in session.settings.levels else reasons[0] if reasons and all(reasons) else None
         )
+        reason = session.withheld or reason
         if reason:
             typical = min(self.problems, key=lambda p: abs(math.log(p.vocabulary / TYPICAL)))
             self.measurements = [WideMeasurement(typical, dtype, unknown=1.0, reason=reason)]
@@ -90,6 +92,8 @@ class WideLaws:
                 break
         if any("state" in m.findings for m in self.measurements):
             self._withdraw("on a wide problem it does not repeat itself when its random numbers are repeated")
+        if reads := why_reads_withdraw(session):
+            self._withdraw(reads)
 
     def _confirm(self) -> None:
         """Hold a measured law against real calls."""

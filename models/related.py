@@ -1,0 +1,76 @@
+"""Problems made from another one: twins that tell whether earlier calls are remembered.
+
+A twin has the draft blocks of its original, so that whatever is remembered by draft tokens, by the shapes of the rows or by
+their rounded values is remembered wrongly for one of the two.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from .law import Table
+from .problem import Problem
+from .rationals import as_fraction
+
+Row = tuple[Fraction, ...]
+
+
+def twins(problem: Problem) -> list[Problem]:
+    """The same draft blocks with rows that differ little, or in one of the models, or in the order of their entries.
+
+    near, nearer: by 1e-7 and 1e-9 of each probability; next: by one spacing of float64; swapped: the last two entries, where
+    both are possible for the draft or neither.
+    """
+    ways: dict[str, Callable[[Row, bool], Row]] = {
+        "near": lambda row, drafted: _shifted(row, drafted, Fraction(1, 10**7)),
+        "nearer": lambda row, drafted: _shifted(row, drafted, Fraction(1, 10**9)),
+        "next": _next,
+        "other-draft": lambda row, drafted: _other(row, drafted) if drafted else row,
+        "other-target": lambda row, drafted: row if drafted else _other(row, drafted),
+        "swapped": lambda row, drafted: (*row[:-2], row[-1], row[-2]),
+    }
+    return [with_rows(problem, way, f"{problem.name}-{name}") for name, way in ways.items()]
+
+
+def with_rows(problem: Problem, change: Callable[[Row, bool], Row], name: str) -> Problem:
+    """The problem with every row changed.
+
+    change(row, drafted): the new row; drafted: whether it is the draft model's.
+    """
+
+    def table(model: str, longest: int) -> Table:
+        row = getattr(problem, model).row
+        prefixes = (x for length in range(longest + 1) for x in problem.prefixes(length))
+        return Table({x: change(tuple(map(as_fraction, row(x))), model == "draft") for x in prefixes}, model)
+
+    return replace(problem, target=table("target", problem.gamma), draft=table("draft", problem.gamma - 1), name=name)
+
+
+def _shifted(row: Row, drafted: bool, by: Fraction) -> Row:
+    """p(i) (1 + by s(i)), normalised, s = 0, 1, 2, .. from one end, of the draft from the other."""
+    steps = range(len(row))[:: -1 if drafted else 1]
+    return normalised([p * (1 + by * step) for p, step in zip(row, steps)])
+
+
+def _next(row: Row, drafted: bool) -> Row:
+    """One spacing of float64 moved between two probabilities."""
+    positive = [i for i, p in enumerate(row) if p > 0]
+    if len(positive) < 2:
+        return row
+    first, second = (positive[0], positive[-1])[:: -1 if drafted else 1]
+    moved = Fraction(math.ulp(float(row[first])))
+    moved = Fraction(math.nextafter(float(row[first]), 1.0)) - row[first] if moved < row[second] else Fraction(0)
+    return tuple(p + moved * ((i == first) - (i == second)) for i, p in enumerate(row))
+
+
+def _other(row: Row, drafted: bool) -> Row:
+    """A third of the row and two thirds of one that rises, of the draft one that falls."""
+    rising = normalised([Fraction(i + 1) for i in range(len(row))])[:: -1 if drafted else 1]
+    return tuple((p + 2 * r) / 3 for p, r in zip(row, rising))
+
+
+def normalised(weights: Sequence[Fraction]) -> Row:
+    """The weights over their sum."""
+    total = sum(weights)
+    return tuple(w / total for w in weights)

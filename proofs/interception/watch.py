@@ -1,0 +1,235 @@
+"""What a call asks of its surroundings besides its arguments and random numbers: clocks, environment, files, processes.
+
+A law that was measured holds for the surroundings in which it was measured. What third-party code reads of them during a
+call can decide what it emits, so a read withholds the claim of exactness, whether or not it was seen to matter.
+
+| asked of | how it is seen | what remains |
+|---|---|---|
+| clocks, files, processes, threads, host, signals, locale, sockets | profiler: every call from Python to a C function | C code that reads them itself |
+| os.environ, os.getenv, platform, threading | profiler: calls of their Python functions | environment read by C code |
+| sys.argv, sys.modules, C libraries, ... | loaded by the bytecode that ran | the same objects by another name |
+| id(), hash(), frames, reference counts | called by the subject's own lines | the order of a set of strings |
+
+What libraries read beneath the subject for purposes of their own (imports, source lines of warnings, logging, torch's
+dispatch) is passed over; a file that NumPy or torch opens is read for the subject. Every path is watched once, in the
+first of its rehearsals.
+"""
+
+import dis
+import os
+import platform
+import sys
+import threading
+import types
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .digests import STANDARD_LIBRARY
+
+OURS = ("draftproof.proofs.", "draftproof.verifiers.adapters.calling_convention")
+ASKED_OF = {
+    "time": "the clock", "posix": "the operating system", "nt": "the operating system", "io": "a file", "_io": "a file",
+    "_thread": "threads", "_signal": "signals", "signal": "signals", "_locale": "the locale", "_socket": "the network",
+    "gc": "the garbage collector", "resource": "the processor's accounts", "_posixsubprocess": "processes",
+    "select": "files", "fcntl": "files", "mmap": "files", "pwd": "the users", "grp": "the users", "sys": "the interpreter",
+    "builtins": "the interpreter", "_uuid": "the clock", "numpy": "a file",
+}  # fmt: skip
+"""Modules of C functions that read what is no argument, and what they read."""
+
+ONLY = {
+    "builtins": {"id", "hash", "open", "input", "breakpoint"}, "numpy": {"fromfile", "memmap"},
+    "sys": {"_getframe", "_current_frames", "getrefcount", "gettrace", "getprofile", "setprofile", "settrace"},
+}  # fmt: skip
+"""Of modules with much else: what counts."""
+
+HARMLESS = {
+    "sleep", "mktime", "allocate_lock", "RLock", "fspath", "fsencode", "fsdecode", "strerror", "get_terminal_size",
+    "write", "writelines", "flush", "close", "stack_size", "getvalue", "isenabled", "freeze", "acquire", "release",
+}  # fmt: skip
+OWN_LINES = {"id", "hash", "_getframe", "getrefcount", "gettrace", "getprofile", "get_ident"}
+"""What Python's own library calls for good reasons: it counts where the subject's own line calls it."""
+
+QUIET = {
+    "numpy", "torch", "transformers", "scipy", "sympy", "triton", "numba", "llvmlite", "logging", "warnings", "linecache",
+    "traceback", "inspect", "tokenize", "functools", "contextlib", "collections", "copy", "dataclasses", "enum", "typing",
+    "reprlib", "re", "abc", "weakref", "importlib",
+}  # fmt: skip
+"""Libraries that read clocks, environment and the like for purposes of their own."""
+
+QUIET_WITH_FILES = {"linecache", "traceback", "inspect", "tokenize", "warnings", "triton", "numba", "importlib"}
+QUIET_FOLDERS = ("torch/_dynamo", "torch/_inductor", "torch/_functorch")
+"""Those that also open files for purposes of their own: source lines, compiled code."""
+
+
+class Read(NamedTuple):
+    """Something asked of the surroundings. what: the function or object; place: the line that asks; of: what it tells of."""
+
+    what: str
+    of: str
+    place: str
+    key: str | None = None
+
+
+class Watch:
+    """What was read during the calls that were watched; the code that ran in them."""
+
+    def __init__(self):
+        self.reads: dict[tuple[str, str | None], Read] = {}
+        self.calls = 0
+        self.code: dict[types.CodeType, dict[str, Any]] = {}
+        self._asked = {
+            **dict.fromkeys(_codes(vars(type(os.environ)).values()), ("os.environ", "the environment")),
+            **dict.fromkeys(_codes((platform.uname, platform.node, platform.platform)), ("platform", "the host")),
+            **dict.fromkeys(_codes(vars(threading).values()), ("threading", "threads")),
+        }
+        self._seen: set[types.CodeType] = set()
+
+    def forget(self) -> None:
+        """Start anew, for another subject."""
+        self.reads, self.calls, self.code, self._seen = {}, 0, {}, set()
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch one call."""
+        sys.setprofile(self._event)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+
+    def _event(self, frame: types.FrameType, event: str, function: Any) -> None:
+        if event == "c_call":
+            known = _asked(function)
+            if known:
+                self._notice(frame, *known)
+        elif event == "call":
+            code = frame.f_code
+            if code in self._asked:
+                key = frame.f_locals.get("key")
+                if frame.f_back is not None and frame.f_back.f_code not in self._asked:
+                    what, of = self._asked[code]
+                    self._notice(frame.f_back, what, of, key if isinstance(key, str) else None)
+            elif code not in self._seen:
+                self._seen.add(code)
+                if _library(frame) is None and not _is_ours(frame):
+                    self.code[code] = frame.f_globals
+                    for what, line in _loaded(code, frame):
+                        place = f"{Path(code.co_filename).name}:{line}"
+                        self.reads.setdefault((what, None), Read(what, "the interpreter", place))
+
+    def _notice(self, frame: types.FrameType | None, what: str, of: str, key: str | None = None) -> None:
+        name, beneath = what.rpartition(".")[2], False
+        while frame is not None:
+            if _is_ours(frame):
+                return
+            library = _library(frame)
+            if library is None:
+                place = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+                self.reads.setdefault((what, key), Read(what, of, place, key))
+                return
+            if name in OWN_LINES or library in QUIET_WITH_FILES:
+                return
+            beneath = beneath or library in QUIET
+            if beneath and not (of in ("a file", "files") or name in ("open", "stat", "lstat", "listdir", "scandir")):
+                return
+            if any(folder in frame.f_code.co_filename for folder in QUIET_FOLDERS):
+                return
+            frame = frame.f_back
+
+
+def _codes(functions: Iterable[Any]) -> Iterator[types.CodeType]:
+    yield from (f.__code__ for f in functions if isinstance(f, types.FunctionType))
+
+
+WATCH = Watch()
+"""Of the child process."""
+
+
+def _asked(function: Any) -> tuple[str, str] | None:
+    """Name of a C function that reads its surroundings, and what it reads."""
+    owner, name = getattr(function, "__self__", None), function.__name__
+    if isinstance(owner, types.ModuleType):
+        module = owner.__name__.partition(".")[0]
+        of = ASKED_OF.get(module)
+        if of is None or name in HARMLESS or (module in ONLY and name not in ONLY[module]):
+            return None
+        return f"{ {'posix': 'os', '_io': 'io'}.get(module, module) }.{name}", of
+    if isinstance(owner, type):
+        clock = issubclass(owner, date) and name in ("now", "today", "utcnow")
+        return (f"{owner.__name__}.{name}", "the clock") if clock else None
+    module = type(owner).__module__
+    if owner is not None and module in ("_io", "_socket", "mmap") and name not in HARMLESS:
+        return f"{type(owner).__name__}.{name}", ASKED_OF[module]
+    return None
+
+
+_LIBRARIES: dict[str, str | None] = {}
+
+
+def _library(frame: types.FrameType) -> str | None:
+    """The top package of a frame's code, if it is an installed one that is known or Python's own library; else None."""
+    file = frame.f_code.co_filename
+    if file.startswith("<"):
+        named = file[8:-1] if file.startswith("<frozen ") else frame.f_globals.get("__name__", "")
+        top = named.partition(".")[0]
+        return top if top in QUIET or named == file[8:-1] else None
+    if file not in _LIBRARIES:
+        _LIBRARIES[file] = _library_of(file)
+    return _LIBRARIES[file]
+
+
+def _library_of(file: str) -> str | None:
+    path = Path(file).resolve()
+    for at, part in enumerate(path.parts):
+        if part in ("site-packages", "dist-packages"):
+            top = path.parts[at + 1].removesuffix(".py")
+            return top if top in QUIET else None
+    folder = next((f for f in STANDARD_LIBRARY if path.is_relative_to(f)), None)
+    return path.relative_to(folder).parts[0].removesuffix(".py") if folder else None
+
+
+def _is_ours(frame: types.FrameType) -> bool:
+    return frame.f_globals.get("__name__", "").startswith(OURS)
+
+
+def _unspoken() -> dict[int, str]:
+    """Objects that tell of the surroundings without any call, by identity."""
+    names = {id(getattr(sys, n)): f"sys.{n}" for n in ("argv", "orig_argv", "modules", "flags", "path", "meta_path")}
+    names[id(getattr(os.environ, "_data", os.environ))] = "os.environ"
+    numpy = sys.modules.get("numpy")
+    return names | ({id(numpy.datetime64): "numpy.datetime64"} if numpy else {})
+
+
+def _loaded(code: types.CodeType, frame: types.FrameType) -> Iterator[tuple[str, int]]:
+    """What tells of the surroundings among the objects that the code loads, with their lines."""
+    unspoken, local, value, line = _unspoken(), {}, None, code.co_firstlineno
+    cells = {n: v for n, v in frame.f_locals.items() if n in code.co_freevars}
+    for step in dis.get_instructions(code):
+        line = step.starts_line if isinstance(step.starts_line, int) and step.starts_line > 1 else line
+        name, name_of = step.argval, step.opname
+        if name_of in ("LOAD_GLOBAL", "LOAD_NAME"):
+            value = frame.f_globals.get(name)
+        elif name_of in ("LOAD_DEREF", "LOAD_CLASSDEREF"):
+            value = cells.get(name)
+        elif name_of == "LOAD_FAST":
+            value = local.get(name)
+        elif name_of == "IMPORT_NAME":
+            value = sys.modules.get(name)
+        elif name_of == "STORE_FAST" and isinstance(value, types.ModuleType):
+            local[name], value = value, None
+        elif name_of in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and _is_plain(value):
+            value = getattr(value, name, None)
+        elif name_of not in ("CACHE", "PRECALL", "RESUME", "EXTENDED_ARG"):
+            value = None
+        if value is not None and id(value) in unspoken:
+            yield unspoken[id(value)], line
+        elif value is not None and type(value).__module__ in ("ctypes", "_ctypes"):
+            yield "a C library by ctypes", line
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether to look at an attribute runs no code of its own."""
+    return isinstance(value, types.ModuleType) or value is os.environ

@@ -1,0 +1,249 @@
+"""Does a function keep state, or mind its surroundings? Then no law holds for the calls that were not made.
+
+The same calls, with the same inputs and the same random numbers, are made in the process in which the whole audit ran and
+in a fresh one, whose clock, host and environment are others; on twins that share draft tokens but not rows, in another
+order and one after the other in turn. What differs is a finding with the calls that show it. What was read of the
+surroundings, and what changes with every repetition, withdraws the laws whether or not a difference was seen: a counter
+may wait for more calls than an audit can make.
+"""
+
+import json
+import os
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....models.battery import drawn
+from ....models.errors import RunFailed
+from ....models.law import Prefix, prefix_key
+from ....models.problem import AnyProblem, Problem, as_json
+from ....models.rationals import as_float
+from ....models.related import twins
+from ....proofs.audit_claims import lossless
+from ....proofs.interception.outcomes import Walk, decoded_walk
+from ....proofs.laws import total_variation
+from ....proofs.measurement import Measurement, measured
+from ....proofs.sandbox import Sandbox
+from .session import FunctionSession, probe_problems
+
+MOST_PATHS = 24
+"""Paths of the problem whose twins are made, at most, if there is a choice: the more, the more is compared."""
+
+MOST_CALLS = 600
+"""Calls in turn."""
+
+ALONE = drawn(2, 2, "generic")
+"""The problem that is repeated where all those of the audit are wide."""
+
+MOST_VARIABLES = 8
+NEEDED = {"PATH", "HOME", "PYTHONPATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV"}
+"""Variables of the environment that a process needs in order to start."""
+
+
+@dataclass
+class Repeated:
+    """A problem's law in one process, and the calls with plain numbers that it was confirmed by."""
+
+    measurement: Measurement
+    walks: dict[Prefix, list[Walk]] = field(default_factory=dict)
+
+
+def withdraw_for_state(session: FunctionSession) -> None:
+    """Withdraw the measured laws if they hold for the calls of this audit alone. Findings go to the report.
+
+    Twins of a problem are measured beside it and become measurements of the session. Where a twin's law, after the calls
+    that were made, is not lossless, that stays: it is what the function did.
+    """
+    known = [m for m in session.measurements if m.known]
+    if session.sandbox.ended or "exact" not in session.settings.levels or (session.problems and not known):
+        return
+    session.settings.progress("calling it again in other surroundings", 0, 1)
+    problem = _original(known).problem if known else ALONE
+    try:
+        original = _original(known) if known else session.measure(problem)
+        session.withheld = reason = _examined(session, original)
+    except RunFailed as failure:
+        session.report.fail(failure.kind, f"on problem {problem.name}, repeated: {failure}")
+        return
+    for measurement in session.measurements if reason else ():
+        if measurement.known and not (measurement.problem.name in session.replays and lossless(measurement).refuted):
+            measurement.reason = reason
+
+
+def why_reads_withdraw(session: FunctionSession) -> str | None:
+    """Why laws are withdrawn for what calls have asked of their surroundings by now, if they have. Raises: RunFailed."""
+    return _of_reads(session, session.sandbox.surroundings()["reads"])
+
+
+def _original(known: Sequence[Measurement]) -> Measurement:
+    few = [m for m in known if m.paths <= MOST_PATHS]
+    return max(few, key=lambda m: m.paths) if few else min(known, key=lambda m: m.paths)
+
+
+def _examined(session: FunctionSession, original: Measurement) -> str | None:
+    problem = original.problem
+    problems = [problem, *twins(problem)]
+    here = [_repeated(session, session.sandbox, p) for p in problems]
+    session.measurements += [r.measurement for r in here[1:]]
+    session.replays |= {p.name: _replay(session, problems) for p in problems[1:]}
+    unknown = next((r.measurement.reason for r in here if not r.measurement.known), None)
+    if unknown or not here[0].walks:
+        return f"on {problem.name} and its twins, after {original.paths} paths were followed: {unknown}"
+    kept = session.sandbox.kept(problem, *_one(here[0]))
+    about = session.sandbox.surroundings()
+    session.report.subject["calls"] = about["calls"]
+    reasons = [
+        _otherwise_at_the_end(session, original, here[0], about["calls"]),
+        _otherwise_in_turn(session, problems, here),
+        _otherwise_elsewhere(session, problems, here, about) if session.dtype == session.subject.dtypes[0] else None,
+        _of_reads(session, about["reads"]),
+        _of_what_is_kept(session, kept),
+    ]
+    return next(filter(None, reasons), None)
+
+
+def _repeated(session: FunctionSession, sandbox: Sandbox, problem: Problem) -> Repeated:
+    walks: dict[Prefix, list[Walk]] = {}
+    answers = _kept(sandbox.law(problem, walks=True), walks)
+    return Repeated(measured(problem, session.dtype, answers, session.subject.modifies_target), walks)
+
+
+def _kept(answers: Iterable[Mapping[str, Any]], walks: dict[Prefix, list[Walk]]) -> Iterator[Mapping[str, Any]]:
+    for answer in answers:
+        if "walks" in answer:
+            walks[tuple(answer["block"])] = [*map(decoded_walk, answer["walks"])]
+        yield answer
+
+
+def _one(repeated: Repeated) -> tuple[Prefix, Walk]:
+    block, walks = next(iter(repeated.walks.items()))
+    return block, walks[0]
+
+
+def _same(one: Measurement, other: Measurement) -> bool:
+    """Whether the laws are the same for each draft block, up to rounding."""
+    nothing: dict[Any, Any] = {}
+    return all(
+        as_float(total_variation(one.blocks.get(b, nothing), other.blocks.get(b, nothing))) <= one.tolerance
+        for b in one.blocks.keys() | other.blocks.keys()
+    )
+
+
+def _otherwise_at_the_end(
+    session: FunctionSession, original: Measurement, repeated: Repeated, calls: int
+) -> str | None:
+    if _same(original, repeated.measurement):
+        return None
+    reason = f"its law on {original.problem.name} is another one after {calls:,} calls"
+    session.report.notice({"state": reason}, replay=_replay(session, session.settings.problems))
+    return reason
+
+
+def _otherwise_in_turn(session: FunctionSession, problems: list[Problem], here: list[Repeated]) -> str | None:
+    """Calls of the twins in turn: each has to show what it showed among calls of its own problem."""
+    turns: list[tuple[int, Prefix, Walk]] = []
+    for block in here[0].walks:
+        sides = [(k, r.walks.get(block, [])) for k, r in enumerate(here)]
+        longest = max(len(walks) for _, walks in sides)
+        turns += [(k, block, walks[i % len(walks)]) for i in range(longest) for k, walks in sides if walks]
+    step = max(1, len(turns) // MOST_CALLS)
+    turns = [turn for i, turn in enumerate(turns) if (i // len(problems)) % step == 0]
+    shown = session.sandbox.again(problems, turns)
+    for i, (turn, now) in enumerate(zip(turns, shown)):
+        if turn[2].shown != now.shown:
+            before = turns[i - 1]
+            calls = [
+                _call(problems[before[0]], before[1], shown[i - 1], "the call before"),
+                _call(problems[turn[0]], turn[1], now, "then"),
+                _call(problems[turn[0]], turn[1], turn[2], "the same among calls on its own problem"),
+            ]
+            return _found(session, f"after a call on {problems[before[0]].name}", calls, problems)
+    return None
+
+
+def _otherwise_elsewhere(
+    session: FunctionSession, problems: list[Problem], here: list[Repeated], about: dict[str, Any]
+) -> str | None:
+    """The same in a fresh process with other surroundings, in the opposite order."""
+    subject, settings = session.subject, session.settings
+    flipped = _flipped({read["key"] for read in about["reads"] if read["key"]})
+    with Sandbox(
+        subject.target, session.sandbox.array, session.dtype, timeout=settings.timeout, memory=settings.memory,
+        torch=subject.torch, folders=subject.folders, elsewhere=flipped,
+    ) as sandbox:  # fmt: skip
+        sandbox.start(probe_problems([problems[1]]))
+        for k in (*range(1, len(problems)), 0):
+            there = _repeated(session, sandbox, problems[k])
+            if there.measurement.known and _same(here[k].measurement, there.measurement):
+                continue
+            turns = [(k, block, walk) for block, walks in here[k].walks.items() for walk in walks]
+            for (_, block, walk), now in zip(turns, sandbox.again(problems, turns)):
+                if walk.shown != now.shown:
+                    calls = [
+                        _call(problems[k], block, walk, f"after {about['calls']:,} other calls"),
+                        _call(problems[k], block, now, "in a fresh process, with another clock, host and environment"),
+                    ]
+                    return _found(session, "in a fresh process, with another clock and environment", calls, problems)
+            reason = f"in a fresh process its law on {problems[k].name} is another one"
+            session.report.notice({"state": reason}, replay=_replay(session, problems))
+            return reason
+    return None
+
+
+def _flipped(variables: set[str]) -> dict[str, str | None]:
+    """Other values of variables of the environment that were read, unless all were: none where one is set."""
+    wanted = variables - NEEDED if len(variables) <= MOST_VARIABLES else ()
+    return {variable: None if variable in os.environ else "1" for variable in wanted}
+
+
+def _found(session: FunctionSession, when: str, calls: list[dict[str, Any]], problems: list[Problem]) -> str:
+    one, other = calls[-2:]
+    what = "emitted" if one["emitted"] != other["emitted"] else "weights"
+    reason = (
+        f"{when} the same inputs and random numbers give another result: on {one['problem']['name']}, draft block "
+        f"{one['draft_block']}, random numbers {one['numbers']}: {what} {one[what]} and {other[what]}"
+    )
+    session.report.notice({"state": reason}, calls=calls, replay=_replay(session, problems))
+    return reason
+
+
+def _call(problem: Problem, block: Prefix, walk: Walk, when: str) -> dict[str, Any]:
+    emitted = prefix_key(walk.outcome) if type(walk.outcome) is tuple else str(walk.outcome)
+    return {
+        "when": when, "problem": as_json(problem), "draft_block": prefix_key(block), "numbers": walk.numbers,
+        "emitted": emitted, "weights": walk.weights,
+    }  # fmt: skip
+
+
+def _few(texts: Iterable[str]) -> str:
+    first, *more = sorted(set(texts))
+    return ", ".join([first, *more[:2]]) + (f" and {len(more) - 2} more" if len(more) > 2 else "")
+
+
+def _of_reads(session: FunctionSession, reads: list[dict[str, Any]]) -> str | None:
+    if not reads:
+        return None
+    names = [f"{r['what']}[{r['key']!r}]" if r["key"] else r["what"] for r in reads]
+    texts = _few([f"{r['of']} ({name} at {r['place']})" for name, r in zip(names, reads)])
+    reason = f"during a call it asks {texts}: what it does elsewhere, or at another time, no law says"
+    session.report.notice({"surroundings": reason})
+    return reason
+
+
+def _of_what_is_kept(session: FunctionSession, kept: list[str]) -> str | None:
+    if not kept:
+        return None
+    reason = (
+        f"{_few(kept)} changes with every repetition of the same call: "
+        f"what it does after more than {session.report.subject['calls']:,} calls no law says"
+    )
+    session.report.notice({"state": reason})
+    return reason
+
+
+def _replay(session: FunctionSession, problems: Sequence[AnyProblem]) -> str:
+    words = ["draftproof", "audit", session.subject.name]
+    for problem in problems:
+        words += ["--problem", json.dumps(as_json(problem), separators=(",", ":"))]
+    return shlex.join([*words, "--dtype", session.dtype])

@@ -1,0 +1,197 @@
+"""Token verification that does something else at another time, in other surroundings, or after other calls.
+
+Each is right in every call that an audit of its own makes on a problem, or on all but a few; ``QUIET`` ones are right always.
+"""
+
+import ctypes
+import datetime
+import functools
+import gc
+import itertools
+import locale
+import logging
+import os
+import platform
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+import warnings
+from collections import Counter
+from copy import deepcopy
+from datetime import date
+from time import time as clock
+
+import numpy as np
+
+C_LIBRARY = ctypes.CDLL(None)
+NUMBERS = itertools.count()
+CALLS = Counter()
+ROWS = {}
+LAST = {}
+FLAG = "/tmp/draftproof-no-such-file"
+YEAR = 2026
+START = time.time()
+
+
+def _verify(target_probs, draft_probs, draft_tokens, rng, wrong=False):
+    """Token verification; a wrong one draws from the target where it should from the residual."""
+    for i, x in enumerate(draft_tokens):
+        if not rng.random() < min(1.0, target_probs[i][x] / draft_probs[i][x]):
+            left = target_probs[i] if wrong else np.maximum(target_probs[i] - draft_probs[i], 0)
+            return [*draft_tokens[:i], rng.choice(len(left), p=left / left.sum())]
+    return [*draft_tokens, rng.choice(len(target_probs[-1]), p=target_probs[-1] / np.sum(target_probs[-1]))]
+
+
+def _when(condition):
+    """A verifier that is wrong when the condition is true."""
+
+    def verify(target_probs, draft_probs, draft_tokens, rng):
+        return _verify(target_probs, draft_probs, draft_tokens, rng, condition())
+
+    return verify
+
+
+class Counting:
+    calls = 0
+
+    def __init__(self):
+        self.made = 0
+
+    def by_class(self, target_probs, draft_probs, draft_tokens, rng):
+        type(self).calls += 1
+        return _verify(target_probs, draft_probs, draft_tokens, rng, self.calls > 10**6)
+
+    def by_object(self, target_probs, draft_probs, draft_tokens, rng):
+        self.made += 1
+        return _verify(target_probs, draft_probs, draft_tokens, rng, self.made > 10**6)
+
+
+_COUNTING = Counting()
+count_in_a_class, count_in_an_object = _COUNTING.by_class, _COUNTING.by_object
+
+
+def _counted(limit):
+    calls = 0
+
+    def verify(target_probs, draft_probs, draft_tokens, rng):
+        nonlocal calls
+        calls += 1
+        return _verify(target_probs, draft_probs, draft_tokens, rng, calls > limit)
+
+    return verify
+
+
+def count_in_a_default(target_probs, draft_probs, draft_tokens, rng, calls=[0]):  # noqa: B006
+    calls[0] += 1
+    return _verify(target_probs, draft_probs, draft_tokens, rng, calls[0] > 10**6)
+
+
+def count_in_an_attribute(target_probs, draft_probs, draft_tokens, rng):
+    vars(count_in_an_attribute)["calls"] = vars(count_in_an_attribute).get("calls", 0) + 1
+    return _verify(target_probs, draft_probs, draft_tokens, rng, vars(count_in_an_attribute)["calls"] > 10**6)
+
+
+def count_in_a_counter(target_probs, draft_probs, draft_tokens, rng):
+    CALLS["made"] += 1
+    return _verify(target_probs, draft_probs, draft_tokens, rng, CALLS["made"] > 10**6)
+
+
+def rows_by_rounded_target(target_probs, draft_probs, draft_tokens, rng):
+    rows = tuple(tuple(round(float(p), 6) for p in row) for row in target_probs)
+    return _verify(ROWS.setdefault(rows, target_probs.copy()), draft_probs, draft_tokens, rng)
+
+
+def rows_by_draft_tokens(target_probs, draft_probs, draft_tokens, rng):
+    key = (*map(int, draft_tokens), len(target_probs[0]))
+    kept = ROWS.setdefault(key, (target_probs.copy(), draft_probs.copy()))
+    return _verify(kept[0], kept[1], draft_tokens, rng)
+
+
+def last_rows_by_draft_tokens(target_probs, draft_probs, draft_tokens, rng):
+    key = (*map(int, draft_tokens), len(target_probs[0]))
+    if LAST.get("key") != key:
+        LAST.update(key=key, rows=(target_probs.copy(), draft_probs.copy()))
+    return _verify(LAST["rows"][0], LAST["rows"][1], draft_tokens, rng)
+
+
+def rows_by_shape(target_probs, draft_probs, draft_tokens, rng):
+    kept = ROWS.setdefault(("shape", target_probs.shape, tuple(draft_tokens)), target_probs.copy())
+    return _verify(kept, draft_probs, draft_tokens, rng)
+
+
+after_a_thousand_calls, after_a_million_calls = _counted(1_000), _counted(10**6)
+count_of_an_iterator = _when(lambda: next(NUMBERS) > 10**6)
+
+clock_by_time = _when(lambda: time.time() > 4e9)
+clock_by_name = _when(lambda: clock() > 4e9)
+clock_in_nanoseconds = _when(lambda: time.time_ns() > 4e18)
+clock_monotonic = _when(lambda: time.monotonic() > 1e9)
+clock_of_performance = _when(lambda: time.perf_counter() > 1e9)
+clock_of_the_processor = _when(lambda: time.process_time() > 1e9)
+clock_of_times = _when(lambda: os.times().elapsed > 1e12)
+clock_local = _when(lambda: time.localtime().tm_year > 2100)
+clock_by_text = _when(lambda: "2199" in time.strftime("%Y"))
+clock_of_datetime = _when(lambda: datetime.datetime.now().year > 2100)
+clock_of_date = _when(lambda: date.today().year > 2100)
+clock_of_numpy = _when(lambda: np.datetime64("now") > np.datetime64("2199-01-01"))
+clock_of_uuid = _when(lambda: uuid.uuid1().time > 2**59)
+clock_of_a_c_library = _when(lambda: C_LIBRARY.time(None) > 2**31 - 2)
+clock_at_import = _when(lambda: START > 1.85e9)
+clock_next_year = _when(lambda: datetime.datetime.now().year > YEAR)
+environment_by_getenv = _when(lambda: os.getenv("DRAFTPROOF_FLAG") == "1")
+environment_by_item = _when(lambda: "DRAFTPROOF_OTHER_FLAG" in os.environ)
+environment_by_dict = _when(lambda: dict(os.environ).get("DRAFTPROOF_FLAG_3"))
+file_by_stat = _when(lambda: os.path.exists(FLAG))
+file_by_open = _when(lambda: open("/proc/self/stat").read().startswith("0 "))  # noqa: SIM115
+file_by_numpy = _when(lambda: np.fromfile("/proc/self/stat", dtype=np.uint8, count=1)[0] == 0)
+thread_started = _when(lambda: threading.Thread(target=int).start() is not None)
+process_id = _when(lambda: os.getpid() == 1)
+process_forked = _when(lambda: subprocess.run(["true"], check=False).returncode)
+host_by_socket = _when(lambda: socket.gethostname() == "production")
+host_by_platform = _when(lambda: platform.uname().node == "production")
+host_by_system = _when(lambda: os.uname().nodename == "elsewhere")
+identity = _when(lambda: id(object()) == 1)
+arguments_of_python = _when(lambda: "serve" in sys.argv)
+modules_loaded = _when(lambda: "vllm" in sys.modules)
+frames = _when(lambda: sys._getframe(3).f_code.co_name == "serve")
+garbage = _when(lambda: gc.get_count()[0] == 10**6)
+signals = _when(lambda: signal.getsignal(signal.SIGUSR1) is None)
+of_the_locale = _when(lambda: locale.setlocale(locale.LC_CTYPE) == "xx")
+
+SEEN_ONLY = [
+    "clock_by_time", "clock_by_name", "clock_in_nanoseconds", "clock_monotonic", "clock_of_performance",
+    "clock_of_the_processor", "clock_of_times", "clock_local", "clock_by_text", "clock_of_datetime", "clock_of_date",
+    "clock_of_numpy", "clock_of_uuid", "clock_of_a_c_library", "clock_next_year", "environment_by_getenv",
+    "environment_by_item", "environment_by_dict", "file_by_stat", "file_by_open", "file_by_numpy", "thread_started",
+    "process_id", "process_forked", "host_by_socket", "host_by_platform", "host_by_system", "identity",
+    "arguments_of_python", "modules_loaded", "frames", "garbage", "signals", "of_the_locale",
+]  # fmt: skip
+
+
+# What right verifiers do, and must not be blamed for.
+
+
+@functools.lru_cache(maxsize=1024)
+def _log(p):
+    return np.log(p) if p > 0 else -np.inf
+
+
+def quiet_cache_by_rows(target_probs, draft_probs, draft_tokens, rng):
+    kept = ROWS.setdefault(("exact", target_probs.tobytes(), draft_probs.tobytes()), (target_probs, draft_probs))
+    _log(float(target_probs[0][0]))
+    return _verify(kept[0], kept[1], draft_tokens, rng)
+
+
+def quiet_logging(target_probs, draft_probs, draft_tokens, rng):
+    logging.getLogger("stateful").warning("called with %d tokens", len(draft_tokens))
+    warnings.warn("deprecated", DeprecationWarning, stacklevel=2)
+    import decimal  # the first call loads what it needs
+
+    return _verify(deepcopy(target_probs), draft_probs, draft_tokens, rng, decimal.Decimal(1) > 2)
+
+
+QUIET = ["quiet_cache_by_rows", "quiet_logging"]
