@@ -160,7 +160,11 @@ def cells() -> frozenset[Cell]:
         every |= {(f"{what} token", size, t) for what in ("bonus", "replacement") for t in range(size)}
         every |= {("drafted token", size, t, m) for t, m in product(range(size), both)}
     for gamma in range(1, 6):
-        every |= {("replacement position", gamma, i + 1) for i in range(gamma)} | {("bonus position", gamma)}
+        several = (
+            ("one", "several") if gamma <= 3 else ("one",)
+        )  # on longer blocks V is 2: one token can replace another
+        every |= {("replacement position", gamma, i + 1, n) for i, n in product(range(gamma), several)}
+        every.add(("bonus position", gamma))
         every |= {("position", gamma, i + 1, m) for i, m in product(range(gamma), both)}
     return frozenset(every)
 
@@ -278,8 +282,8 @@ def _draws(problem: Problem, x: Context) -> Iterator[Any]:
     size, i = problem.vocabulary, len(x.prefix)
     if i == problem.gamma:
         for y, p in enumerate(x.target):
-            cells = [("bonus probability", level(p)), ("bonus token", size, y), ("bonus position", i)]
-            yield cells, x.kept * p, x.drafted * x.survival * p
+            cells = [("bonus probability", level(p)), ("bonus token", size, y)]
+            yield [*cells, *([("bonus position", i)] if p < 1 else [])], x.kept * p, x.drafted * x.survival * p
         return
     place = "first" if i == 0 else "later"
     for rule, rest, reached in (("token", x.rest, x.kept), ("block", x.left, x.drafted)):
@@ -300,7 +304,12 @@ def _draws(problem: Problem, x: Context) -> Iterator[Any]:
         cells = [
             ("replacement's p and q", level(x.target[y]), level(x.draft[y])),
             ("replacement token", size, y),
-            ("replacement position", problem.gamma, i + 1),
+            (
+                "replacement position",
+                problem.gamma,
+                i + 1,
+                "several" if w < sum(x.rest) and left < sum(x.left) else "one",
+            ),
             ("replacement repeats", "the token before" if before else "no token before"),
         ]
         yield cells, x.kept * w, x.drafted * left

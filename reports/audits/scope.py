@@ -74,7 +74,7 @@ def scope(report: Run) -> dict[str, Any] | None:
         "calls": sum(int(e.detail.get("paths", 0)) for e in items if e.claim == "lossless"),
     }
     over = "one pair of models" if run else counted(facts["problems"], "problem")
-    return facts | {"says": _says(over, facts), "reading": _reading(report, items, facts)}
+    return facts | {"says": _says(over, facts) + _covered(report), "reading": _reading(report, items, facts)}
 
 
 def _batch(report: Run) -> int:

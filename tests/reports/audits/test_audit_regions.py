@@ -3,6 +3,7 @@
 import pytest
 
 from draftproof.models.battery import audit_battery, own_problems, toy
+from draftproof.models.regions import cells
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.audit import run_audit
 from draftproof.reports.audits.functions.settings import AuditSettings
@@ -56,3 +57,5 @@ def test_the_regions_that_were_covered_stand_in_the_report_and_on_its_page():
     assert "<td>position</td><td>2 of 30</td><td>2 of 30</td>" in page(few.as_json())
     every = run_audit(subject_from("token"), AuditSettings(problems=audit_battery())).regions["exact"]
     assert all(r["covered"] == r["of"] for r in every.values())
+    shares = [f"{sum(r['covered'] for r in by.values())} of {len(cells())} in {d}" for d, by in few.regions.items()]
+    assert few.scope["says"].endswith(f"; regions of the rows: {', '.join(shares)}")
