@@ -2,6 +2,7 @@
 
 import math
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,16 @@ def _weighted(tracer: Tracer, weights, size, value):
     )
 
 
+def _looked_up(tracer: Tracer, p: np.ndarray) -> Any:
+    """The weights that ``choice`` draws with: a uniform of 53 bits is looked up in sums that are rounded."""
+    if tracer.wide:
+        return p  # there the rule for rounding covers it
+    sums = p.cumsum()
+    edges = [math.ceil(math.ldexp(edge, 53)) for edge in (sums / sums[-1]).tolist()]
+    tracer.lattices.add(53)
+    return [edge - earlier for earlier, edge in pairwise([0, *edges])]
+
+
 def _broadcast(first, second, size):
     """Two parameters as NumPy takes them (floats, or arrays of float64), and the size of what is drawn."""
     first, second = (float(x) if np.ndim(x) == 0 else np.asarray(x, dtype=np.float64) for x in (first, second))
@@ -129,7 +140,7 @@ class _Traced(Followed):
             tracer.give_up(f"choice among rows at {place()}")
         if not replace and size is not None and np.size(sample) > 1:
             tracer.give_up(f"several choices without replacement at {place()}")
-        weights = [1] * len(pool) if p is None else np.asarray(p, dtype=float)
+        weights = [1] * len(pool) if p is None else _looked_up(tracer, np.asarray(p, dtype=float))
         exact = type(sample) if size is None else None
         return _weighted(tracer, weights, size, lambda k: exact(pool[k]) if exact in (int, np.int64) else pool[k])
 

@@ -174,13 +174,12 @@ def shuffled_tickets(target_probs, draft_probs, draft_tokens, rng):
     return [next(t for t, edge in enumerate(itertools.accumulate(target_probs[0])) if ticket < round(edge * 100))]
 
 
-EXACT = (generator_choice, module_generator_choice, global_choice, multinomial, binomial_coins,
-         drawn_whole_number, shuffled_tickets)  # fmt: skip
+EXACT = (multinomial, binomial_coins, drawn_whole_number, shuffled_tickets)
 RACES = (exponential_race, inverse_exponential_race, race_of_logarithms_of_uniforms, gumbel_max, gumbel_from_uniforms,
          gumbel_max_in_plain_python, plain_python_race)  # fmt: skip
 LATTICE = (scan_of_random, scan_of_imported_random, scan_from_the_other_side, scaled_thresholds, logarithms,
            sequential_coins, vector_of_coins, searchsorted, method_searchsorted, vector_searchsorted, bisection,
-           counted_edges, single_precision_uniform, random_choices, cumulative_choices, rounded_down_uniform)  # fmt: skip
+           generator_choice, module_generator_choice, global_choice, counted_edges, single_precision_uniform, random_choices, cumulative_choices, rounded_down_uniform)  # fmt: skip
 
 
 def hundred_levels(target_probs, draft_probs, draft_tokens, rng):
