@@ -14,6 +14,7 @@ from ..verifiers.evidence import HOLDS, REFUTED, Evidence, LawEntry, Witness
 from ..verifiers.registry import Reference
 from . import laws
 from .laws import IteratedLaw, OutputLaw, completed_after_modification, expected_accepted, joint_law, survival
+from .theorem_2_calls import expected_calls
 
 
 def survival_bound(problem: Problem) -> OutputLaw:
@@ -116,12 +117,24 @@ def theorem_2(problem: Problem, block: Reference, other: Reference, iterations: 
     """E_block[N(i)] >= E_other[N(i)] for the tokens decoded in i iterations, i = ``iterations``.
 
     Proved (proofs/mechanized) for one iteration against every valid verifier, and for any number against token
-    verification; for two and more against every valid verifier it is false (``theorem_2_counterexample``). The step of
-    Appendix B.2 that fails is f(eta) = p(x): f is conditioned on the output, Lemma 3 on the draft.
+    verification; against every valid verifier it is false from three iterations on for gamma = 2, from two on for greater
+    gamma (``theorem_2_counterexample``). The step of Appendix B.2 that fails is f(eta) = p(x): f is conditioned on the
+    output, Lemma 3 on the draft. What is true of all of them is ``theorem_2_calls``.
     """
     most = IteratedLaw(problem, block).expected_tokens(iterations)
     less = IteratedLaw(problem, other).expected_tokens(iterations)
     return _at_least("theorem-2", problem, most, less, (f"E[N({iterations})] {block.name}", other.name))
+
+
+def theorem_2_calls(
+    problem: Problem, block: Reference, other: Reference, length: int, end: int | None = None
+) -> Evidence:
+    """E_block[target calls] <= E_other[target calls] until a text has ``length`` tokens or contains the token ``end``.
+
+    Proved (proofs/mechanized) for every valid verifier, also one that changes from iteration to iteration.
+    """
+    fewest, calls = (expected_calls(problem, verifier, length, end) for verifier in (block, other))
+    return _at_least("theorem-2-calls", problem, calls, fewest, (f"E[calls] {other.name}", block.name))
 
 
 def theorem_3(problem: Problem, greedy_law: Mapping[Prefix, Any], block_law: Mapping[Prefix, Any]) -> Evidence:

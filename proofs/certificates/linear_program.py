@@ -1,34 +1,42 @@
 """The linear program over all valid verifiers, solved numerically: an optimum that knows nothing of the closed form."""
 
-from fractions import Fraction
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import coo_matrix
 
+from ...models.law import Prefix
 from ...models.problem import Problem
+from ...models.rationals import as_float
 from ..laws import completed, joint_law
 
 
 def largest_acceptance(problem: Problem) -> float:
-    """The largest E[tau] of all valid verifiers on a problem, by HiGHS.
+    """The largest E[tau] of all valid verifiers on a problem, by HiGHS."""
+    return largest_gain(problem, lambda output: len(output) - 1)
+
+
+def largest_gain(problem: Problem, gain: Callable[[Prefix], float]) -> float:
+    """The largest E[gain(X^tau, Y)] of all valid verifiers on a problem, by HiGHS.
 
     Variables: K(x^gamma, o) for every block that can be drafted and every output it allows. Constraints: the blocks'
     probabilities, and Eq. (7) for every sequence of gamma + 1 tokens.
     Raises: RuntimeError if the solver finds no optimum (a valid verifier always exists).
     """
-    gamma, one = problem.gamma, Fraction(1)
+    gamma, one = problem.gamma, 1
     blocks, texts = joint_law(problem.draft, gamma, one), joint_law(problem.target, gamma + 1, one)
     row_of_text = {text: k for k, text in enumerate(problem.prefixes(gamma + 1), start=len(blocks))}
-    right = [*map(float, blocks.values()), *(float(texts.get(text, 0)) for text in row_of_text)]
+    right = [*map(as_float, blocks.values()), *(as_float(texts.get(text, 0)) for text in row_of_text)]
     gains, entries = [], []
     for row, block in enumerate(blocks):
         for accepted, token in product(range(gamma + 1), range(problem.vocabulary)):
-            continued = completed({(*block[:accepted], token): one}, problem.target, gamma + 1)
+            output = (*block[:accepted], token)
+            continued = completed({output: one}, problem.target, gamma + 1)
             entries.append((1.0, row, len(gains)))
-            entries += [(float(p), row_of_text[text], len(gains)) for text, p in continued.items()]
-            gains.append(-accepted)
+            entries += [(as_float(p), row_of_text[text], len(gains)) for text, p in continued.items()]
+            gains.append(-gain(output))
     values, rows, columns = zip(*entries)
     matrix = coo_matrix((values, (rows, columns)), shape=(len(right), len(gains)))
     solved = linprog(np.array(gains), A_eq=matrix.tocsr(), b_eq=np.array(right), bounds=(0, None), method="highs")

@@ -1,5 +1,5 @@
 (* What the theorems rest on: nothing but Coq itself. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Iterations Greedy Stopping Recursion Calls Strategies Loops Couplings Rationals Law.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Loops Couplings Rationals Law.
 Print Assumptions lemma_1.
 Print Assumptions lemma_3.
 Print Assumptions lemma_3_conditional.
@@ -14,8 +14,13 @@ Print Assumptions token_valid.
 Print Assumptions token_le_block.
 Print Assumptions toy_block.
 Print Assumptions toy_token.
-Print Assumptions short_valid.
-Print Assumptions theorem_2_two_iterations_fails.
+Print Assumptions sure_bonus_valid.
+Print Assumptions sure_bonus_program.
+Print Assumptions sure_bonus_rows.
+Print Assumptions block_rows.
+Print Assumptions theorem_2_fails_gamma_2.
+Print Assumptions theorem_2_fails_gamma_3.
+Print Assumptions theorem_2_fails.
 Print Assumptions greedy_program.
 Print Assumptions lemma_9.
 Print Assumptions lemma_8.

@@ -4,6 +4,8 @@ import json
 import re
 from collections.abc import Iterator
 
+from sympy import QQ
+
 from ...models.battery import exact_battery
 from ...models.problem import as_json
 from ...models.rationals import as_float
@@ -11,9 +13,12 @@ from ...verifiers.evidence import HOLDS, REFUTED
 from ...verifiers.registry import reference
 from ..certificates import check, check_coupling, make, make_coupling
 from ..certificates.linear_program import largest_acceptance
+from ..certificates.strategies import fewest_calls, most_tokens
 from ..field import in_field
-from ..laws import expected_accepted, output_law
+from ..laws import IteratedLaw, expected_accepted, output_law
 from ..proving import Proof, ProofResult, size_of
+from ..theorem_2_calls import expected_calls
+from ..theorem_2_counterexample import SURE_BONUS, pair
 
 MOST_BLOCKS_IN_BATTERY = 130
 """Draft blocks beyond which a problem is left out."""
@@ -43,6 +48,33 @@ def proofs() -> Iterator[Proof]:
     scaled = [p for p in battery if p.vocabulary**p.gamma <= 32 and not re.match("peaked|mixed|markov-mixed", p.name)]
     yield Proof("theorem-2", "certificate", "block, against the linear program of all valid verifiers by HiGHS, to 1e-7",
                 size_of(scaled), lambda: _optimum(scaled))  # fmt: skip
+    pairs = [(pair(2, QQ(2, 3)), 3), (pair(3, QQ(2, 3)), 2)]
+    yield Proof("theorem-2-fails", "certificate", f"{SURE_BONUS.name}: the most tokens of all strategies, by HiGHS, to 1e-7",
+                "V 2, gamma 2, 3 iterations; gamma 3, 2 iterations", lambda: _most_tokens(pairs))  # fmt: skip
+    chains = [in_field(p) for p in battery if p.name.startswith("markov") and p.vocabulary**p.gamma <= 16]
+    for end, finished in ((None, "until 4 tokens"), (0, "until E.O.S. or 4 tokens")):
+        yield Proof("theorem-2-calls", "certificate", "block: the fewest calls of all strategies, by HiGHS, to 1e-7",
+                    f"{size_of(chains)}, {finished}", lambda end=end: _fewest_calls(chains, 4, end))  # fmt: skip
+
+
+def _most_tokens(pairs) -> ProofResult:
+    for problem, iterations in pairs:
+        decoded = as_float(IteratedLaw(problem, SURE_BONUS).expected_tokens(iterations))
+        optimum = most_tokens(problem, iterations)
+        if abs(optimum - decoded) > 1e-7:
+            return ProofResult(
+                REFUTED, f"on {problem.name}: the optimum is {optimum}, {SURE_BONUS.name} decodes {decoded}"
+            )
+    return ProofResult(HOLDS)
+
+
+def _fewest_calls(problems, length: int, end: int | None, name: str = "block") -> ProofResult:
+    for problem in problems:
+        calls = as_float(expected_calls(problem, reference(name).as_run(), length, end))
+        optimum = fewest_calls(problem, length, end)
+        if abs(optimum - calls) > 1e-7:
+            return ProofResult(REFUTED, f"on {problem.name}: the optimum is {optimum}, {name} needs {calls}")
+    return ProofResult(HOLDS)
 
 
 def _optimum(problems) -> ProofResult:

@@ -19,7 +19,15 @@ THEOREMS = {
     "lemma-4": ("lemma_4", "lemma_4_attained"),
     "theorem-2": ("theorem_2_one", "block_kernel", "token_le_block"),
     "theorem-2-iterations": ("token_le_block_iterations", "token_le_block_grows", "landing", "block_best"),
-    "theorem-2-fails": ("short_valid", "theorem_2_two_iterations_fails"),
+    "theorem-2-fails": (
+        "theorem_2_fails",
+        "theorem_2_fails_gamma_2",
+        "theorem_2_fails_gamma_3",
+        "sure_bonus_valid",
+        "sure_bonus_program",
+        "sure_bonus_rows",
+        "block_rows",
+    ),
     "theorem-2-calls": (
         "theorem_2_calls",
         "theorem_2_calls_length",
@@ -38,7 +46,7 @@ THEOREMS = {
 
 SINGLE = {
     "lemma-1": "V 2, gamma 2",
-    "theorem-2-fails": "V 2, gamma 7",
+    "theorem-2-fails": "gamma 2 from 3 iterations on, every greater gamma from 2 on; models with V 2, verifier valid for every V",
     "same-definitions": "what the comparison rests on, not the comparison",
 }
 EVERY = "every V, gamma, models with zeros, real field"

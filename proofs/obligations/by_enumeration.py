@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
+from sympy import QQ
+
 from ...models.battery import drawn_markov, exact_battery, toy
+from ...models.decoding import Decoded
 from ...models.problem import Problem
 from ...verifiers.evidence import HOLDS, REFUTED, Evidence
 from ...verifiers.registry import Reference, reference
@@ -10,7 +13,7 @@ from .. import claims
 from ..field import in_field
 from ..laws import IteratedLaw, OutputLaw, expected_accepted, output_law
 from ..proving import Proof, ProofResult, size_of
-from ..theorem_2_counterexample import SHORTER, pair
+from ..theorem_2_counterexample import SURE_BONUS, pair
 
 MOST_BLOCKS_ENUMERATED = 250
 """Draft blocks beyond which a problem is not enumerated choice by choice."""
@@ -61,7 +64,13 @@ def proofs() -> Iterator[Proof]:
     for i in (2, 3, 4):
         yield entry("theorem-2-iterations", "block over token", chains,
                     lambda p, i=i: claims.theorem_2(p, _as_run("block"), _as_run("token"), i), f", {i} iterations")  # fmt: skip
-    yield Proof("theorem-2-fails", "enumeration", f"{SHORTER.name}, over block", "V 2, gamma 7, 2 iterations", _fails)
+    for gamma, i in ((2, 3), (3, 2), (4, 2), (2, 4)):
+        yield Proof("theorem-2-fails", "enumeration", f"{SURE_BONUS.name}, over block", f"V 2, gamma {gamma}, {i} iterations",
+                    lambda gamma=gamma, i=i: _fails(gamma, i))  # fmt: skip
+    for other in (reference("token"), SURE_BONUS):
+        for end, finished in ((None, "until 5 tokens"), (0, "until E.O.S. or 5 tokens")):
+            yield entry("theorem-2-calls", f"block over {other.name}", chains,
+                        lambda p, o=other, end=end: claims.theorem_2_calls(p, _as_run("block"), o, 5, end), f", {finished}")  # fmt: skip
     yield entry("lemma-9", "greedy-block", small, lambda p: claims.lemma_9(p, _law(p, "greedy-block")))
     yield entry("lemma-8", "greedy-block", small, lambda p: claims.lemma_8(p, _as_run("greedy-block")))
     for i in (2, 3):
@@ -78,12 +87,19 @@ def _example() -> ProofResult:
     return ProofResult(HOLDS if reached == ["11/9", "10/9"] else REFUTED, f"{reached[0]} and {reached[1]} tokens")
 
 
-def _fails() -> ProofResult:
-    """The counterexample: the shorter verifier is lossless on the models, and decodes more."""
-    problem = pair(7)
-    contexts = [(0,) * n for n in range(9)] + [(*(0,) * 7, 1)]
-    for here in map(problem.after, contexts):
-        if not claims.lossless(here, output_law(here, SHORTER)).holds:
-            return ProofResult(REFUTED, "the shorter verifier is not lossless")
-    less, more = (IteratedLaw(problem, v).expected_tokens(2) for v in (_as_run("block"), SHORTER))
-    return ProofResult(HOLDS if more > less else REFUTED, f"E[N(2)] = {more} against {less} of block verification")
+def _fails(gamma: int, iterations: int) -> ProofResult:
+    """The counterexample: its verifier is lossless on the models from every text it can meet, and decodes more."""
+    for t in (QQ(1, 2) + QQ(1, 100), QQ(2, 3), QQ(9, 10)):
+        problem = pair(gamma, t, apart=max(iterations - (3 if gamma == 2 else 2), 0))
+        loop = IteratedLaw(problem, SURE_BONUS)
+        reached, states = {Decoded()}, {Decoded()}
+        for _ in range(iterations):
+            states = {after for state in states for after, _ in loop.iteration(state)}
+            reached |= states
+        for here in (problem.after(state.tokens) for state in reached):
+            if not claims.lossless(here, output_law(here, SURE_BONUS)).holds:
+                return ProofResult(REFUTED, "the verifier is not lossless")
+        less, more = (IteratedLaw(problem, v).expected_tokens(iterations) for v in (_as_run("block"), SURE_BONUS))
+        if more <= less:
+            return ProofResult(REFUTED, f"at t = {t}: {more} tokens against {less} of block verification")
+    return ProofResult(HOLDS, f"at t = {t}: {more} tokens against {less} of block verification")

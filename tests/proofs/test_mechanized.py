@@ -27,7 +27,7 @@ THEOREMS = {
     "lemma_10_attained", "theorem_1", "theorem_2_one", "theorem_3", "block_kernel", "token_valid", "token_le_block",
     "block_lossless", "token_lossless", "greedy_lossless", "token_le_block_iterations",
     "theorem_2_calls", "theorem_2_calls_length", "theorem_2_calls_eos", "cost", "block_strategy_valid",
-    "theorem_2_two_iterations_fails", "program_run", "Qc_realFieldType", "emitted_fastE",
+    "theorem_2_fails", "theorem_2_fails_gamma_2", "theorem_2_fails_gamma_3", "sure_bonus_valid", "sure_bonus_rows", "program_run", "Qc_realFieldType", "emitted_fastE",
 }  # fmt: skip
 PROBLEMS = [
     *(drawn(3, 2, kind) for kind in KINDS), drawn(3, 2, "mixed"), drawn(2, 1, "generic"), drawn(2, 3, "mixed"),
