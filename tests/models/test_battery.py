@@ -1,6 +1,8 @@
 """The battery covers every region that a bug can hide in, and what it covers it shows."""
 
 import random
+from fractions import Fraction
+from math import log10
 
 import pytest
 
@@ -103,3 +105,25 @@ def test_an_audit_draws_problems_of_its_own_from_its_seed():
 def test_the_choice_is_a_cover_with_nothing_superfluous():
     sets = {"middle": {(2,), (3,), (4,), (5,)}, "left": {(1,), (2,), (3,)}, "right": {(4,), (5,), (6,)}}
     assert sorted(greedy([(k,) for k in range(1, 7)], sets, dict.fromkeys(sets, 1.0))) == ["left", "right"]
+
+
+def log_odds_of(p: Fraction) -> float:
+    """log10 of p / (1 - p), within 99 of 0."""
+    return log10(p / (1 - p)) if 0 < p < 1 else 99.0 if p else -99.0
+
+
+def test_mistakes_in_a_window_of_p_or_of_q_one_decade_wide_are_seen_and_a_third_of_those_a_tenth_wide():
+    places: dict[str, list[tuple[float, float]]] = {"accept": [], "reject": []}
+    for x, y in (pair for problem in audit_battery() for pair in contexts(problem)):
+        for mistake in places if x else ():
+            assert x
+            if min(moved(x, y)[mistake]) > VISIBLE:
+                t = y.prefix[-1]
+                places[mistake].append((log_odds_of(x.target[t]), log_odds_of(x.draft[t])))
+    draw = random.Random("windows")
+    for width, seen in ((1.0, 0.9), (0.1, 0.3)):
+        for sites in places.values():
+            for side in range(2):
+                centres = [draw.uniform(-8.5, 8.5) for _ in range(300)]
+                found = sum(any(abs(site[side] - centre) < width / 2 for site in sites) for centre in centres)
+                assert found >= seen * len(centres), (width, side, found)
