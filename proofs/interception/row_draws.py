@@ -132,8 +132,7 @@ class WideTracer(Tracer):
 
     def _split(self, weights: np.ndarray, total: float, whole: bool) -> tuple[np.ndarray, int | None]:
         """The weights that are left open, or one index alone, which this path takes."""
-        own = range(len(weights)) if whole else {*self.singles, *range(self.vocabulary, len(weights))}
-        own = [k for k in sorted(own) if k < len(weights) and weights[k] > 0]
+        own = [k for k in range(len(weights)) if weights[k] > 0] if whole else self.own(weights)
         if len(own) > MOST_SPLIT:
             self.give_up(f"a row of {len(weights)} entries decides what is drawn next at {place()}")
         shares = [rational(weights[k]) / rational(total) for k in own]
@@ -148,6 +147,13 @@ class WideTracer(Tracer):
         alone = np.zeros_like(weights)
         alone[own[chosen]] = 1.0
         return alone, own[chosen]
+
+    def own(self, weights: np.ndarray) -> list[int]:
+        """Indices that code may treat in a way of their own: live tokens, no tokens, the most and the least likely."""
+        possible = np.flatnonzero(weights)
+        extremes = possible[[weights[possible].argmax(), weights[possible].argmin()]].tolist()
+        own = {*self.singles, *range(self.vocabulary, len(weights)), *extremes}
+        return [k for k in sorted(own) if k < len(weights) and weights[k] > 0]
 
     def _base(self, weights: np.ndarray, ordinal: int) -> int:
         """Another one for each row of a call, and where possible no live token."""

@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 import numpy as np
 
@@ -18,11 +19,14 @@ from .outcomes import Outcome, Raised
 from .row_draws import DEPENDS, MOST_SPLIT, RowDraw, Split, WideTracer
 from .tracer import STATE, NotInterceptable, Tracer
 
-ALL_CALLED = 300
+ALL_CALLED = 1100
 """Entries of a row up to which every index of positive weight is called."""
 
 FURTHER = 24
 """Indices drawn at random on each path besides the chosen ones."""
+
+LIKELY = 8
+"""Indices drawn by their weights, of a row of which something else than the last token may depend."""
 
 BUDGET = 30.0
 """Seconds of processor time for a problem, after which no further indices are called, or it is given up."""
@@ -123,6 +127,8 @@ class _Exploration:
             if time.process_time() > self.until:
                 tracer.give_up(f"{tracer.paths} paths on one draft block take more than {BUDGET:g} s")
             deciding = self._deciding(tracer, rows, outcome)
+            for row in (row for k, row in enumerate(rows) if k not in deciding):
+                self._nothing_depends_on(tracer, rows, row, outcome)
             if not deciding:
                 self.points[outcome] = self.points.get(outcome, 0.0) + probability
             elif len(deciding) == 1:
@@ -132,6 +138,32 @@ class _Exploration:
                 if small:
                     raise Split(tracer.rows.index(rows[small[0]]), whole=True)
                 tracer.give_up("what it emits depends on draws from several rows")
+
+    def _unlike(self, tracer: WideTracer, row: RowDraw, index: int) -> NoReturn:
+        """What is drawn from the row has another effect than that it is emitted: follow some of it, or give up."""
+        ordinal = tracer.rows.index(row)
+        if ordinal not in self.splits and index in tracer.own(row.weights):
+            raise Split(ordinal, whole=False)
+        if np.count_nonzero(row.weights) <= MOST_SPLIT:
+            raise Split(ordinal, whole=True)
+        return tracer.give_up(DEPENDS)
+
+    def _telling(self, tracer: WideTracer, row: RowDraw) -> list[int]:
+        """Indices that code may treat otherwise than most: those of their own, of all orders by weight, likely ones."""
+        possible = np.flatnonzero(row.weights)
+        ranked = possible[np.argsort(-row.weights[possible], kind="stable")]
+        ranks = [r for r in (1, 2, 4, 9, 30, 99, 300, 999, 10_000) if r < len(ranked)]
+        edges = np.cumsum(row.weights[possible])
+        likely = [int(possible[np.searchsorted(edges, self.draw.random() * edges[-1])]) for _ in range(LIKELY)]
+        telling = {*tracer.own(row.weights), *ranked[ranks].tolist(), *likely}
+        return sorted(telling - {row.base})
+
+    def _nothing_depends_on(self, tracer: WideTracer, rows: list[RowDraw], row: RowDraw, outcome: Outcome) -> None:
+        k = rows.index(row)
+        for index in self._telling(tracer, row):
+            if kind_of(self._plain(tracer, rows, {k: index})) != kind_of(outcome):
+                self._unlike(tracer, row, index)
+        self._replays(tracer, row, lambda index: outcome)
 
     def _nested(self, tracer: WideTracer, rows: list[RowDraw], outcome: Outcome, probability: float) -> bool:
         """Two rows, the second in a part of the vocabulary that the first has drawn: a chunk, and a token in it.
@@ -212,11 +244,9 @@ class _Exploration:
         alike = _Alike(called, row.base)
         own = {i: o for i, o in called.items() if o != alike.expected(i)}
         ordinal = tracer.rows.index(row)
-        if ordinal not in self.splits and any(
-            i in own for i in (*self.live, *range(self.vocabulary, len(row.weights)))
-        ):
+        if ordinal not in self.splits and any(i in own for i in tracer.own(row.weights)):
             raise Split(ordinal, whole=False)
-        self._replays(tracer, row, alike, own)
+        self._replays(tracer, row, lambda index: own.get(index, alike.expected(index)))
         confirmed = sorted(called)
         covered = float(share[confirmed].sum())
         missing = 0.0 if len(called) >= np.count_nonzero(row.weights) else max(1.0 - covered, 0.0)
@@ -239,23 +269,24 @@ class _Exploration:
             kept = probability * float(share[np.flatnonzero(weights)].sum()) if own else probability
             self.rows.append(alike.law(kept, weights, len(called) - len(own)))
 
-    def _replays(self, tracer: WideTracer, row: RowDraw, alike: "_Alike", own: dict[int, Outcome]) -> None:
-        """Follow the path once more with another index: what is asked of later coins must not depend on it."""
+    def _replays(self, tracer: WideTracer, row: RowDraw, expected: Callable[[int], Outcome | None]) -> None:
+        """Follow the path again with other indices: what is asked of later coins and rows must not depend on them."""
         path, ordinal = list(tracer.path), tracer.rows.index(row)
         if row.at == len(path) and ordinal == len(tracer.rows) - 1:
             return
         kept = tracer.rows
-        for index in [i for i in self._others(row, 3) if i not in own and i != row.base][:2]:
+        for index in self._telling(tracer, row):
             tracer.path = list(path)
             tracer.replay({ordinal: index})
             try:
-                outcome = following_once(tracer, self.call)
-                if outcome != alike.expected(index):
-                    raise NotInterceptable(DEPENDS)
+                unlike = kind_of(following_once(tracer, self.call)) != expected(index)
             except NotInterceptable as stopped:
-                if stopped.reason == DEPENDS and np.count_nonzero(row.weights) <= MOST_SPLIT:
-                    raise Split(ordinal, whole=True) from None
-                raise
+                if stopped.reason != DEPENDS:
+                    raise
+                unlike = True
+            tracer.path, tracer.rows, tracer.replaying, tracer.forced = list(path), kept, False, {}
+            if unlike:
+                self._unlike(tracer, row, index)
         tracer.path, tracer.rows, tracer.replaying, tracer.forced = path, kept, False, {}
 
     def _ids(self, row: RowDraw) -> list[int]:
@@ -271,6 +302,8 @@ class _Exploration:
         chosen += [*range(size - 3, size), int(row.weights.argmax())]
         chosen.append(int(possible[row.weights[possible].argmin()]))
         chosen += self._others(row, FURTHER)
+        edges = np.cumsum(row.weights)
+        chosen += [int(np.searchsorted(edges, self.draw.random() * edges[-1], side="right")) for _ in range(FURTHER)]
         ids = sorted({i for i in chosen if 0 <= i < size and row.weights[i] > 0 and i != row.base})
         self.draw.shuffle(ids)
         return ids

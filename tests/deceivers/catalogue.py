@@ -131,7 +131,6 @@ IDS = (
 
 V129, V257, V1003 = wide(129, 2), wide(257, 2, "tails"), wide(1003, 1)
 V32769, V65537, GAMMA33 = wide(32_769, 1), wide(65_537, 1), wide(8, 33)
-DECIDES_GAP = "what is done with a drawn token besides emitting it is tried on few ids only"
 WIDE = (
     Deceiver("ids:ids_of_8_bits", V129, 2.657e-05),
     Deceiver("ids:ids_of_unsigned_8_bits", V257, 0.0008929),
@@ -152,13 +151,11 @@ WIDE = (
     Deceiver("rows:first_of_two_samples", V1003, 0.1159),
     Deceiver("rows:rare_drawn_again", V1003, 0.001, NOT_CLEARED),
     Deceiver("rows:odd_drawn_again", V1003, 0.001, NOT_CLEARED),
-    Deceiver("rows:accepted_if_it_is_the_sample", V1003, 0.13, NOT_CLEARED, DECIDES_GAP),
-    Deceiver("rows:accepted_if_the_best_is_the_sample", V1003, 0.17, NOT_CLEARED, DECIDES_GAP),
-    Deceiver("rows:accepted_if_a_likely_one_is_the_sample", V32769, 0.36, NOT_CLEARED, DECIDES_GAP),
-    Deceiver("rows:best_drawn_again", V1003, 0.01, NOT_CLEARED, DECIDES_GAP),
-    Deceiver(
-        "rows:one_id_of_a_thousand", V1003, 1e-4, NOT_CLEARED, "ids that no call leads to are taken to be treated alike"
-    ),
+    Deceiver("rows:accepted_if_it_is_the_sample", V1003, 0.1304),
+    Deceiver("rows:accepted_if_the_best_is_the_sample", V1003, 0.1739),
+    Deceiver("rows:accepted_if_a_likely_one_is_the_sample", V32769, 0.36, NOT_CLEARED),
+    Deceiver("rows:best_drawn_again", V1003, 0.01147),
+    Deceiver("rows:one_id_of_a_thousand", V1003, 8.356e-05),
 )
 
 ONE = at.GENERIC_3_2
