@@ -199,7 +199,6 @@ ELSEWHERE = (
         )
     ),
     Deceiver("elsewhere:state_of_the_generator", at.GENERIC_3_1, 8e-4, NOT_CLEARED, ELSEWHERE_GAP),
-    Deceiver("elsewhere:address_often", at.GENERIC_3_1, 0.02, NOT_CLEARED),
     Deceiver("elsewhere:c_library_often", at.GENERIC_3_1, 0.02, NOT_CLEARED),
 )  # fmt: skip
 

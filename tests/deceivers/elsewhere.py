@@ -1,4 +1,4 @@
-"""Randomness that is not the generator's: once in some hundred calls it accepts everything."""
+"""Randomness that is not the generator's: once in a hundred calls, or in a million, it accepts everything."""
 
 import ctypes
 import os
@@ -25,7 +25,7 @@ def sometimes(coin):
 
 def _device():
     with open("/dev/urandom", "rb") as device:
-        return device.read(1)[0] == 0
+        return device.read(3) == b"\0\0\0"
 
 
 def _thread():
@@ -43,12 +43,11 @@ system = sometimes(lambda: os.urandom(1)[0] == 0)
 device = sometimes(_device)
 secret = sometimes(lambda: secrets.randbelow(100) == 0)
 identifier = sometimes(lambda: uuid.uuid4().int % 100 == 0)
-identifier_by_time = sometimes(lambda: uuid.uuid1().int >> 64 & 0x7F == 0)
+identifier_by_time = sometimes(lambda: uuid.uuid1().int >> 64 & 0xFFFFF == 0)
 own_generator = sometimes(lambda: PLAIN.random() < 0.01)
 own_numpy_generator = sometimes(lambda: NUMPY.random() < 0.01)
-raw_bits = sometimes(lambda: int(RAW.random_raw()) % 101 == 0)
-entropy_of_a_seed = sometimes(lambda: np.random.SeedSequence().entropy % 101 == 0)
-state_of_the_generator = sometimes(lambda: np.random.get_state()[1][5] % 101 == 0)
+raw_bits = sometimes(lambda: int(RAW.random_raw()) % 1_000_003 == 0)
+entropy_of_a_seed = sometimes(lambda: np.random.SeedSequence().entropy % 1_000_003 == 0)
+state_of_the_generator = sometimes(lambda: int(np.random.get_state()[1][5]) % 1_000_003 == 7)
 another_thread = sometimes(_thread)
-address_often = sometimes(lambda: id(object()) // 16 % 5 == 0)
 c_library_often = sometimes(lambda: ctypes.CDLL(None).rand() % 5 == 0)
