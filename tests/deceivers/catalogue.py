@@ -158,6 +158,17 @@ WIDE = (
     Deceiver("rows:one_id_of_a_thousand", V1003, 8.356e-05),
 )
 
+LEVELS = (
+    Deceiver("levels:hundred_levels", at.ODD_DIGITS, 0.001722),
+    Deceiver("levels:hundred_and_one_levels", at.ODD_DIGITS, 0.001596),
+    Deceiver("levels:million_levels", at.ODD_DIGITS, 5.645e-07),
+    Deceiver("levels:coin_without_end", at.ODD_DIGITS, 5.726e-05),
+    *(
+        Deceiver(f"levels:{name}", at.ODD_DIGITS, 0.01, NOT_CLEARED)
+        for name in ("sign_bit_lost", "product_of_two", "up_and_down", "rounded_to_single", "slow_loop")
+    ),
+)
+
 ONE = at.GENERIC_3_2
 MEMORY = (
     Deceiver("memory:residuals_by_rounded_rows", ONE, 4e-7, NOT_CLEARED),
@@ -235,7 +246,7 @@ RESULTS = (
     ),
 )  # fmt: skip
 
-BY_LAW = (*RACES, *REGIONS, *POSITIONS, *IDS, *WIDE)
+BY_LAW = (*RACES, *REGIONS, *POSITIONS, *IDS, *WIDE, *LEVELS)
 """Those that show in the law of one problem: the law alone is measured, all in one process."""
 
 BY_AUDIT = (*MEMORY, *SURROUNDINGS, *ELSEWHERE, *WATCHED, *FORGING, *RESULTS)

@@ -1,8 +1,8 @@
-"""Decisions by whole numbers, few levels, digits and bits, and loops that end too early."""
+"""Decisions by whole numbers, few levels, digits and bits, and loops that end otherwise."""
 
 import numpy as np
 
-from draftproof.verifiers.zoo.building_blocks import answer, draw, excess, ratio, token_by_token
+from draftproof.verifiers.zoo.building_blocks import answer, draw, ratio, token_by_token
 
 
 def deciding(accepts):
@@ -19,43 +19,14 @@ def deciding(accepts):
 hundred_levels = deciding(lambda h, rng: rng.integers(0, 100) / 100 < h)
 hundred_and_one_levels = deciding(lambda h, rng: rng.integers(0, 101) / 100 <= h)
 million_levels = deciding(lambda h, rng: rng.integers(0, 1_000_000) / 1_000_000 < h)
-levels_of_32_bits = deciding(lambda h, rng: int(rng.integers(0, 2**32)) < int(h * 2**32))
 sign_bit_lost = deciding(lambda h, rng: (int(rng.integers(0, 2**16)) & 0x7FFF) / 2**16 < h)
-remainder = deciding(lambda h, rng: int(rng.integers(0, 256)) % 100 < h * 100)
-exclusive_or = deciding(lambda h, rng: (int(rng.integers(0, 256)) ^ 0x55) / 255 < h)
-table_of_levels = deciding(lambda h, rng: LEVELS[rng.integers(0, 256)] < h)
-LEVELS = np.sort(np.random.default_rng(3).random(256))
-digits = deciding(lambda h, rng: sum(int(rng.integers(0, 10)) * 10.0**-k for k in (1, 2)) < h)
 product_of_two = deciding(lambda h, rng: rng.random() ** 0.5 * 0.5 + 0.5 * rng.random() < h)
-interpolated = deciding(lambda h, rng: np.interp(rng.random(), [0.0, 0.5, 0.9, 1.0], [0.0, 0.5, 0.8, 1.0]) < h)
 up_and_down = deciding(lambda h, rng: np.interp(rng.random(), [0.0, 0.5, 0.52, 1.0], [0.0, 0.5, 0.4, 1.0]) < h)
-fraction_of_a_multiple = deciding(lambda h, rng: np.modf(rng.random() * 1.01)[0] < h)
 rounded_to_single = deciding(lambda h, rng: np.float32(rng.random()) < np.float32(h))
 
 
-def tries(most, otherwise):
-    """Draws the replacement from the target until the coin of the residual accepts it, ``most`` times."""
-
-    def verify(target, draft, tokens, rng):
-        def recovers(i, x):
-            rest = excess(target[i], draft[i])
-            for _ in range(most):
-                y = draw(rng, target[i], target[i])
-                if rng.random() * target[i][y] < rest[y]:
-                    return y
-            return otherwise(target[i], x)
-
-        return token_by_token(target, draft, tokens, rng, recovers=recovers)
-
-    return verify
-
-
-ten_tries = tries(10, lambda p, x: x)
-forty_tries = tries(40, lambda p, x: p.argmax())
-
-
 def coin_without_end(target, draft, tokens, rng):
-    """A coin tossed until it falls, with a bias of one in a thousand after the thirtieth toss."""
+    """A coin tossed until it falls, and accepts after twelve tosses."""
 
     def accepts(i, x):
         h, tosses = min(ratio(target[i][x], draft[i][x]), 1.0), 0

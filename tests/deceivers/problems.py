@@ -86,3 +86,4 @@ UNNORMALISED = rows(["0.7", "0.2", "0.1"], ["0.1", "0.2", "0.7"], 1, "unnormalis
 """Its rows sum to 1, but not in float64: 0.7 + 0.2 + 0.1 < 1."""
 MIXED_2_5 = drawn(2, 5, "mixed")
 FALSY = rows(["3/10", "1/2", "1/5"], ["1/10", "1/10", "4/5"], 1, "falsy")
+ODD_DIGITS = rows(["0.3333333333", "0.6666666667"], ["0.5678901234", "0.4321098766"], 1, "odd-digits")
