@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
+from typing import NamedTuple
 
 from .law import Table
 from .problem import Problem
@@ -74,3 +76,70 @@ def normalised(weights: Sequence[Fraction]) -> Row:
     """The weights over their sum."""
     total = sum(weights)
     return tuple(w / total for w in weights)
+
+
+class Relative(NamedTuple):
+    """A problem on which a verifier has to do what it does on the original, restated.
+
+    problem: as restated.
+    how: in words.
+    ids: the id there of each token of the original; None where the laws are not comparable.
+    """
+
+    problem: Problem
+    how: str
+    ids: tuple[int, ...] | None = None
+
+
+def relatives(problem: Problem) -> list[Relative]:
+    """Ids permuted; a wider vocabulary with zeros; one more position where both models agree; a tail of 1e-8.
+
+    Law of the relative = law of the original with its ids renamed, for the first two; all have to be lossless.
+    """
+    v, name = problem.vocabulary, problem.name
+    placed = [(v, tuple(reversed(range(v))), "ids in the opposite order", "permuted")]
+    for width, first in ((v + 1, 0), (v + 3, 1), *([(64, 31)] if problem.gamma == 1 else [])):
+        placed.append((width, tuple(range(first, first + v)), f"{width} ids, the others impossible", f"of-{width}"))
+    restated = [Relative(_placed(problem, width, ids, f"{name}-{way}"), how, ids) for width, ids, how, way in placed]
+    wide = _placed(problem, v + 2, tuple(range(v)), f"{name}-tail")
+    tailed = with_rows(wide, lambda row, drafted: _tailed(row, v + drafted), wide.name)
+    return [
+        *restated,
+        Relative(_longer(problem), "one position more, where both models agree"),
+        Relative(tailed, "one token of probability 1e-8 more in each model"),
+    ]
+
+
+def _placed(problem: Problem, width: int, ids: tuple[int, ...], name: str) -> Problem:
+    """The problem among ``width`` ids; after an impossible prefix the rows are those of the start."""
+    back = {there: here for here, there in enumerate(ids)}
+
+    def table(model: str, longest: int) -> Table:
+        def row(prefix: tuple[int, ...]) -> Row:
+            known = tuple(back[t] for t in prefix) if all(t in back for t in prefix) else ()
+            restated = dict(zip(ids, map(as_fraction, getattr(problem, model).row(known))))
+            return tuple(restated.get(i, Fraction(0)) for i in range(width))
+
+        return Table({x: row(x) for n in range(longest + 1) for x in product(range(width), repeat=n)}, model)
+
+    gamma = problem.gamma
+    return Problem(width, gamma, table("target", gamma), table("draft", gamma - 1), name)
+
+
+def _longer(problem: Problem) -> Problem:
+    def model(name: str, longest: int) -> Table:
+        row = getattr(problem, name).row
+        rows = {x: tuple(map(as_fraction, row(x))) for n in range(longest + 1) for x in problem.prefixes(n)}
+        target, gamma = problem.target.row, problem.gamma
+        lasts = range(longest + 1, gamma + 2 if name == "target" else gamma + 1)
+        return Table(
+            rows | {x: tuple(map(as_fraction, target(x[:gamma]))) for n in lasts for x in problem.prefixes(n)}, name
+        )
+
+    target, draft = model("target", problem.gamma), model("draft", problem.gamma - 1)
+    return Problem(problem.vocabulary, problem.gamma + 1, target, draft, f"{problem.name}-longer")
+
+
+def _tailed(row: Row, token: int) -> Row:
+    share = Fraction(1, 10**8)
+    return tuple(p * (1 - share) + share * (i == token) for i, p in enumerate(row))

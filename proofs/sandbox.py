@@ -82,12 +82,15 @@ class Sandbox:
         """Whether there is no child: it was never started, crashed, or was stopped for taking too long."""
         return self._child is None or self._child.ended
 
-    def law(self, problem: AnyProblem, walks: bool = False) -> Iterator[dict[str, Any]]:
+    def law(
+        self, problem: AnyProblem, walks: bool = False, scales: tuple[float, float] = (1.0, 1.0)
+    ) -> Iterator[dict[str, Any]]:
         """The child's answers on one problem: the rows in use, then one law for each draft block.
 
         walks: whether to add calls with plain numbers on every path.
+        scales: what the rows of target and draft are multiplied by; wide problems' are not.
         """
-        yield from self._answers(do="law", problem=as_json(problem), walks=walks)
+        yield from self._answers(do="law", problem=as_json(problem), walks=walks, scales=scales)
 
     def again(self, problems: Sequence[Problem], calls: Sequence[tuple[int, Sequence[int], Walk]]) -> list[Walk]:
         """Make calls with plain numbers, in this order: what came of each.

@@ -70,7 +70,7 @@ def _law(subject: harness.Subject, request: dict[str, Any]) -> Iterator[dict[str
         "draft": {prefix_key(x): list(map(str, row)) for x, row in draft.items()},
     }
     walks: list[Walk] | None = [] if request["walks"] else None
-    for block, explored in harness.laws(subject, problem, walks):
+    for block, explored in harness.laws(subject, problem, walks, request["scales"]):
         if isinstance(explored, harness.NeverReturned):
             yield {"block": list(block), "never_returned": str(explored)}
             break

@@ -6,7 +6,7 @@ import random
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -148,10 +148,10 @@ class Rows(Protocol):
 
 
 class RowsInUse:
-    """A problem's rows as the subject gets them, in its precision."""
+    """A problem's rows as the subject gets them, in its precision, multiplied by ``scales`` (target, draft)."""
 
-    def __init__(self, problem: Problem, subject: Subject):
-        self.problem, self.subject, self.called = problem, subject, False
+    def __init__(self, problem: Problem, subject: Subject, scales: Sequence[float] = (1.0, 1.0)):
+        self.problem, self.subject, self.called, self.scales = problem, subject, False, scales
         *earlier, last = ([*problem.prefixes(length)] for length in range(problem.gamma + 1))
         prefixes = [prefix for group in earlier for prefix in group]
         self._draft = {prefix: [*map(float, problem.draft.row(prefix))] for prefix in prefixes}
@@ -165,8 +165,8 @@ class RowsInUse:
 
     def arguments(self, tokens: tuple[int, ...]) -> list:
         steps = range(len(tokens) + 1)
-        target = [self._target[tokens[:i]] for i in steps]
-        draft = [self._draft[tokens[:i]] for i in steps[:-1]]
+        target = [[self.scales[0] * p for p in self._target[tokens[:i]]] for i in steps]
+        draft = [[self.scales[1] * p for p in self._draft[tokens[:i]]] for i in steps[:-1]]
         return arguments(target, draft, tokens, self.subject.array or "numpy", self.subject.dtype)
 
     def in_use(self) -> tuple[dict, dict]:
@@ -184,13 +184,14 @@ class RowsInUse:
 
 
 def laws(
-    subject: Subject, problem: Problem, walks: list[Walk] | None = None
+    subject: Subject, problem: Problem, walks: list[Walk] | None = None, scales: Sequence[float] = (1.0, 1.0)
 ) -> Iterator[tuple[tuple[int, ...], explore.Explored | NeverReturned]]:
     """For each draft block the law of what the subject emits, or that a call never returned.
 
     walks: where to put calls of the block last yielded, with plain numbers.
+    scales: what the rows of target and draft are multiplied by.
     """
-    rows = RowsInUse(problem, subject)
+    rows = RowsInUse(problem, subject, scales)
     for block in rows.blocks():
         try:
             call = functools.partial(subject.outcome, rows, block, subject.real_random(0))

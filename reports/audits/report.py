@@ -19,6 +19,8 @@ FINDINGS = {
     "reseeds": "reseeds its random numbers",
     "state": "keeps state between calls",
     "surroundings": "reads more than its arguments",
+    "relation": "minds what must not matter",
+    "scaling": "rows that do not sum to 1",
     "inputs-written": "writes to its inputs",
     "uniform-reused": "uses one uniform twice",
     "noise-used-twice": "uses the noise of a race twice",

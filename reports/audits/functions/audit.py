@@ -16,6 +16,7 @@ from .exact_laws import ExactLaws
 from .explanation import Explanation
 from .hints import precision_hint
 from .reference import ReferenceLaws
+from .relations import Relations, restated_problems
 from .samples import Samples
 from .session import FunctionSession
 from .settings import AuditSettings
@@ -37,6 +38,9 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
     problems = [p for p in given if isinstance(p, Problem)] or (
         [] if given else [*audit_battery(), *own_problems(settings.seed)]
     )
+    related = not given and not settings.quick and subject.reference is None
+    if related:
+        problems += [p for p in restated_problems() if p.name not in {known.name for known in problems}]
     wide = [p for p in given if isinstance(p, WideProblem)] or ([] if given or settings.quick else settings.wide)
     if subject.reference is not None and given and not problems:
         raise InputError(f"{given[0].name}: laws of reference verifiers are exact; wide problems have rows of floats")
@@ -51,7 +55,8 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
             folders=subject.folders, handed_over=subject.handed_over,
         ) as sandbox:  # fmt: skip
             session = FunctionSession(subject, dtype, problems, settings, report, sandbox)
-            if examine(report, [ExactLaws(session), Samples(session), WideLaws(session, wide), Explanation(session)]):
+            parts = [Samples(session), Relations(session, related), WideLaws(session, wide), Explanation(session)]
+            if examine(report, [ExactLaws(session), *parts]):
                 settings.progress("done", len(problems), len(problems))
         report.regions[dtype] = covered((m.problem, m.tolerance) for m in session.measurements if m.known)
         report.notice(precision_hint(report.evidence))

@@ -158,7 +158,7 @@ def _otherwise_in_turn(session: FunctionSession, problems: list[Problem], here: 
                 _call(problems[turn[0]], turn[1], now, "then"),
                 _call(problems[turn[0]], turn[1], turn[2], "the same among calls on its own problem"),
             ]
-            return _found(session, f"after a call on {problems[before[0]].name}", calls, problems)
+            return _shown(session, f"after a call on {problems[before[0]].name}", calls, problems)
     return None
 
 
@@ -184,7 +184,7 @@ def _otherwise_elsewhere(
                         _call(problems[k], block, walk, f"after {about['calls']:,} other calls"),
                         _call(problems[k], block, now, "in a fresh process, with another clock, host and environment"),
                     ]
-                    return _found(session, "in a fresh process, with another clock and environment", calls, problems)
+                    return _shown(session, "in a fresh process, with another clock and environment", calls, problems)
             reason = f"in a fresh process its law on {problems[k].name} is another one"
             session.report.notice({"state": reason}, replay=_replay(session, problems))
             return reason
@@ -197,7 +197,7 @@ def _flipped(variables: set[str]) -> dict[str, str | None]:
     return {variable: None if variable in os.environ else "1" for variable in wanted}
 
 
-def _found(session: FunctionSession, when: str, calls: list[dict[str, Any]], problems: list[Problem]) -> str:
+def _shown(session: FunctionSession, when: str, calls: list[dict[str, Any]], problems: list[Problem]) -> str:
     one, other = calls[-2:]
     what = "emitted" if one["emitted"] != other["emitted"] else "weights"
     reason = (

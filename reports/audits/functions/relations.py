@@ -1,0 +1,74 @@
+"""What must not matter: names of tokens, a wider vocabulary, rows that are not normalised. Findings, not refutations.
+
+Each problem restated is audited as a problem of its own, so a wrong law there refutes. Here the laws are held
+against each other: law(restated) = law(original) renamed, up to the rounding of both. And one problem is
+verified with rows that do not sum to 1, which no claim speaks of: does the verifier normalise them?
+"""
+
+from collections.abc import Sequence
+
+from ....models.battery import drawn
+from ....models.problem import Problem
+from ....models.rationals import as_float
+from ....models.related import Relative, relatives
+from ....proofs.audit_claims import lossless
+from ....proofs.laws import total_variation
+from ....proofs.measurement import Measurement, measured
+from ....verifiers.evidence import Evidence
+from .session import FunctionSession
+
+ORIGINALS = (drawn(3, 1, "generic"), drawn(3, 2, "generic"))
+"""Problems that are restated."""
+
+SCALES = ((0.9, 0.9), (1 + 1e-7, 1.0), (1.0, 1 - 1e-7))
+"""What the target's and the draft's rows are multiplied by."""
+
+
+def restated_problems() -> list[Problem]:
+    """The originals, and what they are in other words."""
+    return [problem for original in ORIGINALS for problem in (original, *(r.problem for r in relatives(original)))]
+
+
+class Relations:
+    """Laws of problems that are the same but for names; rows that do not sum to 1."""
+
+    def __init__(self, session: FunctionSession, wanted: bool):
+        self.session, self.wanted = session, wanted
+
+    def run(self) -> None:
+        session = self.session
+        known = {m.problem.name: m for m in session.measurements if m.known}
+        if not self.wanted or session.sandbox.ended:
+            return
+        for original in (p for p in ORIGINALS if p.name in known):
+            for relative in relatives(original):
+                if relative.ids and (restated := known.get(relative.problem.name)):
+                    self._compare(known[original.name], restated, relative)
+        if known and session.dtype == session.subject.dtypes[0]:
+            restated = [self._scaled(target, draft) for target, draft in SCALES]
+            session.report.notice({"scaling": f"rows that do not sum to 1: {'; '.join(restated)}"})
+
+    def evidence(self, complete: bool) -> Sequence[Evidence]:
+        return []
+
+    def _compare(self, original: Measurement, restated: Measurement, relative: Relative) -> None:
+        back = {there: here for here, there in enumerate(relative.ids or ())}
+        renamed = {
+            tuple(back.get(t, -1) for t in outcome) if isinstance(outcome, tuple) else outcome: p
+            for outcome, p in restated.outcomes().items()
+        }
+        gap = as_float(total_variation(renamed, original.outcomes()))
+        if gap > original.tolerance + restated.tolerance:
+            text = f"{original.problem.name} with {relative.how} has another law of what is emitted, by TV {gap:.2g}"
+            self.session.report.notice({"relation": text})
+
+    def _scaled(self, target: float, draft: float) -> str:
+        problem, session = ORIGINALS[0], self.session
+        answers = session.sandbox.law(problem, scales=(target, draft))
+        law = measured(problem, session.dtype, answers, session.subject.modifies_target)
+        how = f"target x {target:.8g}, draft x {draft:.8g}"
+        if not law.known:
+            return f"{how}: no law ({law.reason})"
+        raised = next((o for o in law.outcomes() if isinstance(o, str)), None)
+        gap = lossless(law).total_variation or 0.0
+        return f"{how}: {raised}" if raised else f"{how}: TV {gap:.2g}" if gap > law.tolerance else f"{how}: no matter"
