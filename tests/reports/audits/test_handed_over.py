@@ -13,8 +13,9 @@ import pytest
 
 from draftproof import audit
 from draftproof.models.battery import toy
-from draftproof.models.errors import InputError
+from draftproof.models.errors import InputError, RunFailed
 from draftproof.proofs.interception.likeness import changed_since_import, differences, likeness
+from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.checks import checks_of
 from draftproof.reports.audits.functions.handed_over import name_of
 
@@ -80,7 +81,6 @@ def outcome(subject):
 @pytest.mark.parametrize(
     ("expression", "name", "verdict"),
     [
-        ("mine.good", "good", "lossless"),
         ("mine.buggy", "buggy", "refuted"),
         ("mine.decorated", "decorated", "refuted"),
         ("mine.right", "right", "lossless"),
@@ -136,7 +136,6 @@ def test_what_was_patched_since_the_import_is_not_audited(mine, monkeypatch, par
     message = outcome(mine.good)
     assert f"{part}" in message.partition(" is not what a fresh import of its module gives")[0]
     assert "hand over its name" in message
-    assert outcome(name_of(mine.good)) == "lossless", "by name the fresh import is meant"
 
 
 def test_state_and_methods_that_were_changed_are_noticed(mine, monkeypatch):
@@ -150,7 +149,7 @@ def test_state_and_methods_that_were_changed_are_noticed(mine, monkeypatch):
 @pytest.mark.parametrize("patched", UNNOTICED_BY_NAME)
 def test_defaults_and_values_of_classes_are_compared(mine, monkeypatch, patched):
     before = likeness(mine.right)
-    assert likeness(mine.right) == before
+    assert not differences(before, likeness(mine.right))
     UNNOTICED_BY_NAME[patched](mine, monkeypatch)
     assert differences(before, likeness(mine.right))
 
@@ -226,8 +225,6 @@ from draftproof import audit
 from draftproof.models.battery import toy
 import {name} as module
 if __name__ == "__main__":
-    report = audit(module.verify, [toy(1)], explain=False)
-    print(report.failure or report.verdict, report.subject["name"])
     report = audit(module.parts.buggy, [toy(1)], explain=False)
     print(report.failure or report.verdict, report.subject["name"])
     print([e.replay for e in report.evidence if e.replay][0])
@@ -239,18 +236,15 @@ def run(words, folder, **environment):
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("layout", ["package", "namespace"])
-def test_a_function_of_a_package_is_audited_from_python_and_its_replay_runs(tmp_path, layout):
-    _, name, root = laid_out(tmp_path, layout)
+def test_a_function_of_a_package_is_audited_from_python_and_its_replay_runs(tmp_path):
+    _, name, root = laid_out(tmp_path, "namespace")
     (root / "script.py").write_text(SCRIPT.format(name=name))
     status, text = run([sys.executable, str(root / "script.py")], tmp_path)
-    first, second, replay = text.splitlines()
-    assert (status, first.split()[0], second.split()[0]) == (0, "lossless", "refuted")
-    assert second.endswith(f"{name.rpartition('.')[0]}.parts:buggy" if layout == "namespace" else "/parts.py:buggy")
-    words = shlex.split(replay)
-    search = [words.pop(0), words.pop(0)] if layout == "namespace" else []
-    assert search == (["env", f"PYTHONPATH={root}"] if search else [])
-    elsewhere = os.pathsep.join([*[s.partition("=")[2] for s in search[1:]], os.environ.get("PYTHONPATH", "")])
+    first, replay = text.splitlines()
+    assert (status, first) == (0, "refuted lib.sub.parts:buggy")
+    search, words = shlex.split(replay)[:2], shlex.split(replay)[2:]
+    assert search == ["env", f"PYTHONPATH={root}"]
+    elsewhere = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
     status, text = run([sys.executable, "-c", MAIN, *words[1:]], "/", PYTHONPATH=elsewhere)
     assert (words[0], status) == ("draftproof", 1), text
 
@@ -262,22 +256,34 @@ TOY = '{"vocabulary":2,"gamma":1,"target":["1/3","2/3"],"draft":["2/3","1/3"]}'
 
 
 @pytest.mark.parametrize(
-    ("layout", "form", "status", "text"),
+    ("layout", "form", "why_not"),
     [
-        ("package", "{path}:verify", 0, "lossless"),
-        ("src", "{path}:verify", 0, "lossless"),
-        ("namespace", "lib.sub.mod:verify", 0, "lossless"),
-        ("namespace", "{path}:verify", 3, "imports relatively, but its folder has no __init__.py: name it as package."),
-        ("named as a module of Python", "{path}:verify", 0, "lossless"),
-        ("package named as a module of Python's", "{path}:verify", 3, "is random.mod by its folders, but"),
+        ("package", "{path}:verify", ""),
+        ("src", "{path}:verify", ""),
+        ("namespace", "lib.sub.mod:verify", ""),
+        ("namespace", "{path}:verify", "imports relatively, but its folder has no __init__.py: name it as package."),
+        ("named as a module of Python", "{path}:verify", ""),
+        ("package named as a module of Python's", "{path}:verify", "is random.mod by its folders, but random is"),
     ],
 )
-def test_the_command_line_audits_files_of_packages_and_says_why_not(tmp_path, layout, form, status, text):
+def test_names_on_the_command_line_find_files_of_packages_or_say_why_not(tmp_path, monkeypatch, layout, form, why_not):
     path, _, root = laid_out(tmp_path, layout)
-    words = [sys.executable, "-c", MAIN, "audit", form.format(path=path), "--problem", TOY]
-    returned, shown = run(words, root, COLUMNS="400")
-    assert returned == status, shown
-    assert text in shown
+    monkeypatch.chdir(root)
+    with Sandbox(form.format(path=path)) as box:
+        if not why_not:
+            assert box.start([toy(1)])["convention"]["array"] == "numpy"
+            return
+        with pytest.raises(RunFailed) as caught:
+            box.start([toy(1)])
+    assert caught.value.kind == "load"
+    assert why_not in str(caught.value)
+
+
+def test_the_command_line_ends_with_3_where_a_file_cannot_be_loaded(tmp_path):
+    path, _, root = laid_out(tmp_path, "namespace")
+    words = [sys.executable, "-c", MAIN, "audit", f"{path}:verify", "--problem", TOY]
+    status, shown = run(words, root, COLUMNS="400")
+    assert (status, "imports relatively" in shown) == (3, True)
 
 
 def test_two_files_of_one_name_are_two_subjects(tmp_path, monkeypatch):
@@ -294,6 +300,9 @@ def test_checks_of_a_package_that_only_pytest_searches(tmp_path):
         textwrap.dedent(f"""
         import functools
         from draftproof import parametrize_with_checks
+        from draftproof.models.battery import toy
+        from draftproof.reports.audits.functions import audit
+        audit.audit_battery, audit.own_problems = (lambda: [toy(1)]), (lambda seed: [])
         from {name} import parts, verify
         @functools.wraps(verify)
         def mine(target_probs, draft_probs, draft_tokens, rng):
