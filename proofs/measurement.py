@@ -8,10 +8,11 @@ from sympy import QQ
 
 from ..models.law import Model, Prefix, Table, prefix_of_key
 from ..models.problem import Problem
+from ..models.rationals import as_float
 from .field import in_field, rational
 from .interception.outcomes import decoded
 from .laws import completion
-from .rounding_rule import EPSILON, resolution_allowed, rounding_allowed
+from .rounding_rule import EPSILON, resolution_allowed, rounding_allowed, rows_in_use_allowed
 
 
 @dataclass
@@ -92,7 +93,11 @@ def measured(
     for answer in answers:
         if "target" in answer:
             tables = {name: _table(answer[name], name) for name in ("target", "draft")}
-            measurement.in_use = replace(problem, **tables)
+            off = _farthest(problem, tables)
+            if off <= rows_in_use_allowed(dtype):
+                measurement.in_use = replace(problem, **tables)
+            else:
+                measurement.reason = other_rows(off)
             continue
         measurement.findings |= answer.get("findings") or {}
         if "never_returned" in answer:
@@ -104,7 +109,7 @@ def measured(
             if EXACTNESS.index(answer["exactness"]) > EXACTNESS.index(measurement.exactness):
                 measurement.exactness = answer["exactness"]
             if answer["law"] is None:
-                measurement.reason = answer["reason"]
+                measurement.reason = measurement.reason or answer["reason"]
                 continue
             resolution = max(resolution, answer["resolution"])
             if answer["coarsest"] and 2.0 ** (1 - answer["coarsest"]) > EPSILON[dtype]:
@@ -117,6 +122,18 @@ def measured(
         measurement.reason = f"its law is known only to within {resolution:.1g}, a claim in {dtype} needs {resolution_allowed(dtype):.1g}"
     measurement.tolerance = rounding_allowed(problem.gamma, dtype) + resolution
     return measurement
+
+
+def other_rows(distance: float) -> str:
+    """Why there is no law where a function verifies with other rows than those it is given."""
+    return f"it verifies with rows that are TV {distance:.2g} from those it is given"
+
+
+def _farthest(problem: Problem, tables: Mapping[str, Table]) -> float:
+    """The largest total variation between a row as given and the same as it is used."""
+    given = {"target": problem.target, "draft": problem.draft}
+    pairs = ((given[name].row(prefix), row) for name, table in tables.items() for prefix, row in table.rows.items())
+    return max((sum(abs(as_float(p) - as_float(q)) for p, q in zip(a, b)) / 2 for a, b in pairs), default=0.0)
 
 
 def _table(rows: Mapping[str, list[str]], name: str) -> Table:

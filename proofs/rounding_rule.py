@@ -18,6 +18,15 @@ def rounding_allowed(gamma: int, dtype: str) -> float:
     return min(allowed, 1e-12 if dtype == "float64" else 0.05)
 
 
+def rows_in_use_allowed(dtype: str) -> float:
+    """How far the rows that a function says it verifies with may lie from those it is given, in total variation.
+
+    32 epsilon, at most 0.05: a softmax of logarithms is off by epsilon |log p| / 2 in each entry, and |log p| < 64 where p
+    matters. Beyond that they are other rows: the function is judged by those that it is given, and has no exact law.
+    """
+    return min(32 * EPSILON[dtype], 0.05)
+
+
 def resolution_allowed(dtype: str) -> float:
     """The total variation to which a law has to be known for a claim: 16 epsilon, and 9e-13 in float64.
 

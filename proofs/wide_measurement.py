@@ -18,8 +18,8 @@ import numpy as np
 from ..models.law import Prefix, prefix_of_key
 from ..models.wide import WideProblem
 from .interception.outcomes import decoded
-from .measurement import EXACTNESS
-from .rounding_rule import wide_rounding_allowed
+from .measurement import EXACTNESS, other_rows
+from .rounding_rule import rows_in_use_allowed, wide_rounding_allowed
 
 Row = np.ndarray
 
@@ -148,6 +148,11 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
         elif "target" in answer:
             for name in ("target", "draft"):
                 table = {prefix_of_key(key): rows[at] / math.fsum(rows[at]) for key, at in answer[name].items()}
+                given = {prefix: getattr(problem, f"{name}_row")(prefix) for prefix in table}
+                given = {prefix: row / math.fsum(row) for prefix, row in given.items()}
+                off = max(float(np.abs(table[prefix] - row).sum()) / 2 for prefix, row in given.items())
+                if off > rows_in_use_allowed(dtype):
+                    table, measurement.reason = given, other_rows(off)
                 setattr(measurement, name, table)
         measurement.findings |= answer.get("findings") or {}
         if "block" not in answer:

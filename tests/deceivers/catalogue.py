@@ -230,7 +230,7 @@ FORGING = (
     Deceiver("forging:result_of_another_mind", ONE, 0.3976, NOT_CLEARED),
     Deceiver("forging:answers_changed", ONE, 0.3976, NOT_CLEARED),
     Deceiver("forging:another_function_called", ONE, 0.3976, UNSEEN),
-    Deceiver("forging:rows_replaced", ONE, 0.3976, UNSEEN),
+    Deceiver("forging:rows_replaced", ONE, 0.3976, NOT_CLEARED),
 )
 
 RESULTS = (

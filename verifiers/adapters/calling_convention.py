@@ -41,7 +41,7 @@ def declare(function: Callable, **attributes: Any) -> Callable:
 
     array: one of ARRAYS.
     published: a function without arguments that gives the third-party function behind it.
-    rows_in_use: from the probabilities given to the rows that are verified with.
+    rows_in_use: from the probabilities given to the rows that are verified with; believed within rounding alone.
     """
     vars(function).update(attributes)
     return function
