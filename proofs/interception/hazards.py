@@ -8,7 +8,8 @@ noise) is the case in which the shares are the same on all levels; noise that is
 
 A share is exact where hazards keep their proportions between the two levels. What it may be wrong by is at most the
 probability that two contestants fall into that gap, whatever the scores do inside; where halving the gap leaves the
-shares as they were, that times their change. Gaps are halved until the sum of this, ``error``, is small.
+shares as they were, and no contestant keeps one score over much of it, that times their change. Gaps are halved until
+the sum of this, ``error``, is small.
 """
 
 import math
@@ -18,6 +19,8 @@ from typing import NamedTuple, Protocol
 WIDEST_GAP = 1 / 32
 """The largest probability of a gap between two levels that are examined."""
 MOST_GAPS = 300
+STAIRS = 4.0
+"""What equal scores with a share of a gap's hazard count as change: odds that agree say nothing where scores are stairs."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -47,7 +50,8 @@ class Cell(NamedTuple):
 
     start, end: of each contestant.
     tie: whether all scores in it are equal, so that the lowest index wins; else a gap.
-    change: of the shares when this gap was made by halving another; 1 where that is not known.
+    change: of the shares when this gap was made by halving another, and not less than STAIRS times the largest share of
+        its hazard that one score has there; 1 where that is not known.
     law: probability with which each contestant comes first, in this cell.
     pair: probability that two contestants are in this cell, and none before.
     """
@@ -140,6 +144,17 @@ class Ladder:
             cuts.append(a)
         return tuple(cuts)
 
+    def _step(self, start: tuple[int, ...], limit: tuple[int, ...]) -> float:
+        """The largest hazard with which one contestant keeps one score, from these positions on."""
+        largest = 0.0
+        for i, (runner, first, last) in enumerate(zip(self._runners, start, limit)):
+            if first < last:
+                alone = tuple(first if k == i else 0 for k in range(len(start)))
+                until = tuple(last if k == i else 0 for k in range(len(start)))
+                end = self._cut(runner.rank(first), alone, until, strict=False)[i]
+                largest = max(largest, runner.hazard(end) - runner.hazard(first))
+        return largest
+
     def _hazards(self, positions: tuple[int, ...]) -> list[float]:
         return [runner.hazard(j) for runner, j in zip(self._runners, positions)]
 
@@ -181,6 +196,8 @@ class Ladder:
         one, other = upper.shares(), lower.shares()
         if one and other:
             change = max(abs(x - y) for x, y in zip(one, other))
+            steep = self._step(above, gap.end) / math.fsum(steps)
+            change = min(max(change, STAIRS * steep), 1.0)
             upper, lower = upper._replace(change=change), lower._replace(change=change)
         halves = [upper, self._cell(above, with_level, True, 0.0), lower]
         if any(half.start == gap.start and half.end == gap.end and not half.tie for half in halves):

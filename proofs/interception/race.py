@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -124,7 +125,8 @@ def _ladder(runners: list["_Runner"], fixed: tuple[int, float] | None) -> Ladder
     if ladder is None:
         goal = max(2.0**-48, *(runner.source.epsilon / 2 for runner in runners))
         try:
-            ladder = LADDERS[key] = Ladder(runners, fixed, len(LADDERS), goal)
+            scatter = zlib.crc32(repr([runner.rank(runner.points // 2) for runner in runners]).encode())
+            ladder = LADDERS[key] = Ladder(runners, fixed, scatter, goal)
         except NotMonotone:
             tracer = runners[0].source.tracer
             tracer.give_up(f"the score of a random number in the argmax at {place()} rises and falls")
