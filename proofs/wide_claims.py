@@ -9,6 +9,7 @@ from ..models.law import Prefix, prefix_key
 from ..verifiers.evidence import CLAIMS, HOLDS, NO_EVIDENCE, REFUTED, Evidence, LawEntry, Witness
 from .audit_claims import MAX_ENTRIES
 from .wide_measurement import WideMeasurement
+from .wide_reference import reference_deviations
 
 
 def judge_wide(measurement: WideMeasurement) -> list[Evidence]:
@@ -46,12 +47,16 @@ def _evidence(
 
 
 def lossless_wide(measurement: WideMeasurement) -> Evidence:
-    """The completed law against the target's, over the rows in use (Eq. 7). Where part of it is unknown, a lower bound."""
+    """The completed law against the target's, over the rows in use (Eq. 7). Where part of it is unknown, a lower bound.
+
+    reference_total_variation: of token verification computed plainly in the same precision (``wide_reference``).
+    """
     deviation, witness = measurement.total_variation, None
     if deviation > measurement.tolerance:
         entries = _entries(measurement)
         witness = Witness(**entries[0]._asdict(), problem=measurement.problem.as_json(), laws=entries)
-    return _evidence("lossless", measurement, witness, deviation, measurement.tolerance)
+    beside = {"reference_total_variation": reference_deviations(measurement)} if measurement.emitted else {}
+    return _evidence("lossless", measurement, witness, deviation, measurement.tolerance, **beside)
 
 
 def _entries(measurement: WideMeasurement) -> tuple[LawEntry, ...]:

@@ -1,14 +1,18 @@
 """Wide problems: what only a whole vocabulary or a long block shows is refuted; right verifiers hold."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from draftproof.models.battery import toy
 from draftproof.models.problem import any_problem_from, as_json, load_problem
 from draftproof.models.wide import wide, wide_battery
+from draftproof.proofs.rounding_rule import wide_rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.wide_claims import judge_wide
-from draftproof.proofs.wide_measurement import measured_wide
+from draftproof.proofs.wide_measurement import WideMeasurement, measured_wide
+from draftproof.proofs.wide_reference import reference_deviations
 
 pytestmark = pytest.mark.exact
 
@@ -67,7 +71,7 @@ def test_a_verifier_that_cannot_be_followed_on_wide_rows_is_neither_cleared_nor_
 def test_a_race_whose_noise_is_capped_has_no_closed_law(sandbox):
     """The small problems refute it. On rows without a probable token noise of 2.1 never wins, and the law is right."""
     measurement, evidence = judged(sandbox, "capped_race", wide(129, 2))
-    assert evidence.verdict == "no-evidence" and "not a race" in measurement.reason
+    assert evidence.verdict == "no-evidence" and measurement.reason and "not a race" in measurement.reason
 
 
 def test_the_total_variation_of_the_frontier_is_that_of_the_completed_law(sandbox):
@@ -111,3 +115,16 @@ def test_a_bad_specification_is_one_clear_line(spec, says):
     with pytest.raises(ValueError, match=says) as error:
         load_problem(spec, any_problem_from)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("dtype", "weights", "running_sum"), [("float64", 1e-15, 1e-12), ("float32", 1e-6, 5e-4)])
+def test_the_reference_in_a_precision_is_within_what_rounding_is_allowed(dtype, weights, running_sum):
+    problem = wide(32_769, 1)
+    measurement = WideMeasurement(problem, dtype)
+    measurement.target = {x: problem.target_row(x) for x in [(), (0,), (32_768,)]}
+    measurement.draft = {(): problem.draft_row(())}
+    found = reference_deviations(measurement)
+    assert found["weights"] < weights < running_sum / 10 and found["running_sum"] < running_sum
+    assert 1e-4 * found["running_sum"] > found["weights"] if dtype == "float32" else found["running_sum"] > 1e-14
+    assert max(found.values()) < wide_rounding_allowed(1, dtype, problem.vocabulary)
+    assert reference_deviations(replace(measurement, dtype="float16"))["running_sum"] > 0.1
