@@ -1,5 +1,5 @@
 (* What the theorems rest on: nothing but Coq itself. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Loops Couplings Rationals Law.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Rationals Law.
 Print Assumptions lemma_1.
 Print Assumptions lemma_3.
 Print Assumptions lemma_3_conditional.
@@ -37,6 +37,11 @@ Print Assumptions block_strategy_play.
 Print Assumptions theorem_2_calls.
 Print Assumptions theorem_2_calls_length.
 Print Assumptions theorem_2_calls_eos.
+Print Assumptions theorem_2_one_iteration.
+Print Assumptions theorem_2_gamma_1.
+Print Assumptions theorem_2_gamma_2.
+Print Assumptions theorem_2_context_free.
+Print Assumptions theorem_2_boundary.
 Print Assumptions lemma_2.
 Print Assumptions loop_completed.
 Print Assumptions block_lossless.

@@ -40,20 +40,29 @@ move=> A0; elim: n h c => [|n IH] h c //=; rewrite -(E_const Ms c (P h c) 0).
 by apply: E_le => X t y _ _; apply: IH.
 Qed.
 
-(* Block verification in every iteration is one of the valid strategies. *)
-Definition block_strategy : strategy :=
-  fun _ c => kernel_of (fun X (_ : size X = gamma) => block_program Mb Ms c X).
+(* One verifier in every iteration. *)
+Definition fixed (W : verifier V R) (prog : forall c X, program X (W c X)) : strategy :=
+  fun _ c => kernel_of (fun X (_ : size X = gamma) => prog c X).
+Lemma run_fixed W prog h c (B : seq V -> seq V -> V -> R) :
+  E Ms c (@fixed W prog h c) B = gen Ms gamma c (fun X => W c X (B X)).
+Proof. by apply: gen_eq => X hX; rewrite run_kernel_of. Qed.
+Theorem fixed_valid W prog : (forall c, valid Mb Ms gamma c (W c)) -> valid_strategy (@fixed W prog).
+Proof. by move=> v h c o ho; rewrite -(v c o ho); apply: run_fixed. Qed.
+Theorem fixed_play W prog n h c A : play (@fixed W prog) n h c A = specdec Ms gamma W n c A.
+Proof.
+elim: n h c => [|n IH] h c //=; rewrite run_fixed; apply: gen_eq => X _.
+by apply: (program_ext (prog c X)) => t y _; apply: IH.
+Qed.
+(* Block verification is among them. *)
+Definition block_strategy : strategy := fixed (block_program Mb Ms).
 Lemma run_block h c (B : seq V -> seq V -> V -> R) : E Ms c (block_strategy h c) B
   = gen Ms gamma c (fun X => block_verify Mb Ms c X (B X)).
-Proof. by apply: gen_eq => X hX; rewrite run_kernel_of. Qed.
+Proof. exact: run_fixed. Qed.
 Theorem block_strategy_valid : valid_strategy block_strategy.
-Proof. by move=> h c o ho; rewrite -(theorem_1 Mb Ms c ho); apply: run_block. Qed.
+Proof. by apply: fixed_valid => c; apply: theorem_1. Qed.
 Theorem block_strategy_play n h c A :
   play block_strategy n h c A = specdec Ms gamma (block_verify Mb Ms) n c A.
-Proof.
-elim: n h c => [|n IH] h c //=; rewrite run_block; apply: gen_eq => X _.
-by apply: (program_ext (block_program Mb Ms c X)) => t y _; apply: IH.
-Qed.
+Proof. exact: fixed_play. Qed.
 
 (* One iteration: no valid kernel ends better than block verification if a free token is no loss. *)
 Lemma best_step (K : kernel V R gamma) c F : valid Mb Ms gamma c (run K) ->

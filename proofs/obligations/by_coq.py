@@ -18,9 +18,19 @@ THEOREMS = {
     "lemma-3": ("lemma_3", "lemma_3_conditional"),
     "lemma-4": ("lemma_4", "lemma_4_attained"),
     "theorem-2": ("theorem_2_one", "block_kernel", "token_le_block"),
-    "theorem-2-iterations": ("token_le_block_iterations", "token_le_block_grows", "landing", "block_best"),
+    "theorem-2-iterations": (
+        "token_le_block_iterations",
+        "token_le_block_grows",
+        "landing",
+        "block_best",
+        "theorem_2_one_iteration",
+        "theorem_2_gamma_1",
+        "theorem_2_gamma_2",
+        "theorem_2_context_free",
+    ),
     "theorem-2-fails": (
         "theorem_2_fails",
+        "theorem_2_boundary",
         "theorem_2_fails_gamma_2",
         "theorem_2_fails_gamma_3",
         "sure_bonus_valid",
@@ -44,12 +54,13 @@ THEOREMS = {
 }
 """The theorems of proofs/mechanized that a claim rests on."""
 
+EVERY = "every V, gamma, models with zeros, real field"
 SINGLE = {
+    "theorem-2-iterations": f"{EVERY}; against every valid verifier in the cases named",
     "lemma-1": "V 2, gamma 2",
     "theorem-2-fails": "gamma 2 from 3 iterations on, every greater gamma from 2 on; models with V 2, verifier valid for every V",
     "same-definitions": "what the comparison rests on, not the comparison",
 }
-EVERY = "every V, gamma, models with zeros, real field"
 
 
 @lru_cache(maxsize=1)

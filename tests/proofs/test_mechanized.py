@@ -27,7 +27,8 @@ THEOREMS = {
     "lemma_10_attained", "theorem_1", "theorem_2_one", "theorem_3", "block_kernel", "token_valid", "token_le_block",
     "block_lossless", "token_lossless", "greedy_lossless", "token_le_block_iterations",
     "theorem_2_calls", "theorem_2_calls_length", "theorem_2_calls_eos", "cost", "block_strategy_valid",
-    "theorem_2_fails", "theorem_2_fails_gamma_2", "theorem_2_fails_gamma_3", "sure_bonus_valid", "sure_bonus_rows", "program_run", "Qc_realFieldType", "emitted_fastE",
+    "theorem_2_fails", "theorem_2_fails_gamma_2", "theorem_2_fails_gamma_3", "sure_bonus_valid", "sure_bonus_rows",
+    "theorem_2_boundary", "theorem_2_gamma_1", "theorem_2_gamma_2", "theorem_2_context_free", "program_run", "Qc_realFieldType", "emitted_fastE",
 }  # fmt: skip
 PROBLEMS = [
     *(drawn(3, 2, kind) for kind in KINDS), drawn(3, 2, "mixed"), drawn(2, 1, "generic"), drawn(2, 3, "mixed"),
@@ -130,6 +131,46 @@ def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_pa
     text = (folder / "Algorithms.v").read_text()
     assert text.count(right) == 1
     (folder / "Algorithms.v").write_text(text.replace(right, wrong))
+    done = coq.make(folder, f"{file}.vo", limit=300)
+    assert done.returncode != 0
+    assert re.search(rf"{file}\.v, line \d+", coq.first_error(done.stderr))
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("file", "right", "wrong"),
+    [
+        ("Iterations", "A (take n.-1 k) (last y k) else", "A (take n.-1 k) y else"),
+        (
+            "Counterexample",
+            "(2 < gamma)%N && (1 < n)%N || (1 < gamma)%N && (2 < n)%N ->",
+            "(1 < gamma)%N && (1 < n)%N ->",
+        ),
+        ("Boundary", "(gamma == 2%N) && (n == 2%N)].", "(gamma == 2%N)]."),
+        (
+            "Strategies",
+            "(~~ ((eos \\in s) || (L <= size s)%N))%:R in",
+            "(~~ ((last eos s == eos) || (L <= size s)%N))%:R in",
+        ),
+        (
+            "Calls",
+            "Hypothesis stays : forall c y, finished c -> finished (rcons c y).",
+            "Hypothesis stays : forall c, finished c -> finished c.",
+        ),
+    ],
+    ids=[
+        "the wrong token dropped",
+        "false for gamma 2 and two iterations",
+        "true for gamma 2 and any number",
+        "a text that only ends with E.O.S. now",
+        "what is finished does not stay so",
+    ],
+)
+def test_a_change_of_a_statement_about_several_iterations_breaks_its_proof(compiled, tmp_path, file, right, wrong):
+    folder = shutil.copytree(compiled[0], tmp_path / "changed")
+    text = (folder / f"{file}.v").read_text()
+    assert text.count(right) == 1
+    (folder / f"{file}.v").write_text(text.replace(right, wrong))
     done = coq.make(folder, f"{file}.vo", limit=300)
     assert done.returncode != 0
     assert re.search(rf"{file}\.v, line \d+", coq.first_error(done.stderr))
