@@ -91,3 +91,7 @@ def test_fewer_calls_than_block_verification_are_noticed_and_more_are_refused():
     assert not found.holds
     assert found.witness is not None
     assert by_certificate._fewest_calls([exact], 5, None, "token").verdict == REFUTED
+
+
+def test_where_block_verification_decodes_more_the_other_is_not_the_best_of_all_strategies():
+    assert by_certificate._most_tokens([(pair(2, QQ(1, 4)), 3)]).verdict == REFUTED
