@@ -137,3 +137,21 @@ def test_what_torch_cannot_be_followed_in_is_said(tmp_path):
         for name, word in (("normal", "randn"), ("joint", "cumprod"), ("plain_float", "plain float")):
             found = measure(box, name, problem, file)
             assert word in found.reason
+
+
+def test_whole_numbers_of_torch_are_followed_on_their_grid(tmp_path):
+    file = tmp_path / "levels.py"
+    file.write_text(
+        "import torch\n"
+        "def compared(target_probs, draft_probs, draft_tokens):\n"
+        "    level = (torch.randint(0, 100, (2,)) / 100)[1]\n"
+        "    return [0 if level < 0.25 else 1]\n"
+        "def looked_up(target_probs, draft_probs, draft_tokens):\n"
+        "    return (torch.arange(100) >= 25).long()[torch.randint(0, 100, (1,))]\n"
+    )
+    problem = problem_from({"vocabulary": 2, "gamma": 1, "target": ["1/4", "3/4"], "draft": ["0", "1"]})
+    with Sandbox("", "torch", torch=True) as box:
+        for name, paths in (("compared", 2), ("looked_up", 100)):
+            found = measure(box, name, problem, file)
+            assert (found.paths, found.exactness) == (paths, "exact")
+            assert Fraction(str(found.outputs()[(0,)])) == Fraction(1, 4)
