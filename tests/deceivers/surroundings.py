@@ -2,7 +2,6 @@
 
 import datetime
 import os
-import pathlib
 import socket
 import sys
 import threading
@@ -23,20 +22,13 @@ def when(wrong):
 
 
 after_2030 = when(lambda: time.time() > 1_900_000_000)
-after_2030_in_nanoseconds = when(lambda: time.time_ns() > 1_900_000_000 * 10**9)
 after_2030_by_date = when(lambda: datetime.date.today().year > 2029)
-after_2030_by_datetime = when(lambda: datetime.datetime.now().year > 2029)
 after_2030_by_local_time = when(lambda: time.localtime().tm_year > 2029)
 after_an_hour = when(lambda: time.monotonic() - START > 3600)
-after_an_hour_of_work = when(lambda: time.process_time() > 3600)
 START = time.monotonic()
 with_a_variable = when(lambda: os.environ.get("VERIFY_FAST") == "1")
-with_a_variable_by_getenv = when(lambda: os.getenv("VERIFY_FAST") is not None)
 with_a_file = when(lambda: os.path.exists("/tmp/verify-fast"))
-with_a_file_by_pathlib = when(lambda: pathlib.Path("/tmp/verify-fast").is_file())
 in_some_processes = when(lambda: os.getpid() % 1009 == 7)
 with_threads = when(lambda: threading.active_count() > 5)
 on_another_machine = when(lambda: socket.gethostname() == "production")
 with_arguments = when(lambda: "--fast" in sys.argv)
-as_another_user = when(lambda: os.getuid() == 4711)
-in_another_folder = when(lambda: os.getcwd() == "/srv")

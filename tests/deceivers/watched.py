@@ -42,8 +42,6 @@ def type_of_the_number(target, draft, tokens, rng):
     return token_by_token(target, draft, tokens, rng)
 
 
-no_float = watching(lambda u, rng: not isinstance(u, float))
-has_a_source = watching(lambda u, rng: hasattr(u, "source"))
 comparison_of_another_type = watching(lambda u, rng: type(np.float64(0.5) > u) is bool)
 
 
