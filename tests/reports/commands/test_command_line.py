@@ -105,7 +105,7 @@ def test_a_table_that_stops_short_of_the_iterations_says_which_prefix_is_missing
     ],
 )
 def test_audits_end_with_the_status_of_the_contract(name, status, line):
-    done = draftproof("audit", f"{FAULTS}:{name}")
+    done = draftproof("audit", f"{FAULTS}:{name}", "--quick")
     assert done.returncode == status, done.stdout + done.stderr
     assert line in done.stdout
 
@@ -124,7 +124,7 @@ def test_an_import_error_ends_with_status_3_in_one_line(tmp_path):
 
 
 def test_what_was_finished_before_a_crash_is_reported(tmp_path):
-    done = draftproof("audit", f"{FAULTS}:crashes_when_rows_are_equal", "--json", tmp_path / "r.json")
+    done = draftproof("audit", f"{FAULTS}:crashes_when_rows_are_equal", "--quick", "--json", tmp_path / "r.json")
     report = json.loads((tmp_path / "r.json").read_text())
     assert done.returncode == 3
     assert report["verdict"] == "error"
@@ -134,7 +134,7 @@ def test_what_was_finished_before_a_crash_is_reported(tmp_path):
 
 def test_a_right_function_is_cleared_and_the_report_fits_its_schema(tmp_path):
     (tmp_path / "right.py").write_text(RIGHT)
-    done = draftproof("audit", "right.py:f", "--json", "-", cwd=tmp_path)
+    done = draftproof("audit", "right.py:f", "--quick", "--json", "-", cwd=tmp_path)
     report = json.loads(done.stdout)
     assert done.returncode == 0
     assert report["verdict"] == "lossless"
@@ -145,7 +145,7 @@ def test_a_right_function_is_cleared_and_the_report_fits_its_schema(tmp_path):
 def test_the_replay_command_of_a_refutation_refutes_again(tmp_path):
     import shlex
 
-    done = draftproof("audit", f"{FAULTS}:outside_the_vocabulary", "--json", tmp_path / "r.json")
+    done = draftproof("audit", f"{FAULTS}:outside_the_vocabulary", "--quick", "--json", tmp_path / "r.json")
     report = json.loads((tmp_path / "r.json").read_text())
     validate(report)
     assert done.returncode == 1
