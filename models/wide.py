@@ -5,54 +5,25 @@ the target's rows are as wide as a production vocabulary. Rows differ by positio
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from .errors import InputError
 from .law import Prefix
 
-Row = np.ndarray
+if TYPE_CHECKING:
+    from numpy import ndarray
+
 MOST_ENTRIES = 8_000_000
 """Entries of all rows of a problem, V (gamma + 1) m: 64 MB."""
 
 MOST_VOCABULARY, MOST_GAMMA, MOST_BLOCKS = 1_000_000, 64, 512
 
 
-def _dense(draw: np.random.Generator, size: int) -> Row:
-    return np.exp(2.0 * draw.standard_normal(size))
-
-
-def _tails(draw: np.random.Generator, size: int) -> Row:
-    """A few hundred probable tokens; 1e-9 each of the others, and a denormal number here and there."""
-    weights = np.full(size, 1e-9)
-    weights[draw.integers(0, size, max(2, min(300, size // 3)))] = draw.random()
-    weights[draw.integers(0, size, max(1, size // 50))] = 1e-310
-    return weights
-
-
-def _zeros(draw: np.random.Generator, size: int) -> Row:
-    """Every other token, at random, is excluded."""
-    return _dense(draw, size) * (draw.random(size) < 0.5)
-
-
-def _ties(draw: np.random.Generator, size: int) -> Row:
-    return np.ones(size)
-
-
-def _peaked(draw: np.random.Generator, size: int) -> Row:
-    """One token has all but a millionth."""
-    weights = _dense(draw, size)
-    weights[draw.integers(0, size)] = 1e6 * weights.sum()
-    return weights
-
-
-KINDS: dict[str, Callable[[np.random.Generator, int], Row]] = {
-    "dense": _dense, "tails": _tails, "zeros": _zeros, "ties": _ties, "peaked": _peaked,
-}  # fmt: skip
+KINDS = ("dense", "tails", "zeros", "ties", "peaked")
+"""What the target's rows can be like (``wide_rows``)."""
 
 
 @dataclass(frozen=True)
@@ -74,33 +45,23 @@ class WideProblem:
     agree: tuple[int, ...] = ()
     name: str = "problem"
 
-    def _draw(self, prefix: Prefix, which: int) -> np.random.Generator:
-        return np.random.default_rng([self.seed, len(prefix), prefix[-1] + 1 if prefix else 0, which])
-
-    def _live_weights(self, prefix: Prefix, which: int) -> Row:
-        return self._draw(prefix, which).integers(1, 10, len(self.live[len(prefix)])).astype(float)
-
-    def target_row(self, prefix: Prefix) -> Row:
+    def target_row(self, prefix: Prefix) -> "ndarray":
         """M_b(. | prefix), V floats that sum to 1 but for rounding: a function of its length and last token.
 
         The live tokens share 1/8 to 3/4 of it, the others the rest.
         """
+        from .wide_rows import target_row
+
         i = len(prefix)
         if i in self.agree:
             return self.draft_row(prefix)
-        draw = self._draw(prefix, 0)
-        row = KINDS[self.kind](draw, self.vocabulary)
-        if i < self.gamma:
-            live, weights = list(self.live[i]), self._live_weights(prefix, 1)
-            row[live] = 0.0
-            row[live] = weights / weights.sum() * draw.choice([1 / 7, 2 / 3, 3.0]) * (row.sum() or 1.0)
-        return row / row.sum()
+        return target_row(self.vocabulary, self.kind, self.seed, prefix, self.live[i] if i < self.gamma else ())
 
-    def draft_row(self, prefix: Prefix) -> Row:
+    def draft_row(self, prefix: Prefix) -> "ndarray":
         """M_s(. | prefix): V floats, 0 but for the live tokens."""
-        row = np.zeros(self.vocabulary)
-        row[list(self.live[len(prefix)])] = self._live_weights(prefix, 2)
-        return row / row.sum()
+        from .wide_rows import draft_row
+
+        return draft_row(self.vocabulary, self.seed, prefix, self.live[len(prefix)])
 
     def prefixes(self, length: int) -> Iterator[Prefix]:
         """The prefixes of that length that can be drafted."""

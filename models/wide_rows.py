@@ -1,0 +1,68 @@
+"""The rows of wide problems, made from their specification. Apart from it, since NumPy takes longer to import than it."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .law import Prefix
+
+Row = np.ndarray
+
+
+def _dense(draw: np.random.Generator, size: int) -> Row:
+    return np.exp(2.0 * draw.standard_normal(size))
+
+
+def _tails(draw: np.random.Generator, size: int) -> Row:
+    """A few hundred probable tokens; 1e-9 each of the others, and a denormal number here and there."""
+    weights = np.full(size, 1e-9)
+    weights[draw.integers(0, size, max(2, min(300, size // 3)))] = draw.random()
+    weights[draw.integers(0, size, max(1, size // 50))] = 1e-310
+    return weights
+
+
+def _zeros(draw: np.random.Generator, size: int) -> Row:
+    """Every other token, at random, is excluded."""
+    return _dense(draw, size) * (draw.random(size) < 0.5)
+
+
+def _ties(draw: np.random.Generator, size: int) -> Row:
+    return np.ones(size)
+
+
+def _peaked(draw: np.random.Generator, size: int) -> Row:
+    """One token has all but a millionth."""
+    weights = _dense(draw, size)
+    weights[draw.integers(0, size)] = 1e6 * weights.sum()
+    return weights
+
+
+KINDS: dict[str, Callable[[np.random.Generator, int], Row]] = {
+    "dense": _dense, "tails": _tails, "zeros": _zeros, "ties": _ties, "peaked": _peaked,
+}  # fmt: skip
+
+
+def _draw(seed: int, prefix: Prefix, which: int) -> np.random.Generator:
+    return np.random.default_rng([seed, len(prefix), prefix[-1] + 1 if prefix else 0, which])
+
+
+def _weights(seed: int, prefix: Prefix, which: int, live: tuple[int, ...]) -> Row:
+    return _draw(seed, prefix, which).integers(1, 10, len(live)).astype(float)
+
+
+def target_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tuple[int, ...]) -> Row:
+    """A row of that kind, in which the live tokens, if there are any, share 1/8 to 3/4."""
+    draw = _draw(seed, prefix, 0)
+    row = KINDS[kind](draw, vocabulary)
+    if live:
+        weights = _weights(seed, prefix, 1, live)
+        row[list(live)] = 0.0
+        row[list(live)] = weights / weights.sum() * draw.choice([1 / 7, 2 / 3, 3.0]) * (row.sum() or 1.0)
+    return row / row.sum()
+
+
+def draft_row(vocabulary: int, seed: int, prefix: Prefix, live: tuple[int, ...]) -> Row:
+    """A row that is 0 but for the live tokens."""
+    row = np.zeros(vocabulary)
+    row[list(live)] = _weights(seed, prefix, 2, live)
+    return row / row.sum()
