@@ -19,7 +19,7 @@ from ..models.law import Prefix, prefix_of_key
 from ..models.wide import WideProblem
 from .interception.outcomes import decoded
 from .measurement import EXACTNESS, other_rows
-from .rounding_rule import rows_in_use_allowed, wide_rounding_allowed
+from .rounding_rule import resolution_allowed, rows_in_use_allowed, wide_rounding_allowed
 
 Row = np.ndarray
 
@@ -174,6 +174,8 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
     measurement.unknown += left if measurement.reason and left > 1e-12 else 0.0
     allowed = wide_rounding_allowed(problem.gamma, dtype, problem.vocabulary)
     measurement.tolerance = allowed + resolution
+    if resolution > max(allowed, resolution_allowed(dtype)):
+        measurement.reason = measurement.reason or f"its law is known only to within {resolution:.1g}"
     if measurement.strays and measurement.reason is None and measurement.total_variation <= measurement.tolerance:
         measurement.reason = "it emits tokens that were not drafted before its last: their law is not compared here"
     return measurement

@@ -13,7 +13,7 @@ from .noise_rows import LEAST, noise_row
 from .numbers import handed_out, whole_number
 from .row_draws import WideTracer
 from .sources import Exponential, Lattice
-from .tracer import Followed, Tracer, active, followed, place, seeding
+from .tracer import Followed, Tracer, active, followed, guarded, place, refuse, seeding
 
 PlainGenerator: Any = np.random.Generator
 PlainRandomState: Any = np.random.RandomState
@@ -264,7 +264,25 @@ def _unfollowed(name: str) -> Any:
     return followed(method)
 
 
-PASSIVE = {"bit_generator", "spawn", "get_state", "seed", "set_state"}
+PASSIVE = {"bit_generator", "spawn", "seed", "set_state"}
+
+BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+
+
+def _unread(plain: Any) -> Any:
+    """A bit generator whose raw bits and state are not followed where a function reads them by itself."""
+    name = plain.__name__
+
+    def refused(part: str) -> None:
+        refuse(f"{name}.{part} at {place()} is not followed")
+
+    def state(self: Any) -> Any:
+        refused("state")
+        return plain.state.__get__(self)
+
+    raw = guarded(plain.random_raw, lambda: refused("random_raw"))
+    members = {"random_raw": raw, "state": property(state, plain.state.__set__), "__module__": plain.__module__}
+    return type(name, (plain,), members)
 
 
 def install() -> None:
@@ -275,6 +293,8 @@ def install() -> None:
             ours = any(name in c.__dict__ for c in (kind, _Traced, Followed))
             if not name.startswith("_") and callable(getattr(base, name)) and not ours and name not in PASSIVE:
                 setattr(kind, name, _unfollowed(name))
+    for name in BIT_GENERATORS:
+        setattr(np.random, name, _unread(getattr(np.random, name)))
     shared = TracedRandomState()
     np.random.default_rng = default_rng
     np.random.Generator = TracedGenerator

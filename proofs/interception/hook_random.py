@@ -41,6 +41,10 @@ class TracedRandom(Followed, PlainRandom):
         return tracer.give_up(f"{n} random bytes drawn at {place()}")
 
     @followed
+    def getstate(self, tracer: Tracer) -> Any:
+        return tracer.give_up(f"the state of a followed generator is read at {place()}: it says nothing")
+
+    @followed
     def expovariate(self, tracer: Tracer, lambd: float = 1.0) -> Any:
         return -math.log(1.0 - self.random()) / lambd
 

@@ -204,7 +204,6 @@ SURROUNDINGS = tuple(
     )
 )  # fmt: skip
 
-ELSEWHERE_GAP = "a generator's state, read as if it were chance"
 ELSEWHERE = (
     *(
         Deceiver(f"elsewhere:{name}", at.GENERIC_3_1, 8e-4, NOT_CLEARED)
@@ -213,8 +212,8 @@ ELSEWHERE = (
             "identifier_by_time", "entropy_of_a_seed",
         )
     ),
-    Deceiver("elsewhere:state_of_the_generator", at.GENERIC_3_1, 8e-4, NOT_CLEARED, ELSEWHERE_GAP),
-    Deceiver("elsewhere:raw_bits", at.GENERIC_3_1, 1e-6, NOT_CLEARED, "random_raw of a bit generator is not guarded"),
+    Deceiver("elsewhere:state_of_the_generator", at.GENERIC_3_1, 8e-4, NOT_CLEARED),
+    Deceiver("elsewhere:raw_bits", at.GENERIC_3_1, 1e-6, NOT_CLEARED),
     Deceiver("elsewhere:c_library_often", at.GENERIC_3_1, 0.02, NOT_CLEARED),
 )  # fmt: skip
 
