@@ -30,11 +30,16 @@ MARKERS = {
     "engine": "needs torch and transformers; audits the published code",
     "browser": "opens the HTML report in headless Chromium",
     "simulation": "long: false-alarm and miss rates confirmed by many simulated audits (make simulations)",
+    "deceiver": "long: whole audits of wrong verifiers written to be cleared, beyond one of each class (make deceivers)",
     "cluster": "runs on a real two-worker Dask cluster that the test starts",
     "gpu": "needs a CUDA device",
     "database": "runs on a real PostgreSQL server that the test starts",
     "needs(*packages)": "skipped, with the reason, where one of these optional packages is not installed",
 }
+
+
+LEFT_OUT = {"simulation": "simulations", "deceiver": "deceivers"}
+"""Markers of tests that run only where they are asked for by -m, and the target of make that does so."""
 
 
 def needs(package: str) -> str:
@@ -73,8 +78,9 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     for item in items:
-        if "simulation" in item.keywords and "simulation" not in config.option.markexpr:
-            item.add_marker(pytest.mark.skip(reason="a long simulation: make simulations"))
+        for mark, target in LEFT_OUT.items():
+            if mark in item.keywords and mark not in config.option.markexpr:
+                item.add_marker(pytest.mark.skip(reason=f"left out for its time: make {target}"))
         packages = [package for mark in item.iter_markers("needs") for package in mark.args]
         packages += ["torch", "transformers"] if "engine" in item.keywords else []
         missing = next((package for package in packages if find_spec(package) is None), None)
