@@ -42,7 +42,7 @@ def test_a_right_function_of_torch_is_lossless_and_a_loop_is_ended_beside_busy_p
         "import torch\n"
         "def right(target_probs, draft_probs, draft_tokens):\n"
         "    for i, x in enumerate(draft_tokens.tolist()):\n"
-        "        if torch.rand(()) * draft_probs[i, x] >= target_probs[i, x]:\n"
+        "        if torch.rand((), dtype=torch.float64) * draft_probs[i, x] >= target_probs[i, x]:\n"
         "            left = (target_probs[i] - draft_probs[i]).clamp(min=0)\n"
         "            return [*draft_tokens[:i].tolist(), int(torch.multinomial(left, 1))]\n"
         "    return [*draft_tokens.tolist(), int(torch.multinomial(target_probs[-1], 1))]\n"
