@@ -10,7 +10,7 @@ STARTED := $(shell date +%s)
 # Modules are compiled when they are first imported: most of them never are. Another installer: make INSTALL='uv pip install ...'
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test exact simulations deceivers zoo prove tables bench mechanized lint clean
+.PHONY: setup audit test exact simulations deceivers broken-proofs zoo prove tables bench mechanized lint clean
 
 setup: $(READY)
 
@@ -46,6 +46,10 @@ exact: $(READY)
 # False-alarm and miss rates of the statistical tests, confirmed by simulation: what `make test` leaves out.
 simulations: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m simulation
+
+# Changes of algorithms and statements, each of which must break a Coq proof.
+broken-proofs: $(READY)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m broken_proof
 
 # Whole audits of about a hundred wrong verifiers that were written to be cleared, and of odd right ones.
 deceivers: $(READY)

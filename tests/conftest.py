@@ -30,6 +30,8 @@ MARKERS = {
     "engine": "needs torch and transformers; audits the published code",
     "browser": "opens the HTML report in headless Chromium",
     "simulation": "long: false-alarm and miss rates confirmed by many simulated audits (make simulations)",
+    "zoo": "long: audits of the mutants and controls beyond a third of them (make zoo)",
+    "broken_proof": "long: changes of code and statements that must break a Coq proof (make broken-proofs)",
     "deceiver": "long: whole audits of wrong verifiers written to be cleared, beyond one of each class (make deceivers)",
     "cluster": "runs on a real two-worker Dask cluster that the test starts",
     "gpu": "needs a CUDA device",
@@ -38,7 +40,7 @@ MARKERS = {
 }
 
 
-LEFT_OUT = {"simulation": "simulations", "deceiver": "deceivers"}
+LEFT_OUT = {"simulation": "simulations", "deceiver": "deceivers", "zoo": "zoo", "broken_proof": "broken-proofs"}
 """Markers of tests that run only where they are asked for by -m, and the target of make that does so."""
 
 
