@@ -138,6 +138,10 @@ class WideMeasurement:
         return total
 
 
+WIDER = 16
+"""How much less exactly than on small problems a wide law may be known: a race of a whole row adds up more errors."""
+
+
 def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[str, Any]]) -> WideMeasurement:
     """A measurement from the answers of the sandbox."""
     measurement, resolution, left = WideMeasurement(problem, dtype), 0.0, 1.0
@@ -174,7 +178,7 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
     measurement.unknown += left if measurement.reason and left > 1e-12 else 0.0
     allowed = wide_rounding_allowed(problem.gamma, dtype, problem.vocabulary)
     measurement.tolerance = allowed + resolution
-    if resolution > max(allowed, resolution_allowed(dtype)):
+    if resolution > max(allowed, WIDER * resolution_allowed(dtype)):
         measurement.reason = measurement.reason or f"its law is known only to within {resolution:.1g}"
     if measurement.strays and measurement.reason is None and measurement.total_variation <= measurement.tolerance:
         measurement.reason = "it emits tokens that were not drafted before its last: their law is not compared here"
