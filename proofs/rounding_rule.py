@@ -50,6 +50,14 @@ def wide_rounding_allowed(gamma: int, dtype: str, vocabulary: int) -> float:
     return min(allowed, 1.0 if dtype in ("float64", "float32") else 0.05)
 
 
+def wide_resolution_allowed(gamma: int, dtype: str, vocabulary: int) -> float:
+    """``resolution_allowed`` of a wide problem: 16 times as much, or what rounding is allowed there if that is more.
+
+    A race of a whole row adds up more errors than one of a few contestants.
+    """
+    return max(wide_rounding_allowed(gamma, dtype, vocabulary), 16 * resolution_allowed(dtype))
+
+
 def sampling_slack(gamma: int, dtype: str) -> float:
     """The total variation that samples do not count as a deviation: none where rounding is far below what they see."""
     return 0.0 if dtype in ("exact", "float64") else rounding_allowed(gamma, dtype)

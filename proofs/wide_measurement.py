@@ -19,7 +19,7 @@ from ..models.law import Prefix, prefix_of_key
 from ..models.wide import WideProblem
 from .interception.outcomes import decoded
 from .measurement import EXACTNESS, other_rows
-from .rounding_rule import resolution_allowed, rows_in_use_allowed, wide_rounding_allowed
+from .rounding_rule import rows_in_use_allowed, wide_resolution_allowed, wide_rounding_allowed
 
 Row = np.ndarray
 
@@ -82,14 +82,20 @@ class WideMeasurement:
 
     def put_outcome(self, block: Prefix, outcome: Any, mass: float) -> None:
         """Add the probability of one outcome. A stray is cut where it leaves the prefixes that can be drafted."""
-        in_range = isinstance(outcome, tuple) and all(0 <= x < self.problem.vocabulary for x in outcome)
-        if not in_range or not 1 <= len(outcome) <= self.problem.gamma + 1:
+        sequence = self.cut(outcome)
+        if sequence is None:
             self._malformed(outcome, mass)
             return
         if outcome[:-1] != block[: len(outcome) - 1]:
             self.strays += mass
-        length = next(n for n in range(len(outcome), 0, -1) if outcome[: n - 1] in self.target)
-        self.put(outcome[: length - 1], outcome[length - 1], np.array([mass]))
+        self.put(sequence[:-1], sequence[-1], np.array([mass]))
+
+    def cut(self, outcome: Any) -> Prefix | None:
+        """An output up to where it leaves the prefixes that can be drafted; None if it is no 1..gamma+1 tokens."""
+        in_range = isinstance(outcome, tuple) and all(0 <= x < self.problem.vocabulary for x in outcome)
+        if not in_range or not 1 <= len(outcome) <= self.problem.gamma + 1:
+            return None
+        return outcome[: next(n for n in range(len(outcome), 0, -1) if outcome[: n - 1] in self.target)]
 
     def _malformed(self, outcome: Any, mass: float) -> None:
         self.malformed[outcome] = self.malformed.get(outcome, 0.0) + mass
@@ -138,10 +144,6 @@ class WideMeasurement:
         return total
 
 
-WIDER = 16
-"""How much less exactly than on small problems a wide law may be known: a race of a whole row adds up more errors."""
-
-
 def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[str, Any]]) -> WideMeasurement:
     """A measurement from the answers of the sandbox."""
     measurement, resolution, left = WideMeasurement(problem, dtype), 0.0, 1.0
@@ -178,7 +180,7 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
     measurement.unknown += left if measurement.reason and left > 1e-12 else 0.0
     allowed = wide_rounding_allowed(problem.gamma, dtype, problem.vocabulary)
     measurement.tolerance = allowed + resolution
-    if resolution > max(allowed, WIDER * resolution_allowed(dtype)):
+    if resolution > wide_resolution_allowed(problem.gamma, dtype, problem.vocabulary):
         measurement.reason = measurement.reason or f"its law is known only to within {resolution:.1g}"
     if measurement.strays and measurement.reason is None and measurement.total_variation <= measurement.tolerance:
         measurement.reason = "it emits tokens that were not drafted before its last: their law is not compared here"

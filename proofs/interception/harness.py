@@ -151,11 +151,14 @@ class RowsInUse:
     """A problem's rows as the subject gets them, in its precision, multiplied by ``scales`` (target, draft)."""
 
     def __init__(self, problem: Problem, subject: Subject, scales: Sequence[float] = (1.0, 1.0)):
-        self.problem, self.subject, self.called, self.scales = problem, subject, False, scales
+        self.problem, self.subject, self.called = problem, subject, False
         *earlier, last = ([*problem.prefixes(length)] for length in range(problem.gamma + 1))
         prefixes = [prefix for group in earlier for prefix in group]
-        self._draft = {prefix: [*map(float, problem.draft.row(prefix))] for prefix in prefixes}
-        self._target = {prefix: [*map(float, problem.target.row(prefix))] for prefix in [*prefixes, *last]}
+        target, draft = scales
+        self._draft = {prefix: [draft * float(p) for p in problem.draft.row(prefix)] for prefix in prefixes}
+        self._target = {
+            prefix: [target * float(p) for p in problem.target.row(prefix)] for prefix in [*prefixes, *last]
+        }
 
     def blocks(self) -> Iterator[tuple[int, ...]]:
         """The draft blocks that can be drafted."""
@@ -165,8 +168,8 @@ class RowsInUse:
 
     def arguments(self, tokens: tuple[int, ...]) -> list:
         steps = range(len(tokens) + 1)
-        target = [[self.scales[0] * p for p in self._target[tokens[:i]]] for i in steps]
-        draft = [[self.scales[1] * p for p in self._draft[tokens[:i]]] for i in steps[:-1]]
+        target = [self._target[tokens[:i]] for i in steps]
+        draft = [self._draft[tokens[:i]] for i in steps[:-1]]
         return arguments(target, draft, tokens, self.subject.array or "numpy", self.subject.dtype)
 
     def in_use(self) -> tuple[dict, dict]:

@@ -173,10 +173,10 @@ class Ladder:
                 left *= math.exp(-step)
             return Cell(start, end, True, 0.0, law, 0.0)
         total = math.fsum(steps)
-        somebody = reached * -math.expm1(-total)
-        law = [somebody * step / total if total else 0.0 for step in steps]
+        reaching = reached * -math.expm1(-total)
+        law = [reaching * step / total if total else 0.0 for step in steps]
         alone = math.fsum(-math.expm1(-step) * math.exp(step - total) for step in steps)
-        return Cell(start, end, False, change, law, max(somebody - reached * alone, 0.0))
+        return Cell(start, end, False, change, law, max(reaching - reached * alone, 0.0))
 
     def _halved(self, gap: Cell) -> list[Cell]:
         """A gap cut at the score that its likeliest contestant has about half way through its hazard."""

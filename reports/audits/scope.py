@@ -205,11 +205,18 @@ def _of_functions(facts: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _shares(report: Run) -> dict[str, tuple[int, int]]:
+    """dtype -> (regions of the rows that are covered, all of them)."""
+    return {
+        dtype: (sum(r["covered"] for r in regions.values()), sum(r["of"] for r in regions.values()))
+        for dtype, regions in report.regions.items()
+    }
+
+
 def _covered(report: Run) -> str:
     """How many regions of the rows the small problems cover, by dtype."""
     shares = []
-    for dtype, regions in report.regions.items():
-        covered, every = (sum(r[key] for r in regions.values()) for key in ("covered", "of"))
+    for dtype, (covered, every) in _shares(report).items():
         shares.append(f"{covered} of {every}" + (f" in {dtype}" if len(report.regions) > 1 else ""))
     return f"; regions of the rows: {', '.join(shares)}" if shares else ""
 
@@ -217,8 +224,7 @@ def _covered(report: Run) -> str:
 def _regions(report: Run) -> list[str]:
     """Regions of the rows in which a bug could act unseen (``models.regions``)."""
     sentences = []
-    for dtype, regions in report.regions.items():
-        every, covered = (sum(r[key] for r in regions.values()) for key in ("of", "covered"))
+    for dtype, (covered, every) in _shares(report).items():
         if covered < every:
             where = "over rationals" if dtype == "exact" else f"in {dtype}"
             sentences.append(

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from draftproof.models.problem import problem_from
 from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.interception.keys import constant_key
-from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.tests.proofs.one_call import measure_one_call
 
 pytestmark = pytest.mark.interception
 FILE = Path(__file__).parents[1] / "subjects" / "chains.py"
@@ -22,11 +21,7 @@ def sandbox():
 
 
 def measure(sandbox, name, *row):
-    problem = problem_from(
-        {"vocabulary": len(row), "gamma": 1, "target": [*row], "draft": ["1", *["0"] * (len(row) - 1)]}
-    )
-    sandbox.load(f"{FILE}:{name}", [problem])
-    return measured(problem, "float64", sandbox.law(problem))
+    return measure_one_call(sandbox, f"{FILE}:{name}", *row)
 
 
 def test_a_product_that_wraps_around_is_not_taken_for_monotone(sandbox):

@@ -12,6 +12,7 @@ from draftproof.proofs.audit_claims import lossless, support
 from draftproof.proofs.interception.hazards import Ladder, NotMonotone
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.tests.proofs.one_call import measure_one_call
 
 pytestmark = pytest.mark.interception
 FILE = Path(__file__).parents[1] / "subjects" / "noise.py"
@@ -24,9 +25,7 @@ def sandbox():
 
 
 def measure(sandbox, name, *row):
-    problem = problem_from({"vocabulary": len(row), "gamma": 1, "target": [*row], "draft": [1, *[0] * (len(row) - 1)]})
-    sandbox.load(f"{FILE}:{name}", [problem])
-    return measured(problem, sandbox.dtype, sandbox.law(problem))
+    return measure_one_call(sandbox, f"{FILE}:{name}", *row)
 
 
 def first_below(cap):

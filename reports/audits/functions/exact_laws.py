@@ -1,6 +1,7 @@
 """The exact route for third-party functions: laws by interception, withdrawn where real calls contradict them."""
 
 from dataclasses import replace
+from itertools import zip_longest
 
 from ....models.errors import RunFailed
 from ....models.problem import Problem
@@ -57,7 +58,8 @@ class ExactLaws:
         session.report.notice(padding_hint(session.measurements, self.judged))
         if not any(e.refuted and e.claim in session.settings.claims for judged in self.judged for e in judged):
             withdraw_for_state(session)
-            self.judged = [judge(measurement) for measurement in session.measurements]
+            judged = zip_longest(session.measurements, self.judged)  # twins of a problem are new, and not judged yet
+            self.judged = [items if items and m.known else judge(m) for m, items in judged]
         self.judged = [
             [replace(e, detail=e.detail | {"real_calls": m.real_calls}) if m.real_calls else e for e in judged]
             for m, judged in zip(session.measurements, self.judged)

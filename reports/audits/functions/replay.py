@@ -3,11 +3,24 @@
 import json
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ....verifiers.evidence import Evidence
 from .settings import AuditSettings
+
+
+def audit_words(name: str, problems: Iterable[Mapping[str, Any]], folders: Sequence[str] = ()) -> list[str]:
+    """The words of the command that audits a subject on these problems, in their JSON form.
+
+    folders: that have to be searched for its modules.
+    """
+    words = ["env", "PYTHONPATH=" + os.pathsep.join(folders)] if folders else []
+    words += ["draftproof", "audit", name]
+    for problem in problems:
+        words += ["--problem", json.dumps(problem, separators=(",", ":"))]
+    return words
 
 
 def with_replay(
@@ -21,12 +34,11 @@ def with_replay(
     """The evidence with its replay command, if it has a witness.
 
     name, dtypes, array: of the subject, as on the command line.
-    folders: that have to be searched for its modules.
+    folders: as in ``audit_words``.
     """
     if not (evidence.refuted and evidence.witness):
         return evidence
-    words = ["env", "PYTHONPATH=" + os.pathsep.join(folders)] if folders else []
-    words += ["draftproof", "audit", name, "--problem", json.dumps(evidence.witness.problem, separators=(",", ":"))]
+    words = audit_words(name, [evidence.witness.problem], folders)
     if evidence.claim != "lossless":
         words += ["--claims", evidence.claim]
     if evidence.dtype != "exact" and (evidence.dtype != "float64" or len(dtypes) > 1):

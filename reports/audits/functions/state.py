@@ -7,7 +7,6 @@ surroundings, and what changes with every repetition, withdraws the laws whether
 may wait for more calls than an audit can make.
 """
 
-import json
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from ....proofs.interception.outcomes import Walk, decoded_walk
 from ....proofs.laws import total_variation
 from ....proofs.measurement import Measurement, measured
 from ....proofs.sandbox import Sandbox
+from .replay import audit_words
 from .session import FunctionSession, probe_problems
 
 MOST_PATHS = 24
@@ -243,7 +243,6 @@ def _of_what_is_kept(session: FunctionSession, kept: list[str]) -> str | None:
 
 
 def _replay(session: FunctionSession, problems: Sequence[AnyProblem]) -> str:
-    words = ["draftproof", "audit", session.subject.name]
-    for problem in problems:
-        words += ["--problem", json.dumps(as_json(problem), separators=(",", ":"))]
-    return shlex.join([*words, "--dtype", session.dtype])
+    words = audit_words(session.subject.name, map(as_json, problems), session.folders)
+    array = session.subject.given_array
+    return shlex.join([*words, "--dtype", session.dtype, *(["--array", array] if array else [])])

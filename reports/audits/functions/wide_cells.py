@@ -67,11 +67,8 @@ class WideCells:
 
     def _of(self, outcome: Any) -> Cell:
         """The cell of an outcome; what leaves the prefixes that can be drafted is cut there."""
-        in_range = isinstance(outcome, tuple) and all(0 <= x < self.problem.vocabulary for x in outcome)
-        if not in_range or not 1 <= len(outcome) <= self.problem.gamma + 1:
-            return "malformed"
-        length = next(n for n in range(len(outcome), 0, -1) if outcome[: n - 1] in self.sets)
-        return self._cell(outcome[:length])
+        sequence = self.measurement.cut(outcome)
+        return "malformed" if sequence is None else self._cell(sequence)
 
     def counted(self, counts: Counts) -> dict[Cell, int]:
         """What was emitted, in cells."""

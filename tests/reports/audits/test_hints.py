@@ -4,18 +4,13 @@ import pytest
 
 from draftproof import audit
 from draftproof.models.battery import drawn, toy
+from draftproof.tests.reports.audits.written import TOKEN
 
 pytestmark = pytest.mark.interception
 
-SOURCE = """
-import numpy as np
-def token(target_probs, draft_probs, draft_tokens, rng):
-    for i, x in enumerate(draft_tokens):
-        if not rng.random() < min(1.0, target_probs[i][x] / draft_probs[i][x]):
-            left = np.maximum(target_probs[i] - draft_probs[i], 0)
-            return [*draft_tokens[:i], rng.choice(len(left), p=left / left.sum())]
-    return [*draft_tokens, rng.choice(len(target_probs[-1]), p=target_probs[-1])]
-def counted(a, b, c, rng):
+SOURCE = (
+    TOKEN
+    + """def counted(a, b, c, rng):
     tokens = token(a, b, c, rng)
     return tokens, len(tokens) - 1
 def sometimes_counted(a, b, c, rng):
@@ -32,6 +27,7 @@ def rounded(a, b, c, rng):
 def biased(a, b, c, rng):
     return [rng.choice(len(b[0]), p=b[0])]
 """
+)
 
 
 @pytest.fixture(scope="module")

@@ -5,18 +5,13 @@ import pytest
 from draftproof import audit
 from draftproof.models.battery import drawn
 from draftproof.models.wide import wide
+from draftproof.tests.reports.audits.written import TOKEN
 
 pytestmark = pytest.mark.interception
 
-SOURCE = """
-import numpy as np
-def token(target_probs, draft_probs, draft_tokens, rng):
-    for i, x in enumerate(draft_tokens):
-        if not rng.random() < min(1.0, target_probs[i][x] / draft_probs[i][x]):
-            left = np.maximum(target_probs[i] - draft_probs[i], 0)
-            return [*draft_tokens[:i], rng.choice(len(left), p=left / left.sum())]
-    return [*draft_tokens, rng.choice(len(target_probs[-1]), p=target_probs[-1])]
-def flattened(rows):
+SOURCE = (
+    TOKEN
+    + """def flattened(rows):
     return np.full_like(rows, 1 / rows.shape[-1])
 def flat(a, b, c, rng):
     return token(flattened(a), flattened(b), c, rng)
@@ -25,6 +20,7 @@ def softmax(a, b, c, rng):
 flat.rows_in_use = flattened
 softmax.rows_in_use = lambda rows: np.exp(np.log(rows)) / np.exp(np.log(rows)).sum(-1, keepdims=True)
 """
+)
 
 
 @pytest.mark.parametrize("problem", [drawn(3, 1, "generic"), wide(129, 1)], ids=["small", "wide"])
