@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,28 @@ DEFAULT = ("lossless", "support", "pure")
 """Optimality is a price, not a fault: it is checked where it is asked for."""
 
 
+class Refuted(AssertionError):
+    """A check failed because the verifier is refuted; not because nothing is known of it."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of one subject, to be called without arguments.
+
+    subject: its name.
+    name: a key of ``CHECKS``.
+    report: the report on the subject, made when it is first asked for.
+    """
+
+    subject: str
+    name: str
+    report: Callable[[], Report] = field(repr=False)
+
+    def __call__(self) -> None:
+        __tracebackhide__ = True
+        run_check(self.report(), self.name)
+
+
 @lru_cache(maxsize=64)
 def _report_on(name: str, quick: bool) -> Report:
     from .api import audit
@@ -45,8 +68,9 @@ def _reports(subject: str | Callable, quick: bool) -> Callable[[], Report]:
 def run_check(report: Report, check: str) -> None:
     """Run one check on the report of an audit.
 
-    Raises: AssertionError with the witness and the replay command, or with the reason why there is no evidence.
+    Raises: Refuted with the witness and the replay command; AssertionError with the reason why there is no evidence.
     """
+    __tracebackhide__ = True
     from .report import FINDINGS
 
     name = report.subject["name"]
@@ -54,13 +78,14 @@ def run_check(report: Report, check: str) -> None:
         raise AssertionError(f"{name} could not be audited: {report.failure['message']}")
     if check == "pure":
         found = [f"{FINDINGS[kind]}: {report.findings[kind]}" for kind in IMPURE if kind in report.findings]
-        assert not found, f"{name} " + "; ".join(found) + _examined(report)
+        if found:
+            raise Refuted(f"{name} {'; '.join(found)}{_examined(report)}")
         return
     evidence = [e for e in report.evidence if e.claim == check]
     for item in evidence:
         if item.refuted:
             said = f"{check} is refuted on {item.problem}: {item.witness}"
-            raise AssertionError(f"{name}: {said}{_examined(report)}\n  replay: {item.replay}")
+            raise Refuted(f"{name}: {said}{_examined(report)}\n  replay: {item.replay}")
     held = [e for e in evidence if e.holds]
     if not held or len(held) < len(evidence):
         reasons = {e.detail.get("reason") or e.detail.get("why_not_exact") for e in evidence if not e.holds}
@@ -74,10 +99,8 @@ def _examined(report: Report) -> str:
     return hints + (f"\n  examined: {report.scope['says']}" if report.scope else "")
 
 
-def checks_of(
-    subject: str | Callable, checks: Sequence[str] = DEFAULT, *, quick: bool = True
-) -> Iterator[tuple[str, Callable[[], None]]]:
-    """The checks of a subject by name, each to be called without arguments; one audit serves them all.
+def checks_of(subject: str | Callable, checks: Sequence[str] = DEFAULT, *, quick: bool = True) -> Iterator[Check]:
+    """The checks of a subject; one audit serves them all.
 
     quick: whether to leave out the wide problems, as ``draftproof audit --quick`` does; what passes says nothing of them.
 
@@ -85,13 +108,12 @@ def checks_of(
     """
     from .functions.handed_over import name_of
 
-    if not isinstance(subject, str):
-        name_of(subject)
+    name = subject if isinstance(subject, str) else name_of(subject)
     made = _reports(subject, quick)
     for check in checks:
         if check not in CHECKS:
             raise ValueError(f"no check {check!r}; known: {', '.join(CHECKS)}")
-        yield check, lambda check=check: run_check(made(), check)
+        yield Check(name, check, made)
 
 
 def check_verifier(subject: str | Callable, checks: Sequence[str] = DEFAULT, *, quick: bool = True) -> None:
@@ -101,8 +123,9 @@ def check_verifier(subject: str | Callable, checks: Sequence[str] = DEFAULT, *, 
 
     Raises: AssertionError at the first that fails, with its witness and the command that replays it.
     """
-    for _, run in checks_of(subject, checks, quick=quick):
-        run()
+    __tracebackhide__ = True
+    for check in checks_of(subject, checks, quick=quick):
+        check()
 
 
 def parametrize_with_checks(
@@ -121,8 +144,8 @@ def parametrize_with_checks(
     import pytest
 
     cases = [
-        pytest.param(run, id=f"{getattr(subject, '__name__', subject)}-{name}")
+        pytest.param(check, id=f"{getattr(subject, '__name__', subject)}-{check.name}")
         for subject in subjects
-        for name, run in checks_of(subject, checks, quick=quick)
+        for check in checks_of(subject, checks, quick=quick)
     ]
     return pytest.mark.parametrize("check", cases)

@@ -317,6 +317,9 @@ def test_checks_of_a_package_that_only_pytest_searches(tmp_path):
     assert status == 1
     assert "test_it.py:mine: lossless is refuted" in text, text
     assert f"replay: env PYTHONPATH={root} draftproof audit" in text
+    assert "checks.py" not in text and "raise " not in text, (
+        "a failure shows the caller's test, not the source of the check"
+    )
 
 
 def test_an_audit_in_a_script_without_a_guard_does_not_start_itself_again_and_again(tmp_path):
@@ -330,7 +333,7 @@ def test_an_audit_in_a_script_without_a_guard_does_not_start_itself_again_and_ag
 def test_the_checks_of_an_object_share_an_audit(mine, monkeypatch):
     made = []
     monkeypatch.setattr("draftproof.reports.audits.api.audit", lambda *a, **k: made.append(a) or audit(a[0], [toy(1)]))
-    for _, check in checks_of(mine.good):
+    for check in checks_of(mine.good):
         check()
     assert [a[0] for a in made] == [mine.good]
     with pytest.raises(InputError, match="cannot be found by name"):
