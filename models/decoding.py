@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..verifiers.chance import Chance
 from ..verifiers.draft_block import Block
 from ..verifiers.registry import Reference
+from ..verifiers.trees.registry import TreeReference
 from .law import Model, Prefix
 from .modification import modified
 from .problem import Problem
@@ -42,7 +43,9 @@ def iteration(problem: Problem, verifier: Reference, decoded: Decoded, chance: C
     return Decoded(tokens, starts_in_force(problem, verifier, decoded, tokens))
 
 
-def starts_in_force(problem: Problem, verifier: Reference, decoded: Decoded, tokens: Prefix) -> tuple[int, ...]:
+def starts_in_force(
+    problem: Problem, verifier: Reference | TreeReference, decoded: Decoded, tokens: Prefix
+) -> tuple[int, ...]:
     """The modifications that still matter after ``tokens``, oldest first.
 
     One that began at s changes the rows up to s + gamma. It matters while the text is shorter than that, and

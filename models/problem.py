@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..verifiers.draft_block import Block
+from ..verifiers.trees.draft_tree import Drafting
+from .drafting import drafting_from, drafting_json, single_path
 from .errors import InputError
 from .law import ContextFree, Markov, Model, Prefix, Shifted, Table, prefix_key, prefix_of_key
 from .rationals import as_float, as_fraction, parse_rational
@@ -22,13 +24,22 @@ MOST_BLOCKS_LOG2 = 20
 
 @dataclass(frozen=True)
 class Problem:
-    """vocabulary: V; gamma: the length of a draft block; target: M_b; draft: M_s."""
+    """vocabulary: V; gamma: the length of a draft block, the depth of a tree; target: M_b; draft: M_s.
+
+    drafting: how a draft tree is drawn; None for a single path.
+    """
 
     vocabulary: int
     gamma: int
     target: Model
     draft: Model
     name: str = "problem"
+    drafting: Drafting | None = None
+
+    @property
+    def tree(self) -> Drafting:
+        """How a draft tree is drawn; a single path is one, too."""
+        return self.drafting or single_path(self.gamma)
 
     def block(self, tokens: Prefix, context: Prefix = ()) -> Block:
         """The block that a verifier sees when X^gamma = tokens is drafted after the context."""
@@ -123,13 +134,21 @@ def any_problem_from(data: Any, name: str = "problem") -> AnyProblem:
 
 
 def problem_from(data: Any, name: str = "problem") -> Problem:
-    """A problem from its JSON form.
+    """A problem of a single path from its JSON form.
 
-    Raises: InputError naming the row, the prefix and the sum where the data is not a problem.
+    Raises: InputError naming the row, the prefix and the sum where the data is not a problem, and for one that draws a tree.
     """
+    problem = tree_problem_from(data, name)
+    if not problem.tree.chain:
+        raise InputError(f"{problem.name}: it draws a tree of several drafts; expected a problem of a single path here")
+    return problem
+
+
+def tree_problem_from(data: Any, name: str = "problem") -> Problem:
+    """A problem from its JSON form, also of one that draws a tree. Raises: as ``problem_from``."""
     if not isinstance(data, dict):
         raise InputError(f"{name}: expected a JSON object, got {type(data).__name__}")
-    unknown = set(data) - {"vocabulary", "gamma", "target", "draft", "name"}
+    unknown = set(data) - {"vocabulary", "gamma", "target", "draft", "name", "drafting"}
     if unknown:
         raise InputError(f"{name}: unknown field {sorted(unknown)[0]!r}; expected vocabulary, gamma, target, draft")
     for field in ("vocabulary", "gamma", "target", "draft"):
@@ -147,7 +166,8 @@ def problem_from(data: Any, name: str = "problem") -> Problem:
         )
     target = _model(data["target"], vocabulary, gamma, "target")
     draft = _model(data["draft"], vocabulary, gamma - 1, "draft")
-    return Problem(vocabulary, gamma, target, draft, str(data.get("name", name)))
+    drafting = drafting_from(data.get("drafting"), gamma, name)
+    return Problem(vocabulary, gamma, target, draft, str(data.get("name", name)), drafting)
 
 
 def _no_repeats(pairs):
@@ -211,9 +231,10 @@ def as_json(problem: AnyProblem) -> dict:
         keys = (x for n in range(longest + 1) for x in problem.prefixes(n))
         return {prefix_key(x): texts(m.row(x)) for x in keys}
 
+    drafting = {} if problem.drafting is None else {"drafting": drafting_json(problem.drafting)}
     return {
         "name": problem.name, "vocabulary": problem.vocabulary, "gamma": problem.gamma,
-        "target": model(problem.target, problem.gamma), "draft": model(problem.draft, problem.gamma - 1),
+        "target": model(problem.target, problem.gamma), "draft": model(problem.draft, problem.gamma - 1), **drafting,
     }  # fmt: skip
 
 

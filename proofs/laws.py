@@ -4,6 +4,7 @@ An *output law* maps each emitted sequence (X^tau, Y), a tuple of tau + 1 tokens
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -17,9 +18,9 @@ from ..models.problem import Problem
 from ..verifiers.arithmetic import residual
 from ..verifiers.registry import Reference
 from ..verifiers.sub_block import SubBlockRule
+from ..verifiers.trees.registry import TreeReference
 from .enumeration import ONE, law_of
-
-OutputLaw = dict[Prefix, Any]
+from .tree_laws import OutputLaw, tree_law
 
 MOST_STATES = 300_000
 """Texts of several iterations beyond which their law is not computed."""
@@ -74,15 +75,22 @@ def sub_block_law(problem: Problem, rule: SubBlockRule, one: Any = ONE, rest_of:
     return law
 
 
-def output_law(problem: Problem, verifier: Reference) -> OutputLaw:
-    """The law of (X^tau, Y) of one iteration of a reference verifier, exactly."""
+def output_law(problem: Problem, verifier: Reference | TreeReference) -> OutputLaw:
+    """The law of (X^tau, Y) of one iteration of a reference verifier, or of a rule for trees, exactly.
+
+    Raises: InputError if the verifier is not meant for the problem's way of drafting.
+    """
+    if isinstance(verifier, TreeReference):
+        return tree_law(problem, verifier)
+    if not problem.tree.chain:
+        raise InputError(f"{problem.name}: {verifier.name} verifies a single path, and the problem draws a tree")
     return enumerated_law(problem, verifier) if verifier.rule is None else sub_block_law(problem, verifier.rule)
 
 
 class IteratedLaw:
     """Algorithm 3 (or 6 for greedy block) on one problem; states with the same future are computed once."""
 
-    def __init__(self, problem: Problem, verifier: Reference):
+    def __init__(self, problem: Problem, verifier: Reference | TreeReference):
         self.problem, self.verifier = problem, verifier
         self._known: dict[Any, OutputLaw] = {}
         self._expected: dict[Any, Any] = {}
@@ -99,7 +107,7 @@ class IteratedLaw:
         future = self._future(decoded)
         if future not in self._known:
             pair = self.problem
-            here = Problem(pair.vocabulary, pair.gamma, self._target(decoded), pair.draft).after(decoded.tokens)
+            here = replace(pair, target=self._target(decoded)).after(decoded.tokens)
             self._known[future] = output_law(here, self.verifier)
         reached = ((decoded.tokens + output, p) for output, p in self._known[future].items())
         return [(Decoded(x, starts_in_force(self.problem, self.verifier, decoded, x)), p) for x, p in reached]
@@ -119,7 +127,7 @@ class IteratedLaw:
         return self._expected[key]
 
 
-def iterated_law(problem: Problem, verifier: Reference, iterations: int) -> dict[Decoded, Any]:
+def iterated_law(problem: Problem, verifier: Reference | TreeReference, iterations: int) -> dict[Decoded, Any]:
     """The law of the text after N iterations of the verifier's loop; states that are equal are merged."""
     loop, law = IteratedLaw(problem, verifier), {Decoded(): QQ(1)}
     for _ in range(iterations):

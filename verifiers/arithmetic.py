@@ -51,3 +51,9 @@ def ratio(target: Number, draft: Number) -> Number:
     it too, else 1 (certain acceptance), so that a verifier never emits a token that the target excludes.
     """
     return target / draft if draft != 0 else int(target != 0)
+
+
+def normalised(weights: Row) -> list[Number]:
+    """The weights divided by their sum, [V]; not all of them are zero."""
+    total = sum(weights)
+    return [weight / total for weight in weights]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...models.errors import InputError
-from ...models.problem import AnyProblem, Made, Problem, any_problem_from, load_problem, problem_from
+from ...models.problem import AnyProblem, Made, Problem, any_problem_from, load_problem, tree_problem_from
 from ...proofs.child_process import IN_CHILD
 from ...proofs.interception.likeness import likeness
 from .functions.audit import run_audit
@@ -51,7 +51,7 @@ def audit(
 
 def law(verifier: str, problem: Problem | dict | str, iterations: int = 1) -> dict[str, Any]:
     """The exact law of a reference verifier on one problem (see ``reports.audits.law_report.law_report``)."""
-    return law_report(verifier, _problem(problem, problem_from), iterations)
+    return law_report(verifier, _problem(problem, tree_problem_from), iterations)
 
 
 def _problem(given: Made | dict | str, make: Callable[[Any, str], Made]) -> Made:

@@ -6,6 +6,7 @@ from ...models.problem import Problem
 from ...proofs import laws
 from ...proofs.field import in_field
 from ...verifiers.registry import reference
+from ...verifiers.trees.registry import TREE_REFERENCES
 
 
 def law_report(verifier: str, problem: Problem, iterations: int = 1) -> dict[str, Any]:
@@ -14,7 +15,7 @@ def law_report(verifier: str, problem: Problem, iterations: int = 1) -> dict[str
 
     Raises: InputError if the problem's tables stop short of a prefix that N iterations can reach.
     """
-    chosen = reference(verifier)
+    chosen = TREE_REFERENCES.get(verifier) or reference(verifier)
     exact = in_field(problem)
     once = laws.output_law(exact, chosen)
     law = laws.iterated_law(exact, chosen, iterations)

@@ -3,8 +3,9 @@
 import click
 
 from ...models.errors import InputError
-from ...models.problem import Problem, load_problem, problem_from
+from ...models.problem import Problem, load_problem, problem_from, tree_problem_from
 from ...verifiers.registry import REFERENCES
+from ...verifiers.trees.registry import TREE_REFERENCES
 from .output import Output
 from .parameters import json_option, problem_option
 
@@ -19,9 +20,12 @@ from .parameters import json_option, problem_option
 @json_option("the law")
 def command(verifier: str, problem: str | None, target: str | None, draft: str | None, gamma: int | None,
             iterations: int, json_file: str | None) -> None:  # fmt: skip
-    """The exact law of a reference VERIFIER (token, block, block-stream, greedy-block) on one problem."""
-    if verifier not in REFERENCES:
-        raise InputError(f"no reference verifier {verifier!r}; known: {', '.join(REFERENCES)}")
+    """The exact law of a reference VERIFIER (token, block, ..; draftproof list verifiers) on one problem.
+
+    A problem may say how a tree of several drafts is drawn: "drafting": {"children": [3, 2], "how": "iid"}.
+    """
+    if verifier not in REFERENCES | TREE_REFERENCES:
+        raise InputError(f"no reference verifier {verifier!r}; known: {', '.join([*REFERENCES, *TREE_REFERENCES])}")
     given = _problem_of(problem, target, draft, gamma)
     output = Output(json_file)
     from ..audits.law_report import law_report
@@ -36,7 +40,7 @@ def _problem_of(problem: str | None, target: str | None, draft: str | None, gamm
     if problem:
         if target or draft or gamma:
             raise click.UsageError("either --problem, or --target, --draft and --gamma")
-        return load_problem(problem)
+        return load_problem(problem, tree_problem_from)
     if not (target and draft and gamma):
         raise click.UsageError("a problem is needed: --problem FILE, or --target, --draft and --gamma")
     rows = [[p.strip() for p in row.split(",")] for row in (target, draft)]

@@ -8,11 +8,12 @@ from ...models.pairs.presets import PRESETS
 from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.evidence import CLAIMS
 from ...verifiers.registry import REFERENCES
+from ...verifiers.trees.registry import TREE_REFERENCES
 from ...verifiers.zoo.catalogue import MUTANTS
 from ..audits.checks import CHECKS
 
 LISTS = {
-    "verifiers": {name: reference.source for name, reference in REFERENCES.items()},
+    "verifiers": {name: reference.source for name, reference in (REFERENCES | TREE_REFERENCES).items()},
     "claims": CLAIMS,
     "checks": CHECKS,
     "mutants": {name: f"{mutant.title}  {mutant.link}" for name, mutant in MUTANTS.items()},

@@ -77,6 +77,8 @@ def _distinctly_named(problems: Sequence[AnyProblem]) -> list[AnyProblem]:
                 f"{problem.name}: {problem.vocabulary}^{problem.gamma} draft blocks are too many for an audit; "
                 f"expected at most {MOST_BLOCKS:,}"
             )
+        if isinstance(problem, Problem) and not problem.tree.chain:
+            raise InputError(f"{problem.name}: it draws a tree of several drafts; expected a problem of a single path")
         taken = {p.name for p in named}
         names = (problem.name if k == 1 else f"{problem.name}-{k}" for k in itertools.count(1))
         named.append(replace(problem, name=next(name for name in names if name not in taken)))

@@ -49,6 +49,15 @@ def test_law_of_greedy_block_verification_over_iterations(iterations, tokens):
     assert (found["expected_tokens"], found["total_variation"], found["lossless"]) == (tokens, "0", True)
 
 
+def test_law_of_a_rule_for_trees_says_how_the_tree_is_drawn():
+    tree = json.dumps({**json.loads(PAPER), "drafting": {"paths": 2}})
+    done = draftproof("law", "spec-infer", "--problem", tree, "--json", "-")
+    law = json.loads(done.stdout)
+    assert (law["acceptance_ccdf"][1], law["lossless"]) == ("7/9", True)
+    refused = draftproof("law", "block", "--problem", tree)
+    assert refused.returncode == 2 and "block verifies a single path" in refused.stderr
+
+
 def test_law_in_words_needs_no_file():
     done = draftproof("law", "token", "--problem", PAPER)
     assert done.returncode == 0

@@ -1,0 +1,95 @@
+"""How trees are drawn: read and written exactly, and a program whose law is that of the models."""
+
+import json
+from importlib.resources import files
+
+import jsonschema
+import pytest
+from sympy import QQ
+
+from draftproof.models.battery import drawn, toy
+from draftproof.models.errors import InputError
+from draftproof.models.problem import as_json, problem_from, tree_problem_from
+from draftproof.models.tree_battery import drawing, tree_battery
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import joint_law
+from draftproof.proofs.tree_laws import drawn_trees
+from draftproof.verifiers.trees.draft_tree import TOP, WITHOUT_REPLACEMENT, Drafting
+
+pytestmark = pytest.mark.exact
+SCHEMA = json.loads(files("draftproof.models").joinpath("problem.schema.json").read_text())
+
+
+def with_drafting(drafting):
+    return {**as_json(toy(2)), "drafting": drafting}
+
+
+def test_every_tree_problem_survives_a_round_trip_and_fits_the_schema():
+    battery = tree_battery()
+    assert len({p.name for p in battery}) == len(battery)
+    for problem in battery:
+        data = json.loads(json.dumps(as_json(problem)))
+        jsonschema.Draft202012Validator(SCHEMA).validate(data)
+        assert as_json(tree_problem_from(data)) == data
+
+
+def test_independent_paths_are_a_tree_that_branches_once():
+    problem = tree_problem_from(with_drafting({"paths": 3}))
+    assert (problem.drafting, problem.tree.paths, problem.tree.nodes) == (Drafting((3, 1)), 3, 6)
+    assert drawing(toy(2), 2, 2).tree.paths is None
+    assert toy(2).tree.chain
+
+
+@pytest.mark.parametrize(
+    ("drafting", "message"),
+    [
+        ({"children": [2]}, "number of children for each of the 2 depths"),
+        ({"children": [2, 0]}, "whole number of at least 1"),
+        ({"children": [2, True]}, "whole number of at least 1"),
+        ({"paths": "2"}, "whole number of at least 1"),
+        ({"children": [2, 1], "how": "beam"}, "how is 'beam'"),
+        ({"paths": 2, "how": "iid"}, "expected drafting as"),
+        ([2, 1], "expected drafting as"),
+        ({"children": [9, 9]}, "a tree of 90 nodes, expected at most 64"),
+    ],
+)
+def test_bad_drafting_is_refused_in_one_line(drafting, message):
+    with pytest.raises(InputError, match=message) as caught:
+        tree_problem_from(with_drafting(drafting))
+    assert "\n" not in str(caught.value)
+
+
+def test_where_a_single_path_is_expected_a_tree_is_refused():
+    with pytest.raises(InputError, match="draws a tree of several drafts"):
+        problem_from(with_drafting({"children": [2, 1]}))
+    assert problem_from(with_drafting({"paths": 1})).tree.chain
+
+
+@pytest.mark.parametrize("pair", [toy(2), drawn(3, 2, "zeros")], ids=lambda p: p.name)
+def test_each_path_of_an_independent_tree_follows_the_draft_model(pair):
+    problem = in_field(drawing(pair, 2, 1))
+    for leaf in (2, 3):
+        law = {}
+        for tree, p in drawn_trees(problem).items():
+            law[tree.path(leaf)] = law.get(tree.path(leaf), 0) + p
+        assert law == joint_law(problem.draft, 2)
+
+
+def test_without_replacement_no_token_comes_twice_and_a_row_that_is_used_up_draws_no_more():
+    problem = in_field(drawing(drawn(3, 2, "zeros"), 3, 2, how=WITHOUT_REPLACEMENT))
+    assert sum(drawn_trees(problem).values()) == 1
+    for tree in drawn_trees(problem):
+        for node in range(-1, len(tree.tokens)):
+            tokens = [tree.tokens[n] for n in tree.children(node)]
+            assert len(set(tokens)) == len(tokens)
+        for n, row in enumerate(tree.draft):
+            assert sum(row) == 1 and row[tree.tokens[n]] > 0
+    assert {len(tree.children(-1)) for tree in drawn_trees(problem)} == {2}
+
+
+def test_the_most_likely_tokens_are_one_tree_with_ties_to_the_smaller_id():
+    pair = in_field(drawing(drawn(3, 1, "equal"), 2, how=TOP))
+    (tree,) = drawn_trees(pair)
+    row = pair.draft.row(())
+    assert list(tree.tokens) == sorted(range(3), key=lambda t: (-row[t], t))[:2]
+    assert all(row[token] == QQ(1) for token, row in zip(tree.tokens, tree.draft))

@@ -1,0 +1,65 @@
+"""The rules for trees by name."""
+
+from typing import NamedTuple
+
+from . import multi_round, naive_sampling, top_tokens, without_replacement
+from .descent import Step
+from .draft_tree import IID, TOP, WITHOUT_REPLACEMENT, Drafting, VerifyTree
+
+ANY = (IID, WITHOUT_REPLACEMENT, TOP)
+
+
+class TreeReference(NamedTuple):
+    """A rule for trees.
+
+    drafts: how siblings must have been drawn.
+    shape: "tree", "paths" (independent paths) or "path" (a single one): which trees it is for.
+    step: one step, if it goes down token by token (proofs use it for a faster exact law).
+    lossless: False for a rule that is known to change the law.
+    modifies_target: as in ``verifiers.registry.Reference``; no rule for trees does.
+    """
+
+    name: str
+    verify: VerifyTree
+    source: str
+    drafts: tuple[str, ...] = ANY
+    shape: str = "tree"
+    step: Step | None = None
+    lossless: bool = True
+    modifies_target: bool = False
+
+    def is_for(self, drafting: Drafting) -> bool:
+        """Whether the rule is meant for trees that are drawn so; a single path is one however it is drawn."""
+        if drafting.chain and drafting.how != TOP:
+            return IID in self.drafts or WITHOUT_REPLACEMENT in self.drafts
+        fits = {"tree": True, "paths": drafting.paths is not None, "path": drafting.chain}[self.shape]
+        return fits and drafting.how in self.drafts
+
+    @property
+    def meant_for(self) -> str:
+        """The trees it is meant for, in words."""
+        shapes = {"tree": "trees", "paths": "independent paths", "path": "a single path"}
+        return f"{shapes[self.shape]} drawn {' or '.join(self.drafts)}"
+
+
+TREE_REFERENCES = {
+    r.name: r
+    for r in (
+        TreeReference("naive", naive_sampling.naive_sampling, "Miao et al. 2024 (SpecInfer), naive sampling",
+                      step=naive_sampling.step),
+        TreeReference("spec-infer", multi_round.multi_round, "Miao et al. 2024 (SpecInfer), Algorithm 2",
+                      step=multi_round.step),
+        TreeReference("without-replacement", without_replacement.without_replacement,
+                      "Chen et al. 2024 (Sequoia), Algorithm 2; Li et al. 2024 (EAGLE)", (WITHOUT_REPLACEMENT,),
+                      step=without_replacement.step),
+        TreeReference("top-tokens", top_tokens.top_tokens, "EAGLE-2, evaluate_posterior", (TOP,), step=top_tokens.step),
+    )
+}  # fmt: skip
+
+
+def tree_reference(name: str) -> TreeReference:
+    """The rule of that name. Raises: KeyError with the known names."""
+    try:
+        return TREE_REFERENCES[name]
+    except KeyError:
+        raise KeyError(f"no rule for trees {name!r}; known: {', '.join(TREE_REFERENCES)}") from None

@@ -1,0 +1,27 @@
+"""Recursive rejection without replacement: a rejected token leaves the draft's row too."""
+
+from ..arithmetic import minimum, normalised, ratio, residual
+from ..chance import Chance
+from .descent import Choice, Siblings, descend
+
+
+def step(siblings: Siblings, chance: Chance) -> Choice:
+    """Accept x_i with probability min(1, p(x_i) / q(x_i)), else p <- norm(max(p - q, 0)), q <- norm(q without x_i).
+
+    q starts as the row of the first sibling; the rows of the others are not looked at.
+    Guarantee: valid where siblings are drawn without replacement; with as many siblings as tokens of positive probability
+    one of them is accepted whenever the target allows no other token.
+    Source: Chen et al. 2024 (Sequoia), Algorithm 2; Li et al. 2024 (EAGLE); Jeon et al. 2024; Yang et al. 2024.
+    """
+    p, q = list(siblings.target), list(siblings.drafts[0])
+    for k, x in enumerate(siblings.tokens):
+        if k > 0:
+            q = normalised(q)
+        if chance.flip(minimum(ratio(p[x], q[x]), 1)):
+            return Choice(x, True)
+        p = normalised(residual(p, q))
+        q[x] = 0
+    return Choice(chance.draw(p), False)
+
+
+without_replacement = descend(step)
