@@ -3,18 +3,24 @@
 The output law maps each emitted sequence, the accepted path and one token more, to its probability, as for blocks.
 """
 
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from ..models.drafting import draft_tree, siblings
 from ..models.errors import InputError
-from ..models.law import Prefix
+from ..models.law import Model, Prefix
 from ..models.problem import Problem
+from ..verifiers import block_verification
+from ..verifiers.arithmetic import Row, minimum, normalised, quotient, residual
+from ..verifiers.draft_block import Block
 from ..verifiers.trees.descent import Choice, Siblings, Step
-from ..verifiers.trees.draft_tree import DraftTree, VerifyTree
+from ..verifiers.trees.draft_tree import TOP, WITHOUT_REPLACEMENT, DraftTree, VerifyTree
+from ..verifiers.trees.greedy_multi_path import chosen_rows, greedy_multi_path
 from ..verifiers.trees.registry import TreeReference
+from ..verifiers.trees.traversal import traversal
+from .block_laws import OutputLaw, sub_block_law
 from .enumeration import ONE, law_of
-
-OutputLaw = dict[Prefix, Any]
 
 MOST_TREES = 2**18
 """Ways to draw a tree beyond which they are not enumerated one by one."""
@@ -87,6 +93,104 @@ def descent_law(problem: Problem, step: Step) -> OutputLaw:
     return law
 
 
+def traversal_law(problem: Problem) -> OutputLaw:
+    """The output law of traversal verification in one pass over the texts.
+
+    After a branch has failed a node's state does not depend on which token it began with, only on the row it was drawn from:
+    so what all tokens leave undecided is added up before the next sibling is drawn, as in ``sub_block_law``.
+    Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
+    """
+    law: OutputLaw = {}
+    counts, how = problem.tree.children, problem.tree.how
+
+    def undecided_after(text: Prefix, weight: Any, mass: Any) -> Any:
+        """What is left of ``mass`` once the branch that begins with this text has been examined."""
+        row = tuple(problem.draft.row(text)) if len(text) < problem.gamma else None
+        states = {(row, tuple(problem.target.row(text)), weight): mass}
+        for k in range(counts[len(text)] if row else 0):
+            following: dict[Any, Any] = {}
+            for state, here in states.items():
+                for after, left in after_a_sibling(text, k, state, here):
+                    following[after] = following.get(after, 0) + left
+            states = following
+        undecided = 0
+        for (_, p, a), here in states.items():
+            accepted = here * a if text else here
+            for y, w in enumerate(p if accepted != 0 else ()):
+                if w != 0:
+                    law[(*text, y)] = law.get((*text, y), 0) + accepted * w
+            undecided += here - accepted
+        return undecided
+
+    def after_a_sibling(text: Prefix, k: int, state: tuple, mass: Any) -> Iterator[tuple]:
+        """Each state, with its mass, after the branch of the k-th sibling has failed.
+
+        state: the row that the next sibling is drawn from, None if there is none; the target's row; the weight.
+        """
+        row, p, a = state
+        if row is None:
+            yield state, mass
+            return
+        drawn = _drawn_from(row, k, how)
+        rest = residual(p, drawn, a)
+        surplus = sum(rest)
+        rejected = (tuple(normalised(rest)) if surplus != 0 else p, quotient(surplus, surplus + 1 - a, 1))
+        for x, q in enumerate(drawn):
+            if q != 0:
+                left = undecided_after((*text, x), minimum(a * p[x] / q, 1), mass * q)
+                yield (_row_after(row, x, k, how), *rejected), left
+
+    undecided_after((), ONE, ONE)
+    return law
+
+
+def _drawn_from(row: Row, k: int, how: str) -> Row:
+    """The row that the k-th sibling is drawn from, where ``row`` is what its elder siblings left."""
+    if how != TOP:
+        return row
+    chosen = sorted(range(len(row)), key=lambda t: (-row[t], t))[k]
+    return [int(t == chosen) for t in range(len(row))]
+
+
+def _row_after(row: tuple, x: int, k: int, how: str) -> tuple | None:
+    """What the k-th sibling, x, leaves for the next; None if nothing."""
+    if how == TOP:
+        return row if k + 1 < len(row) else None
+    if how != WITHOUT_REPLACEMENT:
+        return row
+    left = [0 if t == x else q for t, q in enumerate(row)]
+    return tuple(normalised(left)) if sum(left) != 0 else None
+
+
+class Chosen(NamedTuple):
+    """The law of the path that greedy multi-path block verification chooses, as a model."""
+
+    target: Model
+    draft: Model
+    paths: int
+
+    def row(self, prefix: Prefix) -> Sequence[Any]:
+        texts = [prefix[:i] for i in range(len(prefix) + 1)]
+        block = Block([self.target.row(x) for x in texts], [self.draft.row(x) for x in texts], (*prefix, 0))
+        return chosen_rows(block, self.paths)[-1]
+
+    def state(self, prefix: Prefix) -> Any:
+        return prefix
+
+
+def chosen_path_law(problem: Problem) -> OutputLaw:
+    """The output law of greedy multi-path block verification: that of block verification of the chosen path."""
+    chosen = Chosen(problem.target, problem.draft, problem.tree.children[0])
+    return sub_block_law(replace(problem, draft=chosen, drafting=None), block_verification.RULE)
+
+
+PASSES: dict[VerifyTree, Callable[[Problem], OutputLaw]] = {
+    traversal: traversal_law,
+    greedy_multi_path: chosen_path_law,
+}
+"""Rules that have a faster law of their own."""
+
+
 def tree_law(problem: Problem, rule: TreeReference) -> OutputLaw:
     """The output law of one iteration of a rule for trees, exactly.
 
@@ -94,4 +198,7 @@ def tree_law(problem: Problem, rule: TreeReference) -> OutputLaw:
     """
     if not rule.is_for(problem.tree):
         raise InputError(f"{problem.name}: {rule.name} is for {rule.meant_for}")
-    return enumerated_tree_law(problem, rule.verify) if rule.step is None else descent_law(problem, rule.step)
+    if rule.step is not None:
+        return descent_law(problem, rule.step)
+    faster = PASSES.get(rule.verify)
+    return faster(problem) if faster else enumerated_tree_law(problem, rule.verify)

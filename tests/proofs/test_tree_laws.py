@@ -1,9 +1,16 @@
 """Rules for trees: exact laws, losslessness on every way of drafting, published values, mutants."""
 
+from fractions import Fraction as F
+
+import numpy as np
 import pytest
+from sympy import QQ
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
+from draftproof.models.law import ContextFree
+from draftproof.models.problem import Problem
+from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing, tree_battery
 from draftproof.proofs import claims
 from draftproof.proofs.field import in_field
@@ -11,7 +18,10 @@ from draftproof.proofs.laws import enumerated_law, expected_accepted, output_law
 from draftproof.proofs.tree_laws import enumerated_tree_law, tree_law
 from draftproof.tests.proofs.tree_mutants import TREE_MUTANTS
 from draftproof.verifiers.registry import reference
+from draftproof.verifiers.trees.draft_tree import WITHOUT_REPLACEMENT
+from draftproof.verifiers.trees.k_seq import is_valid, smallest_rho
 from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference
+from draftproof.verifiers.trees.shared_gumbel import agreement, disagreement
 
 pytestmark = pytest.mark.exact
 BATTERY = [in_field(problem) for problem in tree_battery()]
@@ -36,10 +46,10 @@ def test_a_lossless_rule_keeps_the_target_law_on_every_tree_problem_it_is_meant_
         assert evidence.holds and evidence.total_variation == 0, problem.name
 
 
-@pytest.mark.parametrize("name", [name for name, rule in TREE_REFERENCES.items() if rule.step])
+@pytest.mark.parametrize("name", TREE_REFERENCES)
 def test_the_law_text_by_text_is_the_law_tree_by_tree(name):
     rule = tree_reference(name)
-    small = [p for p in meant_for(rule) if p.tree.nodes <= 4][:14]
+    small = [p for p in meant_for(rule) if p.tree.nodes <= 4]
     for problem in small:
         assert tree_law(problem, rule) == enumerated_tree_law(problem, rule.verify), problem.name
 
@@ -58,17 +68,75 @@ def test_every_lossless_rule_has_a_mutant():
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("naive", ["4/9", "2/3", "64/81", "70/81"]), ("spec-infer", ["2/3", "7/9", "23/27", "73/81"])],
+    [
+        ("naive", ["4/9", "2/3", "64/81", "70/81"]),
+        ("spec-infer", ["2/3", "7/9", "23/27", "73/81"]),
+        ("optimal-transport", ["2/3", "8/9", "1", "1"]),
+    ],
 )
-def test_the_first_step_accepts_as_published_on_the_example(name, expected):
+def test_the_first_step_accepts_as_known_on_the_example(name, expected):
     assert [accepted(name, drawing(toy(1), n)) for n in (1, 2, 3, 4)] == expected
 
 
-@pytest.mark.parametrize("problem", [toy(2), drawn(3, 2, "mixed")], ids=lambda p: p.name)
-def test_on_a_single_path_recursive_rejection_is_token_verification(problem):
-    exact = in_field(problem)
-    for name in ("spec-infer", "without-replacement"):
-        assert tree_law(exact, tree_reference(name)) == enumerated_law(exact, reference("token"))
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("naive", ["7/25", "57/125", "361/625"]),
+        ("spec-infer", ["3/5", "19/25", "207/250"]),
+        ("optimal-transport", ["3/5", "21/25", "123/125"]),
+    ],
+)
+def test_the_first_step_accepts_as_known_on_three_tokens(name, expected):
+    rows = [tuple(F(w, 10) for w in row) for row in ((5, 3, 2), (2, 2, 6))]
+    problem = Problem(3, 1, ContextFree(rows[0]), ContextFree(rows[1]))
+    assert [accepted(name, drawing(problem, n)) for n in (1, 2, 3)] == expected
+
+
+def test_k_seq_is_valid_just_above_the_rho_of_its_equation():
+    third = QQ(1, 3)
+    rows = ((third, 2 * third), (2 * third, third))
+    for k, rho, rate in ((2, (5 + 13**0.5) / 6, 0.811420), (3, 1.68973, 0.896576), (4, 1.83411, 0.944703)):
+        found = smallest_rho(*rows, k)
+        assert is_valid(*rows, k, found) and not is_valid(*rows, k, found - QQ(1, 10**5))
+        assert abs(as_float(found) - rho) < 1e-5
+        problem = in_field(drawing(toy(1), k))
+        assert abs(as_float(expected_accepted(tree_law(problem, tree_reference("k-seq")))) - rate) < 2e-6
+
+
+def test_traversal_verification_accepts_as_known_on_two_paths_of_two_tokens():
+    assert accepted("traversal", drawing(toy(2), 2, 1)) == "38/27"
+    assert accepted("traversal", drawing(toy(2), 2, 1, how=WITHOUT_REPLACEMENT)) == "16/9"
+
+
+@pytest.mark.parametrize(
+    ("name", "block_rule"),
+    [
+        ("spec-infer", "token"), ("without-replacement", "token"), ("k-seq", "token"), ("traversal", "block"),
+        ("greedy-multi-path", "block"), ("tree-monte-carlo", "block"), ("hierarchical", "block"),
+    ],
+)  # fmt: skip
+def test_on_a_single_path_a_rule_has_the_law_of_a_rule_for_blocks(name, block_rule):
+    for problem in (toy(2), toy(3), drawn(3, 2, "mixed"), drawn(3, 2, "zeros"), drawn(2, 3, "generic")):
+        exact = in_field(problem)
+        assert tree_law(exact, tree_reference(name)) == enumerated_law(exact, reference(block_rule)), problem.name
+
+
+@pytest.mark.parametrize(("gamma", "tokens", "bias"), [(2, "4/3", "1/9"), (3, "16/9", "5/81")])
+def test_hierarchical_decoding_as_published_accepts_too_much(gamma, tokens, bias):
+    problem = in_field(toy(gamma))
+    law = tree_law(problem, tree_reference("hierarchical-as-published"))
+    assert str(expected_accepted(law)) == tokens
+    assert str(claims.lossless(problem, law).total_variation) == bias
+
+
+def test_shared_noise_agrees_as_the_closed_form_says_and_as_a_simulation_does():
+    p, q = ((QQ(1, 2), QQ(3, 10), QQ(1, 5)), (QQ(1, 5), QQ(1, 5), QQ(3, 5)))
+    joint = [[agreement(p, q, x) if x == y else disagreement(p, q, x, y) for y in range(3)] for x in range(3)]
+    assert [sum(row) for row in joint] == list(q) and [sum(column) for column in zip(*joint)] == list(p)
+    noise = np.random.default_rng(3).exponential(size=(200_000, 3))
+    picks = [np.argmin(noise / np.array([as_float(w) for w in row]), axis=1) for row in (q, p)]
+    for x, y in np.ndindex(3, 3):
+        assert abs(np.mean((picks[0] == x) & (picks[1] == y)) - as_float(joint[x][y])) < 0.006
 
 
 def test_a_rule_refuses_trees_that_it_is_not_for():

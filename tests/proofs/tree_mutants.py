@@ -2,9 +2,16 @@
 
 from typing import NamedTuple
 
-from draftproof.verifiers.arithmetic import minimum, normalised, ratio, residual
+from draftproof.verifiers.arithmetic import minimum, normalised, positive_part, quotient, ratio, residual
+from draftproof.verifiers.block_verification import block_verification
+from draftproof.verifiers.draft_block import Block
 from draftproof.verifiers.trees.descent import Choice, descend
-from draftproof.verifiers.trees.draft_tree import VerifyTree
+from draftproof.verifiers.trees.draft_tree import CONTEXT, TreeVerdict, VerifyTree
+from draftproof.verifiers.trees.greedy_multi_path import ranking
+from draftproof.verifiers.trees.hierarchical import hierarchical_as_published
+from draftproof.verifiers.trees.k_seq import shares
+from draftproof.verifiers.trees.optimal_transport import offered
+from draftproof.verifiers.trees.shared_gumbel import given_draft
 
 
 class TreeMutant(NamedTuple):
@@ -54,9 +61,103 @@ def replacement_from_the_target(siblings, chance):
     return Choice(chance.draw(siblings.target), False)
 
 
+def rho_of_a_single_draft(siblings, chance):
+    """k-SEQ with rho = 1, as for one draft; what its residual lacks is taken for 0."""
+    p, q, k = siblings.target, siblings.drafts[0], len(siblings.tokens)
+    for x in siblings.tokens:
+        if chance.flip(minimum(ratio(p[x], q[x]), 1)):
+            return Choice(x, True)
+    taken = shares(p, q, 1)
+    beta = sum(taken)
+    rest = [positive_part(w - t * (1 - (1 - beta) ** k) / beta) for w, t in zip(p, taken)] if beta != 0 else p
+    return Choice(chance.draw(rest if sum(rest) != 0 else p), False)
+
+
+def residual_of_a_single_draft(siblings, chance):
+    """Accepts by the optimal plan, and draws the token after all rejections as if one draft had been rejected."""
+    drafts, weights, _ = offered(siblings)
+    k = chance.draw(weights)
+    if k < len(drafts):
+        return Choice(drafts[k], True)
+    rest = residual(siblings.target, siblings.drafts[0])
+    return Choice(chance.draw(rest if sum(rest) != 0 else siblings.target), False)
+
+
+def traversal_with(row_of=lambda tree, child: tree.draft[child], weight_after=lambda s, a: quotient(s, s + 1 - a, 1)):
+    """Traversal verification that reads another row for q, or goes on with another weight after a rejection."""
+
+    def verify(tree, chance):
+        def examine(node, weight):
+            p = tree.target[node + 1]
+            for child in tree.children(node):
+                q, x = row_of(tree, child), tree.tokens[child]
+                verdict = examine(child, minimum(weight * ratio(p[x], q[x]), 1))
+                if verdict is not None:
+                    return verdict
+                rest = residual(p, q, weight)
+                weight = weight_after(sum(rest), weight)
+                p = normalised(rest) if sum(rest) != 0 else p
+            if node == CONTEXT or chance.flip(weight):
+                return TreeVerdict(node, chance.draw(p))
+            return None
+
+        return examine(CONTEXT, 1)
+
+    return verify
+
+
+def row_of_the_parent(tree, child):
+    """The row that the parent was drawn from, for the row that the child was drawn from."""
+    parent = tree.parents[child]
+    return tree.draft[child if parent == CONTEXT else parent]
+
+
+def rows_of_the_draft_model(tree, chance):
+    """Greedy multi-path block verification that is not told of the choice among the paths."""
+    alive, path = (CONTEXT,), [CONTEXT]
+    while children := tree.children(*alive):
+        order = ranking(tree.target[alive[0] + 1], tree.draft[children[0]])
+        best = min((tree.tokens[n] for n in children), key=order.index)
+        alive = tuple(n for n in children if tree.tokens[n] == best)
+        path.append(alive[0])
+    rows, nodes = [tree.target[n + 1] for n in path], path[1:]
+    block = Block(rows, [tree.draft[n] for n in nodes], tuple(tree.tokens[n] for n in nodes))
+    accepted, token = block_verification(block, chance)
+    return TreeVerdict(path[accepted], token)
+
+
+def earlier_outputs_not_scaled(tree, chance):
+    """Tree Monte Carlo whose earlier outputs keep their weights, and which draws from weights that no longer add up to 1."""
+    block, weight, outputs, weights = tree.chain(), 1, [], []
+    for i, x in enumerate(block.tokens):
+        p, q = block.target[i], block.draft[i]
+        outputs += [(i - 1, token) for token in range(len(p))]
+        weights += residual(p, q, weight)
+        weight = minimum(weight * ratio(p[x], q[x]), 1)
+    k = chance.draw([*weights, weight]) if sum(weights) + weight != 0 else 0
+    if k < len(outputs):
+        return TreeVerdict(*outputs[k])
+    return TreeVerdict(block.gamma - 1, chance.draw(block.target[block.gamma]))
+
+
+def drawn_anew_after_a_mismatch(siblings, chance):
+    """Shared noise decides whether the draft is kept, and fresh noise what replaces it."""
+    (x,) = siblings.tokens
+    y = chance.draw(given_draft(tuple(siblings.target), tuple(siblings.drafts[0]), x))
+    return Choice(x, True) if y == x else Choice(chance.draw(siblings.target), False)
+
+
 TREE_MUTANTS = [
     TreeMutant("sample-until-it-matches", "naive", descend(sample_until_it_matches)),
     TreeMutant("only-the-rejected-entry", "spec-infer", descend(only_the_rejected_entry)),
     TreeMutant("row-before-the-elder-was-removed", "without-replacement", descend(row_before_the_elder_was_removed)),
     TreeMutant("replacement-from-the-target", "top-tokens", descend(replacement_from_the_target)),
+    TreeMutant("rho-of-a-single-draft", "k-seq", descend(rho_of_a_single_draft)),
+    TreeMutant("residual-of-a-single-draft", "optimal-transport", descend(residual_of_a_single_draft)),
+    TreeMutant("row-of-the-parent", "traversal", traversal_with(row_of=row_of_the_parent)),
+    TreeMutant("weight-not-updated", "traversal", traversal_with(weight_after=lambda surplus, weight: weight)),
+    TreeMutant("rows-of-the-draft-model", "greedy-multi-path", rows_of_the_draft_model),
+    TreeMutant("earlier-outputs-not-scaled", "tree-monte-carlo", earlier_outputs_not_scaled),
+    TreeMutant("as-published", "hierarchical", hierarchical_as_published),
+    TreeMutant("drawn-anew-after-a-mismatch", "shared-gumbel", descend(drawn_anew_after_a_mismatch)),
 ]

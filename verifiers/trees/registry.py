@@ -2,9 +2,13 @@
 
 from typing import NamedTuple
 
-from . import multi_round, naive_sampling, top_tokens, without_replacement
+from . import k_seq, multi_round, naive_sampling, optimal_transport, shared_gumbel, top_tokens, without_replacement
 from .descent import Step
 from .draft_tree import IID, TOP, WITHOUT_REPLACEMENT, Drafting, VerifyTree
+from .greedy_multi_path import greedy_multi_path
+from .hierarchical import hierarchical, hierarchical_as_published
+from .traversal import traversal
+from .tree_monte_carlo import tree_monte_carlo
 
 ANY = (IID, WITHOUT_REPLACEMENT, TOP)
 
@@ -53,6 +57,17 @@ TREE_REFERENCES = {
                       "Chen et al. 2024 (Sequoia), Algorithm 2; Li et al. 2024 (EAGLE)", (WITHOUT_REPLACEMENT,),
                       step=without_replacement.step),
         TreeReference("top-tokens", top_tokens.top_tokens, "EAGLE-2, evaluate_posterior", (TOP,), step=top_tokens.step),
+        TreeReference("k-seq", k_seq.k_seq, "Sun et al. 2023 (SpecTr), Algorithm 3", (IID,), step=k_seq.step),
+        TreeReference("optimal-transport", optimal_transport.optimal_transport,
+                      "Sun et al. 2023 (SpecTr); Khisti et al. 2025; Hu et al. 2025", step=optimal_transport.step),
+        TreeReference("traversal", traversal, "Weng et al. 2025, Algorithms 1 and 2"),
+        TreeReference("greedy-multi-path", greedy_multi_path, "Thomas and Pal 2026", (IID,), "paths"),
+        TreeReference("tree-monte-carlo", tree_monte_carlo, "Hu and Huang 2024 (ASpS)", (IID,), "path"),
+        TreeReference("hierarchical", hierarchical, "Zhou et al. 2026 (HSD), capped at the end too", (IID,), "path"),
+        TreeReference("hierarchical-as-published", hierarchical_as_published, "Zhou et al. 2026 (HSD), the code",
+                      (IID,), "path", lossless=False),
+        TreeReference("shared-gumbel", shared_gumbel.shared_gumbel, "Daliri et al. 2024", (IID,), "path",
+                      step=shared_gumbel.step),
     )
 }  # fmt: skip
 

@@ -1,0 +1,54 @@
+"""Greedy multi-path block verification: the best of several paths is chosen, and block verification is told of the choice."""
+
+from ..arithmetic import Row, ratio
+from ..block_verification import block_verification
+from ..chance import Chance
+from ..draft_block import Block
+from .draft_tree import CONTEXT, DraftTree, TreeVerdict
+
+
+def ranking(target: Row, draft: Row) -> list[int]:
+    """The tokens in the order in which they are preferred: by M_b / M_s, the largest first, ties to the smaller id."""
+    return sorted(range(len(target)), key=lambda t: (-ratio(target[t], draft[t]), t))
+
+
+def chosen_rows(block: Block, paths: int) -> list[Row]:
+    """The law of the chosen path along the path, q^Gamma(. | X^i), [gamma, V].
+
+    A path is preferred to another if its token is, where they first differ. With W the draft's probability of all prefixes
+    behind x^i, and Q = M_s(x^i): Pr(the chosen path begins with x^i) = (W + Q)^K - W^K.
+    """
+    rows, behind, mass = [], 0, 1
+    for i, x in enumerate(block.tokens):
+        target, draft = block.target[i], block.draft[i]
+        total = (behind + mass) ** paths - behind**paths
+        row, starts, worse = [0] * len(draft), {}, behind
+        for t in reversed(ranking(target, draft)):
+            better = worse + mass * draft[t]
+            row[t] = (better**paths - worse**paths) / total
+            starts[t], worse = worse, better
+        rows.append(row)
+        behind, mass = starts[x], mass * draft[x]
+    return rows
+
+
+def greedy_multi_path(tree: DraftTree, chance: Chance) -> TreeVerdict:
+    """Choose among independent paths token by token, the most preferred first; verify the chosen one as a block.
+
+    Block verification is given q^Gamma, the law of the chosen path, in place of M_s.
+    Guarantee: valid for independent paths and any order of the tokens of a text that depends on nothing but the two rows.
+    Source: Thomas and Pal 2026, "Greedy Multi-Path Block Verification". Their order is any local one; by the ratio here.
+    """
+    alive, path = (CONTEXT,), [CONTEXT]
+    while children := tree.children(*alive):
+        order = ranking(tree.target[alive[0] + 1], tree.draft[children[0]])
+        best = min((tree.tokens[n] for n in children), key=order.index)
+        alive = tuple(n for n in children if tree.tokens[n] == best)
+        path.append(alive[0])
+    nodes = path[1:]
+    block = Block(
+        [tree.target[n + 1] for n in path], [tree.draft[n] for n in nodes], tuple(tree.tokens[n] for n in nodes)
+    )
+    paths = len(tree.children(CONTEXT))
+    accepted, token = block_verification(block._replace(draft=chosen_rows(block, paths)), chance)
+    return TreeVerdict(path[accepted], token)

@@ -1,0 +1,141 @@
+"""The optimal-transport rule: of all valid rules for one step, the one that accepts a draft most often."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from math import factorial, prod
+from typing import NamedTuple
+
+from ..arithmetic import Number, Row, minimum
+from ..chance import Chance
+from .descent import Choice, Siblings, descend
+from .draft_tree import IID, TOP
+
+Drafts = tuple[int, ...]
+"""The distinct tokens among some siblings, in ascending order."""
+
+
+def law_of_drafts(row: Row, count: int, how: str) -> dict[Drafts, Number]:
+    """Pr(the siblings are these tokens), for ``count`` siblings drawn from a row.
+
+    Independent draws by the multinomial law; draws without replacement one after the other, the tokens taken so far merged.
+    """
+    law: dict[Drafts, Number] = {}
+    if how == TOP:
+        best = sorted(range(len(row)), key=lambda t: (-row[t], t))[:count]
+        return {tuple(sorted(best)): 1}
+    if how == IID:
+        support = [t for t, q in enumerate(row) if q != 0]
+        for drawn in combinations_with_replacement(support, count):
+            times = [drawn.count(t) for t in set(drawn)]
+            orders = factorial(count) // prod(map(factorial, times))
+            drafts = tuple(sorted(set(drawn)))
+            law[drafts] = law.get(drafts, 0) + orders * prod((row[t] for t in drawn[1:]), start=row[drawn[0]])
+        return law
+    law = {(): sum(row)}
+    for _ in range(count):
+        longer: dict[Drafts, Number] = {}
+        for drafts, mass in law.items():
+            rest = {t: q for t, q in enumerate(row) if q != 0 and t not in drafts}
+            total = sum(rest.values())
+            for t, q in rest.items():
+                more = tuple(sorted((*drafts, t)))
+                longer[more] = longer.get(more, 0) + mass * q / total
+            if not rest:
+                longer[drafts] = longer.get(drafts, 0) + mass
+        law = longer
+    return law
+
+
+class Plan(NamedTuple):
+    """An optimal transport from drafts to tokens.
+
+    moved: drafts -> token -> Pr(these are drafted, and this one of them is accepted).
+    left: what is left of the target, [V].
+    full: the tokens of the dual, H: no valid rule accepts more than 1 + p(H) - Pr(all drafts lie in H).
+    """
+
+    moved: Mapping[Drafts, Mapping[int, Number]]
+    left: list[Number]
+    full: frozenset[int]
+
+    @property
+    def accepted(self) -> Number:
+        """The largest probability with which a draft can be accepted."""
+        return sum(w for row in self.moved.values() for w in row.values())
+
+
+@lru_cache(maxsize=4096)
+def best_plan(target: Row, draft: Row, count: int, how: str) -> Plan:
+    """The largest flow from drafts to tokens: drafts S supply Pr(S), tokens take up to p(x), S leads to x where x is in S.
+
+    By shortest augmenting paths, exact for exact numbers. The dual is the smallest cut.
+    Source: Sun et al. 2023 (SpecTr), Section 3; Hu et al. 2025 and Khisti et al. 2025 for the dual, a choice of a set H.
+    """
+    supply, room = law_of_drafts(draft, count, how), list(target)
+    moved: dict[Drafts, dict[int, Number]] = {s: dict.fromkeys(s, 0) for s in supply}
+    while True:
+        came_from: dict[int, tuple[Drafts, int | None]] = {}
+        queue: list[tuple[Drafts, int | None]] = [(s, None) for s, left in supply.items() if left > 0]
+        seen, free = {s for s, _ in queue}, None
+        for s, token in queue:
+            for x in s:
+                if x in came_from:
+                    continue
+                came_from[x] = (s, token)
+                if room[x] > 0:
+                    free = x
+                    break
+                onward = [other for other in moved if other not in seen and moved[other].get(x, 0) > 0]
+                seen.update(onward)
+                queue += [(other, x) for other in onward]
+            if free is not None:
+                break
+        if free is None:
+            return Plan(moved, room, frozenset(came_from))
+        _augment(moved, supply, room, came_from, free)
+
+
+def _augment(moved: dict, supply: dict, room: list, came_from: dict, free: int) -> None:
+    """Move as much as possible along the path that ends in the token ``free``."""
+    path, x = [], free
+    while x is not None:
+        s, before = came_from[x]
+        path.append((s, x, before))
+        x = before
+    amount = minimum(room[free], supply[path[-1][0]])
+    for s, _, before in path:
+        if before is not None:
+            amount = minimum(amount, moved[s][before])
+    for s, x, before in path:
+        moved[s][x] += amount
+        if before is not None:
+            moved[s][before] -= amount
+    supply[path[-1][0]] -= amount
+    room[free] -= amount
+
+
+def offered(siblings: Siblings) -> tuple[Drafts, list[Number], list[Number]]:
+    """The drafts S, the weights with which each of them is accepted and, last, with which none is; what is left of the target."""
+    draft, count = tuple(siblings.drafts[0]), len(siblings.tokens)
+    if siblings.how == TOP:  # its rows are point masses: together they say which tokens were chosen
+        draft = tuple(max(column) for column in zip(*siblings.drafts, strict=True))
+    drafts = tuple(sorted(set(siblings.tokens)))
+    plan = best_plan(tuple(siblings.target), draft, count, siblings.how)
+    weights = list(plan.moved[drafts].values())
+    return drafts, [*weights, law_of_drafts(draft, count, siblings.how)[drafts] - sum(weights)], plan.left
+
+
+def step(siblings: Siblings, chance: Chance) -> Choice:
+    """Accept x among the drafts S with probability moved(S, x) / Pr(S), else Y from what is left of the target.
+
+    Guarantee: valid where siblings are drawn as ``siblings.how`` says; Pr(accepted) is the largest of all valid rules,
+    1 + min over H of p(H) - Pr(all drafts in H).
+    Source: Sun et al. 2023 (SpecTr), Section 3; Khisti et al. 2025; Hu et al. 2025.
+    """
+    drafts, weights, left = offered(siblings)
+    k = chance.draw(weights)
+    return Choice(drafts[k], True) if k < len(drafts) else Choice(chance.draw(left), False)
+
+
+optimal_transport = descend(step)
