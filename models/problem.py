@@ -54,14 +54,14 @@ class Problem:
         """Every prefix of exactly that length, in order."""
         return product(range(self.vocabulary), repeat=length)
 
-    def tabulated(self) -> "Problem":
-        """The same problem with both models written out as tables."""
+    def tabulated(self, beyond: int = 0) -> "Problem":
+        """The same problem with both models written out as tables. beyond: tokens further than one iteration needs."""
 
         def table(name: str, longest: int) -> Table:
             row = getattr(self, name).row
             return Table({x: tuple(row(x)) for n in range(longest + 1) for x in self.prefixes(n)}, name)
 
-        return replace(self, target=table("target", self.gamma), draft=table("draft", self.gamma - 1))
+        return replace(self, target=table("target", self.gamma + beyond), draft=table("draft", self.gamma + beyond - 1))
 
 
 def checked_row(values: Any, vocabulary: int, where: str) -> tuple[Fraction, ...]:

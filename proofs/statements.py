@@ -18,6 +18,8 @@ PROVABLE_CLAIMS = {
     "as any valid verifier for gamma = 1, for gamma = 2 in two, and on models that do not look at the context",
     "theorem-2-fails": "several iterations: some valid verifier decodes more than block verification, against the paper",
     "theorem-2-calls": "block verification needs the fewest expected target calls to finish any text, among all valid verifiers",
+    "reaches": "the reaches r(x) = Pr(X^i = x, tau >= i) of valid verifiers are exactly 0 <= r(xy) <= min(r(x) M_b(y | x), M_s(xy)), "
+    "which gives the optimum of all strategies in several iterations",
     "lemma-8": "greedy block verification with the modified target is lossless on the next gamma tokens",
     "lemma-9": "greedy block verification has Pr(X^l = x, tau >= l) = min(M_b(x), M_s(x))",
     "lemma-10": "no coupling of draft and target agrees on more tokens than sum_l sum_x min(M_b(x^l), M_s(x^l))",
@@ -116,6 +118,9 @@ STATEMENTS = [
                                   "proofs/certificates/strategies.py:fewest_calls", COQ + "Strategies.v:strategy", COQ + "Strategies.v:play", COQ + "Calls.v:cost",
                                   COQ + "Strategies.v:theorem_2_calls", COQ + "Strategies.v:theorem_2_calls_length",
                                   COQ + "Strategies.v:theorem_2_calls_eos")),
+    Statement(SUN, "Lemma 4, its converse", "every reach within the bounds of one step is a valid verifier's", "reaches",
+              ("proofs/certificates/make_iterations.py:certificate", "proofs/certificates/check_iterations.py:check",
+               COQ + "SubBlocks.v:keeping_fair", COQ + "Reaches.v:reach_polytope", COQ + "Reaches.v:certified_optimum")),
     Statement(SUN, "Lemma 8", "the modified target restores the law", "lemma-8",
               (CHECKED + "lemma_8", WHOLE + "lemma_8", STEPS + "lemma_8", COQ + "Greedy.v:lemma_8")),
     Statement(SUN, "Lemma 9", "greedy block verification is the pointwise best coupling", "lemma-9",

@@ -141,17 +141,17 @@ def table_of(data: object, where: str) -> dict[tuple[int, ...], Fraction]:
 
 
 class Pair:
-    """The two models of the file, as tables."""
+    """The two models of the file, as tables. beyond: how many tokens further than one iteration they have to reach."""
 
-    def __init__(self, data: dict):
+    def __init__(self, data: dict, beyond: int = 0):
         try:
             self.vocabulary, self.gamma = data["vocabulary"], data["gamma"]
             if {type(self.vocabulary), type(self.gamma)} != {int} or min(self.vocabulary, self.gamma) < 1:
                 raise Rejected("its problem's vocabulary and gamma are not positive whole numbers")
             if self.gamma > LARGEST_GAMMA:
                 raise Rejected(f"gamma is {self.gamma}, expected at most {LARGEST_GAMMA}")
-            self.target = self._rows(data["target"], self.gamma, "target")
-            self.draft = self._rows(data["draft"], self.gamma - 1, "draft")
+            self.target = self._rows(data["target"], self.gamma + beyond, "target")
+            self.draft = self._rows(data["draft"], self.gamma + beyond - 1, "draft")
         except (KeyError, TypeError, AttributeError):
             raise Rejected("its problem is not a pair of tables") from None
 

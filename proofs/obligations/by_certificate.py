@@ -11,7 +11,7 @@ from ...models.problem import as_json
 from ...models.rationals import as_float
 from ...verifiers.evidence import HOLDS, REFUTED
 from ...verifiers.registry import reference
-from ..certificates import check, check_coupling, make, make_coupling
+from ..certificates import check, check_coupling, check_iterations, make, make_coupling, make_iterations
 from ..certificates.linear_program import largest_acceptance
 from ..certificates.strategies import fewest_calls, most_tokens
 from ..field import in_field
@@ -51,7 +51,12 @@ def proofs() -> Iterator[Proof]:
     pairs = [(pair(2, QQ(2, 3)), 3), (pair(3, QQ(2, 3)), 2)]
     yield Proof("theorem-2-fails", "certificate", f"{SURE_BONUS.name}: the most tokens of all strategies, by HiGHS, to 1e-7",
                 "V 2, gamma 2, 3 iterations; gamma 3, 2 iterations", lambda: _most_tokens(pairs))  # fmt: skip
+    yield Proof("theorem-2-fails", "certificate", f"{SURE_BONUS.name}: the most tokens of all strategies, exactly",
+                "V 2, gamma 2, 3 iterations; gamma 3, 2 iterations", lambda: _most_tokens_exactly(pairs))  # fmt: skip
     chains = [in_field(p) for p in battery if p.name.startswith("markov") and p.vocabulary**p.gamma <= 16]
+    two = [p for p in battery if p.name.startswith("markov") and p.vocabulary ** (p.gamma + 1) <= 27]
+    yield Proof("reaches", "certificate", "the most tokens of all strategies, exactly, against linear programs of all kernels by HiGHS, to 1e-7",
+                f"{size_of(two)}, 2 iterations", lambda: _same_optimum(two, 2))  # fmt: skip
     for end, finished in ((None, "until 4 tokens"), (0, "until E.O.S. or 4 tokens")):
         yield Proof("theorem-2-calls", "certificate", "block: the fewest calls of all strategies, by HiGHS, to 1e-7",
                     f"{size_of(chains)}, {finished}", lambda end=end: _fewest_calls(chains, 4, end))  # fmt: skip
@@ -65,6 +70,26 @@ def _most_tokens(pairs) -> ProofResult:
             return ProofResult(
                 REFUTED, f"on {problem.name}: the optimum is {optimum}, {SURE_BONUS.name} decodes {decoded}"
             )
+    return ProofResult(HOLDS)
+
+
+def _most_tokens_exactly(pairs) -> ProofResult:
+    for problem, iterations in pairs:
+        decoded = IteratedLaw(problem, SURE_BONUS).expected_tokens(iterations)
+        value = check_iterations.check(json.dumps(make_iterations.certificate(problem, iterations)))
+        if str(value) != str(decoded):
+            return ProofResult(
+                REFUTED, f"on {problem.name}: the optimum is {value}, {SURE_BONUS.name} decodes {decoded}"
+            )
+    return ProofResult(HOLDS)
+
+
+def _same_optimum(problems, iterations: int) -> ProofResult:
+    for problem in problems:
+        value = check_iterations.check(json.dumps(make_iterations.certificate(problem, iterations)))
+        optimum = most_tokens(problem, iterations)
+        if abs(optimum - float(value)) > 1e-7:
+            return ProofResult(REFUTED, f"on {problem.name}: certified {value}, by linear programs {optimum}")
     return ProofResult(HOLDS)
 
 

@@ -50,6 +50,7 @@ THEOREMS = {
     "lemma-9": ("lemma_9", "greedy_program"),
     "lemma-10": ("lemma_10", "Etau_greedy", "lemma_10_attained"),
     "theorem-3": ("theorem_3", "theorem_3_all"),
+    "reaches": ("reach_polytope", "keeping_fair", "certified_optimum"),
     "same-definitions": ("Qc_realFieldType", "emitted_fastE"),
 }
 """The theorems of proofs/mechanized that a claim rests on."""

@@ -5,15 +5,16 @@ from pathlib import Path
 import click
 
 from ...models.errors import InputError
-from ...models.problem import as_json, load_problem
+from ...models.problem import Problem, as_json, load_problem
 from .exit_status import OK, REFUTED
 from .output import Output
 from .parameters import json_option
 
-VERIFIERS, COUPLINGS = "verifiers", "couplings"
+VERIFIERS, COUPLINGS, STRATEGIES = "verifiers", "couplings", "strategies"
 STATEMENTS = {
     VERIFIERS: "no valid verifier accepts more than {} tokens an iteration in expectation",
     COUPLINGS: "no coupling of draft and target agrees on more than {} tokens in expectation",
+    STRATEGIES: "no strategy of valid verifiers decodes more than {} tokens in {} iterations in expectation, and one does",
 }
 
 
@@ -23,18 +24,28 @@ STATEMENTS = {
 @click.option("--of", type=click.Choice((VERIFIERS, COUPLINGS)),
               help="What it is to bound: all valid verifiers (block verification, Theorem 2 and Lemma 4), or all couplings "
               "(greedy block verification, Lemma 10).  [default: verifiers]")  # fmt: skip
+@click.option("--iterations", type=click.IntRange(min=1),
+              help="Bound what all strategies of valid verifiers, chosen anew for every iteration, decode in so many.")  # fmt: skip
 @click.option("--check", "checked", metavar="FILE", help="Check this certificate; it needs nothing but the file.")
-def command(problem: str | None, json_file: str | None, of: str | None, checked: str | None) -> None:
-    """Prove that nothing accepts more than block verification, or greedy block verification, on one problem, in a file
-    that anyone can check."""
+def command(problem: str | None, json_file: str | None, of: str | None, iterations: int | None,
+            checked: str | None) -> None:  # fmt: skip
+    """Prove that nothing accepts more than block verification, or greedy block verification, on one problem, or how many
+    tokens the best of all strategies decodes in several iterations, in a file that anyone can check."""
     given = load_problem(problem) if problem else None
     if checked:
-        if json_file or of:
-            raise click.UsageError("either --check FILE, or --problem FILE --json FILE [--of ...]")
-        raise SystemExit(_check(checked, as_json(given.tabulated()) if given else None))
+        if json_file or of or iterations:
+            raise click.UsageError("either --check FILE, or --problem FILE --json FILE [--of ... or --iterations N]")
+        raise SystemExit(_check(checked, given))
     if given is None or json_file is None:
         raise click.UsageError("needs --problem FILE and --json FILE, or --check FILE")
+    if of == COUPLINGS and iterations:
+        raise click.UsageError("--iterations is about strategies of verifiers, not about couplings")
     output = Output(json_file)
+    if iterations:
+        from ...proofs.certificates.make_iterations import certificate as over_iterations
+
+        output.write(over_iterations(given, iterations))
+        return
     if of != COUPLINGS:
         from ...proofs.certificates.make import certificate as make
     else:
@@ -42,18 +53,29 @@ def command(problem: str | None, json_file: str | None, of: str | None, checked:
     output.write(make(given))
 
 
-def _check(file: str, problem: dict | None) -> int:
-    from ...proofs.certificates import check, check_coupling
+def _check(file: str, given: Problem | None) -> int:
+    from ...proofs.certificates import check, check_coupling, check_iterations
 
     try:
         text = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: cannot be read ({getattr(error, 'strerror', 'not a text file')})") from None
-    bounds = COUPLINGS if check.form_of(text) == check_coupling.COUPLING_FORMAT else VERIFIERS
+    form = check.form_of(text)
     try:
-        value = (check_coupling if bounds == COUPLINGS else check).check(text, problem)
+        if form == check_iterations.ITERATIONS_FORMAT:
+            from ...proofs.certificates.make_iterations import tables
+
+            number = check_iterations.iterations_of(text)
+            proved = check_iterations.check(text, tables(given, number) if given else None)
+            says = STATEMENTS[STRATEGIES].format(check.shown(proved), number)
+        else:
+            bounds, checker = (
+                (COUPLINGS, check_coupling) if form == check_coupling.COUPLING_FORMAT else (VERIFIERS, check)
+            )
+            proved = checker.check(text, as_json(given.tabulated()) if given else None)
+            says = STATEMENTS[bounds].format(check.shown(proved))
     except check.Rejected as reason:
         click.echo(f"{file}: rejected: {reason}")
         return REFUTED
-    click.echo(f"{file}: holds: {STATEMENTS[bounds].format(check.shown(value))}")
+    click.echo(f"{file}: holds: {says}")
     return OK

@@ -240,6 +240,19 @@ def test_a_certificate_is_written_checked_and_rejected_when_tampered_with(tmp_pa
     assert draftproof("certificate").returncode == 2
 
 
+def test_several_iterations_are_certified_and_rejected_when_tampered_with(tmp_path):
+    made = ("certificate", "--iterations", "2", "--problem", PAPER, "--json", "c.json")
+    assert draftproof(*made, cwd=tmp_path).returncode == 0
+    done = draftproof("certificate", "--check", "c.json", "--problem", PAPER, cwd=tmp_path)
+    assert (done.returncode, "more than 40/9 tokens in 2 iterations" in done.stdout) == (0, True)
+    data = json.loads((tmp_path / "c.json").read_text())
+    (tmp_path / "high.json").write_text(json.dumps(data | {"expected_tokens": "5"}))
+    done = draftproof("certificate", "--check", "high.json", cwd=tmp_path)
+    assert (done.returncode, "not the 5 claimed" in done.stdout) == (1, True)
+    done = draftproof(*made, "--of", "couplings", cwd=tmp_path)
+    assert (done.returncode, "not about couplings" in done.stderr) == (2, True)
+
+
 def test_a_coupling_is_certified_and_rejected_when_tampered_with(tmp_path):
     done = draftproof("certificate", "--of", "couplings", "--problem", PAPER, "--json", "c.json", cwd=tmp_path)
     assert done.returncode == 0
