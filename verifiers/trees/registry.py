@@ -2,13 +2,25 @@
 
 from typing import NamedTuple
 
-from . import k_seq, multi_round, naive_sampling, optimal_transport, shared_gumbel, top_tokens, without_replacement
-from .descent import Step
+from . import (
+    ensemble,
+    k_seq,
+    multi_round,
+    naive_sampling,
+    optimal_transport,
+    shared_gumbel,
+    thresholds,
+    top_n,
+    top_tokens,
+    without_replacement,
+)
+from .descent import Step, descend
 from .draft_tree import IID, TOP, WITHOUT_REPLACEMENT, Drafting, VerifyTree
 from .greedy_multi_path import greedy_multi_path
 from .hierarchical import hierarchical, hierarchical_as_published
 from .traversal import traversal
 from .tree_monte_carlo import tree_monte_carlo
+from .typical import typical_acceptance
 
 ANY = (IID, WITHOUT_REPLACEMENT, TOP)
 
@@ -46,6 +58,10 @@ class TreeReference(NamedTuple):
         return f"{shapes[self.shape]} drawn {' or '.join(self.drafts)}"
 
 
+def _lossy(name: str, source: str, step: Step, shape: str = "tree") -> TreeReference:
+    return TreeReference(name, descend(step), source, shape=shape, step=step, lossless=False)
+
+
 TREE_REFERENCES = {
     r.name: r
     for r in (
@@ -68,6 +84,10 @@ TREE_REFERENCES = {
                       (IID,), "path", lossless=False),
         TreeReference("shared-gumbel", shared_gumbel.shared_gumbel, "Daliri et al. 2024", (IID,), "path",
                       step=shared_gumbel.step),
+        TreeReference("typical", typical_acceptance(), "Cai et al. 2024 (Medusa), Section 2.3.1; lossy", lossless=False),
+        _lossy("ensemble", "DIVERSE; transformers, assistant_ensemble_weight 1/2; lossy", ensemble.ensemble_step(), "path"),
+        _lossy("top-n", "TensorRT-LLM, relaxed acceptance; lossy", top_n.top_n_step()),
+        _lossy("thresholds", "SGLang, threshold_single and threshold_acc 1/2; lossy", thresholds.thresholds_step(5, 5)),
     )
 }  # fmt: skip
 
