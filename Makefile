@@ -57,6 +57,7 @@ deceivers: $(READY)
 
 zoo: $(READY)
 	$(BIN)/draftproof audit --zoo
+	$(BIN)/python -m pytest -m zoo tests/reports/audits/test_vectors.py
 
 # Every proof of the papers' statements; what could not be run here is said at the end.
 prove: $(READY)

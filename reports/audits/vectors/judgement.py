@@ -1,0 +1,214 @@
+"""A program's answers held against the vectors: what passed, failed or is missing, for each class of bug."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from ....models.law import Prefix
+from ....models.rationals import as_float
+from ....proofs.field import in_field, rational
+from ....proofs.laws import completed, total_variation
+from ....stattests.rounding import deviation
+from ..completed_law import Outcome, completed_law
+from ..error_rates import ALPHA, BETA
+from .flags import FLAGS
+from .law_vectors import LOSSLESS, LawCase, law_cases
+from .results import FIELDS, Results, number, sequence
+from .suite import suite
+
+PASSED, FAILED, MISSING, LEFT_OUT, NOT_REFUTED = "passed", "failed", "missing", "left out", "not refuted"
+"""missing: promised and not given. left out: of a rule, an answer or a lattice that the program does not claim.
+not refuted: counts that do not contradict a law; they cannot show that it holds."""
+
+ORDER = (FAILED, MISSING, NOT_REFUTED, PASSED, LEFT_OUT)
+
+
+class Judged(NamedTuple):
+    """One vector, judged.
+
+    vector: its id.
+    flags: that it has.
+    fields: answer -> one of PASSED, FAILED, MISSING, LEFT_OUT, NOT_REFUTED.
+    why: of a failure: what was expected and what was given, with tolerance; of counts: the detection limit.
+    """
+
+    vector: str
+    flags: tuple[str, ...]
+    fields: Mapping[str, str]
+    why: str = ""
+
+    @property
+    def status(self) -> str:
+        return next((status for status in ORDER if status in self.fields.values()), LEFT_OUT)
+
+    def of_flag(self, flag: str) -> str:
+        """The status as far as this flag's bug would show: left out if no answer was given in which it would."""
+        seen = {self.fields.get(field, LEFT_OUT) for field in FLAGS[flag].needs}
+        return FAILED if self.status == FAILED else next((status for status in ORDER if status in seen), LEFT_OUT)
+
+
+class Judgement(NamedTuple):
+    """All vectors, judged, in the order of the file."""
+
+    results: Results
+    vectors: tuple[Judged, ...]
+
+    def statuses(self) -> Counter[str]:
+        return Counter(judged.status for judged in self.vectors)
+
+    def by_flag(self) -> dict[str, Counter[str]]:
+        """Flag -> status -> vectors."""
+        return {flag: Counter(j.of_flag(flag) for j in self.vectors if flag in j.flags) for flag in FLAGS}
+
+    @property
+    def verdict(self) -> str:
+        """refuted; error where something promised is missing; inconclusive where something was left out; else holds."""
+        counts = self.statuses()
+        if counts[FAILED]:
+            return "refuted"
+        if counts[MISSING] or not counts[PASSED] + counts[NOT_REFUTED]:
+            return "error"
+        left = counts[LEFT_OUT] or counts[NOT_REFUTED] or any(flag[LEFT_OUT] for flag in self.by_flag().values())
+        return "inconclusive" if left else "holds"
+
+    def as_json(self) -> dict[str, Any]:
+        given = self.results
+        return {
+            "program": given.program, "vectors": suite()["digest"], "dtype": given.dtype, "bits": given.bits,
+            "rules": list(given.rules), "gives": list(given.gives), "verdict": self.verdict, "counts": dict(self.statuses()),
+            "flags": {flag: dict(counts) for flag, counts in self.by_flag().items()},
+            "judged": [{"id": j.vector, "status": j.status, "fields": dict(j.fields), "why": j.why} for j in self.vectors],
+        }  # fmt: skip
+
+
+def judge(results: Results) -> Judgement:
+    """Hold the answers against all vectors."""
+    judged = [_judged(vector, results) for vector in suite()["vectors"]]
+    laws = zip(suite()["laws"], law_cases(), strict=True)
+    return Judgement(results, (*judged, *(_judged_law(vector, case, results) for vector, case in laws)))
+
+
+def _promised(vector: Mapping[str, Any], results: Results, fields: tuple[str, ...]) -> list[str]:
+    """The answers that the program claims to give for a vector."""
+    if vector["rule"] not in results.rules or vector.get("random", {"bits": 0})["bits"] > results.bits:
+        return []
+    return [field for field in fields if field in results.gives]
+
+
+def _judged(vector: Mapping[str, Any], results: Results) -> Judged:
+    promised, given = _promised(vector, results, FIELDS[:-1]), results.answers.get(vector["id"], {})
+    fields: dict[str, str] = dict.fromkeys(FIELDS[:-1], LEFT_OUT)
+    reasons: list[str] = []
+    if promised and "error" in given:
+        return Judged(
+            vector["id"], tuple(vector["flags"]), fields | dict.fromkeys(promised, FAILED), f"error: {given['error']}"
+        )
+    for field in promised:
+        if field not in given:
+            fields[field] = MISSING
+            continue
+        why = _wrong(vector, field, given[field], results.dtype)
+        fields[field] = FAILED if why else PASSED
+        reasons += [f"{field}: {why}"] if why else []
+    return Judged(vector["id"], tuple(vector["flags"]), fields, "; ".join(reasons))
+
+
+def _wrong(vector: Mapping[str, Any], field: str, given: Any, dtype: str) -> str:
+    """What is wrong with one answer; empty if it is right."""
+    expected = vector["expected"][field]
+    if field not in vector["tolerance"]:
+        same = given == expected and type(given) is type(expected) and _whole(given)
+        return "" if same else f"expected {expected}, got {given}"
+    right = [None if h is None else Fraction(h) for h in expected["exact"]]
+    if not isinstance(given, list) or len(given) != len(right):
+        return f"expected {len(right)} numbers, got {len(given) if isinstance(given, list) else repr(given)}"
+    values = [number(value) for value in given]
+    if field == "weights":
+        total = sum(v for v in values if v is not None)
+        values = [v / total if v is not None and total > 0 else None for v in values]
+    allowed = vector["tolerance"][field][dtype]
+    target_row = (
+        vector["target"]["numbers"][vector["expected"]["accepted"]] if field == "weights" else [1.0] * len(right)
+    )
+    for i, (value, wanted, possible) in enumerate(zip(values, right, target_row)):
+        if wanted is not None and (value is None or abs(value - wanted) > allowed * bool(possible)):
+            got = given[i] if value is None or field != "weights" else f"{as_float(value):.9g} (normalised)"
+            within = f"within {allowed:.2g}" if possible else "exactly, the target excludes it"
+            return f"entry {i}: expected {wanted} {within}, got {got}"
+    return ""
+
+
+def _whole(given: Any) -> bool:
+    return all(type(x) is int for x in (given if isinstance(given, list) else [given]))
+
+
+def _judged_law(vector: Mapping[str, Any], case: LawCase, results: Results) -> Judged:
+    flags, given = tuple(vector["flags"]), results.answers.get(vector["id"], {})
+    if not _promised(vector, results, ("law",)):
+        return Judged(vector["id"], flags, {"law": LEFT_OUT})
+    if "error" in given:
+        return Judged(vector["id"], flags, {"law": FAILED}, f"error: {given['error']}")
+    if "law" not in given and "counts" not in given:
+        return Judged(vector["id"], flags, {"law": MISSING})
+    of_law = "law" in given
+    status, why = (_exact_law if of_law else _counted)(case, given["law" if of_law else "counts"], results.dtype)
+    return Judged(vector["id"], flags, {"law": status}, why)
+
+
+def _entries(case: LawCase, given: Any) -> Iterator[tuple[Prefix, Any]]:
+    """The entries of a law or of counts. Raises: ValueError for one that no verifier may emit."""
+    if not isinstance(given, dict) or not given:
+        raise ValueError("expected an object: tokens joined by commas -> number")
+    for key, value in given.items():
+        tokens = sequence(key)
+        longest, vocabulary = case.problem.gamma + 1, range(case.problem.vocabulary)
+        if tokens is None or not 1 <= len(tokens) <= longest or any(x not in vocabulary for x in tokens):
+            raise ValueError(f"{key!r} is not 1 to {longest} tokens of the vocabulary")
+        yield tokens, value
+
+
+def _exact_law(case: LawCase, given: Any, dtype: str) -> tuple[str, str]:
+    try:
+        law: dict[Prefix, Any] = {}
+        for tokens, value in _entries(case, given):
+            p = number(value)
+            if p is None or p < 0:
+                raise ValueError(f"the probability of {tokens} is {value!r}")
+            law[tokens] = law.get(tokens, 0) + rational(p)
+    except ValueError as error:
+        return FAILED, str(error)
+    problem, expected, allowed = in_field(case.problem), case.expected(), case.tolerances()[dtype]
+    if case.rule == LOSSLESS:
+        law = completed(law, problem.target, problem.gamma + 1)
+    impossible = next((tokens for tokens, p in law.items() if p and not expected.get(tokens, 0)), None)
+    if impossible is not None:
+        return FAILED, f"{','.join(map(str, impossible))} has probability 0, got {as_float(law[impossible]):.3g}"
+    distance = as_float(total_variation(law, expected))
+    return (PASSED, "") if distance <= allowed else (FAILED, f"total variation {distance:.3g}, allowed {allowed:.2g}")
+
+
+def _counted(case: LawCase, given: Any, dtype: str) -> tuple[str, str]:
+    """alpha is shared out over all law vectors, so that a right program fails one of them with probability at most alpha."""
+    try:
+        counts: dict[Outcome, int] = dict(_entries(case, given))
+        if not all(type(n) is int and n >= 0 for n in counts.values()) or not any(counts.values()):
+            raise ValueError("expected whole numbers of 0 or more, not all 0")
+    except ValueError as error:
+        return FAILED, str(error)
+    alpha, slack = ALPHA / len(law_cases()), case.tolerances()[dtype] if dtype != "float64" else 0.0
+    if case.rule == LOSSLESS:
+        law = completed_law(case.problem)
+        found = law.deviation(*law.completed(counts, 0), slack, alpha)
+    else:
+        expected = {tokens: as_float(p) for tokens, p in case.expected().items()}
+        found = deviation(counts, {**dict.fromkeys(counts, 0.0), **expected}, slack, alpha, BETA)
+    if found.refuted:
+        return (
+            FAILED,
+            f"{sum(counts.values()):,} counts do not follow the law: p = {found.p_value:.2g}, total variation at least {found.distance.lower:.3g}",
+        )
+    return (
+        NOT_REFUTED,
+        f"a total variation below {found.limit:.2g} can remain unseen in {sum(counts.values()):,} counts",
+    )

@@ -1,0 +1,94 @@
+"""All vectors as one JSON file (vectors.schema.json), and the folder that is exported for programs in other languages."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ....models.errors import InputError
+from ....models.files import write_atomically
+from ....models.law import prefix_key
+from ....models.problem import as_json
+from .answers import answer, tolerances
+from .cases import Case, cases
+from .flags import FLAGS
+from .forms import forms
+from .law_vectors import LawCase, as_rationals, law_cases
+
+FORMAT = "draftproof-vectors-1"
+SHIPPED = ("vectors.schema.json", "results.schema.json", "example.py", "example.js")
+"""Files that stand beside the vectors: the two formats, and a program for each of two languages."""
+
+
+@cache
+def suite() -> dict[str, Any]:
+    """The content of vectors.json."""
+    content = {"vectors": list(_numbered(cases())), "laws": [_law_vector(case) for case in law_cases()]}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    flags = {name: {"bug": flag.bug, "link": flag.link, "needs": list(flag.needs)} for name, flag in FLAGS.items()}
+    return {"format": FORMAT, "digest": digest, "flags": flags, **content}
+
+
+def export(folder: str) -> list[Path]:
+    """Write vectors.json, the schemas and the examples into a folder, which is made if it is not there.
+
+    Raises: InputError if that cannot be done.
+    """
+    place = Path(folder)
+    texts = {name: (Path(__file__).parent / name).read_text(encoding="utf-8") for name in SHIPPED}
+    texts["vectors.json"] = json.dumps(suite(), indent=None, separators=(",", ":"), ensure_ascii=False) + "\n"
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            write_atomically(place / name, text)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror}); expected a folder") from None
+    return [place / name for name in texts]
+
+
+def _numbered(made: Iterator[Case]) -> Iterator[dict[str, Any]]:
+    numbers: dict[str, int] = {}
+    for case in made:
+        numbers[case.rule] = numbers.get(case.rule, 0) + 1
+        yield _vector(f"{case.rule}-{numbers[case.rule]}", case)
+
+
+def _vector(name: str, case: Case) -> dict[str, Any]:
+    block, given = case.block, answer(case.rule, case.block, case.numbers)
+    gamma = case.batch[2] if case.batch else block.gamma
+    vocabulary = len(block.target[0])
+    nothing = [Fraction(0)] * vocabulary
+    vector = {
+        "id": name, "rule": case.rule, "comment": case.comment, "flags": list(case.flags), "vocabulary": vocabulary,
+        "gamma": gamma, "drafted": block.gamma,
+        "target": forms(_filled(block.target, gamma + 1, nothing)), "draft": forms(_filled(block.draft, gamma, nothing)),
+        "tokens": _filled(block.tokens, gamma, -1),
+        "random": {
+            "bits": case.bits, "accept": forms(_filled(case.numbers.accept, gamma, Fraction(0))),
+            "last": forms(case.numbers.last), "noise": forms(case.numbers.noise),
+        },
+        "expected": {
+            "thresholds": forms(given.thresholds), "accepted": given.accepted, "weights": forms(given.weights),
+            "emitted": list(given.emitted), "raced": list(given.raced),
+        },
+        "tolerance": tolerances(case.rule, block, given.accepted),
+    }  # fmt: skip
+    return vector | ({"batch": case.batch[0], "place": case.batch[1]} if case.batch else {})
+
+
+def _filled(values: Sequence[Any], length: int, filling: Any) -> list[Any]:
+    return [*values, *[filling] * (length - len(values))]
+
+
+def _law_vector(case: LawCase) -> dict[str, Any]:
+    law = as_rationals(case.expected())
+    return {
+        "id": f"law-{case.rule}-{case.problem.name}", "rule": case.rule, "flags": list(case.flags),
+        "problem": as_json(case.problem),
+        "expected": {"sequences": [prefix_key(x) for x in law], "law": forms(list(law.values()))},
+        "tolerance": {"law": case.tolerances()},
+    }  # fmt: skip

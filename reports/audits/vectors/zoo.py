@@ -1,0 +1,176 @@
+"""What the vectors alone catch of the zoo: every mutant and control answers them as a program in another language would."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from ....models.law import prefix_key
+from ....proofs.measurement import measured
+from ....proofs.sandbox import Sandbox
+from ....verifiers.zoo.catalogue import CONTROLS, MUTANTS, ZooEntry
+from .answers import RULES
+from .flags import FLAGS
+from .judgement import FAILED, LEFT_OUT, PASSED, Judgement, judge
+from .law_vectors import LOSSLESS, PROBLEMS
+from .results import Results
+from .suite import suite
+
+OWN_WAY = ("C01", "C02", "C03", "C05", "C10", "C11")
+"""Right verifiers that use their random numbers in another way than the vectors': only their law can be judged."""
+
+RACES = ("M14", "C06", "C07")
+"""Those that draw the replacement by a race, and so answer ``raced``."""
+
+GLOBAL = ("C12", "C13")
+"""Those that draw from the global generators."""
+
+
+class ScriptedGenerator:
+    """Stands in for numpy's Generator: the numbers of a vector, in the order in which the rule asks for them.
+
+    An entry that asks for more uniforms than there are draft tokens gets them from the front again.
+    races: whether whole weights are drawn by the vector's noise, and not by its last uniform.
+    """
+
+    def __init__(self, vector: Mapping[str, Any], races: bool) -> None:
+        numbers = {name: vector["random"][name]["numbers"] for name in ("accept", "last", "noise")}
+        self.accept = numbers["accept"][: vector["drafted"]] or [0.0]
+        self.last, self.noise = numbers["last"], np.array(numbers["noise"])
+        self.forwards, self.asked, self.races = vector["rule"] == "token", 0, races
+
+    def random(self, size: int | None = None) -> Any:
+        if size is not None:
+            return np.array([self.accept[k % len(self.accept)] for k in range(size)])
+        k = self.asked % len(self.accept)
+        self.asked += 1
+        return self.accept[k if self.forwards else -1 - k]
+
+    def choice(self, count: int, p: Sequence[float]) -> int:
+        if self.races:
+            return int(np.argmax(np.asarray(p) / self.noise))
+        edges = np.cumsum(p)
+        return int(min(np.searchsorted(edges, self.last * edges[-1], side="right"), np.flatnonzero(p)[-1]))
+
+    def exponential(self, size: int) -> np.ndarray:
+        return self.noise
+
+    def gumbel(self, size: int) -> np.ndarray:
+        return -np.log(self.noise)
+
+
+def rules_of(entry: ZooEntry) -> tuple[str, ...]:
+    """What an entry claims to be: its rule, if it uses random numbers as the vectors do, and losslessness."""
+    if entry.name in OWN_WAY:
+        return (LOSSLESS,)
+    if entry.name == "M40":
+        return ("greedy-block", LOSSLESS)
+    return ("block" if entry.name == "C04" or entry.function.startswith("block_rule:") else "token", LOSSLESS)
+
+
+def answered(entry: ZooEntry, laws: Mapping[str, Mapping[str, float]] | None = None) -> Results:
+    """The results of an entry. laws: its exact law by the name of a problem; None to leave law vectors out."""
+    rules, answers = rules_of(entry), {}
+    field = "raced" if entry.name in RACES else "emitted"
+    for vector in suite()["vectors"]:
+        if vector["rule"] in rules:
+            answers[vector["id"]] = _answer(entry, vector, field)
+    for vector in suite()["laws"]:
+        if laws is not None and vector["rule"] in rules and vector["problem"]["name"] in laws:
+            answers[vector["id"]] = {"law": laws[vector["problem"]["name"]]}
+    gives = ("accepted", field, *(("law",) if laws is not None else ()))
+    return Results(f"{entry.name} {entry.title}", "float64", 53, rules, gives, answers)
+
+
+def _answer(entry: ZooEntry, vector: Mapping[str, Any], field: str) -> dict[str, Any]:
+    module, name = entry.target.split(":")
+    drafted, generator = vector["drafted"], ScriptedGenerator(vector, field == "raced")
+    target, draft = (np.array(vector[rows]["numbers"], float) for rows in ("target", "draft"))
+    tokens, function = vector["tokens"][:drafted], getattr(import_module(module), name)
+    try:
+        with np.errstate(all="ignore"):
+            if entry.name in GLOBAL:
+                emitted = _with_global_numbers(function, generator, target[: drafted + 1], draft[:drafted], tokens)
+            else:
+                emitted = function(target[: drafted + 1], draft[:drafted], tokens, generator)
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    return {"accepted": len(emitted) - 1, field: [int(x) for x in emitted]}
+
+
+def _with_global_numbers(function: Any, generator: ScriptedGenerator, *arguments: Any) -> Any:
+    def choices(population: Sequence[int], weights: Sequence[float]) -> list[int]:
+        return [population[generator.choice(len(weights), weights)]]
+
+    with (
+        patch.object(random, "random", generator.random), patch.object(random, "choices", choices),
+        patch.object(np.random, "random_sample", generator.random), patch.object(np.random, "choice", generator.choice),
+    ):  # fmt: skip
+        return function(*arguments)
+
+
+def laws(entries: Sequence[ZooEntry]) -> Iterator[tuple[ZooEntry, dict[str, dict[str, Any]]]]:
+    """The exact law of each entry on the problems of the law vectors, by interception, in one child process."""
+    with Sandbox(entries[0].target) as sandbox:
+        sandbox.start([PROBLEMS[0]])
+        for entry in entries:
+            sandbox.load(entry.target, [PROBLEMS[0]])
+            known = {}
+            for problem in PROBLEMS:
+                measurement = measured(problem, "float64", sandbox.law(problem))
+                if measurement.known:
+                    outcomes = measurement.outcomes().items()
+                    known[problem.name] = {o if isinstance(o, str) else prefix_key(o): str(p) for o, p in outcomes}
+            yield entry, known
+
+
+def judged(with_laws: bool = True) -> list[tuple[ZooEntry, Judgement]]:
+    """The judgement of each entry of the zoo."""
+    entries = [*MUTANTS.values(), *CONTROLS.values()]
+    if not with_laws:
+        return [(entry, judge(answered(entry))) for entry in entries if entry.name not in OWN_WAY]
+    return [(entry, judge(answered(entry, known))) for entry, known in laws(entries)]
+
+
+def page(rows: Sequence[tuple[ZooEntry, Judgement]]) -> str:
+    """The table of reports/vectors.md."""
+    caught = [(entry, j) for entry, j in rows if j.verdict == "refuted"]
+    by_block = [
+        entry for entry, j in caught if any(x.status == FAILED and x.vector.startswith(RULES) for x in j.vectors)
+    ]
+    clean = [entry for entry, j in rows if entry.name in CONTROLS and not j.statuses()[FAILED]]
+    mutants = [entry for entry, _ in rows if entry.name in MUTANTS]
+    controls = [entry for entry, _ in rows if entry.name in CONTROLS]
+    lines = [
+        "# What the test vectors catch", "",
+        f"Vectors `{suite()['digest']}` ({len(suite()['vectors'])} of a block and its random numbers, {len(suite()['laws'])} of a "
+        "law), answered by every mutant and control of the zoo. `draftproof vectors zoo --out reports/vectors.md` writes this page.", "",
+        f"Of {len(mutants)} mutants {sum(e in mutants for e, _ in caught)} fail at least one vector, {len(by_block)} of them one of a "
+        f"block and its random numbers; of {len(controls)} controls {len(clean)} fail none. Flags: classes of bug, with the number of "
+        "failed vectors that have each. A bug can show under several flags.", "",
+        "| | mutant | block vectors failed | law vectors failed | flags |", "|---|---|---|---|---|",
+    ]  # fmt: skip
+    lines += [_row(entry, j) for entry, j in rows if entry.name in MUTANTS]
+    lines += ["", "| | control | answers | failed |", "|---|---|---|---|"]
+    for entry, j in rows:
+        if entry.name in CONTROLS:
+            counts = j.statuses()
+            what = "its law alone" if entry.name in OWN_WAY else " and ".join(j.results.gives)
+            lines.append(f"| {entry.name} | {entry.title} | {what}: {counts[PASSED]} passed | {counts[FAILED]} |")
+    lines += ["", "| flag | bug | mutants that fail a vector with it |", "|---|---|---|"]
+    for flag, about in FLAGS.items():
+        hit = [e.name for e, j in rows if e.name in MUTANTS and j.by_flag()[flag][FAILED]]
+        lines.append(f"| {flag} | {about.bug} | {', '.join(hit) or 'none of the zoo has it'} |")
+    return "\n".join([*lines, ""])
+
+
+def _row(entry: ZooEntry, judgement: Judgement) -> str:
+    failed = [j for j in judgement.vectors if j.status == FAILED]
+    examined = [j for j in judgement.vectors if j.status != LEFT_OUT]
+    blocks, laws_failed = ([j for j in failed if ("law" in j.fields) == law] for law in (False, True))
+    of = [sum(("law" in j.fields) == law for j in examined) for law in (False, True)]
+    flags = ", ".join(f"{flag} {n[FAILED]}" for flag, n in judgement.by_flag().items() if n[FAILED])
+    return f"| {entry.name} | {entry.title} | {len(blocks)} of {of[0]} | {len(laws_failed)} of {of[1]} | {flags or '**none**'} |"
