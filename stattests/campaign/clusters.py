@@ -9,6 +9,7 @@ import re
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
@@ -66,8 +67,9 @@ def parallel(workers: int | None, cluster: str | None, shared: Any, most: int) -
                         yield from draw(some)
             else:
                 unordered = {"return_as": "generator_unordered", "pre_dispatch": "2*n_jobs"}
-                with contextlib.closing(joblib.Parallel(n_jobs=jobs, batch_size=1, **unordered)(calls)) as results:
-                    yield from results
+                with _closing(joblib.Parallel(n_jobs=jobs, batch_size=1, **unordered)(calls)) as results:
+                    for result in results:  # noqa: UP028 "yield from" would hand the end of this generator on to joblib's
+                        yield result
         except Exception as error:
             if type(error).__module__.partition(".")[0] not in CLUSTER_PACKAGES:
                 raise
@@ -85,6 +87,17 @@ def parallel(workers: int | None, cluster: str | None, shared: Any, most: int) -
     else:
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             yield run
+
+
+@contextlib.contextmanager
+def _closing(results: Any) -> Iterator[Any]:
+    """Give up what was not drawn yet, without joblib's advice on how to avoid that: it is what Ctrl-C asks for."""
+    try:
+        yield results
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()
 
 
 def _call(home: int | None, function: Callable, *arguments: Any) -> Any:

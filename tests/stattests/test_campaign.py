@@ -163,9 +163,10 @@ def test_chunks_that_ran_ahead_are_not_drawn_again(tmp_path, uninterrupted):
     assert resumed.tally == uninterrupted
 
 
+@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(("owner", "place"), [(checkpoint.FinishedChunks, "with_chunk"), (Tally, "__add__")])
-def test_an_interruption_in_the_middle_of_counting_loses_that_chunk_only(
-    tmp_path, monkeypatch, uninterrupted, owner, place
+def test_an_interruption_in_the_middle_of_counting_loses_that_chunk_only_and_is_not_warned_of(
+    tmp_path, monkeypatch, uninterrupted, owner, place, workers
 ):
     file, calls = tmp_path / "campaign.json", []
     original = getattr(owner, place)
@@ -178,7 +179,7 @@ def test_an_interruption_in_the_middle_of_counting_loses_that_chunk_only(
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(owner, place, interrupted)
-        run(block(), checkpoint=file)
+        run(block(), checkpoint=file, workers=workers)
     assert chunks_in(file) == 4
     assert run(block(), checkpoint=file).tally == uninterrupted
 
