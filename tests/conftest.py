@@ -1,5 +1,7 @@
 """What all tests share: markers, and a reason for every test that is skipped because a package is missing."""
 
+import gc
+import os
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,6 +33,7 @@ MARKERS = {
     "browser": "opens the HTML report in headless Chromium",
     "simulation": "long: false-alarm and miss rates confirmed by many simulated audits (make simulations)",
     "zoo": "long: audits of the mutants and controls beyond a third of them (make zoo)",
+    "long": "further settings of what a shorter test examines (make long)",
     "broken_proof": "long: changes of code and statements that must break a Coq proof (make broken-proofs)",
     "deceiver": "long: whole audits of wrong verifiers written to be cleared, beyond one of each class (make deceivers)",
     "cluster": "runs on a real two-worker Dask cluster that the test starts",
@@ -40,7 +43,13 @@ MARKERS = {
 }
 
 
-LEFT_OUT = {"simulation": "simulations", "deceiver": "deceivers", "zoo": "zoo", "broken_proof": "broken-proofs"}
+LEFT_OUT = {
+    "simulation": "simulations",
+    "deceiver": "deceivers",
+    "zoo": "zoo",
+    "long": "long",
+    "broken_proof": "broken-proofs",
+}
 """Markers of tests that run only where they are asked for by -m, and the target of make that does so."""
 
 
@@ -74,6 +83,8 @@ def pytest_pycollect_makemodule(module_path, parent):
 
 def pytest_configure(config):
     """Registered here and not in pyproject.toml, so that they are known where the tests run from a wheel."""
+    if "PYTEST_XDIST_WORKER" in os.environ:  # a worker has one processor; more threads would wait for each other
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
     for name, text in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
 
@@ -88,6 +99,12 @@ def pytest_collection_modifyitems(config, items):
         missing = next((package for package in packages if find_spec(package) is None), None)
         if missing:
             item.add_marker(pytest.mark.skip(reason=needs(missing)))
+
+
+def pytest_collection_finish(session):
+    """Thousands of collected tests are never rubbish; looked through again and again, they took half of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -66,9 +66,22 @@ def test_the_mutant_is_refuted_on_a_trained_pair(trained, name):
     assert refuted(report) >= ON_TRAINED[name]
 
 
-@pytest.mark.parametrize("verifier", VERIFIERS)
+def each_verifier(*settings):
+    """Every setting with every verifier; all but one of each are long, in turn, so that each verifier stays."""
+    return [
+        pytest.param(
+            setting,
+            verifier,
+            marks=[] if not setting or i % len(VERIFIERS) == j else [pytest.mark.long],
+            id=f"{setting}-{verifier}",
+        )
+        for i, setting in enumerate(settings)
+        for j, verifier in enumerate(VERIFIERS)
+    ]
+
+
 @pytest.mark.parametrize(
-    "settings", [{}, {"temperature": 0.5}, {"top_k": 2}, {"eos": 0}, {"gamma": "adaptive"}], ids=str
+    ("settings", "verifier"), each_verifier({}, {"temperature": 0.5}, {"top_k": 2}, {"eos": 0}, {"gamma": "adaptive"})
 )
 def test_the_right_loop_is_not_refuted_on_a_forged_pair_in_the_same_settings(forged, verifier, settings):
     report = examined(forged, verifier=verifier, **settings)
@@ -81,8 +94,7 @@ def test_the_right_loop_is_not_refuted_on_a_forged_pair_in_the_same_settings(for
     assert (EXACT in verdicts) == ("gamma" not in settings)
 
 
-@pytest.mark.parametrize("verifier", VERIFIERS)
-@pytest.mark.parametrize("settings", [{}, {"temperature": 0.5, "eos": 0}, {"top_k": 2}], ids=str)
+@pytest.mark.parametrize(("settings", "verifier"), each_verifier({}, {"temperature": 0.5, "eos": 0}, {"top_k": 2}))
 def test_the_right_loop_is_not_refuted_on_a_trained_pair_in_the_same_settings(trained, verifier, settings):
     report = shared_report(trained, verifier=verifier, **settings)
     assert refuted(report) == set()
