@@ -4,15 +4,18 @@ from typing import Any
 
 from ...models.problem import Problem
 from ...proofs import laws
+from ...proofs.certificates.make_transport import transport_bound
 from ...proofs.field import in_field
 from ...verifiers.registry import reference
-from ...verifiers.trees.registry import TREE_REFERENCES
+from ...verifiers.trees.registry import TREE_REFERENCES, TreeReference
 
 
 def law_report(verifier: str, problem: Problem, iterations: int = 1) -> dict[str, Any]:
     """Rationals as strings; total_variation between the law of the first gamma + 1 tokens (gamma for greedy block
     verification, as in Lemma 8) and the target's, each output completed as the algorithm prescribes.
 
+    transport_bound, of rules for trees: the largest probability with which the first token can be one of the drafted ones, for
+    any valid rule.
     Raises: InputError if the problem's tables stop short of a prefix that N iterations can reach.
     """
     chosen = TREE_REFERENCES.get(verifier) or reference(verifier)
@@ -22,9 +25,10 @@ def law_report(verifier: str, problem: Problem, iterations: int = 1) -> dict[str
     length = problem.gamma if chosen.modifies_target else problem.gamma + 1
     completed = laws.completed_after_modification(law, exact, length)
     deviation = laws.total_variation(completed, laws.joint_law(exact.target, length))
+    bound = {"transport_bound": str(transport_bound(exact))} if isinstance(chosen, TreeReference) else {}
     return {
         "verifier": verifier, "vocabulary": problem.vocabulary, "gamma": problem.gamma, "iterations": iterations,
         "expected_accepted": str(laws.expected_accepted(once)), "expected_tokens": str(laws.expected_tokens(law)),
         "acceptance_ccdf": [str(p) for p in laws.acceptance_ccdf(once, problem.gamma)],
-        "total_variation": str(deviation), "lossless": bool(deviation == 0),
+        "total_variation": str(deviation), "lossless": bool(deviation == 0), **bound,
     }  # fmt: skip

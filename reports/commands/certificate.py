@@ -1,60 +1,69 @@
 """The command draftproof certificate: optimality in a file that anyone can check."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from ...models.errors import InputError
-from ...models.problem import Problem, as_json, load_problem
+from ...models.problem import Problem, as_json, load_problem, tree_problem_from
 from .exit_status import OK, REFUTED
 from .output import Output
 from .parameters import json_option
 
-VERIFIERS, COUPLINGS, STRATEGIES = "verifiers", "couplings", "strategies"
+VERIFIERS, COUPLINGS, STRATEGIES, DRAFTS = "verifiers", "couplings", "strategies", "drafts"
 STATEMENTS = {
     VERIFIERS: "no valid verifier accepts more than {} tokens an iteration in expectation",
     COUPLINGS: "no coupling of draft and target agrees on more than {} tokens in expectation",
     STRATEGIES: "no strategy of valid verifiers decodes more than {} tokens in {} iterations in expectation, and one does",
+    DRAFTS: "no valid rule accepts a draft of the first step with a probability above {}, and one does",
 }
 
 
 @click.command(name="certificate")
 @click.option("--problem", metavar="FILE", help="The problem to certify, or that a certificate must belong to.")
 @json_option("the certificate")
-@click.option("--of", type=click.Choice((VERIFIERS, COUPLINGS)),
-              help="What it is to bound: all valid verifiers (block verification, Theorem 2 and Lemma 4), or all couplings "
-              "(greedy block verification, Lemma 10).  [default: verifiers]")  # fmt: skip
+@click.option("--of", type=click.Choice((VERIFIERS, COUPLINGS, DRAFTS)),
+              help="What it is to bound: all valid verifiers (block verification, Theorem 2 and Lemma 4), all couplings "
+              "(greedy block verification, Lemma 10), or all valid rules for the drafts of the first step (optimal "
+              "transport).  [default: verifiers; of a problem that draws trees, drafts]")  # fmt: skip
 @click.option("--iterations", type=click.IntRange(min=1),
               help="Bound what all strategies of valid verifiers, chosen anew for every iteration, decode in so many.")  # fmt: skip
 @click.option("--check", "checked", metavar="FILE", help="Check this certificate; it needs nothing but the file.")
 def command(problem: str | None, json_file: str | None, of: str | None, iterations: int | None,
             checked: str | None) -> None:  # fmt: skip
-    """Prove that nothing accepts more than block verification, or greedy block verification, on one problem, or how many
-    tokens the best of all strategies decodes in several iterations, in a file that anyone can check."""
-    given = load_problem(problem) if problem else None
+    """Prove that nothing accepts more than block verification, or greedy block verification, on one problem, how many
+    tokens the best of all strategies decodes in several iterations, or how often a rule for trees can accept one of the
+    first drafts, in a file that anyone can check."""
+    given = load_problem(problem, tree_problem_from) if problem else None
     if checked:
         if json_file or of or iterations:
             raise click.UsageError("either --check FILE, or --problem FILE --json FILE [--of ... or --iterations N]")
         raise SystemExit(_check(checked, given))
     if given is None or json_file is None:
         raise click.UsageError("needs --problem FILE and --json FILE, or --check FILE")
-    if of == COUPLINGS and iterations:
-        raise click.UsageError("--iterations is about strategies of verifiers, not about couplings")
+    of = of or (VERIFIERS if given.tree.chain else DRAFTS)
+    if not given.tree.chain and of != DRAFTS:
+        raise InputError(f"{given.name}: it draws a tree of several drafts; expected --of {DRAFTS}")
+    if of != VERIFIERS and iterations:
+        raise click.UsageError(f"--iterations is about strategies of verifiers, not about {of}")
     output = Output(json_file)
     if iterations:
         from ...proofs.certificates.make_iterations import certificate as over_iterations
 
         output.write(over_iterations(given, iterations))
         return
-    if of != COUPLINGS:
-        from ...proofs.certificates.make import certificate as make
-    else:
+    if of == DRAFTS:
+        from ...proofs.certificates.make_transport import certificate as make
+    elif of == COUPLINGS:
         from ...proofs.certificates.make_coupling import certificate as make
+    else:
+        from ...proofs.certificates.make import certificate as make
     output.write(make(given))
 
 
 def _check(file: str, given: Problem | None) -> int:
-    from ...proofs.certificates import check, check_coupling, check_iterations
+    from ...proofs.certificates import check, check_coupling, check_iterations, check_transport
 
     try:
         text = Path(file).read_text(encoding="utf-8")
@@ -69,10 +78,12 @@ def _check(file: str, given: Problem | None) -> int:
             proved = check_iterations.check(text, tables(given, number) if given else None)
             says = STATEMENTS[STRATEGIES].format(check.shown(proved), number)
         else:
-            bounds, checker = (
-                (COUPLINGS, check_coupling) if form == check_coupling.COUPLING_FORMAT else (VERIFIERS, check)
-            )
-            proved = checker.check(text, as_json(given.tabulated()) if given else None)
+            bounds, checker = {
+                check_coupling.COUPLING_FORMAT: (COUPLINGS, check_coupling),
+                check_transport.TRANSPORT_FORMAT: (DRAFTS, check_transport),
+            }.get(form or "", (VERIFIERS, check))
+            belongs = replace(given.tabulated(), drafting=given.tree) if given else None
+            proved = checker.check(text, as_json(belongs) if belongs else None)
             says = STATEMENTS[bounds].format(check.shown(proved))
     except check.Rejected as reason:
         click.echo(f"{file}: rejected: {reason}")

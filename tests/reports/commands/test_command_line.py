@@ -53,9 +53,20 @@ def test_law_of_a_rule_for_trees_says_how_the_tree_is_drawn():
     tree = json.dumps({**json.loads(PAPER), "drafting": {"paths": 2}})
     done = draftproof("law", "spec-infer", "--problem", tree, "--json", "-")
     law = json.loads(done.stdout)
-    assert (law["acceptance_ccdf"][1], law["lossless"]) == ("7/9", True)
+    assert (law["acceptance_ccdf"][1], law["transport_bound"], law["lossless"]) == ("7/9", "8/9", True)
     refused = draftproof("law", "block", "--problem", tree)
     assert refused.returncode == 2 and "block verifies a single path" in refused.stderr
+
+
+def test_a_certificate_of_the_first_drafts_is_written_and_checked(tmp_path):
+    tree = json.dumps({**json.loads(PAPER), "drafting": {"paths": 2}})
+    done = draftproof("certificate", "--problem", tree, "--json", "t.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = draftproof("certificate", "--check", "t.json", "--problem", tree, cwd=tmp_path)
+    assert done.returncode == 0 and "with a probability above 8/9" in done.stdout
+    assert draftproof("certificate", "--check", "t.json", "--problem", PAPER, cwd=tmp_path).returncode == 1
+    done = draftproof("certificate", "--problem", tree, "--of", "verifiers", "--json", "t.json", cwd=tmp_path)
+    assert done.returncode == 2 and "expected --of drafts" in done.stderr
 
 
 def test_law_in_words_needs_no_file():

@@ -1,0 +1,92 @@
+"""The checker of transport certificates. It needs nothing but the file, and shares no code with what makes them."""
+
+from fractions import Fraction
+
+from .check import Pair, Rejected, fields, prefix_of, rational_of, shown, table_of
+
+TRANSPORT_FORMAT = "draftproof-transport/1"
+FIELDS = {"format", "problem", "first_accepted", "plan", "dual_set"}
+MOST_DRAWS = 65_536
+"""Every way to draw the first tokens is looked at."""
+
+
+def check(text: str, problem: dict | None = None) -> Fraction:
+    """The value that a certificate proves: the largest probability that a valid rule accepts a draft of the first step.
+
+    problem: if given, the certificate must be one of this problem (in the JSON form of a table, with its drafting).
+    Raises: Rejected, with the first thing that is wrong.
+    """
+    data = fields(text, TRANSPORT_FORMAT, FIELDS)
+    pair, (count, how) = Pair(data["problem"]), _drafting(data["problem"])
+    if problem is not None and (Pair(problem) != pair or _drafting(problem) != (count, how)):
+        raise Rejected("it belongs to another problem")
+    claimed = rational_of(data["first_accepted"], "first_accepted")
+    if not isinstance(data["plan"], dict):
+        raise Rejected("plan is not a table")
+    plan = {frozenset(prefix_of(key, "plan")): table_of(row, f"plan[{key}]") for key, row in data["plan"].items()}
+    law = _law_of_drafts(pair.draft[()], count, how)
+    reached = _value_of_plan(pair.target[()], law, plan)
+    if reached != claimed:
+        raise Rejected(f"its plan accepts with {shown(reached)}, not with the {shown(claimed)} claimed")
+    bound = _value_of_dual(pair.target[()], law, data["dual_set"])
+    if bound != claimed:
+        raise Rejected(f"its bound is {shown(bound)}, not the {shown(claimed)} claimed")
+    return claimed
+
+
+def _drafting(problem: dict) -> tuple[int, str]:
+    """How many tokens are drafted after the context, and how."""
+    try:
+        drafting = problem["drafting"]
+        count, how = drafting["children"][0], drafting["how"]
+        if type(count) is not int or count < 1 or how not in ("iid", "without-replacement", "top"):
+            raise Rejected("its problem does not say how trees are drawn")
+    except (KeyError, TypeError, IndexError):
+        raise Rejected("its problem does not say how trees are drawn") from None
+    if len(problem["target"][""]) ** count > MOST_DRAWS:
+        raise Rejected(f"{count} drafts are too many to look at every way to draw them")
+    return count, how
+
+
+def _law_of_drafts(row: list[Fraction], count: int, how: str) -> dict[frozenset[int], Fraction]:
+    """Pr(the drafts are this set of tokens), by going through the draws one by one."""
+    if how == "top":
+        return {frozenset(sorted(range(len(row)), key=lambda t: (-row[t], t))[:count]): Fraction(1)}
+    draws: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}
+    for _ in range(count):
+        longer = {}
+        for drawn, mass in draws.items():
+            left = [q if how == "iid" or t not in drawn else Fraction(0) for t, q in enumerate(row)]
+            if not any(left):
+                longer[drawn] = mass
+                continue
+            longer |= {(*drawn, t): mass * q / sum(left) for t, q in enumerate(left) if q}
+        draws = longer
+    law: dict[frozenset[int], Fraction] = {}
+    for drawn, mass in draws.items():
+        law[frozenset(drawn)] = law.get(frozenset(drawn), Fraction(0)) + mass
+    return law
+
+
+def _value_of_plan(target: list[Fraction], law: dict, plan: dict) -> Fraction:
+    """How often the plan accepts a draft, after seeing that a valid rule can accept so."""
+    received = [Fraction(0)] * len(target)
+    for drafts, row in plan.items():
+        if sum(row.values(), Fraction(0)) > law.get(drafts, 0):
+            raise Rejected(f"its plan moves more from the drafts {sorted(drafts)} than their probability")
+        for path, mass in row.items():
+            if len(path) != 1 or path[0] not in drafts or not 0 <= path[0] < len(target) or mass < 0:
+                raise Rejected(f"its plan moves {shown(mass)} from the drafts {sorted(drafts)} to {path}")
+            received[path[0]] += mass
+    for token, mass in enumerate(received):
+        if mass > target[token]:
+            raise Rejected(f"its plan gives token {token} the probability {shown(mass)}, more than the target's")
+    return sum(received, Fraction(0))
+
+
+def _value_of_dual(target: list[Fraction], law: dict, tokens: object) -> Fraction:
+    """M_b(H) + 1 - Pr(all drafts lie in H)."""
+    if not isinstance(tokens, list) or not all(type(t) is int and 0 <= t < len(target) for t in tokens):
+        raise Rejected("its dual set is not a list of tokens")
+    inside = set(tokens)
+    return sum((target[t] for t in inside), Fraction(1)) - sum(p for drafts, p in law.items() if drafts <= inside)
