@@ -89,9 +89,10 @@ def measured(
 ) -> Measurement:
     """A measurement from the answers of the sandbox."""
     measurement = Measurement(problem, in_field(problem), dtype=dtype, modifies_target=modifies_target)
-    resolution = 0.0
+    resolution = sums_off = 0.0
     for answer in answers:
         if "target" in answer:
+            sums_off = answer["sums_off"]
             tables = {name: _table(answer[name], name) for name in ("target", "draft")}
             off = _farthest(problem, tables)
             if off <= rows_in_use_allowed(dtype):
@@ -120,7 +121,7 @@ def measured(
             measurement.blocks[block] = {decoded(o): rational(p) for o, p in answer["law"]}
     if measurement.known and resolution > resolution_allowed(dtype):
         measurement.reason = f"its law is known only to within {resolution:.1g}, a claim in {dtype} needs {resolution_allowed(dtype):.1g}"
-    measurement.tolerance = rounding_allowed(problem.gamma, dtype) + resolution
+    measurement.tolerance = rounding_allowed(problem.gamma, dtype, sums_off) + resolution
     return measurement
 
 

@@ -1,21 +1,34 @@
 """The rule by which a deviation is called rounding: how large a total variation it may be, by dtype."""
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """The spacing of the numbers at 1, of each type that rows can have."""
 
 
-def rounding_allowed(gamma: int, dtype: str) -> float:
-    """The total variation that rounding alone can account for: (gamma + 1) (epsilon + 2^-46).
+HALF = ("float16", "bfloat16")
+MOST_HALF = 0.05
+"""The most that is allowed of half precision, so that a claim does not become empty."""
+
+
+def rounding_allowed(gamma: int, dtype: str, off: float = 0.0) -> float:
+    """The total variation that rounding alone can account for: (gamma + 1) (epsilon + 2^-46) + 2 gamma off.
+
+    off: the most by which the sum of a row differs from 1 once its entries are rounded, at most epsilon / 2. The law is
+    held against the rows normalised; code that takes them as they are compares a target's row with a draft's at each of
+    gamma decisions, and each is off by so much.
 
     Each of the gamma accept decisions and the last draw rounds a likelihood ratio or a normalised row (epsilon / 2 an
-    operation) and compares it with a uniform on a lattice of spacing epsilon / 2: one epsilon a decision. (Of half
-    precision at most 0.05 in all, so that the claim does not become empty for long blocks.) The 2^-46 is for
-    logarithms of small probabilities in float64; there the whole is below 1e-12 for gamma up to 65, and at most that.
+    operation) and compares it with a uniform on a lattice of spacing epsilon / 2: one epsilon a decision. (At most 0.05 in
+    all, so that the claim does not become empty for long blocks of half precision.) The 2^-46 is for logarithms of small
+    probabilities in float64; there the whole is below 1e-12 for gamma up to 65, and at most that.
     """
-    allowed = (gamma + 1) * (EPSILON[dtype] + 2.0**-46)
-    return min(allowed, 1e-12 if dtype == "float64" else 0.05)
+    allowed = (gamma + 1) * (EPSILON[dtype] + 2.0**-46) + 2 * gamma * off
+    return min(allowed, 1e-12 if dtype == "float64" else MOST_HALF)
 
 
 def rows_in_use_allowed(dtype: str) -> float:
@@ -24,7 +37,7 @@ def rows_in_use_allowed(dtype: str) -> float:
     32 epsilon, at most 0.05: a softmax of logarithms is off by epsilon |log p| / 2 in each entry, and |log p| < 64 where p
     matters. Beyond that they are other rows: the function is judged by those that it is given, and has no exact law.
     """
-    return min(32 * EPSILON[dtype], 0.05)
+    return min(32 * EPSILON[dtype], MOST_HALF)
 
 
 def resolution_allowed(dtype: str) -> float:
@@ -33,29 +46,46 @@ def resolution_allowed(dtype: str) -> float:
     A law is known to a resolution where noise ran a race, or where paths were left out; it is added to what rounding
     is allowed. Beyond this there is no law, and the verifier is sampled.
     """
-    return 9e-13 if dtype == "float64" else min(16 * EPSILON[dtype], 0.05)
+    return 9e-13 if dtype == "float64" else min(16 * EPSILON[dtype], MOST_HALF)
 
 
-def wide_rounding_allowed(gamma: int, dtype: str, vocabulary: int) -> float:
-    """The same on a wide problem: (gamma + 1) (epsilon (1 + log2(V) / 2) + 2^-46) + V epsilon / 4.
+def wide_rounding_allowed(gamma: int, dtype: str, vocabulary: int, off: float = 0.0) -> float:
+    """The same on a wide problem, but for a look-up: (gamma + 1) (epsilon (1 + log2(V) / 2) + 2^-46) + 2 gamma off.
 
-    log2(V) / 2: each residual is divided by a sum of V entries, off by epsilon / 2 for each level of pairwise summation.
-    V epsilon / 4: the last token is looked up once in a running sum. Each of its V edges is rounded by up to epsilon / 4,
-    and the uniform's lattice moves an entry by as much again; half the sum of both is the total variation. At most 0.05
-    of half precision. In float64: 1.5e-11 at V = 262,144; in float32 0.0046 at V = 151,936, where a running sum over the
-    vocabulary is not negligible.
+    log2(V) / 2: rows are normalised by sums of V entries, off by u = epsilon / 2 for each level of pairwise summation.
+    This is all where the last token is drawn by its weights (multinomial) or by a race: an entry is off by u an operation,
+    in proportion, and the other errors of a race are in its resolution. At most 1e-12 in float64, 0.05 else.
     """
-    epsilon = EPSILON[dtype]
-    allowed = (gamma + 1) * (epsilon * (1 + math.log2(vocabulary) / 2) + 2.0**-46) + vocabulary * epsilon / 4
-    return min(allowed, 1.0 if dtype in ("float64", "float32") else 0.05)
+    allowed = (gamma + 1) * (EPSILON[dtype] * (1 + math.log2(vocabulary) / 2) + 2.0**-46) + 2 * gamma * off
+    return min(allowed, 1e-12 if dtype == "float64" else MOST_HALF)
 
 
-def wide_resolution_allowed(gamma: int, dtype: str, vocabulary: int) -> float:
-    """``resolution_allowed`` of a wide problem: 16 times as much, or what rounding is allowed there if that is more.
+def look_up_allowed(masses: "ndarray", dtype: str, bits: int) -> float:
+    """What a look-up in a running sum is allowed besides: sum over k of min(w_k, (u S_k + 2^-bits / 2) / 2).
+
+    masses: w, the row's probabilities in the order of the sum. bits: of the uniform that is looked up, k / 2^bits.
+    u S_k: in the standard model each addition is off by u = epsilon / 2 of the sum so far, from whichever end it runs:
+    S_k = max(w_1 + .. + w_k, w_k + .. + w_V). 2^-bits / 2: an entry covers one point of the uniform's lattice more or
+    less; where f of a point is left over, 2 f (1 - f) on average. Half of all this is the total variation, and no entry
+    loses more than it has. A dense row: V (3 epsilon / 16 + 2^-bits / 4), in float64 1.8e-11 at V = 262,144, where a right
+    look-up deviates by 7e-12; in float32 0.0057 at V = 151,936 (24 bits), in a row of tails of that width 2e-5.
+    """
+    up_to = masses.cumsum()
+    reach = up_to.clip(min=up_to[-1] - up_to + masses)
+    return float(masses.clip(max=(EPSILON[dtype] / 2 * reach + 2.0**-bits / 2) / 2).sum())
+
+
+def look_up_at_most(dtype: str, vocabulary: int) -> float:
+    """The most that a look-up of numbers of that type is allowed, where it is not known whether and how one is done."""
+    return vocabulary * EPSILON[dtype] * 3 / 8
+
+
+def wide_resolution_allowed(dtype: str) -> float:
+    """``resolution_allowed`` of a wide problem: 16 times as much, at most 0.05.
 
     A race of a whole row adds up more errors than one of a few contestants.
     """
-    return max(wide_rounding_allowed(gamma, dtype, vocabulary), 16 * resolution_allowed(dtype))
+    return min(16 * resolution_allowed(dtype), MOST_HALF)
 
 
 def sampling_slack(gamma: int, dtype: str) -> float:

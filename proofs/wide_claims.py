@@ -32,11 +32,12 @@ def _evidence(
     claim: str, measurement: WideMeasurement, witness: Witness | None, deviation: float | None, bound: float | None,
     **detail: Any,
 ) -> Evidence:  # fmt: skip
-    """ids_called: calls that confirmed that tokens are treated alike; mass_not_called: of tokens without such a call."""
+    """ids_called: calls that confirmed that tokens are treated alike; mass_not_called: of tokens without such a call;
+    allowed_to_look_ups: what of the bound is for running sums (``rounding_rule.look_up_allowed``)."""
     facts = {
         "exactness": measurement.exactness, "dtype": measurement.dtype, "paths": measurement.paths,
         "ids_called": measurement.called, "fewest_ids_of_a_row": measurement.least,
-        "mass_not_called": measurement.not_called, **_size(measurement),
+        "mass_not_called": measurement.not_called, "allowed_to_look_ups": measurement.looked_up, **_size(measurement),
     }  # fmt: skip
     if measurement.unknown:
         facts |= {"mass_unknown": measurement.unknown, "reason": measurement.reason}

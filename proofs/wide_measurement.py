@@ -19,7 +19,14 @@ from ..models.law import Prefix, prefix_of_key
 from ..models.wide import WideProblem
 from .interception.outcomes import decoded
 from .measurement import EXACTNESS, other_rows
-from .rounding_rule import rows_in_use_allowed, wide_resolution_allowed, wide_rounding_allowed
+from .rounding_rule import (
+    HALF,
+    MOST_HALF,
+    look_up_allowed,
+    rows_in_use_allowed,
+    wide_resolution_allowed,
+    wide_rounding_allowed,
+)
 
 Row = np.ndarray
 
@@ -36,6 +43,7 @@ class WideMeasurement:
     unknown: probability of what the law says nothing of.
     called: calls that confirmed a path's row; least: the fewest of a row.
     not_called: probability of the tokens that no call led to.
+    looked_up: what of the tolerance is for look-ups in a running sum.
     exactness, tolerance, dtype, paths, reason, findings: as in ``Measurement``; the reason, where ``unknown`` is not 0.
     """
 
@@ -50,6 +58,7 @@ class WideMeasurement:
     called: int = 0
     least: int | None = None
     not_called: float = 0.0
+    looked_up: float = 0.0
     exactness: str = "exact"
     tolerance: float = 0.0
     paths: int = 0
@@ -146,14 +155,16 @@ class WideMeasurement:
 
 def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[str, Any]]) -> WideMeasurement:
     """A measurement from the answers of the sandbox."""
-    measurement, resolution, left = WideMeasurement(problem, dtype), 0.0, 1.0
+    measurement, resolution, left, sums_off = WideMeasurement(problem, dtype), 0.0, 1.0, 0.0
     rows: list[Row] = []
     for answer in answers:
         if "data" in answer:
             rows.append(np.frombuffer(base64.b64decode(answer["data"]), dtype="<f8"))
         elif "target" in answer:
             for name in ("target", "draft"):
-                table = {prefix_of_key(key): rows[at] / math.fsum(rows[at]) for key, at in answer[name].items()}
+                sums = {at: math.fsum(rows[at]) for at in answer[name].values()}
+                sums_off = max(sums_off, *(abs(total - 1) for total in sums.values()))
+                table = {prefix_of_key(key): rows[at] / sums[at] for key, at in answer[name].items()}
                 given = {prefix: getattr(problem, f"{name}_row")(prefix) for prefix in table}
                 given = {prefix: row / math.fsum(row) for prefix, row in given.items()}
                 off = max(float(np.abs(table[prefix] - row).sum()) / 2 for prefix, row in given.items())
@@ -178,9 +189,9 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
         resolution = max(resolution, answer["resolution"])
         _put_block(measurement, block, drafted, answer, rows)
     measurement.unknown += left if measurement.reason and left > 1e-12 else 0.0
-    allowed = wide_rounding_allowed(problem.gamma, dtype, problem.vocabulary)
-    measurement.tolerance = allowed + resolution
-    if resolution > wide_resolution_allowed(problem.gamma, dtype, problem.vocabulary):
+    allowed = wide_rounding_allowed(problem.gamma, dtype, problem.vocabulary, sums_off) + measurement.looked_up
+    measurement.tolerance = min(allowed, MOST_HALF if dtype in HALF else 1.0) + resolution
+    if resolution > wide_resolution_allowed(dtype):
         measurement.reason = measurement.reason or f"its law is known only to within {resolution:.1g}"
     if measurement.strays and measurement.reason is None and measurement.total_variation <= measurement.tolerance:
         measurement.reason = "it emits tokens that were not drafted before its last: their law is not compared here"
@@ -192,8 +203,16 @@ def _put_block(
 ) -> None:
     for outcome, probability in answer["law"]:
         measurement.put_outcome(block, decoded(outcome), drafted * probability)
+    if answer["coarsest"] and answer["law"]:
+        points = np.array([probability for _, probability in answer["law"]])
+        in_any_order = 2 * look_up_allowed(points, measurement.dtype, answer["coarsest"])
+        measurement.looked_up += drafted * in_any_order
     for law in answer["rows"]:
         weights, prefix = rows[law["weights"]], tuple(law["prefix"])
+        if law["look_up"]:
+            bits, summed = law["look_up"]
+            allowed = look_up_allowed(weights / weights.sum(), summed or measurement.dtype, bits)
+            measurement.looked_up += drafted * law["probability"] * allowed
         masses = weights * (drafted * law["probability"] / math.fsum(weights))
         measurement.called += law["called"]
         measurement.least = min(law["called"], measurement.least or law["called"])

@@ -117,13 +117,15 @@ def _looked_up(tracer: WideTracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> An
     number = singles[0] if isinstance(singles[0], Traced) else singles[0].item()
     cuts, first = rows[0].ravel(), inputs[0] is singles[0]
     ascending = (ufunc in (np.greater, np.greater_equal)) == first  # true where the cut is passed
+    if not isinstance(number, Traced):
+        return None
+    weak = type(number.at(number.source.low)) is float and singles[0] is number  # such a number takes the row's type
 
     def passed(x: Any) -> np.ndarray:
+        x = x.astype(cuts.dtype) if weak else x
         true = ufunc(x, cuts) if first else ufunc(cuts, x)
         return true if ascending else ~true
 
-    if not isinstance(number, Traced):
-        return None
     lookup(tracer, number, passed)
     below = passed(points_at(number, np.full(1, number.source.low)))
     return (below if ascending else ~below).reshape(rows[0].shape)

@@ -64,8 +64,10 @@ def _law(subject: harness.Subject, request: dict[str, Any]) -> Iterator[dict[str
     if isinstance(problem, WideProblem):
         yield from wide_answers(subject, problem)
         return
-    target, draft = harness.RowsInUse(problem, subject).in_use()
+    rows = harness.RowsInUse(problem, subject)
+    target, draft = rows.in_use()
     yield {
+        "sums_off": rows.sums_off,
         "target": {prefix_key(x): list(map(str, row)) for x, row in target.items()},
         "draft": {prefix_key(x): list(map(str, row)) for x, row in draft.items()},
     }

@@ -148,10 +148,13 @@ class Rows(Protocol):
 
 
 class RowsInUse:
-    """A problem's rows as the subject gets them, in its precision, multiplied by ``scales`` (target, draft)."""
+    """A problem's rows as the subject gets them, in its precision, multiplied by ``scales`` (target, draft).
+
+    sums_off: the most by which the sum of a row in use differs from 1, known once ``in_use`` was asked.
+    """
 
     def __init__(self, problem: Problem, subject: Subject, scales: Sequence[float] = (1.0, 1.0)):
-        self.problem, self.subject, self.called = problem, subject, False
+        self.problem, self.subject, self.called, self.sums_off = problem, subject, False, 0.0
         *earlier, last = ([*problem.prefixes(length)] for length in range(problem.gamma + 1))
         prefixes = [prefix for group in earlier for prefix in group]
         target, draft = scales
@@ -180,6 +183,7 @@ class RowsInUse:
             array = arguments([row], [row], (), self.subject.array or "numpy", self.subject.dtype)[0]
             fractions = [Fraction(float(x)) for x in (use(array) if use else array)[0]]
             total = sum(fractions)
+            self.sums_off = max(self.sums_off, float(abs(total - 1)))
             return [x / total for x in fractions]
 
         target, draft = ({x: exact(row) for x, row in table.items()} for table in (self._target, self._draft))

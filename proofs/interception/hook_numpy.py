@@ -2,7 +2,6 @@
 
 import math
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from ..field import rational
 from .arrays import traced_array
 from .noise_rows import LEAST, noise_row
 from .numbers import handed_out, whole_number
-from .row_draws import WideTracer
+from .row_draws import LookUp, WideTracer
 from .sources import Exponential, Lattice
 from .tracer import Followed, Tracer, active, followed, guarded, place, refuse, seeding
 
@@ -60,23 +59,21 @@ def _exponentials(tracer: Tracer, size, dtype=np.float64):
     return _shaped(size, lambda in_array: handed_out(Exponential(tracer, kind, kind.__name__, epsilon)), traced_array)
 
 
-def _weighted(tracer: Tracer, weights, size, value):
+def _weighted(tracer: Tracer, weights, look_up: LookUp, size, value):
     """Indices drawn from whole weights, turned into values one by one."""
     return _shaped(
         size,
-        lambda in_array: value(tracer.draw_row(weights)),
+        lambda in_array: value(tracer.draw_row(weights, look_up)),
         lambda xs, s: np.array(xs).reshape(s + np.shape(xs[0])) if xs else np.array(xs),
     )
 
 
 def _looked_up(tracer: Tracer, p: np.ndarray) -> Any:
     """The weights that ``choice`` draws with: a uniform of 53 bits is looked up in sums that are rounded."""
-    if tracer.wide:
-        return p  # there the rule for rounding covers it
     sums = p.cumsum()
-    edges = [math.ceil(math.ldexp(edge, 53)) for edge in (sums / sums[-1]).tolist()]
+    edges = np.ceil(np.ldexp(sums / sums[-1], 53))
     tracer.lattices.add(53)
-    return [edge - earlier for earlier, edge in pairwise([0, *edges])]
+    return np.diff(edges, prepend=0.0)
 
 
 def _broadcast(first, second, size):
@@ -140,9 +137,12 @@ class _Traced(Followed):
             tracer.give_up(f"choice among rows at {place()}")
         if not replace and size is not None and np.size(sample) > 1:
             tracer.give_up(f"several choices without replacement at {place()}")
-        weights = [1] * len(pool) if p is None else _looked_up(tracer, np.asarray(p, dtype=float))
+        weights = np.ones(len(pool)) if p is None else _looked_up(tracer, np.asarray(p, dtype=float))
         exact = type(sample) if size is None else None
-        return _weighted(tracer, weights, size, lambda k: exact(pool[k]) if exact in (int, np.int64) else pool[k])
+        look_up = None if p is None else (53, "float64")
+        return _weighted(
+            tracer, weights, look_up, size, lambda k: exact(pool[k]) if exact in (int, np.int64) else pool[k]
+        )
 
     def _scratch(self) -> Any:
         """A plain generator whose numbers are never used: it only lets NumPy check the arguments."""

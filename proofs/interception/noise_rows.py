@@ -23,6 +23,9 @@ LEVELS = np.concatenate([10.0 ** np.linspace(-12, -2, 11), np.linspace(0.02, 8, 
 """The winner's noise at which the law of a race is checked, in multiples of its mean."""
 
 SMALLEST, LARGEST = 1e-300, 700.0
+NEVER = 2.0**-200
+"""Share of a race that no generator's noise lets win: not followed."""
+
 FORMS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], ...]] = {
     "exponential": (lambda e: e,),
     "uniform": (lambda e: np.exp(-e), lambda e: -np.expm1(-e)),
@@ -209,6 +212,7 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
                 break
             RACES[key] = weights
         tracer.uncertain(slack + size * grain)
+        weights = np.where(weights < weights.sum() * NEVER, 0.0, weights)
         winning = partial(source.won, row=row, weights=weights, form=form)
         drawn = tracer.new_row(weights, lambda index, point, winning=winning: winning(point, index=index))
         drawn.source = source

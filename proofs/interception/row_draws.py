@@ -33,6 +33,9 @@ class Split(BaseException):
         self.ordinal, self.whole = ordinal, whole
 
 
+LookUp = tuple[int, str] | None
+
+
 class RowDraw:
     """One draw from a row.
 
@@ -42,10 +45,14 @@ class RowDraw:
     source: where among the random numbers handed out that belongs; None for an index that is handed out itself.
     drawn: where among those.
     at: the length of the path when it was drawn.
+    look_up: of weights and races None; else the bits of the uniform that was looked up in a running sum, and the type
+      of that sum, "" where it is not known.
     """
 
-    def __init__(self, weights: np.ndarray, base: int, at: int, rehearsed: Callable[[int, Any], Any]):
-        self.weights, self.base, self.at, self.rehearsed = weights, base, at, rehearsed
+    def __init__(
+        self, weights: np.ndarray, base: int, at: int, rehearsed: Callable[[int, Any], Any], look_up: LookUp = None
+    ):
+        self.weights, self.base, self.at, self.rehearsed, self.look_up = weights, base, at, rehearsed, look_up
         self.source: Any = None
         self.drawn: int | None = None
         self.open = int(np.count_nonzero(weights)) > 1
@@ -96,18 +103,18 @@ class WideTracer(Tracer):
             raise NotInterceptable(DEPENDS)
         return super().branch(probabilities)
 
-    def draw_row(self, weights: np.ndarray) -> int:
-        """An index drawn by whole weights, handed out as it is."""
+    def draw_row(self, weights: np.ndarray, look_up: LookUp = None) -> int:
+        """An index drawn by whole weights, handed out as it is. look_up: as in ``RowDraw``."""
         if self.rehearsal is not None:
             if not self.rehearsal[1]:
                 raise NotInterceptable("with plain random numbers it makes more choices")
             return self.rehearsal[1].pop()
-        row = self.new_row(weights, lambda index, point: index)
+        row = self.new_row(weights, lambda index, point: index, look_up)
         row.drawn = len(self.drawn)
         self.drawn.append(row.base)
         return row.base
 
-    def new_row(self, weights: np.ndarray, rehearsed: Callable[[int, Any], Any]) -> RowDraw:
+    def new_row(self, weights: np.ndarray, rehearsed: Callable[[int, Any], Any], look_up: LookUp = None) -> RowDraw:
         """A row whose index this path takes; entries followed on their own are branches of the tree."""
         weights = np.asarray(weights, dtype=np.float64)
         total = math.fsum(weights)
@@ -127,7 +134,7 @@ class WideTracer(Tracer):
             base = self.forced.get(ordinal)
         if base is None or not weights[base]:
             base = self._base(weights, ordinal)
-        self.rows.append(RowDraw(weights, base, len(self.path), rehearsed))
+        self.rows.append(RowDraw(weights, base, len(self.path), rehearsed, look_up))
         return self.rows[-1]
 
     def _split(self, weights: np.ndarray, total: float, whole: bool) -> tuple[np.ndarray, int | None]:
@@ -193,7 +200,7 @@ def lookup(tracer: WideTracer, number: Any, passed: Callable[[Any], np.ndarray])
     if len(interval) < len(counts):
         tracer.give_up(f"a random number is compared at {place()} with cuts that it passes in both directions")
     tracer.lattices.add(source.bits)
-    row = tracer.new_row(weights, lambda index, point: sum(interval[index]) // 2)
+    row = tracer.new_row(weights, lambda index, point: sum(interval[index]) // 2, (source.bits, ""))
     row.source = source
     source.low, source.high = interval[row.base]
     source.fresh = False

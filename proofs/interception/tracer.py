@@ -178,8 +178,8 @@ class Tracer(Branching):
         self.drawn.append(self.branch(probabilities))
         return self.drawn[-1]
 
-    def draw_row(self, weights: Any) -> int:
-        """An index drawn by whole weights, one for each of many entries."""
+    def draw_row(self, weights: Any, look_up: Any = None) -> int:
+        """An index drawn by whole weights, one for each of many entries. look_up: used on wide problems."""
         exact = [rational(w) for w in weights]
         total = sum(exact)
         return self.choose([w / total for w in exact])

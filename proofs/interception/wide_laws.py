@@ -16,7 +16,7 @@ import numpy as np
 
 from .explore import Explored, following_once, kind_of, rehearse
 from .outcomes import Outcome, Raised
-from .row_draws import DEPENDS, MOST_SPLIT, RowDraw, Split, WideTracer
+from .row_draws import DEPENDS, MOST_SPLIT, LookUp, RowDraw, Split, WideTracer
 from .tracer import STATE, NotInterceptable, Tracer
 
 ALL_CALLED = 1100
@@ -36,13 +36,18 @@ MOST_RESTARTS = 12
 
 @dataclass
 class RowLaw:
-    """prefix + (first + index,) comes with probability * weights[index] / sum(weights); called: indices confirmed."""
+    """prefix + (first + index,) comes with probability * weights[index] / sum(weights).
+
+    called: indices confirmed.
+    look_up: as in ``row_draws.RowDraw``.
+    """
 
     prefix: tuple[int, ...]
     first: int
     probability: float
     weights: np.ndarray
     called: int
+    look_up: LookUp = None
 
 
 @dataclass
@@ -77,11 +82,11 @@ class _Alike:
     def expected(self, index: int) -> Outcome | None:
         return None if self.prefix is None else (*self.prefix, self.first + self.sign * index)
 
-    def law(self, probability: float, weights: np.ndarray, called: int) -> RowLaw:
+    def law(self, probability: float, weights: np.ndarray, called: int, look_up: LookUp) -> RowLaw:
         assert self.prefix is not None
         if self.sign > 0:
-            return RowLaw(self.prefix, self.first, probability, weights, called)
-        return RowLaw(self.prefix, self.first - len(weights) + 1, probability, weights[::-1], called)
+            return RowLaw(self.prefix, self.first, probability, weights, called, look_up)
+        return RowLaw(self.prefix, self.first - len(weights) + 1, probability, weights[::-1], called, look_up)
 
 
 class _Exploration:
@@ -197,7 +202,8 @@ class _Exploration:
             weights[start + possible] += share[possible]
             confirmed, mass = confirmed + len(called), mass + float(share[sorted(called)].sum())
         tracer.path, tracer.rows, tracer.rehearsed, tracer.replaying, tracer.forced = path, kept, sources, False, {}
-        self.rows.append(RowLaw(prefix, 0, probability, weights, confirmed))
+        look_up = rows[0].look_up or rows[1].look_up
+        self.rows.append(RowLaw(prefix, 0, probability, weights, confirmed, look_up))
         self.not_called += probability * max(1.0 - mass, 0.0)
         return True
 
@@ -267,7 +273,7 @@ class _Exploration:
             self.not_called += probability * missing
         if weights.any():
             kept = probability * float(share[np.flatnonzero(weights)].sum()) if own else probability
-            self.rows.append(alike.law(kept, weights, len(called) - len(own)))
+            self.rows.append(alike.law(kept, weights, len(called) - len(own), row.look_up))
 
     def _replays(self, tracer: WideTracer, row: RowDraw, expected: Callable[[int], Outcome | None]) -> None:
         """Follow the path again with other indices: what is asked of later coins and rows must not depend on them."""

@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 
+from draftproof.proofs.rounding_rule import look_up_allowed, wide_rounding_allowed
 from draftproof.verifiers.zoo.building_blocks import answer, draw, drawable, excess, ratio
 
 
@@ -164,3 +165,40 @@ def asks_again(target, draft, tokens, rng):
                 return token
 
     return _token_verification(target, draft, tokens, rng, pick)
+
+
+def _nudged(weights, size):
+    """Every other token of positive weight is drawn too often, the rest too seldom: TV size, in double precision."""
+    weights = weights.astype(np.float64) / weights.sum(dtype=np.float64)
+    live = np.flatnonzero(weights)
+    sign = np.zeros(len(weights))
+    sign[live[::2]], sign[live[1::2]] = 1.0, -weights[live[::2]].sum() / weights[live[1::2]].sum()
+    return weights * (1 + size * sign / weights[live[::2]].sum())
+
+
+def _nudged_verification(target, draft, tokens, rng, looked_up, pick):
+    """The last token's law is moved by twice what is allowed. looked_up: (type, bits) of a running sum; None: a race."""
+    vocabulary = target.shape[-1]
+    allowed = wide_rounding_allowed(len(tokens), target.dtype.name, vocabulary)
+    if looked_up is None:
+        allowed += max(2e-13, 8 * np.finfo(target.dtype).eps)  # the resolution of a race
+    else:
+        allowed += look_up_allowed(np.full(vocabulary, 1 / vocabulary), *looked_up)
+    return _token_verification(target, draft, tokens, rng, lambda w: pick(_nudged(w, 2 * allowed)))
+
+
+def nudged_choice(target, draft, tokens, rng):
+    return _nudged_verification(
+        target, draft, tokens, rng, ("float64", 53), lambda w: rng.choice(len(w), p=w / w.sum())
+    )
+
+
+def nudged_race(target, draft, tokens, rng):
+    return _nudged_verification(target, draft, tokens, rng, None, lambda w: np.argmax(w / rng.exponential(size=len(w))))
+
+
+def nudged_search(target, draft, tokens, rng):
+    def pick(weights):
+        return np.searchsorted(_edges(weights.astype(target.dtype)), rng.random(), "right")
+
+    return _nudged_verification(target, draft, tokens, rng, (target.dtype.name, 53), pick)

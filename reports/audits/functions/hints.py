@@ -6,7 +6,7 @@ from typing import Any
 
 from ....proofs.audit_claims import lossless
 from ....proofs.measurement import Measurement
-from ....proofs.rounding_rule import rounding_allowed, wide_rounding_allowed
+from ....proofs.rounding_rule import look_up_at_most, rounding_allowed, wide_rounding_allowed
 from ....verifiers.evidence import Evidence
 
 
@@ -40,7 +40,8 @@ def precision_hint(evidence: Sequence[Evidence]) -> dict[str, str]:
 def _allowed_in_float32(evidence: Evidence) -> float:
     detail = evidence.detail
     if "ids_called" in detail:
-        return wide_rounding_allowed(detail["gamma"], "float32", detail["vocabulary"])
+        vocabulary = detail["vocabulary"]
+        return wide_rounding_allowed(detail["gamma"], "float32", vocabulary) + look_up_at_most("float32", vocabulary)
     return rounding_allowed(detail["gamma"], "float32")
 
 

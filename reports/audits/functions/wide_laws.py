@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ....models.errors import RunFailed
 from ....models.wide import WideProblem
-from ....proofs.rounding_rule import wide_rounding_allowed
+from ....proofs.rounding_rule import MOST_HALF, look_up_at_most, wide_rounding_allowed
 from ....proofs.wide_claims import judge_wide
 from ....proofs.wide_measurement import WideMeasurement, measured_wide
 from ....stattests.goodness import goodness_of_fit
@@ -143,8 +143,9 @@ class WideLaws:
 
     def _goodness(self, measurement: WideMeasurement, counts: dict, alpha: float) -> Evidence:
         problem, cells = measurement.problem, WideCells(measurement)
-        allowed = wide_rounding_allowed(problem.gamma, measurement.dtype, problem.vocabulary)
-        slack = 0.0 if measurement.dtype == "float64" else allowed
+        dtype, vocabulary = measurement.dtype, problem.vocabulary
+        allowed = wide_rounding_allowed(problem.gamma, dtype, vocabulary) + look_up_at_most(dtype, vocabulary)
+        slack = 0.0 if dtype == "float64" else min(allowed, MOST_HALF)
         completed = cells.completed(counts, self.session.settings.seed)
         target, strange = cells.target(), {o for o in completed if isinstance(o, str)}
         law = dict.fromkeys(completed, 0.0) | target
