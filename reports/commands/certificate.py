@@ -11,11 +11,13 @@ from .exit_status import OK, REFUTED
 from .output import Output
 from .parameters import json_option
 
-VERIFIERS, COUPLINGS, STRATEGIES, DRAFTS = "verifiers", "couplings", "strategies", "drafts"
+VERIFIERS, COUPLINGS, STRATEGIES = "verifiers", "couplings", "strategies"
+DRAFTS, TREES = "drafts", "trees"
 STATEMENTS = {
     VERIFIERS: "no valid verifier accepts more than {} tokens an iteration in expectation",
     COUPLINGS: "no coupling of draft and target agrees on more than {} tokens in expectation",
     STRATEGIES: "no strategy of valid verifiers decodes more than {} tokens in {} iterations in expectation, and one does",
+    TREES: "no valid rule accepts more than {} tokens of a draft tree in expectation",
     DRAFTS: "no valid rule accepts a draft of the first step with a probability above {}, and one does",
 }
 
@@ -23,18 +25,18 @@ STATEMENTS = {
 @click.command(name="certificate")
 @click.option("--problem", metavar="FILE", help="The problem to certify, or that a certificate must belong to.")
 @json_option("the certificate")
-@click.option("--of", type=click.Choice((VERIFIERS, COUPLINGS, DRAFTS)),
+@click.option("--of", type=click.Choice((VERIFIERS, COUPLINGS, DRAFTS, TREES)),
               help="What it is to bound: all valid verifiers (block verification, Theorem 2 and Lemma 4), all couplings "
-              "(greedy block verification, Lemma 10), or all valid rules for the drafts of the first step (optimal "
-              "transport).  [default: verifiers; of a problem that draws trees, drafts]")  # fmt: skip
+              "(greedy block verification, Lemma 10), all valid rules for the drafts of the first step (optimal transport), or "
+              "all valid rules for whole trees.  [default: verifiers; of a problem that draws trees, drafts]")  # fmt: skip
 @click.option("--iterations", type=click.IntRange(min=1),
               help="Bound what all strategies of valid verifiers, chosen anew for every iteration, decode in so many.")  # fmt: skip
 @click.option("--check", "checked", metavar="FILE", help="Check this certificate; it needs nothing but the file.")
 def command(problem: str | None, json_file: str | None, of: str | None, iterations: int | None,
             checked: str | None) -> None:  # fmt: skip
     """Prove that nothing accepts more than block verification, or greedy block verification, on one problem, how many
-    tokens the best of all strategies decodes in several iterations, or how often a rule for trees can accept one of the
-    first drafts, in a file that anyone can check."""
+    tokens the best of all strategies decodes in several iterations, or what a rule for trees can accept of the
+    first drafts or of the whole tree, in a file that anyone can check."""
     given = load_problem(problem, tree_problem_from) if problem else None
     if checked:
         if json_file or of or iterations:
@@ -43,8 +45,8 @@ def command(problem: str | None, json_file: str | None, of: str | None, iteratio
     if given is None or json_file is None:
         raise click.UsageError("needs --problem FILE and --json FILE, or --check FILE")
     of = of or (VERIFIERS if given.tree.chain else DRAFTS)
-    if not given.tree.chain and of != DRAFTS:
-        raise InputError(f"{given.name}: it draws a tree of several drafts; expected --of {DRAFTS}")
+    if not given.tree.chain and of not in (DRAFTS, TREES):
+        raise InputError(f"{given.name}: it draws a tree of several drafts; expected --of {DRAFTS} or {TREES}")
     if of != VERIFIERS and iterations:
         raise click.UsageError(f"--iterations is about strategies of verifiers, not about {of}")
     output = Output(json_file)
@@ -55,6 +57,8 @@ def command(problem: str | None, json_file: str | None, of: str | None, iteratio
         return
     if of == DRAFTS:
         from ...proofs.certificates.make_transport import certificate as make
+    elif of == TREES:
+        from ...proofs.certificates.make_tree_bound import certificate as make
     elif of == COUPLINGS:
         from ...proofs.certificates.make_coupling import certificate as make
     else:
@@ -63,7 +67,7 @@ def command(problem: str | None, json_file: str | None, of: str | None, iteratio
 
 
 def _check(file: str, given: Problem | None) -> int:
-    from ...proofs.certificates import check, check_coupling, check_iterations, check_transport
+    from ...proofs.certificates import check, check_coupling, check_iterations, check_transport, check_tree_bound
 
     try:
         text = Path(file).read_text(encoding="utf-8")
@@ -81,6 +85,7 @@ def _check(file: str, given: Problem | None) -> int:
             bounds, checker = {
                 check_coupling.COUPLING_FORMAT: (COUPLINGS, check_coupling),
                 check_transport.TRANSPORT_FORMAT: (DRAFTS, check_transport),
+                check_tree_bound.TREE_BOUND_FORMAT: (TREES, check_tree_bound),
             }.get(form or "", (VERIFIERS, check))
             belongs = replace(given.tabulated(), drafting=given.tree) if given else None
             proved = checker.check(text, as_json(belongs) if belongs else None)

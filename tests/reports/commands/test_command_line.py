@@ -65,6 +65,9 @@ def test_a_certificate_of_the_first_drafts_is_written_and_checked(tmp_path):
     done = draftproof("certificate", "--check", "t.json", "--problem", tree, cwd=tmp_path)
     assert done.returncode == 0 and "with a probability above 8/9" in done.stdout
     assert draftproof("certificate", "--check", "t.json", "--problem", PAPER, cwd=tmp_path).returncode == 1
+    done = draftproof("certificate", "--problem", tree, "--of", "trees", "--json", "t.json", cwd=tmp_path)
+    done = draftproof("certificate", "--check", "t.json", cwd=tmp_path)
+    assert done.returncode == 0 and "more than 131/81 tokens of a draft tree" in done.stdout
     done = draftproof("certificate", "--problem", tree, "--of", "verifiers", "--json", "t.json", cwd=tmp_path)
     assert done.returncode == 2 and "expected --of drafts" in done.stderr
 
