@@ -11,7 +11,10 @@ import draftproof
 pytestmark = pytest.mark.exact
 
 ROOT = Path(draftproof.__file__).parent
-FLOORS = ("verifiers", "models", "stattests", "proofs", "reports/audits", "reports/pages", "reports/commands")
+FLOORS = (
+    *("verifiers", "models", "stattests", "proofs"),
+    *("reports/audits", "reports/pages", "reports/testing", "reports/commands"),
+)
 """From the ground floor up: a module imports its own floor and those below."""
 
 

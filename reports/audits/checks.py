@@ -31,22 +31,25 @@ class Refuted(AssertionError):
     """A check failed because the verifier is refuted; not because nothing is known of it."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Check:
     """One check of one subject, to be called without arguments.
 
     subject: its name.
     name: a key of ``CHECKS``.
     report: the report on the subject, made when it is first asked for.
+    made: that report, once the check has run.
     """
 
     subject: str
     name: str
     report: Callable[[], Report] = field(repr=False)
+    made: Report | None = field(default=None, init=False, repr=False)
 
     def __call__(self) -> None:
         __tracebackhide__ = True
-        run_check(self.report(), self.name)
+        self.made = self.report()
+        run_check(self.made, self.name)
 
 
 @lru_cache(maxsize=64)

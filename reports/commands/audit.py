@@ -18,6 +18,7 @@ from .progress import progress_bar
 @click.command(name="audit")
 @click.argument("subject", required=False)
 @report_options
+@click.option("--sarif", "sarif_file", metavar="FILE", help="Write refutations that are certain as SARIF 2.1.0.")
 @problems_option
 @click.option("--claims", type=Comma(CLAIMS), default="lossless", show_default=True, help="They decide the verdict.")
 @click.option("--level", "levels", type=Comma(("exact", "statistical")), default="exact,statistical", show_default=True,
@@ -31,20 +32,20 @@ from .progress import progress_bar
 @memory_option()
 @click.option("--quick", is_flag=True, help="Small vocabularies alone: no problem with more than 5 tokens.")
 @click.option("--zoo", is_flag=True, help="Audit the zoo: mutants must be refuted, controls must not.")
-def command(subject: str | None, json_file: str | None, html_file: str | None, require_decision: bool,
-            problems: tuple[str, ...], array: str | None, dtypes: tuple[str, ...] | None, zoo: bool,
+def command(subject: str | None, json_file: str | None, html_file: str | None, sarif_file: str | None,
+            require_decision: bool, problems: tuple[str, ...], array: str | None, dtypes: tuple[str, ...] | None, zoo: bool,
             **settings: Any) -> None:  # fmt: skip
     """Audit a verifier: SUBJECT is package.module:function, path/to/file.py:function, a reference verifier
     (token, block, ...) or an installed adapter (transformers)."""
     if zoo:
-        if subject or html_file or problems:
-            raise click.UsageError("--zoo takes no subject, no problem and no page")
+        if subject or html_file or sarif_file or problems:
+            raise click.UsageError("--zoo takes no subject, no problem, no page and no SARIF")
         raise SystemExit(_zoo(Output(json_file), settings["seed"]))
     if not subject:
         raise click.UsageError("a SUBJECT is needed (or --zoo)")
     spec = subject_from(subject, array, dtypes or ())
     loaded = [load_problem(problem, any_problem_from) for problem in problems]
-    output = Output(json_file, html_file)
+    output = Output(json_file, html_file, sarif_file)
     adapter = ADAPTERS.get(spec.name)
     if adapter:
         require(*adapter.packages, extra=adapter.extra)

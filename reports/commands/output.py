@@ -24,24 +24,26 @@ STANDARD_OUTPUT = "-"
 class Output:
     """What a command writes, checked before its work begins.
 
-    json_file, html_file: files of ``--json`` and ``--html``, "-" for standard output, None for none.
-    others: further files that the command writes, by option; they must differ from these two.
-    Raises: InputError if two options name the same file, or one of the two cannot be written.
+    json_file, html_file, sarif_file: of ``--json``, ``--html``, ``--sarif``, "-" for standard output, None for none.
+    others: further files that the command writes, by option; they must differ from these.
+    Raises: InputError if two options name the same file, or one of the first three cannot be written.
     """
 
-    def __init__(self, json_file: str | None, html_file: str | None = None, **others: str | None) -> None:
-        self.json_file, self.html_file = json_file, html_file
+    def __init__(
+        self, json_file: str | None, html_file: str | None = None, sarif_file: str | None = None, **others: str | None
+    ) -> None:
+        self.json_file, self.html_file, self.sarif_file = json_file, html_file, sarif_file
         options: dict[Path | str, str] = {}
-        for option, file in {"json": json_file, "html": html_file, **others}.items():
+        for option, file in {"json": json_file, "html": html_file, "sarif": sarif_file, **others}.items():
             if file is None:
                 continue
             other = options.setdefault(file if file == STANDARD_OUTPUT else Path(file).resolve(), option)
             if other != option:
                 place = "standard output" if file == STANDARD_OUTPUT else file
                 raise InputError(f"{place}: named by both --{other} and --{option}; expected different files")
-        for file in (json_file, html_file):
+        for file in (json_file, html_file, sarif_file):
             require_writable(file)
-        self.to_stderr = STANDARD_OUTPUT in (json_file, html_file)
+        self.to_stderr = STANDARD_OUTPUT in (json_file, html_file, sarif_file)
 
     @property
     def console(self) -> Console:
@@ -60,6 +62,8 @@ class Output:
             write_text(self.json_file, as_json(data))
         if self.html_file and page:
             write_text(self.html_file, import_module(page, __package__).page(data))
+        if self.sarif_file:
+            write_text(self.sarif_file, as_json(import_module("..pages.sarif", __package__).sarif(data)))
 
     def finish(self, report: Report, require_decision: bool) -> NoReturn:
         """Write a report, show it, and exit with its verdict's status; 130 if it was interrupted."""

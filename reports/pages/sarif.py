@@ -1,0 +1,102 @@
+"""A report as SARIF 2.1.0, for code scanning: the refutations that are certain, each at the function that was audited."""
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ... import __version__
+from ...verifiers.evidence import CLAIMS, Evidence
+from ..audits.report import Report
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+CERTAIN = ("enumeration", "interception")
+"""Methods whose refutations are exact; what samples refute is left out, and said in a notification."""
+
+
+def sarif(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The SARIF log of a report in its JSON form: a result for each claim and precision that is refuted for certain."""
+    report = Report.from_json(data)
+    refuted = [e for e in report.evidence if e.refuted and e.claim in CLAIMS and e.witness]
+    certain = [e for e in refuted if e.method in CERTAIN]
+    groups = {
+        key: [e for e in certain if (e.claim, e.dtype) == key]
+        for key in dict.fromkeys((e.claim, e.dtype) for e in certain)
+    }
+    notes = [report.failure["message"]] if report.failure else []
+    if (
+        report.verdict == "refuted"
+        and len(certain) < len(refuted)
+        and not any(e.claim in report.claims for e in certain)
+    ):
+        notes.append("refuted by samples, at the error rate of the report: not certain, so no result stands here")
+    place = _place(report.subject["name"])
+    run = {
+        "tool": {"driver": {"name": "draftproof", "version": __version__, "rules": [_rule(claim) for claim in CLAIMS]}},
+        "invocations": [{
+            "executionSuccessful": report.failure is None,
+            "toolExecutionNotifications": [{"level": "warning", "message": _message(note)} for note in notes],
+        }],
+        "results": [_result(report, found, place) for found in groups.values()],
+        "properties": {"verdict": report.verdict, "reading": report.reading, "notExamined": report.not_examined},
+    }  # fmt: skip
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(claim: str) -> dict[str, Any]:
+    return {
+        "id": claim, "shortDescription": {"text": CLAIMS[claim]},
+        "defaultConfiguration": {"level": "note" if claim == "optimal" else "error"},
+    }  # fmt: skip
+
+
+def _result(report: Report, found: list[Evidence], place: dict[str, Any]) -> dict[str, Any]:
+    shown = min(
+        found, key=lambda e: (not (e.witness and e.witness.smallest), len(str(e.witness and e.witness.problem)))
+    )
+    claim, numbers = shown.claim, f" in {shown.dtype}" if shown.dtype != "exact" else ""
+    text = f"{report.subject['name']}: {claim} is refuted{numbers} on {shown.problem}: {shown.witness}"
+    text += f" (and on {len(found) - 1} more problems)" if len(found) > 1 else ""
+    level = "error" if claim in report.claims else "note"
+    return {
+        "ruleId": claim, "ruleIndex": list(CLAIMS).index(claim), "level": level, "message": _message(text),
+        "locations": [place],
+        "partialFingerprints": {"draftproof/v1": f"{report.subject['name']}/{claim}/{shown.dtype}"},
+        "properties": {"replay": shown.replay, "problem": shown.witness and shown.witness.problem},
+    }  # fmt: skip
+
+
+def _message(text: str) -> dict[str, str]:
+    """Braces stand for arguments in SARIF's messages, unless doubled (SARIF 2.1.0, 3.11.5)."""
+    return {"text": text.replace("{", "{{").replace("}", "}}")}
+
+
+def _place(name: str) -> dict[str, Any]:
+    """Where the subject stands: its file below the working folder and its line, if it is there; its name in any case."""
+    logical = {"logicalLocations": [{"fullyQualifiedName": name, "kind": "function"}]}
+    module, _, attribute = name.rpartition(":")
+    given = module if module.endswith(".py") else module.replace(".", "/") + ".py"
+    here = Path.cwd().resolve()
+    files = [f.resolve() for f in (here / given, here / "src" / given) if f.is_file()]
+    if not module or not files or here not in files[0].parents:
+        return logical
+    where = {"uri": files[0].relative_to(here).as_posix(), "uriBaseId": "%SRCROOT%"}
+    return {
+        "physicalLocation": {"artifactLocation": where, "region": {"startLine": _line(files[0], attribute)}},
+        **logical,
+    }
+
+
+def _line(file: Path, attribute: str) -> int:
+    """The line of a definition; 1 if the file has none of that name."""
+    try:
+        body: list[ast.stmt] = ast.parse(file.read_text(encoding="utf-8")).body
+    except (OSError, SyntaxError, ValueError):
+        return 1
+    line = 1
+    for part in attribute.split("."):
+        node = next((n for n in body if getattr(n, "name", None) == part), None)
+        if node is None:
+            return line
+        line, body = node.lineno, getattr(node, "body", [])
+    return line

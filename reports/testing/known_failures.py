@@ -1,0 +1,98 @@
+"""Failures that are known: a TOML file with an entry for each, and what is out of date in it."""
+
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...models.errors import InputError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pyright: ignore[reportMissingImports]  # one of pytest's own requirements there
+
+FIELDS = {"id": str, "reason": str, "link": str, "expires": date}
+
+
+class Known(NamedTuple):
+    """One known failure.
+
+    id: the test's node id.
+    reason: what is wrong, in words.
+    link: to the issue about it.
+    expires: the last day on which the entry counts.
+    """
+
+    id: str
+    reason: str
+    link: str
+    expires: date
+
+    @property
+    def expired(self) -> bool:
+        return date.today() > self.expires
+
+    @property
+    def file(self) -> str:
+        """What an id names before the test: its file, or "draftproof::SUBJECT"."""
+        parts = self.id.split("::")
+        return "::".join(parts[:2] if parts[0] == "draftproof" else parts[:1])
+
+
+def load_known(file: Path) -> list[Known]:
+    """The entries of a file, each a table of [[known]] with id, reason, link and expires.
+
+    Raises: InputError that names the entry and what was expected.
+    """
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror})") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{file}: not TOML ({error})") from None
+    entries = data.get("known", [])
+    if set(data) - {"known"} or not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+        raise InputError(f"{file}: expected tables [[known]] and nothing else")
+    known = [_entry(entry, f"{file}: entry {k}") for k, entry in enumerate(entries, 1)]
+    ids = [entry.id for entry in known]
+    if len(set(ids)) < len(ids):
+        raise InputError(f"{file}: {next(i for i in ids if ids.count(i) > 1)} has two entries")
+    return known
+
+
+def _entry(entry: dict[str, Any], where: str) -> Known:
+    if entry.keys() != FIELDS.keys():
+        raise InputError(f"{where}: has {', '.join(sorted(entry)) or 'nothing'}; expected {', '.join(FIELDS)}")
+    for name, kind in FIELDS.items():
+        value = entry[name]
+        if not isinstance(value, kind) or isinstance(value, datetime) or not value:
+            raise InputError(
+                f"{where}: {name} is {value!r}, expected {'a date such as 2027-01-31' if kind is date else 'text'}"
+            )
+    return Known(**entry)
+
+
+def out_of_date(
+    known: Sequence[Known], collected: Collection[str], checks: Collection[str], whole: bool, root: Path
+) -> Iterator[str]:
+    """What is out of date, a line each. An entry whose test passes is not seen here: that test fails, since xfail is strict.
+
+    collected: the ids of all tests of the run.
+    checks: of those that check a verifier.
+    whole: whether files were collected as a whole; else a test that is missing may only not have been asked for.
+    root: of the ids' files.
+    """
+    files = {Known(test, "", "", date.max).file for test in collected}
+    for entry in known:
+        said = f"{entry.id} ({entry.link})"
+        if entry.expired:
+            yield f"expired on {entry.expires}: {said}"
+        if entry.id in collected:
+            if entry.id not in checks:
+                yield f"no check of a verifier: {said}"
+        elif (whole and entry.file in files) or not (
+            entry.file.startswith("draftproof::") or (root / entry.file).exists()
+        ):
+            yield f"no such test: {said}"

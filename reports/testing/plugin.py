@@ -1,0 +1,178 @@
+"""The pytest plugin of draftproof: loaded in every run of pytest where draftproof is installed, so it imports little.
+
+--draftproof-subject SUBJECT         tests of a verifier, one a check, without a test file (may be repeated)
+--draftproof-report DIR              the JSON report and the page of every audit of the run
+--draftproof-known-failures FILE     failures that are known (TOML; also as draftproof_known_failures in pytest's settings)
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import zlib
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from ..audits.checks import Check
+    from ..audits.report import Report
+
+CHECK_NAMES = ("subject", "check", "verdict", "scope")
+"""Properties of a test in JUnit's XML, each with "draftproof." before it."""
+
+OUT_OF_DATE = pytest.StashKey[list[str]]()
+WRITTEN = pytest.StashKey[dict[str, "list[Report]"]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options."""
+    group = parser.getgroup("draftproof", "audits of draft verifiers")
+    group.addoption("--draftproof-subject", action="append", default=[], metavar="SUBJECT",
+                    help="test this verifier, named as for draftproof audit (may be repeated)")  # fmt: skip
+    group.addoption("--draftproof-report", metavar="DIR", help="write the JSON report and the page of every audit")
+    known = "TOML file of known failures: id, reason, link, expires"
+    group.addoption("--draftproof-known-failures", metavar="FILE", help=known)
+    parser.addini("draftproof_known_failures", known, default="")
+
+
+class CheckItem(pytest.Item):
+    """The test of one check of a subject that was named on the command line."""
+
+    def __init__(self, *, check: Check, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.check = check
+
+    def runtest(self) -> None:
+        self.check()
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """A failed check is its message alone: there is no source of the user's to show."""
+        return str(excinfo.value) if excinfo.errisinstance(AssertionError) else super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.path, None, self.nodeid
+
+
+class OutOfDate(pytest.Item):
+    """The test that fails where the file of known failures is out of date."""
+
+    def runtest(self) -> None:
+        pytest.fail("known failures out of date:\n" + "\n".join(self.config.stash[OUT_OF_DATE]), pytrace=False)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Names and files are looked at before anything is collected."""
+    config.stash[WRITTEN], config.stash[OUT_OF_DATE] = {}, []
+    config.pluginmanager.register(_AfterSelection(), "draftproof-after-selection")
+    if config.option.draftproof_report:
+        try:
+            Path(config.option.draftproof_report).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise pytest.UsageError(
+                f"--draftproof-report {config.option.draftproof_report}: {error.strerror}"
+            ) from None
+    if config.option.draftproof_subject:
+        from ...models.errors import InputError
+        from ..audits.functions.subject import subject_from
+
+        for name in config.option.draftproof_subject:
+            try:
+                subject_from(name)
+            except InputError as error:
+                raise pytest.UsageError(f"--draftproof-subject: {error}") from None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add the checks of the subjects, and expect the failures that are known."""
+    for name in dict.fromkeys(config.option.draftproof_subject):
+        from ..audits.checks import checks_of
+
+        for check in checks_of(name):
+            arguments = {
+                "name": f"{name}::{check.name}",
+                "nodeid": f"draftproof::{name}::{check.name}",
+                "path": config.rootpath,
+            }
+            items.append(CheckItem.from_parent(session, check=check, **arguments))
+    file = config.option.draftproof_known_failures or config.getini("draftproof_known_failures")
+    if file:
+        _expect_known(config, items, config.rootpath / file)
+
+
+def _expect_known(config: pytest.Config, items: list[pytest.Item], file: Path) -> None:
+    from ...models.errors import InputError
+    from ..audits.checks import Refuted
+    from .known_failures import load_known, out_of_date
+
+    try:
+        known = load_known(file)
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
+    checks = {item.nodeid: item for item in items if _check_of(item)}
+    for entry in known:
+        if entry.id in checks and not entry.expired:
+            reason = f"{entry.reason} ({entry.link}, until {entry.expires})"
+            checks[entry.id].add_marker(pytest.mark.xfail(reason=reason, raises=Refuted, strict=True))
+    whole = not any("::" in str(argument) for argument in config.args)
+    collected = {item.nodeid for item in items}
+    config.stash[OUT_OF_DATE] = list(out_of_date(known, collected, checks, whole, config.rootpath))
+
+
+class _AfterSelection:
+    """Comes after -k and -m, which must not take the test away that says what is out of date."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        if config.stash[OUT_OF_DATE]:
+            item = OutOfDate.from_parent(
+                session, name="known-failures", nodeid="draftproof::known-failures", path=config.rootpath
+            )
+            items.append(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Add what was audited to the test's properties, and write its report."""
+    try:
+        return (yield)
+    finally:
+        check = _check_of(item)
+        report = check.made if check else None
+        if check and report:
+            scope = report.scope["says"] if report.scope else ""
+            values = (check.subject, check.name, report.verdict, scope)
+            item.user_properties += [(f"draftproof.{name}", value) for name, value in zip(CHECK_NAMES, values)]
+            if item.config.option.draftproof_report:
+                _write(report, item.config)
+
+
+def _check_of(item: pytest.Item) -> Check | None:
+    """The check that a test runs, if it runs one."""
+    if isinstance(item, CheckItem):
+        return item.check
+    checks = sys.modules.get("draftproof.reports.audits.checks")  # without it nothing is a check
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    return next((value for value in parameters.values() if checks and isinstance(value, checks.Check)), None)
+
+
+def _write(report: Report, config: pytest.Config) -> None:
+    """Write a report once; another one on the same subject gets a number."""
+    written = config.stash[WRITTEN].setdefault(report.subject["name"], [])
+    if any(report is other for other in written):
+        return
+    written.append(report)
+    from ...models.files import write_atomically
+    from ..pages.page import page
+
+    name = report.subject["name"]
+    stem = f"{re.sub('[^A-Za-z0-9_.-]+', '-', name)}-{zlib.crc32(name.encode()):08x}"
+    stem += f"-{len(written)}" if len(written) > 1 else ""
+    folder = Path(config.option.draftproof_report)
+    write_atomically(folder / f"{stem}.json", report.text())
+    write_atomically(folder / f"{stem}.html", page(report.as_json()))

@@ -1,0 +1,1 @@
+"""Tests of what runs in other projects' test suites and pipelines."""

@@ -1,0 +1,168 @@
+"""The GitHub Action: the commands of its steps, run by bash as GitHub runs them; and SARIF in the form that it uploads."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+import draftproof
+from draftproof.models.battery import toy
+from draftproof.reports.audits.functions.audit import run_audit
+from draftproof.reports.audits.functions.settings import AuditSettings
+from draftproof.reports.audits.functions.subject import subject_from
+from draftproof.reports.audits.report import Report
+from draftproof.reports.pages.sarif import sarif
+from draftproof.verifiers.evidence import REFUTED, Evidence, Witness
+
+ROOT = Path(draftproof.__file__).parent
+WRONG = """
+class Verifiers:
+    @staticmethod
+    def wrong(target_probs, draft_probs, draft_tokens, rng):
+        return [rng.choice(len(draft_probs[0]), p=draft_probs[0])]
+
+
+wrong = Verifiers.wrong
+"""
+PROBLEM = '{"vocabulary":2,"gamma":1,"target":["1/3","2/3"],"draft":["2/3","1/3"]}'
+
+
+@pytest.fixture
+def action(tmp_path):
+    """The action's steps in a workspace: their outputs, and the status of the last."""
+    yaml = pytest.importorskip("yaml", reason="needs PyYAML")
+    if which("bash") is None:
+        pytest.skip("needs bash")
+    steps = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    given = {name: about.get("default") for name, about in steps["inputs"].items()}
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "runner").mkdir()
+    (tmp_path / "bin" / "draftproof").write_text(
+        f'#!/bin/sh\nexec {sys.executable} -c "from draftproof.reports.commands.main import main; main()" "$@"\n'
+    )
+    (tmp_path / "bin" / "python3").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/installed\n')
+    for program in (tmp_path / "bin").iterdir():
+        program.chmod(0o755)
+
+    def run(**inputs):
+        known = {f"inputs.{k}": v for k, v in (given | {k.replace("_", "-"): v for k, v in inputs.items()}).items()}
+        known |= {"github.action_path": str(ROOT), "runner.temp": str(tmp_path / "runner")}
+
+        def filled(text):
+            return re.sub(r"\$\{\{ (\S+) \}\}", lambda match: known.get(match[1], ""), text)
+
+        for number, step in enumerate(steps["runs"]["steps"]):
+            if "run" not in step:
+                continue
+            script, output = tmp_path / f"{number}.sh", tmp_path / f"{number}.output"
+            script.write_text(filled(step["run"]))
+            output.write_text("")
+            environment = os.environ | {name: filled(value) for name, value in step.get("env", {}).items()}
+            environment |= {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+            environment["PATH"] = f"{tmp_path / 'bin'}:{environment['PATH']}"
+            done = subprocess.run(
+                ["bash", "--noprofile", "--norc", "-eo", "pipefail", script], cwd=tmp_path / filled(step.get("working-directory", ".")),
+                env=environment, capture_output=True, text=True, timeout=300,
+            )  # fmt: skip
+            named = dict(line.split("=", 1) for line in output.read_text().splitlines())
+            known |= {f"steps.{step.get('id')}.outputs.{name}": value for name, value in named.items()}
+            if done.returncode:
+                break
+        return step["name"], done.returncode, known
+
+    run.folder, run.steps = tmp_path, steps["runs"]["steps"]
+    return run
+
+
+def test_the_action_leaves_the_report_and_ends_with_the_status_of_the_audit(action):
+    (action.folder / "a b").mkdir()
+    (action.folder / "a b" / "mine.py").write_text(WRONG)
+    inputs = {"subject": "mine.py:wrong", "working_directory": "a b", "options": f"--quick --problem {PROBLEM}"}
+    name, status, known = action(**inputs)
+    assert (name, status, known["steps.audit.outputs.status"]) == ("Verdict", 1, "1")
+    report = Path(known["steps.audit.outputs.report"])
+    assert sorted(f.name for f in report.iterdir()) == ["audit.txt", "report.html", "report.json", "report.sarif"]
+    assert json.loads((report / "report.json").read_text())["verdict"] == "refuted"
+    assert "refuted" in (action.folder / "summary.md").read_text()
+    assert (action.folder / "installed").read_text().endswith(f"{ROOT}\n")
+    log = json.loads((report / "report.sarif").read_text())
+    (result, *_) = log["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("mine.py", 1)
+    used = [step["uses"] for step in action.steps if "uses" in step]
+    assert used == ["actions/upload-artifact@v4", "github/codeql-action/upload-sarif@v3"]
+
+
+def test_what_cannot_be_audited_and_wrong_use_fail_the_action_and_inputs_are_never_commands(action):
+    name, status, known = action(subject="gone.py:verify", options=f"--problem {PROBLEM}")
+    assert (name, status, known["steps.audit.outputs.sarif"]) == ("Verdict", 3, "true")
+    name, status, known = action(subject="$(touch hacked); `touch hacked`", options="--nothing")
+    assert (name, status) == ("Verdict", 2)
+    assert "steps.audit.outputs.sarif" not in known, "a report of an earlier step is not this one's"
+    assert not (action.folder / "hacked").exists()
+    assert action(subject="token", options=f"--problem {PROBLEM}")[1] == 0
+
+
+def well_formed(log):
+    """What SARIF 2.1.0 requires of the parts that are used (its schema: oasis-tcs/sarif-spec)."""
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"] == "draftproof"
+    ids = [rule["id"] for rule in driver["rules"]]
+    assert len(set(ids)) == len(ids)
+    for result in run["results"]:
+        assert ids[result["ruleIndex"]] == result["ruleId"]
+        assert result["level"] in ("none", "note", "warning", "error")
+        assert not re.search(r"(?<!\{)\{(?!\{)", result["message"]["text"]), "a brace stands for an argument"
+        for place in result["locations"]:
+            uri = place.get("physicalLocation", {}).get("artifactLocation", {}).get("uri", "")
+            assert not uri.startswith("/")
+    (invocation,) = run["invocations"]
+    assert isinstance(invocation["executionSuccessful"], bool)
+    return run
+
+
+def report_on(*evidence, claims=("lossless",)):
+    report = Report.begin("mine.py:Verifiers.wrong", "mine.py", ["float64"], 0, claims)
+    report.add(evidence)
+    return report
+
+
+def refuted(method, claim="lossless"):
+    witness = Witness(sequence="0", expected="1/3", observed="2/3 {odd}")
+    return Evidence(
+        claim=claim, method=method, verdict=REFUTED, problem="p", witness=witness, replay="draftproof audit ..."
+    )
+
+
+def test_sarif_has_what_is_certain_and_says_of_the_rest_that_it_is_not(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(WRONG)
+    run = well_formed(
+        sarif(report_on(refuted("interception"), refuted("interception"), refuted("interception", "optimal")).as_json())
+    )
+    assert [(r["ruleId"], r["level"]) for r in run["results"]] == [("lossless", "error"), ("optimal", "note")]
+    assert run["results"][0]["message"]["text"].endswith(
+        "0: expected 1/3, observed 2/3 {{odd}} (and on 1 more problems)"
+    )
+    assert run["results"][0]["properties"]["replay"] == "draftproof audit ..."
+    assert run["results"][0]["locations"][0]["physicalLocation"]["region"] == {"startLine": 4}
+    sampled = well_formed(sarif(report_on(refuted("chi-square")).as_json()))
+    assert sampled["results"] == []
+    assert "not certain" in sampled["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
+    failed = report_on()
+    failed.fail("load", "no such file")
+    assert well_formed(sarif(failed.as_json()))["invocations"][0]["executionSuccessful"] is False
+
+
+def test_sarif_of_a_right_verifier_has_no_result_that_fails():
+    report = run_audit(subject_from("block"), AuditSettings(problems=[toy(2)]))
+    run = well_formed(sarif(report.as_json()))
+    assert run["results"] == []
+    assert run["properties"]["verdict"] == "lossless"

@@ -1,0 +1,207 @@
+"""The pytest plugin in a project of its own: what fails, what is expected to, and what is left behind."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from datetime import date
+from importlib.metadata import entry_points
+from xml.etree import ElementTree
+
+import pytest
+
+from draftproof.models.errors import InputError
+from draftproof.reports.audits.functions import audit
+from draftproof.reports.testing.known_failures import Known, load_known, out_of_date
+from draftproof.tests.reports.report_schema import validate
+
+pytest_plugins = "pytester"
+
+PLUGIN = "draftproof.reports.testing.plugin"
+INSTALLED = any(point.value == PLUGIN for point in entry_points(group="pytest11"))
+
+FILES = {
+    "mine.py": """
+        def wrong(target_probs, draft_probs, draft_tokens, rng):
+            return [rng.choice(len(draft_probs[0]), p=draft_probs[0])]
+        """,
+    "conftest.py": """
+        from draftproof.models.battery import toy
+        from draftproof.reports.audits.functions import audit
+        audit.audit_battery, audit.own_problems = (lambda: [toy(2)]), (lambda seed: [])
+        """,
+    "test_mine.py": """
+        from draftproof import parametrize_with_checks
+
+        @parametrize_with_checks(["block", "token"], ["optimal"])
+        def test_verifier(check):
+            check()
+
+        def test_other():
+            pass
+        """,
+}
+WRONG = "test_mine.py::test_verifier[token-optimal]"
+LOADED = () if INSTALLED else ("-p", PLUGIN)
+
+
+@pytest.fixture
+def project(pytester, monkeypatch):
+    """A project, and pytest run in it, in this process: its exit status and what it printed."""
+    from draftproof.reports.audits import checks
+
+    pytester.plugins = []
+    for name, text in FILES.items():
+        (pytester.path / name).write_text(textwrap.dedent(text))
+    monkeypatch.setenv("COLUMNS", "200")
+    # The audits that the project's own conftest makes small are this process's too.
+    monkeypatch.setattr(audit, "audit_battery", audit.audit_battery)
+    monkeypatch.setattr(audit, "own_problems", audit.own_problems)
+    checks._report_on.cache_clear()
+
+    def run(*arguments):
+        options = ("-p", "no:cacheprovider", "-p", "no:xdist", "-W", "error", *LOADED)
+        done = pytester.runpytest_inprocess(*options, *map(str, arguments))
+        return int(done.ret), done.stdout.str() + done.stderr.str()
+
+    run.folder = pytester.path
+    yield run
+    checks._report_on.cache_clear()
+
+
+def entry(test=WRONG, expires="2999-01-31", **other):
+    fields = {"id": test, "reason": "token verification accepts less", "link": "https://example.org/1"} | other
+    return "[[known]]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in fields.items()) + f"expires = {expires}\n"
+
+
+def test_failures_show_witness_and_replay_and_leave_reports_and_properties(tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(textwrap.dedent(text))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", *LOADED]
+    command += ["--draftproof-subject", "mine.py:wrong", "--draftproof-report", "out", "--junit-xml", "j.xml"]
+    environment = os.environ | {"COLUMNS": "200"}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=environment)
+    said = done.stdout
+    assert done.returncode == 1
+    assert "2 failed, 4 passed" in said, said
+    assert "mine.py:wrong: lossless is refuted on paper-example-gamma2: 0: expected 1/3, observed 2/3" in said
+    assert "replay: draftproof audit mine.py:wrong --problem" in said
+    assert "token: optimal is refuted" in said
+    assert "checks.py" not in said
+    assert "raise Refuted" not in said
+    reports = [json.loads(file.read_text()) for file in sorted((tmp_path / "out").glob("*.json"))]
+    for report in reports:
+        validate(report)
+    verdicts = {"block": "lossless", "mine.py:wrong": "refuted", "token": "lossless"}
+    assert {r["subject"]["name"]: r["verdict"] for r in reports} == verdicts
+    assert len([*(tmp_path / "out").glob("*.html")]) == len(reports) == 3
+    cases = ElementTree.parse(tmp_path / "j.xml").getroot().iter("testcase")
+    properties = {case.get("name"): {p.get("name"): p.get("value") for p in case.iter("property")} for case in cases}
+    mine = properties["lossless"]  # of the class draftproof.mine.py:wrong
+    assert (mine["draftproof.verdict"], mine["draftproof.check"]) == ("refuted", "lossless")
+    assert "gamma = 2" in mine["draftproof.scope"]
+    assert properties["test_verifier[block-optimal]"]["draftproof.verdict"] == "lossless"
+    assert properties["test_other"] == {}
+
+
+def test_a_known_failure_is_expected_and_one_that_is_mended_or_gone_or_expired_fails_the_run(project):
+    known = project.folder / "known.toml"
+    (project.folder / "pytest.ini").write_text("[pytest]\ndraftproof_known_failures = known.toml\n")
+    known.write_text(entry())
+    status, said = project("-rx")
+    assert (status, "2 passed, 1 xfailed" in said) == (0, True), said
+    assert "token verification accepts less (https://example.org/1, until 2999-01-31)" in said
+
+    mended, gone = "test_mine.py::test_verifier[block-optimal]", "test_mine.py::test_verifier[greedy-optimal]"
+    known.write_text(
+        entry() + entry(mended) + entry(gone) + entry("test_mine.py::test_other") + entry("test_gone.py::test_it")
+    )
+    status, said = project("-k", "block")
+    assert status == 1
+    assert "XPASS(strict)" in said
+    assert f"no such test: {gone} (https://example.org/1)" in said
+    assert "no such test: test_gone.py::test_it" in said
+    assert "no check of a verifier: test_mine.py::test_other" in said
+    assert "2 failed, 2 deselected" in said
+
+    known.write_text(entry(expires="2020-01-31"))
+    status, said = project("test_mine.py::test_other")
+    assert status == 1
+    assert f"expired on 2020-01-31: {WRONG}" in said
+
+
+def test_a_known_refutation_does_not_hide_that_nothing_could_be_audited(project):
+    (project.folder / "known.toml").write_text(entry("draftproof::gone.py:verify::lossless"))
+    status, said = project(
+        "--draftproof-subject", "gone.py:verify", "--draftproof-known-failures", "known.toml", "-k", "lossless and gone"
+    )
+    assert status == 1
+    assert "gone.py:verify could not be audited: gone.py: no such file" in said
+    assert "1 failed" in said
+
+
+def test_wrong_use_is_one_line_before_any_test(project):
+    (project.folder / "known.toml").write_text("[[known]]\nid = 1\n")
+    for options, expected in {
+        (
+            "--draftproof-subject",
+            "nothing",
+        ): "--draftproof-subject: 'nothing' is not a subject; expected package.module:function",
+        (
+            "--draftproof-known-failures",
+            "known.toml",
+        ): "known.toml: entry 1: has id; expected id, reason, link, expires",
+        ("--draftproof-report", "mine.py"): "--draftproof-report mine.py: File exists",
+    }.items():
+        status, said = project(*options)
+        assert status == 4, said
+        assert f"ERROR: {expected}" in said.replace(f"{project.folder}/", "")
+        assert "Traceback" not in said
+
+
+BAD = {
+    "not TOML": "[[known",
+    "something else": "[other]\n",
+    "a reason that is none": entry(reason=""),
+    "a link that is no text": entry(link=3),
+    "a date that is text": entry(expires='"2027-01-01"'),
+    "a moment": entry(expires="2027-01-01T00:00:00"),
+    "an unknown key": entry(owner="me"),
+    "twice the same": entry() + entry(),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_entries_are_refused(what, tmp_path):
+    (tmp_path / "known.toml").write_text(BAD[what])
+    with pytest.raises(InputError, match=r"known\.toml") as refused:
+        load_known(tmp_path / "known.toml")
+    assert "\n" not in str(refused.value).removesuffix("\n")
+
+
+def test_an_entry_of_tests_that_were_not_asked_for_is_not_judged(tmp_path):
+    (tmp_path / "test_b.py").touch()
+    later = date(2999, 1, 1)
+    known = [
+        Known(test, "r", "l", later) for test in ("test_a.py::x", "test_b.py::y", "draftproof::mine.py:f::lossless")
+    ]
+    assert [*out_of_date(known, {"test_a.py::z"}, set(), True, tmp_path)] == ["no such test: test_a.py::x (l)"]
+    assert [*out_of_date(known[1:], {"test_a.py::z"}, set(), True, tmp_path)] == []
+    (tmp_path / "test_a.py").touch()
+    assert [*out_of_date(known[:1], {"test_a.py::z"}, set(), False, tmp_path)] == [], (
+        "only one test of the file was asked for"
+    )
+    subject = {"draftproof::mine.py:f::support"}
+    assert [*out_of_date(known[2:], subject, subject, True, tmp_path)] == [
+        "no such test: draftproof::mine.py:f::lossless (l)"
+    ]
+
+
+def test_the_plugin_is_an_entry_point():
+    from pathlib import Path
+
+    import draftproof
+
+    text = (Path(draftproof.__file__).parent / "pyproject.toml").read_text()
+    assert f'[project.entry-points.pytest11]\ndraftproof = "{PLUGIN}"\n' in text
