@@ -4,15 +4,17 @@ import importlib.abc
 import importlib.util
 import sys
 from collections.abc import Callable
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from sympy import QQ
 
 from . import arrays, hook_numpy, hook_random, hook_system, numbers, race
+from .following import following_once
+from .groups import Regroup, blame, confirm
 from .outcomes import Outcome, Raised, Walk, kind_of
-from .tracer import ACTIVE, LONG_PATH, STATE, NotInterceptable, PathLeft, Tracer
+from .tracer import LONG_PATH, STATE, NotInterceptable, PathLeft, Tracer
 from .watch import WATCH
 
 
@@ -92,29 +94,6 @@ class Explored:
     coarsest: int = 0
 
 
-def _fingerprint():
-    torch = sys.modules.get("torch")
-    prints: list[Any] = [hook_numpy.untraced_state()]
-    if torch is not None and hasattr(torch, "default_generator"):
-        prints.append(hash(bytes(torch.default_generator.get_state().numpy())))
-    return prints
-
-
-@contextmanager
-def _following(tracer: Tracer):
-    torch, mode = sys.modules.get("torch"), nullcontext()
-    if torch is not None and hasattr(torch, "Tensor"):
-        from .hook_torch import Following
-
-        mode = Following(tracer)
-    ACTIVE.append(tracer)
-    try:
-        with mode:
-            yield
-    finally:
-        ACTIVE.pop()
-
-
 def explore(call: Callable[[], Outcome], walks: list[Walk] | None = None) -> Explored:
     """The law of ``call``'s outcome over all ways its random numbers can fall.
 
@@ -123,13 +102,26 @@ def explore(call: Callable[[], Outcome], walks: list[Walk] | None = None) -> Exp
     walks: where to put the calls with plain numbers in the middle and at the ends of each path.
     Guarantee: exact in the sense that ``exactness`` names, if ``law`` is not None.
     """
-    tracer = Tracer()
-    explored = _explored(tracer, call, walks)
-    if explored.law is None and tracer.follows_whole:  # code that insists on a plain whole number
+    explored, follows_whole = _regrouped(call, walks)
+    if explored.law is None and follows_whole:  # code that insists on a plain whole number
         if walks is not None:
             walks.clear()
         explored = _explored(Tracer(one_by_one=True), call, walks)
     return explored
+
+
+def _regrouped(call: Callable[[], Outcome], walks: list[Walk] | None) -> tuple[Explored, bool]:
+    """The same, cutting groups of whole numbers until the values of each are treated alike."""
+    cuts: dict[tuple, set[int]] = {}
+    while True:
+        tracer = Tracer()
+        tracer.cuts = cuts
+        try:
+            return _explored(tracer, call, walks), tracer.follows_whole
+        except Regroup as regroup:
+            regroup.note(cuts)
+            if walks is not None:
+                walks.clear()
 
 
 def _explored(tracer: Tracer, call: Callable[[], Outcome], walks: list[Walk] | None) -> Explored:
@@ -144,6 +136,7 @@ def _explored(tracer: Tracer, call: Callable[[], Outcome], walks: list[Walk] | N
                 tracer.notice("state", STATE)
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
             law[outcome] = law.get(outcome, 0) + tracer.probability
+            confirm(tracer, call, outcome)
             rehearse(tracer, call, outcome, REHEARSALS if tracer.path else REHEARSALS_WITHOUT_CHANCE, walks)
     except NotInterceptable as stopped:
         return Explored(None, "not interceptable", 0.0, tracer.paths, stopped.reason, tracer.findings)
@@ -199,28 +192,8 @@ def rehearse(
             if kind_of(following_once(tracer, call)) != kind_of(with_plain_numbers):
                 tracer.notice("state", STATE)
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
+        blame(tracer, call, outcome, points)
         tracer.give_up(
             f"with plain random numbers in place of followed ones it returns {with_plain_numbers} and not {outcome}"
         )
     tracer.rehearsal = None
-
-
-def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
-    """One call with the tracer in force: what it came to."""
-    before = _fingerprint()
-    with _following(tracer):
-        try:
-            outcome = call()
-        except Exception as error:
-            outcome = Raised(type(error).__name__, str(error))
-        except NotInterceptable as stopped:
-            if tracer.rehearsal is None or tracer.failure is not None:
-                raise
-            outcome = Raised("otherwise", stopped.reason)  # a rehearsal that leaves the path: an outcome like others
-    if tracer.failure is not None:  # a bare "except:" of third-party code may have swallowed it
-        raise tracer.failure
-    if tracer.left:
-        raise PathLeft
-    if _fingerprint() != before and "reseeds" not in tracer.findings:
-        raise NotInterceptable("it draws from a global generator in a way that is not followed")
-    return outcome

@@ -39,6 +39,8 @@ RACES: dict[tuple, np.ndarray] = {}
 class NoiseSource:
     """Where a row, or rows, of noise come from: what is rehearsed for them."""
 
+    grouped_at = None
+
     def __init__(self, tracer: WideTracer, shape: tuple[int, ...], kind: str, dtype: Any):
         self.tracer, self.shape, self.kind, self.dtype = tracer, shape, kind, dtype
         self.order = len(tracer.sources)

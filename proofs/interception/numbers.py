@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .keys import constant_key, scattered
-from .sources import Grid, RandomSource, switch
+from .sources import Grid, Lattice, RandomSource, switch
 from .tracer import Tracer, active, place, site
 
 
@@ -27,13 +27,14 @@ class Step(NamedTuple):
 
 
 THRESHOLDS: dict[tuple, int] = {}
-"""Switch points that are known: replays of a path ask the same questions again."""
-
 EDGES: dict[tuple, tuple[int, ...]] = {}
-"""The same for whole numbers, which have many."""
+"""Switch points that are known, of whole numbers many: replays of a path ask the same questions again."""
 
 FEW_VALUES, MOST_VALUES = 8, 4096
 """Values of a whole number up to which each is a path at once; beyond which they are not gone through."""
+
+BY_VALUE: set[tuple] = set()
+"""Places in third-party code, with the kind of number, at which a plain whole number is a path for each value."""
 
 HANDLERS: dict[str, Callable] = {}
 """What is done where a random number meets an "array", a "ufunc", a "tensor" or "another" random number."""
@@ -182,12 +183,15 @@ class Traced:
         return self.decide(lambda value: op(value, other), name, constant_key(other))
 
     def whole(self, apply: Callable[[Any], int], name: str, *key: Any) -> int:
-        """The whole number that int, floor, round make of it: one branch for each value it can have.
+        """The whole number that int, floor, round make of it: one for a group of values, or a branch for each.
 
         key: what else determines it.
         """
         source, tracer = self._undecided()
         first, last = map(apply, self.ends())
+        many = abs(last - first) > FEW_VALUES and isinstance(source, (Grid, Lattice)) and not tracer.one_by_one
+        if many and (at := (site(), self.key())) not in BY_VALUE:
+            return self._of_group(apply, at)
         if abs(last - first) > MOST_VALUES:
             tracer.give_up(f"{name} of a random number with {abs(last - first)} values at {place()}")
         if first == last:
@@ -208,6 +212,15 @@ class Traced:
         self._choose(edges)
         return apply(self.at(source.low))
 
+    def _of_group(self, apply: Callable[[Any], int], at: tuple) -> int:
+        """The value that stands for the group that this path is in."""
+        source = self.source
+        source.grouped_at, source.fresh = source.grouped_at or at, False
+        cuts = sorted(k for k in source.tracer.cuts.get(source.label, ()) if source.low < k < source.high)
+        if cuts:
+            self._choose((source.low, *cuts, source.high))
+        return apply(self.at(source.stands()))
+
     def is_whole(self) -> bool:
         """Whether it is a whole number by type, as randint draws them."""
         return isinstance(self.source, Grid) and not _is_float(self.at(self.source.low))
@@ -217,7 +230,7 @@ class Traced:
         if not self.is_whole():
             self.source.tracer.give_up(f"a random number is used as a whole one at {place()}")
         self.whole(operator.index, "index")
-        return self.at(self.source.low)
+        return self.at(self.source.stands())
 
     def _binary(self, other: Any, name: str, reflected: bool) -> Any:
         if isinstance(other, Traced):

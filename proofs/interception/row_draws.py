@@ -13,7 +13,7 @@ import numpy as np
 from sympy import QQ
 
 from ..field import rational
-from .tracer import STATE, NotInterceptable, Tracer, place
+from .tracer import DEPENDS, STATE, NotInterceptable, Tracer, place
 
 MOST_PATHS = 3_000
 """Ways the random numbers of a call can fall, rows counted as one, beyond which a wide problem is given up."""
@@ -22,7 +22,6 @@ MOST_SPLIT = 600
 """Entries of a row that are followed one by one where it decides what is drawn next, or all of it has to be."""
 
 GOLDEN = 0.6180339887498949
-DEPENDS = "what is drawn from a row decides further draws"
 
 
 class Split(BaseException):
@@ -75,33 +74,21 @@ class WideTracer(Tracer):
         self.rows: list[RowDraw] = []
         self.weighed: dict[tuple, int] = {}
         self.forced: dict[int, int] = {}
-        self.replaying = self.nested = False
+        self.nested = False
 
     def begin(self) -> bool:
-        self.rows, self.forced, self.replaying = [], {}, False
+        self.rows, self.forced = [], {}
         if self.paths >= MOST_PATHS:
             self.give_up(f"more than {MOST_PATHS:,} ways the random numbers can fall, rows counted as one")
         return super().begin()
 
-    def replay(self, forced: dict[int, int], nested: bool = False) -> None:
+    def replay(self, probes: dict[int, int], forced: dict[int, int] | None = None, nested: bool = False) -> None:
         """Walk the path just walked again, followed, with other indices drawn from its rows.
 
         nested: whether the weights of rows may depend on what was drawn from earlier ones.
         """
-        self.nested = nested
-        self.script, self.path, self.rows, self.sources, self.drawn = tuple(self.path), [], [], [], []
-        self.forced, self.replaying, self.rehearsal = forced, True, None
-        self.run += 1
-
-    def uncertain(self, amount: float) -> None:
-        if not self.replaying:
-            super().uncertain(amount)
-
-    def branch(self, probabilities: Sequence[Any]) -> int:
-        here = tuple(self.path)
-        if self.replaying and self.questions.get(here) != tuple(probabilities):
-            raise NotInterceptable(DEPENDS)
-        return super().branch(probabilities)
+        super().replay(probes)
+        self.rows, self.forced, self.nested = [], forced or {}, nested
 
     def draw_row(self, weights: np.ndarray, look_up: LookUp = None) -> int:
         """An index drawn by whole weights, handed out as it is. look_up: as in ``RowDraw``."""
@@ -124,6 +111,7 @@ class WideTracer(Tracer):
         before = self.weighed.setdefault((tuple(self.path), ordinal), digest := hash(weights.tobytes()))
         if before != digest:
             if self.replaying and not self.nested:
+                self.departed = True
                 raise NotInterceptable(DEPENDS)
             if not self.replaying:
                 self.notice("state", STATE)

@@ -26,6 +26,8 @@ STATE = (
     "it keeps state between calls, or draws randomness from elsewhere"
 )
 
+DEPENDS = "what is drawn from a row decides further draws"
+
 
 class NotInterceptable(BaseException):
     """The function does something with a random number that cannot be followed exactly.
@@ -50,6 +52,9 @@ class Tracer(Branching):
     resolution: the total variation by which the law may be wrong, all paths together.
     one_by_one: whether a whole number is a path for each of its values at once. follows_whole: whether one is not.
     wide: whether rows are kept whole (``row_draws.WideTracer``).
+    cuts, groups, probes: of numbers that are plain whole ones for third-party code (``groups``): where to cut them, the
+      groups that paths were on, and in a replay the points at which they stand.
+    replaying, departed: whether the path is walked again, followed; whether something else was asked there.
     """
 
     wide = False
@@ -68,10 +73,15 @@ class Tracer(Branching):
         self.questions: dict[tuple[int, ...], tuple] = {}
         self.sources: list[Any] = []
         self.drawn: list[int] = []
+        self.rows: list[Any] = []
         self.rehearsal: tuple[list[int], list[int]] | None = None
         self.rehearsed: tuple[list[Any], list[int]] = ([], [])
         self.plain: list[Any] = []
         self.asked: list[tuple] = []
+        self.cuts: dict[tuple, set[int]] = {}
+        self.groups: set[tuple] = set()
+        self.probes: dict[int, int] = {}
+        self.replaying = self.departed = False
 
     @property
     def exactness(self) -> str:
@@ -83,6 +93,7 @@ class Tracer(Branching):
         """Set out on the next path; False when all have been walked, or what endless code has left is small."""
         self.run += 1
         self.sources, self.drawn, self.rehearsal = [], [], None
+        self.probes, self.replaying = {}, False
         longest_first = self.paths >= FIRST_PATHS and not self.endless
         if longest_first != self.longest_first:
             self.longest_first = longest_first
@@ -128,6 +139,12 @@ class Tracer(Branching):
         self.run += 1
         self.sources, self.plain, self.asked = [], [], []
 
+    def replay(self, probes: dict[int, int]) -> None:
+        """Set out on the path just walked once more, followed, with whole numbers at these points, by their order."""
+        self.script, self.path, self.sources, self.drawn = tuple(self.path), [], [], []
+        self.probes, self.replaying, self.departed, self.rehearsal = probes, True, False, None
+        self.run += 1
+
     def hand_out(self, source: Any, traced: Any) -> Any:
         """A random number for third-party code: ``traced``, or the plain number of a rehearsal."""
         self.sources.append(source)
@@ -146,7 +163,7 @@ class Tracer(Branching):
 
     def uncertain(self, amount: float) -> None:
         """The law of the decision that comes next may be wrong by so much, where this path comes to it."""
-        if len(self.path) >= len(self.script):  # not in a replay, where it was added before
+        if len(self.path) >= len(self.script) and not self.replaying:  # not in a replay, where it was added before
             self.resolution += amount * float(self.probability)
 
     def notice(self, kind: str, text: str) -> None:
@@ -163,6 +180,9 @@ class Tracer(Branching):
             self.left = True
             raise PathLeft
         here, asked = tuple(self.path), tuple(probabilities)
+        if self.replaying and self.questions.get(here) != asked:
+            self.departed = True
+            raise NotInterceptable(DEPENDS)
         if self.questions.setdefault(here, asked) != asked:
             self.notice("state", STATE)
             self.give_up("it does not repeat itself when its random numbers are repeated")

@@ -14,10 +14,12 @@ from typing import NoReturn
 
 import numpy as np
 
-from .explore import Explored, following_once, kind_of, rehearse
-from .outcomes import Outcome, Raised
-from .row_draws import DEPENDS, MOST_SPLIT, LookUp, RowDraw, Split, WideTracer
-from .tracer import STATE, NotInterceptable, Tracer
+from .explore import Explored, rehearse
+from .following import following_once
+from .groups import Regroup, confirm
+from .outcomes import Outcome, Raised, kind_of
+from .row_draws import MOST_SPLIT, LookUp, RowDraw, Split, WideTracer
+from .tracer import DEPENDS, STATE, NotInterceptable, Tracer
 
 ALL_CALLED = 1100
 """Entries of a row up to which every index of positive weight is called."""
@@ -96,9 +98,10 @@ class _Exploration:
         self.splits: dict[int, bool] = {}
 
     def law(self) -> WideLaw:
-        tracer = WideTracer(self.vocabulary, self.live, self.splits)
-        for _ in range(MOST_RESTARTS):
+        tracer, cuts, restarts = WideTracer(self.vocabulary, self.live, self.splits), {}, 0
+        while restarts < MOST_RESTARTS:
             tracer = WideTracer(self.vocabulary, self.live, self.splits)
+            tracer.cuts = cuts
             self.points: dict[Outcome, float] = {}
             self.rows: list[RowLaw] = []
             self.unknown = self.not_called = 0.0
@@ -109,6 +112,10 @@ class _Exploration:
                 if self.splits.get(split.ordinal, False) >= split.whole and split.ordinal in self.splits:
                     return self._stopped(tracer, DEPENDS)
                 self.splits[split.ordinal] = split.whole
+                restarts += 1
+                continue
+            except Regroup as regroup:
+                regroup.note(cuts)
                 continue
             except NotInterceptable as stopped:
                 return self._stopped(tracer, stopped.reason)
@@ -128,6 +135,7 @@ class _Exploration:
                 tracer.notice("state", STATE)
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
             probability, rows = float(tracer.probability), [row for row in tracer.rows if row.open]
+            confirm(tracer, self.call, outcome)
             rehearse(tracer, self.call, outcome, 3 if rows else 6)
             if time.process_time() > self.until:
                 tracer.give_up(f"{tracer.paths} paths on one draft block take more than {BUDGET:g} s")
@@ -185,7 +193,7 @@ class _Exploration:
         weights, total, confirmed, mass = np.zeros(self.vocabulary), rows[0].weights.sum(), 0, 0.0
         for chunk in map(int, chunks):
             tracer.path = list(path)
-            tracer.replay({first: chunk}, nested=True)
+            tracer.replay({}, {first: chunk}, nested=True)
             emitted = following_once(tracer, self.call)
             inside = tracer.rows[second] if len(tracer.rows) == 2 else None
             if inside is None or isinstance(emitted, Raised) or emitted[:-1] != prefix:
@@ -283,7 +291,7 @@ class _Exploration:
         kept = tracer.rows
         for index in self._telling(tracer, row):
             tracer.path = list(path)
-            tracer.replay({ordinal: index})
+            tracer.replay({}, {ordinal: index})
             try:
                 unlike = kind_of(following_once(tracer, self.call)) != expected(index)
             except NotInterceptable as stopped:

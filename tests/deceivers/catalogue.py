@@ -162,10 +162,20 @@ LEVELS = (
     Deceiver("levels:hundred_levels", at.ODD_DIGITS, 0.001722),
     Deceiver("levels:hundred_and_one_levels", at.ODD_DIGITS, 0.001596),
     Deceiver("levels:million_levels", at.ODD_DIGITS, 5.645e-07),
+    Deceiver("levels:hundred_plain_levels", at.ODD_DIGITS, 0.001722),
+    Deceiver("levels:thousand_plain_levels", at.ODD_DIGITS, 1.8169e-05),
+    Deceiver("levels:levels_of_a_uniform", at.ODD_DIGITS, 1.8169e-05),
+    Deceiver("levels:two_bytes", at.ODD_DIGITS, 4.0273e-06),
+    Deceiver("levels:one_value_of_a_hundred", at.ODD_DIGITS, 0.0023456),
+    Deceiver("levels:one_value_of_a_thousand", at.ODD_DIGITS, 0.00023456),
+    Deceiver("levels:shuffled_levels", at.ODD_DIGITS, 0.0038514),
+    Deceiver("levels:level_as_a_probability", at.ODD_DIGITS, 0.0493883),
+    Deceiver("levels:both_levels_high", at.ODD_DIGITS, 9.38e-5),
+    Deceiver("levels:sign_bit_lost", at.ODD_DIGITS, 0.2345568),
     Deceiver("levels:coin_without_end", at.ODD_DIGITS, 5.726e-05),
     *(
         Deceiver(f"levels:{name}", at.ODD_DIGITS, 0.01, NOT_CLEARED)
-        for name in ("sign_bit_lost", "product_of_two", "up_and_down", "rounded_to_single", "slow_loop")
+        for name in ("product_of_two", "up_and_down", "rounded_to_single", "slow_loop")
     ),
 )
 
@@ -261,6 +271,6 @@ ODD = (
     "inverse_of_the_distribution", "thinning", "lazy_import", "cache_by_content", "cache_by_tuples",
     "uniforms_in_advance", "one_uniform_for_the_block", "block_in_ratios", "tournament", "logs_by_environment",
     "counts_its_calls", "generous_epsilon", "multinomial_draw", "stops_before_the_bonus", "target_alone",
-    "unnecessary_numbers",
+    "unnecessary_numbers", "bits_of_a_double",
 )  # fmt: skip
 """Controls of ``odd.py``: right in float64."""

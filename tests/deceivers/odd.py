@@ -256,6 +256,14 @@ def unnecessary_numbers(target, draft, tokens, rng):
     return token_by_token(target, draft, tokens, rng)
 
 
+def bits_of_a_double(target, draft, tokens, rng):
+    """Coins from whole numbers of 53 bits, as plain ones: the uniform that NumPy makes of them."""
+    return token_by_token(
+        target, draft, tokens, rng,
+        lambda i, x: int(rng.integers(0, 2**53)) * 2.0**-53 < ratio(target[i][x], draft[i][x]),
+    )  # fmt: skip
+
+
 def single_precision(target, draft, tokens, rng):
     """Works in float32 whatever it is given; to be judged with --dtype float32."""
     p, q = (np.asarray(rows, dtype=np.float32) for rows in (target, draft))

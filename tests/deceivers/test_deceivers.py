@@ -86,7 +86,14 @@ LOOP = pytest.param(
         pytest.mark.deceiver,
     ],
 )
-QUICK = ("gumbel_with_epsilon", "log_space", "inverse_of_the_distribution", "cache_by_content", "tournament")
+QUICK = (
+    "gumbel_with_epsilon",
+    "log_space",
+    "inverse_of_the_distribution",
+    "cache_by_content",
+    "tournament",
+    "bits_of_a_double",
+)
 """Odd right verifiers that every run of the tests audits."""
 
 
@@ -109,6 +116,11 @@ def test_a_right_verifier_that_reads_its_surroundings_is_inconclusive(name):
 def test_a_right_verifier_that_looks_odd_is_cleared(name):
     report = audit(subject(f"odd:{name}"), [problems.GENERIC_3_2], explain=False, samples=2000)
     assert report.verdict == "lossless", report.failure
+
+
+def test_whole_numbers_as_plain_ones_may_stand_for_a_uniform(box):
+    measurement, evidence = law(box, "odd:bits_of_a_double", problems.GENERIC_3_2)
+    assert (evidence.verdict, measurement.exactness) == ("holds", "lattice") and measurement.paths < 50
 
 
 def test_what_no_audit_can_see_is_in_the_readme():

@@ -151,7 +151,7 @@ def test_whole_numbers_of_torch_are_followed_on_their_grid(tmp_path):
     )
     problem = problem_from({"vocabulary": 2, "gamma": 1, "target": ["1/4", "3/4"], "draft": ["0", "1"]})
     with Sandbox("", "torch", torch=True) as box:
-        for name, paths in (("compared", 2), ("looked_up", 100)):
+        for name in ("compared", "looked_up"):
             found = measure(box, name, problem, file)
-            assert (found.paths, found.exactness) == (paths, "exact")
+            assert (found.paths, found.exactness) == (2, "exact")
             assert Fraction(str(found.outputs()[(0,)])) == Fraction(1, 4)

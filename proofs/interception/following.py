@@ -1,0 +1,54 @@
+"""One call of a third-party function with a tracer in force."""
+
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from . import hook_numpy
+from .outcomes import Outcome, Raised
+from .tracer import ACTIVE, NotInterceptable, PathLeft, Tracer
+
+
+def _fingerprint():
+    torch = sys.modules.get("torch")
+    prints: list[Any] = [hook_numpy.untraced_state()]
+    if torch is not None and hasattr(torch, "default_generator"):
+        prints.append(hash(bytes(torch.default_generator.get_state().numpy())))
+    return prints
+
+
+@contextmanager
+def _following(tracer: Tracer):
+    torch, mode = sys.modules.get("torch"), nullcontext()
+    if torch is not None and hasattr(torch, "Tensor"):
+        from .hook_torch import Following
+
+        mode = Following(tracer)
+    ACTIVE.append(tracer)
+    try:
+        with mode:
+            yield
+    finally:
+        ACTIVE.pop()
+
+
+def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
+    """One call with the tracer in force: what it came to."""
+    before = _fingerprint()
+    with _following(tracer):
+        try:
+            outcome = call()
+        except Exception as error:
+            outcome = Raised(type(error).__name__, str(error))
+        except NotInterceptable as stopped:
+            if tracer.rehearsal is None or tracer.failure is not None:
+                raise
+            outcome = Raised("otherwise", stopped.reason)  # a rehearsal that leaves the path: an outcome like others
+    if tracer.failure is not None:  # a bare "except:" of third-party code may have swallowed it
+        raise tracer.failure
+    if tracer.left:
+        raise PathLeft
+    if _fingerprint() != before and "reseeds" not in tracer.findings:
+        raise NotInterceptable("it draws from a global generator in a way that is not followed")
+    return outcome
