@@ -1,0 +1,211 @@
+"""What papers and public discussions claim of rules for several drafts, each judged exactly.
+
+A claim that no examined problem contradicts *holds* on those problems and is not thereby proved; one that is contradicted has
+the smallest witness of the search, from small denominators up.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ..models.battery import drawn, toy
+from ..models.problem import Problem
+from ..models.rationals import as_float
+from ..models.tree_battery import drawing, lattice_pairs, tree_battery
+from ..verifiers.chance import NothingToDrawError
+from ..verifiers.registry import Reference, reference
+from ..verifiers.trees.descent import descend
+from ..verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
+from ..verifiers.trees.k_seq import k_sequential_selection
+from ..verifiers.trees.registry import TREE_REFERENCES, TreeReference, tree_reference
+from ..verifiers.trees.shared_gumbel import agreement
+from . import claims
+from .certificates import check, make
+from .certificates.make_transport import transport_bound
+from .field import in_field
+from .laws import acceptance_ccdf, expected_accepted, output_law, total_variation
+from .tree_laws import enumerated_tree_law
+
+HOLDS, REFUTED = "holds", "refuted"
+JUST_ABOVE = 1e-5
+"""k-SEQ's rho is rational, just above rho*: so much may it accept less than at rho*."""
+
+
+class Judgement(NamedTuple):
+    """verdict: HOLDS or REFUTED; on: what was examined, or what it was refuted by; witness: the problem that refutes it."""
+
+    verdict: str
+    on: str
+    witness: Problem | None = None
+
+
+class LiteratureClaim(NamedTuple):
+    """source: the paper or thread; says: what it claims; judge: the judgement; if_only: under what it holds, if not always."""
+
+    source: str
+    says: str
+    judge: Callable[[], Judgement]
+    if_only: str = ""
+
+
+Rule = Reference | TreeReference
+Measure = Callable[[Problem], Any]
+
+
+def accepted(name: str, *children: int, how: str = IID) -> Measure:
+    """E[tau] of a rule on trees drawn so; of a rule for blocks if there are no children."""
+    rule: Rule = tree_reference(name) if children else reference(name)
+    return lambda pair: expected_accepted(
+        output_law(in_field(drawing(pair, *children, how=how) if children else pair), rule)
+    )
+
+
+def at_least(pairs: Sequence[Problem], larger: Measure, smaller: Measure, children: tuple[int, ...] = (), how: str = IID,
+             allowed: float = 0) -> Judgement:  # fmt: skip
+    """larger(pair) >= smaller(pair) for every pair. children, how: of the witness's tree."""
+    for pair in pairs:
+        more, less = larger(pair), smaller(pair)
+        if less > more and as_float(less - more) > allowed:
+            witness = drawing(pair, *children, how=how) if children else pair
+            return Judgement(REFUTED, f"{more} against {less}", witness)
+    return Judgement(HOLDS, f"{len(pairs)} pairs of models")
+
+
+def lossless(rule: TreeReference, problems: Iterable[Problem]) -> Judgement:
+    """Whether the completed law is the target's on every problem, meant for the rule or not.
+
+    Where a rule is not meant for the problem it may have nothing to draw from; such a problem is passed over.
+    """
+    examined = 0
+    for problem in problems:
+        exact = in_field(problem)
+        meant = rule.is_for(exact.tree)
+        try:
+            law = output_law(exact, rule) if meant else enumerated_tree_law(exact, rule.verify)
+        except (ZeroDivisionError, NothingToDrawError):
+            if meant:
+                raise
+            continue
+        evidence = claims.lossless(exact, law)
+        examined += 1
+        if evidence.witness:
+            w, tv = evidence.witness, evidence.total_variation
+            return Judgement(REFUTED, f"TV {tv}: `{w.sequence}` has {w.observed}, expected {w.expected}", problem)
+    return Judgement(HOLDS, f"{examined} problems")
+
+
+def lossless_where_meant(name: str) -> Callable[[], Judgement]:
+    """Losslessness on every tree problem that the rule is meant for."""
+    rule = tree_reference(name)
+    return lambda: lossless(rule, [p for p in tree_battery() if rule.is_for(p.tree)])
+
+
+def same_law(one: str, other: str, problems: Sequence[Problem]) -> Judgement:
+    """Whether two rules have the same law on single paths."""
+    rules = [TREE_REFERENCES.get(name) or reference(name) for name in (one, other)]
+    for problem in problems:
+        laws = [output_law(in_field(problem), rule) for rule in rules]
+        if laws[0] != laws[1]:
+            tau = [expected_accepted(law) for law in laws]
+            return Judgement(REFUTED, f"TV {total_variation(*laws)}, E[tau] {tau[0]} against {tau[1]}", problem)
+    return Judgement(HOLDS, f"the same law on {len(problems)} problems")
+
+
+def opposite(judgement: Judgement, says: str) -> Judgement:
+    """The judgement of a claim that another one is false."""
+    return Judgement(REFUTED if judgement.verdict == HOLDS else HOLDS, f"{says} {judgement.on}", judgement.witness)
+
+
+def changed(name: str, rule: TreeReference, **fields: Any) -> TreeReference:
+    """A rule under other conditions than those it is meant for."""
+    return rule._replace(name=name, step=None, **fields)
+
+
+ONE_STEP = [*lattice_pairs(2, 1, 6), *lattice_pairs(3, 1, 4)]
+TWO_STEPS = [*lattice_pairs(2, 2, 5), *lattice_pairs(3, 2, 3)]
+PATHS = [
+    toy(2),
+    toy(3),
+    *(drawn(3, 2, kind) for kind in ("generic", "mixed", "zeros", "peaked")),
+    drawn(2, 3, "generic"),
+]
+
+
+def first_rate(name: str, k: int, how: str = IID) -> Measure:
+    """Pr(a draft is accepted) at the first step with k siblings."""
+    rule = tree_reference(name)
+    return lambda pair: acceptance_ccdf(output_law(in_field(drawing(pair, k, how=how)), rule), pair.gamma)[1]
+
+
+def transport(k: int, part: Any = 1, how: str = IID) -> Measure:
+    """A part of what optimal transport accepts at the first step."""
+    return lambda pair: part * transport_bound(in_field(drawing(pair, k, how=how)))
+
+
+def rho_of_one() -> Judgement:
+    """k-SEQ at rho = 1 with two drafts; where its residual would be negative there is no such rule at all."""
+    problem = drawing(toy(1), 2)
+    rule = changed(
+        "k-seq", tree_reference("k-seq"), verify=descend(lambda s, chance: k_sequential_selection(s, 1, chance))
+    )
+    try:
+        return lossless(rule, [problem])
+    except ValueError as error:
+        return Judgement(REFUTED, f"its residual is negative ({error})", problem)
+
+
+def two_drafts_suffice() -> Judgement:
+    """Pr(accepted) = 1 if and only if p(H) >= q(H)^2 for every set H of tokens."""
+    for pair in ONE_STEP:
+        exact = in_field(drawing(pair, 2))
+        p, q = exact.target.row(()), exact.draft.row(())
+        sets = [[t for t in range(len(p)) if code >> t & 1] for code in range(2 ** len(p))]
+        if (transport_bound(exact) == 1) != all(sum(p[t] for t in h) >= sum(q[t] for t in h) ** 2 for h in sets):
+            return Judgement(REFUTED, "one holds and the other does not", drawing(pair, 2))
+    return Judgement(HOLDS, f"{len(ONE_STEP)} pairs of models")
+
+
+def choice_of_a_set(k: int) -> Judgement:
+    """The optimum is 1 + min over H of p(H) - q(H)^k."""
+    for pair in ONE_STEP:
+        exact = in_field(drawing(pair, k))
+        p, q = exact.target.row(()), exact.draft.row(())
+        sets = [[t for t in range(len(p)) if code >> t & 1] for code in range(2 ** len(p))]
+        if transport_bound(exact) != 1 + min(sum(p[t] for t in h) - sum(q[t] for t in h) ** k for h in sets):
+            return Judgement(REFUTED, "another optimum", drawing(pair, k))
+    return Judgement(HOLDS, f"{len(ONE_STEP)} pairs of models, {k} drafts")
+
+
+def agrees_enough() -> Judgement:
+    """Pr(agreement) >= (1 - TV) / (1 + TV)."""
+    for pair in ONE_STEP:
+        exact = in_field(pair)
+        p, q = exact.target.row(()), exact.draft.row(())
+        distance = total_variation(dict(enumerate(p)), dict(enumerate(q)))
+        if sum(agreement(p, q, x) for x in range(len(p))) < (1 - distance) / (1 + distance):
+            return Judgement(REFUTED, "agrees less often", pair)
+    return Judgement(HOLDS, f"{len(ONE_STEP)} pairs of models")
+
+
+def best_on_single_paths() -> Judgement:
+    """The certificate of block verification's optimality, made and checked."""
+    for problem in PATHS:
+        value = check.check(json.dumps(make.certificate(problem)))
+        if str(value) != str(accepted("block")(problem)):
+            return Judgement(REFUTED, f"the optimum is {value}", problem)
+    return Judgement(HOLDS, f"certificates of {len(PATHS)} problems, checked")
+
+
+def greedy_output() -> Judgement:
+    """Every lossless rule, every way of drafting, a target that is sure of its token."""
+    pairs = [drawn(3, 2, "one-hot-target", seed) for seed in range(3)]
+    shapes = [((2, 1), IID), ((2, 2), WITHOUT_REPLACEMENT), ((2, 2), TOP), ((1, 1), IID)]
+    problems = [drawing(pair, *children, how=how) for pair in pairs for children, how in shapes]
+    examined = 0
+    for rule in TREE_REFERENCES.values():
+        fitting = [p for p in problems if rule.lossless and rule.is_for(p.tree)]
+        judged = lossless(rule, fitting)
+        if judged.verdict == REFUTED:
+            return judged
+        examined += len(fitting)
+    return Judgement(HOLDS, f"{examined} laws with a target that is sure")

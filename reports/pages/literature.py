@@ -1,0 +1,100 @@
+"""reports/literature.md: what papers claim of rules for several drafts, each claim judged.
+
+``python -m draftproof.reports.pages.literature`` judges every claim and writes the page.
+"""
+
+import json
+from pathlib import Path
+
+from ...models.battery import drawn, toy
+from ...models.files import write_atomically
+from ...models.problem import Problem, as_json
+from ...models.rationals import as_float
+from ...models.tree_battery import drawing, tree_battery
+from ...proofs import claims
+from ...proofs.certificates import check_tree_bound, make_tree_bound
+from ...proofs.field import in_field
+from ...proofs.laws import expected_accepted
+from ...proofs.literature import LiteratureClaim
+from ...proofs.literature_claims import LITERATURE
+from ...proofs.tree_laws import tree_law
+from ...verifiers.trees.draft_tree import WITHOUT_REPLACEMENT
+from ...verifiers.trees.registry import TREE_REFERENCES
+
+PAGE = Path(__file__).parents[1] / "literature.md"
+HEAD = """# What the literature claims of several drafts, judged
+
+Written by `python -m draftproof.reports.pages.literature`; a test writes it anew and compares. Every law is exact. A claim that
+*holds* is contradicted by none of the problems named and is not thereby proved for all; one that is *refuted* has the smallest
+witness of the search, and what it would need to be true. Rules and their sources: `draftproof list verifiers`. Numbers in papers
+that come from large models are not judged here. What is judged is this repository's code of each rule: of Tree Monte Carlo it is
+after the authors' public code, of greedy multi-path verification after the abstract and reviews, with the order of tokens by ratio.
+
+"""
+
+
+def page(literature: list[LiteratureClaim] = LITERATURE) -> str:
+    """The text of the page."""
+    lines = [HEAD, "| source | claim | verdict | on, or by | true if |", "|---|---|---|---|---|"]
+    replays: list[str] = []
+    for claim in literature:
+        judged = claim.judge()
+        by = judged.on
+        if judged.witness is not None:
+            replays.append(json.dumps(as_json(judged.witness)))
+            by += f" on {described(judged.witness)} [{len(replays)}]"
+        cells = (claim.source, claim.says, judged.verdict, by, claim.if_only)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    lines += ["", "The witnesses, for `draftproof law RULE --problem`:", ""]
+    lines += [f"{k}. `{replay}`" for k, replay in enumerate(replays, start=1)]
+    return "\n".join([*lines, "", *lossy_rules(), "", *below_the_bound(), ""])
+
+
+def described(problem: Problem) -> str:
+    """A small problem in words: the first rows of both models, and how its tree is drawn."""
+    rows = (" ".join(str(p) for p in model.row(())) for model in (problem.target, problem.draft))
+    drafts = "" if problem.tree.chain else f", {' x '.join(map(str, problem.tree.children))} {problem.tree.how}"
+    return "target ({}), draft ({})".format(*rows) + f", gamma {problem.gamma}{drafts}"
+
+
+def lossy_rules() -> list[str]:
+    """The bias of each rule that is lossy: on the paper's example, and the largest over the tree problems."""
+    lines = [
+        "## Rules that are lossy, and by how much",
+        "",
+        "| rule | source | TV on the example, gamma 2 | largest TV | on |",
+        "|---|---|---|---|---|",
+    ]
+    for rule in TREE_REFERENCES.values():
+        if rule.lossless:
+            continue
+        tv = {}
+        for problem in tree_battery():
+            if rule.is_for(problem.tree) and problem.vocabulary**problem.tree.nodes <= 100:
+                exact = in_field(problem)
+                tv[problem.name] = claims.lossless(exact, tree_law(exact, rule)).total_variation
+        worst = max(tv, key=lambda name: tv[name])
+        lines.append(
+            f"| `{rule.name}` | {rule.source} | {tv['paper-example-gamma2-iid-1x1']} | {as_float(tv[worst]):.4f} | {worst} |"
+        )
+    return lines
+
+
+def below_the_bound() -> list[str]:
+    """E[tau] of the lossless rules beside what any valid rule can accept, certified."""
+    lines = ["## How far lossless rules stay below the bound", "",
+             "E[tau]; the bound is that of `draftproof certificate --of trees`, checked.", "",
+             "| problem | bound | rules |", "|---|---|---|"]  # fmt: skip
+    for pair in (toy(2), drawn(3, 2, "generic")):
+        for problem in (drawing(pair, 2, 1), drawing(pair, 2, 1, how=WITHOUT_REPLACEMENT)):
+            exact = in_field(problem)
+            bound = check_tree_bound.check(json.dumps(make_tree_bound.certificate(problem)))
+            fitting = [r for r in TREE_REFERENCES.values() if r.lossless and r.is_for(exact.tree)]
+            tau = {rule.name: as_float(expected_accepted(tree_law(exact, rule))) for rule in fitting}
+            rules = ", ".join(f"{name} {value:.4f}" for name, value in sorted(tau.items(), key=lambda item: -item[1]))
+            lines.append(f"| {problem.name} | {float(bound):.4f} | {rules} |")
+    return lines
+
+
+if __name__ == "__main__":
+    write_atomically(PAGE, page())
