@@ -45,6 +45,7 @@ class Sandbox:
         self.limits, self.memory, self.torch = TimeLimits(timeout, waiting), memory, torch
         self.folders, self.handed_over = list(folders), handed_over
         self.elsewhere = elsewhere
+        self.calls = 0
         self._child: ChildProcess | None = None
 
     def __enter__(self) -> "Sandbox":
@@ -134,4 +135,5 @@ class Sandbox:
             if "error" in answer:
                 raise RunFailed(answer["kind"], answer["error"])
             done = answer.pop("done", False)
+            self.calls = max(self.calls, answer.pop("calls", 0) if done else 0)
             yield answer

@@ -15,6 +15,7 @@ from .outcomes import Walk, encoded, encoded_walk
 from .repeating import again, kept, surroundings
 from .serving import Server
 from .surroundings import ELSEWHERE, move
+from .watch import WATCH
 from .wide_rows import wide_answers, wide_samples
 
 SAMPLES_PER_ANSWER = 2000
@@ -133,7 +134,7 @@ def main(
             server.begin(doing, server.limits.timeout)
             for answer in work(subject, request):
                 server.answer(**answer)
-            server.answer(done=True)
+            server.answer(done=True, calls=WATCH.calls)
         except harness.NotASubject as error:
             server.answer(error=str(error), kind="load")
         except harness.NeverReturned as late:

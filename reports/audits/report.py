@@ -93,6 +93,7 @@ class Report:
     campaign: dict[str, Any] | None = None
     regions: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     scoped: bool = True
+    _scope: tuple[list[Any], dict[str, Any] | None] | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def begin(
@@ -142,13 +143,16 @@ class Report:
 
     @property
     def scope(self) -> dict[str, Any] | None:
-        """What the verdict speaks of; None if that is not recorded, or nothing was examined."""
-        return scope(self) if self.scoped else None
+        """What the verdict speaks of; None if that is not recorded, or nothing was examined. Computed once for a state."""
+        state = [*map(id, self.evidence), self.verdict, len(self.regions), *map(id, (self.end_to_end, self.campaign))]
+        if self._scope is None or self._scope[0] != state:
+            self._scope = state, scope(self) if self.scoped else None
+        return self._scope[1]
 
     @property
     def not_examined(self) -> list[str]:
         """What the verdict says nothing of, a sentence each; empty if that is not recorded."""
-        return not_examined(self) if self.scoped else []
+        return not_examined(self, self.scope) if self.scoped else []
 
     @property
     def reading(self) -> str:

@@ -2,12 +2,13 @@
 
 Keys of ``Evidence.detail`` that are read here, each where a method has it:
     vocabulary, gamma, smallest_probability: of the problem (``models.problem.size_of``).
-    dtype, exactness, paths: of a law, as in ``proofs.measurement``; paths are calls along which it was followed.
+    dtype, exactness, paths: of a law, as in ``proofs.measurement``; paths are the ways along which it was followed.
     requests_a_call: how many texts one call verifies; 1 if absent.
     reason, why_not_exact: why there is no law.
     ids_called, mass_not_called, mass_unknown: of a wide problem: calls that confirmed that tokens are treated alike, the
         mass of tokens without such a call, and the mass whose outcome is not known.
     real_calls: {"calls", "limit"}: calls with real random numbers, and the total variation that they would have shown.
+And of ``Report.subject``: calls, of the function in one process; quick, where wide problems were left out.
 """
 
 from collections import Counter
@@ -71,7 +72,9 @@ def scope(report: Run) -> dict[str, Any] | None:
         "requests_a_call": sorted(requests),
         "laws": dict(laws),
         "resolution": max(bounds, default=None),
-        "calls": sum(int(e.detail.get("paths", 0)) for e in items if e.claim == "lossless"),
+        "paths": sum(int(e.detail.get("paths", 0)) for e in items if e.claim == "lossless"),
+        "calls": int(report.subject.get("calls", 0)),
+        "quick": bool(report.subject.get("quick")),
     }
     over = "one pair of models" if run else counted(facts["problems"], "problem")
     return facts | {"says": _says(over, facts) + _covered(report), "reading": _reading(report, items, facts)}
@@ -107,6 +110,8 @@ def _says(over: str, facts: Mapping[str, Any]) -> str:
     if facts["laws"]:
         laws = [f"{n} {LAWS[kind]}" for kind, n in facts["laws"].items()]
         parts.append(f"laws: {', '.join(laws)}")
+    if facts["quick"]:
+        parts.append("quick: no wide problem")
     return "; ".join(parts)
 
 
@@ -145,9 +150,11 @@ def _rounding(items: list[Evidence]) -> str:
     return f", up to rounding (TV {float(widest.bound):.2g} in {widest.dtype})"
 
 
-def not_examined(report: Run) -> list[str]:
-    """What the verdict says nothing of, a sentence each: from what the run did, not from what it might have done."""
-    facts = scope(report)
+def not_examined(report: Run, facts: Mapping[str, Any] | None) -> list[str]:
+    """What the verdict says nothing of, a sentence each: from what the run did, not from what it might have done.
+
+    facts: the scope of the report.
+    """
     if facts is None:
         return ["anything: there is no evidence"]
     items = [e for e in report.evidence if e.claim == "lossless" and not (e.witness and e.witness.smallest)]
@@ -156,6 +163,8 @@ def not_examined(report: Run) -> list[str]:
         sentences.append(f"vocabularies other than {ranges(facts['vocabularies'])}")
     if facts["gammas"]:
         sentences.append(f"blocks of other lengths than gamma = {ranges(facts['gammas'])}")
+    if facts["quick"]:
+        sentences.append("wide vocabularies and long blocks: the audit was quick")
     sentences += _together(report)
     if facts["smallest_probability"]:
         sentences.append(f"probabilities below {facts['smallest_probability']:.2g} that are not 0")
@@ -199,7 +208,8 @@ def _is_function(report: Run) -> bool:
 
 def _of_functions(facts: Mapping[str, Any]) -> list[str]:
     return [
-        f"what changes after more calls than were made ({facts['calls']:,} were followed)",
+        "what changes after more calls than were made"
+        + (f" ({facts['calls']:,} in one process)" if facts["calls"] else ""),
         "other devices than the processor: the function ran on the CPU",
         "the loop around the function: what is drafted, which rows it is given (draftproof e2e)",
     ]

@@ -83,6 +83,8 @@ def _zoo(output: Output, seed: int) -> int:
     mutants, controls = ([row for row in rows if (row["expected"] == "refuted") is mutant] for mutant in (True, False))
     refuted, cleared = (sum(row["as_expected"] for row in kind) for kind in (mutants, controls))
     console.print(f"\n{refuted} of {len(mutants)} mutants refuted, {cleared} of {len(controls)} controls cleared")
+    for says in dict.fromkeys(row["scope"] for row in controls if row["scope"]):
+        console.print(f"controls: {escape(says)}; mutants up to the first refutation", soft_wrap=True)
     wrong = [row["name"] for row in rows if not row["as_expected"]]
     if wrong:
         console.print(f"[red]not as expected: {', '.join(wrong)}[/]")

@@ -152,6 +152,17 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
                 _write(report, item.config)
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What the checks that passed speak of, a line a subject: a pass says no more than that."""
+    passed = [dict(report.user_properties) for report in terminalreporter.stats.get("passed", ())]
+    names = [f"draftproof.{name}" for name in ("subject", "scope")]
+    lines = dict.fromkeys(": ".join(known[name] for name in names) for known in passed if names[0] in known)
+    if lines:
+        terminalreporter.section("draftproof: what the passed checks speak of")
+    for line in lines:
+        terminalreporter.write_line(line)
+
+
 def _check_of(item: pytest.Item) -> Check | None:
     """The check that a test runs, if it runs one."""
     if isinstance(item, CheckItem):

@@ -49,6 +49,8 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
         examine(report, [reference])
         report.regions["exact"] = covered((m.problem, m.tolerance) for m in reference.measurements)
         return report
+    if settings.quick and not given:
+        report.subject["quick"] = True
     for dtype in subject.dtypes:
         with Sandbox(
             subject.target, subject.array, dtype, timeout=settings.timeout, memory=settings.memory, torch=subject.torch,
@@ -58,6 +60,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
             parts = [Samples(session), Relations(session, related), WideLaws(session, wide), Explanation(session)]
             if examine(report, [ExactLaws(session), *parts]):
                 settings.progress("done", len(problems), len(problems))
+            report.subject["calls"] = max(report.subject.get("calls", 0), sandbox.calls)
         report.regions[dtype] = covered((m.problem, m.tolerance) for m in session.measurements if m.known)
         report.notice(precision_hint(report.evidence))
         if report.interrupted or (report.failure and not any(e.holds for e in report.evidence)):

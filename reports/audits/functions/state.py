@@ -92,7 +92,6 @@ def _examined(session: FunctionSession, original: Measurement) -> str | None:
         return f"on {problem.name} and its twins, after {original.paths} paths were followed: {unknown}"
     kept = session.sandbox.kept(problem, *_one(here[0]))
     about = session.sandbox.surroundings()
-    session.report.subject["calls"] = about["calls"]
     reasons = [
         _otherwise_at_the_end(session, original, here[0], about["calls"]),
         _otherwise_in_turn(session, problems, here),

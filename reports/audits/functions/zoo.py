@@ -31,7 +31,7 @@ def audit_entry(entry: ZooEntry, seed: int = 0) -> tuple[Report, dict[str, Any]]
         "verdict": report.verdict, "as_expected": report.verdict == expected,
         "problem": witness.problem if witness else None,
         "method": witness.method if witness else ", ".join(sorted(methods)),
-        "total_variation": max(variations, default=None),
+        "total_variation": max(variations, default=None), "scope": report.scope["says"] if report.scope else None,
     }  # fmt: skip
     return report, row
 

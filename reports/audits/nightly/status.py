@@ -1,10 +1,13 @@
 """The history of the nightly regression in the JSON form that everything shown comes from."""
 
+import json
 import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from ....models.problem import problem_from, size_of
+from ..scope import counted, ranges
 from .detection_limits import detection_limits
 from .history import CheckHistory, History
 from .verdicts import CheckState, check_states, current_versions, worst_state
@@ -18,6 +21,7 @@ def status(history: History, failures: Sequence[dict[str, str]] = ()) -> dict[st
     state: the worst of the checks of current versions
     checks: one entry a check, in the order in which they began; ``detects`` is None where nothing is drawn any more
     failures: subjects that could not be drawn from
+    scope: what the state speaks of, in words
     Raises: InputError if the history is damaged.
     """
     rows = history.rows()
@@ -34,8 +38,22 @@ def status(history: History, failures: Sequence[dict[str, str]] = ()) -> dict[st
     return {
         "schema_version": SCHEMA_VERSION, "history": history.database.name, "lifetime_alpha": history.lifetime_alpha,
         "state": worst_state([check["state"] for check in checks if check["current"]]), "checks": checks,
-        "failures": list(failures),
+        "failures": list(failures), "scope": _scope([check for check in checks if check["current"]]),
     }  # fmt: skip
+
+
+def _scope(checks: Sequence[dict[str, Any]]) -> str | None:
+    """What the state speaks of, in words; None without checks."""
+    given = {json.dumps(check["parameters"]["problem"]): check["parameters"]["problem"] for check in checks}
+    problems = [*map(problem_from, given.values())]
+    if not problems:
+        return None
+    sizes = [*map(size_of, problems)]
+    numbers = [
+        f"{key} = {ranges({size[name] for size in sizes})}" for key, name in (("V", "vocabulary"), ("gamma", "gamma"))
+    ]
+    least = min(size["smallest_probability"] for size in sizes)
+    return f"{counted(len(problems), 'problem')}, {', '.join(numbers)}, probabilities from {least:.2g}; drawn; one request a call"
 
 
 def _check_entry(row: CheckHistory, state: CheckState, current: bool) -> dict[str, Any]:

@@ -79,6 +79,8 @@ def show(report: dict[str, Any], checks: Sequence[dict[str, Any]], console: Cons
     if resumed:
         console.print(f"resumed     drawn earlier for this night by the same seed, and not drawn again: {resumed}")
     console.print(f"\nstate       [{STATE_STYLES[report['state']]}]{report['state']}[/]")
+    if report["scope"]:
+        console.print(f"speaks of   {escape(report['scope'])}", soft_wrap=True)
     console.print(f"history     {escape(report['history'])}", soft_wrap=True)
     console.print(f"budget      false alarms: {report['lifetime_alpha']:g} over the life of the history")
     if any(check["detects"] for check in checks):

@@ -56,6 +56,7 @@ THIRDS = [pytest.param(entry, marks=[pytest.mark.zoo] if k % 3 else []) for k, e
 def test_the_zoo_every_mutant_is_refuted_and_every_control_cleared(entry):
     report, row = audit_entry(entry)
     assert row["as_expected"], (entry.title, report.verdict, report.failure)
+    assert "; quick: no wide problem" in row["scope"]
 
 
 def test_the_zoo_is_large_enough_and_every_mutant_has_its_ancestor():

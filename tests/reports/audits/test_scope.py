@@ -11,6 +11,7 @@ from draftproof.models.problem import problem_from, size_of
 from draftproof.reports.audits.checks import run_check
 from draftproof.reports.audits.report import EndToEnd, Report
 from draftproof.reports.audits.scope import ranges
+from draftproof.reports.audits.scope import scope as scope_of
 from draftproof.reports.pages.page import page
 from draftproof.reports.pages.summary import NOT_RECORDED, allowance
 from draftproof.reports.pages.terminal import show
@@ -143,3 +144,26 @@ def test_a_report_of_an_earlier_version_says_that_it_is_not_recorded():
     assert (report.scope, report.not_examined, report.reading) == (None, [], report.verdict)
     assert f"Speaks of: {NOT_RECORDED}" in page(data)
     assert NOT_RECORDED in shown(report)
+
+
+def test_calls_are_calls_and_paths_are_paths():
+    scope = report_of(law("a"), law("b"), calls=1234).scope
+    assert scope and (scope["paths"], scope["calls"], scope["quick"]) == (20, 1234, False)
+    assert any("(1,234 in one process)" in sentence for sentence in report_of(law("a"), calls=1234).not_examined)
+
+
+def test_a_quick_audit_says_so():
+    quick = report_of(law("a"), quick=True)
+    assert quick.scope and quick.scope["says"].endswith("; quick: no wide problem")
+    assert "wide vocabularies and long blocks: the audit was quick" in quick.not_examined
+    assert "quick" not in " ".join([report_of(law("a")).scope["says"], *report_of(law("a")).not_examined])
+
+
+def test_the_scope_of_a_report_is_computed_once_for_a_state_of_it(monkeypatch):
+    asked = []
+    monkeypatch.setattr("draftproof.reports.audits.report.scope", lambda report: asked.append(1) or scope_of(report))
+    report = report_of(law("a"))
+    shown(report), page(json.loads(report.text())), report.reading, report.not_examined
+    assert len(asked) == 2, "once for the report, once for the one that the page reads"
+    report.add([law("b")])
+    assert report.scope and report.scope["problems"] == 2

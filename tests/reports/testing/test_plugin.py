@@ -90,6 +90,10 @@ def test_failures_show_witness_and_replay_and_leave_reports_and_properties(tmp_p
     assert "token: optimal is refuted" in said
     assert "checks.py" not in said
     assert "raise Refuted" not in said
+    _, passed = said.split("what the passed checks speak of")
+    (block,) = (line for line in passed.splitlines() if line.startswith("block: "))
+    (wrong,) = (line for line in passed.splitlines() if line.startswith("mine.py:wrong: "))
+    assert "over rationals; one request a call" in block and "; quick: no wide problem" in wrong
     reports = [json.loads(file.read_text()) for file in sorted((tmp_path / "out").glob("*.json"))]
     for report in reports:
         validate(report)

@@ -85,7 +85,9 @@ def test_a_lock_in_the_middle_of_a_run_loses_only_the_check_in_progress(tmp_path
             with pytest.raises(InputError, match="locked by another program"):
                 history.record(number, check, night_of(3), 99, CheckCounts(np.array([100, *[0] * 16]), None))
             other.execute("ROLLBACK")
-        assert status(history)["checks"][0]["draws"] == 4000
+        after = status(history)
+        assert after["checks"][0]["draws"] == 4000
+        assert after["scope"].startswith("1 problem, V = 2, gamma = 3, probabilities from")
 
 
 def test_a_read_only_database_can_be_looked_at_but_not_added_to(tmp_path, nightly):
