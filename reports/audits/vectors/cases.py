@@ -10,8 +10,9 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import NamedTuple
 
+from ....verifiers.arithmetic import residual
 from ....verifiers.draft_block import Block
-from .answers import RULES, Numbers, answer, thresholds
+from .answers import RULES, Numbers, answer, survival, thresholds
 from .forms import float32
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -131,7 +132,9 @@ def _every_outcome(rule: str, given: Inputs) -> Iterator[Case]:
         if block.gamma - tau > 1 if rule == "token" else tau > 1:
             flags |= {MISLEADING[rule], "IndependentUniforms"}
         comment = f"{given.name}: {tau} of {block.gamma} accepted"
-        yield Case(rule, block, _numbers(rule, block, accept, tau), tuple(sorted(flags)), comment)
+        case = Case(rule, block, _numbers(rule, block, accept, tau), tuple(sorted(flags)), comment)
+        yield case
+        yield from _against_wrong_weights(case)
 
 
 def _leading_to(rule: str, tau: int, known: Sequence[Fraction | None], near: Fraction) -> tuple[Fraction, ...] | None:
@@ -155,14 +158,38 @@ def _on_lattice(number: Fraction, bits: int = BITS) -> Fraction:
 
 
 def _numbers(rule: str, block: Block, accept: tuple[Fraction, ...], which: int) -> Numbers:
-    """Numbers with these uniforms, whose last two choose other tokens of the law, where it has several."""
-    vocabulary = len(block.target[0])
-    dummy = Numbers(accept, ZERO, (ONE,) * vocabulary)
-    weights = answer(rule, block, dummy).weights
+    """Numbers with these uniforms; the others choose tokens near an end of their interval, by turns over the likely ones."""
+    weights = answer(rule, block, Numbers(accept, ZERO, (ONE,) * len(block.target[0]))).weights
     likely = [y for y, w in enumerate(weights) if w > Fraction(1, 64)]
     by_sum, by_race = likely[which % len(likely)], likely[(which + 1) % len(likely)]
-    middle = sum(weights[:by_sum], ZERO) + weights[by_sum] / 2
-    return Numbers(accept, _on_lattice(middle), _noise(weights, by_race))
+    inside = Fraction(1, 16) if which % 2 else Fraction(15, 16)
+    look_up = sum(weights[:by_sum], ZERO) + weights[by_sum] * inside
+    return Numbers(accept, _on_lattice(look_up), _noise(weights, by_race))
+
+
+def _against_wrong_weights(case: Case) -> Iterator[Case]:
+    """The case with a last uniform at which the residual of a token, or the target, would give another token than the rule."""
+    given, block = answer(case.rule, case.block, case.numbers), case.block
+    if given.accepted == block.gamma or len(given.weights) > 100:
+        return
+    target, draft = block.target[given.accepted], block.draft[given.accepted]
+    scaled = survival(case.rule, block, given.accepted) != 1
+    uniform = _telling(given.weights, residual(target, draft) if scaled else target)
+    if uniform is not None:
+        numbers = case.numbers._replace(last=_on_lattice(uniform))
+        instead = "the residual without p_i" if scaled else "the target"
+        flags = tuple(sorted({*case.flags, "Residual"}))
+        yield case._replace(numbers=numbers, flags=flags, comment=f"{case.comment}; {instead} would give another token")
+
+
+def _telling(weights: Sequence[Fraction], wrong: Sequence[Fraction]) -> Fraction | None:
+    """The uniform that tells weights from wrong ones best: in the middle between ends of an entry's interval; None if there is none."""
+    total = sum(wrong, ZERO)
+    if not total:
+        return None
+    ends = zip(accumulate(weights), accumulate(w / total for w in wrong))
+    widest = max(ends, key=lambda pair: abs(pair[0] - pair[1]))
+    return (widest[0] + widest[1]) / 2 if abs(widest[0] - widest[1]) > Fraction(1, 64) else None
 
 
 def _noise(weights: Sequence[Fraction], winner: int) -> tuple[Fraction, ...]:
