@@ -15,7 +15,7 @@ from ..verifiers import block_verification
 from ..verifiers.arithmetic import Row, minimum, normalised, quotient, residual
 from ..verifiers.draft_block import Block
 from ..verifiers.trees.descent import Choice, Siblings, Step
-from ..verifiers.trees.draft_tree import TOP, WITHOUT_REPLACEMENT, DraftTree, VerifyTree
+from ..verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT, DraftTree, VerifyTree
 from ..verifiers.trees.greedy_multi_path import chosen_rows, greedy_multi_path
 from ..verifiers.trees.registry import TreeReference
 from ..verifiers.trees.traversal import traversal
@@ -61,6 +61,10 @@ def descent_law(problem: Problem, step: Step) -> OutputLaw:
     def one_step(text: Prefix, alive: int, count: int) -> dict[tuple[Choice, int], Any]:
         """The law of the choice and of how many siblings have the chosen token."""
         target, row = tuple(problem.target.row(text)), tuple(problem.draft.row(text))
+        ways = problem.vocabulary ** (alive * count if how == IID else 0 if how == TOP else min(count, len(row)))
+        if ways > MOST_TREES:
+            many = f"{problem.name}: {problem.vocabulary}^{alive * count} ways to draw {alive * count} siblings"
+            raise InputError(f"{many} are too many to enumerate, expected at most {MOST_TREES:,}")
 
         def draw_and_choose(chance):
             drawn = [s for _ in range(alive) for s in siblings(row, count, how, chance)]

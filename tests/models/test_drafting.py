@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 from sympy import QQ
 
+from draftproof import audit
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json, problem_from, tree_problem_from
@@ -63,6 +64,11 @@ def test_where_a_single_path_is_expected_a_tree_is_refused():
     with pytest.raises(InputError, match="draws a tree of several drafts"):
         problem_from(with_drafting({"children": [2, 1]}))
     assert problem_from(with_drafting({"paths": 1})).tree.chain
+
+
+def test_an_audit_refuses_a_problem_that_draws_a_tree():
+    with pytest.raises(InputError, match="draws a tree of several drafts"):
+        audit("block", problems=[drawing(toy(2), 2, 1)])
 
 
 @pytest.mark.parametrize("pair", [toy(2), drawn(3, 2, "zeros")], ids=lambda p: p.name)

@@ -10,6 +10,7 @@ from draftproof.verifiers.trees.draft_tree import CONTEXT, TreeVerdict, VerifyTr
 from draftproof.verifiers.trees.greedy_multi_path import ranking
 from draftproof.verifiers.trees.hierarchical import hierarchical_as_published
 from draftproof.verifiers.trees.k_seq import shares
+from draftproof.verifiers.trees.multi_round import multi_round
 from draftproof.verifiers.trees.optimal_transport import offered
 from draftproof.verifiers.trees.shared_gumbel import given_draft
 
@@ -112,6 +113,27 @@ def row_of_the_parent(tree, child):
     return tree.draft[child if parent == CONTEXT else parent]
 
 
+def surplus_over_its_own_sum(surplus, weight):
+    """A public re-implementation: the weight after a rejection is S / norm_s, the sum of a row that is already normalised."""
+    return minimum(surplus, 1)
+
+
+def parents_mixed_up(tree, chance):
+    """The first and the last node below the first depth have swapped their parents."""
+    swapped = list(tree.parents)
+    twins = [n for n, parent in enumerate(tree.parents) if parent != CONTEXT]
+    if len(twins) > 1:
+        swapped[twins[0]], swapped[twins[-1]] = swapped[twins[-1]], swapped[twins[0]]
+    return multi_round(tree._replace(parents=tuple(swapped)), chance)
+
+
+def bonus_from_the_root(tree, chance):
+    """The token after a whole accepted path is drawn from the row after the context."""
+    verdict = multi_round(tree, chance)
+    at_a_leaf = not tree.children(verdict.node)
+    return TreeVerdict(verdict.node, chance.draw(tree.target[0])) if at_a_leaf else verdict
+
+
 def rows_of_the_draft_model(tree, chance):
     """Greedy multi-path block verification that is not told of the choice among the paths."""
     alive, path = (CONTEXT,), [CONTEXT]
@@ -156,6 +178,9 @@ TREE_MUTANTS = [
     TreeMutant("residual-of-a-single-draft", "optimal-transport", descend(residual_of_a_single_draft)),
     TreeMutant("row-of-the-parent", "traversal", traversal_with(row_of=row_of_the_parent)),
     TreeMutant("weight-not-updated", "traversal", traversal_with(weight_after=lambda surplus, weight: weight)),
+    TreeMutant("surplus-over-its-own-sum", "traversal", traversal_with(weight_after=surplus_over_its_own_sum)),
+    TreeMutant("parents-mixed-up", "spec-infer", parents_mixed_up),
+    TreeMutant("bonus-from-the-root", "spec-infer", bonus_from_the_root),
     TreeMutant("rows-of-the-draft-model", "greedy-multi-path", rows_of_the_draft_model),
     TreeMutant("earlier-outputs-not-scaled", "tree-monte-carlo", earlier_outputs_not_scaled),
     TreeMutant("as-published", "hierarchical", hierarchical_as_published),
