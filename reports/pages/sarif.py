@@ -4,6 +4,7 @@ import ast
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from ... import __version__
 from ...verifiers.evidence import CLAIMS, Evidence
@@ -72,19 +73,17 @@ def _message(text: str) -> dict[str, str]:
 
 
 def _place(name: str) -> dict[str, Any]:
-    """Where the subject stands: its file below the working folder and its line, if it is there; its name in any case."""
+    """Where the subject stands: its file below the repository (or the working folder) and its line; its name in any case."""
     logical = {"logicalLocations": [{"fullyQualifiedName": name, "kind": "function"}]}
     module, _, attribute = name.rpartition(":")
     given = module if module.endswith(".py") else module.replace(".", "/") + ".py"
     here = Path.cwd().resolve()
-    files = [f.resolve() for f in (here / given, here / "src" / given) if f.is_file()]
-    if not module or not files or here not in files[0].parents:
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    file = next((f.resolve() for f in (here / given, here / "src" / given) if f.is_file()), None)
+    if not module or file is None or root not in file.parents:
         return logical
-    where = {"uri": files[0].relative_to(here).as_posix(), "uriBaseId": "%SRCROOT%"}
-    return {
-        "physicalLocation": {"artifactLocation": where, "region": {"startLine": _line(files[0], attribute)}},
-        **logical,
-    }
+    where = {"uri": quote(file.relative_to(root).as_posix()), "uriBaseId": "%SRCROOT%"}
+    return {"physicalLocation": {"artifactLocation": where, "region": {"startLine": _line(file, attribute)}}, **logical}
 
 
 def _line(file: Path, attribute: str) -> int:

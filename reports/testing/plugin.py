@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import zlib
@@ -184,6 +185,7 @@ def _write(report: Report, config: pytest.Config) -> None:
     name = report.subject["name"]
     stem = f"{re.sub('[^A-Za-z0-9_.-]+', '-', name)}-{zlib.crc32(name.encode()):08x}"
     stem += f"-{len(written)}" if len(written) > 1 else ""
+    stem += f"-{worker}" if (worker := os.environ.get("PYTEST_XDIST_WORKER")) else ""  # each has audits of its own
     folder = Path(config.option.draftproof_report)
     write_atomically(folder / f"{stem}.json", report.text())
     write_atomically(folder / f"{stem}.html", page(report.as_json()))

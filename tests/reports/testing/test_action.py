@@ -12,10 +12,12 @@ import pytest
 
 import draftproof
 from draftproof.models.battery import toy
+from draftproof.models.errors import InputError
 from draftproof.reports.audits.functions.audit import run_audit
 from draftproof.reports.audits.functions.settings import AuditSettings
 from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.reports.audits.report import Report
+from draftproof.reports.commands.output import Output
 from draftproof.reports.pages.sarif import sarif
 from draftproof.verifiers.evidence import REFUTED, Evidence, Witness
 
@@ -42,10 +44,13 @@ def action(tmp_path):
     given = {name: about.get("default") for name, about in steps["inputs"].items()}
     (tmp_path / "bin").mkdir()
     (tmp_path / "runner").mkdir()
+    (tmp_path / ".git").mkdir()
     (tmp_path / "bin" / "draftproof").write_text(
         f'#!/bin/sh\nexec {sys.executable} -c "from draftproof.reports.commands.main import main; main()" "$@"\n'
     )
-    (tmp_path / "bin" / "python3").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/installed\n')
+    (tmp_path / "bin" / "python3").write_text(
+        f'#!/bin/sh\nif [ "$1" = -m ]; then echo "$@" >> {tmp_path}/installed; else exec {sys.executable} "$@"; fi\n'
+    )
     for program in (tmp_path / "bin").iterdir():
         program.chmod(0o755)
 
@@ -93,7 +98,7 @@ def test_the_action_leaves_the_report_and_ends_with_the_status_of_the_audit(acti
     log = json.loads((report / "report.sarif").read_text())
     (result, *_) = log["runs"][0]["results"]
     place = result["locations"][0]["physicalLocation"]
-    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("mine.py", 1)
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("a%20b/mine.py", 1)
     used = [step["uses"] for step in action.steps if "uses" in step]
     assert used == ["actions/upload-artifact@v4", "github/codeql-action/upload-sarif@v3"]
 
@@ -159,6 +164,11 @@ def test_sarif_has_what_is_certain_and_says_of_the_rest_that_it_is_not(tmp_path,
     failed = report_on()
     failed.fail("load", "no such file")
     assert well_formed(sarif(failed.as_json()))["invocations"][0]["executionSuccessful"] is False
+
+
+def test_the_same_file_for_sarif_and_the_report_is_refused(tmp_path):
+    with pytest.raises(InputError, match="named by both --json and --sarif"):
+        Output(str(tmp_path / "a"), None, str(tmp_path / "a"))
 
 
 def test_sarif_of_a_right_verifier_has_no_result_that_fails():
