@@ -235,7 +235,7 @@ def _of_what_is_kept(session: FunctionSession, kept: list[str]) -> str | None:
         return None
     reason = (
         f"{_few(kept)} changes with every repetition of the same call: "
-        f"what it does after more than {session.report.subject['calls']:,} calls no law says"
+        f"what it does after more than {session.sandbox.calls:,} calls no law says"
     )
     session.report.notice({"state": reason})
     return reason
