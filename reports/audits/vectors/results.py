@@ -79,17 +79,20 @@ def results_from(data: Any, name: str = "results") -> Results:
     answers = data.get("results")
     if not isinstance(answers, dict) or not all(isinstance(one, dict) for one in answers.values()):
         raise InputError(f'{name}: expected "results", an object with an object for each vector\'s id')
-    known = {vector["id"] for part in ("vectors", "laws") for vector in suite()[part]}
+    rules, gives = _some_of(data, "rules", (*RULES, LOSSLESS), name), _some_of(data, "gives", FIELDS, name)
+    known = {vector["id"]: vector["rule"] for part in ("vectors", "laws") for vector in suite()[part]}
     for vector, given in answers.items():
         if vector not in known:
             raise InputError(f"{name}: no vector has the id {vector!r}")
+        if known[vector] not in rules:
+            raise InputError(f"{name}: answers {vector!r}, but rules has no {known[vector]!r}")
         for field in given:
             if field not in ANSWERS:
                 raise InputError(f"{name}: {vector}: unknown answer {field!r}; expected {', '.join(ANSWERS)}")
-    return Results(
-        data["program"], _one_of(data, "dtype", EPSILON, name), _one_of({"bits": 53} | data, "bits", BITS, name),
-        _some_of(data, "rules", (*RULES, LOSSLESS), name), _some_of(data, "gives", FIELDS, name), answers,
-    )  # fmt: skip
+            if field != "error" and {"counts": "law"}.get(field, field) not in gives:
+                raise InputError(f"{name}: {vector}: answers {field!r}, which gives does not name")
+    dtype, bits = _one_of(data, "dtype", EPSILON, name), _one_of({"bits": 53} | data, "bits", BITS, name)
+    return Results(data["program"], dtype, bits, rules, gives, answers)
 
 
 def _one_of(data: dict[str, Any], field: str, known: Any, name: str) -> Any:

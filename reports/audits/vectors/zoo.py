@@ -1,6 +1,7 @@
 """What the vectors alone catch of the zoo: every mutant and control answers them as a program in another language would."""
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -14,7 +15,7 @@ from ....proofs.sandbox import Sandbox
 from ....verifiers.zoo.catalogue import CONTROLS, MUTANTS, ZooEntry
 from .answers import RULES
 from .flags import FLAGS
-from .judgement import FAILED, LEFT_OUT, PASSED, Judgement, judge
+from .judgement import FAILED, LEFT_OUT, MISSING, PASSED, Judgement, judge
 from .law_vectors import LOSSLESS, PROBLEMS
 from .results import Results
 from .suite import suite
@@ -168,9 +169,10 @@ def page(rows: Sequence[tuple[ZooEntry, Judgement]]) -> str:
 
 
 def _row(entry: ZooEntry, judgement: Judgement) -> str:
-    failed = [j for j in judgement.vectors if j.status == FAILED]
-    examined = [j for j in judgement.vectors if j.status != LEFT_OUT]
-    blocks, laws_failed = ([j for j in failed if ("law" in j.fields) == law] for law in (False, True))
-    of = [sum(("law" in j.fields) == law for j in examined) for law in (False, True)]
+    cells = []
+    for law in (False, True):
+        statuses = Counter(j.status for j in judgement.vectors if ("law" in j.fields) == law)
+        cell = f"{statuses[FAILED]} of {statuses.total() - statuses[LEFT_OUT]}"
+        cells.append(f"{cell}, {statuses[MISSING]} unknown" if statuses[MISSING] else cell)
     flags = ", ".join(f"{flag} {n[FAILED]}" for flag, n in judgement.by_flag().items() if n[FAILED])
-    return f"| {entry.name} | {entry.title} | {len(blocks)} of {of[0]} | {len(laws_failed)} of {of[1]} | {flags or '**none**'} |"
+    return f"| {entry.name} | {entry.title} | {' | '.join(cells)} | {flags or '**none**'} |"
