@@ -10,7 +10,7 @@ STARTED := $(shell date +%s)
 # Modules are compiled when they are first imported: most of them never are. Another installer: make INSTALL='uv pip install ...'
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test exact simulations deceivers broken-proofs zoo long prove tables bench mechanized lint clean
+.PHONY: setup audit test exact simulations deceivers controls broken-proofs zoo long prove tables bench mechanized lint clean
 
 setup: $(READY)
 
@@ -54,6 +54,10 @@ broken-proofs: $(READY)
 # Whole audits of about a hundred wrong verifiers that were written to be cleared, and of odd right ones.
 deceivers: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m deceiver
+
+# False alarms: whole default audits of every control, 20 seeds each; hours, and goes on when interrupted.
+controls: $(READY)
+	$(BIN)/python benchmarks/controls.py
 
 # Further settings of what shorter tests examine.
 long: $(READY)

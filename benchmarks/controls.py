@@ -1,0 +1,84 @@
+"""Whole default audits of right verifiers, control by control and seed by seed: a refutation is a false alarm.
+
+The 13 controls of the zoo and the odd ones of ``tests/deceivers/odd.py``. Each row is appended to the file when it is
+done; the same command goes on where it was ended, as long as the code is the same. Exit status 1 if any is refuted.
+
+    python benchmarks/controls.py [--seeds 20] [--file out/controls.jsonl] [--only NAME ...]
+"""
+
+import argparse
+import hashlib
+import json
+import time
+from collections import Counter
+from pathlib import Path
+
+import draftproof
+from draftproof.reports.audits.api import audit
+from draftproof.tests.deceivers import catalogue, odd
+from draftproof.verifiers.zoo.catalogue import CONTROLS
+
+ROOMS = ("verifiers", "models", "proofs", "stattests", "reports", "tests/deceivers")
+SUBJECTS = {name: entry.target for name, entry in CONTROLS.items()} | {
+    f"odd:{name}": f"{odd.__file__}:{name}" for name in catalogue.ODD
+}
+
+
+def digest() -> str:
+    """What the rows of a file hold for: of every module of the package."""
+    root, code = Path(draftproof.__file__).parent, hashlib.sha256()
+    for path in sorted(path for room in ROOMS for path in (root / room).rglob("*.py")):
+        code.update(path.read_bytes())
+    return code.hexdigest()[:16]
+
+
+def row_of(name: str, seed: int) -> dict:
+    """One audit: its verdict, what refutes it or why nothing is known, and how long it took."""
+    start = time.perf_counter()
+    report = audit(SUBJECTS[name], seed=seed, explain=False)
+    laws = [e for e in report.evidence if e.claim == "lossless"]
+    refuted = [e for e in laws if e.refuted]
+    reasons = {
+        str(e.detail.get("reason") or e.detail.get("why_not_exact")) for e in laws if not e.holds and not e.refuted
+    }
+    shares = [float(e.total_variation) / float(e.bound) for e in laws if e.total_variation is not None and e.bound]
+    return {
+        "control": name, "seed": seed, "verdict": report.verdict, "problems": len({e.problem for e in laws}),
+        "nearest": max(shares, default=None), "refuted": [f"{e.problem}: TV {e.total_variation}" for e in refuted],
+        "reasons": sorted(reasons), "findings": sorted(report.findings),
+        "failure": report.failure and report.failure["message"], "seconds": round(time.perf_counter() - start, 1),
+    }  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--file", type=Path, default=Path("out/controls.jsonl"))
+    parser.add_argument("--only", nargs="+", choices=list(SUBJECTS), default=list(SUBJECTS))
+    given = parser.parse_args()
+    code = digest()
+    given.file.parent.mkdir(parents=True, exist_ok=True)
+    lines = given.file.read_text().splitlines() if given.file.exists() else []
+    rows = [row for row in map(json.loads, lines) if row["code"] == code]
+    done = {(row["control"], row["seed"]) for row in rows}
+    wanted = [(name, seed) for seed in range(given.seeds) for name in given.only]
+    for k, (name, seed) in enumerate(wanted, 1):
+        if (name, seed) in done:
+            continue
+        row = {"code": code, **row_of(name, seed)}
+        with given.file.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        rows.append(row)
+        nearest = "" if row["nearest"] is None else f", at most {row['nearest']:.2f} of what is allowed"
+        why = "; ".join(row["refuted"] or row["reasons"])[:160]
+        print(f"{k}/{len(wanted)} seed {seed} {name}: {row['verdict']}{nearest}, {row['seconds']} s {why}", flush=True)
+    asked = [row for row in rows if (row["control"], row["seed"]) in set(wanted)]
+    counts = Counter(row["verdict"] for row in asked)
+    alarms = [row for row in asked if row["verdict"] == "refuted"]
+    said = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
+    print(f"{len(asked)} audits of {len(given.only)} controls: {said}; false alarms: {len(alarms)}")
+    raise SystemExit(1 if alarms else 0)
+
+
+if __name__ == "__main__":
+    main()
