@@ -7,9 +7,11 @@ the sum; of equal scores the first wins. No formula is assumed: a race of expone
 noise) is the case in which the shares are the same on all levels; noise that is capped, floored or rounded is not.
 
 A share is exact where hazards keep their proportions between the two levels. What it may be wrong by is at most the
-probability that two contestants fall into that gap, whatever the scores do inside; where halving the gap leaves the
-shares as they were, and no contestant keeps one score over much of it, that times their change. Gaps are halved until
-the sum of this, ``error``, is small.
+probability that two contestants fall into that gap, whatever the scores do inside. Where halving the gap changes the
+shares by d, and no contestant keeps one score over much of it, it is also at most d times the probability that the gap
+decides, and that times the gap's hazard H if that is below 1: of the integral of exp(-h) (share(h) - mean share) over
+h = 0..H nothing is left but what exp(-h) varies. (For two contestants with unlike odds this is more than d times the
+probability of both.) Gaps are halved until the sum of this, ``error``, is small.
 """
 
 import math
@@ -54,6 +56,7 @@ class Cell(NamedTuple):
         its hazard that one score has there; 1 where that is not known.
     law: probability with which each contestant comes first, in this cell.
     pair: probability that two contestants are in this cell, and none before.
+    span: hazard of all contestants together over this cell.
     """
 
     start: tuple[int, ...]
@@ -62,10 +65,11 @@ class Cell(NamedTuple):
     change: float
     law: list[float]
     pair: float
+    span: float = 0.0
 
     @property
     def error(self) -> float:
-        return 0.0 if self.tie else self.pair * self.change
+        return 0.0 if self.tie else min(self.pair, sum(self.law) * min(self.span, 1.0) * self.change)
 
     def shares(self) -> list[float] | None:
         total = sum(self.law)
@@ -176,7 +180,7 @@ class Ladder:
         reaching = reached * -math.expm1(-total)
         law = [reaching * step / total if total else 0.0 for step in steps]
         alone = math.fsum(-math.expm1(-step) * math.exp(step - total) for step in steps)
-        return Cell(start, end, False, change, law, max(reaching - reached * alone, 0.0))
+        return Cell(start, end, False, change, law, max(reaching - reached * alone, 0.0), total)
 
     def _halved(self, gap: Cell) -> list[Cell]:
         """A gap cut at the score that its likeliest contestant has about half way through its hazard."""

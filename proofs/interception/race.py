@@ -123,7 +123,7 @@ def _ladder(runners: list["_Runner"], fixed: tuple[int, float] | None) -> Ladder
     key = (fixed, *(runner.key() for runner in runners))
     ladder = LADDERS.get(key)
     if ladder is None:
-        goal = max(2.0**-48, *(runner.source.epsilon / 2 for runner in runners))
+        goal = max(2.0**-48, *(2 * runner.source.epsilon for runner in runners))
         try:
             scatter = zlib.crc32(repr([runner.rank(runner.points // 2) for runner in runners]).encode())
             ladder = LADDERS[key] = Ladder(runners, fixed, scatter, goal)

@@ -58,7 +58,11 @@ def test_a_race_that_is_none_at_the_ends_of_its_noise_is_refuted(sandbox, name, 
 
 
 @pytest.mark.parametrize("name", ["capped_beyond_doubles", "with_epsilon", "of_powers", "scanned"])
-@pytest.mark.parametrize("row", [("3/5", "2/5"), ("1/1000000000", "599999999/1000000000", "2/5")], ids=["two", "tiny"])
+@pytest.mark.parametrize(
+    "row",
+    [("3/5", "2/5"), ("1/1000000000", "599999999/1000000000", "2/5"), ("1/100000", "99999/100000")],
+    ids=["two", "tiny", "unlike"],
+)
 def test_what_no_double_can_show_is_no_deviation(sandbox, name, row):
     found = lossless(measure(sandbox, name, *row))
     assert found.verdict == "holds"

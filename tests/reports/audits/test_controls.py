@@ -1,0 +1,59 @@
+"""make controls: goes on where it was ended, and one refuted control is a failure."""
+
+import importlib.util
+import json
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import draftproof
+from draftproof.models.battery import toy
+from draftproof.reports.audits.api import audit
+
+pytestmark = pytest.mark.interception
+FILE = Path(draftproof.__file__).parent / "benchmarks" / "controls.py"
+
+
+@pytest.fixture
+def controls(monkeypatch, tmp_path):
+    """The script with two controls and one problem; main(*arguments): its exit status, and the audits it made."""
+    spec = importlib.util.spec_from_file_location("controls_script", FILE)
+    assert spec and spec.loader
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    made = []
+    once = cache(lambda subject: audit(subject, [toy(1)], explain=False, levels=("statistical",), samples=2000))
+
+    def quickly(subject, **settings):
+        made.append((subject, settings["seed"]))
+        return once(subject)
+
+    subjects = "draftproof.tests.subjects.regions"
+    monkeypatch.setattr(script, "audit", quickly)
+    monkeypatch.setattr(
+        script, "SUBJECTS", {"right": f"{subjects}:right", "wrong": f"{subjects}:thrown_away_everywhere"}
+    )
+
+    def main(*arguments):
+        monkeypatch.setattr(sys, "argv", ["controls.py", "--file", str(tmp_path / "rows.jsonl"), *arguments])
+        made.clear()
+        with pytest.raises(SystemExit) as ended:
+            script.main()
+        return ended.value.code, [*made]
+
+    main.rows = tmp_path / "rows.jsonl"
+    return main
+
+
+def test_a_refuted_control_is_exit_status_1_and_what_is_done_is_not_done_again(controls, capsys):
+    status, made = controls("--seeds", "2", "--only", "right")
+    assert (status, len(made)) == (0, 2)
+    assert "2 audits of 1 controls: 2 inconclusive; false alarms: 0" in capsys.readouterr().out
+    status, made = controls("--seeds", "2")
+    assert (status, len(made)) == (1, 2), "those of the right one are in the file"
+    assert "false alarms: 2" in capsys.readouterr().out
+    rows = [json.loads(line) for line in controls.rows.read_text().splitlines()]
+    controls.rows.write_text("".join(json.dumps(row | {"code": "of another day"}) + "\n" for row in rows))
+    assert len(controls("--seeds", "1", "--only", "right")[1]) == 1, "rows of other code do not count"
