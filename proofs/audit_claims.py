@@ -39,12 +39,18 @@ def judge(measurement: Measurement) -> list[Evidence]:
     if not measurement.known:
         name, detail = measurement.problem.name, {"reason": measurement.reason, "dtype": measurement.dtype}
         detail |= size_of(measurement.problem)
-        unknown = Evidence(claim="", method="interception", verdict=NO_EVIDENCE, problem=name, detail=detail)
+        unknown = Evidence(claim="", method=_method(measurement), verdict=NO_EVIDENCE, problem=name, detail=detail)
         return [replace(unknown, claim=claim) for claim in CLAIMS]
     law, accepted = lossless(measurement), optimal(measurement)
     if law.refuted and "above" not in accepted.detail and accepted.verdict != NOT_CLAIMED:
         accepted = accepted.not_claimed("not lossless on this problem: the optimum is that of valid verifiers")
     return [law, support(measurement), accepted]
+
+
+def _method(measurement: Measurement) -> str:
+    if measurement.exactness == "driven":
+        return "driving"
+    return "enumeration" if measurement.dtype == "exact" else "interception"
 
 
 def _evidence(
@@ -56,9 +62,11 @@ def _evidence(
     **detail: Any,
 ) -> Evidence:
     facts = {"exactness": measurement.exactness, "dtype": measurement.dtype, "paths": measurement.paths}
+    if measurement.exactness == "driven":
+        facts |= {"missed": measurement.missed, "confirmations": measurement.confirmations}
     return Evidence(
         claim=claim,
-        method="enumeration" if measurement.dtype == "exact" else "interception",
+        method=_method(measurement),
         verdict=REFUTED if witness else HOLDS,
         problem=measurement.problem.name,
         total_variation=deviation,
@@ -80,7 +88,8 @@ def lossless(measurement: Measurement) -> Evidence:
     expected = joint_law(measurement.in_use.target, length)
     deviation = as_float(total_variation(observed, expected))
     witness = _side_by_side(measurement, observed, expected) if deviation > measurement.tolerance else None
-    return _evidence("lossless", measurement, witness, deviation, measurement.tolerance, **size_of(measurement.problem))
+    bound = measurement.tolerance + measurement.missed
+    return _evidence("lossless", measurement, witness, deviation, bound, **size_of(measurement.problem))
 
 
 def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping) -> Witness:
@@ -181,7 +190,8 @@ def optimal(measurement: Measurement) -> Evidence:
     if abs(gap) > slack:
         entry = LawEntry("E[tau]", detail["optimum"], detail["expected_accepted"])
         witness = Witness(**entry._asdict(), problem=as_json(measurement.problem))
-    return _evidence("optimal", measurement, witness, bound=slack, **detail)
+    bound = measurement.problem.gamma * (measurement.tolerance + measurement.missed)
+    return _evidence("optimal", measurement, witness, bound=bound, **detail)
 
 
 def _why_not_comparable(measurement: Measurement) -> str | None:

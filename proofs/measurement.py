@@ -27,6 +27,8 @@ class Measurement:
     dtype: of the rows.
     paths: ways the random numbers can fall.
     reason: why no law is known, if none is.
+    missed: total variation by which the law of a driven subject may be off besides: what random requests could not show.
+    confirmations: how many of those there were.
     findings: kind -> what was noticed besides the law.
     modifies_target: True of greedy block verification, which has to be followed by a modified target.
     real_calls: {"calls", "limit"} of the real calls that the law was held against, if it was.
@@ -40,6 +42,8 @@ class Measurement:
     dtype: str = "exact"
     paths: int = 0
     reason: str | None = None
+    missed: float = 0.0
+    confirmations: int = 0
     findings: dict[str, str] = field(default_factory=dict)
     modifies_target: bool = False
     real_calls: dict[str, float] | None = None
@@ -81,7 +85,7 @@ class Measurement:
         return isinstance(outcome, tuple) and 1 <= len(outcome) <= longest and all(x in vocabulary for x in outcome)
 
 
-EXACTNESS = ("exact", "lattice", "resolution", "not interceptable")
+EXACTNESS = ("exact", "lattice", "resolution", "driven", "not interceptable")
 
 
 def measured(
@@ -101,6 +105,8 @@ def measured(
                 measurement.reason = other_rows(off)
             continue
         measurement.findings |= answer.get("findings") or {}
+        measurement.missed = answer.get("missed", measurement.missed)
+        measurement.confirmations = answer.get("confirmations", measurement.confirmations)
         if "never_returned" in answer:
             measurement.reason = f"on draft block {answer['block']} a call did not return {answer['never_returned']}"
             measurement.findings["never-returned"] = measurement.reason

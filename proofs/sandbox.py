@@ -29,6 +29,7 @@ class Sandbox:
     memory: GiB of address space.
     torch: whether torch is imported before the subject.
     folders: where modules are searched before all others.
+    program: whether the subject is the command of a program that speaks JSON lines.
     handed_over: the parts of the object that the subject has to be alike, if it was handed over as an object.
     elsewhere: to run it in other surroundings (``interception.surroundings``), with these variables of the environment
       besides, or without those that are None.
@@ -39,11 +40,11 @@ class Sandbox:
 
     def __init__(self, subject: str, array: str | None = None, dtype: str = "float64", *, timeout: float = 60.0,
                  waiting: float = WAITING, memory: float = MEMORY, torch: bool = False,
-                 folders: Sequence[str] = (), handed_over: Mapping[str, str] | None = None,
+                 folders: Sequence[str] = (), program: bool = False, handed_over: Mapping[str, str] | None = None,
                  elsewhere: Mapping[str, str | None] | None = None):  # fmt: skip
         self.subject, self.array, self.dtype = subject, array, dtype
         self.limits, self.memory, self.torch = TimeLimits(timeout, waiting), memory, torch
-        self.folders, self.handed_over = list(folders), handed_over
+        self.folders, self.program, self.handed_over = list(folders), program, handed_over
         self.elsewhere = elsewhere
         self.calls = 0
         self._child: ChildProcess | None = None
@@ -74,7 +75,7 @@ class Sandbox:
             self.subject = subject
             return self.start(probe)
         how = {"array": self.array, "dtype": self.dtype, "torch": self.torch}
-        how |= {"folders": self.folders, "handed_over": self.handed_over}
+        how |= {"folders": self.folders, "program": self.program, "handed_over": self.handed_over}
         (description,) = self._answers(do="load", subject=subject, probe=[as_json(p) for p in probe], **how)
         return description
 
@@ -103,6 +104,11 @@ class Sandbox:
         for answer in self._answers(do="again", problems=[as_json(p) for p in problems], calls=wanted):
             made += map(decoded_walk, answer.get("walks", ()))
         return made
+
+    def repeated(self, problem: Problem, count: int, backwards: bool) -> dict[str, Any]:
+        """What random requests to a driven subject come to, the same for the same count, and the calls made so far."""
+        first, *_ = self._answers(do="repeated", problem=as_json(problem), count=count, backwards=backwards)
+        return first
 
     def surroundings(self) -> dict[str, Any]:
         """What calls have asked of their surroundings, and how many were made."""

@@ -5,9 +5,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...models.environment import versions
+from ...models.errors import RunFailed
 from ...models.law import prefix_key
-from ...models.problem import any_problem_from, problem_from
+from ...models.problem import Problem, any_problem_from, problem_from
 from ...models.wide import WideProblem
+from ..driven import laws as driven_laws
+from ..driven.programs import DrivenProgram
+from ..driven.subjects import DrivenObject, DrivenSubject, is_driven
 from . import explore, harness, loading
 from .digests import digest_of
 from .likeness import ITSELF, Likeness, differences, likeness, unknown
@@ -21,15 +25,19 @@ from .wide_rows import wide_answers, wide_samples
 SAMPLES_PER_ANSWER = 2000
 
 
-def _load(server: Server, request: dict[str, Any]) -> harness.Subject:
+def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSubject:
+    if request["program"]:
+        return _load_program(server, request)
     if request["array"] == "torch" or request["torch"]:
         import torch  # noqa: F401  # before the third-party module, so that its "from torch import ..." is followed
     name = request["subject"]
     server.begin(f"importing {name}", server.limits.timeout)
     new = loading.search(request["folders"])
-    subject = harness.Subject(name, request["array"], request["dtype"], server.limits)
-    digest = digest_of(subject.function)  # before a call changes what it remembers
-    origin = {"folders": loading.used(new, name), "not_compared": _not_compared(name, subject, request["handed_over"])}
+    function = loading.load(name)
+    given = name, request["array"], request["dtype"], server.limits
+    subject = DrivenObject(function, *given) if is_driven(function) else harness.Subject(function, *given)
+    digest = digest_of(function)  # before a call changes what it remembers
+    origin = {"folders": loading.used(new, name), "not_compared": _not_compared(name, function, request["handed_over"])}
     server.begin(f"the first calls of {name}", server.limits.timeout)
     convention = subject.probe([problem_from(p) for p in request["probe"]])
     subject.description = {
@@ -42,14 +50,27 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject:
     return subject
 
 
-def _not_compared(name: str, subject: harness.Subject, handed_over: Likeness | None) -> list[str]:
+def _load_program(server: Server, request: dict[str, Any]) -> DrivenSubject:
+    server.begin("the program's first line and first answers", server.limits.timeout)
+    subject = DrivenProgram(request["subject"], server.limits, server.memory)
+    subject.description = {
+        "digest": subject.digest,
+        "convention": subject.probe([problem_from(p) for p in request["probe"]]),
+        "origin": {"folders": [], "not_compared": []},
+        "findings": subject.findings,
+        "versions": {},
+    }
+    return subject
+
+
+def _not_compared(name: str, function: Any, handed_over: Likeness | None) -> list[str]:
     """The parts that cannot be compared with those of the object that was handed over, if one was.
 
     Raises: NotASubject if what was loaded is another.
     """
     if handed_over is None:
         return []
-    loaded = likeness(subject.function)
+    loaded = likeness(function)
     unlike, blind = differences(handed_over, loaded), unknown(handed_over, loaded)
     instead = f"to audit what a fresh import gives, hand over its name, {name!r}"
     if ITSELF in blind:
@@ -60,8 +81,12 @@ def _not_compared(name: str, subject: harness.Subject, handed_over: Likeness | N
     return blind
 
 
-def _law(subject: harness.Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _law(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     problem = any_problem_from(request["problem"])
+    if isinstance(subject, DrivenSubject):
+        assert isinstance(problem, Problem)  # no audit drives a subject on wide problems
+        yield from driven_laws.answers(subject, problem, request["scales"])
+        return
     if isinstance(problem, WideProblem):
         yield from wide_answers(subject, problem)
         return
@@ -87,12 +112,15 @@ def _law(subject: harness.Subject, request: dict[str, Any]) -> Iterator[dict[str
     yield {"findings": subject.findings}
 
 
-def _sample(subject: harness.Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _sample(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     problem, count = any_problem_from(request["problem"]), request["count"]
     for part, start in enumerate(range(0, count, SAMPLES_PER_ANSWER)):
         now = min(SAMPLES_PER_ANSWER, count - start)
         seed = [request["seed"], part]
-        if isinstance(problem, WideProblem):
+        if isinstance(subject, DrivenSubject):
+            assert isinstance(problem, Problem)
+            counts = driven_laws.samples(subject, problem, now, seed)
+        elif isinstance(problem, WideProblem):
             counts = wide_samples(subject, problem, now, seed)
         else:
             counts = harness.samples(subject, problem, now, seed)
@@ -100,8 +128,14 @@ def _sample(subject: harness.Subject, request: dict[str, Any]) -> Iterator[dict[
     yield {"findings": subject.findings}
 
 
+def _repeated(subject: DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    outcomes = driven_laws.repeated(subject, problem_from(request["problem"]), request["count"], request["backwards"])
+    yield {"outcomes": [*map(encoded, outcomes)], "calls": subject.calls}
+
+
 WORK = {
     "law": (_law, "measuring its law"),
+    "repeated": (_repeated, "calling it again"),
     "again": (again, "calling it again"),
     "kept": (kept, "looking at what it keeps"),
     "surroundings": (surroundings, "looking at what it asked"),
@@ -139,5 +173,7 @@ def main(
             server.answer(error=str(error), kind="load")
         except harness.NeverReturned as late:
             server.answer(error=f"a call did not return {late}", kind="timeout")
+        except RunFailed as failure:
+            server.answer(error=str(failure), kind=failure.kind)
         except MemoryError:
             server.answer(error=f"it needs more than {server.memory:g} GiB of memory", kind="memory")

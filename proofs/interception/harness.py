@@ -1,4 +1,4 @@
-"""In the child process: load a third-party function, call it by the plain convention, explore or sample it."""
+"""In the child process: call a third-party function by the plain convention, explore or sample it."""
 
 import functools
 import itertools
@@ -25,7 +25,6 @@ from ...verifiers.adapters.calling_convention import (
 )
 from ..time_limits import TimeLimits
 from . import explore
-from .loading import load
 from .outcomes import Outcome, Raised, Walk, readable
 from .watch import WATCH
 
@@ -48,9 +47,9 @@ class NeverReturned(BaseException):
 class Subject:
     """A third-party function with everything needed to call it."""
 
-    def __init__(self, name: str, array: str | None, dtype: str, limits: TimeLimits):
+    def __init__(self, function: Any, name: str, array: str | None, dtype: str, limits: TimeLimits):
         WATCH.forget()
-        self.function = load(name)
+        self.function = function
         self.name, self.limits = name, limits
         self.plan = plan_call(self.function, name)
         self.array = array or getattr(self.function, "array", None)
@@ -99,27 +98,38 @@ class Subject:
     def outcome(self, rows: "Rows", block: tuple[int, ...], generator: Any) -> Outcome:
         """One call on fresh arguments: the tokens, or what was raised instead."""
         given, before = rows.arguments(block), rows.arguments(block)
-        seconds = self.limits.call if rows.called else self.limits.first_call
-        rows.called = True
+        first, rows.called = not rows.called, True
         WATCH.calls += 1
-        signal.setitimer(signal.ITIMER_PROF, seconds, REPEATED)
-        signal.setitimer(signal.ITIMER_REAL, self.limits.wall_clock(seconds), REPEATED)
         try:
-            return tokens_of(call(self.function, self.plan, given, generator))
-        except (BadResult, Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
-            return Raised(type(error).__name__, readable(error))
-        except NeverReturned as late:
-            raise NeverReturned(late.waited, self.limits.within(seconds, waited=late.waited)) from None
+            return timed_call(self.limits, first, lambda: tokens_of(call(self.function, self.plan, given, generator)))
         finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.setitimer(signal.ITIMER_REAL, 0)
             self._look_for_writes(given, before)
 
     def _look_for_writes(self, given: list, before: list) -> None:
         for name, now, then in zip(ARGUMENT_NAMES, given, before):
-            if not _same(now, then):
+            if not same(now, then):
                 self.written.add(name)
                 self.findings["inputs-written"] = f"writes to its input {', '.join(sorted(self.written))}"
+
+
+def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> Outcome:
+    """What a call of third-party code came to: its result, or what was raised instead.
+
+    first: whether it is the first call on a problem, which may take longer.
+    Raises: NeverReturned at a time limit.
+    """
+    seconds = limits.first_call if first else limits.call
+    signal.setitimer(signal.ITIMER_PROF, seconds, REPEATED)
+    signal.setitimer(signal.ITIMER_REAL, limits.wall_clock(seconds), REPEATED)
+    try:
+        return work()
+    except (BadResult, Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+        return Raised(type(error).__name__, readable(error))
+    except NeverReturned as late:
+        raise NeverReturned(late.waited, limits.within(seconds, waited=late.waited)) from None
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 ARRAY_TEXT = {
@@ -127,14 +137,23 @@ ARRAY_TEXT = {
 }  # fmt: skip
 
 
-def _same(now: Any, before: Any) -> bool:
+def same(now: Any, before: Any) -> bool:
+    """Whether an argument is as it was before a call."""
     if type(now) is not type(before):
         return False
     if isinstance(now, list):
-        return len(now) == len(before) and all(map(_same, now, before))
+        return len(now) == len(before) and all(map(same, now, before))
     if hasattr(now, "shape"):
         return now.shape == before.shape and bool((now == before).all())
     return now == before
+
+
+class Called(Protocol):
+    """What rows are made for: a function, and what it takes them as."""
+
+    function: Any
+    array: str | None
+    dtype: str
 
 
 class Rows(Protocol):
@@ -153,7 +172,7 @@ class RowsInUse:
     sums_off: the most by which the sum of a row in use differs from 1, known once ``in_use`` was asked.
     """
 
-    def __init__(self, problem: Problem, subject: Subject, scales: Sequence[float] = (1.0, 1.0)):
+    def __init__(self, problem: Problem, subject: Called, scales: Sequence[float] = (1.0, 1.0)):
         self.problem, self.subject, self.called, self.sums_off = problem, subject, False, 0.0
         *earlier, last = ([*problem.prefixes(length)] for length in range(problem.gamma + 1))
         prefixes = [prefix for group in earlier for prefix in group]

@@ -7,6 +7,7 @@ Keys of ``Evidence.detail`` that are read here, each where a method has it:
     reason, why_not_exact: why there is no law.
     ids_called, mass_not_called, mass_unknown: of a wide problem: calls that confirmed that tokens are treated alike, the
         mass of tokens without such a call, and the mass whose outcome is not known.
+    missed, confirmations: of a driven subject: mass that random requests to confirm its law may not have met; their number.
     real_calls: {"calls", "limit"}: calls with real random numbers, and the total variation that they would have shown.
 And of ``Report.subject``: calls, of the function in one process; quick, where wide problems were left out.
 """
@@ -35,7 +36,7 @@ class Run(Protocol):
 
 LAWS = {
     "exact": "exact", "lattice": "exact on the lattice", "resolution": "to a stated resolution",
-    "sampled": "sampled", "none": "none",
+    "driven": "driven, on the lattice", "sampled": "sampled", "none": "none",
 }  # fmt: skip
 """How a law is known, in words, from the most exact on."""
 
@@ -62,7 +63,8 @@ def scope(report: Run) -> dict[str, Any] | None:
     requests = {int(e.detail.get("requests_a_call") or run.get("batch") or _batch(report)) for e in items}
     gammas = {int(d["gamma"]) for d in sizes if str(d.get("gamma")).isdigit()}
     laws = _laws(items) if not run else {}  # each examination of a loop has a row of its own
-    bounds = [float(e.bound) for e in items if e.detail.get("exactness") == "resolution" and e.bound is not None]
+    closed = [e for e in items if e.claim == "lossless" and e.detail.get("exactness") in ("resolution", "driven")]
+    bounds = [float(e.bound) for e in closed if e.bound is not None]
     facts = {
         "problems": len({e.problem for e in items}),
         "vocabularies": sorted({d["vocabulary"] for d in sizes}),
@@ -143,7 +145,7 @@ def _reading(report: Run, items: list[Evidence], facts: Mapping[str, Any]) -> st
 
 def _rounding(items: list[Evidence]) -> str:
     """The rounding that is allowed, where it is wide enough to hide what matters."""
-    held = [e for e in items if e.claim == "lossless" and e.holds and e.bound is not None]
+    held = [e for e in items if e.claim == "lossless" and e.holds and e.bound is not None and "missed" not in e.detail]
     widest = max(held, key=lambda e: float(e.bound), default=None)
     if widest is None or float(widest.bound) < WIDE_ROUNDING:
         return ""
@@ -261,6 +263,12 @@ def _gaps(items: list[Evidence]) -> list[str]:
         limit, calls = max(r["limit"] for r in real), max(r["calls"] for r in real)
         sentences.append(
             f"randomness that was not followed, if it moves a law by less than TV {limit:.2g} ({calls:,} real calls)"
+        )
+    missed = [(float(e.detail["missed"]), int(e.detail["confirmations"])) for e in items if "missed" in e.detail]
+    if missed:
+        sentences.append(
+            f"decisions that {min(n for _, n in missed):,} random requests a problem did not meet: a mass of up to "
+            f"{max(m for m, _ in missed):.2g} of a law"
         )
     for key, what in (
         ("mass_not_called", "tokens that were not called one by one"),

@@ -8,15 +8,25 @@ from ...models.libraries import require
 from ...models.problem import any_problem_from, load_problem
 from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.evidence import CLAIMS
-from ..audits.functions.subject import subject_from
+from ..audits.functions.subject import SubjectSpec, program_from, subject_from
 from .exit_status import OK, REFUTED
 from .output import Output
-from .parameters import Comma, memory_option, problems_option, report_options, row_options, seed_option, timeout_option
+from .parameters import (
+    Comma,
+    exec_option,
+    memory_option,
+    problems_option,
+    report_options,
+    row_options,
+    seed_option,
+    timeout_option,
+)
 from .progress import progress_bar
 
 
 @click.command(name="audit")
 @click.argument("subject", required=False)
+@exec_option
 @report_options
 @click.option("--sarif", "sarif_file", metavar="FILE", help="Write refutations that are certain as SARIF 2.1.0.")
 @problems_option
@@ -32,18 +42,18 @@ from .progress import progress_bar
 @memory_option()
 @click.option("--quick", is_flag=True, help="Small vocabularies alone: no problem with more than 5 tokens.")
 @click.option("--zoo", is_flag=True, help="Audit the zoo: mutants must be refuted, controls must not.")
-def command(subject: str | None, json_file: str | None, html_file: str | None, sarif_file: str | None,
+def command(subject: str | None, program: str | None, json_file: str | None, html_file: str | None, sarif_file: str | None,
             require_decision: bool, problems: tuple[str, ...], array: str | None, dtypes: tuple[str, ...] | None, zoo: bool,
             **settings: Any) -> None:  # fmt: skip
     """Audit a verifier: SUBJECT is package.module:function, path/to/file.py:function, a reference verifier
-    (token, block, ...) or an installed adapter (transformers)."""
+    (token, block, ...) or an installed adapter (transformers). Or it is a program, in any language: --exec."""
     if zoo:
-        if subject or html_file or sarif_file or problems:
+        if subject or program or html_file or sarif_file or problems:
             raise click.UsageError("--zoo takes no subject, no problem, no page and no SARIF")
         raise SystemExit(_zoo(Output(json_file), settings["seed"]))
-    if not subject:
-        raise click.UsageError("a SUBJECT is needed (or --zoo)")
-    spec = subject_from(subject, array, dtypes or ())
+    if not subject and not program:
+        raise click.UsageError("a SUBJECT is needed (or --exec, or --zoo)")
+    spec = _program(program, subject, array, dtypes) if program else subject_from(str(subject), array, dtypes or ())
     loaded = [load_problem(problem, any_problem_from) for problem in problems]
     output = Output(json_file, html_file, sarif_file)
     adapter = ADAPTERS.get(spec.name)
@@ -57,6 +67,14 @@ def command(subject: str | None, json_file: str | None, html_file: str | None, s
     with progress_bar() as progress:
         report = run_audit(spec, AuditSettings(problems=loaded, progress=progress, **settings))
     output.finish(report, require_decision)
+
+
+def _program(program: str, *others: object) -> SubjectSpec:
+    if any(others):
+        raise click.UsageError(
+            "--exec takes no SUBJECT, no --array and no --dtype: the program's first line says what it is"
+        )
+    return program_from(program)
 
 
 def _zoo(output: Output, seed: int) -> int:

@@ -10,6 +10,7 @@ from ..audits.report import EndToEnd, Report
 from ..audits.scope import WIDE_ROUNDING
 
 EXACTNESS = {"exact": "exact", "lattice": "exact, on the lattice", "resolution": "closed law of noise",
+             "driven": "driven, on the lattice",
              "not interceptable": "not interceptable"}  # fmt: skip
 """How exact a law is, from the most exact on, in words."""
 
@@ -200,7 +201,7 @@ def allowance(report: Report) -> str:
     held = [e for e in report.evidence if e.claim == "lossless" and e.holds and e.bound is not None]
     widest: dict[str, float] = {}
     for e in held:
-        widest[e.dtype] = max(float(e.bound), widest.get(e.dtype, 0.0))
+        widest[e.dtype] = max(float(e.bound) - e.detail.get("missed", 0.0), widest.get(e.dtype, 0.0))
     open_ = [f"in {dtype} a bias below TV {most:.2g}" for dtype, most in widest.items() if most > WIDE_ROUNDING]
     return f"{', '.join(open_)} cannot be told from rounding" if open_ and report.verdict == "lossless" else ""
 

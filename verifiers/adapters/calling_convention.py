@@ -92,8 +92,17 @@ def arguments(target: Values, draft: Values, tokens: Values, array: str, dtype: 
     if array == "rows":
         return [[np.array(r, dtype=kind) for r in target], [np.array(r, dtype=kind) for r in draft], list(tokens)]
     if array == "list":
-        return [[list(map(float, r)) for r in target], [list(map(float, r)) for r in draft], list(tokens)]
+        return [[rounded(r, dtype) for r in target], [rounded(r, dtype) for r in draft], list(tokens)]
     return [np.array(target, dtype=kind), np.array(draft, dtype=kind), np.array(tokens, dtype=np.int64)]
+
+
+def rounded(row: Sequence[float], dtype: str) -> list[float]:
+    """The nearest numbers of a type, as floats that hold them exactly."""
+    if dtype != "bfloat16":
+        return np.array(row, dtype=dtype).astype(float).tolist()
+    bits = np.array(row, dtype=np.float32).view(np.uint32)
+    bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000  # half to even, on the upper 16 bits
+    return bits.astype(np.uint32).view(np.float32).astype(float).tolist()
 
 
 def call(function: Callable, plan: CallPlan, given: Sequence[Any], random: Any) -> Any:

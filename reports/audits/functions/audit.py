@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ....models.battery import audit_battery, own_problems
-from ....models.errors import InputError
+from ....models.errors import InputError, RunFailed
 from ....models.problem import AnyProblem, Problem
 from ....models.regions import covered
 from ....models.wide import WideProblem
@@ -18,7 +18,7 @@ from .hints import precision_hint
 from .reference import ReferenceLaws
 from .relations import Relations, restated_problems
 from .samples import Samples
-from .session import FunctionSession
+from .session import FunctionSession, probe_problems
 from .settings import AuditSettings
 from .subject import SubjectSpec
 from .wide_laws import WideLaws
@@ -51,10 +51,17 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
         return report
     if settings.quick and not given:
         report.subject["quick"] = True
+    if subject.program:
+        try:
+            subject = with_stated_numbers(subject, settings)
+        except RunFailed as failure:
+            report.fail(failure.kind, str(failure))
+            return report
+        report.subject["dtypes"] = list(subject.dtypes)
     for dtype in subject.dtypes:
         with Sandbox(
             subject.target, subject.array, dtype, timeout=settings.timeout, memory=settings.memory, torch=subject.torch,
-            folders=subject.folders, handed_over=subject.handed_over,
+            folders=subject.folders, program=subject.program, handed_over=subject.handed_over,
         ) as sandbox:  # fmt: skip
             session = FunctionSession(subject, dtype, problems, settings, report, sandbox)
             parts = [Samples(session), Relations(session, related), WideLaws(session, wide), Explanation(session)]
@@ -66,6 +73,12 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
         if report.interrupted or (report.failure and not any(e.holds for e in report.evidence)):
             break
     return report
+
+
+def with_stated_numbers(subject: SubjectSpec, settings: AuditSettings) -> SubjectSpec:
+    """A program with the type of numbers that its first line states. Raises: RunFailed."""
+    with Sandbox(subject.target, timeout=settings.timeout, memory=settings.memory, program=True) as sandbox:
+        return subject._replace(dtypes=(sandbox.start(probe_problems([]))["convention"]["dtype"],))
 
 
 def _distinctly_named(problems: Sequence[AnyProblem]) -> list[AnyProblem]:

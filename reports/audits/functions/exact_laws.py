@@ -33,6 +33,8 @@ class ExactLaws:
         session.settings.progress("loading the subject", 0, len(problems))
         about = session.start()
         session.report.subject |= {"digest": about["digest"], "convention": about["convention"]}
+        if program := about["convention"].get("program"):
+            session.report.subject["source"] = program
         if not_compared := about["origin"]["not_compared"]:
             session.report.subject["not_compared"] = not_compared
         session.report.environment |= about["versions"]

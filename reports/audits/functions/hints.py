@@ -9,6 +9,9 @@ from ....proofs.measurement import Measurement
 from ....proofs.rounding_rule import look_up_at_most, rounding_allowed, wide_rounding_allowed
 from ....verifiers.evidence import Evidence
 
+LAWS = ("interception", "driving")
+"""Methods that give a law."""
+
 
 def padding_hint(measurements: Sequence[Measurement], judged: Sequence[Sequence[Evidence]]) -> dict[str, str]:
     """Whether results are right once the tokens outside the vocabulary at their ends are cut off; changes no verdict.
@@ -22,8 +25,8 @@ def padding_hint(measurements: Sequence[Measurement], judged: Sequence[Sequence[
 
 def precision_hint(evidence: Sequence[Evidence]) -> dict[str, str]:
     """Whether every deviation of float64 rows is one that float32 may have; changes no verdict."""
-    refuted = [e for e in evidence if e.claim == "lossless" and e.refuted and e.method == "interception"]
-    others = [e for e in evidence if e.claim == "lossless" and e.refuted and e.method != "interception"]
+    refuted = [e for e in evidence if e.claim == "lossless" and e.refuted and e.method in LAWS]
+    others = [e for e in evidence if e.claim == "lossless" and e.refuted and e.method not in LAWS]
     if not refuted or others or any(e.dtype != "float64" or e.total_variation is None for e in refuted):
         return {}
     if any(float(e.total_variation) > _allowed_in_float32(e) for e in refuted):

@@ -37,7 +37,7 @@ class ReferenceLaws:
     def evidence(self, complete: bool) -> list[Evidence]:
         judged = _judge_modifying if self.verifier.modifies_target else lambda measurement, _: judge(measurement)
         evidence = [e for measurement in self.measurements for e in judged(measurement, self.verifier)]
-        return [with_replay(e, self.report.subject["name"], self.settings) for e in evidence]
+        return [with_replay(e, [self.report.subject["name"]], self.settings) for e in evidence]
 
 
 def _judge_modifying(measurement: Measurement, verifier: Reference) -> list[Evidence]:

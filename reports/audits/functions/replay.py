@@ -11,13 +11,16 @@ from ....verifiers.evidence import Evidence
 from .settings import AuditSettings
 
 
-def audit_words(name: str, problems: Iterable[Mapping[str, Any]], folders: Sequence[str] = ()) -> list[str]:
+def audit_words(
+    subject: Sequence[str], problems: Iterable[Mapping[str, Any]], folders: Sequence[str] = ()
+) -> list[str]:
     """The words of the command that audits a subject on these problems, in their JSON form.
 
+    subject: its words on the command line.
     folders: that have to be searched for its modules.
     """
     words = ["env", "PYTHONPATH=" + os.pathsep.join(folders)] if folders else []
-    words += ["draftproof", "audit", name]
+    words += ["draftproof", "audit", *subject]
     for problem in problems:
         words += ["--problem", json.dumps(problem, separators=(",", ":"))]
     return words
@@ -25,7 +28,7 @@ def audit_words(name: str, problems: Iterable[Mapping[str, Any]], folders: Seque
 
 def with_replay(
     evidence: Evidence,
-    name: str,
+    subject: Sequence[str],
     settings: AuditSettings,
     dtypes: tuple[str, ...] = ("exact",),
     array: str | None = None,
@@ -33,15 +36,15 @@ def with_replay(
 ) -> Evidence:
     """The evidence with its replay command, if it has a witness.
 
-    name, dtypes, array: of the subject, as on the command line.
+    subject, dtypes, array: as on the command line; no dtypes of a program that says its own.
     folders: as in ``audit_words``.
     """
     if not (evidence.refuted and evidence.witness):
         return evidence
-    words = audit_words(name, [evidence.witness.problem], folders)
+    words = audit_words(subject, [evidence.witness.problem], folders)
     if evidence.claim != "lossless":
         words += ["--claims", evidence.claim]
-    if evidence.dtype != "exact" and (evidence.dtype != "float64" or len(dtypes) > 1):
+    if dtypes and evidence.dtype != "exact" and (evidence.dtype != "float64" or len(dtypes) > 1):
         words += ["--dtype", evidence.dtype]
     if array:
         words += ["--array", array]

@@ -30,6 +30,7 @@ class FunctionSession:
     measurements: of the problems that were examined, with a law or the reason why there is none.
     folders: that the subject was imported from, and that a process of its own would not search.
     withheld: why no law of the function is exact, if that is so: it keeps state or reads its surroundings.
+    driven: whether the subject's random numbers are inputs.
     replays: problem -> the command that shows a refutation on it, where that takes calls on other problems before.
     """
 
@@ -43,11 +44,13 @@ class FunctionSession:
     folders: list[str] = field(default_factory=list)
     replays: dict[str, str] = field(default_factory=dict)
     withheld: str | None = None
+    driven: bool = False
 
     def start(self) -> Mapping[str, Any]:
         """A child that has loaded the function and found out how to call it. Raises: RunFailed."""
         about = self.sandbox.start(probe_problems(self.problems))
         self.folders = about["origin"]["folders"]
+        self.driven = about["convention"]["random"] == "driven"
         return about
 
     def measure(self, problem: Problem) -> Measurement:
@@ -65,7 +68,8 @@ class FunctionSession:
         subject = self.subject
         if evidence.refuted and evidence.problem in self.replays:
             return replace(evidence, replay=self.replays[evidence.problem])
-        return with_replay(evidence, subject.name, self.settings, subject.dtypes, subject.given_array, self.folders)
+        dtypes = () if subject.program else subject.dtypes
+        return with_replay(evidence, subject.words, self.settings, dtypes, subject.given_array, self.folders)
 
 
 def probe_problems(problems: list[Problem]) -> list[Problem]:

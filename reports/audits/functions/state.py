@@ -24,6 +24,7 @@ from ....proofs.interception.outcomes import Walk, decoded_walk
 from ....proofs.laws import total_variation
 from ....proofs.measurement import Measurement, measured
 from ....proofs.sandbox import Sandbox
+from .driven_state import withdraw_for_driven_state
 from .replay import audit_words
 from .session import FunctionSession, probe_problems
 
@@ -55,6 +56,9 @@ def withdraw_for_state(session: FunctionSession) -> None:
     Twins of a problem are measured beside it and become measurements of the session. Where a twin's law, after the calls
     that were made, is not lossless, that stays: it is what the function did.
     """
+    if session.driven:
+        withdraw_for_driven_state(session)
+        return
     known = [m for m in session.measurements if m.known]
     if session.sandbox.ended or "exact" not in session.settings.levels or (session.problems and not known):
         return
@@ -242,6 +246,6 @@ def _of_what_is_kept(session: FunctionSession, kept: list[str]) -> str | None:
 
 
 def _replay(session: FunctionSession, problems: Sequence[AnyProblem]) -> str:
-    words = audit_words(session.subject.name, map(as_json, problems), session.folders)
+    words = audit_words(session.subject.words, map(as_json, problems), session.folders)
     array = session.subject.given_array
     return shlex.join([*words, "--dtype", session.dtype, *(["--array", array] if array else [])])

@@ -22,6 +22,7 @@ class SubjectSpec(NamedTuple):
     modifies_target: True of greedy block verification, judged as Lemma 8 states it.
     folders: where the sandbox searches modules first.
     handed_over: the parts of the object that was handed over, if one was.
+    program: whether the target is the command of a program that speaks JSON lines.
     """
 
     name: str
@@ -35,6 +36,17 @@ class SubjectSpec(NamedTuple):
     modifies_target: bool = False
     folders: tuple[str, ...] = ()
     handed_over: Mapping[str, str] | None = None
+    program: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What it is called by on the command line."""
+        return ("--exec", self.name) if self.program else (self.name,)
+
+
+def program_from(command: str) -> SubjectSpec:
+    """The subject that a command is: its first line says which numbers it takes (``dtypes`` then)."""
+    return SubjectSpec(command, None, command, "a program", ("float64",), program=True)
 
 
 def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = ()) -> SubjectSpec:

@@ -82,7 +82,7 @@ def smallest_witness(
             evidence = Evidence(
                 claim="lossless", method="e-process", verdict=REFUTED, witness=witness, detail={"dtype": dtype}
             )
-            shown = with_replay(evidence, subject.name, AuditSettings(), (dtype,), subject.given_array)
+            shown = with_replay(evidence, subject.words, AuditSettings(), (dtype,), subject.given_array)
             return {**witness.as_json(), "draws": result.draws, "seed": seed, "replay": shown.replay}
     return None
 

@@ -1,0 +1,354 @@
+"""The law of a driven subject on one problem, and what random requests confirm of it."""
+
+import time
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...models.law import prefix_key
+from ...models.problem import Problem
+from ..interception.harness import NeverReturned, RowsInUse
+from ..interception.outcomes import Outcome, encoded, kind_of
+from .asking import Asking, answered, joint
+from .coordinates import Uniform
+from .layout import Layout
+from .partition import Cut, Leaf, Partition, Point, TooManyLeaves, leaf_of, leaves, replaced
+from .products import Products
+from .races import NotARace, Racing
+from .subjects import DrivenSubject, Request
+
+CONFIRMATIONS = 8192
+"""Random requests on each problem that its law has to foretell."""
+
+MISSED_AT = 1e-4
+"""How often the bound on what they could have missed may be wrong, for each problem."""
+
+ROUNDS = 6
+"""How often the law is refined and confirmed anew, by fresh requests."""
+
+MOST_REFINED = 25
+"""Requests of a round that were foretold wrongly by which it is refined."""
+
+REPEATED = 12
+"""Random requests on each of the first blocks that are repeated before a law is looked for."""
+
+SHARE_OF_TIME = 0.8
+"""Of the processor time of a problem: after it the search for a law ends."""
+
+DISCOVERIES = 24
+"""Calls by which the keys of a kernel's generator are found."""
+
+
+class NoLaw(Exception):
+    """Why there is no law, in words."""
+
+
+class Unsteady(NoLaw):
+    """The same request was answered differently."""
+
+
+@dataclass
+class Piece:
+    """Part of the law of a draft block: a tree of boxes, and with which probability it is that tree that decides."""
+
+    mass: Fraction | float
+    tree: Leaf | Cut
+    axes: Sequence[int]
+
+
+@dataclass
+class BlockLaw:
+    """What is known of one draft block.
+
+    pieces: by the cell of the products of uniforms, () where none are multiplied. resolution: of the law, in total variation.
+    """
+
+    block: tuple[int, ...]
+    layout: Layout
+    partition: Partition
+    racing: Racing
+    products: Products | None = None
+    pieces: dict[tuple[int, ...], Piece] = field(default_factory=dict)
+    resolution: float = 0.0
+
+    def foretold(self, point: Point) -> tuple[Any, bool]:
+        """The outcome at a point, and whether rounding could make it another."""
+        cell, close = self.products.cell(point) if self.products else ((), False)
+        leaf = leaf_of(self.pieces[cell].tree, point)
+        outcome, near = leaf.race.winner(self.layout.coordinates, point) if leaf.race else (leaf.outcome, False)
+        return outcome, near or close
+
+
+class DrivenLaws:
+    """The laws of a subject on all draft blocks of a problem.
+
+    Guarantee: where ``missed`` is not None, the law of what is emitted is off by at most ``missed`` in total variation, besides
+    each block's resolution; that is wrong with probability at most MISSED_AT.
+    """
+
+    def __init__(self, subject: DrivenSubject, problem: Problem, rows: RowsInUse):
+        self.subject, self.problem, self.rows = subject, problem, rows
+        self.blocks = list(rows.blocks())
+        self.random = np.random.default_rng(zlib.crc32(f"{problem.name} {problem.gamma}".encode()))
+        self.shown: dict[Any, Outcome] = {}
+        self.answers: dict[tuple[tuple[int, ...], Point], Any] = {}
+        self.layouts: dict[tuple[int, ...], Layout] = {}
+        self.laws: dict[tuple[int, ...], BlockLaw] = {}
+        self.known: dict[int, list[int]] = {}
+        self.until = time.process_time() + SHARE_OF_TIME * subject.limits.timeout
+        self.missed, self.confirmations, self.multiplied = 0.0, 0, False
+        numbers = list(subject.random or ())
+        self.keyed = any(one.keyed for one in numbers)
+        self.plain = Layout(numbers, problem.gamma, problem.vocabulary, subject.dtype)
+
+    def find(self) -> None:
+        """Find the laws, and confirm them. Raises: NoLaw, NeverReturned, RunFailed."""
+        for block in self.blocks:
+            self.layouts[block] = self._keys(block) if self.keyed else self.plain
+        few = [
+            (block, point) for block in self.blocks[:4] for point in self.layouts[block].drawn(self.random, REPEATED)
+        ]
+        self._require_steady([(*question, outcome) for question, outcome in zip(few, self._asked(few))])
+        together = 16 if self.subject.batch > 1 else 1
+        try:
+            for k in range(0, len(self.blocks), together):
+                chunk = self.blocks[k : k + together]
+                answered(joint([self._of(block, self._block(block)) for block in chunk]), self._ask)
+            self._confirm()
+        except TooManyLeaves:
+            raise NoLaw("its decisions depend on more than one number at a time, in a form that is not known") from None
+        except NotARace as why:
+            raise NoLaw(f"noise decides otherwise than by a race of weights: {why}") from None
+
+    def law(self, block: tuple[int, ...]) -> dict[Outcome, Fraction]:
+        """Outcome -> probability, for a draft block."""
+        known, law = self.laws[block], {}
+        for piece in known.pieces.values():
+            for leaf in leaves(piece.tree):
+                mass = Fraction(piece.mass) * leaf.box.mass(known.layout.coordinates, piece.axes)
+                shares = zip(leaf.race.outcomes, leaf.race.weights) if leaf.race else [(leaf.outcome, 1)]
+                for kind, share in shares:
+                    if share:
+                        outcome = self.shown[kind]
+                        law[outcome] = law.get(outcome, Fraction(0)) + mass * Fraction(share)
+        total = sum(law.values())
+        return {outcome: p / total for outcome, p in law.items()}
+
+    def paths(self, block: tuple[int, ...]) -> int:
+        return sum(1 for piece in self.laws[block].pieces.values() for _ in leaves(piece.tree))
+
+    def coarsest(self, block: tuple[int, ...]) -> int:
+        """The fewest bits of a uniform that was cut; 0 if none was."""
+        known, cut = self.laws[block], set()
+        for piece in known.pieces.values():
+            pending = [piece.tree]
+            while pending:
+                node = pending.pop()
+                if isinstance(node, Cut):
+                    cut.add(node.axis)
+                    pending += node.parts
+        coordinates = (known.layout.coordinates[i] for i in cut)
+        return min((c.bits for c in coordinates if isinstance(c, Uniform)), default=0)
+
+    def _ask(self, questions: list[tuple[tuple[int, ...], Point]]) -> list[Any]:
+        """Answers, those known before from memory."""
+        new = [question for question in dict.fromkeys(questions) if question not in self.answers]
+        self.answers |= zip(new, self._asked(new))
+        return [self.answers[question] for question in questions]
+
+    def _asked(self, questions: Sequence[tuple[tuple[int, ...], Point]]) -> list[Any]:
+        if time.process_time() > self.until:
+            limit = self.subject.limits.timeout
+            raise NoLaw(
+                f"its law takes more than {self.subject.calls:,} calls in the time allowed (--timeout {limit:g})"
+            )
+        requests = [Request(block, self.layouts[block], point) for block, point in questions]
+        kinds = []
+        for outcome in self.subject.outcomes(self.rows, requests):
+            kinds.append(kind_of(outcome))
+            self.shown.setdefault(kinds[-1], outcome)
+        return kinds
+
+    def _of(self, block: tuple[int, ...], procedure: Asking[Any]) -> Asking[Any]:
+        """A procedure whose questions are points, with its block beside each."""
+        try:
+            points = next(procedure)
+            while True:
+                points = procedure.send((yield [(block, point) for point in points]))
+        except StopIteration as done:
+            return done.value
+
+    def _keys(self, block: tuple[int, ...]) -> Layout:
+        """The layout with all keys that calls ask for. Keys that only rare numbers lead to are not found: see README."""
+        found: dict[str, list] = {}
+        numbers, problem = list(self.subject.random or ()), self.problem
+        for k in range(DISCOVERIES):
+            (point,) = self.plain.drawn(self.random, 1)
+            self.subject.outcomes(self.rows, [Request(block, self.plain, point, k)])
+            for name, calls in self.subject.asked.items():
+                found.setdefault(name, []).extend(call for call in calls if call not in found.get(name, ()))
+        return Layout(numbers, problem.gamma, problem.vocabulary, self.subject.dtype, found)
+
+    def _block(self, block: tuple[int, ...]) -> Asking[None]:
+        layout = self.layouts[block]
+        partition = Partition(layout.coordinates, layout.axes, self.known)
+        racing = Racing(layout.coordinates, layout.rows)
+        law = self.laws[block] = BlockLaw(block, layout, partition, racing)
+        start = racing.even(layout.start())
+        try:
+            if self.multiplied:
+                raise TooManyLeaves
+            law.pieces[()] = Piece(Fraction(1), (yield from partition.grown(start)), layout.axes)
+        except TooManyLeaves:
+            self.multiplied = True
+            yield from self._products(law, start)
+        for piece in law.pieces.values():
+            yield from self._races(law, piece.tree)
+        for piece in law.pieces.values():
+            for leaf in leaves(piece.tree):
+                mass = float(piece.mass) * float(leaf.box.mass(layout.coordinates, piece.axes))
+                law.resolution += mass * leaf.race.error if leaf.race else 0.0
+
+    def _products(self, law: BlockLaw, start: Point) -> Asking[None]:
+        """The law by the running products of a row of uniforms."""
+        if len(law.layout.multiplied) != 1:
+            raise TooManyLeaves
+        row = law.layout.multiplied[0]
+        law.products = products = Products(law.partition, row)
+        yield from products.find(start)
+        axes = [i for i in law.layout.axes if i not in row]
+        law.partition.axes = axes
+        cells = list(products.cells())
+        grown = yield from joint([law.partition.grown(products.inside(cell, start)) for cell in cells])
+        for cell, tree in zip(cells, grown):
+            law.pieces[cell] = Piece(products.mass(cell), tree, axes)
+        law.resolution += products.resolution()
+
+    def _races(self, law: BlockLaw, tree: Leaf | Cut) -> Asking[None]:
+        new = [leaf for leaf in leaves(tree) if leaf.race is None]
+        races = yield from joint([law.racing.race(leaf.box.middle(), leaf.outcome) for leaf in new])
+        for leaf, race in zip(new, races):
+            leaf.race = race
+
+    def _confirm(self) -> None:
+        """Hold the law against random requests; refine it where they contradict it, and take fresh ones."""
+        draft = self.rows.in_use()[1]
+        weights = np.array([_drafted(draft, block) for block in self.blocks])
+        wrong: list[tuple[tuple[int, ...], Point, Any]] = []
+        for k in range(ROUNDS):
+            chosen = self.random.choice(len(self.blocks), CONFIRMATIONS, p=weights / weights.sum())
+            blocks = [self.blocks[i] for i in chosen]
+            numbers = {b: iter(self.layouts[b].drawn(self.random, n)) for b, n in Counter(blocks).items()}
+            questions = [(block, next(numbers[block])) for block in blocks]
+            wrong = []
+            for question, outcome in zip(questions, self._asked(questions)):
+                foretold, near = self.laws[question[0]].foretold(question[1])
+                if outcome != foretold and not near:
+                    wrong.append((*question, outcome))
+            if not wrong:
+                self.confirmations = CONFIRMATIONS
+                self.missed = 1 - (MISSED_AT / 2 ** (k + 1)) ** (1 / CONFIRMATIONS)
+                return
+            self._require_steady(wrong[:MOST_REFINED])
+            for block, point, outcome in wrong[:MOST_REFINED]:
+                if self.laws[block].foretold(point)[0] != outcome:
+                    answered(self._of(block, self._refined(block, point)), self._ask)
+        raise NoLaw(
+            f"random requests contradict its law still after it was refined {ROUNDS} times: {len(wrong)} of {CONFIRMATIONS:,}"
+        )
+
+    def _require_steady(self, asked: Sequence[tuple[tuple[int, ...], Point, Any]]) -> None:
+        """Raises: Unsteady if a request, repeated, is answered differently."""
+        for block, point, outcome in asked:
+            again = self._asked([(block, point)] * 3)
+            if any(other != outcome for other in again):
+                self.subject.findings["state"] = (
+                    f"the same request is answered differently: draft block {prefix_key(block)}, "
+                    f"{self.layouts[block].numbers(point)}"
+                )[:400]
+                raise Unsteady("the same request is answered differently: it keeps state, or draws numbers of its own")
+
+    def _refined(self, block: tuple[int, ...], point: Point) -> Asking[None]:
+        law = self.laws[block]
+        cell, _ = law.products.cell(point) if law.products else ((), False)
+        piece = law.pieces[cell]
+        leaf = leaf_of(piece.tree, point)
+        middle = leaf.box.middle()
+        inside = tuple(middle[i] if i in piece.axes else point[i] for i in range(len(point)))
+        cut = yield from law.partition.refined(leaf, point, inside)
+        if cut is None and (law.products or not leaf.race):
+            raise TooManyLeaves
+        if cut is None:
+            raise NotARace("random rows of it are not decided by the odds")
+        piece.tree = replaced(piece.tree, point, cut)
+        yield from self._races(law, cut)
+
+
+def _drafted(draft: dict, block: tuple[int, ...]) -> float:
+    probability = 1.0
+    for i, token in enumerate(block):
+        probability *= float(draft[block[:i]][token])
+    return probability
+
+
+def answers(subject: DrivenSubject, problem: Problem, scales: Sequence[float] = (1.0, 1.0)) -> Iterator[dict[str, Any]]:
+    """What the child process answers to a request for a law: rows in use, one law for each draft block, what was missed."""
+    rows = RowsInUse(problem, subject, scales)
+    target, draft = rows.in_use()
+    yield {
+        "target": {prefix_key(x): list(map(str, row)) for x, row in target.items()},
+        "draft": {prefix_key(x): list(map(str, row)) for x, row in draft.items()},
+        "sums_off": rows.sums_off,
+    }
+    reason, laws = None, DrivenLaws(subject, problem, rows)
+    try:
+        if subject.random is None:
+            raise NoLaw("it draws its random numbers itself, from a seed")
+        laws.find()
+    except NoLaw as why:
+        reason = str(why)
+    except NeverReturned as late:
+        yield {"block": list(laws.blocks[0]), "never_returned": str(late)}
+        return
+    for block in laws.blocks[: 1 if reason else None]:
+        law = None if reason else [[encoded(o), str(p)] for o, p in laws.law(block).items()]
+        yield {
+            "block": list(block), "law": law, "exactness": "driven", "resolution": 0.0 if reason else laws.laws[block].resolution,
+            "paths": 0 if reason else laws.paths(block), "reason": reason,
+            "coarsest": 0 if reason else laws.coarsest(block), "findings": {},
+        }  # fmt: skip
+    yield {"findings": subject.findings, "missed": laws.missed, "confirmations": laws.confirmations}
+
+
+def random_requests(
+    subject: DrivenSubject, problem: Problem, count: int, seed: Sequence[int]
+) -> tuple[RowsInUse, list[Request]]:
+    """Requests with draft blocks and numbers at random."""
+    rows = RowsInUse(problem, subject)
+    _, draft = rows.in_use()
+    blocks = list(rows.blocks())
+    weights = np.array([_drafted(draft, block) for block in blocks])
+    generator = np.random.default_rng(list(seed))
+    layout = Layout(list(subject.random or ()), problem.gamma, problem.vocabulary, subject.dtype)
+    chosen = generator.choice(len(blocks), count, p=weights / weights.sum())
+    seeds = generator.integers(0, 2**53, count)
+    points = layout.drawn(generator, count)
+    return rows, [Request(blocks[k], layout, point, int(s)) for k, point, s in zip(chosen, points, seeds)]
+
+
+def samples(subject: DrivenSubject, problem: Problem, count: int, seed: Sequence[int]) -> Counter[Outcome]:
+    """How often each outcome came, with draft blocks and numbers at random."""
+    return Counter(subject.outcomes(*random_requests(subject, problem, count, seed)))
+
+
+def repeated(subject: DrivenSubject, problem: Problem, count: int, backwards: bool) -> list[Outcome]:
+    """What the same random requests come to, asked from the first to the last or backwards."""
+    rows, requests = random_requests(subject, problem, count, [count])
+    if backwards:
+        return subject.outcomes(rows, requests[::-1])[::-1]
+    return subject.outcomes(rows, requests)

@@ -1,0 +1,126 @@
+"""Where the random numbers of a request stand: points of a partition on the one side, what a subject is given on the other."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .coordinates import Coordinate
+from .declared import Declared
+from .keyed import Key, Table, hashed
+from .partition import Point
+
+
+class Part(NamedTuple):
+    """The numbers of one name: coordinates start..stop - 1, in this shape."""
+
+    declared: Declared
+    sizes: tuple[int, ...]
+    start: int
+    stop: int
+
+
+class Layout:
+    """All random numbers of a request.
+
+    declared: what the subject takes. gamma, vocabulary: of the request. dtype: of its rows.
+    keys: of keyed generators, by name: calls of the generator, each with its keys and whether it asked for an array.
+    coordinates: one for each number. axes: those to be cut. rows: those that may race, by row.
+    multiplied: rows of uniforms that may be multiplied with each other.
+    """
+
+    def __init__(self, declared: Sequence[Declared], gamma: int, vocabulary: int, dtype: str,
+                 keys: dict[str, list[tuple[tuple[Key, ...], bool]]] | None = None):  # fmt: skip
+        self.coordinates: list[Coordinate] = []
+        self.parts: list[Part] = []
+        self.rows: list[list[int]] = []
+        self.multiplied: list[list[int]] = []
+        self.keyed: dict[str, dict[Key, int]] = {}
+        self.kinds = {one.name: one.coordinate(dtype) for one in declared}
+        for one in declared:
+            start = len(self.coordinates)
+            if one.keyed:
+                self._add_keyed(one, (keys or {}).get(one.name, []), vocabulary)
+                continue
+            sizes = one.sizes(gamma, vocabulary)
+            self._add(one, int(np.prod(sizes, dtype=int)))
+            self.parts.append(Part(one, sizes, start, len(self.coordinates)))
+            numbers = range(start, len(self.coordinates))
+            if one.shape and one.shape[-1] == "V" and vocabulary > 1:
+                self.rows += [[*numbers[k : k + vocabulary]] for k in range(0, len(numbers), vocabulary)]
+            elif one.kind == "uniform" and len(sizes) == 1 and sizes[0] > 1:
+                self.multiplied.append([*numbers])
+        racing = {i for row in self.rows for i in row}
+        self.axes = [i for i in range(len(self.coordinates)) if i not in racing]
+
+    def _add(self, one: Declared, count: int) -> None:
+        self.coordinates += [self.kinds[one.name]] * count
+
+    def _add_keyed(self, one: Declared, calls: Sequence[tuple[tuple[Key, ...], bool]], vocabulary: int) -> None:
+        places = self.keyed.setdefault(one.name, {})
+        for keys, array in calls:
+            new = [key for key in dict.fromkeys(keys) if key not in places]
+            start = len(self.coordinates)
+            places.update({key: start + k for k, key in enumerate(new)})
+            self._add(one, len(new))
+            if array and len(new) == vocabulary > 1:
+                self.rows.append([*range(start, start + len(new))])
+
+    def name(self, i: int) -> str:
+        """Of a coordinate, for a person."""
+        part = next((p for p in self.parts if p.start <= i < p.stop), None)
+        if part is None:
+            return next(
+                (f"{name}{list(key)}" for name, places in self.keyed.items() for key, k in places.items() if k == i),
+                str(i),
+            )
+        place = np.unravel_index(i - part.start, part.sizes) if part.sizes else ()
+        return part.declared.name + "".join(f"[{int(k)}]" for k in place)
+
+    def start(self) -> Point:
+        """A point: every number in the middle of its lattice."""
+        return tuple((c.first + c.last) // 2 for c in self.coordinates)
+
+    def drawn(self, generator: np.random.Generator, count: int) -> list[Point]:
+        """Points at random, as the numbers are distributed."""
+        columns = [c.drawn(generator, count) for c in self.coordinates]
+        return [*zip(*columns)] if columns else [()] * count
+
+    def numbers(self, point: Point) -> dict[str, Any]:
+        """What the subject is given for a point, by name: nested lists of floats. Keyed generators are left out."""
+        given = {}
+        for part in self.parts:
+            values = [self.coordinates[i].value(point[i]) for i in range(part.start, part.stop)]
+            given[part.declared.name] = _nested(values, part.sizes)
+        return given
+
+    def texts(self, points: Sequence[Point]) -> list[str]:
+        """The same as JSON, for many points."""
+        if not self.parts:
+            return ["{}"] * len(points)
+        array = np.array(points, dtype=np.int64)
+        columns = []
+        for part in self.parts:
+            values = self.coordinates[part.start].values(array[:, part.start : part.stop])
+            rows, name = values.reshape(len(points), *part.sizes).tolist(), json.dumps(part.declared.name)
+            columns.append([f"{name}: {row!r}" for row in rows])  # of floats: as in JSON
+        return [f"{{{', '.join(texts)}}}" for texts in zip(*columns)]
+
+    def tables(self, point: Point, seed: int) -> dict[str, Table]:
+        """Keyed generators at a point. seed: of the numbers of keys that are not in it."""
+        tables = {}
+        for name, places in self.keyed.items():
+            coordinate = self.kinds[name]
+            numbers = {key: coordinate.value(point[i]) for key, i in places.items()}
+            tables[name] = Table(numbers, lambda key, coordinate=coordinate: hashed(coordinate, key, seed))
+        return tables
+
+
+def _nested(values: Sequence[float], sizes: Sequence[int]) -> Any:
+    if not sizes:
+        return values[0]
+    if len(sizes) == 1:
+        return list(values)
+    step = len(values) // sizes[0]
+    return [_nested(values[k : k + step], sizes[1:]) for k in range(0, len(values), step)]

@@ -1,0 +1,211 @@
+"""An adaptive partition of the lattice into boxes on which the same tokens are emitted.
+
+A box whose corners differ is cut where the outcome changes, found by bisection on the lattice; a box on which its two
+extreme corners, its middle, and the corners one number away from the extreme ones agree is a leaf. A verifier that
+compares one number at a time with a threshold comes out whole: its leaves are the paths of its decisions. Agreement of
+these points proves nothing about the inside of a leaf: random requests confirm it (``laws``), and cut again where
+they contradict it.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from .asking import Asking, joint
+from .coordinates import Coordinate
+
+Point = tuple[int, ...]
+
+MOST_LEAVES = 300
+"""Leaves of one partition; a verifier that needs more does not compare one number at a time."""
+
+REMEMBERED = 6
+"""Cuts of a number that are tried first when it has to be cut again."""
+
+
+class TooManyLeaves(Exception):
+    """The partition does not end: decisions do not depend on one number at a time."""
+
+
+class Box(NamedTuple):
+    """The points low..high, both included, in each coordinate."""
+
+    low: Point
+    high: Point
+
+    def mass(self, coordinates: Sequence[Coordinate], axes: Sequence[int]) -> Fraction:
+        product = Fraction(1)
+        for i in axes:
+            product *= coordinates[i].mass(self.low[i], self.high[i])
+        return product
+
+    def cut(self, axis: int, at: int) -> tuple["Box", "Box"]:
+        """The two parts: up to ``at``, and beyond."""
+        return Box(self.low, moved(self.high, axis, at)), Box(moved(self.low, axis, at + 1), self.high)
+
+    def middle(self) -> Point:
+        return tuple((a + b) // 2 for a, b in zip(self.low, self.high))
+
+
+@dataclass
+class Leaf:
+    """A box on which the outcome is taken to be the same, up to a race of noise (``race``, filled in by ``races``)."""
+
+    box: Box
+    outcome: Any
+    race: Any = None
+
+
+@dataclass
+class Cut:
+    """Two parts: points up to ``at`` in one coordinate, and those beyond."""
+
+    axis: int
+    at: int
+    parts: list["Leaf | Cut"]
+
+    def part(self, point: Point) -> int:
+        """Which part a point lies in."""
+        return int(point[self.axis] > self.at)
+
+
+def moved(point: Point, axis: int, to: int) -> Point:
+    """The point with one coordinate changed."""
+    return (*point[:axis], to, *point[axis + 1 :])
+
+
+@dataclass
+class Partition:
+    """Partitions of one verifier on one problem, block after block.
+
+    coordinates: of a point. axes: those that are cut, in the order in which cuts are looked for.
+    known: cuts found before, by axis: those of related blocks are often the same.
+    """
+
+    coordinates: Sequence[Coordinate]
+    axes: Sequence[int]
+    known: dict[int, list[int]] = field(default_factory=dict)
+
+    def grown(self, start: Point) -> Asking["Leaf | Cut"]:
+        """The tree over all points that agree with ``start`` off the axes. Raises: TooManyLeaves."""
+        low, high = list(start), list(start)
+        for i in self.axes:
+            low[i], high[i] = self.coordinates[i].first, self.coordinates[i].last
+        return (yield from self._divided([Box(tuple(low), tuple(high))]))[0]
+
+    def _divided(self, boxes: Sequence[Box]) -> Asking[list["Leaf | Cut"]]:
+        """A tree for each box, grown side by side. Raises: TooManyLeaves."""
+        roots: list[Any] = [None] * len(boxes)
+        frontier: list[tuple[Box, Cut | None, int]] = [(box, None, k) for k, box in enumerate(boxes)]
+        for grown in itertools.count():
+            results = yield from joint([self._examined(box) for box, _, _ in frontier])
+            wider = []
+            for (box, parent, side), result in zip(frontier, results):
+                node = result if isinstance(result, Leaf) else Cut(*result, [])
+                if parent is None:
+                    roots[side] = node
+                else:
+                    parent.parts.insert(side, node)
+                if isinstance(node, Cut):
+                    wider += [(part, node, k) for k, part in enumerate(box.cut(node.axis, node.at))]
+            frontier = wider
+            if not frontier:
+                return roots
+            if grown > MOST_LEAVES or sum(1 for root in roots for _ in leaves(root)) + len(frontier) > MOST_LEAVES:
+                raise TooManyLeaves
+        raise AssertionError
+
+    def _examined(self, box: Box) -> Asking["Leaf | tuple[int, int]"]:
+        """The leaf that a box is, or where to cut it."""
+        axes = [i for i in self.axes if box.low[i] < box.high[i]]
+        probes = [box.low, box.high, box.middle()]
+        probes += [moved(box.low, i, box.high[i]) for i in axes] + [moved(box.high, i, box.low[i]) for i in axes]
+        if len(axes) < 2:
+            probes = probes[: 1 + 2 * len(axes)]
+        outcomes = yield probes
+        if all(outcome == outcomes[0] for outcome in outcomes):
+            return Leaf(box, outcomes[0])
+        seen = dict(zip(probes, outcomes))
+        ends = next(
+            ((a, i, b[i]) for a, towards in ((box.low, box.high), (box.high, box.low)) for i in axes
+             if seen[a] != seen.get(b := moved(a, i, towards[i]), seen[a])), None,
+        )  # fmt: skip
+        if ends is None:
+            other = next(probe for probe in probes if seen[probe] != outcomes[0])
+            ends = yield from self._step(box.low, other)
+        return (yield from self._boundary(*ends))
+
+    def _step(self, start: Point, end: Point) -> Asking[tuple[Point, int, int]]:
+        """Between two points with different outcomes: a point, an axis and a place on it with another outcome."""
+        path = [start]
+        for i in self.axes:
+            if path[-1][i] != end[i]:
+                path.append(moved(path[-1], i, end[i]))
+        outcomes = yield path
+        k = next(k for k in range(1, len(path)) if outcomes[k] != outcomes[0])
+        axis = next(i for i in self.axes if path[k][i] != path[k - 1][i])
+        return path[k - 1], axis, path[k][axis]
+
+    def _boundary(self, point: Point, axis: int, to: int) -> Asking[tuple[int, int]]:
+        """Where the outcome first changes on the way along an axis: the axis, and the last point before in its order.
+
+        Bisection: exact where it changes once; where it changes more often, one of the places.
+        """
+        here, there = point[axis], to
+        known = [k for k in self.known.get(axis, ()) if min(here, there) <= k < max(here, there)]
+        first, *sides = yield [point, *(moved(point, axis, k + side) for k in known for side in (0, 1))]
+        for k, below, above in zip(known, sides[::2], sides[1::2]):
+            near, far = (below, above) if here < there else (above, below)
+            if near == first != far:
+                return axis, k
+        while abs(there - here) > 1:
+            middle = (here + there) // 2
+            (outcome,) = yield [moved(point, axis, middle)]
+            here, there = (middle, there) if outcome == first else (here, middle)
+        at = min(here, there)
+        self.known[axis] = [at, *(k for k in self.known.get(axis, ()) if k != at)][:REMEMBERED]
+        return axis, at
+
+    def refined(self, leaf: Leaf, point: Point, inside: Point) -> Asking["Cut | None"]:
+        """A leaf cut so that two of its points with different outcomes are apart; None if they are alike.
+
+        inside: a point of the leaf that agrees with ``point`` off the axes.
+        """
+        one, other = yield [inside, point]
+        if one == other:
+            return None
+        start, axis, to = yield from self._step(inside, point)
+        axis, at = yield from self._boundary(start, axis, to)
+        return Cut(axis, at, (yield from self._divided(leaf.box.cut(axis, at))))
+
+
+def leaf_of(tree: Leaf | Cut, point: Point) -> Leaf:
+    """The leaf that a point lies in."""
+    while isinstance(tree, Cut):
+        tree = tree.parts[tree.part(point)]
+    return tree
+
+
+def leaves(tree: Leaf | Cut) -> Iterator[Leaf]:
+    """All leaves, from low points to high ones."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Leaf):
+            yield node
+        else:
+            pending += node.parts[::-1]
+
+
+def replaced(tree: Leaf | Cut, point: Point, by: Cut) -> Leaf | Cut:
+    """The tree with another one in place of the leaf that a point lies in."""
+    node = tree
+    while isinstance(node, Cut):
+        side = node.part(point)
+        if isinstance(node.parts[side], Leaf):
+            node.parts[side] = by
+            return tree
+        node = node.parts[side]
+    return by

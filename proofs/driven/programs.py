@@ -1,0 +1,324 @@
+"""A program in any language that speaks JSON lines: its first line, requests in batches, answers in any order."""
+
+import contextlib
+import fcntl
+import json
+import os
+import resource
+import selectors
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...models.errors import RunFailed
+from ...verifiers.adapters.calling_convention import MAX_TOKEN, BadResult, NotASubject, tokens_of
+from ..interception.harness import Rows
+from ..interception.outcomes import Outcome, Raised, readable
+from ..rounding_rule import EPSILON
+from ..time_limits import TimeLimits
+from .declared import declared
+from .subjects import DrivenSubject, Request, digest_of_files
+
+PROTOCOL = "draftproof-1"
+LONGEST_LINE = 2**20
+"""Bytes of a line that a program may write."""
+
+MOST_BATCH = 65_536
+PIPE = 2**19
+"""Bytes that wait between this process and the program."""
+
+LISTENING = 0.25
+"""Seconds between looks at the processor time of a program that has not answered."""
+
+
+class Pipes:
+    """A running program: lines in, lines out, limits on time.
+
+    It belongs to the process group of this process, and ends with it.
+    Raises: OSError for a program that is not there; later RunFailed with the line that was read, or how it ended.
+    """
+
+    def __init__(self, words: Sequence[str], limits: TimeLimits, memory: float):
+        self.limits, self._errors = limits, tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the program
+
+        def limit() -> None:
+            for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU):  # not address space: runtimes reserve far more
+                most = resource.getrlimit(kind)[1]
+                resource.setrlimit(kind, (most, most))
+            hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+            most = int(memory * 2**30)
+            resource.setrlimit(
+                resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard)
+            )
+
+        try:
+            self._program = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, preexec_fn=limit, bufsize=0
+            )
+        except OSError:
+            self._errors.close()
+            raise
+        assert self._program.stdin and self._program.stdout
+        self._in, self._out = self._program.stdin.fileno(), self._program.stdout.fileno()
+        with contextlib.suppress(OSError, AttributeError):  # room for a batch, where the system allows it
+            fcntl.fcntl(self._in, fcntl.F_SETPIPE_SZ, PIPE)  # pyright: ignore[reportAttributeAccessIssue]
+        os.set_blocking(self._in, False)
+        os.set_blocking(self._out, False)
+        self._unread, self._lines_read = b"", list[bytes]()
+
+    def exchange(self, text: bytes, count: int, seconds: float, doing: str) -> list[bytes]:
+        """Write a text, and read so many lines.
+
+        seconds: of processor time that the program may take to the next line. doing: for a message.
+        """
+        lines, self._lines_read = self._lines_read, []
+        left = memoryview(text)
+        since, used = time.monotonic(), self.used()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._out, selectors.EVENT_READ)
+            if text:
+                selector.register(self._in, selectors.EVENT_WRITE)
+            while len(lines) < count or left:
+                ready = selector.select(LISTENING)
+                for key, _ in ready:
+                    if key.fd == self._in:
+                        left = left[self._written(left) :]
+                        if not left:
+                            selector.unregister(self._in)
+                    elif new := self._lines():
+                        lines += new
+                        since, used = time.monotonic(), self.used() if count - len(lines) > 0 else used
+                if not any(key.fd == self._out for key, _ in ready):
+                    self._look(since, used, seconds, doing)
+                if len(lines) > count + MOST_BATCH:
+                    raise RunFailed("crash", f"it writes lines that were not asked for: {_quoted(lines[-1])}")
+        self._lines_read = lines[count:]
+        return lines[:count]
+
+    def _written(self, left: memoryview) -> int:
+        try:
+            return os.write(self._in, left)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            raise self.ended() from None
+
+    def _lines(self) -> list[bytes]:
+        try:
+            read = os.read(self._out, 1 << 18)
+        except BlockingIOError:
+            return []
+        if not read:
+            raise self.ended()
+        *lines, self._unread = (self._unread + read).split(b"\n")
+        if len(self._unread) > LONGEST_LINE or any(len(line) > LONGEST_LINE for line in lines):
+            long = max([*lines, self._unread], key=len)
+            raise RunFailed("crash", f"it wrote a line of more than {LONGEST_LINE:,} bytes: {_quoted(long)}")
+        return lines
+
+    def used(self) -> float:
+        """Seconds of processor time that the program has taken; 0 where the system does not say."""
+        try:
+            fields = Path(f"/proc/{self._program.pid}/stat").read_text().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, IndexError, ValueError):
+            return 0.0
+
+    def _look(self, since: float, used: float, seconds: float, doing: str) -> None:
+        """Raises: RunFailed if the program has ended, or a limit on time ran out."""
+        if self._program.poll() is not None and not self._readable():
+            raise self.ended()
+        waited = time.monotonic() - since > self.limits.wall_clock(seconds)
+        if waited or self.used() - used > seconds:
+            raise RunFailed("timeout", f"{doing}: not done {self.limits.within(seconds, waited=waited)}")
+
+    def _readable(self) -> bool:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._out, selectors.EVENT_READ)
+            return bool(selector.select(0))
+
+    def end(self) -> None:
+        """End the program."""
+        self._program.kill()
+        self._program.wait()
+        for pipe in (self._program.stdin, self._program.stdout, self._errors):
+            assert pipe
+            pipe.close()
+
+    def ended(self) -> RunFailed:
+        """How the program ended, with what it wrote last."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._program.wait(2)
+        code = self._program.returncode
+        if code is None:
+            how = "it closed its output"
+        else:
+            how = f"the program ended ({f'killed by {signal.Signals(-code).name}' if code < 0 else f'exit status {code}'})"
+        with contextlib.suppress(ValueError):
+            self._errors.seek(0)
+            lines = self._errors.read()[-2000:].decode(errors="replace").strip().splitlines()
+            how += f": {readable(ValueError(lines[-1]))}" if lines else ""
+        if self._unread:
+            how += f", in the middle of a line: {_quoted(self._unread)}"
+        return RunFailed("crash", how)
+
+
+class DrivenProgram(DrivenSubject):
+    """A program by its command.
+
+    Raises: NotASubject for a first line that promises what cannot be sent; RunFailed for a program that cannot be run.
+    """
+
+    def __init__(self, command: str, limits: TimeLimits, memory: float):
+        super().__init__(command, "list", "float64", limits)
+        words = words_of(command)
+        try:
+            self.pipes = Pipes(words, limits, memory)
+        except OSError as error:
+            raise NotASubject(f"{words[0]}: cannot be run ({error.strerror})") from None
+        try:
+            self._introduced(_first_line(*self.pipes.exchange(b"", 1, limits.timeout, "its first line")))
+        except (NotASubject, RunFailed):
+            self.pipes.end()
+            raise
+        files = [shutil.which(word) or word for word in words]
+        self.digest = digest_of_files([file for file in files if Path(file).is_file()])
+        self._next = 0
+        self._texts: dict[tuple[int, ...], str] = {}
+        self._rows: Rows | None = None
+
+    def _introduced(self, hello: dict[str, Any]) -> None:
+        """Take what the first line says. Raises: NotASubject."""
+        dtype, batch = hello.get("dtype", "float64"), hello.get("batch", 1)
+        if dtype not in EPSILON:
+            raise NotASubject(f'its first line has "dtype" {dtype!r}; expected one of {", ".join(EPSILON)}')
+        if type(batch) is not int or not 1 <= batch <= MOST_BATCH:
+            raise NotASubject(f'its first line has "batch" {batch!r}; expected a whole number from 1 to {MOST_BATCH}')
+        if "random" not in hello:
+            raise NotASubject('its first line has no "random"; expected a list of random numbers, or "own"')
+        self.dtype, self.batch, self.parents = dtype, batch, hello.get("parents") is True
+        self.random = declared(hello["random"], dtype)
+        if any(one.keyed for one in self.random or ()):
+            raise NotASubject('"keyed" random numbers are for Python objects: a program cannot ask a table')
+        self.title = " ".join(str(hello.get(key, "")) for key in ("name", "version")).strip()
+
+    @property
+    def convention(self) -> dict[str, Any]:
+        """How it is called, and what it says that it is."""
+        return super().convention | {"program": self.title, "dtype": self.dtype}
+
+    def outcomes(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
+        """What each request came to. Two parts of a batch are under way at a time: one is written while one is worked on."""
+        first, rows.called = not rows.called, True
+        seconds = self.limits.first_call if first else self.limits.call
+        start, size = self._next, max(1, self.batch // 2)
+        self._next += len(requests)
+        self.calls += len(requests)
+        outcomes: list[Outcome | None] = [None] * len(requests)
+        read = 0
+        for k in range(0, len(requests), size):
+            part = requests[k : k + size]
+            due = max(0, k + len(part) - read - (self.batch - size))
+            self._answered(self.text(rows, part, start + k), due, seconds, start, outcomes)
+            read += due
+        self._answered(b"", len(requests) - read, seconds, start, outcomes)
+        return [outcome for outcome in outcomes if outcome is not None]
+
+    def _answered(self, text: bytes, due: int, seconds: float, start: int, outcomes: list[Outcome | None]) -> None:
+        lines = self.pipes.exchange(text, due, seconds, f"answers to requests {start:,} and later")
+        for line, (number, outcome) in zip(lines, _answers(lines)):
+            place = number - start
+            if not 0 <= place < len(outcomes) or outcomes[place] is not None:
+                again = 0 <= place < len(outcomes)
+                why = "a second time" if again else "that was not asked"
+                raise RunFailed("crash", f"it answers a request {why}: {_quoted(line)}")
+            outcomes[place] = outcome
+
+    def text(self, rows: Rows, requests: Sequence[Request], number: int) -> bytes:
+        """The lines of requests, the first with this number."""
+        if rows is not self._rows:
+            self._rows, self._texts = rows, {}
+        for request in requests:
+            if request.block not in self._texts:
+                self._texts[request.block] = self._fixed(rows, request.block)
+        fixed = (self._texts[request.block] for request in requests)
+        if self.random is None:
+            given = (f'"seed": {request.seed}' for request in requests)
+        else:
+            given = (f'"random": {text}' for text in self._numbers(requests))
+        lines = [f'{{"id": {number + k}, {one}, {other}}}\n' for k, (one, other) in enumerate(zip(fixed, given))]
+        return "".join(lines).encode()
+
+    def _numbers(self, requests: Sequence[Request]) -> list[str]:
+        return requests[0].layout.texts([request.point for request in requests]) if requests else []
+
+    def _fixed(self, rows: Rows, block: tuple[int, ...]) -> str:
+        """What all requests on a block have in common."""
+        target, draft, tokens = rows.arguments(block)
+        fixed = {"target": target, "draft": draft, "tokens": tokens}
+        if self.parents:
+            fixed["parents"] = [*range(-1, len(block) - 1)]
+        return json.dumps(fixed)[1:-1]
+
+
+def words_of(command: str) -> list[str]:
+    """The words of a command line. Raises: NotASubject if there are none."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise NotASubject(f"{command!r} is no command ({error})") from None
+    if not words:
+        raise NotASubject("the command of the program is empty")
+    return words
+
+
+def _first_line(line: bytes) -> dict[str, Any]:
+    hello = _json(line)
+    if not isinstance(hello, dict) or hello.get("protocol") != PROTOCOL:
+        raise NotASubject(
+            f'its first line is {_quoted(line)}; expected {{"protocol": "{PROTOCOL}", "random": [...], ...}}'
+        )
+    return hello
+
+
+def _json(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        raise RunFailed("crash", f"it wrote a line that is no JSON: {_quoted(line)}") from None
+
+
+def _answers(lines: Sequence[bytes]) -> list[tuple[int, Outcome]]:
+    """The ids and outcomes of answers."""
+    try:
+        answers = json.loads(b"[" + b",".join(lines) + b"]")
+    except (ValueError, RecursionError):
+        answers = None
+    if answers is None or len(answers) != len(lines):  # for what a single line has that is wrong
+        answers = [*map(_json, lines)]
+    return [_answer(answer, line) for answer, line in zip(answers, lines)]
+
+
+def _answer(answer: Any, line: bytes) -> tuple[int, Outcome]:
+    if not isinstance(answer, dict) or type(answer.get("id")) is not int or not {"emitted", "error"} & answer.keys():
+        raise RunFailed("crash", f'it answers {_quoted(line)}; expected {{"id": .., "emitted": [..]}}')
+    if "error" in answer:
+        return answer["id"], Raised("error", readable(ValueError(answer["error"])))
+    emitted = answer["emitted"]
+    if type(emitted) is list and emitted and all(type(x) is int and -MAX_TOKEN < x < MAX_TOKEN for x in emitted):
+        return answer["id"], tuple(emitted)
+    try:
+        return answer["id"], tokens_of(emitted)
+    except BadResult as error:
+        return answer["id"], Raised("BadResult", readable(error))
+
+
+def _quoted(line: bytes) -> str:
+    text = readable(ValueError(line[:100].decode(errors="replace")))
+    return repr(text + ("..." if len(line) > 100 else ""))

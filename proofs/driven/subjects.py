@@ -1,0 +1,153 @@
+"""What is driven: a deterministic function of rows, tokens and random numbers, asked in batches."""
+
+import hashlib
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...models.problem import Problem
+from ...verifiers.adapters.calling_convention import NotASubject, tokens_of
+from ..interception.harness import Rows, RowsInUse, same, timed_call
+from ..interception.outcomes import Outcome, Raised
+from ..time_limits import TimeLimits
+from .declared import SIGNIFICAND, Declared, declared
+from .keyed import Key
+from .layout import Layout
+from .partition import Point
+
+
+class Request(NamedTuple):
+    """One call: a draft block, and the random numbers by their points.
+
+    seed: of a program that draws its own numbers; and of the numbers of keys that the layout does not know.
+    """
+
+    block: tuple[int, ...]
+    layout: Layout
+    point: Point
+    seed: int = 0
+
+
+class DrivenSubject:
+    """A subject to drive. Whatever it is, ``outcomes`` asks it.
+
+    random: the numbers that it takes; None if it draws its own from a seed. batch: requests that it takes at once.
+    array, dtype: of its rows. findings: what was noticed. asked: keys of keyed generators, of the last request.
+    """
+
+    random: tuple[Declared, ...] | None
+    batch: int = 1
+
+    def __init__(self, name: str, array: str | None, dtype: str, limits: TimeLimits):
+        self.name, self.array, self.dtype, self.limits = name, array, dtype, limits
+        self.function: Any = None
+        self.findings: dict[str, str] = {}
+        self.description: dict[str, Any] = {}
+        self.asked: dict[str, list[tuple[tuple[Key, ...], bool]]] = {}
+        self.calls = 0
+
+    def probe(self, problems: Sequence[Problem]) -> dict[str, Any]:
+        """How it is called; tried on a few blocks. Raises: NotASubject if no call returns tokens."""
+        reasons = []
+        for problem in problems:
+            layout = Layout(self.random or (), problem.gamma, problem.vocabulary, self.dtype)
+            rows = RowsInUse(problem, self)
+            for block in itertools.islice(rows.blocks(), 3):
+                (outcome,) = self.outcomes(rows, [Request(block, layout, layout.start())])
+                if not isinstance(outcome, Raised):
+                    return self.convention
+                reasons.append(str(outcome) if outcome.error != "BadResult" else outcome.message)
+        why = reasons[0] if reasons else "nothing"
+        raise NotASubject(f"{self.name} {'' if why.startswith('returned') else 'raises on every call: '}{why}")
+
+    @property
+    def convention(self) -> dict[str, Any]:
+        """How it is called, for the report."""
+        numbers = "own" if self.random is None else [
+            {"name": one.name, "kind": one.kind, "shape": list(one.shape), **({"bits": one.bits} if one.kind == "uniform" else {})}
+            for one in self.random
+        ]  # fmt: skip
+        return {"array": self.array or "json", "random": "driven", "numbers": numbers, "batch": self.batch}
+
+    def outcomes(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
+        """What each request came to, in their order. Raises: NeverReturned, RunFailed."""
+        raise NotImplementedError
+
+
+def is_driven(subject: Any) -> bool:
+    """Whether a Python object says which random numbers it takes."""
+    return (
+        callable(subject)
+        and not isinstance(subject, type)
+        and isinstance(getattr(subject, "random", None), (list, tuple, str))
+    )
+
+
+class DrivenObject(DrivenSubject):
+    """A Python object with ``random`` and ``__call__(target, draft, tokens, random)``."""
+
+    def __init__(self, function: Any, name: str, array: str | None, dtype: str, limits: TimeLimits):
+        super().__init__(name, array or getattr(function, "array", None) or "numpy", dtype, limits)
+        self.function = function
+        self.random = declared(function.random, dtype)
+        if self.random is None:
+            raise NotASubject(
+                f"{name} says that it draws its own random numbers; expected f(target, draft, tokens[, rng])"
+            )
+        self._rows: Rows | None = None
+        self._given: dict[tuple[int, ...], tuple[list, list]] = {}
+        self._written: set[str] = set()
+
+    def outcomes(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
+        """One call for each request."""
+        return [self._outcome(rows, request) for request in requests]
+
+    def _outcome(self, rows: Rows, request: Request) -> Outcome:
+        if rows is not self._rows:
+            self._rows, self._given = rows, {}
+        if request.block not in self._given:
+            self._given[request.block] = rows.arguments(request.block), rows.arguments(request.block)
+        given, before = self._given[request.block]
+        tables = request.layout.tables(request.point, request.seed)
+        numbers = {name: self._array(values) for name, values in request.layout.numbers(request.point).items()}
+        self.calls += 1
+        first, rows.called = not rows.called, True
+        try:
+            return timed_call(self.limits, first, lambda: tokens_of(self.function(*given, numbers | tables)))
+        finally:
+            for argument, now, then in zip(("target", "draft", "tokens"), given, before):
+                if not same(now, then):
+                    self._written.add(argument)
+                    self.findings["inputs-written"] = f"writes to its input {', '.join(sorted(self._written))}"
+                    self._given.pop(request.block, None)
+            self.asked = {name: table.asked for name, table in tables.items()}
+            for name, table in tables.items():
+                if twice := table.twice():
+                    self.findings.setdefault(
+                        "key-used-twice",
+                        f"{name} is asked for seed {twice[0]!r} and position {twice[1]} {table.ledger[twice]} times in one "
+                        "call: it gives the same number each time",
+                    )
+
+    def _array(self, values: Any) -> Any:
+        """Random numbers as the rows come; in double precision where they need it."""
+        if self.array == "list":
+            return values
+        wide = max((one.bits for one in self.random or () if one.kind == "uniform"), default=0)
+        dtype = self.dtype if wide <= SIGNIFICAND[self.dtype] else "float64"
+        if self.array == "torch":
+            import torch
+
+            return torch.tensor(values, dtype=getattr(torch, "float32" if dtype in ("float16", "bfloat16") else dtype))
+        return np.array(values, dtype="float32" if dtype in ("float16", "bfloat16") else dtype)
+
+
+def digest_of_files(files: Sequence[str]) -> str:
+    """sha256 of the contents of files, one after the other."""
+    digest = hashlib.sha256()
+    for file in files:
+        with open(file, "rb") as content:
+            digest.update(content.read())
+    return f"sha256:{digest.hexdigest()}"

@@ -1,0 +1,154 @@
+"""Programs that speak JSON lines: right ones in several languages, and whatever else a program may do."""
+
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import draftproof
+from draftproof.models.battery import drawn, toy
+from draftproof.models.errors import RunFailed
+from draftproof.proofs.audit_claims import judge
+from draftproof.proofs.driven import laws
+from draftproof.proofs.driven.programs import DrivenProgram
+from draftproof.proofs.measurement import measured
+from draftproof.proofs.time_limits import TimeLimits
+from draftproof.verifiers.adapters.calling_convention import NotASubject
+
+pytestmark = pytest.mark.interception
+ROOT = Path(draftproof.__file__).parent
+PROGRAM = Path(__file__).parents[1] / "subjects" / "programs.py"
+HURRIED = TimeLimits(0.5, 0.0)  # 0.08 s of processor time and 0.8 s by the clock for a call
+RUSTC = shutil.which("rustc") or shutil.which("rustc", path=str(Path.home() / ".cargo" / "bin"))
+BUILDS = {
+    "driven.cpp": (shutil.which("g++"), ["-O2", "-std=c++17", "-o"]),
+    "driven.rs": (RUSTC, ["-O", "-o"]),
+    "driven.js": (shutil.which("node"), None),
+}
+
+
+def examine(command, problem, limits=TimeLimits(30.0)):  # noqa: B008
+    """The measurement of a program; what is raised meanwhile ends the program."""
+    program = DrivenProgram(command, limits, 8.0)
+    try:
+        program.probe([toy(1)])
+        return measured(problem, program.dtype, laws.answers(program, problem))
+    finally:
+        program.pipes.end()
+
+
+def misbehaving(how):
+    return shlex.join([sys.executable, "-S", str(PROGRAM), how])
+
+
+@pytest.fixture(autouse=True)
+def fewer_confirmations(monkeypatch):
+    monkeypatch.setattr(laws, "CONFIRMATIONS", 1500)
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_examples_in_other_languages_are_lossless_and_their_wrong_twins_are_refuted(name, tmp_path):
+    compiler, options = BUILDS[name]
+    if compiler is None:
+        pytest.skip(f"{name}: no compiler or interpreter for it on this machine")
+    source = ROOT / "examples" / name
+    if not source.is_file():
+        pytest.skip(f"{name}: the examples are in the repository, not in the wheel")
+    assert len(source.read_text().splitlines()) <= 150
+    command = [compiler, str(source)]
+    if options is not None:
+        built = tmp_path / "driven"
+        subprocess.run([compiler, *options, built, source], check=True, cwd=tmp_path)
+        command = [str(built)]
+    for problem in (toy(2), drawn(3, 2, "zeros")):
+        lossless, support, _ = judge(examine(shlex.join(command), problem))
+        assert lossless.holds and support.holds
+    assert judge(examine(shlex.join([*command, "--wrong"]), toy(2)))[0].refuted
+
+
+def test_a_program_that_answers_in_order_and_as_asked_has_an_exact_law():
+    measurement = examine(misbehaving("not at all"), toy(2))
+    lossless = judge(measurement)[0]
+    assert lossless.holds and lossless.total_variation < 1e-12
+    assert measurement.missed > 0
+
+
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        ("a list", 'its first line is \'[1]\'; expected {"protocol": "draftproof-1"'),
+        ("another protocol", 'expected {"protocol": "draftproof-1"'),
+        ("no random", 'has no "random"'),
+        ("shape", 'shape [\'batch\']; expected a list of "gamma", "V" and whole numbers from 1'),
+        ("bits", "bits 64; expected a whole number from 1 to 53"),
+        ("dtype", "\"dtype\" 'int4'; expected one of float64"),
+        ("batch", '"batch" 0; expected a whole number'),
+        ("error", "raises on every call: error: out of registers"),
+        ("text", "returned text ('0 1')"),
+        ("null", "returned None"),
+        ("NaN", "returned nan among the tokens"),
+        ("infinite", "returned inf among the tokens"),
+    ],
+)
+def test_a_program_that_cannot_be_asked_is_told_in_one_line(how, text):
+    with pytest.raises(NotASubject) as caught:
+        examine(misbehaving(how), toy(1))
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "text"),
+    [
+        ("no json", "crash", "a line that is no JSON: 'hello'"),
+        ("nothing", "crash", "a line that is no JSON: ''"),
+        ("deep", "crash", "a line that is no JSON: '[[["),
+        ("floods", "crash", "a line of more than 1,048,576 bytes: 'xxx"),
+        ("leaves", "crash", "the program ended (exit status 1): no GPU here"),
+        ("silent", "timeout", "its first line: not done within"),
+        ("never reads", "timeout", "of wall-clock time"),
+        ("half", "crash", 'a line that is no JSON: \'{"id": 0, "emi\''),
+        ("wrong id", "crash", 'answers a request that was not asked: \'{"id": 1000'),
+        ("twice", "crash", "a request "),
+        ("id as text", "crash", 'it answers \'{"id": "0"'),
+        ("no tokens", "crash", 'expected {"id": .., "emitted": [..]}'),
+        ("huge text", "crash", 'a line that is no JSON: \'{"id": 0, "emitted": [999'),
+        ("not utf-8", "crash", "a line that is no JSON"),
+        ("two in one", "crash", "a line that is no JSON: '1, 2'"),
+        ("crashes", "crash", "killed by SIGABRT"),
+        ("leaves later", "crash", "exit status 3"),
+        ("forks and leaves", "crash", "the program ended (exit status 0)"),
+        ("closes", "crash", "it closed its output"),
+        ("spins", "timeout", "s of processor time"),
+        ("sleeps", "timeout", "s of wall-clock time"),
+        ("fills its memory", "crash", "MemoryError"),
+        ("floods later", "crash", "it answers '0'"),
+    ],
+)
+def test_what_a_program_does_instead_of_answering_is_told_in_one_line(how, kind, text):
+    limits = HURRIED if kind == "timeout" else TimeLimits(30.0)
+    with pytest.raises(RunFailed) as caught:
+        examine(misbehaving(how), drawn(3, 2, "generic"), limits)
+    assert caught.value.kind == kind
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("how", ["outside", "huge"])
+def test_tokens_outside_the_vocabulary_are_a_refutation(how):
+    assert judge(examine(misbehaving(how), toy(1)))[0].refuted
+
+
+def test_a_program_that_is_not_there_is_told():
+    with pytest.raises(NotASubject, match=r"nosuchprogram: cannot be run \(No such file or directory\)"):
+        examine("/nosuchprogram --fast", toy(1))
+    with pytest.raises(NotASubject, match="is no command"):
+        examine("'", toy(1))
+
+
+def test_a_program_that_draws_its_own_numbers_has_no_law():
+    measurement = examine(misbehaving("own"), toy(1))
+    assert measurement.reason == "it draws its random numbers itself, from a seed"
