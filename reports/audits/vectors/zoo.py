@@ -1,7 +1,6 @@
 """What the vectors alone catch of the zoo: every mutant and control answers them as a program in another language would."""
 
 import random
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -13,9 +12,7 @@ from ....models.law import prefix_key
 from ....proofs.measurement import measured
 from ....proofs.sandbox import Sandbox
 from ....verifiers.zoo.catalogue import CONTROLS, MUTANTS, ZooEntry
-from .answers import RULES
-from .flags import FLAGS
-from .judgement import FAILED, LEFT_OUT, MISSING, PASSED, Judgement, judge
+from .judgement import Judgement, judge
 from .law_vectors import LOSSLESS, PROBLEMS
 from .results import Results
 from .suite import suite
@@ -134,45 +131,3 @@ def judged(with_laws: bool = True) -> list[tuple[ZooEntry, Judgement]]:
     if not with_laws:
         return [(entry, judge(answered(entry))) for entry in entries if entry.name not in OWN_WAY]
     return [(entry, judge(answered(entry, known))) for entry, known in laws(entries)]
-
-
-def page(rows: Sequence[tuple[ZooEntry, Judgement]]) -> str:
-    """The table of reports/vectors.md."""
-    caught = [(entry, j) for entry, j in rows if j.verdict == "refuted"]
-    by_block = [
-        entry for entry, j in caught if any(x.status == FAILED and x.vector.startswith(RULES) for x in j.vectors)
-    ]
-    clean = [entry for entry, j in rows if entry.name in CONTROLS and not j.statuses()[FAILED]]
-    mutants = [entry for entry, _ in rows if entry.name in MUTANTS]
-    controls = [entry for entry, _ in rows if entry.name in CONTROLS]
-    lines = [
-        "# What the test vectors catch", "",
-        f"Vectors `{suite()['digest']}` ({len(suite()['vectors'])} of a block and its random numbers, {len(suite()['laws'])} of a "
-        "law), answered by every mutant and control of the zoo. `draftproof vectors zoo --out reports/vectors.md` writes this page.", "",
-        f"Of {len(mutants)} mutants {sum(e in mutants for e, _ in caught)} fail at least one vector, {len(by_block)} of them one of a "
-        f"block and its random numbers; of {len(controls)} controls {len(clean)} fail none. Flags: classes of bug, with the number of "
-        "failed vectors that have each. A bug can show under several flags.", "",
-        "| | mutant | block vectors failed | law vectors failed | flags |", "|---|---|---|---|---|",
-    ]  # fmt: skip
-    lines += [_row(entry, j) for entry, j in rows if entry.name in MUTANTS]
-    lines += ["", "| | control | answers | failed |", "|---|---|---|---|"]
-    for entry, j in rows:
-        if entry.name in CONTROLS:
-            counts = j.statuses()
-            what = "its law alone" if entry.name in OWN_WAY else " and ".join(j.results.gives)
-            lines.append(f"| {entry.name} | {entry.title} | {what}: {counts[PASSED]} passed | {counts[FAILED]} |")
-    lines += ["", "| flag | bug | mutants that fail a vector with it |", "|---|---|---|"]
-    for flag, about in FLAGS.items():
-        hit = [e.name for e, j in rows if e.name in MUTANTS and j.by_flag()[flag][FAILED]]
-        lines.append(f"| {flag} | {about.bug} | {', '.join(hit) or 'none of the zoo has it'} |")
-    return "\n".join([*lines, ""])
-
-
-def _row(entry: ZooEntry, judgement: Judgement) -> str:
-    cells = []
-    for law in (False, True):
-        statuses = Counter(j.status for j in judgement.vectors if ("law" in j.fields) == law)
-        cell = f"{statuses[FAILED]} of {statuses.total() - statuses[LEFT_OUT]}"
-        cells.append(f"{cell}, {statuses[MISSING]} unknown" if statuses[MISSING] else cell)
-    flags = ", ".join(f"{flag} {n[FAILED]}" for flag, n in judgement.by_flag().items() if n[FAILED])
-    return f"| {entry.name} | {entry.title} | {' | '.join(cells)} | {flags or '**none**'} |"
