@@ -11,7 +11,7 @@ from ...verifiers.evidence import CLAIMS, Evidence
 from ..audits.report import Report
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-CERTAIN = ("enumeration", "interception")
+CERTAIN = ("enumeration", "interception", "driving")
 """Methods whose refutations are exact; what samples refute is left out, and said in a notification."""
 
 

@@ -152,7 +152,7 @@ def test_sarif_has_what_is_certain_and_says_of_the_rest_that_it_is_not(tmp_path,
     monkeypatch.chdir(tmp_path / "a b")
     (tmp_path / "a b" / "mine.py").write_text(WRONG)
     run = well_formed(
-        sarif(report_on(refuted("interception"), refuted("interception"), refuted("interception", "optimal")).as_json())
+        sarif(report_on(refuted("driving"), refuted("interception"), refuted("interception", "optimal")).as_json())
     )
     assert [(r["ruleId"], r["level"]) for r in run["results"]] == [("lossless", "error"), ("optimal", "note")]
     assert run["results"][0]["message"]["text"].endswith(
