@@ -24,6 +24,8 @@ PROVABLE_CLAIMS = {
     "lemma-9": "greedy block verification has Pr(X^l = x, tau >= l) = min(M_b(x), M_s(x))",
     "lemma-10": "no coupling of draft and target agrees on more tokens than sum_l sum_x min(M_b(x^l), M_s(x^l))",
     "theorem-3": "in one iteration greedy block verification accepts at least as many tokens as block verification",
+    "several-drafts": "each lossless rule for several drafts keeps the target's law: its output, completed, follows M_b^{gamma+1}",
+    "transport": "no valid rule accepts a draft of the first step more often than optimal transport does",
     "same-definitions": "the Coq definitions and the Python code give the same laws, entry by entry, on the problems compared",
     "tokens-per-iteration": "token verification decodes (1 - a^{gamma+1}) / (1 - a) tokens an iteration at acceptance rate a",
     "wall-time": "the wall-time factor, when speculation pays, and the best gamma",
@@ -52,6 +54,7 @@ TOKEN, BLOCK = "verifiers/token_verification.py:", "verifiers/block_verification
 GREEDY, SUB_BLOCK = "verifiers/greedy_block_verification.py:", "verifiers/sub_block.py:"
 WHOLE = "proofs/symbolic/whole_algorithms.py:"
 STEPS, CHECKED = "proofs/symbolic/single_steps.py:", "proofs/claims.py:"
+TREES = "verifiers/trees/"
 DERIVED = "proofs/symbolic/derivations.py:"
 
 STATEMENTS = [
@@ -144,4 +147,29 @@ STATEMENTS = [
               ("verifiers/lenient_token_verification.py:lenient_token_verification",
                "proofs/closed_forms.py:lenience_bias", "proofs/symbolic/lenience.py:bias_holds",
                "proofs/symbolic/lenience.py:bound_holds", "proofs/symbolic/lenience.py:monotone")),
+    Statement("Miao et al. 2024 (SpecInfer)", "Algorithm 2", "multi-round rejection", "several-drafts",
+              (TREES + "multi_round.py:step", TREES + "descent.py:descend", "models/drafting.py:draft_tree")),
+    Statement("Miao et al. 2024 (SpecInfer)", "Section 4.3", "naive sampling", "several-drafts",
+              (TREES + "naive_sampling.py:step",)),
+    Statement("Chen et al. 2024 (Sequoia)", "Algorithm 2", "rejection without replacement", "several-drafts",
+              (TREES + "without_replacement.py:step",)),
+    Statement("EAGLE-2", "evaluate_posterior", "verification of chosen tokens", "several-drafts", (TREES + "top_tokens.py:step",)),
+    Statement("Sun et al. 2023 (SpecTr)", "Algorithm 3", "k-SEQ, with rho just above rho*", "several-drafts",
+              (TREES + "k_seq.py:step", TREES + "k_seq.py:smallest_rho")),
+    Statement("Sun et al. 2023 (SpecTr)", "Section 3", "optimal transport of drafts to the target", "transport",
+              (TREES + "optimal_transport.py:best_plan", TREES + "optimal_transport.py:step",
+               "proofs/certificates/make_transport.py:certificate", "proofs/certificates/check_transport.py:check")),
+    Statement("Khisti et al. 2025; Hu et al. 2025", "the dual", "a choice of a set of tokens", "transport",
+              (TREES + "optimal_transport.py:Plan", "proofs/literature.py:two_drafts_suffice", "proofs/literature.py:choice_of_a_set")),
+    Statement("Thomas and Pal 2026", "the linear program", "what any valid rule accepts of a tree", "transport",
+              ("proofs/certificates/make_tree_bound.py:certificate", "proofs/certificates/check_tree_bound.py:bound_of")),
+    Statement("Thomas and Pal 2026", "greedy multi-path", "block verification of a chosen path", "several-drafts",
+              (TREES + "greedy_multi_path.py:greedy_multi_path", TREES + "greedy_multi_path.py:chosen_rows")),
+    Statement("Weng et al. 2025", "Algorithms 1 and 2", "traversal verification", "several-drafts",
+              (TREES + "traversal.py:traversal", "proofs/tree_laws.py:traversal_law")),
+    Statement("Hu and Huang 2024", "ASpS", "Tree Monte Carlo", "several-drafts", (TREES + "tree_monte_carlo.py:tree_monte_carlo",)),
+    Statement("Zhou et al. 2026", "hierarchical decoding", "with the cap at the end; as published it is not valid", "several-drafts",
+              (TREES + "hierarchical.py:hierarchical", TREES + "hierarchical.py:hierarchical_as_published")),
+    Statement("Daliri et al. 2024", "shared Gumbel noise", "agreement of draft and target", "several-drafts",
+              (TREES + "shared_gumbel.py:agreement", TREES + "shared_gumbel.py:step")),
 ]  # fmt: skip

@@ -9,13 +9,26 @@ from sympy import QQ
 from ...models.battery import exact_battery
 from ...models.problem import as_json
 from ...models.rationals import as_float
+from ...models.tree_battery import tree_battery
 from ...verifiers.evidence import HOLDS, REFUTED
 from ...verifiers.registry import reference
-from ..certificates import check, check_coupling, check_iterations, make, make_coupling, make_iterations
+from ...verifiers.trees.registry import TREE_REFERENCES, tree_reference
+from ..certificates import (
+    check,
+    check_coupling,
+    check_iterations,
+    check_transport,
+    check_tree_bound,
+    make,
+    make_coupling,
+    make_iterations,
+    make_transport,
+    make_tree_bound,
+)
 from ..certificates.linear_program import largest_acceptance
 from ..certificates.strategies import fewest_calls, most_tokens
 from ..field import in_field
-from ..laws import IteratedLaw, expected_accepted, output_law
+from ..laws import IteratedLaw, acceptance_ccdf, expected_accepted, output_law
 from ..proving import Proof, ProofResult, size_of
 from ..theorem_2_calls import expected_calls
 from ..theorem_2_counterexample import SURE_BONUS, pair
@@ -45,6 +58,13 @@ def proofs() -> Iterator[Proof]:
     for claim in ("theorem-2", "lemma-4"):
         yield entry(claim, "block", make.certificate, check.check)
     yield entry("lemma-10", "greedy-block", make_coupling.certificate, check_coupling.check)
+    trees = tree_battery()
+    yield Proof(
+        "transport", "certificate", "the first drafts: optimal transport", size_of(trees), lambda: _first_drafts(trees)
+    )
+    whole = [p for p in trees if p.vocabulary**p.tree.nodes <= MOST_BLOCKS_IN_BATTERY]
+    yield Proof("transport", "certificate", "whole trees: bounds by duality, and every lossless rule below them", size_of(whole),
+                lambda: _whole_trees(whole))  # fmt: skip
     scaled = [p for p in battery if p.vocabulary**p.gamma <= 32 and not re.match("peaked|mixed|markov-mixed", p.name)]
     yield Proof("theorem-2", "certificate", "block, against the linear program of all valid verifiers by HiGHS, to 1e-7",
                 size_of(scaled), lambda: _optimum(scaled))  # fmt: skip
@@ -60,6 +80,25 @@ def proofs() -> Iterator[Proof]:
     for end, finished in ((None, "until 4 tokens"), (0, "until E.O.S. or 4 tokens")):
         yield Proof("theorem-2-calls", "certificate", "block: the fewest calls of all strategies, by HiGHS, to 1e-7",
                     f"{size_of(chains)}, {finished}", lambda end=end: _fewest_calls(chains, 4, end))  # fmt: skip
+
+
+def _first_drafts(problems) -> ProofResult:
+    for problem in problems:
+        value = check_transport.check(json.dumps(make_transport.certificate(problem)))
+        reached = acceptance_ccdf(output_law(in_field(problem), tree_reference("optimal-transport")), problem.gamma)[1]
+        if str(value) != str(reached):
+            return ProofResult(REFUTED, f"on {problem.name}: the optimum is {value}, the rule accepts with {reached}")
+    return ProofResult(HOLDS)
+
+
+def _whole_trees(problems) -> ProofResult:
+    for problem in problems:
+        bound, exact = check_tree_bound.check(json.dumps(make_tree_bound.certificate(problem))), in_field(problem)
+        for rule in (r for r in TREE_REFERENCES.values() if r.lossless and r.is_for(problem.tree)):
+            reached = expected_accepted(output_law(exact, rule))
+            if reached > QQ(bound.numerator, bound.denominator):
+                return ProofResult(REFUTED, f"on {problem.name}: the bound is {bound}, {rule.name} accepts {reached}")
+    return ProofResult(HOLDS)
 
 
 def _most_tokens(pairs) -> ProofResult:

@@ -7,8 +7,10 @@ from sympy import QQ
 from ...models.battery import drawn_markov, exact_battery, toy
 from ...models.decoding import Decoded
 from ...models.problem import Problem
+from ...models.tree_battery import tree_battery
 from ...verifiers.evidence import HOLDS, REFUTED, Evidence
 from ...verifiers.registry import Reference, reference
+from ...verifiers.trees.registry import TREE_REFERENCES
 from .. import claims
 from ..field import in_field
 from ..laws import IteratedLaw, OutputLaw, expected_accepted, output_law
@@ -71,6 +73,11 @@ def proofs() -> Iterator[Proof]:
         for end, finished in ((None, "until 5 tokens"), (0, "until E.O.S. or 5 tokens")):
             yield entry("theorem-2-calls", f"block over {other.name}", chains,
                         lambda p, o=other, end=end: claims.theorem_2_calls(p, _as_run("block"), o, 5, end), f", {finished}")  # fmt: skip
+    for rule in TREE_REFERENCES.values():
+        trees = [p for p in tree_battery() if rule.lossless and rule.is_for(p.tree)]
+        if trees:
+            yield entry("several-drafts", rule.name, trees, lambda p, rule=rule: claims.lossless(p, output_law(p, rule)),
+                        f", up to {max(p.tree.nodes for p in trees)} drafts")  # fmt: skip
     yield entry("lemma-9", "greedy-block", small, lambda p: claims.lemma_9(p, _law(p, "greedy-block")))
     yield entry("lemma-8", "greedy-block", small, lambda p: claims.lemma_8(p, _as_run("greedy-block")))
     for i in (2, 3):

@@ -6,6 +6,7 @@ from ...verifiers.evidence import NO_EVIDENCE
 from ..proving import Proof, ProofResult
 from ..symbolic.single_steps import LEMMAS, STEP_TIME_LIMIT, Answer, ask
 from ..symbolic.whole_algorithms import WHOLE_CLAIMS
+from ..symbolic.whole_trees import TREE_CLAIMS
 
 VOCABULARIES = (2, 4, 8)
 
@@ -42,3 +43,8 @@ def proofs() -> Iterator[Proof]:
         for v, gamma, limit in whole.sizes:
             yield Proof(CLAIM_OF[whole.claim], "z3", f"whole algorithm, {whole.name}", f"all models, V {v}, gamma {gamma}",
                         lambda w=whole, v=v, g=gamma, s=limit: _found(w.prove(v, g, s), s))  # fmt: skip
+    for rule in TREE_CLAIMS:
+        for v, children in rule.sizes:
+            drawn = f"{' x '.join(map(str, children))} children, {rule.how}"
+            yield Proof("several-drafts", "z3", rule.name, f"all models, V {v}, {drawn}",
+                        lambda r=rule, v=v, c=children: _found(r.prove(v, c), r.limit))  # fmt: skip

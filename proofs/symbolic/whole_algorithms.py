@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import z3
 
@@ -84,7 +84,8 @@ def _output_law(space: Models, problem: Problem, verifier: Reference) -> dict:
     return {decoded.tokens: probability for decoded, probability in _law(space, problem, verifier).items()}
 
 
-def _equal(space: Models, observed: dict, expected: dict) -> Iterator[Obligation]:
+def equal(space: Models, observed: dict, expected: dict) -> Iterator[Obligation]:
+    """Two laws are the same."""
     for key in {**expected, **observed}:
         difference = space.number(0) + expected.get(key, 0) - observed.get(key, 0)
         yield Obligation(space.everywhere, space.number(1), difference, NONZERO)
@@ -93,7 +94,7 @@ def _equal(space: Models, observed: dict, expected: dict) -> Iterator[Obligation
 def validity(space: Models, problem: Problem, verifier: Reference) -> Iterator[Obligation]:
     """Every sequence of gamma + 1 tokens has the target's probability. Source: Sun et al. 2025, Eq. (7)."""
     law, length = _output_law(space, problem, verifier), problem.gamma + 1
-    yield from _equal(space, completed(law, problem.target, length), joint_law(problem.target, length, space.number(1)))
+    yield from equal(space, completed(law, problem.target, length), joint_law(problem.target, length, space.number(1)))
 
 
 def expected_acceptance(space: Models, problem: Problem, verifier: Reference) -> Iterator[Obligation]:
@@ -131,16 +132,16 @@ def lemma_9(space: Models, problem: Problem, verifier: Reference) -> Iterator[Ob
     for length in range(1, problem.gamma + 1):
         target, draft = (joint_law(model, length, space.number(1)) for model in (problem.target, problem.draft))
         both.update({x: minimum(target[x], draft[x]) for x in target})
-    yield from _equal(space, survival(_output_law(space, problem, verifier)), both)
+    yield from equal(space, survival(_output_law(space, problem, verifier)), both)
 
 
 def lemma_8(space: Models, problem: Problem, verifier: Reference) -> Iterator[Obligation]:
     """Every sequence of gamma tokens, each output completed by its modified target, has the target's probability."""
     done = completed_after_modification(_law(space, problem, verifier), problem, problem.gamma)
-    yield from _equal(space, done, joint_law(problem.target, problem.gamma, space.number(1)))
+    yield from equal(space, done, joint_law(problem.target, problem.gamma, space.number(1)))
 
 
-Statement = Callable[[Models, Problem, Reference], Iterator[Obligation]]
+Statement = Callable[[Models, Problem, Any], Iterator[Obligation]]
 
 
 def _violations(obligation: Obligation) -> Iterator[tuple[Region, list]]:
@@ -163,7 +164,8 @@ def _violations(obligation: Obligation) -> Iterator[tuple[Region, list]]:
                 yield piece, reached if obligation.wrong == NONZERO else reached[:1]
 
 
-def _decide(statement: Statement, verifier: Reference, size: Size) -> tuple[Answer, Problem | None]:
+def decide(statement: Statement, verifier: Any, size: Size) -> tuple[Answer, Problem | None]:
+    """Whether the statement holds of a verifier for all models of a size; if not, the problem on which it fails."""
     decided = True
     space, problem = all_models(size.vocabulary, size.gamma, size.limit)
     try:
@@ -205,11 +207,11 @@ class WholeClaim:
 
     def prove(self, vocabulary: int, gamma: int, limit: float) -> Answer:
         """holds, refuted (with z3's model), or no-evidence where the limit, in seconds of processor time, was not enough."""
-        return _decide(self.statement, self.verifier, Size(vocabulary, gamma, limit))[0]
+        return decide(self.statement, self.verifier, Size(vocabulary, gamma, limit))[0]
 
     def mutated(self, vocabulary: int, gamma: int, limit: float) -> tuple[Answer, Problem | None]:
         """The same question about the mutant, and the problem on which it fails."""
-        return _decide(self.statement, self.mutant, Size(vocabulary, gamma, limit))
+        return decide(self.statement, self.mutant, Size(vocabulary, gamma, limit))
 
 
 SMALL_SIZES = (Size(2, 1), Size(2, 2), Size(3, 1))

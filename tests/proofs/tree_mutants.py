@@ -39,7 +39,7 @@ def only_the_rejected_entry(siblings, chance):
     for x, q in zip(siblings.tokens, siblings.drafts):
         if chance.flip(minimum(ratio(p[x], q[x]), 1)):
             return Choice(x, True)
-        left = [max(w - q[t], 0) if t == x else w for t, w in enumerate(p)]
+        left = [positive_part(w - q[t]) if t == x else w for t, w in enumerate(p)]
         p = normalised(left)
     return Choice(chance.draw(p), False)
 

@@ -1,6 +1,6 @@
 """Hierarchical speculative decoding: the joint ratio of the block, resampled branch by branch; as published, and as it must be."""
 
-from ..arithmetic import Number, minimum, normalised, positive_part, quotient, ratio
+from ..arithmetic import Number, minimum, positive_part, quotient, ratio, residual
 from ..chance import Chance
 from .draft_tree import DraftTree, TreeVerdict, VerifyTree
 
@@ -13,18 +13,17 @@ def _hierarchical(capped_at_the_end: bool) -> VerifyTree:
         capped = [joint]
         for i, x in enumerate(block.tokens):
             joint = joint * ratio(block.target[i][x], block.draft[i][x])
-            largest = joint if joint > largest else largest
+            largest = largest + positive_part(joint - largest)
             capped.append(joint / largest)
         if chance.flip(capped[-1] if capped_at_the_end else minimum(joint, 1)):
             return TreeVerdict(block.gamma - 1, chance.draw(block.target[block.gamma]))
         for i in range(block.gamma - 1, -1, -1):
-            divergence = [capped[i] * p - q for p, q in zip(block.target[i], block.draft[i], strict=True)]
-            above = [positive_part(d) for d in divergence]
-            below = sum(positive_part(-d) for d in divergence)
-            larger = sum(above) if sum(above) > below else below
+            p, q = block.target[i], block.draft[i]
+            above = residual(p, q, capped[i])
+            below = sum(positive_part(b - capped[i] * a) for a, b in zip(p, q, strict=True))
+            larger = below + positive_part(sum(above) - below)
             if i == 0 or chance.flip(quotient(sum(above), larger, 1)):
-                rest = above if sum(above) != 0 else block.target[i]
-                return TreeVerdict(i - 1, chance.draw(normalised(rest)))
+                return TreeVerdict(i - 1, chance.draw(above))
         raise AssertionError("unreachable: the empty prefix is always kept")
 
     return verify

@@ -1,6 +1,7 @@
 """k-SEQ: each of k independent drafts is tested against the same share of the target."""
 
 from functools import lru_cache
+from math import prod
 
 from ..arithmetic import Number, Row, minimum, ratio
 from ..chance import Chance
@@ -18,7 +19,7 @@ def shares(target: Row, draft: Row, rho: Number) -> list[Number]:
 def is_valid(target: Row, draft: Row, k: int, rho: Number) -> bool:
     """Whether k-SEQ keeps the target's law: 1 - (1 - beta)^k <= rho beta."""
     beta = sum(shares(target, draft, rho))
-    return 1 - (1 - beta) ** k <= rho * beta
+    return 1 - prod([1 - beta] * k) <= rho * beta
 
 
 @lru_cache(maxsize=4096)
@@ -59,7 +60,7 @@ def k_sequential_selection(siblings: Siblings, rho: Number, chance: Chance) -> C
             return Choice(x, True)
     taken = shares(p, q, rho)
     beta = sum(taken)
-    accepted = 1 - (1 - beta) ** k
+    accepted = 1 - prod([1 - beta] * k)
     rest = [w - t * accepted / beta for w, t in zip(p, taken)] if beta != 0 else p
     return Choice(chance.draw(rest), False)
 
