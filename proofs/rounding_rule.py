@@ -63,7 +63,7 @@ def wide_rounding_allowed(gamma: int, dtype: str, vocabulary: int, off: float = 
 def look_up_allowed(masses: "ndarray", dtype: str, bits: int) -> float:
     """What a look-up in a running sum is allowed besides: sum over k of min(w_k, (u S_k + 2^-bits / 2) / 2).
 
-    masses: w, the row's probabilities in the order of the sum. bits: of the uniform that is looked up, k / 2^bits.
+    masses: w, the row's probabilities in the order of the sum; those left out count with every sum. bits: of the uniform that is looked up, k / 2^bits.
     u S_k: in the standard model each addition is off by u = epsilon / 2 of the sum so far, from whichever end it runs:
     S_k = max(w_1 + .. + w_k, w_k + .. + w_V). 2^-bits / 2: an entry covers one point of the uniform's lattice more or
     less; where f of a point is left over, 2 f (1 - f) on average. Half of all this is the total variation, and no entry
@@ -71,7 +71,7 @@ def look_up_allowed(masses: "ndarray", dtype: str, bits: int) -> float:
     look-up deviates by 7e-12; in float32 0.0057 at V = 151,936 (24 bits), in a row of tails of that width 2e-5.
     """
     up_to = masses.cumsum()
-    reach = up_to.clip(min=up_to[-1] - up_to + masses)
+    reach = up_to.clip(min=up_to[-1] - up_to + masses) + (1 - up_to[-1])
     return float(masses.clip(max=(EPSILON[dtype] / 2 * reach + 2.0**-bits / 2) / 2).sum())
 
 

@@ -211,8 +211,9 @@ def _put_block(
         weights, prefix = rows[law["weights"]], tuple(law["prefix"])
         if law["look_up"]:
             bits, summed = law["look_up"]
-            allowed = look_up_allowed(weights / weights.sum(), summed or measurement.dtype, bits)
-            measurement.looked_up += drafted * law["probability"] * allowed
+            masses = weights * (law["part"] / math.fsum(weights))
+            allowed = look_up_allowed(masses, summed or measurement.dtype, bits)
+            measurement.looked_up += drafted * law["probability"] / law["part"] * allowed
         masses = weights * (drafted * law["probability"] / math.fsum(weights))
         measurement.called += law["called"]
         measurement.least = min(law["called"], measurement.least or law["called"])

@@ -46,12 +46,14 @@ class RowDraw:
     at: the length of the path when it was drawn.
     look_up: of weights and races None; else the bits of the uniform that was looked up in a running sum, and the type
       of that sum, "" where it is not known.
+    part: of the row's mass that the weights have: the rest is on paths of its own.
     """
 
     def __init__(
         self, weights: np.ndarray, base: int, at: int, rehearsed: Callable[[int, Any], Any], look_up: LookUp = None
     ):
         self.weights, self.base, self.at, self.rehearsed, self.look_up = weights, base, at, rehearsed, look_up
+        self.part = 1.0
         self.source: Any = None
         self.drawn: int | None = None
         self.open = int(np.count_nonzero(weights)) > 1
@@ -123,6 +125,7 @@ class WideTracer(Tracer):
         if base is None or not weights[base]:
             base = self._base(weights, ordinal)
         self.rows.append(RowDraw(weights, base, len(self.path), rehearsed, look_up))
+        self.rows[-1].part = math.fsum(weights) / total if ordinal in self.splits else 1.0
         return self.rows[-1]
 
     def _split(self, weights: np.ndarray, total: float, whole: bool) -> tuple[np.ndarray, int | None]:

@@ -41,7 +41,7 @@ class RowLaw:
     """prefix + (first + index,) comes with probability * weights[index] / sum(weights).
 
     called: indices confirmed.
-    look_up: as in ``row_draws.RowDraw``.
+    look_up, part: as in ``row_draws.RowDraw``.
     """
 
     prefix: tuple[int, ...]
@@ -50,6 +50,7 @@ class RowLaw:
     weights: np.ndarray
     called: int
     look_up: LookUp = None
+    part: float = 1.0
 
 
 @dataclass
@@ -84,11 +85,11 @@ class _Alike:
     def expected(self, index: int) -> Outcome | None:
         return None if self.prefix is None else (*self.prefix, self.first + self.sign * index)
 
-    def law(self, probability: float, weights: np.ndarray, called: int, look_up: LookUp) -> RowLaw:
+    def law(self, row: RowDraw, probability: float, weights: np.ndarray, called: int) -> RowLaw:
+        """The law of what of the row has these weights."""
         assert self.prefix is not None
-        if self.sign > 0:
-            return RowLaw(self.prefix, self.first, probability, weights, called, look_up)
-        return RowLaw(self.prefix, self.first - len(weights) + 1, probability, weights[::-1], called, look_up)
+        first = self.first if self.sign > 0 else self.first - len(weights) + 1
+        return RowLaw(self.prefix, first, probability, weights[:: self.sign], called, row.look_up, row.part)
 
 
 class _Exploration:
@@ -281,7 +282,7 @@ class _Exploration:
             self.not_called += probability * missing
         if weights.any():
             kept = probability * float(share[np.flatnonzero(weights)].sum()) if own else probability
-            self.rows.append(alike.law(kept, weights, len(called) - len(own), row.look_up))
+            self.rows.append(alike.law(row, kept, weights, len(called) - len(own)))
 
     def _replays(self, tracer: WideTracer, row: RowDraw, expected: Callable[[int], Outcome | None]) -> None:
         """Follow the path again with other indices: what is asked of later coins and rows must not depend on them."""
