@@ -91,6 +91,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/batched.py
 	$(BIN)/python benchmarks/e2e.py
 	$(BIN)/python benchmarks/deceivers.py
+	$(BIN)/python benchmarks/driven.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

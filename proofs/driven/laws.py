@@ -254,7 +254,8 @@ class DrivenLaws:
                 self.confirmations = CONFIRMATIONS
                 self.missed = 1 - (MISSED_AT / 2 ** (k + 1)) ** (1 / CONFIRMATIONS)
                 return
-            self._require_steady(wrong[:MOST_REFINED])
+            known = list(self.answers.items())[:: max(1, len(self.answers) // MOST_REFINED)]
+            self._require_steady([*wrong[:MOST_REFINED], *((*question, outcome) for question, outcome in known)])
             for block, point, outcome in wrong[:MOST_REFINED]:
                 if self.laws[block].foretold(point)[0] != outcome:
                     answered(self._of(block, self._refined(block, point)), self._ask)

@@ -1,39 +1,63 @@
-"""The command draftproof law: the exact law of a reference verifier."""
+"""The command draftproof law: the law of a verifier on one problem: of a reference verifier exactly, of others measured."""
+
+from typing import Any
 
 import click
 
-from ...models.errors import InputError
+from ...models.errors import InputError, RunFailed
 from ...models.problem import Problem, load_problem, problem_from, tree_problem_from
 from ...verifiers.registry import REFERENCES
 from ...verifiers.trees.registry import TREE_REFERENCES
+from .exit_status import NOT_AUDITED, stop
 from .output import Output
-from .parameters import json_option, problem_option
+from .parameters import exec_option, json_option, problem_option
 
 
 @click.command(name="law")
-@click.argument("verifier")
+@click.argument("verifier", required=False)
+@exec_option
 @problem_option()
 @click.option("--target", metavar="P,..", help="A context-independent target row, as 1/3,2/3.")
 @click.option("--draft", metavar="P,..", help="A context-independent draft row.")
 @click.option("--gamma", type=click.IntRange(min=1), help="Length of a draft block, with --target and --draft.")
 @click.option("--iterations", type=click.IntRange(min=1), default=1, show_default=True, help="Iterations of the loop.")
 @json_option("the law")
-def command(verifier: str, problem: str | None, target: str | None, draft: str | None, gamma: int | None,
-            iterations: int, json_file: str | None) -> None:  # fmt: skip
+def command(verifier: str | None, program: str | None, problem: str | None, target: str | None, draft: str | None,
+            gamma: int | None, iterations: int, json_file: str | None) -> None:  # fmt: skip
     """The exact law of a reference VERIFIER (token, block, ..; draftproof list verifiers) on one problem.
 
+    Or of a third-party one, path/to/file.py:function or a program (--exec), as far as it can be measured.
     A problem may say how a tree of several drafts is drawn: "drafting": {"children": [3, 2], "how": "iid"}.
     """
-    if verifier not in REFERENCES | TREE_REFERENCES:
+    third_party = program is not None or ":" in (verifier or "")
+    if third_party and iterations != 1:
+        raise click.UsageError("the law of a third-party verifier is that of one iteration")
+    if (verifier is None) == (program is None):
+        raise click.UsageError("expected a VERIFIER, or --exec")
+    if not third_party and verifier not in REFERENCES | TREE_REFERENCES:
         raise InputError(f"no reference verifier {verifier!r}; known: {', '.join([*REFERENCES, *TREE_REFERENCES])}")
     given = _problem_of(problem, target, draft, gamma)
     output = Output(json_file)
-    from ..audits.law_report import law_report
-
-    law = law_report(verifier, given, iterations)
+    law = _measured(verifier, program, given) if third_party else _exact(str(verifier), given, iterations)
     output.write(law)
     for key, value in law.items():
         output.echo(f"{key.replace('_', ' '):<20}{', '.join(value) if isinstance(value, list) else value}")
+
+
+def _exact(verifier: str, problem: Problem, iterations: int) -> dict[str, Any]:
+    from ..audits.law_report import law_report
+
+    return law_report(verifier, problem, iterations)
+
+
+def _measured(verifier: str | None, program: str | None, problem: Problem) -> dict[str, Any]:
+    from ..audits.functions.subject import program_from, subject_from
+    from ..audits.measured_law import measured_law_report
+
+    try:
+        return measured_law_report(program_from(program) if program else subject_from(str(verifier)), problem)
+    except RunFailed as failure:
+        stop(str(failure), NOT_AUDITED)
 
 
 def _problem_of(problem: str | None, target: str | None, draft: str | None, gamma: int | None) -> Problem:

@@ -155,6 +155,17 @@ class DrawsItself(Driven):
         return super().__call__(target, draft, tokens, random | {"last": OWN.random()})
 
 
+class ChangesLater(Driven):
+    """Draws from the target after so many calls."""
+
+    calls, patience = 0, 10_800
+
+    def __call__(self, target, draft, tokens, random):
+        self.calls += 1
+        self.accepted = token_rule if self.calls < self.patience else token_without_residual
+        return super().__call__(target, draft, tokens, random)
+
+
 class ReadsBonus(Driven):
     def __call__(self, target, draft, tokens, random):
         return super().__call__(target, draft, tokens, random | {"last": random["bonus"]})
@@ -186,3 +197,4 @@ draws_itself = DrawsItself(token_rule)
 reads_bonus = ReadsBonus(token_rule)
 keyed_right = Keyed(100)
 keyed_coupled = Keyed(0)
+changes_later = ChangesLater(token_rule)

@@ -67,6 +67,8 @@ def answer(how, request, number):
     say(json.dumps({"id": n, "emitted": emitted}))
     if how == "twice":
         say(json.dumps({"id": n, "emitted": emitted}))
+    if how == "ends at gamma 3" and len(request["tokens"]) == 3:
+        sys.exit(4)
     if number < 40:
         return
     if how == "crashes":

@@ -1,0 +1,53 @@
+"""The law of a third-party verifier on one problem, measured in a child process, in the form of the contract's ``law --json``."""
+
+from typing import Any
+
+from ...models.errors import RunFailed
+from ...models.problem import Problem
+from ...proofs.audit_claims import lossless, probability_text
+from ...proofs.field import rational
+from ...proofs.laws import acceptance_ccdf, expected_accepted
+from ...proofs.measurement import measured
+from ...proofs.sandbox import Sandbox
+from .functions.audit import with_stated_numbers
+from .functions.session import probe_problems
+from .functions.settings import AuditSettings
+from .functions.subject import SubjectSpec
+
+HOW = {
+    "exact": "exact",
+    "lattice": "exact, on the lattice",
+    "resolution": "closed law of noise",
+    "driven": "driven, on the lattice",
+}
+"""How a law was had, in words, by its exactness."""
+
+
+def measured_law_report(subject: SubjectSpec, problem: Problem, timeout: float = 60.0) -> dict[str, Any]:
+    """``law_report``'s fields for a function or a program, in the first of its dtypes, and how the law was had.
+
+    Numbers are text: a simple rational within what rounding allows (``tolerance``), else twelve digits. ``lossless`` is up to that.
+    ``missed``: as of ``proofs.measurement.Measurement``.
+    Raises: RunFailed if it cannot be called, or no law is known.
+    """
+    if subject.program:
+        subject = with_stated_numbers(subject, AuditSettings(timeout=timeout))
+    dtype = subject.dtypes[0]
+    with Sandbox(
+        subject.target, subject.array, dtype, timeout=timeout, torch=subject.torch, folders=subject.folders,
+        program=subject.program,
+    ) as sandbox:  # fmt: skip
+        sandbox.start(probe_problems([problem]))
+        law = measured(problem, dtype, sandbox.law(problem), subject.modifies_target)
+    if not law.known:
+        raise RunFailed("raises", f"no law is known: {law.reason}")
+    emitted, deviation, slack = law.outputs(), lossless(law).total_variation, rational(law.tolerance)
+    accepted = expected_accepted(emitted) if emitted else 0
+    return {
+        "verifier": subject.name, "vocabulary": problem.vocabulary, "gamma": problem.gamma, "iterations": 1,
+        "expected_accepted": probability_text(accepted, slack),
+        "expected_tokens": probability_text(accepted + sum(emitted.values()), slack),
+        "acceptance_ccdf": [probability_text(p, slack) for p in acceptance_ccdf(emitted, problem.gamma)],
+        "total_variation": f"{deviation:.3g}", "lossless": bool(deviation <= law.tolerance),
+        "how": HOW[law.exactness], "dtype": dtype, "tolerance": law.tolerance, "missed": law.missed,
+    }  # fmt: skip

@@ -1,0 +1,117 @@
+"""Audits and laws of subjects that are driven, from the command line: verdicts, exit statuses, what is said."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+from draftproof import audit
+from draftproof.models.battery import drawn, toy
+from draftproof.proofs.driven import laws
+from draftproof.reports.commands.main import cli
+from draftproof.tests.subjects import driven
+
+SUBJECTS = Path(__file__).parents[2] / "subjects"
+PAPER = '{"vocabulary": 2, "gamma": 2, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
+SCHEMA = Path(__file__).parents[3] / "reports" / "audits" / "report.schema.json"
+
+
+def draftproof(*arguments):
+    done = CliRunner().invoke(cli, arguments, env={"COLUMNS": "200"})
+    return done.exit_code, done.output
+
+
+def program(how):
+    return shlex.join([sys.executable, "-S", str(SUBJECTS / "programs.py"), how])
+
+
+def test_an_audit_of_a_program_says_how_its_law_was_had_and_what_it_could_have_missed(tmp_path):
+    file = tmp_path / "report.json"
+    status, text = draftproof("audit", "--exec", program(""), "--problem", PAPER, "--json", str(file))
+    report = json.loads(file.read_text())
+    jsonschema.validate(report, json.loads(SCHEMA.read_text()))
+    assert (status, report["verdict"]) == (0, "lossless")
+    assert "driven, on the lattice" in text
+    assert "to a resolution of TV 0.0012" in text
+    assert f"decisions that {laws.CONFIRMATIONS:,} random requests a problem did not meet" in text
+    item = report["evidence"][0]
+    assert item["method"] == "driving" and item["bound"] > item["detail"]["missed"] > 0
+    assert report["subject"]["convention"]["numbers"][0] == {
+        "name": "accept",
+        "kind": "uniform",
+        "shape": ["gamma"],
+        "bits": 24,
+    }
+
+
+def test_an_object_that_is_handed_over_is_driven_and_refuted_with_a_replay():
+    report = audit(driven.no_residual, problems=[drawn(3, 2, "generic")], explain=False)
+    assert report.verdict == "refuted"
+    refuted = next(e for e in report.evidence if e.refuted)
+    assert refuted.method == "driving" and refuted.replay.startswith("draftproof audit ")
+    assert "driven.py:no_residual" in refuted.replay
+
+
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        ("bits", "bits 64; expected a whole number from 1 to 53"),
+        ("crashes", "on problem inline problem: the program ended (killed by SIGABRT)"),
+        ("wrong id", "answers a request that was not asked"),
+    ],
+)
+def test_a_program_that_cannot_be_audited_is_exit_status_3(how, text):
+    status, output = draftproof("audit", "--exec", program(how), "--problem", PAPER)
+    assert status == 3
+    assert text in " ".join(output.split())
+    assert "Traceback" not in output
+
+
+def test_what_was_measured_before_a_program_fails_is_kept(tmp_path):
+    """It raises on draft blocks of three tokens alone, and ends then."""
+    file = tmp_path / "report.json"
+    longer = PAPER.replace('"gamma": 2', '"gamma": 3')
+    status, _ = draftproof(
+        "audit", "--exec", program("ends at gamma 3"), "--problem", PAPER, "--problem", longer, "--json", str(file)
+    )
+    report = json.loads(file.read_text())
+    assert status == 3
+    assert "exit status 4" in report["failure"]["message"]
+    assert any(e["claim"] == "lossless" and e["problem"] for e in report["evidence"])
+
+
+def test_a_program_that_draws_its_own_numbers_is_sampled():
+    status, output = draftproof("audit", "--exec", program("own"), "--problem", PAPER, "--samples", "1000")
+    assert status == 1
+    assert "chi-square, 1,000 samples" in output
+
+
+def test_what_changes_after_the_law_was_confirmed_withdraws_it():
+    report = audit(driven.changes_later, problems=[toy(2)], explain=False, levels=("exact",))
+    assert report.subject["calls"] > driven.changes_later.patience
+    assert report.verdict == "inconclusive"
+    assert "the same requests are answered otherwise than in a fresh process" in report.findings["state"]
+
+
+def test_exec_says_itself_what_it_takes():
+    for other in (("mine.py:f",), ("--dtype", "float32"), ("--array", "list")):
+        status, output = draftproof("audit", "--exec", "x", *other)
+        assert status == 2
+        assert "the program's first line says what it is" in output
+
+
+def test_the_law_of_a_program_has_the_form_of_a_reference_verifiers():
+    status, output = draftproof("law", "--exec", program(""), "--problem", PAPER, "--json", "-")
+    law = json.loads(output[: output.rindex("}") + 1])
+    assert status == 0
+    assert (law["expected_accepted"], law["lossless"], law["how"]) == ("10/9", True, "driven, on the lattice")
+    assert law["acceptance_ccdf"][0] == "1"
+
+
+def test_a_law_that_is_not_known_is_exit_status_3():
+    status, _ = draftproof("law", f"{SUBJECTS / 'driven.py'}:two_rows", "--problem", PAPER)
+    assert status == 3
