@@ -83,8 +83,9 @@ def _show(judgement: "Judgement", console: "Console") -> None:
     from ..audits.vectors.judgement import FAILED, LEFT_OUT, MISSING, NOT_REFUTED, PASSED
 
     given = judgement.results
+    never = ", never 0" if given.open == "left" else ""
     console.print(
-        f"{escape(given.program)}: {', '.join(given.rules)}; {given.dtype}, uniforms of up to {given.bits} bits"
+        f"{escape(given.program)}: {', '.join(given.rules)}; {given.dtype}, uniforms of up to {given.bits} bits{never}"
     )
     console.print(f"judged by: {', '.join(given.gives)}\n")
     table = Table(box=None, pad_edge=False, header_style="bold")

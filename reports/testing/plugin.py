@@ -60,6 +60,9 @@ class CheckItem(pytest.Item):
 class OutOfDate(pytest.Item):
     """The test that fails where the file of known failures is out of date."""
 
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.path, None, self.nodeid
+
     def runtest(self) -> None:
         pytest.fail("known failures out of date:\n" + "\n".join(self.config.stash[OUT_OF_DATE]), pytrace=False)
 

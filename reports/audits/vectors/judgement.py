@@ -75,7 +75,7 @@ class Judgement(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         given = self.results
         return {
-            "program": given.program, "vectors": suite()["digest"], "dtype": given.dtype, "bits": given.bits,
+            "program": given.program, "vectors": suite()["digest"], "dtype": given.dtype, "bits": given.bits, "open": given.open,
             "rules": list(given.rules), "gives": list(given.gives), "verdict": self.verdict, "counts": dict(self.statuses()),
             "flags": {flag: dict(counts) for flag, counts in self.by_flag().items()},
             "judged": [{"id": j.vector, "status": j.status, "fields": dict(j.fields), "why": j.why} for j in self.vectors],
@@ -90,9 +90,14 @@ def judge(results: Results) -> Judgement:
 
 
 def _promised(vector: Mapping[str, Any], results: Results, fields: tuple[str, ...]) -> list[str]:
-    """The answers that the program claims to give for a vector."""
-    if vector["rule"] not in results.rules or vector.get("random", {"bits": 0})["bits"] > results.bits:
+    """The answers that the program claims to give for a vector; none for uniforms that it never gets."""
+    if vector["rule"] not in results.rules:
         return []
+    if "random" in vector:
+        random = vector["random"]
+        uniforms = (*random["accept"]["numbers"][: vector["drafted"]], random["last"]["numbers"])
+        if random["bits"] > results.bits or (results.open == "left" and 0 in uniforms):
+            return []
     return [field for field in fields if field in results.gives]
 
 

@@ -25,6 +25,7 @@ class Results(NamedTuple):
     program: its name.
     dtype: the number type in which it computes.
     bits: of the finest uniforms that it takes.
+    open: the end of [0, 1] that its uniforms never reach: "right", or "left" if they are never 0.
     rules, gives: what it claims to be, and which answers it promises.
     answers: vector's id -> answer's name -> answer.
     """
@@ -32,6 +33,7 @@ class Results(NamedTuple):
     program: str
     dtype: str
     bits: int
+    open: str
     rules: tuple[str, ...]
     gives: tuple[str, ...]
     answers: dict[str, dict[str, Any]]
@@ -66,7 +68,7 @@ def results_from(data: Any, name: str = "results") -> Results:
     """Results from their JSON form. Raises: InputError."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise InputError(f'{name}: expected a JSON object with "format": "{FORMAT}" (results.schema.json)')
-    unknown = set(data) - {"format", "vectors", "program", "dtype", "bits", "rules", "gives", "results"}
+    unknown = set(data) - {"format", "vectors", "program", "dtype", "bits", "open", "rules", "gives", "results"}
     if unknown:
         raise InputError(f"{name}: unknown field {sorted(unknown)[0]!r}")
     if data.get("vectors") != suite()["digest"]:
@@ -92,7 +94,8 @@ def results_from(data: Any, name: str = "results") -> Results:
             if field != "error" and {"counts": "law"}.get(field, field) not in gives:
                 raise InputError(f"{name}: {vector}: answers {field!r}, which gives does not name")
     dtype, bits = _one_of(data, "dtype", EPSILON, name), _one_of({"bits": 53} | data, "bits", BITS, name)
-    return Results(data["program"], dtype, bits, rules, gives, answers)
+    end = _one_of({"open": "right"} | data, "open", ("left", "right"), name)
+    return Results(data["program"], dtype, bits, end, rules, gives, answers)
 
 
 def _one_of(data: dict[str, Any], field: str, known: Any, name: str) -> Any:

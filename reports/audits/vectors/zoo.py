@@ -80,7 +80,7 @@ def answered(entry: ZooEntry, laws: Mapping[str, Mapping[str, float]] | None = N
         if laws is not None and vector["rule"] in rules and vector["problem"]["name"] in laws:
             answers[vector["id"]] = {"law": laws[vector["problem"]["name"]]}
     gives = ("accepted", field, *(("law",) if laws is not None else ()))
-    return Results(f"{entry.name} {entry.title}", "float64", 53, rules, gives, answers)
+    return Results(f"{entry.name} {entry.title}", "float64", 53, "right", rules, gives, answers)
 
 
 def _answer(entry: ZooEntry, vector: Mapping[str, Any], field: str) -> dict[str, Any]:

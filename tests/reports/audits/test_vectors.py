@@ -214,6 +214,14 @@ def test_a_flag_is_not_passed_by_answers_in_which_its_bug_would_not_show():
     assert coarse["LargestUniform"] == {PASSED: 2, LEFT_OUT: 16}
 
 
+def test_a_rule_for_uniforms_that_are_never_0_is_right_where_it_says_so():
+    given = answers(planted="at most")
+    judgement = judged_answers(given, RULES, open="left")
+    assert judgement.statuses()[FAILED] == 0
+    assert judgement.by_flag()["ZeroUniform"] == {LEFT_OUT: 9}
+    assert judged_answers(given, RULES).verdict == "refuted"
+
+
 @pytest.mark.parametrize("value", [float("nan"), None, "nan", "1/0", [], True, "0x1p-999999", 1e-3])
 def test_a_broken_number_fails(value):
     first = suite()["vectors"][0]
@@ -288,6 +296,7 @@ BAD = {
     "another format": {"format": "wycheproof"},
     "no program": {"program": ""},
     "a precision without tolerances": {"dtype": "bfloat16"},
+    "another end": {"open": "both"},
     "a lattice that no vector has": {"bits": 8},
     "an unknown rule": {"rules": ["typical"]},
     "no rule": {"rules": []},
