@@ -52,7 +52,7 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     iterations = iterations_of(text)
     size = data["problem"] if isinstance(data["problem"], dict) else {}
     vocabulary, gamma = size.get("vocabulary"), size.get("gamma")
-    if not (type(vocabulary) is type(gamma) is int and min(vocabulary, gamma) >= 1):
+    if type(vocabulary) is not int or type(gamma) is not int or min(vocabulary, gamma) < 1:
         raise Rejected("its problem's vocabulary and gamma are not positive whole numbers")
     if texts_to_check(vocabulary, gamma, iterations) > MOST_TEXTS:
         raise Rejected(f"it has too many texts, expected at most {MOST_TEXTS:,}")

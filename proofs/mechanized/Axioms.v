@@ -1,5 +1,5 @@
 (* What the theorems rest on: nothing but Coq itself. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings SubBlocks Reaches Rationals Law.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings SubBlocks Reaches Precision Lattice Rounding Composition Endings Rationals Law.
 Print Assumptions lemma_1.
 Print Assumptions lemma_3.
 Print Assumptions lemma_3_conditional.
@@ -56,5 +56,25 @@ Print Assumptions keeping_fair.
 Print Assumptions reach_polytope.
 Print Assumptions certified_optimum.
 Print Assumptions adaptive_fair.
+Print Assumptions near_law.
+Print Assumptions near_law_uniform.
+Print Assumptions lattice_lt_near.
+Print Assumptions lattice_le_near.
+Print Assumptions lattice_lt_0.
+Print Assumptions lattice_le_0.
+Print Assumptions looked_up_near.
+Print Assumptions uniforms_on_a_lattice.
+Print Assumptions support_leak.
+Print Assumptions sum_near.
+Print Assumptions coin_near.
+Print Assumptions row_near.
+Print Assumptions block_rounding.
+Print Assumptions mapped_lossless.
+Print Assumptions one_hot_rule.
+Print Assumptions one_hot_sampled.
+Print Assumptions batch_marginal.
+Print Assumptions lemma_2_endings.
+Print Assumptions lemma_2_eos.
+Print Assumptions long_run_rate.
 Print Assumptions Qc_realFieldType.
 Print Assumptions emitted_fastE.

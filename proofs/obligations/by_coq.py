@@ -13,7 +13,7 @@ from ..proving import Proof, ProofResult, size_of
 
 THEOREMS = {
     "lemma-1": ("lemma_1", "toy_block", "toy_token"),
-    "lemma-2": ("lemma_2", "loop_completed", "block_lossless", "token_lossless"),
+    "lemma-2": ("lemma_2", "loop_completed", "block_lossless", "token_lossless", "lemma_2_endings", "lemma_2_eos"),
     "theorem-1": ("theorem_1", "theorem_1_fair", "token_valid", "program_law", "program_run"),
     "lemma-3": ("lemma_3", "lemma_3_conditional"),
     "lemma-4": ("lemma_4", "lemma_4_attained"),
@@ -42,6 +42,7 @@ THEOREMS = {
         "theorem_2_calls",
         "theorem_2_calls_length",
         "theorem_2_calls_eos",
+        "long_run_rate",
         "cost",
         "block_strategy_valid",
         "block_strategy_play",
@@ -51,6 +52,19 @@ THEOREMS = {
     "lemma-10": ("lemma_10", "Etau_greedy", "lemma_10_attained"),
     "theorem-3": ("theorem_3", "theorem_3_all"),
     "reaches": ("reach_polytope", "keeping_fair", "certified_optimum"),
+    "composition": ("adaptive_fair", "mapped_lossless", "one_hot_rule", "one_hot_sampled", "batch_marginal"),
+    "lattice": (
+        "near_law",
+        "near_law_uniform",
+        "lattice_lt_near",
+        "lattice_le_near",
+        "looked_up_near",
+        "uniforms_on_a_lattice",
+        "lattice_lt_0",
+        "lattice_le_0",
+        "support_leak",
+    ),
+    "rounding": ("sum_near", "coin_near", "row_near", "block_rounding"),
     "same-definitions": ("Qc_realFieldType", "emitted_fastE"),
 }
 """The theorems of proofs/mechanized that a claim rests on."""
@@ -60,6 +74,7 @@ SINGLE = {
     "theorem-2-iterations": f"{EVERY}; against every valid verifier in the cases named",
     "lemma-1": "V 2, gamma 2",
     "theorem-2-fails": "gamma 2 from 3 iterations on, every greater gamma from 2 on; models with V 2, verifier valid for every V",
+    "rounding": f"{EVERY}; the standard model of rounding assumed of each operation, without overflow and underflow",
     "same-definitions": "what the comparison rests on, not the comparison",
 }
 

@@ -1,0 +1,226 @@
+(* What coins and rows that are not quite right do to the law: a bound in total variation for every
+   verifier of SubBlocks.v, hence for block verification; and uniforms on a lattice k / N. *)
+From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp.algebra_tactics Require Import ring.
+From Draftproof Require Import Models Algorithms Verifier Block SubBlocks.
+Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
+Import GRing.Theory Num.Theory Order.TTheory.
+Local Open Scope ring_scope.
+
+Section TotalVariation.
+Variables (V : vocabulary) (R : realFieldType).
+Implicit Types (r : V -> R).
+Definition total_variation r r' : R := sumV (fun y => `|r' y - r y|) / 2%:R.
+Lemma sumV_norm (f : V -> R) : `|sumV f| <= sumV (fun y => `|f y|).
+Proof. by rewrite !sumVE; apply: ler_norm_sum. Qed.
+Lemma half_range (u : R) : 0 <= u <= 1 -> `|u - 2%:R^-1| <= 2%:R^-1.
+Proof.
+have hh : 2%:R^-1 + 2%:R^-1 = 1 :> R by field.
+by move=> /andP[u0 u1]; rewrite ler_norml ler_subr_addr addNr u0 ler_subl_addr hh.
+Qed.
+(* Total variation bounds the change of every expectation of values between 0 and 1. *)
+Lemma tv_bounds r r' (U : V -> R) : sumV r = 1 -> sumV r' = 1 -> (forall y, 0 <= U y <= 1) ->
+  `|draw r' U - draw r U| <= total_variation r r'.
+Proof.
+move=> s s' u; have -> : draw r' U - draw r U = sumV (fun y => (r' y - r y) * (U y - 2%:R^-1)).
+  have -> : sumV (fun y => (r' y - r y) * (U y - 2%:R^-1))
+      = sumV (fun y => r' y * U y) - sumV (fun y => r y * U y) - (sumV r' - sumV r) * 2%:R^-1.
+    by rewrite -!sumVB -sumVZr -sumVB; apply: sumV_eq => y; ring.
+  by rewrite s s' subrr mul0r subr0.
+apply: le_trans (sumV_norm _) _; rewrite /total_variation -sumVZr; apply: sumV_le => y.
+by rewrite normrM; apply: ler_wpmul2l => //; apply: half_range.
+Qed.
+End TotalVariation.
+
+(* A vocabulary with a model has a token, hence texts of every length. *)
+Lemma some_text (V : vocabulary) (R : realFieldType) (M : model V R) n : exists x : seq V, size x = n.
+Proof.
+have [y _|no] := pickP (fun _ : V => true); first by exists (nseq n y); rewrite size_nseq.
+by have := row_sum M [::]; rewrite sumVE big_pred0 // => /eqP; rewrite eq_sym oner_eq0.
+Qed.
+
+Section Near.
+Variables (V : vocabulary) (R : realFieldType) (Mb Ms : model V R).
+Variables (gamma : nat) (c : seq V) (ends : pred (seq V)) (q : seq V -> R).
+Hypotheses (q1 : q [::] = 1) (q01 : forall x, 0 <= q x <= 1).
+Hypothesis q_le : forall x y, ~~ final gamma ends x -> Ms (c ++ x) y * q (rcons x y) <= q x * Mb (c ++ x) y.
+Implicit Types (x : seq V) (a : R).
+Notation coin := (coin_of Ms gamma c ends q).
+Notation row := (row_of Mb Ms gamma c ends q).
+Notation stops := (final gamma ends).
+Notation worth := (worth Ms c ends).
+(* How often, given x, no longer prefix is kept; and how often x is what is kept. *)
+Definition none x : R := if stops x then 1 else 1 - later Ms c q x.
+Definition ending x : R := if stops x then q x else q x - later Ms c q x.
+
+Lemma none_range x : 0 <= none x <= 1.
+Proof.
+rewrite /none; case: (boolP (stops x)) => [_|nf]; first by rewrite ler01 lexx.
+by have [l0 _ l1] := later_range q01 q_le nf; rewrite subr_ge0 l1 ler_subl_addr ler_addl.
+Qed.
+Lemma worth_stops k A n x a : (size x + n)%N = gamma -> stops x -> worth k A n x a = a.
+Proof.
+case: n => [|n] //= hn; rewrite /final -hn -[X in (_ <= X)%N]addn0 leq_add2l => /= e.
+by rewrite e.
+Qed.
+Lemma worth_linear A n x a : (size x + n)%N = gamma -> worth coin A n x a = worth coin A n x 0 + none x * a.
+Proof.
+elim: n x a => [|n IH] x a hn.
+  by rewrite /= /none /final -hn addn0 leqnn mul1r add0r.
+have [f|nf] := boolP (stops x); first by rewrite !worth_stops // /none f mul1r add0r.
+rewrite /=; case: ifP => [e|_]; first by rewrite /final e orbT in nf.
+have -> : none x * a = sumV (fun y => Ms (c ++ x) y * ((1 - q (rcons x y)) * a)).
+  rewrite /none (negPf nf) -[X in X - _](row_sum Ms (c ++ x)) -sumVB -sumVZr; apply: sumV_eq => y; ring.
+rewrite -sumVD; apply: sumV_eq => y; rewrite -mulrDr; congr (_ * _).
+have hn' : (size (rcons x y) + n)%N = gamma by rewrite size_rcons addSnnS.
+have -> : 1 - q (rcons x y) = (1 - coin (rcons x y)) * none (rcons x y).
+  rewrite /none; case: (boolP (stops (rcons x y))) => [f|nf']; first by rewrite /coin_of f mulr1.
+  by rewrite mulrBl mul1r (coin_ofE q01 q_le nf'); ring.
+rewrite /flip [in LHS](IH _ (A _) hn') [in LHS](IH _ a hn') [in RHS](IH _ (A _) hn'); ring.
+Qed.
+
+Lemma norm_mix k (u v d : R) : 0 <= k <= 1 -> `|u| <= d -> `|v| <= d -> `|k * u + (1 - k) * v| <= d.
+Proof.
+move=> /andP[k0 k1] hu hv; apply: le_trans (ler_norm_add _ _) _.
+have k0' : 0 <= 1 - k by rewrite subr_ge0.
+have -> : d = k * d + (1 - k) * d by ring.
+by rewrite !normrM (ger0_norm k0) (ger0_norm k0'); apply: ler_add; apply: ler_wpmul2l.
+Qed.
+
+Section Coins.
+Variables (coin' : seq V -> R) (alpha : nat -> R) (A : seq V -> R).
+Hypothesis coin01 : forall x, 0 <= coin' x <= 1.
+Hypothesis A01 : forall x, 0 <= A x <= 1.
+Hypothesis near : forall x, (size x <= gamma)%N -> none x * `|coin' x - coin x| <= alpha (size x).
+Lemma coins_near n x a : (size x + n)%N = gamma -> 0 <= a <= 1 ->
+  `|worth coin' A n x a - worth coin A n x a| <= \sum_(i < n) alpha (size x + i).+1.
+Proof.
+have al i : (i <= gamma)%N -> 0 <= alpha i.
+  have [z <-] := some_text Ms i => le; apply: le_trans (near le).
+  by rewrite mulr_ge0 //; have /andP[] := none_range z.
+elim: n x a => [|n IH] x a hn a01; first by rewrite /= subrr normr0 big_ord0.
+rewrite /=; case: ifP => _.
+  by rewrite subrr normr0; apply: sumr_ge0 => i _; apply: al; rewrite -hn addnS ltnS leq_add2l -ltnS.
+rewrite -sumVB; apply: le_trans (sumV_norm _) _.
+apply: le_trans (_ : sumV (fun y => Ms (c ++ x) y * \sum_(i < n.+1) alpha (size x + i).+1) <= _); last first.
+  by rewrite sumVZr row_sum mul1r.
+apply: sumV_le => y; rewrite -mulrBr normrM ger0_norm //; apply: ler_wpmul2l => //.
+have hn' : (size (rcons x y) + n)%N = gamma by rewrite size_rcons addSnnS.
+have le : (size (rcons x y) <= gamma)%N by rewrite -hn' leq_addr.
+set z := rcons x y in hn' le *.
+have -> : flip (coin' z) (fun accepted : bool => worth coin' A n z (if accepted then A z else a))
+    - flip (coin z) (fun accepted : bool => worth coin A n z (if accepted then A z else a))
+  = (coin' z * (worth coin' A n z (A z) - worth coin A n z (A z))
+      + (1 - coin' z) * (worth coin' A n z a - worth coin A n z a))
+    + none z * (coin' z - coin z) * (A z - a).
+  by rewrite /flip [worth coin A n z (A z)](worth_linear _ _ hn') [worth coin A n z a](worth_linear _ _ hn'); ring.
+apply: le_trans (ler_norm_add _ _) _; rewrite big_ord_recl addn0 addrC; apply: ler_add.
+  rewrite !normrM (ger0_norm (_ : 0 <= none z)); last by have /andP[] := none_range z.
+  have := near le; rewrite {2}/z size_rcons; apply: le_trans; rewrite -[X in _ <= X]mulr1.
+  apply: ler_wpmul2l; first by rewrite mulr_ge0 //; have /andP[] := none_range z.
+  have /andP[z0 z1] := A01 z; have /andP[a0 a1] := a01.
+  rewrite ler_norml; apply/andP; split; last by rewrite ler_subl_addr (le_trans z1) // ler_addl.
+  by rewrite ler_subr_addr; apply: le_trans z0; rewrite addrC subr_le0.
+have -> : \sum_(i < n) alpha (size x + bump 0 i).+1 = \sum_(i < n) alpha (size z + i).+1.
+  by apply: eq_bigr => i _; rewrite size_rcons addSnnS.
+by apply: norm_mix; rewrite ?IH.
+Qed.
+End Coins.
+
+Section Rows.
+Variables (beta : nat -> R) (d : R) (A A' : seq V -> R).
+Hypotheses (beta0 : forall i, 0 <= beta i).
+Hypothesis near : forall x, (size x <= gamma)%N -> ending x * `|A' x - A x| <= beta (size x) + ending x * d.
+(* What x is worth, times its probability q x. *)
+Fixpoint held (B : seq V -> R) n x : R :=
+  if n is n'.+1 then
+    if ends x then q x * B x else sumV (fun y => Ms (c ++ x) y * held B n' (rcons x y)) + (q x - later Ms c q x) * B x
+  else q x * B x.
+Lemma held_worth B : worth coin B gamma [::] (B [::]) = held B gamma [::].
+Proof.
+rewrite (@keeping_core _ _ Mb Ms gamma c ends q q1 q01 q_le B (fun x => held B (gamma - size x) x)) ?subn0 // => x.
+  rewrite /final negb_or -ltnNge => /andP[lt /negPf ne].
+  rewrite -(subnSK lt) /= ne; congr (_ + _); apply: sumV_eq => y.
+  by rewrite size_rcons.
+rewrite /final => /orP[ge|e]; first by have /eqP -> : (gamma - size x == 0)%N.
+by case: (gamma - size x)%N => [|n] //=; rewrite e.
+Qed.
+Lemma ending_ge0 x : 0 <= ending x.
+Proof.
+rewrite /ending; case: (boolP (stops x)) => [_|nf]; first by have /andP[] := q01 x.
+by have [_ l _] := later_range q01 q_le nf; rewrite subr_ge0.
+Qed.
+Lemma rows_near n x : (size x + n)%N = gamma ->
+  `|held A' n x - held A n x| <= \sum_(i < n.+1) beta (size x + i) + q x * d.
+Proof.
+have stop m z : (size z + m)%N = gamma -> stops z ->
+    `|q z * A' z - q z * A z| <= \sum_(i < m.+1) beta (size z + i) + q z * d.
+  move=> hm f; have le : (size z <= gamma)%N by rewrite -hm leq_addr.
+  rewrite -mulrBr normrM ger0_norm; last by have /andP[] := q01 z.
+  have := near le; rewrite /ending f => /le_trans; apply; rewrite ler_add2r big_ord_recl addn0 ler_addl.
+  by apply: sumr_ge0.
+elim: n x => [|n IH] x hn; first by apply: stop => //; rewrite /final -hn addn0 leqnn.
+have [f|nf] := boolP (stops x).
+  have e : ends x by move: f; rewrite /final -hn -[X in (_ <= X)%N]addn0 leq_add2l.
+  by rewrite /= e; apply: stop.
+rewrite /=; case: ifP => [e|_]; first by rewrite /final e orbT in nf.
+have le : (size x <= gamma)%N by rewrite -hn leq_addr.
+have -> : sumV (fun y => Ms (c ++ x) y * held A' n (rcons x y)) + (q x - later Ms c q x) * A' x
+    - (sumV (fun y => Ms (c ++ x) y * held A n (rcons x y)) + (q x - later Ms c q x) * A x)
+  = ending x * (A' x - A x) + sumV (fun y => Ms (c ++ x) y * (held A' n (rcons x y) - held A n (rcons x y))).
+  rewrite /ending (negPf nf) (sumV_eq (fun y => mulrBr _ _ _)) sumVB; ring.
+set S := \sum_(i < n.+1) beta ((size x).+1 + i)%N.
+have -> : \sum_(i < n.+2) beta (size x + i)%N = beta (size x) + S.
+  by rewrite big_ord_recl addn0; congr (_ + _); apply: eq_bigr => i _; rewrite addSnnS.
+have -> : beta (size x) + S + q x * d
+    = (beta (size x) + ending x * d) + sumV (fun y => Ms (c ++ x) y * (S + q (rcons x y) * d)).
+  rewrite (sumV_eq (g := fun y => Ms (c ++ x) y * S + Ms (c ++ x) y * q (rcons x y) * d)) => [|y]; last by ring.
+  rewrite sumVD !sumVZr row_sum -/(later Ms c q x) /ending (negPf nf); ring.
+apply: le_trans (ler_norm_add _ _) _; apply: ler_add.
+  by rewrite normrM ger0_norm ?ending_ge0 //; apply: near.
+apply: le_trans (sumV_norm _) _; apply: sumV_le => y; rewrite normrM ger0_norm //; apply: ler_wpmul2l => //.
+by have := IH (rcons x y); rewrite size_rcons => -> //; rewrite addSnnS.
+Qed.
+End Rows.
+
+(* Coins and rows together: the law of what is emitted, for every test between 0 and 1. *)
+Theorem near_law coin' (row' : seq V -> V -> R) alpha beta d (U : seq V -> V -> R) :
+  (forall x, 0 <= coin' x <= 1) -> (forall x y, 0 <= row' x y) -> (forall x, sumV (row' x) = 1) -> (forall i, 0 <= beta i) ->
+  (forall x, (size x <= gamma)%N -> none x * `|coin' x - coin x| <= alpha (size x)) ->
+  (forall x, (size x <= gamma)%N -> ending x * total_variation (row x) (row' x) <= beta (size x) + ending x * d) ->
+  (forall x y, 0 <= U x y <= 1) ->
+  `|draft Ms c ends gamma [::] (fun X => sub_verify coin' row' X U)
+    - draft Ms c ends gamma [::] (fun X => sub_verify coin row X U)|
+  <= \sum_(i < gamma) alpha i.+1 + \sum_(i < gamma.+1) beta i + d.
+Proof.
+move=> c01 r0 r1 b0 ca rb u; rewrite !sub_verify_worth.
+pose A' k := draw (row' k) (U k); pose A k := draw (row k) (U k).
+rewrite -/(A' [::]) -/(A [::]) (_ : worth coin' _ gamma [::] _ = worth coin' A' gamma [::] (A' [::])) //.
+rewrite (_ : worth coin (fun k => _) gamma [::] _ = worth coin A gamma [::] (A [::])) //.
+have A01 x : 0 <= A' x <= 1.
+  apply/andP; split; first by apply: sumV_ge0 => y; apply: mulr_ge0 => //; have /andP[] := u x y.
+  by rewrite -(r1 x); apply: sumV_le => y; rewrite ler_pimulr //; have /andP[] := u x y.
+have -> : worth coin' A' gamma [::] (A' [::]) - worth coin A gamma [::] (A [::])
+  = (worth coin' A' gamma [::] (A' [::]) - worth coin A' gamma [::] (A' [::]))
+    + (worth coin A' gamma [::] (A' [::]) - worth coin A gamma [::] (A [::])) by ring.
+rewrite -[X in _ <= X]addrA; apply: le_trans (ler_norm_add _ _) _; apply: ler_add.
+  exact: (@coins_near coin' alpha A' c01 A01 ca gamma [::] (A' [::]) (add0n gamma) (A01 [::])).
+rewrite !held_worth -[d]mul1r -q1; apply: (@rows_near beta d A A' b0 _ gamma [::]) => // x le.
+apply: le_trans (rb x le); apply: ler_wpmul2l; first exact: ending_ge0.
+by apply: tv_bounds => //; apply: row_of_sum.
+Qed.
+(* Where every coin is within a and every row within d: the last draw costs d in all, however long the draft. *)
+Theorem near_law_uniform coin' (row' : seq V -> V -> R) a d (U : seq V -> V -> R) :
+  (forall x, 0 <= coin' x <= 1) -> (forall x y, 0 <= row' x y) -> (forall x, sumV (row' x) = 1) ->
+  (forall x, `|coin' x - coin x| <= a) -> (forall x, total_variation (row x) (row' x) <= d) ->
+  (forall x y, 0 <= U x y <= 1) ->
+  `|draft Ms c ends gamma [::] (fun X => sub_verify coin' row' X U)
+    - draft Ms c ends gamma [::] (fun X => sub_verify coin row X U)| <= gamma%:R * a + d.
+Proof.
+move=> c01 r0 r1 ca rb u.
+apply: le_trans (@near_law coin' row' (fun=> a) (fun=> 0) d U c01 r0 r1 _ _ _ u) _ => // [x _|x _|].
+- by apply: le_trans (ca x); rewrite ler_pimull //; have /andP[] := none_range x.
+- by rewrite add0r; apply: ler_wpmul2l; first exact: ending_ge0.
+by rewrite sumr_const card_ord mulr_natl big1_eq addr0.
+Qed.
+End Near.
