@@ -288,7 +288,15 @@ def test_wrong_laws_and_wrong_counts_fail():
     impossible = {"law": {**right, "2": 2.0**-53}}
     found = of_laws(judged_answers({name: impossible}, ["lossless"], ["law"]))[name]
     assert found.status == FAILED
-    assert "has probability 0" in found.why
+    assert "the target gives it probability 0" in found.why
+
+
+def test_rounding_may_emit_what_the_target_allows_and_the_rule_does_not():
+    name = "law-token-paper-example-gamma2"  # after a rejection the rule emits 1 alone
+    law = law_answers("token", "law")[name]["law"]
+    assert "0" not in law
+    for mass, status in ((1e-16, PASSED), (1e-9, FAILED)):
+        assert of_laws(judged_answers({name: {"law": {**law, "0": mass}}}, ["token"], ["law"]))[name].status == status
 
 
 BAD = {
