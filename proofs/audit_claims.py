@@ -64,6 +64,7 @@ def _evidence(
     facts = {"exactness": measurement.exactness, "dtype": measurement.dtype, "paths": measurement.paths}
     if measurement.exactness == "driven":
         facts |= {"missed": measurement.missed, "confirmations": measurement.confirmations}
+        facts |= {"numbers": measurement.numbers}
     return Evidence(
         claim=claim,
         method=_method(measurement),

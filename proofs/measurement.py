@@ -29,6 +29,7 @@ class Measurement:
     reason: why no law is known, if none is.
     missed: total variation by which the law of a driven subject may be off besides: what random requests could not show.
     confirmations: how many of those there were.
+    numbers: what each random number of a driven subject decides: thresholds, a race, products, nothing.
     findings: kind -> what was noticed besides the law.
     modifies_target: True of greedy block verification, which has to be followed by a modified target.
     real_calls: {"calls", "limit"} of the real calls that the law was held against, if it was.
@@ -44,6 +45,7 @@ class Measurement:
     reason: str | None = None
     missed: float = 0.0
     confirmations: int = 0
+    numbers: dict[str, str] = field(default_factory=dict)
     findings: dict[str, str] = field(default_factory=dict)
     modifies_target: bool = False
     real_calls: dict[str, float] | None = None
@@ -106,6 +108,7 @@ def measured(
             continue
         measurement.findings |= answer.get("findings") or {}
         measurement.missed = answer.get("missed", measurement.missed)
+        measurement.numbers = answer.get("numbers", measurement.numbers)
         measurement.confirmations = answer.get("confirmations", measurement.confirmations)
         if "never_returned" in answer:
             measurement.reason = f"on draft block {answer['block']} a call did not return {answer['never_returned']}"

@@ -44,8 +44,16 @@ DISCOVERIES = 24
 """Calls by which the keys of a kernel's generator are found."""
 
 
+MOST_DISCOVERIES = 8
+"""How often a law is looked for anew because a call asked for a new key."""
+
+
 class NoLaw(Exception):
     """Why there is no law, in words."""
+
+
+class NewKeys(Exception):
+    """A keyed generator was asked for a key that no coordinate stands for."""
 
 
 class Unsteady(NoLaw):
@@ -76,6 +84,16 @@ class BlockLaw:
     pieces: dict[tuple[int, ...], Piece] = field(default_factory=dict)
     resolution: float = 0.0
 
+    def cut(self) -> set[int]:
+        """The coordinates that are compared with thresholds."""
+        axes, pending = set(), [piece.tree for piece in self.pieces.values()]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, Cut):
+                axes.add(node.axis)
+                pending += node.parts
+        return axes
+
     def foretold(self, point: Point) -> tuple[Any, bool]:
         """The outcome at a point, and whether rounding could make it another."""
         cell, close = self.products.cell(point) if self.products else ((), False)
@@ -98,6 +116,7 @@ class DrivenLaws:
         self.shown: dict[Any, Outcome] = {}
         self.answers: dict[tuple[tuple[int, ...], Point], Any] = {}
         self.layouts: dict[tuple[int, ...], Layout] = {}
+        self.keys: dict[tuple[int, ...], dict[str, list]] = {}
         self.laws: dict[tuple[int, ...], BlockLaw] = {}
         self.known: dict[int, list[int]] = {}
         self.until = time.process_time() + SHARE_OF_TIME * subject.limits.timeout
@@ -108,8 +127,21 @@ class DrivenLaws:
 
     def find(self) -> None:
         """Find the laws, and confirm them. Raises: NoLaw, NeverReturned, RunFailed."""
-        for block in self.blocks:
-            self.layouts[block] = self._keys(block) if self.keyed else self.plain
+        self.layouts = dict.fromkeys(self.blocks, self.plain)
+        if not self.keyed:
+            self._find()
+            return
+        self._discover()
+        for _ in range(MOST_DISCOVERIES):
+            self.layouts = self._with_keys()
+            try:
+                self._find()
+                return
+            except NewKeys:
+                self.answers, self.laws, self.known = {}, {}, {}
+        raise NoLaw(f"its generator was asked for new keys after {MOST_DISCOVERIES} searches for a law")
+
+    def _find(self) -> None:
         few = [
             (block, point) for block in self.blocks[:4] for point in self.layouts[block].drawn(self.random, REPEATED)
         ]
@@ -144,16 +176,24 @@ class DrivenLaws:
 
     def coarsest(self, block: tuple[int, ...]) -> int:
         """The fewest bits of a uniform that was cut; 0 if none was."""
-        known, cut = self.laws[block], set()
-        for piece in known.pieces.values():
-            pending = [piece.tree]
-            while pending:
-                node = pending.pop()
-                if isinstance(node, Cut):
-                    cut.add(node.axis)
-                    pending += node.parts
-        coordinates = (known.layout.coordinates[i] for i in cut)
+        known = self.laws[block]
+        coordinates = (known.layout.coordinates[i] for i in known.cut())
         return min((c.bits for c in coordinates if isinstance(c, Uniform)), default=0)
+
+    def numbers(self) -> dict[str, str]:
+        """What each random number decides on this problem: how the law reads it."""
+        how: dict[str, set[str]] = {}
+        for law in self.laws.values():
+            races = [leaf.race for piece in law.pieces.values() for leaf in leaves(piece.tree) if leaf.race]
+            for words, places in (
+                ("thresholds", law.cut()),
+                ("a race", {i for race in races for i in race.row}),
+                ("products", {*law.products.row} if law.products else set[int]()),
+                ("", set(range(len(law.layout.coordinates)))),
+            ):
+                for i in places:
+                    how.setdefault(law.layout.name(i), set()).add(words)
+        return {name: " and ".join(sorted(words - {""})) or "nothing" for name, words in how.items()}
 
     def _ask(self, questions: list[tuple[tuple[int, ...], Point]]) -> list[Any]:
         """Answers, those known before from memory."""
@@ -172,6 +212,8 @@ class DrivenLaws:
         for outcome in self.subject.outcomes(self.rows, requests):
             kinds.append(kind_of(outcome))
             self.shown.setdefault(kinds[-1], outcome)
+        if self.subject.new_keys:
+            raise NewKeys
         return kinds
 
     def _of(self, block: tuple[int, ...], procedure: Asking[Any]) -> Asking[Any]:
@@ -183,16 +225,23 @@ class DrivenLaws:
         except StopIteration as done:
             return done.value
 
-    def _keys(self, block: tuple[int, ...]) -> Layout:
-        """The layout with all keys that calls ask for. Keys that only rare numbers lead to are not found: see README."""
-        found: dict[str, list] = {}
+    def _with_keys(self) -> dict[tuple[int, ...], Layout]:
+        """The layouts with the keys that calls have asked for so far."""
         numbers, problem = list(self.subject.random or ()), self.problem
-        for k in range(DISCOVERIES):
-            (point,) = self.plain.drawn(self.random, 1)
-            self.subject.outcomes(self.rows, [Request(block, self.plain, point, k)])
-            for name, calls in self.subject.asked.items():
-                found.setdefault(name, []).extend(call for call in calls if call not in found.get(name, ()))
-        return Layout(numbers, problem.gamma, problem.vocabulary, self.subject.dtype, found)
+        for block, names in self.subject.new_keys.items():
+            for name, calls in names.items():
+                known = self.keys.setdefault(block, {}).setdefault(name, [])
+                known += [call for call in calls if call not in known]
+        self.subject.new_keys.clear()
+        sizes = problem.gamma, problem.vocabulary, self.subject.dtype
+        return {block: Layout(numbers, *sizes, self.keys.get(block, {})) for block in self.blocks}
+
+    def _discover(self) -> None:
+        """Call it with random numbers, so that most keys are known before a law is looked for."""
+        points = self.plain.drawn(self.random, DISCOVERIES)
+        self.subject.new_keys.clear()
+        requests = [Request(b, self.plain, point, k) for b in self.blocks for k, point in enumerate(points)]
+        self.subject.outcomes(self.rows, requests)
 
     def _block(self, block: tuple[int, ...]) -> Asking[None]:
         layout = self.layouts[block]
@@ -323,7 +372,12 @@ def answers(subject: DrivenSubject, problem: Problem, scales: Sequence[float] = 
             "paths": 0 if reason else laws.paths(block), "reason": reason,
             "coarsest": 0 if reason else laws.coarsest(block), "findings": {},
         }  # fmt: skip
-    yield {"findings": subject.findings, "missed": laws.missed, "confirmations": laws.confirmations}
+    yield {
+        "findings": subject.findings,
+        "missed": laws.missed,
+        "confirmations": laws.confirmations,
+        "numbers": {} if reason else laws.numbers(),
+    }
 
 
 def random_requests(

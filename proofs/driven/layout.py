@@ -68,15 +68,15 @@ class Layout:
                 self.rows.append([*range(start, start + len(new))])
 
     def name(self, i: int) -> str:
-        """Of a coordinate, for a person."""
+        """Of a coordinate, for a person; all numbers of a row that may race have one."""
+        row = next((row for row in self.rows if i in row), None)
+        i, last = (row[0], 1) if row else (i, 0)
         part = next((p for p in self.parts if p.start <= i < p.stop), None)
         if part is None:
-            return next(
-                (f"{name}{list(key)}" for name, places in self.keyed.items() for key, k in places.items() if k == i),
-                str(i),
-            )
+            keys = ((name, key) for name, places in self.keyed.items() for key, k in places.items() if k == i)
+            return next(f"{name}{[*key][: 2 - last]}" for name, key in keys)
         place = np.unravel_index(i - part.start, part.sizes) if part.sizes else ()
-        return part.declared.name + "".join(f"[{int(k)}]" for k in place)
+        return part.declared.name + "".join(f"[{int(k)}]" for k in place[: len(place) - last])
 
     def start(self) -> Point:
         """A point: every number in the middle of its lattice."""

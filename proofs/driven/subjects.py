@@ -34,7 +34,8 @@ class DrivenSubject:
     """A subject to drive. Whatever it is, ``outcomes`` asks it.
 
     random: the numbers that it takes; None if it draws its own from a seed. batch: requests that it takes at once.
-    array, dtype: of its rows. findings: what was noticed. asked: keys of keyed generators, of the last request.
+    array, dtype: of its rows. findings: what was noticed.
+    new_keys: calls of keyed generators for keys that the layout does not know: block -> name -> keys, and whether an array.
     """
 
     random: tuple[Declared, ...] | None
@@ -45,7 +46,7 @@ class DrivenSubject:
         self.function: Any = None
         self.findings: dict[str, str] = {}
         self.description: dict[str, Any] = {}
-        self.asked: dict[str, list[tuple[tuple[Key, ...], bool]]] = {}
+        self.new_keys: dict[tuple[int, ...], dict[str, list[tuple[tuple[Key, ...], bool]]]] = {}
         self.calls = 0
 
     def probe(self, problems: Sequence[Problem]) -> dict[str, Any]:
@@ -122,7 +123,11 @@ class DrivenObject(DrivenSubject):
                     self._written.add(argument)
                     self.findings["inputs-written"] = f"writes to its input {', '.join(sorted(self._written))}"
                     self._given.pop(request.block, None)
-            self.asked = {name: table.asked for name, table in tables.items()}
+            for name, table in tables.items():
+                known = self.new_keys.get(request.block, {}).get(name, [])
+                new = [call for call in table.asked if call not in known and not table.numbers.keys() >= {*call[0]}]
+                if new:
+                    self.new_keys.setdefault(request.block, {}).setdefault(name, []).extend(new)
             for name, table in tables.items():
                 if twice := table.twice():
                     self.findings.setdefault(

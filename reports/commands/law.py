@@ -38,6 +38,10 @@ def command(verifier: str | None, program: str | None, problem: str | None, targ
         raise InputError(f"no reference verifier {verifier!r}; known: {', '.join([*REFERENCES, *TREE_REFERENCES])}")
     given = _problem_of(problem, target, draft, gamma)
     output = Output(json_file)
+    if third_party and given.drafting:
+        raise InputError(
+            f"{given.name}: the law of a third-party verifier is measured on single paths, not on draft trees"
+        )
     law = _measured(verifier, program, given) if third_party else _exact(str(verifier), given, iterations)
     output.write(law)
     for key, value in law.items():

@@ -46,6 +46,15 @@ def test_the_law_of_a_right_token_verifier_is_exact(name):
         assert measurement.missed < lossless.bound < 0.005
 
 
+def test_it_is_said_what_each_number_decides():
+    assert measure(driven.token_exponential, toy(2)).numbers == dict.fromkeys(
+        ("accept[0]", "accept[1]"), "thresholds"
+    ) | {"last": "a race"}
+    assert measure(driven.ascend, toy(2)).numbers["accept[1]"] == "products"
+    certain = drawn(3, 1, "disjoint")  # nothing is accepted there, and the residual is one token
+    assert measure(driven.token, certain).numbers == {"accept[0]": "nothing", "last": "nothing"}
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_block_verification_driven_reaches_the_optimum(dtype):
     """The paper's example: E[tau] = 11/9."""
@@ -130,6 +139,12 @@ def test_a_kernels_generator_by_seed_and_position():
     wrong = measured(toy(2), "float64", laws.answers(coupled, toy(2)))
     assert "asked for seed 7 and position 0 2 times" in wrong.findings["key-used-twice"]
     assert not judge(wrong)[0].holds
+
+
+def test_a_key_that_is_rarely_asked_for_is_part_of_the_law():
+    lossless = judge(measure(driven.keyed_rarely, toy(1)))[0]
+    assert lossless.refuted
+    assert lossless.total_variation == pytest.approx(0.002 * (1 / 2 - 1 / 3), abs=1e-12)
 
 
 def test_a_table_gives_the_same_number_for_the_same_key_and_counts_it():

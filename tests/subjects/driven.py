@@ -185,6 +185,15 @@ class Keyed:
         return [*tokens[:n], with_uniform_race(weights, philox(7 + self.salt, np.arange(len(weights))))]
 
 
+class RareKey(Keyed):
+    """Once in 500 calls it asks for one number more, and emits by that alone."""
+
+    def __call__(self, target, draft, tokens, random):
+        if random["philox"](7, 10**6) < 0.002:
+            return [int(random["philox"](8, 0) < 0.5)]
+        return super().__call__(target, draft, tokens, random)
+
+
 OWN = np.random.default_rng(5)
 OPEN = [{**UNIFORMS[0], "open": "left"}]
 at_most = Driven(at_most_rule)
@@ -197,4 +206,5 @@ draws_itself = DrawsItself(token_rule)
 reads_bonus = ReadsBonus(token_rule)
 keyed_right = Keyed(100)
 keyed_coupled = Keyed(0)
+keyed_rarely = RareKey(100)
 changes_later = ChangesLater(token_rule)
