@@ -10,7 +10,7 @@ STARTED := $(shell date +%s)
 # Modules are compiled when they are first imported: most of them never are. Another installer: make INSTALL='uv pip install ...'
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test exact simulations deceivers controls broken-proofs zoo long prove tables bench mechanized lint clean
+.PHONY: setup audit test exact simulations deceivers controls broken-proofs zoo long prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -76,6 +76,15 @@ mechanized:
 	@{ command -v coqc >/dev/null && [ -f "$$(coqc -where)/user-contrib/mathcomp/algebra_tactics/ring.vo" ]; } || { command -v apt-get >/dev/null || { echo "mechanized: needs Coq 8.16 with MathComp 1.15 (Debian: coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics)"; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics make; }
 	$(MAKE) -C proofs/mechanized
+
+# proofs/note.md as out/note.pdf, printed by Chromium.
+note: $(READY)
+	@mkdir -p out
+	@{ echo '<!doctype html><meta charset="utf-8"><title>Block verification over several iterations</title>'; \
+	  echo '<style>body{font:11pt/1.4 serif;max-width:44em;margin:auto}code{font-size:85%}blockquote{margin:0 2em}@page{margin:20mm}</style>'; \
+	  $(BIN)/markdown-it proofs/note.md; } > out/note.html
+	@browser=$$(command -v chromium || command -v chromium-browser || command -v google-chrome) || { echo "note: out/note.html is there; its PDF needs Chromium"; exit 1; }; \
+	$$browser --headless --no-sandbox --disable-gpu --no-pdf-header-footer --print-to-pdf=out/note.pdf out/note.html 2>/dev/null && echo out/note.pdf
 
 # The paper's tables on the pair trained here: about six minutes of training, half an hour of measuring; goes on when interrupted.
 tables: $(READY)
