@@ -65,7 +65,7 @@ long: $(READY)
 
 zoo: $(READY)
 	$(BIN)/draftproof audit --zoo
-	$(BIN)/python -m pytest -m zoo tests/reports/audits/test_vectors.py
+	$(BIN)/python -m pytest -m zoo tests/reports/audits/test_vectors_zoo.py
 
 # Every proof of the papers' statements; what could not be run here is said at the end.
 prove: $(READY)

@@ -6,7 +6,6 @@ import sys
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,14 +21,10 @@ from draftproof.reports.audits.vectors.forms import forms
 from draftproof.reports.audits.vectors.judgement import FAILED, LEFT_OUT, MISSING, NOT_REFUTED, PASSED, judge
 from draftproof.reports.audits.vectors.results import results_from
 from draftproof.reports.audits.vectors.suite import export, suite
-from draftproof.reports.audits.vectors.zoo import OWN_WAY, answered, judged, laws, rules_of
 from draftproof.reports.commands.main import main
-from draftproof.reports.pages.vectors import page
 from draftproof.verifiers.registry import REFERENCES
-from draftproof.verifiers.zoo.catalogue import CONTROLS, MUTANTS
 
 FIELDS = ["thresholds", "accepted", "weights", "emitted", "raced"]
-PAGE = Path(__file__).parents[3] / "reports" / "vectors.md"
 
 
 def results(answers, rules, gives=tuple(FIELDS), dtype="float64", **other):
@@ -106,11 +101,6 @@ def judged_answers(*arguments, **other):
     return judge(results_from(results(*arguments, **other)))
 
 
-@cache
-def blocks_of_the_zoo():
-    return {entry.name: judgement for entry, judgement in judged(with_laws=False)}
-
-
 def test_the_file_and_results_have_the_form_of_their_schemas():
     from jsonschema import Draft202012Validator
 
@@ -183,11 +173,6 @@ def test_bugs_that_the_zoo_does_not_have_fail_the_vectors_made_for_them(planted)
     judgement = judged_answers(answers(planted=planted), RULES)
     assert judgement.verdict == "refuted"
     assert judgement.by_flag()[PLANTED[planted]][FAILED]
-
-
-def test_every_flag_but_those_of_laws_is_failed_by_some_bug():
-    failed = {flag for j in blocks_of_the_zoo().values() for flag, n in j.by_flag().items() if n[FAILED]}
-    assert failed | set(PLANTED.values()) >= {flag for flag, about in FLAGS.items() if about.needs != ("law",)}
 
 
 def test_what_is_missing_is_not_passed():
@@ -382,46 +367,3 @@ def test_the_example_programs_pass_and_their_wrong_twins_fail(example, tmp_path,
         subprocess.run([runs, example, "vectors.json", "results.json"], cwd=tmp_path, check=True, timeout=120)
         status, said, _ = command(monkeypatch, capsys, "check", tmp_path / "results.json")
         assert status == expected, said
-
-
-in_the_repository = pytest.mark.skipif(not PAGE.is_file(), reason="vectors.md is in the repository, not in the wheel")
-
-
-@cache
-def lines_of_the_page():
-    lines = PAGE.read_text(encoding="utf-8").splitlines()
-    return {line[2:5]: line for line in lines if line[:3] in ("| M", "| C") and line[3:5].isdigit()}
-
-
-@in_the_repository
-def test_the_page_says_how_many_vectors_of_blocks_each_of_the_zoo_fails():
-    known = blocks_of_the_zoo()
-    assert f"`{suite()['digest']}`" in PAGE.read_text(encoding="utf-8")
-    assert lines_of_the_page().keys() == {*MUTANTS, *CONTROLS}
-    for name, judgement in known.items():
-        count = judgement.statuses()
-        if name in MUTANTS:
-            cell = f"| {count[FAILED]} of {sum(count.values()) - count[LEFT_OUT]} |"
-            assert lines_of_the_page()[name].startswith(f"| {name} | {MUTANTS[name].title} {cell}")
-            assert count[FAILED] or rules_of(MUTANTS[name])[0] == "greedy-block"
-        else:
-            assert not count[FAILED]
-            assert lines_of_the_page()[name].endswith("| 0 |")
-    assert {*MUTANTS, *CONTROLS} - known.keys() == {*OWN_WAY}
-
-
-@in_the_repository
-@pytest.mark.interception
-def test_laws_alone_judge_what_uses_its_numbers_in_another_way():
-    entries = [MUTANTS["M40"], CONTROLS["C01"], CONTROLS["C05"]]
-    rows = [(entry, judge(answered(entry, known))) for entry, known in laws(entries)]
-    written = page(rows).splitlines()
-    for entry, judgement in rows:
-        assert judgement.verdict == ("refuted" if entry.name in MUTANTS else "inconclusive")
-        assert lines_of_the_page()[entry.name] in written
-
-
-@in_the_repository
-@pytest.mark.zoo
-def test_the_page_is_what_the_zoo_answers():
-    assert page(judged()) == PAGE.read_text(encoding="utf-8")

@@ -1,0 +1,69 @@
+"""What the test vectors catch of the zoo, and that reports/vectors.md says so."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from draftproof.reports.audits.vectors.flags import FLAGS
+from draftproof.reports.audits.vectors.judgement import FAILED, LEFT_OUT, judge
+from draftproof.reports.audits.vectors.suite import suite
+from draftproof.reports.audits.vectors.zoo import OWN_WAY, answered, judged, laws, rules_of
+from draftproof.reports.pages.vectors import page
+from draftproof.tests.reports.audits.test_vectors import PLANTED
+from draftproof.verifiers.zoo.catalogue import CONTROLS, MUTANTS
+
+PAGE = Path(__file__).parents[3] / "reports" / "vectors.md"
+
+
+@cache
+def blocks_of_the_zoo():
+    return {entry.name: judgement for entry, judgement in judged(with_laws=False)}
+
+
+def test_every_flag_but_those_of_laws_is_failed_by_some_bug():
+    failed = {flag for j in blocks_of_the_zoo().values() for flag, n in j.by_flag().items() if n[FAILED]}
+    assert failed | set(PLANTED.values()) >= {flag for flag, about in FLAGS.items() if about.needs != ("law",)}
+
+
+in_the_repository = pytest.mark.skipif(not PAGE.is_file(), reason="vectors.md is in the repository, not in the wheel")
+
+
+@cache
+def lines_of_the_page():
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    return {line[2:5]: line for line in lines if line[:3] in ("| M", "| C") and line[3:5].isdigit()}
+
+
+@in_the_repository
+def test_the_page_says_how_many_vectors_of_blocks_each_of_the_zoo_fails():
+    known = blocks_of_the_zoo()
+    assert f"`{suite()['digest']}`" in PAGE.read_text(encoding="utf-8")
+    assert lines_of_the_page().keys() == {*MUTANTS, *CONTROLS}
+    for name, judgement in known.items():
+        count = judgement.statuses()
+        if name in MUTANTS:
+            cell = f"| {count[FAILED]} of {sum(count.values()) - count[LEFT_OUT]} |"
+            assert lines_of_the_page()[name].startswith(f"| {name} | {MUTANTS[name].title} {cell}")
+            assert count[FAILED] or rules_of(MUTANTS[name])[0] == "greedy-block"
+        else:
+            assert not count[FAILED]
+            assert lines_of_the_page()[name].endswith("| 0 |")
+    assert {*MUTANTS, *CONTROLS} - known.keys() == {*OWN_WAY}
+
+
+@in_the_repository
+@pytest.mark.interception
+def test_laws_alone_judge_what_uses_its_numbers_in_another_way():
+    entries = [MUTANTS["M40"], CONTROLS["C01"], CONTROLS["C05"]]
+    rows = [(entry, judge(answered(entry, known))) for entry, known in laws(entries)]
+    written = page(rows).splitlines()
+    for entry, judgement in rows:
+        assert judgement.verdict == ("refuted" if entry.name in MUTANTS else "inconclusive")
+        assert lines_of_the_page()[entry.name] in written
+
+
+@in_the_repository
+@pytest.mark.zoo
+def test_the_page_is_what_the_zoo_answers():
+    assert page(judged()) == PAGE.read_text(encoding="utf-8")
