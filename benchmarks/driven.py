@@ -13,7 +13,7 @@ import numpy as np
 
 import draftproof
 from draftproof.models.battery import drawn
-from draftproof.proofs.driven.laws import random_requests
+from draftproof.proofs.driven.answers import random_requests
 from draftproof.proofs.driven.programs import DrivenProgram, Pipes
 from draftproof.proofs.interception.harness import RowsInUse
 from draftproof.proofs.time_limits import TimeLimits

@@ -32,6 +32,16 @@ def joint(procedures: Sequence[Asking[Result]]) -> Asking[list[Result]]:
     return [results[k] for k in range(len(procedures))]
 
 
+def about(subject: Any, procedure: Asking[Result]) -> Asking[Result]:
+    """A procedure with what its questions are about beside each of them."""
+    try:
+        questions = next(procedure)
+        while True:
+            questions = procedure.send((yield [(subject, question) for question in questions]))
+    except StopIteration as done:
+        return done.value
+
+
 def answered(procedure: Asking[Result], ask: Callable[[list[Any]], list[Any]]) -> Result:
     """The result of a procedure whose questions ``ask`` answers."""
     try:

@@ -1,9 +1,8 @@
 """The law of a driven subject on one problem, and what random requests confirm of it."""
 
-import time
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -12,9 +11,9 @@ import numpy as np
 
 from ...models.law import prefix_key
 from ...models.problem import Problem
-from ..interception.harness import NeverReturned, RowsInUse
-from ..interception.outcomes import Outcome, encoded, kind_of
-from .asking import Asking, answered, joint
+from ..interception.harness import RowsInUse
+from ..interception.outcomes import Outcome, kind_of
+from .asking import Asking, about, answered, joint
 from .coordinates import Uniform
 from .layout import Layout
 from .partition import Cut, Leaf, Partition, Point, TooManyLeaves, leaf_of, leaves, replaced
@@ -24,6 +23,12 @@ from .subjects import DrivenSubject, Request
 
 CONFIRMATIONS = 8192
 """Random requests on each problem that its law has to foretell."""
+
+FEWEST = 500
+"""Random requests where there is no time for more; what they could have missed is larger, and stated."""
+
+AT_ONCE = 2048
+"""Requests between two looks at the time."""
 
 MISSED_AT = 1e-4
 """How often the bound on what they could have missed may be wrong, for each problem."""
@@ -119,7 +124,8 @@ class DrivenLaws:
         self.keys: dict[tuple[int, ...], dict[str, list]] = {}
         self.laws: dict[tuple[int, ...], BlockLaw] = {}
         self.known: dict[int, list[int]] = {}
-        self.until = time.process_time() + SHARE_OF_TIME * subject.limits.timeout
+        self.since, self.calls_before = subject.seconds(), subject.calls
+        self.until = self.since + SHARE_OF_TIME * subject.limits.timeout
         self.missed, self.confirmations, self.multiplied = 0.0, 0, False
         numbers = list(subject.random or ())
         self.keyed = any(one.keyed for one in numbers)
@@ -150,7 +156,7 @@ class DrivenLaws:
         try:
             for k in range(0, len(self.blocks), together):
                 chunk = self.blocks[k : k + together]
-                answered(joint([self._of(block, self._block(block)) for block in chunk]), self._ask)
+                answered(joint([about(block, self._block(block)) for block in chunk]), self._ask)
             self._confirm()
         except TooManyLeaves:
             raise NoLaw("its decisions depend on more than one number at a time, in a form that is not known") from None
@@ -202,28 +208,27 @@ class DrivenLaws:
         return [self.answers[question] for question in questions]
 
     def _asked(self, questions: Sequence[tuple[tuple[int, ...], Point]]) -> list[Any]:
-        if time.process_time() > self.until:
-            limit = self.subject.limits.timeout
-            raise NoLaw(
-                f"its law takes more than {self.subject.calls:,} calls in the time allowed (--timeout {limit:g})"
-            )
-        requests = [Request(block, self.layouts[block], point) for block, point in questions]
         kinds = []
-        for outcome in self.subject.outcomes(self.rows, requests):
-            kinds.append(kind_of(outcome))
-            self.shown.setdefault(kinds[-1], outcome)
+        for k in range(0, len(questions), AT_ONCE):
+            if self.subject.seconds() > self.until:
+                made, limit = self.subject.calls, self.subject.limits.timeout
+                raise NoLaw(
+                    f"its law takes more calls than the time allowed has room for ({made:,}, --timeout {limit:g})"
+                )
+            requests = [Request(block, self.layouts[block], point) for block, point in questions[k : k + AT_ONCE]]
+            for outcome in self.subject.outcomes(self.rows, requests):
+                kinds.append(kind_of(outcome))
+                self.shown.setdefault(kinds[-1], outcome)
         if self.subject.new_keys:
             raise NewKeys
         return kinds
 
-    def _of(self, block: tuple[int, ...], procedure: Asking[Any]) -> Asking[Any]:
-        """A procedure whose questions are points, with its block beside each."""
-        try:
-            points = next(procedure)
-            while True:
-                points = procedure.send((yield [(block, point) for point in points]))
-        except StopIteration as done:
-            return done.value
+    def _affordable(self) -> int:
+        """How many random requests there is time for, at the rate so far; no fewer than FEWEST."""
+        made = max(self.subject.calls - self.calls_before, 1)
+        each = (self.subject.seconds() - self.since) / made
+        left = (self.until - self.subject.seconds()) / 2
+        return max(min(CONFIRMATIONS, int(left / max(each, 1e-9))), FEWEST)
 
     def _with_keys(self) -> dict[tuple[int, ...], Layout]:
         """The layouts with the keys that calls have asked for so far."""
@@ -287,10 +292,11 @@ class DrivenLaws:
     def _confirm(self) -> None:
         """Hold the law against random requests; refine it where they contradict it, and take fresh ones."""
         draft = self.rows.in_use()[1]
-        weights = np.array([_drafted(draft, block) for block in self.blocks])
+        weights = np.array([drafted(draft, block) for block in self.blocks])
         wrong: list[tuple[tuple[int, ...], Point, Any]] = []
         for k in range(ROUNDS):
-            chosen = self.random.choice(len(self.blocks), CONFIRMATIONS, p=weights / weights.sum())
+            count = self._affordable()
+            chosen = self.random.choice(len(self.blocks), count, p=weights / weights.sum())
             blocks = [self.blocks[i] for i in chosen]
             numbers = {b: iter(self.layouts[b].drawn(self.random, n)) for b, n in Counter(blocks).items()}
             questions = [(block, next(numbers[block])) for block in blocks]
@@ -300,16 +306,16 @@ class DrivenLaws:
                 if outcome != foretold and not near:
                     wrong.append((*question, outcome))
             if not wrong:
-                self.confirmations = CONFIRMATIONS
-                self.missed = 1 - (MISSED_AT / 2 ** (k + 1)) ** (1 / CONFIRMATIONS)
+                self.confirmations = count
+                self.missed = 1 - (MISSED_AT / 2 ** (k + 1)) ** (1 / count)
                 return
             known = list(self.answers.items())[:: max(1, len(self.answers) // MOST_REFINED)]
             self._require_steady([*wrong[:MOST_REFINED], *((*question, outcome) for question, outcome in known)])
             for block, point, outcome in wrong[:MOST_REFINED]:
                 if self.laws[block].foretold(point)[0] != outcome:
-                    answered(self._of(block, self._refined(block, point)), self._ask)
+                    answered(about(block, self._refined(block, point)), self._ask)
         raise NoLaw(
-            f"random requests contradict its law still after it was refined {ROUNDS} times: {len(wrong)} of {CONFIRMATIONS:,}"
+            f"random requests contradict its law still after it was refined {ROUNDS} times: {len(wrong)} of the last"
         )
 
     def _require_steady(self, asked: Sequence[tuple[tuple[int, ...], Point, Any]]) -> None:
@@ -339,71 +345,9 @@ class DrivenLaws:
         yield from self._races(law, cut)
 
 
-def _drafted(draft: dict, block: tuple[int, ...]) -> float:
+def drafted(draft: dict, block: tuple[int, ...]) -> float:
+    """The probability of a draft block. draft: rows by prefix."""
     probability = 1.0
     for i, token in enumerate(block):
         probability *= float(draft[block[:i]][token])
     return probability
-
-
-def answers(subject: DrivenSubject, problem: Problem, scales: Sequence[float] = (1.0, 1.0)) -> Iterator[dict[str, Any]]:
-    """What the child process answers to a request for a law: rows in use, one law for each draft block, what was missed."""
-    rows = RowsInUse(problem, subject, scales)
-    target, draft = rows.in_use()
-    yield {
-        "target": {prefix_key(x): list(map(str, row)) for x, row in target.items()},
-        "draft": {prefix_key(x): list(map(str, row)) for x, row in draft.items()},
-        "sums_off": rows.sums_off,
-    }
-    reason, laws = None, DrivenLaws(subject, problem, rows)
-    try:
-        if subject.random is None:
-            raise NoLaw("it draws its random numbers itself, from a seed")
-        laws.find()
-    except NoLaw as why:
-        reason = str(why)
-    except NeverReturned as late:
-        yield {"block": list(laws.blocks[0]), "never_returned": str(late)}
-        return
-    for block in laws.blocks[: 1 if reason else None]:
-        law = None if reason else [[encoded(o), str(p)] for o, p in laws.law(block).items()]
-        yield {
-            "block": list(block), "law": law, "exactness": "driven", "resolution": 0.0 if reason else laws.laws[block].resolution,
-            "paths": 0 if reason else laws.paths(block), "reason": reason,
-            "coarsest": 0 if reason else laws.coarsest(block), "findings": {},
-        }  # fmt: skip
-    yield {
-        "findings": subject.findings,
-        "missed": laws.missed,
-        "confirmations": laws.confirmations,
-        "numbers": {} if reason else laws.numbers(),
-    }
-
-
-def random_requests(
-    subject: DrivenSubject, problem: Problem, count: int, seed: Sequence[int]
-) -> tuple[RowsInUse, list[Request]]:
-    """Requests with draft blocks and numbers at random."""
-    rows = RowsInUse(problem, subject)
-    _, draft = rows.in_use()
-    blocks = list(rows.blocks())
-    weights = np.array([_drafted(draft, block) for block in blocks])
-    generator = np.random.default_rng(list(seed))
-    layout = Layout(list(subject.random or ()), problem.gamma, problem.vocabulary, subject.dtype)
-    chosen = generator.choice(len(blocks), count, p=weights / weights.sum())
-    seeds = generator.integers(0, 2**53, count)
-    points = layout.drawn(generator, count)
-    return rows, [Request(blocks[k], layout, point, int(s)) for k, point, s in zip(chosen, points, seeds)]
-
-
-def samples(subject: DrivenSubject, problem: Problem, count: int, seed: Sequence[int]) -> Counter[Outcome]:
-    """How often each outcome came, with draft blocks and numbers at random."""
-    return Counter(subject.outcomes(*random_requests(subject, problem, count, seed)))
-
-
-def repeated(subject: DrivenSubject, problem: Problem, count: int, backwards: bool) -> list[Outcome]:
-    """What the same random requests come to, asked from the first to the last or backwards."""
-    rows, requests = random_requests(subject, problem, count, [count])
-    if backwards:
-        return subject.outcomes(rows, requests[::-1])[::-1]
-    return subject.outcomes(rows, requests)

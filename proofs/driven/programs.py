@@ -213,6 +213,10 @@ class DrivenProgram(DrivenSubject):
         """How it is called, and what it says that it is."""
         return super().convention | {"program": self.title, "dtype": self.dtype}
 
+    def seconds(self) -> float:
+        """Processor time that was taken so far, by this process and by the program."""
+        return super().seconds() + self.pipes.used()
+
     def outcomes(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
         """What each request came to. Two parts of a batch are under way at a time: one is written while one is worked on."""
         first, rows.called = not rows.called, True

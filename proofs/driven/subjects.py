@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -48,6 +49,10 @@ class DrivenSubject:
         self.description: dict[str, Any] = {}
         self.new_keys: dict[tuple[int, ...], dict[str, list[tuple[tuple[Key, ...], bool]]]] = {}
         self.calls = 0
+
+    def seconds(self) -> float:
+        """Processor time that was taken so far, by this process and by the subject."""
+        return time.process_time()
 
     def probe(self, problems: Sequence[Problem]) -> dict[str, Any]:
         """How it is called; tried on a few blocks. Raises: NotASubject if no call returns tokens."""

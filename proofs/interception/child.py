@@ -9,7 +9,7 @@ from ...models.errors import RunFailed
 from ...models.law import prefix_key
 from ...models.problem import Problem, any_problem_from, problem_from
 from ...models.wide import WideProblem
-from ..driven import laws as driven_laws
+from ..driven import answers as driven_answers
 from ..driven.programs import DrivenProgram
 from ..driven.subjects import DrivenObject, DrivenSubject, is_driven
 from . import explore, harness, loading
@@ -85,7 +85,7 @@ def _law(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -> I
     problem = any_problem_from(request["problem"])
     if isinstance(subject, DrivenSubject):
         assert isinstance(problem, Problem)  # no audit drives a subject on wide problems
-        yield from driven_laws.answers(subject, problem, request["scales"])
+        yield from driven_answers.answers(subject, problem, request["scales"])
         return
     if isinstance(problem, WideProblem):
         yield from wide_answers(subject, problem)
@@ -119,7 +119,7 @@ def _sample(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -
         seed = [request["seed"], part]
         if isinstance(subject, DrivenSubject):
             assert isinstance(problem, Problem)
-            counts = driven_laws.samples(subject, problem, now, seed)
+            counts = driven_answers.samples(subject, problem, now, seed)
         elif isinstance(problem, WideProblem):
             counts = wide_samples(subject, problem, now, seed)
         else:
@@ -129,7 +129,9 @@ def _sample(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -
 
 
 def _repeated(subject: DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    outcomes = driven_laws.repeated(subject, problem_from(request["problem"]), request["count"], request["backwards"])
+    outcomes = driven_answers.repeated(
+        subject, problem_from(request["problem"]), request["count"], request["backwards"]
+    )
     yield {"outcomes": [*map(encoded, outcomes)], "calls": subject.calls}
 
 

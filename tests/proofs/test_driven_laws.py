@@ -8,6 +8,7 @@ import pytest
 from draftproof.models.battery import drawn, toy
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.driven import keyed, laws, subjects
+from draftproof.proofs.driven.answers import answers
 from draftproof.proofs.driven.coordinates import Uniform
 from draftproof.proofs.driven.declared import declared
 from draftproof.proofs.driven.partition import Partition
@@ -26,12 +27,12 @@ def fewer_confirmations(monkeypatch):
     monkeypatch.setattr(laws, "CONFIRMATIONS", 3000)
 
 
-def subject_of(function, dtype="float64"):
-    return subjects.DrivenObject(function, "it", None, dtype, TimeLimits(30.0))
+def subject_of(function, dtype="float64", timeout=30.0):
+    return subjects.DrivenObject(function, "it", None, dtype, TimeLimits(timeout))
 
 
 def measure(function, problem, dtype="float64"):
-    return measured(problem, dtype, laws.answers(subject_of(function, dtype), problem))
+    return measured(problem, dtype, answers(subject_of(function, dtype), problem))
 
 
 @pytest.mark.parametrize("name", ["token", "token_exponential", "token_gumbel", "token_by_uniform_race", "middle"])
@@ -127,6 +128,15 @@ def test_a_region_that_no_request_met_is_within_the_bound():
     assert lossless.bound > measurement.missed > 1e-7
 
 
+def test_a_slow_subject_gets_fewer_requests_and_a_larger_bound_or_no_law():
+    law = measured(toy(1), "float64", answers(subject_of(driven.slow, timeout=2.0), toy(1)))
+    assert law.known
+    assert laws.FEWEST <= law.confirmations < 1500
+    assert law.missed == pytest.approx(1 - (laws.MISSED_AT / 2) ** (1 / law.confirmations))
+    late = measured(toy(2), "float64", answers(subject_of(driven.slow, timeout=0.3), toy(2)))
+    assert "more calls than the time allowed has room for" in late.reason
+
+
 def test_numbers_that_are_not_offered_are_told():
     with pytest.raises(NotASubject, match="raises on every call: KeyError: 'bonus'"):
         subject_of(driven.reads_bonus).probe([toy(1)])
@@ -134,9 +144,9 @@ def test_numbers_that_are_not_offered_are_told():
 
 def test_a_kernels_generator_by_seed_and_position():
     right, coupled = subject_of(driven.keyed_right), subject_of(driven.keyed_coupled)
-    lossless = judge(measured(toy(2), "float64", laws.answers(right, toy(2))))[0]
+    lossless = judge(measured(toy(2), "float64", answers(right, toy(2))))[0]
     assert lossless.holds and not right.findings
-    wrong = measured(toy(2), "float64", laws.answers(coupled, toy(2)))
+    wrong = measured(toy(2), "float64", answers(coupled, toy(2)))
     assert "asked for seed 7 and position 0 2 times" in wrong.findings["key-used-twice"]
     assert not judge(wrong)[0].holds
 

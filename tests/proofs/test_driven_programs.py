@@ -13,6 +13,7 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import RunFailed
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.driven import laws
+from draftproof.proofs.driven.answers import answers
 from draftproof.proofs.driven.programs import DrivenProgram
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.time_limits import TimeLimits
@@ -35,7 +36,7 @@ def examine(command, problem, limits=TimeLimits(30.0)):  # noqa: B008
     program = DrivenProgram(command, limits, 8.0)
     try:
         program.probe([toy(1)])
-        return measured(problem, program.dtype, laws.answers(program, problem))
+        return measured(problem, program.dtype, answers(program, problem))
     finally:
         program.pipes.end()
 

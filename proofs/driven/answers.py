@@ -1,0 +1,78 @@
+"""What the child process answers of a driven subject: its law on a problem, samples, the same requests again."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...models.law import prefix_key
+from ...models.problem import Problem
+from ..interception.harness import NeverReturned, RowsInUse
+from ..interception.outcomes import Outcome, encoded
+from .laws import DrivenLaws, NoLaw, drafted
+from .layout import Layout
+from .subjects import DrivenSubject, Request
+
+
+def answers(subject: DrivenSubject, problem: Problem, scales: Sequence[float] = (1.0, 1.0)) -> Iterator[dict[str, Any]]:
+    """What the child process answers to a request for a law: rows in use, one law for each draft block, what was missed."""
+    rows = RowsInUse(problem, subject, scales)
+    target, draft = rows.in_use()
+    yield {
+        "target": {prefix_key(x): list(map(str, row)) for x, row in target.items()},
+        "draft": {prefix_key(x): list(map(str, row)) for x, row in draft.items()},
+        "sums_off": rows.sums_off,
+    }
+    reason, laws = None, DrivenLaws(subject, problem, rows)
+    try:
+        if subject.random is None:
+            raise NoLaw("it draws its random numbers itself, from a seed")
+        laws.find()
+    except NoLaw as why:
+        reason = str(why)
+    except NeverReturned as late:
+        yield {"block": list(laws.blocks[0]), "never_returned": str(late)}
+        return
+    for block in laws.blocks[: 1 if reason else None]:
+        law = None if reason else [[encoded(o), str(p)] for o, p in laws.law(block).items()]
+        yield {
+            "block": list(block), "law": law, "exactness": "driven", "resolution": 0.0 if reason else laws.laws[block].resolution,
+            "paths": 0 if reason else laws.paths(block), "reason": reason,
+            "coarsest": 0 if reason else laws.coarsest(block), "findings": {},
+        }  # fmt: skip
+    yield {
+        "findings": subject.findings,
+        "missed": laws.missed,
+        "confirmations": laws.confirmations,
+        "numbers": {} if reason else laws.numbers(),
+    }
+
+
+def random_requests(
+    subject: DrivenSubject, problem: Problem, count: int, seed: Sequence[int]
+) -> tuple[RowsInUse, list[Request]]:
+    """Requests with draft blocks and numbers at random."""
+    rows = RowsInUse(problem, subject)
+    _, draft = rows.in_use()
+    blocks = list(rows.blocks())
+    weights = np.array([drafted(draft, block) for block in blocks])
+    generator = np.random.default_rng(list(seed))
+    layout = Layout(list(subject.random or ()), problem.gamma, problem.vocabulary, subject.dtype)
+    chosen = generator.choice(len(blocks), count, p=weights / weights.sum())
+    seeds = generator.integers(0, 2**53, count)
+    points = layout.drawn(generator, count)
+    return rows, [Request(blocks[k], layout, point, int(s)) for k, point, s in zip(chosen, points, seeds)]
+
+
+def samples(subject: DrivenSubject, problem: Problem, count: int, seed: Sequence[int]) -> Counter[Outcome]:
+    """How often each outcome came, with draft blocks and numbers at random."""
+    return Counter(subject.outcomes(*random_requests(subject, problem, count, seed)))
+
+
+def repeated(subject: DrivenSubject, problem: Problem, count: int, backwards: bool) -> list[Outcome]:
+    """What the same random requests come to, asked from the first to the last or backwards."""
+    rows, requests = random_requests(subject, problem, count, [count])
+    if backwards:
+        return subject.outcomes(rows, requests[::-1])[::-1]
+    return subject.outcomes(rows, requests)
