@@ -1,5 +1,5 @@
 (* What the theorems rest on: nothing but Coq itself. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings SubBlocks Reaches Precision Lattice Rounding Composition Endings Rationals Law.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings SubBlocks Reaches SeveralDrafts Precision Lattice Rounding Composition Endings Rationals Law.
 Print Assumptions lemma_1.
 Print Assumptions lemma_3.
 Print Assumptions lemma_3_conditional.
@@ -56,6 +56,9 @@ Print Assumptions keeping_fair.
 Print Assumptions reach_polytope.
 Print Assumptions certified_optimum.
 Print Assumptions adaptive_fair.
+Print Assumptions recursive_rejection_valid.
+Print Assumptions traversal_valid.
+Print Assumptions k_seq_law.
 Print Assumptions near_law.
 Print Assumptions near_law_uniform.
 Print Assumptions lattice_lt_near.

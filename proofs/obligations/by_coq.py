@@ -65,6 +65,7 @@ THEOREMS = {
         "support_leak",
     ),
     "rounding": ("sum_near", "coin_near", "row_near", "block_rounding"),
+    "several-drafts": ("recursive_rejection_valid", "traversal_valid", "k_seq_law"),
     "same-definitions": ("Qc_realFieldType", "emitted_fastE"),
 }
 """The theorems of proofs/mechanized that a claim rests on."""
@@ -75,6 +76,7 @@ SINGLE = {
     "lemma-1": "V 2, gamma 2",
     "theorem-2-fails": "gamma 2 from 3 iterations on, every greater gamma from 2 on; models with V 2, verifier valid for every V",
     "rounding": f"{EVERY}; the standard model of rounding assumed of each operation, without overflow and underflow",
+    "several-drafts": "every V, depth and shape of tree, rows that siblings are drawn from, real field; k-SEQ: one step, every rho allowed",
     "same-definitions": "what the comparison rests on, not the comparison",
 }
 

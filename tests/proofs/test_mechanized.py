@@ -174,6 +174,17 @@ def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_pa
         ),
         ("SubBlocks", "else (q x - later x) / (1 - later x).", "else q x - later x."),
         (
+            "SeveralDrafts",
+            "else recursive_rejection s (residual b q 1) (next x) A))",
+            "else recursive_rejection s b (next x) A))",
+        ),
+        (
+            "SeveralDrafts",
+            "(traverse s (residual b q p) (h_block b q p) (next x) A K))",
+            "(traverse s (residual b q p) p (next x) A K))",
+        ),
+        ("SeveralDrafts", "Theorem k_seq_law A : repeated k <= rho ->", "Theorem k_seq_law A : 1 <= rho ->"),
+        (
             "Precision",
             "ending x * total_variation (row x) (row' x) <= beta (size x) + ending x * d)",
             "ending x * total_variation (row x) (row' x) <= beta (size x) + d)",
@@ -193,6 +204,9 @@ def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_pa
         "reaches that their parents do not allow",
         "prices that forget what longer prefixes gain",
         "a coin without its normaliser",
+        "the target not reduced by a rejected sibling",
+        "the weight of a node not reduced by a rejected branch",
+        "k-SEQ for every rho from 1 on",
         "rows that are near only where nothing ends",
         "<= counted as <",
         "a leak that does not need to be drafted",
