@@ -6,6 +6,7 @@ import click
 
 from ...models.errors import InputError
 from ...models.libraries import require
+from ...proofs.proof_checkpoint import ProofCheckpoint
 from ...proofs.proving import ProofRow, all_proofs, run
 from ...proofs.statements import METHODS, PROVABLE_CLAIMS
 from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED, merge_verdicts
@@ -22,10 +23,11 @@ COLOURS = {HOLDS: "green", REFUTED: "red", NO_EVIDENCE: "yellow", ERROR: "red"}
 @click.option("--method", "methods", type=Comma(METHODS), default=",".join(METHODS), show_default=True,
               help="Proofs of these kinds only.")  # fmt: skip
 @json_option("the rows")
+@click.option("--checkpoint", metavar="FILE", help="Save each row here as it comes; the same command resumes from it.")
 @click.option("--require-decision", is_flag=True, help="Exit with 4 if a row ends without evidence.")
 @click.option("--list", "listed", is_flag=True, help="List the claims and the proofs of each; prove nothing.")
-def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | None, require_decision: bool,
-            listed: bool) -> None:  # fmt: skip
+def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | None, checkpoint: str | None,
+            require_decision: bool, listed: bool) -> None:  # fmt: skip
     """Run the proofs of each CLAIM (all of them if none is named): exact enumeration, optimality certificates, sympy, z3
     and, where it is installed, Coq."""
     for claim in claims:
@@ -41,12 +43,15 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
         return
     if not proofs:
         raise InputError(f"{', '.join(claims)}: no proof by {', '.join(methods)}; see draftproof prove --list")
+    saved = ProofCheckpoint(checkpoint) if checkpoint else None
+    if saved and saved.of_other_code:
+        click.echo(f"{checkpoint}: of other code or versions: every proof is run again", err=True)
     rows: list[ProofRow] = []
     interrupted = False
     with progress_bar() as progress:
         progress(f"{proofs[0].claim} by {proofs[0].method}", 0, len(proofs))
         try:
-            for row in run(proofs):
+            for row in saved.run(proofs) if saved else run(proofs):
                 rows.append(row)
                 following = proofs[min(len(rows), len(proofs) - 1)]
                 progress(f"{following.claim} by {following.method}: {following.what}", len(rows), len(proofs))
@@ -55,7 +60,8 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
     output.write([row._asdict() for row in rows])
     _show(rows, len(proofs), output)
     if interrupted:
-        stop(f"interrupted after {len(rows)} of {len(proofs)} proofs", INTERRUPTED)
+        where = f"; they are in {checkpoint}, and the same command resumes from there" if checkpoint else ""
+        stop(f"interrupted after {len(rows)} of {len(proofs)} proofs{where}", INTERRUPTED)
     verdict = merge_verdicts(row.verdict for row in rows)
     raise SystemExit(of_verdict("inconclusive" if verdict == NO_EVIDENCE else verdict, require_decision))
 
