@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from draftproof.models.battery import drawn, toy
+from draftproof.models.battery import audit_battery, drawn, toy
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.driven import keyed, laws, subjects
 from draftproof.proofs.driven.answers import answers
@@ -45,6 +45,14 @@ def test_the_law_of_a_right_token_verifier_is_exact(name):
         assert lossless.method == "driving"
         assert lossless.total_variation < measurement.tolerance < 1e-12
         assert measurement.missed < lossless.bound < 0.005
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["token_exponential", "block"])
+def test_so_it_is_on_the_whole_battery(name):
+    for problem in audit_battery():
+        lossless, support, _ = judge(measure(getattr(driven, name), problem))
+        assert lossless.holds and support.holds
 
 
 def test_it_is_said_what_each_number_decides():

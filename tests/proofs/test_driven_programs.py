@@ -150,6 +150,11 @@ def test_a_program_that_is_not_there_is_told():
         examine("'", toy(1))
 
 
+def test_a_program_may_have_any_precision_and_be_sent_the_parents_of_the_block():
+    lossless, *_ = judge(examine(misbehaving("bfloat16, parents"), drawn(3, 2, "generic")))
+    assert lossless.holds and lossless.dtype == "bfloat16"
+
+
 def test_a_program_that_draws_its_own_numbers_has_no_law():
     measurement = examine(misbehaving("own"), toy(1))
     assert measurement.reason == "it draws its random numbers itself, from a seed"

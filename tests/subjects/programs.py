@@ -38,6 +38,7 @@ def hello(how):
         "shape": json.dumps(HELLO | {"random": [{"name": "u", "kind": "uniform", "shape": ["batch"]}]}),
         "bits": json.dumps(HELLO | {"random": [{"name": "u", "kind": "uniform", "shape": [], "bits": 64}]}),
         "dtype": json.dumps(HELLO | {"dtype": "int4"}), "batch": json.dumps(HELLO | {"batch": 0}),
+        "bfloat16, parents": json.dumps(HELLO | {"dtype": "bfloat16", "parents": True}),
         "deep": "[" * 100_000, "own": json.dumps(HELLO | {"random": "own"}),
     }  # fmt: skip
     if how == "silent":
@@ -51,6 +52,8 @@ def hello(how):
 
 
 def answer(how, request, number):
+    if how == "bfloat16, parents":
+        assert request["parents"] == [*range(-1, len(request["tokens"]) - 1)]
     n, emitted = request["id"], verify(request) if "seed" not in request else [request["seed"] % 2]
     odd = {
         "half": '{"id": 0, "emi', "wrong id": json.dumps({"id": n + 1000, "emitted": emitted}),

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from draftproof.verifiers.adapters.calling_convention import BadResult, tokens_of
+from draftproof.verifiers.adapters.calling_convention import BadResult, arguments, rounded, tokens_of
 
 FORKS = """
 import os, sys
@@ -69,3 +69,10 @@ def test_tokens_are_taken_from_lists_arrays_scalars_and_nested_lists_of_one(resu
 def test_what_is_not_tokens_alone_is_no_result_and_says_what_to_audit_instead(result, text):
     with pytest.raises(BadResult, match=text):
         tokens_of(result)
+
+
+def test_rows_that_are_lists_hold_the_numbers_of_their_type():
+    assert rounded([1 / 3, 0.0, 1.0], "bfloat16") == [0.333984375, 0.0, 1.0]
+    assert rounded([1 + 2**-8, 1 + 3 * 2**-8], "bfloat16") == [1.0, 1 + 2**-6]  # half to even
+    assert rounded([0.1], "float32") == [float(np.float32(0.1))]
+    assert arguments([[1 / 3]], [], [], "list", "float64")[0] == [[1 / 3]]

@@ -88,11 +88,11 @@ def arguments(target: Values, draft: Values, tokens: Values, array: str, dtype: 
 
         kind = getattr(torch, dtype)
         return [torch.tensor(target, dtype=kind), torch.tensor(draft, dtype=kind), torch.tensor(tokens)]
+    if array == "list":
+        return [[rounded(r, dtype) for r in target], [rounded(r, dtype) for r in draft], list(tokens)]
     kind = np.dtype(dtype)
     if array == "rows":
         return [[np.array(r, dtype=kind) for r in target], [np.array(r, dtype=kind) for r in draft], list(tokens)]
-    if array == "list":
-        return [[rounded(r, dtype) for r in target], [rounded(r, dtype) for r in draft], list(tokens)]
     return [np.array(target, dtype=kind), np.array(draft, dtype=kind), np.array(tokens, dtype=np.int64)]
 
 
