@@ -5,6 +5,7 @@ the target's rows are as wide as a production vocabulary. Rows differ by positio
 """
 
 import math
+import random
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -139,4 +140,13 @@ def wide_battery() -> list[WideProblem]:
         (32_000, 2, "dense"), (32_767, 1, "tails"), (32_768, 1, "zeros"), (32_769, 1, "dense"), (50_257, 1, "ties"),
         (65_537, 1, "dense"), (128_256, 2, "dense"), (151_936, 1, "tails"), (262_144, 1, "dense"),
     ]  # fmt: skip
-    return [wide(*size) for size in sizes]
+    dense_draft = WideProblem(70, 1, "dense", (tuple(range(70)),), name="wide-dense-draft-V70-gamma1")
+    return sorted([dense_draft, *(wide(*size) for size in sizes)], key=lambda problem: problem.vocabulary)
+
+
+def own_wide_problem(seed: int) -> WideProblem:
+    """A wide problem that an audit draws from its seed: V, and one token that can be drafted in each quarter of the ids."""
+    draw = random.Random(f"wide/{seed}")
+    v = draw.randrange(10_000, 30_000)
+    live = tuple(v * k // 4 + draw.randrange(v // 4) for k in range(4))
+    return WideProblem(v, 1, "dense", (live,), seed, name=f"own-wide-V{v}-gamma1-seed{seed}")

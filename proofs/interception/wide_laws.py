@@ -186,11 +186,18 @@ class _Exploration:
         """
         if len(rows) != 2 or isinstance(outcome, Raised) or rows[0].at != len(tracer.path):
             return False
-        first, second = (tracer.rows.index(row) for row in rows)
-        prefix, path, kept, sources = outcome[:-1], list(tracer.path), tracer.rows, tracer.rehearsed
-        chunks = np.flatnonzero(rows[0].weights)
-        if len(chunks) > MOST_SPLIT or len(self.splits) > 0 or len(tracer.rows) != 2:
+        if np.count_nonzero(rows[0].weights) > MOST_SPLIT or self.splits or len(tracer.rows) != 2:
             return False
+        path, kept, sources = list(tracer.path), tracer.rows, tracer.rehearsed
+        try:
+            return self._chunks(tracer, rows, outcome[:-1], probability)
+        finally:
+            tracer.path, tracer.rows, tracer.rehearsed, tracer.replaying, tracer.forced = path, kept, sources, False, {}
+
+    def _chunks(self, tracer: WideTracer, rows: list[RowDraw], prefix: tuple[int, ...], probability: float) -> bool:
+        """Follow the path once for each chunk; False where it is not so that a token is drawn inside it."""
+        first, second = (tracer.rows.index(row) for row in rows)
+        path, chunks = list(tracer.path), np.flatnonzero(rows[0].weights)
         weights, total, confirmed, mass = np.zeros(self.vocabulary), rows[0].weights.sum(), 0, 0.0
         for chunk in map(int, chunks):
             tracer.path = list(path)
@@ -210,7 +217,6 @@ class _Exploration:
             share = inside.weights / inside.weights.sum() * float(rows[0].weights[chunk] / total)
             weights[start + possible] += share[possible]
             confirmed, mass = confirmed + len(called), mass + float(share[sorted(called)].sum())
-        tracer.path, tracer.rows, tracer.rehearsed, tracer.replaying, tracer.forced = path, kept, sources, False, {}
         look_up = rows[0].look_up or rows[1].look_up
         self.rows.append(RowLaw(prefix, 0, probability, weights, confirmed, look_up))
         self.not_called += probability * max(1.0 - mass, 0.0)

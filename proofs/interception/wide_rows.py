@@ -19,6 +19,9 @@ from .outcomes import Outcome, encoded
 from .tracer import active
 from .wide_laws import BUDGET, explore_wide
 
+MOST_SINGLES = 24
+"""Tokens that can be drafted up to which each may be treated specially in any block; of more, those of the block."""
+
 
 class WideRows:
     """A wide problem's rows as the subject gets them, in its precision."""
@@ -92,11 +95,12 @@ def wide_answers(subject: Subject, problem: WideProblem) -> Iterator[dict[str, A
     }
     yield from sent.taken()
     yield tables
-    live = [*itertools.chain(*problem.live)]
+    few = {*itertools.chain(*problem.live)}
+    few = few if len(few) <= MOST_SINGLES else set()
     for k, block in enumerate(rows.blocks()):
         call = functools.partial(subject.outcome, rows, block, subject.real_random(0))
         try:
-            law = explore_wide(call, problem.vocabulary, live, problem.seed + k, until)
+            law = explore_wide(call, problem.vocabulary, [*few, *block], problem.seed + k, until)
         except NeverReturned as late:
             yield {"block": list(block), "never_returned": str(late)}
             break

@@ -7,7 +7,7 @@ import pytest
 
 from draftproof.models.battery import toy
 from draftproof.models.problem import any_problem_from, as_json, load_problem
-from draftproof.models.wide import wide, wide_battery
+from draftproof.models.wide import own_wide_problem, wide, wide_battery
 from draftproof.proofs.rounding_rule import look_up_at_most, wide_rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.wide_claims import judge_wide
@@ -30,13 +30,15 @@ def judged(sandbox, name, problem):
     return measurement, judge_wide(measurement)[0]
 
 
+DENSE_DRAFT = next(problem for problem in wide_battery() if "dense-draft" in problem.name)
 RIGHT = ["by_choice", "by_multinomial", "by_search", "by_method_search", "by_comparison", "by_count", "by_bisection",
          "by_choices", "from_the_other_end", "by_race", "by_gumbel_of_uniforms", "by_noise_drawn_beforehand"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_verifier_holds_on_wide_rows_however_it_draws(sandbox, name):
-    for problem in (wide(129, 2, "zeros"), wide(32_769, 1, "dense")):
+    few = (DENSE_DRAFT, own_wide_problem(1)) if name in ("by_search", "by_race") else ()
+    for problem in (wide(129, 2, "zeros"), wide(32_769, 1, "dense"), *few):
         measurement, evidence = judged(sandbox, name, problem)
         assert (evidence.verdict, measurement.unknown) == ("holds", 0.0), measurement.reason
         assert evidence.total_variation <= evidence.bound < 1e-11
@@ -53,6 +55,8 @@ WRONG = {
     "ids_of_sixteen_bits": (wide(65_537, 1), 1e-6),
     "last_ids_swapped": (wide(32_769, 1), 1e-8),
     "mask_of_eight_bits": (wide(9, 9, "zeros"), 1e-3),
+    "draft_cut_to_fifty": (DENSE_DRAFT, 1e-3),
+    "no_coin_in_the_second_quarter": (own_wide_problem(3), 1e-3),
 }
 
 
@@ -96,6 +100,7 @@ def test_the_total_variation_of_the_frontier_is_that_of_the_completed_law(sandbo
 def test_every_wide_problem_is_its_specification():
     battery = wide_battery()
     assert [any_problem_from(as_json(problem)) for problem in battery] == battery
+    assert own_wide_problem(4) == own_wide_problem(4) != own_wide_problem(5)
     assert {8, 9, 127, 128, 129, 257, 1003, 32_767, 65_537, 262_144} <= {p.vocabulary for p in battery}
     assert {1, 2, 7, 8, 9, 16, 33} <= {p.gamma for p in battery}
 

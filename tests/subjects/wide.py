@@ -93,6 +93,23 @@ def _edges(weights):
     return edges / edges[-1]
 
 
+def draft_cut_to_fifty(target, draft, tokens, rng):
+    """Right where the draft has no more than fifty tokens."""
+    least = np.sort(draft, axis=-1)[:, -50:][:, :1]
+    return by_choice(target, np.where(draft > least, draft, 0.0), tokens, rng)
+
+
+def no_coin_in_the_second_quarter(target, draft, tokens, rng):
+    def kept(i, x):
+        size = target.shape[-1]
+        return size // 4 <= x < size // 2 or rng.random() < ratio(target[i][x], draft[i][x])
+
+    accepted = next((i for i, x in enumerate(tokens) if not kept(i, x)), len(tokens))
+    if accepted == len(tokens):
+        return answer(tokens, draw(rng, target[-1], target[-1]))
+    return answer(tokens[:accepted], draw(rng, excess(target[accepted], draft[accepted]), target[accepted]))
+
+
 def summed_in_float16(target, draft, tokens, rng):
     def pick(weights):
         edges = np.cumsum(weights.astype(np.float16), dtype=np.float16).astype(float)

@@ -179,17 +179,26 @@ def test_where_rounding_empties_the_residual_the_target_row_is_drawn_from(name, 
         assert found.tokens.tolist() == [[token, PADDING]]
 
 
+def unlike_alone(verify, form, given, chance):
+    """The members of a batch that get other tokens than they get as a batch of one."""
+    together = verify(form(*given), chance)
+    assert 0 < float(together.accepted.double().mean()) < given[2].shape[1]
+    members = [([x[k : k + 1] for x in given], Uniforms(*(x[k : k + 1] for x in chance))) for k in range(len(given[2]))]
+    alone = [verify(form(*rows), numbers).tokens.tolist() for rows, numbers in members]
+    return [k for k, tokens in enumerate(alone) if tokens != together.tokens[k : k + 1].tolist()]
+
+
+@pytest.mark.parametrize("size", [(9, 1500, 4), (4, 33_000, 2)], ids=str)
 @pytest.mark.parametrize("name", VERIFIERS)
-def test_each_member_of_a_batch_gets_what_it_gets_alone(name, form, device):
-    target, draft, tokens = (x.to(device) for x in large(9, 1500, 4, seed=5))
-    chance = on(device, uniforms(tokens.cpu(), *(torch.Generator().manual_seed(k) for k in (7, 8))))
-    together = VERIFIERS[name](form(target, draft, tokens), chance)
-    assert 0 < float(together.accepted.double().mean()) < 4
-    for k in range(9):
-        alone = VERIFIERS[name](
-            form(*(x[k : k + 1] for x in (target, draft, tokens))), Uniforms(*(x[k : k + 1] for x in chance))
-        )
-        assert alone.tokens.tolist() == together.tokens[k : k + 1].tolist()
+def test_each_member_of_a_batch_gets_what_it_gets_alone(name, size, form, device):
+    given = [x.to(device) for x in large(*size, seed=5)]
+    chance = on(device, uniforms(given[2].cpu(), *(torch.Generator().manual_seed(k) for k in (7, 8))))
+    assert unlike_alone(VERIFIERS[name], form, given, chance) == []
+
+    def one_coin_for_all(rows, numbers):
+        return VERIFIERS[name](rows, Uniforms(*(x[:1].expand(len(x), -1) for x in numbers)))
+
+    assert unlike_alone(one_coin_for_all, form, given, chance), "a batch that shares what its members draw is noticed"
 
 
 @pytest.mark.parametrize(

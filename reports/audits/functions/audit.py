@@ -8,7 +8,7 @@ from ....models.battery import audit_battery, own_problems
 from ....models.errors import InputError, RunFailed
 from ....models.problem import AnyProblem, Problem
 from ....models.regions import covered
-from ....models.wide import WideProblem
+from ....models.wide import WideProblem, own_wide_problem, wide_battery
 from ....proofs.sandbox import Sandbox
 from ..report import Report
 from ..runner import examine
@@ -41,7 +41,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
     related = not given and not settings.quick and subject.reference is None
     if related:
         problems += [p for p in restated_problems() if p.name not in {known.name for known in problems}]
-    wide = [p for p in given if isinstance(p, WideProblem)] or ([] if given or settings.quick else settings.wide)
+    wide = [p for p in given if isinstance(p, WideProblem)] or ([] if given or settings.quick else _wide(settings))
     if subject.reference is not None and given and not problems:
         raise InputError(f"{given[0].name}: laws of reference verifiers are exact; wide problems have rows of floats")
     if subject.reference is not None:
@@ -79,6 +79,11 @@ def with_stated_numbers(subject: SubjectSpec, settings: AuditSettings) -> Subjec
     """A program with the type of numbers that its first line states. Raises: RunFailed."""
     with Sandbox(subject.target, timeout=settings.timeout, memory=settings.memory, program=True) as sandbox:
         return subject._replace(dtypes=(sandbox.start(probe_problems([]))["convention"]["dtype"],))
+
+
+def _wide(settings: AuditSettings) -> Sequence[WideProblem]:
+    """The wide problems of an audit to which no problem was given."""
+    return settings.wide if settings.wide is not None else [*wide_battery(), own_wide_problem(settings.seed)]
 
 
 def _distinctly_named(problems: Sequence[AnyProblem]) -> list[AnyProblem]:

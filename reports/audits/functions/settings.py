@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ....models.problem import AnyProblem
-from ....models.wide import WideProblem, wide_battery
+from ....models.wide import WideProblem
 from ....proofs.sandbox import MEMORY
 
 Progress = Callable[[str, int, int], None]
@@ -16,7 +16,7 @@ class AuditSettings:
     """What an audit examines and how long it may take.
 
     problems: the audit battery, six drawn from the seed, and the wide problems, if none are given.
-    wide: the wide problems then.
+    wide: the wide problems then; None: the wide battery, and one drawn from the seed.
     quick: without them.
     levels: "exact" and "statistical": the second where the first has no law, or alone for all problems.
     claims: those that decide the verdict.
@@ -30,7 +30,7 @@ class AuditSettings:
     """
 
     problems: Sequence[AnyProblem] = ()
-    wide: Sequence[WideProblem] = field(default_factory=wide_battery)
+    wide: Sequence[WideProblem] | None = None
     quick: bool = False
     levels: tuple[str, ...] = ("exact", "statistical")
     claims: tuple[str, ...] = ("lossless",)
