@@ -12,9 +12,11 @@ from sympy import QQ
 
 from . import arrays, hook_numpy, hook_random, hook_system, numbers, race
 from .following import following_once
-from .groups import Regroup, blame, confirm
+from .groups import CALLS_OF_VALUES, LEFT, Regroup, blame, confirm
+from .numbers import BY_VALUE
 from .outcomes import Outcome, Raised, Walk, kind_of
-from .tracer import LONG_PATH, STATE, NotInterceptable, PathLeft, Tracer
+from .recurring import LOOPS_LEFT, MOST_LOOPS, Recurring
+from .tracer import LONG_PATH, RECURRING, STATE, NotInterceptable, PathLeft, Tracer
 from .watch import WATCH
 
 
@@ -69,6 +71,14 @@ ENDS = (0, 1, 2)
 """The rehearsals in the middle and at both ends."""
 
 
+UNLIKE, MOST_UNLIKE = [0], 3
+"""Loops whose rounds were not seen to be alike, in this process; how many are looked at."""
+
+
+class Recurs(Exception):
+    """Code was seen to draw without end."""
+
+
 LARGEST_FRACTION = 8_000
 """Binary digits of a denominator that is handed on as it is."""
 
@@ -94,6 +104,13 @@ class Explored:
     coarsest: int = 0
 
 
+def forget() -> None:
+    """Start anew, for another subject: what was seen of its loops and whole numbers, and how many calls are left."""
+    RECURRING.clear()
+    BY_VALUE.clear()
+    UNLIKE[0], LEFT[0], LOOPS_LEFT[0] = 0, CALLS_OF_VALUES, MOST_LOOPS
+
+
 def explore(call: Callable[[], Outcome], walks: list[Walk] | None = None) -> Explored:
     """The law of ``call``'s outcome over all ways its random numbers can fall.
 
@@ -102,35 +119,59 @@ def explore(call: Callable[[], Outcome], walks: list[Walk] | None = None) -> Exp
     walks: where to put the calls with plain numbers in the middle and at the ends of each path.
     Guarantee: exact in the sense that ``exactness`` names, if ``law`` is not None.
     """
-    explored, follows_whole = _regrouped(call, walks)
+    walks = [] if walks is None else walks
+    try:
+        explored, follows_whole = _regrouped(call, walks, UNLIKE[0] < MOST_UNLIKE)
+    except Recurs:
+        explored, hopeless = _recurring(call, walks)
+        if explored.law is not None or hopeless:
+            return explored
+        UNLIKE[0] += 1
+        explored, follows_whole = _regrouped(call, walks, False)
     if explored.law is None and follows_whole:  # code that insists on a plain whole number
-        if walks is not None:
-            walks.clear()
+        walks.clear()
         explored = _explored(Tracer(one_by_one=True), call, walks)
     return explored
 
 
-def _regrouped(call: Callable[[], Outcome], walks: list[Walk] | None) -> tuple[Explored, bool]:
+def _regrouped(call: Callable[[], Outcome], walks: list[Walk], may_recur: bool) -> tuple[Explored, bool]:
     """The same, cutting groups of whole numbers until the values of each are treated alike."""
     cuts: dict[tuple, set[int]] = {}
     while True:
         tracer = Tracer()
-        tracer.cuts = cuts
+        tracer.cuts, tracer.may_recur = cuts, may_recur
+        walks.clear()
         try:
             return _explored(tracer, call, walks), tracer.follows_whole
         except Regroup as regroup:
             regroup.note(cuts)
-            if walks is not None:
-                walks.clear()
 
 
-def _explored(tracer: Tracer, call: Callable[[], Outcome], walks: list[Walk] | None) -> Explored:
+def _recurring(call: Callable[[], Outcome], walks: list[Walk]) -> tuple[Explored, bool]:
+    """The law of a call that draws without bound, if its rounds are alike; whether paths would be too many."""
+    walks.clear()
+    recurring = Recurring(call, lambda tracer, outcome: rehearse(tracer, call, outcome, REHEARSALS, walks))
+    tracer = recurring.tracer
+    try:
+        part = recurring.law()
+    except NotInterceptable as stopped:
+        unknown = Explored(None, "not interceptable", 0.0, recurring.ends, stopped.reason, tracer.findings)
+        return unknown, recurring.hopeless
+    tracer.resolution, coarsest = part.error, min(tracer.lattices, default=0)
+    law = {outcome: _rounded(probability) for outcome, probability in part.law.items()}
+    known = Explored(law, tracer.exactness, tracer.resolution, recurring.ends, None, tracer.findings, coarsest)
+    return known, recurring.hopeless
+
+
+def _explored(tracer: Tracer, call: Callable[[], Outcome], walks: list[Walk]) -> Explored:
     law: dict[Outcome, Any] = {}
     try:
         while tracer.begin():
             try:
                 outcome = following_once(tracer, call)
             except PathLeft:
+                if tracer.recurs:
+                    raise Recurs from None
                 continue
             if len(tracer.path) < len(tracer.script):
                 tracer.notice("state", STATE)

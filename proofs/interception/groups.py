@@ -8,12 +8,12 @@ two paths and not a thousand. A number whose values are treated alike nowhere (t
 path for each value.
 """
 
-import random
 import zlib
 from collections.abc import Callable
 from typing import Any
 
 from .following import following_once
+from .hook_random import PlainRandom
 from .numbers import BY_VALUE, MOST_VALUES
 from .outcomes import Outcome, kind_of
 from .sources import RandomSource, switch
@@ -23,8 +23,9 @@ MOST_CUTS = 24
 """Cuts of one number beyond which each of its values is a path."""
 FEW, MANY, ALL_VALUES = 1, 64, 128
 """Values besides the ends that are walked: on each path; on the first that a group is on; values up to which all are."""
-LEFT = [20_000]
-"""Values of larger groups that are still walked one and all in this process, on the first path that a group is on."""
+CALLS_OF_VALUES = 20_000
+LEFT = [CALLS_OF_VALUES]
+"""Values of larger groups that are still walked one and all, on the first path that a group is on."""
 
 
 class Regroup(Exception):
@@ -113,5 +114,5 @@ def _others(source: RandomSource, count: int, seed: str) -> list[int]:
     if count == MANY and high - low <= max(ALL_VALUES, min(LEFT[0], MOST_VALUES)):
         LEFT[0] -= high - low if high - low > ALL_VALUES else 0
         return [*range(low, high)]
-    draw = random.Random(zlib.crc32(seed.encode()))
+    draw = PlainRandom(zlib.crc32(seed.encode()))
     return [low, high - 1, *(draw.randrange(low, high) for _ in range(count))]

@@ -49,6 +49,7 @@ class Subject:
 
     def __init__(self, function: Any, name: str, array: str | None, dtype: str, limits: TimeLimits):
         WATCH.forget()
+        explore.forget()
         self.function = function
         self.name, self.limits = name, limits
         self.plan = plan_call(self.function, name)

@@ -189,7 +189,7 @@ class Traced:
         """
         source, tracer = self._undecided()
         first, last = map(apply, self.ends())
-        many = abs(last - first) > FEW_VALUES and isinstance(source, (Grid, Lattice)) and not tracer.one_by_one
+        many = abs(last - first) > FEW_VALUES and isinstance(source, (Grid, Lattice)) and tracer.in_groups
         if many and (at := (site(), self.key())) not in BY_VALUE:
             return self._of_group(apply, at)
         if abs(last - first) > MOST_VALUES:

@@ -13,14 +13,17 @@ from ..field import rational
 
 MAX_CHOICES_PER_PATH = 400
 """Choices on one path beyond which the function is taken to draw without bound."""
-MAX_PATHS_PER_CALL = 200_000
+MAX_PATHS_PER_CALL, MAX_PATHS_OF_LOOPS = 200_000, 3_000
+"""Paths beyond which a law is given up; where loops were seen."""
 FIRST_PATHS, MOST_ENDLESS = 100, 1_000
 """Paths in order of their probability, after which the longest is looked for; those of code that draws without end."""
-LONG_PATH = 120
-"""Choices on a path at which code is taken to draw without end."""
+LONG_PATH, MANY_CHOICES = 120, 12
+"""Choices on a path at which code is taken to draw without end; at which it is if a third of them are the same one."""
 SMALL, FAR = 2.0**-46, 2.0**-10
 """Probability of the paths that are left at which the search ends there (rounding is allowed as much a decision), and
 at which it is given up when it comes out that there is no end."""
+RECURRING: set[tuple] = set()
+"""Places in third-party code that were seen to draw without end."""
 STATE = (
     "called again with the same inputs and the same random numbers it behaves otherwise: "
     "it keeps state between calls, or draws randomness from elsewhere"
@@ -51,6 +54,8 @@ class Tracer(Branching):
       generator's grid), "resolution" once a closed law of continuous noise was used.
     resolution: the total variation by which the law may be wrong, all paths together.
     one_by_one: whether a whole number is a path for each of its values at once. follows_whole: whether one is not.
+    in_groups: whether a plain one may stand for a group of values.
+    may_recur, recurs: whether to stop where code draws without end (``recurring``), and whether that was so.
     wide: whether rows are kept whole (``row_draws.WideTracer``).
     cuts, groups, probes: of numbers that are plain whole ones for third-party code (``groups``): where to cut them, the
       groups that paths were on, and in a replay the points at which they stand.
@@ -63,7 +68,9 @@ class Tracer(Branching):
         super().__init__()
         self.queue: list[tuple[float, int, tuple[tuple[int, ...], Any]]] = []
         self.counter, self.longest_first, self.endless, self.left = itertools.count(), False, False, False
-        self.one_by_one, self.follows_whole = one_by_one, False
+        self.one_by_one, self.follows_whole, self.in_groups = one_by_one, False, not one_by_one
+        self.may_recur = self.recurs = False
+        self.places: list[tuple] = []
         self.findings: dict[str, str] = {}
         self.run = 0
         self.paths = 0
@@ -108,8 +115,8 @@ class Tracer(Branching):
         self.pending = [heapq.heappop(self.queue)[2]]
         self.left = False
         self.paths += 1
-        if self.paths > MAX_PATHS_PER_CALL:
-            self.give_up(f"more than {MAX_PATHS_PER_CALL:,} ways the random numbers can fall")
+        if self.paths > (most := MAX_PATHS_OF_LOOPS if RECURRING else MAX_PATHS_PER_CALL):
+            self.give_up(f"more than {most:,} ways the random numbers can fall")
         return super().begin()
 
     def _ends_here(self) -> bool:
@@ -174,6 +181,9 @@ class Tracer(Branching):
         at = len(self.path)
         if at >= MAX_CHOICES_PER_PATH:
             self.give_up(f"draws without bound: more than {MAX_CHOICES_PER_PATH} random choices in one call")
+        if self.may_recur and self._recurs(at, tuple(probabilities)):
+            self.recurs = self.left = True
+            raise PathLeft
         self.endless = self.endless or (at >= LONG_PATH and not self.wide)
         if self.endless and at >= LONG_PATH and (probability := float(self.probability)) < SMALL / MOST_ENDLESS:
             self.resolution += 0.0 if self.left else probability
@@ -187,6 +197,15 @@ class Tracer(Branching):
             self.notice("state", STATE)
             self.give_up("it does not repeat itself when its random numbers are repeated")
         return super().choose(probabilities)
+
+    def _recurs(self, at: int, asked: tuple) -> bool:
+        """Whether code draws without end here, or asks what it asked before at a place where it was seen to do so."""
+        here = place_in_frames(), asked
+        self.places = [*self.places[:at], here]
+        often = self.places.count(here)
+        if at >= LONG_PATH or (at >= MANY_CHOICES and often >= MANY_CHOICES / 3):
+            RECURRING.add(here[0])
+        return often > 1 and here[0] in RECURRING
 
     def choose(self, probabilities: Sequence[Any]) -> int:
         """A choice that arrives whole: the index drawn goes to third-party code as it is."""
@@ -302,6 +321,19 @@ def site() -> tuple[str, int, int]:
             return frame.f_code.co_filename.rsplit("/", 1)[-1], frame.f_lineno, frame.f_lasti
         frame = frame.f_back
     return "unknown place", 0, 0
+
+
+def place_in_frames() -> tuple:
+    """Where third-party code is: the instruction of each of its frames, innermost first."""
+    places, frame = [], sys._getframe(1)
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if not name.startswith(NOT_THE_SUBJECT):
+            if name.startswith("draftproof.proofs."):
+                break
+            places.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(places)
 
 
 def place() -> str:

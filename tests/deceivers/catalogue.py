@@ -179,6 +179,18 @@ LEVELS = (
     ),
 )
 
+LOOPS = (
+    Deceiver("loops:slightly_less_of_token_2", at.FOUR, 1.3333338e-07),
+    Deceiver("loops:ratio_squared", at.FOUR, 0.0306122),
+    *(
+        Deceiver(f"loops:{name}", at.FOUR, wrong, NOT_CLEARED)
+        for name, wrong in (
+            ("any_after_twelve", 1e-5), ("any_in_the_fifth", 1e-3), ("any_after_thirty", 1e-10),
+            ("twenty_tries", 1e-7), ("seven_tries", 1e-3), ("not_twice_the_same", 0.01),
+        )
+    ),
+)  # fmt: skip
+
 ONE = at.GENERIC_3_2
 MEMORY = (
     Deceiver("memory:residuals_by_rounded_rows", ONE, 4e-7, NOT_CLEARED),
@@ -260,14 +272,14 @@ RESULTS = (
     ),
 )  # fmt: skip
 
-BY_LAW = (*RACES, *REGIONS, *POSITIONS, *IDS, *WIDE, *LEVELS)
+BY_LAW = (*RACES, *REGIONS, *POSITIONS, *IDS, *WIDE, *LEVELS, *LOOPS)
 """Those that show in the law of one problem: the law alone is measured, all in one process."""
 
 BY_AUDIT = (*MEMORY, *SURROUNDINGS, *ELSEWHERE, *WATCHED, *FORGING, *RESULTS)
 """Those that need a whole audit, in a process of its own."""
 
 ODD = (
-    "rejection_loop", "gumbel_with_epsilon", "exponential_by_logarithm", "log_space", "sorted_order", "alias_method",
+    "rejection_loop", "rejection_of_a_uniform_proposal", "gumbel_with_epsilon", "exponential_by_logarithm", "log_space", "sorted_order", "alias_method",
     "inverse_of_the_distribution", "thinning", "lazy_import", "cache_by_content", "cache_by_tuples",
     "uniforms_in_advance", "one_uniform_for_the_block", "block_in_ratios", "tournament", "logs_by_environment",
     "counts_its_calls", "generous_epsilon", "multinomial_draw", "stops_before_the_bonus", "target_alone",

@@ -36,6 +36,19 @@ def rejection_loop(target, draft, tokens, rng):
     return token_by_token(target, draft, tokens, rng, recovers=recovers)
 
 
+def rejection_of_a_uniform_proposal(target, draft, tokens, rng):
+    """Draws tokens evenly until one survives with probability residual / its maximum."""
+
+    def recovers(i, x):
+        rest = excess(target[i], draft[i])
+        while True:
+            y = int(rng.integers(len(rest)))
+            if rng.random() * rest.max() < rest[y]:
+                return y
+
+    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+
+
 def gumbel_with_epsilon(target, draft, tokens, rng):
     """Gumbel noise as engines write it, -log(-log(u + 1e-20) + 1e-20)."""
 

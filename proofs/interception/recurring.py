@@ -1,0 +1,263 @@
+"""Loops without a bound whose rounds are alike (a residual drawn by rejection): their law in closed form.
+
+A tree of choices is walked until a choice comes back to an earlier one on its own path: asked at the same place of the
+code, with the same probabilities, and followed by the same. The way back is then an edge, and a loop that goes on with
+probability r is the geometric series 1 / (1 - r), exactly. That what follows is the same is not assumed: from both
+choices the function is walked on, by each way and by ways drawn at random, and everything that is asked and emitted has
+to agree; then it is walked through the loop for 1, 2, 3, ... rounds, until fewer than 2^-46 of all calls go on, out of it
+after each, and must do what the tree says. What goes on beyond is added to the resolution.
+"""
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sympy import QQ
+
+from .following import following_once
+from .hook_random import PlainRandom
+from .outcomes import Outcome, kind_of
+from .tracer import FAR, MANY_CHOICES, SMALL, STATE, PathLeft, Tracer, place_in_frames
+
+MOST_WALKS, DEEPEST = 2_500, 60
+"""Calls for one law; choices on a path that comes back to none, beyond which there is no loop."""
+MOST_UNLIKE = 20
+"""Choices that look like an earlier one and are followed by something else, beyond which there is no law."""
+WAYS, LONGEST = 4, 120
+"""Ways drawn at random on which two choices are compared; choices on the longest walk."""
+ROUNDS, FEWER, MOST_LOOPS = 64, 8, 12
+"""Rounds after each of which a loop is left; those of the loops beyond the first, and how many are the first."""
+LOOPS_LEFT = [MOST_LOOPS]
+
+Script = tuple[int, ...]
+
+
+class Choice(NamedTuple):
+    """What was asked: probabilities, the place in each frame of third-party code, and by how much they may be wrong."""
+
+    shares: tuple[Any, ...]
+    place: tuple
+    error: float
+
+
+class Back(NamedTuple):
+    """A choice that is the one before, of this number on the path."""
+
+    to: int
+
+
+class Part(NamedTuple):
+    """The law from a choice on.
+
+    law: outcome -> probability. back: number of an earlier choice -> probability to come back to it.
+    error: by how much the law may be wrong.
+    """
+
+    law: dict[Outcome, Any]
+    back: dict[int, Any]
+    error: float
+
+
+class _Walker(Tracer):
+    """A tracer that walks one script, notes all choices, and stops or wanders on at the first beyond it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.in_groups = False
+        self.choices: list[Choice] = []
+        self.wander: random.Random | None = None
+        self._error = 0.0
+
+    def set_out(self, script: Script, wander: random.Random | None) -> None:
+        self.script, self.path, self.probability, self.wander = script, [], self.one, wander
+        self.sources, self.drawn, self.rehearsal, self.left = [], [], None, False
+        self.choices, self._error, self.paths = [], 0.0, self.paths + 1
+        self.run += 1
+        if self.paths > MOST_WALKS:
+            self.give_up(f"draws without bound, in more ways than {MOST_WALKS:,} calls show")
+
+    def uncertain(self, amount: float) -> None:
+        self._error += amount
+
+    def branch(self, probabilities: Any) -> int:
+        at, shares = len(self.path), tuple(probabilities)
+        self.choices.append(Choice(shares, place_in_frames(), self._error))
+        self._error = 0.0
+        if at < len(self.script) and self.script[at] < len(shares) and shares[self.script[at]]:
+            chosen = self.script[at]
+        elif at >= len(self.script) and self.wander is not None and at < LONGEST:
+            chosen = self.wander.choices(range(len(shares)), [float(p) for p in shares])[0]
+        else:
+            self.left = True
+            raise PathLeft
+        self.path.append(chosen)
+        self.probability *= shares[chosen]
+        return chosen
+
+
+class Recurring:
+    """The law of a call that draws without bound.
+
+    rehearsed(tracer, outcome): what is done with each path that ends. ends: how many do.
+    Raises: NotInterceptable where no choice comes back to an earlier one, or what follows it is not the same.
+    """
+
+    def __init__(self, call: Callable[[], Outcome], rehearsed: Callable[[Tracer, Outcome], None]):
+        self.call, self.rehearsed, self.tracer = call, rehearsed, _Walker()
+        self.tree: dict[Script, Choice | Outcome | Back] = {}
+        self.compared: set[Script] = set()
+        self.ends = self.unlike = self.alike_for = 0
+        self.slow = False
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether paths that are walked one by one would be too many: a loop goes on for long, or in several ways."""
+        heads = Counter(script[: what.to] for script, what in self.tree.items() if isinstance(what, Back))
+        ways = max(heads.values(), default=1)
+        many = max(map(len, self.tree)) > MANY_CHOICES or ways**self.alike_for > 600
+        return self.slow or (many and (ways > 1 or self.unlike > 0))
+
+    def law(self) -> Part:
+        """The whole law, confirmed."""
+        part = self._part(())
+        heads: dict[Script, float] = {}
+        for script, what in self.tree.items():
+            if isinstance(what, Back):
+                heads[script[: what.to]] = self._returns(script[: what.to])
+        beyond = sum(self._left_after_rounds(head, back) for head, back in heads.items())
+        return part._replace(error=part.error + beyond)
+
+    def _walk(self, script: Script, wander: random.Random | None = None) -> Outcome | None:
+        """Follow the script: what came out, None if more was asked."""
+        self.tracer.set_out(script, wander)
+        try:
+            outcome = following_once(self.tracer, self.call)
+        except PathLeft:
+            return None
+        return outcome
+
+    def _part(self, script: Script) -> Part:
+        outcome, tracer = self._walk(script), self.tracer
+        if len(tracer.path) < len(script):
+            tracer.notice("state", STATE)
+            tracer.give_up("it does not repeat itself when its random numbers are repeated")
+        if outcome is not None:
+            self.tree[script], self.ends = outcome, self.ends + 1
+            self.rehearsed(tracer, outcome)
+            return Part({outcome: QQ(1)}, {}, 0.0)
+        choices = tracer.choices
+        here = choices[-1]
+        for at in reversed(range(len(script))):
+            same = choices[at].place == here.place and choices[at].shares == here.shares
+            if same and self._alike(script[:at], script, here):
+                self.tree[script] = Back(at)
+                return Part({}, {at: QQ(1)}, 0.0)
+        if len(script) >= DEEPEST:
+            tracer.give_up(
+                f"draws without bound: {DEEPEST} random choices in one call and more, none like an earlier one"
+            )
+        self.tree[script] = here
+        law: dict[Any, Any] = {}
+        back: dict[Any, Any] = {}
+        error = here.error
+        for k, share in enumerate(here.shares):
+            if share:
+                part = self._part((*script, k))
+                for into, of in ((law, part.law), (back, part.back)):
+                    for key, p in of.items():
+                        into[key] = into.get(key, 0) + share * p
+                error += float(share) * part.error
+        going_on = 1 - back.pop(len(script), QQ(0))
+        if not going_on:
+            tracer.give_up("draws without end")
+        return Part({o: p / going_on for o, p in law.items()}, {a: p / going_on for a, p in back.items()},
+                    error / float(going_on))  # fmt: skip
+
+    def _alike(self, one: Script, other: Script, choice: Choice) -> bool:
+        """Whether the same is asked and emitted after two choices, on each way and on others drawn at random."""
+        ways = [(k,) for k, share in enumerate(choice.shares) if share and one not in self.compared]
+        draw = PlainRandom(repr(other))
+        for way in [*ways, *([()] * WAYS)]:
+            out = self._walk((*other, *way), draw)
+            suffix, asked = tuple(self.tracer.path[len(other) :]), self.tracer.choices[len(other) :]
+            came = self._walk((*one, *suffix))
+            if len(self.tracer.path) < len(one) + len(suffix):
+                return False
+            if not _same(out, came) or [c[:2] for c in asked] != [c[:2] for c in self.tracer.choices[len(one) :]]:
+                return False
+        self.compared.add(one)
+        return True
+
+    def _returns(self, head: Script) -> float:
+        """The probability of coming back to a choice, from it on."""
+
+        def back(script: Script) -> float:
+            what = self.tree[script]
+            if isinstance(what, Back):
+                return float(what.to == len(head))
+            if isinstance(what, Choice):
+                return sum(float(p) * back((*script, k)) for k, p in enumerate(what.shares) if p)
+            return 0.0
+
+        return back(head)
+
+    def _left_after_rounds(self, head: Script, back: float) -> float:
+        """Leave a loop after 1, 2, ... rounds as the tree says it goes; the probability of what goes on beyond."""
+        LOOPS_LEFT[0] -= 1
+        enough = math.ceil(math.log(SMALL) / math.log(back)) if back < 1 else LONGEST
+        draw, last = PlainRandom(enough), 0
+        each = ROUNDS if LOOPS_LEFT[0] >= 0 else FEWER
+        rounds = sorted(
+            {*range(1, min(each, enough) + 1), *(each << k for k in range(9) if each << k < enough), enough}
+        )
+        for count in rounds:
+            script, predicted, outcome = self._script(head, count, draw)
+            if len(script) > LONGEST * 30:
+                break
+            came = self._walk(script)
+            if not _same(came, outcome) or [c.shares for c in self.tracer.choices] != predicted:
+                self.tracer.give_up(f"draws without bound: a loop does otherwise after {count} rounds")
+            last = self.alike_for = count
+        beyond = 0.0 if last >= enough else back**last
+        if beyond > FAR:
+            self.slow = True
+            self.tracer.give_up(f"draws without bound: after {last} rounds it goes on with probability {beyond:.1g}")
+        return beyond
+
+    def _script(self, head: Script, rounds: int, draw: random.Random) -> tuple[Script, list[tuple], Outcome]:
+        """A walk to a choice, so many times back to it, and on to an end: script, what is asked, what comes out."""
+        script, here, predicted = [*head], head, []
+        for n in range(len(head)):
+            before = self.tree[head[:n]]
+            assert isinstance(before, Choice)
+            predicted.append(before.shares)
+        while True:
+            what = self.tree[here]
+            if isinstance(what, Back):
+                rounds -= what.to == len(head)
+                here = here[: what.to]
+                continue
+            if not isinstance(what, Choice):
+                return tuple(script), predicted, what
+            ends = rounds <= 0
+            ways = [k for k, p in enumerate(what.shares) if p and self._leads((*here, k), head, ends)]
+            ways = ways or [k for k, p in enumerate(what.shares) if p]
+            chosen = draw.choices(ways, [float(what.shares[k]) for k in ways])[0]
+            predicted.append(what.shares)
+            script.append(chosen)
+            here = (*here, chosen)
+
+    def _leads(self, script: Script, head: Script, ends: bool) -> bool:
+        """Whether a way leads to an end; or back to the choice."""
+        what = self.tree[script]
+        if isinstance(what, Back):
+            return not ends and what.to == len(head)
+        if isinstance(what, Choice):
+            return any(p and self._leads((*script, k), head, ends) for k, p in enumerate(what.shares))
+        return ends
+
+
+def _same(one: Outcome | None, other: Outcome | None) -> bool:
+    return one == other if one is None or other is None else kind_of(one) == kind_of(other)
