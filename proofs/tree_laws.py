@@ -25,6 +25,9 @@ from .enumeration import ONE, law_of
 MOST_TREES = 2**18
 """Ways to draw a tree beyond which they are not enumerated one by one."""
 
+MOST_SIBLINGS = 2**14
+"""The same of the siblings after one text: they are enumerated once for every text."""
+
 
 def drawn_trees(problem: Problem) -> dict[DraftTree, Any]:
     """The law of the draft tree: every tree that can be drawn, with its probability."""
@@ -62,9 +65,9 @@ def descent_law(problem: Problem, step: Step) -> OutputLaw:
         """The law of the choice and of how many siblings have the chosen token."""
         target, row = tuple(problem.target.row(text)), tuple(problem.draft.row(text))
         ways = problem.vocabulary ** (alive * count if how == IID else 0 if how == TOP else min(count, len(row)))
-        if ways > MOST_TREES:
+        if ways > MOST_SIBLINGS:
             many = f"{problem.name}: {problem.vocabulary}^{alive * count} ways to draw {alive * count} siblings"
-            raise InputError(f"{many} are too many to enumerate, expected at most {MOST_TREES:,}")
+            raise InputError(f"{many} are too many to enumerate, expected at most {MOST_SIBLINGS:,}")
 
         def draw_and_choose(chance):
             drawn = [s for _ in range(alive) for s in siblings(row, count, how, chance)]
