@@ -13,14 +13,7 @@ from .functions.audit import with_stated_numbers
 from .functions.session import probe_problems
 from .functions.settings import AuditSettings
 from .functions.subject import SubjectSpec
-
-HOW = {
-    "exact": "exact",
-    "lattice": "exact, on the lattice",
-    "resolution": "closed law of noise",
-    "driven": "driven, on the lattice",
-}
-"""How a law was had, in words, by its exactness."""
+from .scope import HOW
 
 
 def measured_law_report(subject: SubjectSpec, problem: Problem, timeout: float = 60.0) -> dict[str, Any]:

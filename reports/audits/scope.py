@@ -40,6 +40,12 @@ LAWS = {
 }  # fmt: skip
 """How a law is known, in words, from the most exact on."""
 
+HOW = {
+    "exact": "exact", "lattice": "exact, on the lattice", "resolution": "closed law of noise",
+    "driven": "driven, on the lattice",
+}  # fmt: skip
+"""How a law was had, in a table, from the most exact on."""
+
 SAMPLED = ("chi-square", "betting", "sampling campaign", "argmax", "ends")
 """Methods that look at samples."""
 

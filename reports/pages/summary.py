@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 from ...verifiers.evidence import NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
 from ..audits.functions.exact_laws import NOT_ASKED
 from ..audits.report import EndToEnd, Report
-from ..audits.scope import WIDE_ROUNDING
+from ..audits.scope import HOW, WIDE_ROUNDING
 
-EXACTNESS = {"exact": "exact", "lattice": "exact, on the lattice", "resolution": "closed law of noise",
-             "driven": "driven, on the lattice",
-             "not interceptable": "not interceptable"}  # fmt: skip
+EXACTNESS = HOW | {"not interceptable": "not interceptable"}
 """How exact a law is, from the most exact on, in words."""
 
 TOO_WIDE = "drift too wide to judge"
@@ -86,7 +84,8 @@ def _exact_how(group: Sequence[Evidence]) -> str:
     kinds = {str(e.detail.get("exactness", "")) for e in group if e.verdict != NO_EVIDENCE}
     if not kinds:
         reasons = {e.detail.get("reason") for e in group}
-        return "not asked for" if reasons == {NOT_ASKED} else "not interceptable"
+        unknown = "driven, no law" if group[0].method == "driving" else "not interceptable"
+        return "not asked for" if reasons == {NOT_ASKED} else unknown
     kind = next((k for k in reversed(EXACTNESS) if k in kinds), "")
     return EXACTNESS.get(kind, group[0].method)
 

@@ -13,6 +13,7 @@ from draftproof import audit
 from draftproof.models.battery import drawn, toy
 from draftproof.proofs.driven import laws
 from draftproof.reports.commands.main import cli
+from draftproof.reports.pages.summary import reasons, summaries
 from draftproof.tests.subjects import driven
 
 SUBJECTS = Path(__file__).parents[2] / "subjects"
@@ -110,6 +111,13 @@ def test_the_law_of_a_program_has_the_form_of_a_reference_verifiers():
     assert status == 0
     assert (law["expected_accepted"], law["lossless"], law["how"]) == ("10/9", True, "driven, on the lattice")
     assert law["acceptance_ccdf"][0] == "1"
+
+
+def test_where_no_form_of_law_holds_an_audit_samples_and_says_why():
+    report = audit(driven.two_rows, problems=[toy(1)], explain=False, samples=500)
+    assert report.verdict == "inconclusive"
+    assert "driven, no law" in {row.how for row in summaries(report)}
+    assert "more than one row of noise" in reasons(report)[0]
 
 
 def test_a_law_that_is_not_known_is_exit_status_3():
