@@ -71,7 +71,7 @@ zoo: $(READY)
 prove: $(READY)
 	$(BIN)/draftproof prove
 
-# The theorems for every vocabulary and every gamma, checked by Coq (about 40 s of processor time once it is installed).
+# The theorems for every vocabulary and every gamma, checked by Coq (about 100 s of processor time once it is installed).
 mechanized:
 	@{ command -v coqc >/dev/null && [ -f "$$(coqc -where)/user-contrib/mathcomp/algebra_tactics/ring.vo" ]; } || { command -v apt-get >/dev/null || { echo "mechanized: needs Coq 8.16 with MathComp 1.15 (Debian: coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics)"; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics make; }

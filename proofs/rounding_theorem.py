@@ -1,4 +1,4 @@
-"""How far floating point can move block verification's law: the bounds of mechanized/Rounding.v and Lattice.v as numbers.
+"""How far floating point can move block verification's law: the bounds of mechanized/BlockRounding.v and Lattice.v as numbers.
 
 The code is the reference's (``verifiers/block_verification.py``): p_i = min(p_{i-1} * (p / q), 1), weights max(p_i p - q, 0),
 their sum S, the coin S / ((S + 1) - p_i). The one assumption is the standard model: each operation is exact times 1 + e with
@@ -37,7 +37,7 @@ def rounding_bound(gamma: int, vocabulary: int, epsilon: float, lattice: float, 
     to first order 4 gamma^2 u + (2 d + 9) (gamma - 1) u + gamma / N + last_draw.
     epsilon: the spacing of the numbers at 1, 2 u. lattice: 1 / N, the spacing of the uniforms that decide coins.
     last_draw: what the last token's draw from given weights adds: 0 if by its weights, ``lookup_bound`` on a lattice.
-    Source: Rounding.v, ``block_rounding``.
+    Source: BlockRounding.v, ``block_rounding``.
     """
     unit, depth = epsilon / 2, sum_depth(vocabulary, order)
     coins = sum(coin_error(unit, 2 * i, depth) for i in range(1, gamma)) + growth(unit, 2 * gamma)

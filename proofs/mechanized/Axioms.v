@@ -1,5 +1,5 @@
 (* What the theorems rest on: nothing but Coq itself. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings SubBlocks Reaches SeveralDrafts Precision Lattice Rounding Composition Endings Rationals Law.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Precision Lattice Rounding BlockRounding Composition Endings Rationals Law.
 Print Assumptions lemma_1.
 Print Assumptions lemma_3.
 Print Assumptions lemma_3_conditional.
@@ -52,6 +52,7 @@ Print Assumptions lemma_4_attained.
 Print Assumptions lemma_10.
 Print Assumptions Etau_greedy.
 Print Assumptions lemma_10_attained.
+Print Assumptions stream_law.
 Print Assumptions keeping_fair.
 Print Assumptions reach_polytope.
 Print Assumptions certified_optimum.

@@ -14,7 +14,7 @@ from ..proving import Proof, ProofResult, size_of
 THEOREMS = {
     "lemma-1": ("lemma_1", "toy_block", "toy_token"),
     "lemma-2": ("lemma_2", "loop_completed", "block_lossless", "token_lossless", "lemma_2_endings", "lemma_2_eos"),
-    "theorem-1": ("theorem_1", "theorem_1_fair", "token_valid", "program_law", "program_run"),
+    "theorem-1": ("theorem_1", "theorem_1_fair", "stream_law", "token_valid", "program_law", "program_run"),
     "lemma-3": ("lemma_3", "lemma_3_conditional"),
     "lemma-4": ("lemma_4", "lemma_4_attained"),
     "theorem-2": ("theorem_2_one", "block_kernel", "token_le_block"),

@@ -172,6 +172,11 @@ def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_pa
             "gain x + sumV (fun y => Mb (c ++ x) y * parent (rcons x y)) <= parent x + drafted x].",
             "gain x <= parent x + drafted x].",
         ),
+        (
+            "Stream",
+            "else sumV (fun y => p * b pre y * A pre y) + (1 - p) * a.",
+            "else sumV (fun y => b pre y * A pre y).",
+        ),
         ("SubBlocks", "else (q x - later x) / (1 - later x).", "else q x - later x."),
         (
             "SeveralDrafts",
@@ -203,6 +208,7 @@ def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_pa
         "what is finished does not stay so",
         "reaches that their parents do not allow",
         "prices that forget what longer prefixes gain",
+        "a stream that always takes the bonus token",
         "a coin without its normaliser",
         "the target not reduced by a rejected sibling",
         "the weight of a node not reduced by a rejected branch",
