@@ -261,7 +261,7 @@ def _name(kind: type) -> str:
 
 
 def _is_ours(kind: type) -> bool:
-    return kind.__module__.startswith(f"{__package__}.")
+    return kind.__module__.startswith(f"{__package__}.") or "_renamed" in vars(kind)
 
 
 def _has_python_class(value: Any) -> bool:

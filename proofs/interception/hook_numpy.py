@@ -12,7 +12,7 @@ from .noise_rows import LEAST, noise_row
 from .numbers import handed_out, whole_number
 from .row_draws import LookUp, WideTracer
 from .sources import Exponential, Lattice
-from .tracer import Followed, Tracer, active, followed, guarded, place, refuse, seeding
+from .tracer import Followed, Tracer, active, followed, guarded, named_as, place, refuse, seeding
 
 PlainGenerator: Any = np.random.Generator
 PlainRandomState: Any = np.random.RandomState
@@ -154,6 +154,7 @@ def _no_out(tracer, out):
         tracer.give_up(f"out= at {place()}: numbers written into a plain array cannot be followed")
 
 
+@named_as(PlainGenerator)
 class TracedGenerator(_Traced, PlainGenerator):
     """numpy.random.Generator; while a function is traced its numbers are handed out by the tracer."""
 
@@ -187,6 +188,7 @@ class TracedGenerator(_Traced, PlainGenerator):
         return _integers(tracer, low, high, size, endpoint, dtype)
 
 
+@named_as(PlainRandomState)
 class TracedRandomState(_Traced, PlainRandomState):
     """numpy.random.RandomState, and with it the global functions of numpy.random."""
 

@@ -10,11 +10,12 @@ import numpy as np
 
 from .numbers import Traced, handed_out, whole_number
 from .sources import Lattice
-from .tracer import Followed, Tracer, active, followed, place, seeding
+from .tracer import Followed, Tracer, active, followed, named_as, place, seeding
 
 PlainRandom: Any = random.Random
 
 
+@named_as(PlainRandom)
 class TracedRandom(Followed, PlainRandom):
     """random.Random; while a function is traced its numbers are handed out by the tracer."""
 

@@ -19,7 +19,7 @@ from .row_draws import WideTracer
 from .sources import Exponential, Lattice
 from .tensors import TracedTensor, become, is_traced, numbers_of, plain, tensor_of
 from .torch_functions import Functions
-from .tracer import Followed, Tracer, guarded, place, refuse, seeding
+from .tracer import Followed, Tracer, guarded, named_as, place, refuse, seeding
 
 BITS = {torch.float64: 53, torch.float32: 24}
 """Bits of torch's uniform on the CPU: as many as the significand has."""
@@ -230,6 +230,7 @@ GLOBAL = Followed()
 PlainGenerator: Any = torch.Generator
 
 
+@named_as(PlainGenerator)
 class TracedTorchGenerator(Followed, PlainGenerator):
     """torch.Generator that knows whether it was made or seeded during the call that draws from it.
 

@@ -246,7 +246,8 @@ WATCHED = (
                      "middle_of_the_interval", "swallows_everything")
     ),
     *(Deceiver(f"watched:{name}", at.GENERIC_3_1, 0.3, NOT_CLEARED) for name in ("modules", "frames", "memory_limit")),
-    Deceiver("watched:class_of_the_generator", at.GENERIC_3_1, 0.3, UNSEEN),
+    Deceiver("watched:class_of_the_generator", at.GENERIC_3_1, 0.3, NOT_CLEARED),
+    Deceiver("watched:bases_of_the_generator", at.GENERIC_3_1, 0.3, UNSEEN),
 )  # fmt: skip
 
 FORGING = (

@@ -90,6 +90,7 @@ def error_hidden(target, draft, tokens, rng):
 
 
 class_of_the_generator = watching(lambda u, rng: type(rng).__name__ != "Generator")
+bases_of_the_generator = watching(lambda u, rng: len(type(rng).__mro__) > 2)
 modules = watching(lambda u, rng: "draftproof.proofs.interception.tracer" in sys.modules)
 frames = watching(lambda u, rng: any("interception" in name for name in _frames()))
 memory_limit = watching(lambda u, rng: resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY)
