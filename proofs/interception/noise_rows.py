@@ -2,11 +2,15 @@
 
 An argmax of w_i / E_i, of log w_i plus Gumbel noise and the like draws i with probability proportional to e_i, the noise
 at which i reaches a given score. The e_i are measured at one score, by bisection of what the function does to the noise;
-at every other of ``LEVELS`` scores, from the rarest smallest noise to the rarest largest, each i must reach it at the same
-multiple of its e_i. A function that bends the noise only between two neighbouring levels would not be seen.
+at every other of ``levels`` scores, from the rarest smallest noise to the rarest largest, each i must pass it at the same
+multiple of its e_i: better just below, worse just above, so that scores are no stairs (half precision, rounding) on which
+several are equal. As in ``hazards`` no gap between two levels has a probability above 1/32, and the levels are other ones
+in each race. What remains is a function that bends the noise within gaps alone, by at most the probability that two
+contestants fall into one, 1/64 in all.
 """
 
 import math
+import zlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -19,8 +23,8 @@ from .tracer import active, place
 LEAST = 65
 """Random numbers drawn at once from which on they are taken for a row of noise."""
 
-LEVELS = np.concatenate([10.0 ** np.linspace(-12, -2, 11), np.linspace(0.02, 8, 120), np.linspace(8.5, 40, 30)])
-"""The winner's noise at which the law of a race is checked, in multiples of its mean."""
+GAPS = 64
+"""Gaps of equal probability between the levels of a race."""
 
 SMALLEST, LARGEST = 1e-300, 700.0
 NEVER = 2.0**-200
@@ -205,7 +209,7 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
             continue
         looked_at = (hash(rank(e).tobytes()) for e in (1e-9, 1e-3, 0.1, 1.0, 2.1, 6.0, 20.0))
         key = (place(), len(noise.steps), largest, source.kind, source.dtype.str, *looked_at)
-        epsilon = float(np.finfo(source.dtype).eps)
+        epsilon = max(float(np.finfo(kind).eps) for kind in (source.dtype, noise.dtype))
         slack, grain = max(2e-13, 8 * epsilon), 0.0 if source.kind == "exponential" else 2.0**-52
         weights = RACES.get(key)
         if weights is None:
@@ -243,9 +247,17 @@ def _weights(rank: Callable, middle: np.ndarray, leader: int) -> np.ndarray | No
     return np.where(still, 0.0, (edges[0] + edges[1]) / 2)
 
 
+def levels(weights: np.ndarray) -> np.ndarray:
+    """The winner's noise at which the law of a race is checked, in multiples of its mean: no gap is likelier than 1/32."""
+    scatter = zlib.crc32(weights.tobytes()) / 2.0**32
+    even = -np.log1p(-(np.arange(GAPS) + scatter) / GAPS)
+    rare = [10.0 ** np.linspace(-12, -2, 11), np.linspace(4.5, 40, 60)]
+    return np.sort(np.concatenate([*rare, even])) * (1 + scatter / GAPS)
+
+
 def _same_at_all_levels(rank: Callable, weights: np.ndarray, leader: int, slack: float, grain: float) -> bool:
     running = weights > 0
-    for level in LEVELS / weights.sum():
+    for level in levels(weights) / weights.sum():
         noise = level * weights
         if noise.max() > LARGEST:
             break
@@ -253,6 +265,6 @@ def _same_at_all_levels(rank: Callable, weights: np.ndarray, leader: int, slack:
         apart = grain * (1 + level)  # of this noise, and of that at which the weights were measured
         better, worse = rank(np.maximum(noise * (1 - slack) - apart, SMALLEST)), rank(noise * (1 + slack) + apart)
         tiny = noise < SMALLEST * 10 + 4 * apart
-        if not np.all((better >= score) | ~running | tiny) or not np.all((worse <= score) | ~running | tiny):
+        if not np.all((better > score) & (worse < score) | ~running | tiny):
             return False
     return True

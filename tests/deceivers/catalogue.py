@@ -156,6 +156,15 @@ WIDE = (
     Deceiver("rows:accepted_if_a_likely_one_is_the_sample", V32769, 0.36, NOT_CLEARED),
     Deceiver("rows:best_drawn_again", V1003, 0.01147),
     Deceiver("rows:one_id_of_a_thousand", V1003, 8.356e-05),
+    *(
+        Deceiver(f"rows:scores_{name}", V129, wrong, NOT_CLEARED)
+        for name, wrong in (
+            ("in_half_precision", 2e-4),
+            ("through_half_precision", 2e-4),
+            ("of_whole_logarithms", 5e-3),
+            ("in_single_precision", 3e-8),
+        )
+    ),
 )
 
 LEVELS = (

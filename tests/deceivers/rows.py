@@ -1,5 +1,7 @@
 """Wrong on wide rows in what is done after a token was drawn from one: for few ids, by coins, by comparing it."""
 
+import numpy as np
+
 from draftproof.verifiers.zoo.building_blocks import answer, draw, excess, ratio, token_by_token
 
 
@@ -87,3 +89,27 @@ def first_of_two_samples(target, draft, tokens, rng):
         return z if y == x else y
 
     return token_by_token(target, draft, tokens, rng, recovers=recovers)
+
+
+def racing(score):
+    """Token verification whose replacement is the argmax of score(row, noise)."""
+
+    def verify(target, draft, tokens, rng):
+        def recovers(i, x):
+            rest = excess(target[i], draft[i])
+            rest = rest if rest.sum() > 0 else target[i]
+            return int(np.argmax(score(rest, rng.exponential(size=len(rest)))))
+
+        return token_by_token(target, draft, tokens, rng, recovers=recovers)
+
+    return verify
+
+
+def _where_wide(score):
+    return racing(lambda w, e: score(w, e) if len(w) > 64 else w / e)
+
+
+scores_in_half_precision = _where_wide(lambda w, e: (w / e).astype(np.float16))
+scores_in_single_precision = _where_wide(lambda w, e: (w / e).astype(np.float32))
+scores_through_half_precision = _where_wide(lambda w, e: (w / e).astype(np.float16).astype(np.float64))
+scores_of_whole_logarithms = _where_wide(lambda w, e: np.floor(64 * np.log2(w / e)))

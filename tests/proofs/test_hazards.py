@@ -4,12 +4,14 @@ import math
 from bisect import bisect_left, bisect_right
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from draftproof.models.problem import problem_from
 from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import lossless, support
 from draftproof.proofs.interception.hazards import Ladder, NotMonotone
+from draftproof.proofs.interception.noise_rows import levels
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.tests.proofs.one_call import measure_one_call
@@ -182,3 +184,10 @@ def test_a_constant_takes_what_is_left_and_its_ties_by_its_place():
 def test_a_score_that_rises_again_is_no_ladder():
     with pytest.raises(NotMonotone):
         Ladder([Noise([5.0, 4.0, 9.0, 3.0, 8.0, 2.0] * 50), Noise([6.0 - k / 50 for k in range(300)])])
+
+
+def test_the_levels_of_a_wide_race_leave_no_gap_above_a_32nd_and_differ_from_race_to_race():
+    races = [levels(np.arange(1.0, size)) for size in (66, 130, 1003, 32_001)]
+    for race in races:
+        assert np.diff(-np.expm1(-np.concatenate([[0.0], race, [np.inf]]))).max() <= 1 / 32
+    assert len({race[40] for race in races}) == len(races)
