@@ -1,5 +1,8 @@
 """The machine-checked proofs: they compile, rest on nothing, break when the algorithm is changed, and mean the same."""
 
+import fcntl
+import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -40,9 +43,16 @@ PROBLEMS = [
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
-    """A folder with everything compiled, and what Coq said of each theorem."""
-    folder = tmp_path_factory.mktemp("mechanized")
-    return folder, coq.compile_proofs(folder)
+    """A folder with everything compiled, once for all workers, and what Coq said of each theorem."""
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+    folder, said = root / "mechanized", root / "mechanized.rows"
+    with open(root / "mechanized.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not said.exists():
+            folder.mkdir()
+            said.write_bytes(pickle.dumps(coq.compile_proofs(folder)))
+    return folder, pickle.loads(said.read_bytes())
 
 
 def test_nothing_is_assumed_or_left_open_in_the_sources():
