@@ -5,15 +5,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sympy import QQ
-
 from ..models.law import Prefix, prefix_key
 from ..models.problem import as_json, size_of
 from ..models.rationals import as_float, as_fraction
 from ..verifiers.evidence import CLAIMS, HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, LawEntry, Witness
 from ..verifiers.registry import reference
 from .claims import coupling_bound
-from .field import rational
+from .field import QQ, rational
 from .laws import completed, expected_accepted, joint_law, output_law, total_variation
 from .measurement import Measurement
 

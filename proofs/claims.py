@@ -6,13 +6,12 @@ Each check takes a problem over QQ and what it judges (an output law, or a verif
 from collections.abc import Mapping
 from typing import Any
 
-from sympy import QQ
-
 from ..models.law import Prefix, prefix_key
 from ..models.problem import Problem, as_json
 from ..verifiers.evidence import HOLDS, REFUTED, Evidence, LawEntry, Witness
 from ..verifiers.registry import Reference
 from . import laws
+from .field import QQ
 from .laws import IteratedLaw, OutputLaw, completed_after_modification, expected_accepted, joint_law, survival
 from .theorem_2_calls import expected_calls
 

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
-from sympy import QQ
-
 from ..verifiers.chance import NothingToDrawError
+from .field import QQ
 
 Outcome = TypeVar("Outcome", bound=Hashable)
 ONE = QQ(1)

@@ -1,11 +1,29 @@
 """Numbers and problems over sympy's QQ, the field all exact laws are computed in."""
 
+import os
+from collections.abc import Callable
 from fractions import Fraction
+from importlib.util import find_spec
 from typing import Any
 
-from sympy import QQ
-
 from ..models.problem import Problem, with_numbers
+
+
+def _field() -> Callable[..., Any]:
+    """QQ(numerator, denominator): where sympy would hold it in python-flint's numbers, those, and sympy is not imported.
+
+    Importing sympy takes longer than everything else that a child process needs.
+    """
+    if "SYMPY_GROUND_TYPES" not in os.environ and find_spec("gmpy2") is None and find_spec("flint") is not None:
+        from flint import fmpq
+
+        return fmpq
+    from sympy import QQ
+
+    return QQ
+
+
+QQ = _field()
 
 
 def rational(number: Any) -> Any:

@@ -8,8 +8,6 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from sympy import QQ
-
 from ..models.decoding import Decoded, starts_in_force
 from ..models.errors import InputError
 from ..models.law import Model, Prefix
@@ -19,6 +17,7 @@ from ..verifiers.registry import Reference
 from ..verifiers.trees.registry import TreeReference
 from .block_laws import OutputLaw, enumerated_law, sub_block_law
 from .enumeration import ONE
+from .field import QQ
 from .tree_laws import tree_law
 
 MOST_STATES = 300_000

@@ -4,12 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sympy import QQ
-
 from ..models.law import Model, Prefix, Table, prefix_of_key
 from ..models.problem import Problem
 from ..models.rationals import as_float
-from .field import in_field, rational
+from .field import QQ, in_field, rational
 from .interception.outcomes import decoded
 from .laws import completion
 from .rounding_rule import EPSILON, resolution_allowed, rounding_allowed, rows_in_use_allowed

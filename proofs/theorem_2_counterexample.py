@@ -12,14 +12,13 @@ coin as its bonus and can be unlucky behind it; one that stops before the coin w
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sympy import QQ
-
 from ..models.law import Prefix
 from ..models.problem import Problem
 from ..verifiers.block_verification import block_verification
 from ..verifiers.chance import Chance
 from ..verifiers.draft_block import Block, Verdict
 from ..verifiers.registry import Reference
+from .field import QQ
 
 FIRST, SECOND = (QQ(1), QQ(0)), (QQ(0), QQ(1))
 HALF = QQ(1, 2)

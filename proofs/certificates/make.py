@@ -24,14 +24,12 @@ Pr(X^i = x^i, tau >= i) above M_s(x^j) M_b(x^i | x^j), and block verification re
 from functools import lru_cache
 from typing import Any
 
-from sympy import QQ
-
 from ...models.errors import InputError
 from ...models.law import Prefix, prefix_key
 from ...models.problem import Problem, as_json
 from ...verifiers.registry import reference
 from ..enumeration import law_of
-from ..field import in_field
+from ..field import QQ, in_field
 from ..laws import joint_law
 from .check import CERTIFICATE_FORMAT
 

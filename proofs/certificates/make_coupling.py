@@ -18,15 +18,13 @@ from itertools import accumulate
 from operator import mul
 from typing import Any
 
-from sympy import QQ
-
 from ...models.decoding import Decoded, starts_in_force
 from ...models.errors import InputError
 from ...models.law import Model, Prefix, prefix_key
 from ...models.problem import Problem, as_json
 from ...verifiers.registry import reference
 from ..claims import coupling_bound
-from ..field import in_field
+from ..field import QQ, in_field
 from ..laws import completed_after_modification
 from .check_coupling import COUPLING_FORMAT, MOST_COUPLED_BLOCKS
 from .make import block_kernel

@@ -15,13 +15,11 @@ reaches and two prices, for keeping x no more often than its parent allows and t
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sympy import QQ
-
 from ...models.errors import InputError
 from ...models.law import Model, Prefix, Table, prefix_key
 from ...models.problem import Problem
 from ...models.rationals import as_fraction
-from ..field import in_field
+from ..field import QQ, in_field
 from .check_iterations import ITERATIONS_FORMAT, MOST_TEXTS, texts_of, texts_to_check
 
 ZERO = QQ(0)

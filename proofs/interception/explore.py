@@ -8,8 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from sympy import QQ
-
+from ..field import QQ
 from . import arrays, hook_numpy, hook_random, hook_system, numbers, race
 from .following import following_once
 from .groups import CALLS_OF_VALUES, LEFT, Regroup, blame, confirm

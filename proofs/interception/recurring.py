@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sympy import QQ
-
+from ..field import QQ
 from .following import following_once
 from .hook_random import PlainRandom
 from .outcomes import Outcome, kind_of

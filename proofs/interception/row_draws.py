@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sympy import QQ
 
-from ..field import rational
+from ..field import QQ, rational
 from .tracer import DEPENDS, STATE, NotInterceptable, Tracer, place
 
 MOST_PATHS = 3_000

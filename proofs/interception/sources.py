@@ -10,9 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from sympy import QQ
-
-from ..field import rational
+from ..field import QQ, rational
 from .tracer import Tracer
 
 

@@ -6,10 +6,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from sympy import QQ
-
 from ..enumeration import Branching
-from ..field import rational
+from ..field import QQ, rational
 
 MAX_CHOICES_PER_PATH = 400
 """Choices on one path beyond which the function is taken to draw without bound."""

@@ -4,8 +4,6 @@ import json
 import re
 from collections.abc import Iterator
 
-from sympy import QQ
-
 from ...models.battery import exact_battery
 from ...models.problem import as_json
 from ...models.rationals import as_float
@@ -27,7 +25,7 @@ from ..certificates import (
 )
 from ..certificates.linear_program import largest_acceptance
 from ..certificates.strategies import fewest_calls, most_tokens
-from ..field import in_field
+from ..field import QQ, in_field
 from ..laws import IteratedLaw, acceptance_ccdf, expected_accepted, output_law
 from ..proving import Proof, ProofResult, size_of
 from ..theorem_2_calls import expected_calls

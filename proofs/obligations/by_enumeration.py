@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Iterator
 
-from sympy import QQ
-
 from ...models.battery import drawn_markov, exact_battery, toy
 from ...models.decoding import Decoded
 from ...models.problem import Problem
@@ -12,7 +10,7 @@ from ...verifiers.evidence import HOLDS, REFUTED, Evidence
 from ...verifiers.registry import Reference, reference
 from ...verifiers.trees.registry import TREE_REFERENCES
 from .. import claims
-from ..field import in_field
+from ..field import QQ, in_field
 from ..laws import IteratedLaw, OutputLaw, expected_accepted, output_law
 from ..proving import Proof, ProofResult, size_of
 from ..theorem_2_counterexample import SURE_BONUS, pair

@@ -10,13 +10,12 @@ Source: Leviathan et al. 2023, Appendix A.5.
 from collections.abc import Callable
 from typing import Any
 
-from sympy import QQ
-
 from ...models.law import Prefix
 from ...verifiers.arithmetic import minimum, positive_part, ratio, residual
 from ...verifiers.draft_block import Verify
 from ...verifiers.lenient_token_verification import lenient_token_verification
 from ..closed_forms import lenience_bias
+from ..field import QQ
 from ..laws import acceptance_ccdf, completed, total_variation
 from .generic_rows import Cell, cells
 from .mutants import token_mutant
