@@ -68,6 +68,7 @@ def test_a_defect_of_width_is_refuted_and_replays_from_its_specification(sandbox
     assert evidence.witness and any_problem_from(dict(evidence.witness.problem)) == problem
 
 
+@pytest.mark.long
 def test_a_verifier_that_cannot_be_followed_on_wide_rows_is_neither_cleared_nor_refuted(sandbox):
     measurement, evidence = judged(sandbox, "asks_again", wide(32_769, 1))
     assert evidence.verdict == "no-evidence" and measurement.reason

@@ -136,7 +136,7 @@ def test_counts_of_a_function_that_keeps_state_do_not_depend_on_the_workers(plai
     assert reports[0]["verdict"] == "refuted"
 
 
-@pytest.mark.parametrize("batch", [None, 100])
+@pytest.mark.parametrize("batch", [pytest.param(None, marks=pytest.mark.long), 100])
 def test_two_chunks_of_a_function_differ_and_one_drawn_again_does_not(plain, batch):
     """Else a campaign of a million samples would be one chunk, counted over and over."""
     name = f"{BATCHED}:block" if batch else plain("verify")

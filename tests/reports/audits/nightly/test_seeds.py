@@ -116,7 +116,7 @@ def told(path, nightly):
     ("text", "sent"),
     [
         (SLOWLY, signal.SIGKILL),
-        (SLOWLY, signal.SIGINT),
+        pytest.param(SLOWLY, signal.SIGINT, marks=pytest.mark.long),
         (SLOWLY.replace("np.maximum(p - q, 0)", "p"), signal.SIGKILL),
     ],
 )
