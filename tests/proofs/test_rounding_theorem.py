@@ -159,8 +159,8 @@ def test_depths_and_first_order():
     assert lookup_bound(10, 1e-3) == pytest.approx(5e-3)
 
 
-def test_the_rule_covers_the_theorem_in_float64_on_the_battery_and_in_float32_only_for_one_token():
-    """In float32 the rule of audits is the narrower one from gamma = 2 on: the theorem is a worst case."""
+def test_the_rule_of_audits_covers_the_theorem_in_float64_and_is_narrower_in_float32():
+    """The theorem is a worst case."""
     for gamma, vocabulary in ((1, 5), (2, 4), (3, 3), (5, 2), (6, 2)):
         for dtype in ("float64", "float32"):
             bound = rounding_bound(gamma, vocabulary, EPSILON[dtype], lattice=EPSILON[dtype] / 2)
