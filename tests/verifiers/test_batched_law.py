@@ -29,7 +29,7 @@ TELLING = [
 PAIRS = [toy(1), drawn(3, 1, "generic"), drawn(2, 2, "generic")]
 
 
-@pytest.fixture(scope="module", params=["float64", "float32", "bfloat16"])
+@pytest.fixture(scope="module", params=["float64", pytest.param("float32", marks=pytest.mark.long), "bfloat16"])
 def sandbox(request):
     with Sandbox("", "torch", request.param, timeout=120, torch=True) as box:
         yield box
