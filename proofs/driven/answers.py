@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ...models.law import prefix_key
 from ...models.problem import Problem
 from ..interception.harness import NeverReturned, RowsInUse
 from ..interception.outcomes import Outcome, encoded
@@ -18,12 +17,7 @@ from .subjects import DrivenSubject, Request
 def answers(subject: DrivenSubject, problem: Problem, scales: Sequence[float] = (1.0, 1.0)) -> Iterator[dict[str, Any]]:
     """What the child process answers to a request for a law: rows in use, one law for each draft block, what was missed."""
     rows = RowsInUse(problem, subject, scales)
-    target, draft = rows.in_use()
-    yield {
-        "target": {prefix_key(x): list(map(str, row)) for x, row in target.items()},
-        "draft": {prefix_key(x): list(map(str, row)) for x, row in draft.items()},
-        "sums_off": rows.sums_off,
-    }
+    yield rows.answer()
     reason, laws = None, DrivenLaws(subject, problem, rows)
     try:
         if subject.random is None:

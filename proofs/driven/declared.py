@@ -1,9 +1,11 @@
 """What a driven subject says of the random numbers that it takes."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...verifiers.adapters.calling_convention import NotASubject
+from ..rounding_rule import EPSILON
 from .coordinates import Coordinate, Noise, Uniform
 
 KINDS = ("uniform", "exponential", "gumbel")
@@ -64,7 +66,8 @@ def declared(random: Any, dtype: str) -> tuple[Declared, ...] | None:
     return numbers
 
 
-SIGNIFICAND = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+SIGNIFICAND = {dtype: 1 - round(math.log2(epsilon)) for dtype, epsilon in EPSILON.items()}
+"""Bits of the significand, by dtype."""
 
 
 def _one(item: Any, k: int, dtype: str) -> Declared:

@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ class Request(NamedTuple):
     seed: int = 0
 
 
-class DrivenSubject:
+class DrivenSubject(ABC):
     """A subject to drive. Whatever it is, ``outcomes`` asks it.
 
     random: the numbers that it takes; None if it draws its own from a seed. batch: requests that it takes at once.
@@ -77,9 +78,9 @@ class DrivenSubject:
         ]  # fmt: skip
         return {"array": self.array or "json", "random": "driven", "numbers": numbers, "batch": self.batch}
 
+    @abstractmethod
     def outcomes(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
         """What each request came to, in their order. Raises: NeverReturned, RunFailed."""
-        raise NotImplementedError
 
 
 def is_driven(subject: Any) -> bool:

@@ -6,7 +6,6 @@ from typing import Any
 
 from ...models.environment import versions
 from ...models.errors import RunFailed
-from ...models.law import prefix_key
 from ...models.problem import Problem, any_problem_from, problem_from
 from ...models.wide import WideProblem
 from ..driven import answers as driven_answers
@@ -40,27 +39,27 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     origin = {"folders": loading.used(new, name), "not_compared": _not_compared(name, function, request["handed_over"])}
     server.begin(f"the first calls of {name}", server.limits.timeout)
     convention = subject.probe([problem_from(p) for p in request["probe"]])
-    subject.description = {
-        "digest": digest,
-        "convention": convention,
-        "origin": origin,
-        "findings": subject.findings,
-        "versions": versions(*(name for name in ("torch", "transformers", "numpy") if name in sys.modules)),
-    }
+    packages = versions(*(name for name in ("torch", "transformers", "numpy") if name in sys.modules))
+    _describe(subject, digest, convention, origin, packages)
     return subject
 
 
 def _load_program(server: Server, request: dict[str, Any]) -> DrivenSubject:
     server.begin("the program's first line and first answers", server.limits.timeout)
     subject = DrivenProgram(request["subject"], server.limits, server.memory)
-    subject.description = {
-        "digest": subject.digest,
-        "convention": subject.probe([problem_from(p) for p in request["probe"]]),
-        "origin": {"folders": [], "not_compared": []},
-        "findings": subject.findings,
-        "versions": {},
-    }
+    convention = subject.probe([problem_from(p) for p in request["probe"]])
+    _describe(subject, subject.digest, convention, {"folders": [], "not_compared": []}, {})
     return subject
+
+
+def _describe(
+    subject: harness.Subject | DrivenSubject, digest: str, convention: dict[str, Any], origin: dict[str, Any],
+    packages: dict[str, Any],
+) -> None:  # fmt: skip
+    """Say what was loaded, for the answer to "load"."""
+    subject.description = {
+        "digest": digest, "convention": convention, "origin": origin, "findings": subject.findings, "versions": packages,
+    }  # fmt: skip
 
 
 def _not_compared(name: str, function: Any, handed_over: Likeness | None) -> list[str]:
@@ -91,12 +90,7 @@ def _law(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -> I
         yield from wide_answers(subject, problem)
         return
     rows = harness.RowsInUse(problem, subject)
-    target, draft = rows.in_use()
-    yield {
-        "sums_off": rows.sums_off,
-        "target": {prefix_key(x): list(map(str, row)) for x, row in target.items()},
-        "draft": {prefix_key(x): list(map(str, row)) for x, row in draft.items()},
-    }
+    yield rows.answer()
     walks: list[Walk] | None = [] if request["walks"] else None
     for block, explored in harness.laws(subject, problem, walks, request["scales"]):
         if isinstance(explored, harness.NeverReturned):

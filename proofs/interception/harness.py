@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...models.law import prefix_key
 from ...models.problem import Problem
 from ...verifiers.adapters.calling_convention import (
     ARGUMENT_NAMES,
@@ -208,6 +209,14 @@ class RowsInUse:
 
         target, draft = ({x: exact(row) for x, row in table.items()} for table in (self._target, self._draft))
         return target, draft
+
+    def answer(self) -> dict[str, Any]:
+        """The rows in use and ``sums_off``, for the parent."""
+        tables = {
+            name: {prefix_key(x): list(map(str, row)) for x, row in table.items()}
+            for name, table in zip(("target", "draft"), self.in_use())
+        }
+        return {**tables, "sums_off": self.sums_off}
 
 
 def laws(

@@ -1,13 +1,12 @@
-"""Mutants of rules for trees, from real bugs where one is named: each lossless rule must be told from one of these."""
+"""Mutants of rules for trees, from real bugs where one is named: each lossless rule has one that must be refuted."""
 
 from typing import NamedTuple
 
 from draftproof.verifiers.arithmetic import minimum, normalised, positive_part, quotient, ratio, residual
 from draftproof.verifiers.block_verification import block_verification
-from draftproof.verifiers.draft_block import Block
 from draftproof.verifiers.trees.descent import Choice, descend
 from draftproof.verifiers.trees.draft_tree import CONTEXT, TreeVerdict, VerifyTree
-from draftproof.verifiers.trees.greedy_multi_path import ranking
+from draftproof.verifiers.trees.greedy_multi_path import chosen_path
 from draftproof.verifiers.trees.hierarchical import hierarchical_as_published
 from draftproof.verifiers.trees.k_seq import shares
 from draftproof.verifiers.trees.multi_round import multi_round
@@ -135,15 +134,8 @@ def bonus_from_the_root(tree, chance):
 
 
 def rows_of_the_draft_model(tree, chance):
-    """Greedy multi-path block verification that is not told of the choice among the paths."""
-    alive, path = (CONTEXT,), [CONTEXT]
-    while children := tree.children(*alive):
-        order = ranking(tree.target[alive[0] + 1], tree.draft[children[0]])
-        best = min((tree.tokens[n] for n in children), key=order.index)
-        alive = tuple(n for n in children if tree.tokens[n] == best)
-        path.append(alive[0])
-    rows, nodes = [tree.target[n + 1] for n in path], path[1:]
-    block = Block(rows, [tree.draft[n] for n in nodes], tuple(tree.tokens[n] for n in nodes))
+    """Greedy multi-path block verification by the draft model's rows, though the path was chosen among several."""
+    path, block = chosen_path(tree)
     accepted, token = block_verification(block, chance)
     return TreeVerdict(path[accepted], token)
 

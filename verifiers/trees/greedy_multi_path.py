@@ -1,4 +1,4 @@
-"""Greedy multi-path block verification: the best of several paths is chosen, and block verification is told of the choice."""
+"""Greedy multi-path block verification: the best of several paths is chosen, and verified by the law of the choice."""
 
 from ..arithmetic import Row, ratio
 from ..block_verification import block_verification
@@ -32,23 +32,26 @@ def chosen_rows(block: Block, paths: int) -> list[Row]:
     return rows
 
 
-def greedy_multi_path(tree: DraftTree, chance: Chance) -> TreeVerdict:
-    """Choose among independent paths token by token, the most preferred first; verify the chosen one as a block.
-
-    Block verification is given q^Gamma, the law of the chosen path, in place of M_s.
-    Guarantee: valid for independent paths and any order of the tokens of a text that depends on nothing but the two rows.
-    Source: Thomas and Pal 2026, "Greedy Multi-Path Block Verification". Their order is any local one; by the ratio here.
-    """
+def chosen_path(tree: DraftTree) -> tuple[list[int], Block]:
+    """The path that is chosen token by token, the most preferred first: its nodes from the context on, and its block."""
     alive, path = (CONTEXT,), [CONTEXT]
     while children := tree.children(*alive):
         order = ranking(tree.target[alive[0] + 1], tree.draft[children[0]])
         best = min((tree.tokens[n] for n in children), key=order.index)
         alive = tuple(n for n in children if tree.tokens[n] == best)
         path.append(alive[0])
-    nodes = path[1:]
-    block = Block(
-        [tree.target[n + 1] for n in path], [tree.draft[n] for n in nodes], tuple(tree.tokens[n] for n in nodes)
-    )
+    rows, nodes = [tree.target[n + 1] for n in path], path[1:]
+    return path, Block(rows, [tree.draft[n] for n in nodes], tuple(tree.tokens[n] for n in nodes))
+
+
+def greedy_multi_path(tree: DraftTree, chance: Chance) -> TreeVerdict:
+    """Choose one of several independent paths, and verify the chosen one as a block.
+
+    Block verification is given q^Gamma, the law of the chosen path, in place of M_s.
+    Guarantee: valid for independent paths and any order of the tokens of a text that depends on nothing but the two rows.
+    Source: Thomas and Pal 2026, "Greedy Multi-Path Block Verification". Their order is any local one; by the ratio here.
+    """
+    path, block = chosen_path(tree)
     paths = len(tree.children(CONTEXT))
     accepted, token = block_verification(block._replace(draft=chosen_rows(block, paths)), chance)
     return TreeVerdict(path[accepted], token)

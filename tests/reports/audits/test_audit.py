@@ -1,6 +1,7 @@
 """The audit: smallest witness, diagnosis, checks, the zoo, the first real engine."""
 
 import json
+import re
 from fractions import Fraction
 
 import pytest
@@ -16,6 +17,7 @@ from draftproof.reports.audits.functions.audit import run_audit
 from draftproof.reports.audits.functions.settings import AuditSettings
 from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.reports.audits.functions.zoo import audit_entry
+from draftproof.tests.reports.audits.written import TOKEN
 from draftproof.verifiers.zoo.catalogue import CONTROLS, MUTANTS
 
 ENTRIES = [*MUTANTS.values(), *CONTROLS.values()]
@@ -27,15 +29,6 @@ def f(target_probs, draft_probs, draft_tokens, rng):
             return [*draft_tokens[:i], rng.choice(len(target_probs[i]), p=target_probs[i])]
     return [*draft_tokens, rng.choice(len(target_probs[-1]), p=target_probs[-1])]
 """
-TOKEN = """
-import numpy as np
-def f(target_probs, draft_probs, draft_tokens, rng):
-    for i, x in enumerate(draft_tokens):
-        if not rng.random() < min(1.0, target_probs[i][x] / draft_probs[i][x]):
-            left = np.maximum(target_probs[i] - draft_probs[i], 0)
-            return [*draft_tokens[:i], rng.choice(len(left), p=left / left.sum())]
-    return [*draft_tokens, rng.choice(len(target_probs[-1]), p=target_probs[-1])]
-"""
 
 
 @pytest.fixture
@@ -43,7 +36,8 @@ def write(tmp_path):
     def written(source, name="subject.py"):
         file = tmp_path / name
         file.write_text(source)
-        return f"{file}:f"
+        (*_, function) = re.findall(r"^def (\w+)", source, re.MULTILINE)
+        return f"{file}:{function}"
 
     return written
 
