@@ -7,7 +7,9 @@ BIN := .venv/bin
 AUDIT_READY := .venv/audit-ready
 READY := .venv/ready
 STARTED := $(shell date +%s)
-# Modules are compiled when they are first imported: most of them never are. Another installer: make INSTALL='uv pip install ...'
+# Modules are compiled when they are first imported: most of them never are. Each would be at every import (torch: 1.4 s)
+# where the environment forbids to write them. Another installer: make INSTALL='uv pip install ...'
+unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
 .PHONY: setup audit test exact simulations deceivers controls broken-proofs zoo long prove tables bench mechanized note lint clean
