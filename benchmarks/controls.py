@@ -1,6 +1,7 @@
-"""Whole default audits of right verifiers, control by control and seed by seed: a refutation is a false alarm.
+"""Default audits of right verifiers, control by control and seed by seed: a refutation is a false alarm.
 
-The 13 controls of the zoo and the odd ones of ``tests/deceivers/odd.py``. Each row is appended to the file when it is
+The 13 controls of the zoo and the odd ones of ``tests/deceivers/odd.py``. Seed 0 is a whole audit; of the further ones
+only what depends on the seed, the problems that an audit draws for itself. Each row is appended to the file when it is
 done; the same command goes on where it was ended, as long as the code is the same. Exit status 1 if any is refuted.
 
     python benchmarks/controls.py [--seeds 20] [--file out/controls.jsonl] [--only NAME ...]
@@ -14,6 +15,8 @@ from collections import Counter
 from pathlib import Path
 
 import draftproof
+from draftproof.models.battery import own_problems
+from draftproof.models.wide import own_wide_problem
 from draftproof.reports.audits.api import audit
 from draftproof.tests.deceivers import catalogue, odd
 from draftproof.verifiers.zoo.catalogue import CONTROLS
@@ -35,7 +38,8 @@ def digest() -> str:
 def row_of(name: str, seed: int) -> dict:
     """One audit: its verdict, what refutes it or why nothing is known, and how long it took."""
     start = time.perf_counter()
-    report = audit(SUBJECTS[name], seed=seed, explain=False)
+    problems = [*own_problems(seed), own_wide_problem(seed)] if seed else []
+    report = audit(SUBJECTS[name], problems, seed=seed, explain=False)
     laws = [e for e in report.evidence if e.claim == "lossless"]
     refuted = [e for e in laws if e.refuted]
     reasons = {

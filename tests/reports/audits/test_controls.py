@@ -26,8 +26,8 @@ def controls(monkeypatch, tmp_path):
     made = []
     once = cache(lambda subject: audit(subject, [toy(1)], explain=False, levels=("statistical",), samples=2000))
 
-    def quickly(subject, **settings):
-        made.append((subject, settings["seed"]))
+    def quickly(subject, problems, **settings):
+        made.append((settings["seed"], [problem.name for problem in problems]))
         return once(subject)
 
     subjects = "draftproof.tests.subjects.regions"
@@ -50,6 +50,8 @@ def controls(monkeypatch, tmp_path):
 def test_a_refuted_control_is_exit_status_1_and_what_is_done_is_not_done_again(controls, capsys):
     status, made = controls("--seeds", "2", "--only", "right")
     assert (status, len(made)) == (0, 2)
+    assert made[0] == (0, []), "the first is a whole audit"
+    assert made[1][0] == 1 and len(made[1][1]) == 7 and all("seed1" in name for name in made[1][1]), "its own problems"
     assert "2 audits of 1 controls: 2 inconclusive; false alarms: 0" in capsys.readouterr().out
     status, made = controls("--seeds", "2")
     assert (status, len(made)) == (1, 2), "those of the right one are in the file"
