@@ -14,8 +14,6 @@ from draftproof.proofs.wide_claims import judge_wide
 from draftproof.proofs.wide_measurement import WideMeasurement, measured_wide
 from draftproof.proofs.wide_reference import reference_deviations
 
-pytestmark = pytest.mark.exact
-
 
 @pytest.fixture(scope="module")
 def sandbox():

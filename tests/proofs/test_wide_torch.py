@@ -9,7 +9,6 @@ from draftproof.proofs.wide_claims import judge_wide
 from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.reports.audits.functions.subject import subject_from
 
-pytestmark = pytest.mark.exact
 pytest.importorskip("torch")
 
 
