@@ -28,7 +28,7 @@ MARKERS = {
     "interception": "exact laws of unmodified Python functions",
     "certificate": "optimality certificates: made, checked, tampered with",
     "symbolic": "statements about all models of a size, by z3 and by rational functions",
-    "mechanized": "proofs for every vocabulary and every gamma, checked by Coq",
+    "mechanized": "long: proofs for every vocabulary and every gamma, compiled and checked by Coq (make mechanized)",
     "engine": "needs torch and transformers; audits the published code",
     "browser": "opens the HTML report in headless Chromium",
     "simulation": "long: false-alarm and miss rates confirmed by many simulated audits (make simulations)",
@@ -49,6 +49,7 @@ LEFT_OUT = {
     "zoo": "zoo",
     "long": "long",
     "broken_proof": "broken-proofs",
+    "mechanized": "mechanized",
 }
 """Markers of tests that run only where they are asked for by -m, and the target of make that does so."""
 

@@ -85,7 +85,6 @@ QUICK = (
     "inverse_of_the_distribution",
     "cache_by_content",
     "tournament",
-    "bits_of_a_double",
 )
 """Odd right verifiers that every run of the tests audits."""
 

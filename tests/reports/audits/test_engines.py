@@ -287,10 +287,10 @@ def test_transformers_own_lossy_mode_is_refuted():
 @pytest.mark.engine
 @needs_openvino
 def test_plain_sampling_of_openvino_genai_passes_with_a_detection_limit():
-    report = audit_engine(OPENVINO, [REVERSED, MARKOV], plain=True, samples=4000)
+    report = audit_engine(OPENVINO, [REVERSED, MARKOV], plain=True, samples=2000)
     assert report.verdict == "inconclusive", report.failure
     # A sixteenth of the law of four tokens of "reversed" is in pooled cells, and counts in the limit.
-    assert all(e.bound < 0.2 for e in report.evidence)
+    assert all(e.bound < 0.3 for e in report.evidence)
 
 
 @pytest.mark.engine
