@@ -142,6 +142,20 @@ def theorem_3(problem: Problem, greedy_law: Mapping[Prefix, Any], block_law: Map
     return _at_least("theorem-3", problem, most, less, ("E[tau] greedy", "E[tau] block"))
 
 
+def lemma_7(problem: Problem, larger: Mapping[Prefix, Any], smaller: Mapping[Prefix, Any]) -> Evidence:
+    """E f(tau) for increasing f, of two laws of which one dominates: Pr(tau >= i) >= Pr'(tau >= i) for every i.
+
+    f: the thresholds, which are that dominance, and 2^tau, in which the longest count most.
+    """
+    tails = [laws.acceptance_ccdf(law, problem.gamma) for law in (larger, smaller)]
+    for i in range(problem.gamma + 1):
+        at_least = _at_least("lemma-7", problem, tails[0][i], tails[1][i], (f"Pr(tau >= {i})", "the dominated law"))
+        if at_least.verdict == REFUTED:
+            return at_least
+    means = [sum(p * 2 ** (len(o) - 1) for o, p in law.items()) for law in (larger, smaller)]
+    return _at_least("lemma-7", problem, *means, ("E 2^tau", "the dominated law"))
+
+
 def lemma_8(problem: Problem, greedy: Reference, iterations: int = 1) -> Evidence:
     """X^tau, Y, Z ~ M_b^gamma with Z from the modified target; over i iterations, nested (footnote 6)."""
     observed = completed_after_modification(laws.iterated_law(problem, greedy, iterations), problem, problem.gamma)

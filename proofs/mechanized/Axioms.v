@@ -1,5 +1,5 @@
 (* What the theorems rest on: nothing but Coq itself. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Precision Lattice Rounding BlockRounding Composition Endings Rationals Law.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Precision Lattice Rounding BlockRounding Composition Endings Dominance Remarks Rationals Law.
 Print Assumptions lemma_1.
 Print Assumptions lemma_3.
 Print Assumptions lemma_3_conditional.
@@ -77,6 +77,11 @@ Print Assumptions mapped_lossless.
 Print Assumptions one_hot_rule.
 Print Assumptions one_hot_sampled.
 Print Assumptions batch_marginal.
+Print Assumptions ends_by_coin_not_valid.
+Print Assumptions lemma_7.
+Print Assumptions greedy_in_plain_loop_biased.
+Print Assumptions modified_point_mass.
+Print Assumptions greedy_more_in_one_fewer_in_three.
 Print Assumptions lemma_2_endings.
 Print Assumptions lemma_2_eos.
 Print Assumptions long_run_rate.

@@ -50,9 +50,18 @@ THEOREMS = {
     "lemma-8": ("lemma_8", "greedy_completed", "greedy_lossless"),
     "lemma-9": ("lemma_9", "greedy_program"),
     "lemma-10": ("lemma_10", "Etau_greedy", "lemma_10_attained"),
+    "lemma-7": ("lemma_7",),
+    "remark-c1": ("greedy_in_plain_loop_biased", "modified_point_mass", "greedy_more_in_one_fewer_in_three"),
     "theorem-3": ("theorem_3", "theorem_3_all"),
     "reaches": ("reach_polytope", "keeping_fair", "certified_optimum"),
-    "composition": ("adaptive_fair", "mapped_lossless", "one_hot_rule", "one_hot_sampled", "batch_marginal"),
+    "composition": (
+        "adaptive_fair",
+        "mapped_lossless",
+        "one_hot_rule",
+        "one_hot_sampled",
+        "batch_marginal",
+        "ends_by_coin_not_valid",
+    ),
     "lattice": (
         "near_law",
         "near_law_uniform",
@@ -74,6 +83,8 @@ EVERY = "every V, gamma, models with zeros, real field"
 SINGLE = {
     "theorem-2-iterations": f"{EVERY}; against every valid verifier in the cases named",
     "lemma-1": "V 2, gamma 2",
+    "lemma-7": "any finitely many real values",
+    "remark-c1": "V 2, gamma 2, the example of Section 2",
     "theorem-2-fails": "gamma 2 from 3 iterations on, every greater gamma from 2 on; models with V 2, verifier valid for every V",
     "rounding": f"{EVERY}; the standard model of rounding assumed of each operation, without overflow and underflow",
     "several-drafts": "every V, depth and shape of tree, rows that siblings are drawn from, real field; k-SEQ: one step, every rho allowed",

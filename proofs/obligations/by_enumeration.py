@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from ...models.battery import drawn_markov, exact_battery, toy
 from ...models.decoding import Decoded
+from ...models.modification import modified
 from ...models.problem import Problem
 from ...models.tree_battery import tree_battery
 from ...verifiers.evidence import HOLDS, REFUTED, Evidence
@@ -11,7 +12,7 @@ from ...verifiers.registry import Reference, reference
 from ...verifiers.trees.registry import TREE_REFERENCES
 from .. import claims
 from ..field import QQ, in_field
-from ..laws import IteratedLaw, OutputLaw, expected_accepted, output_law
+from ..laws import IteratedLaw, OutputLaw, completed_after_modification, expected_accepted, iterated_law, output_law
 from ..proving import Proof, ProofResult, size_of
 from ..theorem_2_counterexample import SURE_BONUS, pair
 
@@ -83,6 +84,10 @@ def proofs() -> Iterator[Proof]:
                     lambda p, i=i: claims.lemma_8(p, _as_run("greedy-block"), i), f", {i} iterations")  # fmt: skip
     for name in ("block", "greedy-block"):
         yield entry("lemma-10", name, small, lambda p, name=name: claims.lemma_10(p, _law(p, name)))
+    yield entry(
+        "lemma-7", "tau of block over token", small, lambda p: claims.lemma_7(p, _law(p, "block"), _law(p, "token"))
+    )
+    yield Proof("remark-c1", "enumeration", "greedy-block, block", "V 2, gamma 2, up to 3 iterations", remark_c1)
     yield entry("theorem-3", "greedy-block over block", small,
                 lambda p: claims.theorem_3(p, _law(p, "greedy-block"), _law(p, "block")))  # fmt: skip
 
@@ -90,6 +95,18 @@ def proofs() -> Iterator[Proof]:
 def _example() -> ProofResult:
     reached = [str(expected_accepted(_law(in_field(toy(2)), name))) for name in ("block", "token")]
     return ProofResult(HOLDS if reached == ["11/9", "10/9"] else REFUTED, f"{reached[0]} and {reached[1]} tokens")
+
+
+def remark_c1() -> ProofResult:
+    """Appendix C.1 on the example: the bias in the plain loop, the point mass, and E[N] in one and in three iterations."""
+    problem, greedy = in_field(toy(2)), _as_run("greedy-block")
+    b, a = range(2)[::-1]
+    plain = completed_after_modification(iterated_law(problem, greedy._replace(modifies_target=False), 2), problem, 2)
+    sure = modified(problem.target, problem.draft, (0,), problem.gamma).row((b,))[b]
+    tokens = [[IteratedLaw(problem, v).expected_tokens(i) for v in (greedy, _as_run("block"))] for i in (1, 3)]
+    right = plain[b, a] == QQ(1, 3) and sure == 1 and tokens[0][0] > tokens[0][1] and tokens[1][0] < tokens[1][1]
+    found = f"Pr(BA) {plain[b, a]}, M_new(B) {sure}, E[N] " + ", ".join(f"{x} to {y}" for x, y in tokens)
+    return ProofResult(HOLDS if right else REFUTED, found)
 
 
 def _fails(gamma: int, iterations: int) -> ProofResult:

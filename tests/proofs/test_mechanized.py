@@ -33,7 +33,8 @@ THEOREMS = {
     "theorem_2_fails", "theorem_2_fails_gamma_2", "theorem_2_fails_gamma_3", "sure_bonus_valid", "sure_bonus_rows",
     "theorem_2_boundary", "theorem_2_gamma_1", "theorem_2_gamma_2", "theorem_2_context_free", "program_run",
     "reach_polytope", "certified_optimum", "adaptive_fair", "near_law", "uniforms_on_a_lattice", "support_leak", "block_rounding",
-    "one_hot_rule", "batch_marginal", "lemma_2_eos", "long_run_rate", "Qc_realFieldType", "emitted_fastE",
+    "one_hot_rule", "batch_marginal", "lemma_2_eos", "lemma_7", "greedy_in_plain_loop_biased",
+    "modified_point_mass", "greedy_more_in_one_fewer_in_three", "ends_by_coin_not_valid", "long_run_rate", "Qc_realFieldType", "emitted_fastE",
 }  # fmt: skip
 PROBLEMS = [
     *(drawn(3, 2, kind) for kind in KINDS), drawn(3, 2, "mixed"), drawn(2, 1, "generic"), drawn(2, 3, "mixed"),
@@ -208,6 +209,13 @@ def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_pa
         ("Lattice", "= Ms c z * F 0.", "= F 0."),
         ("Rounding", "2%:R * growth (k + 2 + d) + growth k + u *", "growth (k + 2 + d) + growth k + u *"),
         ("Composition", "(y == nth y X (size s - size c))%:R else Mb s y.", "(y == nth y X (size s))%:R else Mb s y."),
+        ("Dominance", "{homo f : x y / x <= y} -> mean", "mean"),
+        (
+            "Remarks",
+            "small 2 (block_verify large small) 3 [::] tokens_of.",
+            "small 2 (block_verify large small) 2 [::] tokens_of.",
+        ),
+        ("Remarks", "flip (h_token (large [::]) (small [::]) x) (fun falls", "flip 0 (fun falls"),
         ("Endings", "~~ done c -> (L <= size c + n)%N ->", "(L <= size c + n)%N ->"),
     ],
     ids=[
@@ -228,6 +236,9 @@ def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_pa
         "a leak that does not need to be drafted",
         "half the error of the sum",
         "a sure draft read from the wrong place",
+        "a function that does not increase",
+        "greedy already behind after two iterations",
+        "a draft that no coin ends",
         "a text that was finished before",
     ],
 )

@@ -50,7 +50,7 @@ def test_enumeration_refutes_a_greedy_block_verification_without_its_normaliser(
     assert "refuted" in verdicts(claim, "enumeration").values()
 
 
-@pytest.mark.parametrize("claim", ["theorem-2", "theorem-2-iterations", "theorem-3"])
+@pytest.mark.parametrize("claim", ["theorem-2", "theorem-2-iterations", "theorem-3", "lemma-7"])
 def test_enumeration_refutes_an_order_that_is_the_wrong_way_round(monkeypatch, claim):
     block, token = REFERENCES["block"], REFERENCES["token"]
     monkeypatch.setitem(REFERENCES, "block", token._replace(name="block"))
@@ -67,7 +67,7 @@ def test_a_certificate_of_a_rule_that_accepts_less_is_refuted(monkeypatch, claim
     assert verdicts(claim, "certificate")[name] == "refuted"
 
 
-@pytest.mark.parametrize("claim", ["theorem-1", "lemma-2", "lemma-8", "lemma-9"])
+@pytest.mark.parametrize("claim", ["theorem-1", "lemma-2", "lemma-8", "lemma-9", "remark-c1"])
 def test_what_is_enumerated_is_the_code_that_runs_and_not_its_rule_alone(monkeypatch, claim):
     """Each verifier runs the other's procedure, with its own rule untouched."""
     block, greedy = REFERENCES["block"], REFERENCES["greedy-block"]

@@ -1,0 +1,49 @@
+(* What the paper says of single models in Appendix C.1, and a rule that looks at the verifier's coins: by
+   computation on the example of Section 2, over the rationals of Rationals.v.  true is B, false is A. *)
+From Coq Require Import ZArith QArith Qcanon.
+From mathcomp Require Import all_ssreflect all_algebra.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Rationals Law.
+Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
+Import GRing.Theory Num.Theory Order.TTheory.
+Local Close Scope Q_scope. Local Close Scope Qc_scope.
+Local Open Scope ring_scope.
+
+Definition example (a : Qc) : seq two -> two -> Qc := fun _ x => if x then a else 1 - a.
+Definition large : model two Qc_realFieldType.
+Proof. by exists (example (q 2 3)) => [c [] //|c]; apply/eqP; vm_compute. Defined.
+Definition small : model two Qc_realFieldType.
+Proof. by exists (example (q 1 3)) => [c [] //|c]; apply/eqP; vm_compute. Defined.
+Definition tokens_of (s : seq two) : Qc := q (Z.of_nat (size s)) 1.
+Definition first_two (o s : seq two) : Qc := if take 2 s == o then 1 else 0.
+
+(* Greedy block verification in Algorithm 3 as it is: BA comes first with probability 1/3 instead of 2/9. *)
+Theorem greedy_in_plain_loop_biased :
+  specdec small 2 (greedy_verify large small) 2 [::] (first_two [:: true; false]) = q 1 3
+  /\ joint large [::] [:: true; false] = q 2 9.
+Proof. by split; apply/eqP; vm_compute. Qed.
+(* After AA was rejected and B emitted the modified target is sure of B. *)
+Theorem modified_point_mass : modified large small [::] [:: true] true = 1.
+Proof. by apply/eqP; vm_compute. Qed.
+(* Neither dominates: in one iteration greedy block verification decodes more, in three block verification. *)
+Theorem greedy_more_in_one_fewer_in_three :
+  specdec small 2 (block_verify large small) 1 [::] tokens_of
+    < greedydec small 2 1 large [::] (fun _ => tokens_of)
+  /\ greedydec small 2 3 large [::] (fun _ => tokens_of)
+    < specdec small 2 (block_verify large small) 3 [::] tokens_of.
+Proof. by split; vm_compute. Qed.
+
+(* A draft that ends after its first token exactly if that token's coin falls, and goes on as if it had not been
+   tossed: a draft verification algorithm, and not valid.  SubBlocks.v:adaptive_fair is the true form. *)
+Definition ends_by_coin X (A : seq two -> two -> Qc) : Qc :=
+  if X is x :: _ then flip (h_token (large [::]) (small [::]) x) (fun falls =>
+    if falls then draw (large [:: x]) (A [:: x]) else block_verify large small [::] X A)
+  else block_verify large small [::] X A.
+Lemma ends_by_coin_program X : program X (ends_by_coin X).
+Proof.
+case: X => [|x X]; first exact: block_program.
+refine (@Toss _ _ _ _ (fun A => draw (large [:: x]) (A [:: x])) _ _ _ _ (block_program _ _ _ _) (fun A => erefl)).
+  by case: x; vm_compute.
+by apply: (@Stop _ _ _ 1 (large [:: x])) => // A; rewrite /= take0.
+Qed.
+Theorem ends_by_coin_not_valid : ~ valid large small 2 [::] ends_by_coin.
+Proof. by move=> v; have /eqP := v [:: true; true; true] erefl; vm_compute. Qed.
