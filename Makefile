@@ -1,5 +1,6 @@
 # make audit   install what the audit needs; audit the first real engine and two of our own verifiers; pages in out/
 # make test    install the rest; run all tests that this machine can run
+# make docs    build the documentation into out/docs; a warning or a broken link is an error
 # make setup   install only
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test exact simulations deceivers controls broken-proofs zoo long prove tables bench mechanized note lint clean
+.PHONY: setup audit test docs exact simulations deceivers controls broken-proofs zoo long prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -42,6 +43,10 @@ audit: $(AUDIT_READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
+docs: $(READY)
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs out/docs
+	@echo out/docs/index.html
+
 exact: $(READY)
 	$(BIN)/python -m pytest -m exact
 
@@ -67,7 +72,7 @@ long: $(READY)
 
 zoo: $(READY)
 	$(BIN)/draftproof audit --zoo
-	$(BIN)/python -m pytest -m zoo tests/reports/audits/test_vectors_zoo.py
+	$(BIN)/python -m pytest -m zoo tests/reports/audits/test_vectors_zoo.py tests/docs/test_documentation.py
 
 # Every proof of the papers' statements; what could not be run here is said at the end.
 prove: $(READY)

@@ -20,6 +20,9 @@ EXTRAS = {
     "z3": "prove",
     "hypothesis": "test",
     "jsonschema": "test",
+    "sphinx": "docs",
+    "sybil": "docs",
+    "axe_playwright_python": "dev",
 }
 """Optional packages, and the extra of draftproof that installs each."""
 

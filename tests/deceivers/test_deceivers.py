@@ -123,11 +123,11 @@ def test_a_residual_drawn_by_rejection_without_a_bound_has_its_law_as_a_series(b
         assert measurement.paths < 30
 
 
-def test_what_no_audit_can_see_is_in_the_readme():
-    readme = Path(draftproof.__file__).parent / "README.md"
-    if not readme.exists():
-        pytest.skip("the README is not in the wheel")
-    text = readme.read_text(encoding="utf-8")
+def test_what_no_audit_can_see_is_in_the_documentation():
+    page = Path(draftproof.__file__).parent / "docs" / "blind-spots.md"
+    if not page.exists():
+        pytest.skip("the documentation is not in the wheel")
+    text = page.read_text(encoding="utf-8")
     unseen = [d.function.partition(":")[2] for d in catalogue.BY_AUDIT if d.says == catalogue.UNSEEN]
     assert [name for name in unseen if f"`{name}`" not in text] == []
 
