@@ -31,7 +31,7 @@ JUST_ABOVE = 1e-5
 """k-SEQ's rho is rational, just above rho*: so much may it accept less than at rho*."""
 
 
-class Judgement(NamedTuple):
+class ClaimJudgement(NamedTuple):
     """verdict: HOLDS or REFUTED; on: what was examined, or what it was refuted by; witness: the problem that refutes it."""
 
     verdict: str
@@ -44,7 +44,7 @@ class LiteratureClaim(NamedTuple):
 
     source: str
     says: str
-    judge: Callable[[], Judgement]
+    judge: Callable[[], ClaimJudgement]
     if_only: str = ""
 
 
@@ -61,17 +61,17 @@ def accepted(name: str, *children: int, how: str = IID) -> Measure:
 
 
 def at_least(pairs: Sequence[Problem], larger: Measure, smaller: Measure, children: tuple[int, ...] = (), how: str = IID,
-             allowed: float = 0) -> Judgement:  # fmt: skip
+             allowed: float = 0) -> ClaimJudgement:  # fmt: skip
     """larger(pair) >= smaller(pair) for every pair. children, how: of the witness's tree."""
     for pair in pairs:
         more, less = larger(pair), smaller(pair)
         if less > more and as_float(less - more) > allowed:
             witness = drawing(pair, *children, how=how) if children else pair
-            return Judgement(REFUTED, f"{more} against {less}", witness)
-    return Judgement(HOLDS, f"{len(pairs)} pairs of models")
+            return ClaimJudgement(REFUTED, f"{more} against {less}", witness)
+    return ClaimJudgement(HOLDS, f"{len(pairs)} pairs of models")
 
 
-def lossless(rule: TreeReference, problems: Iterable[Problem]) -> Judgement:
+def lossless(rule: TreeReference, problems: Iterable[Problem]) -> ClaimJudgement:
     """Whether the completed law is the target's on every problem, meant for the rule or not.
 
     Where a rule is not meant for the problem it may have nothing to draw from; such a problem is passed over.
@@ -90,30 +90,30 @@ def lossless(rule: TreeReference, problems: Iterable[Problem]) -> Judgement:
         examined += 1
         if evidence.witness:
             w, tv = evidence.witness, evidence.total_variation
-            return Judgement(REFUTED, f"TV {tv}: `{w.sequence}` has {w.observed}, expected {w.expected}", problem)
-    return Judgement(HOLDS, f"{examined} problems")
+            return ClaimJudgement(REFUTED, f"TV {tv}: `{w.sequence}` has {w.observed}, expected {w.expected}", problem)
+    return ClaimJudgement(HOLDS, f"{examined} problems")
 
 
-def lossless_where_meant(name: str) -> Callable[[], Judgement]:
+def lossless_where_meant(name: str) -> Callable[[], ClaimJudgement]:
     """Losslessness on every tree problem that the rule is meant for."""
     rule = tree_reference(name)
     return lambda: lossless(rule, [p for p in tree_battery() if rule.is_for(p.tree)])
 
 
-def same_law(one: str, other: str, problems: Sequence[Problem]) -> Judgement:
+def same_law(one: str, other: str, problems: Sequence[Problem]) -> ClaimJudgement:
     """Whether two rules have the same law on single paths."""
     rules = [TREE_REFERENCES.get(name) or reference(name) for name in (one, other)]
     for problem in problems:
         laws = [output_law(in_field(problem), rule) for rule in rules]
         if laws[0] != laws[1]:
             tau = [expected_accepted(law) for law in laws]
-            return Judgement(REFUTED, f"TV {total_variation(*laws)}, E[tau] {tau[0]} against {tau[1]}", problem)
-    return Judgement(HOLDS, f"the same law on {len(problems)} problems")
+            return ClaimJudgement(REFUTED, f"TV {total_variation(*laws)}, E[tau] {tau[0]} against {tau[1]}", problem)
+    return ClaimJudgement(HOLDS, f"the same law on {len(problems)} problems")
 
 
-def opposite(judgement: Judgement, says: str) -> Judgement:
+def opposite(judgement: ClaimJudgement, says: str) -> ClaimJudgement:
     """The judgement of a claim that another one is false."""
-    return Judgement(REFUTED if judgement.verdict == HOLDS else HOLDS, f"{says} {judgement.on}", judgement.witness)
+    return ClaimJudgement(REFUTED if judgement.verdict == HOLDS else HOLDS, f"{says} {judgement.on}", judgement.witness)
 
 
 def changed(name: str, rule: TreeReference, **fields: Any) -> TreeReference:
@@ -142,7 +142,7 @@ def transport(k: int, part: Any = 1, how: str = IID) -> Measure:
     return lambda pair: part * transport_bound(in_field(drawing(pair, k, how=how)))
 
 
-def rho_of_one() -> Judgement:
+def rho_of_one() -> ClaimJudgement:
     """k-SEQ at rho = 1 with two drafts; where its residual would be negative there is no such rule at all."""
     problem = drawing(toy(1), 2)
     rule = changed(
@@ -151,52 +151,52 @@ def rho_of_one() -> Judgement:
     try:
         return lossless(rule, [problem])
     except ValueError as error:
-        return Judgement(REFUTED, f"its residual is negative ({error})", problem)
+        return ClaimJudgement(REFUTED, f"its residual is negative ({error})", problem)
 
 
-def two_drafts_suffice() -> Judgement:
+def two_drafts_suffice() -> ClaimJudgement:
     """Pr(accepted) = 1 if and only if p(H) >= q(H)^2 for every set H of tokens."""
     for pair in ONE_STEP:
         exact = in_field(drawing(pair, 2))
         p, q = exact.target.row(()), exact.draft.row(())
         sets = [[t for t in range(len(p)) if code >> t & 1] for code in range(2 ** len(p))]
         if (transport_bound(exact) == 1) != all(sum(p[t] for t in h) >= sum(q[t] for t in h) ** 2 for h in sets):
-            return Judgement(REFUTED, "one holds and the other does not", drawing(pair, 2))
-    return Judgement(HOLDS, f"{len(ONE_STEP)} pairs of models")
+            return ClaimJudgement(REFUTED, "one holds and the other does not", drawing(pair, 2))
+    return ClaimJudgement(HOLDS, f"{len(ONE_STEP)} pairs of models")
 
 
-def choice_of_a_set(k: int) -> Judgement:
+def choice_of_a_set(k: int) -> ClaimJudgement:
     """The optimum is 1 + min over H of p(H) - q(H)^k."""
     for pair in ONE_STEP:
         exact = in_field(drawing(pair, k))
         p, q = exact.target.row(()), exact.draft.row(())
         sets = [[t for t in range(len(p)) if code >> t & 1] for code in range(2 ** len(p))]
         if transport_bound(exact) != 1 + min(sum(p[t] for t in h) - sum(q[t] for t in h) ** k for h in sets):
-            return Judgement(REFUTED, "another optimum", drawing(pair, k))
-    return Judgement(HOLDS, f"{len(ONE_STEP)} pairs of models, {k} drafts")
+            return ClaimJudgement(REFUTED, "another optimum", drawing(pair, k))
+    return ClaimJudgement(HOLDS, f"{len(ONE_STEP)} pairs of models, {k} drafts")
 
 
-def agrees_enough() -> Judgement:
+def agrees_enough() -> ClaimJudgement:
     """Pr(agreement) >= (1 - TV) / (1 + TV)."""
     for pair in ONE_STEP:
         exact = in_field(pair)
         p, q = exact.target.row(()), exact.draft.row(())
         distance = total_variation(dict(enumerate(p)), dict(enumerate(q)))
         if sum(agreement(p, q, x) for x in range(len(p))) < (1 - distance) / (1 + distance):
-            return Judgement(REFUTED, "agrees less often", pair)
-    return Judgement(HOLDS, f"{len(ONE_STEP)} pairs of models")
+            return ClaimJudgement(REFUTED, "agrees less often", pair)
+    return ClaimJudgement(HOLDS, f"{len(ONE_STEP)} pairs of models")
 
 
-def best_on_single_paths() -> Judgement:
+def best_on_single_paths() -> ClaimJudgement:
     """The certificate of block verification's optimality, made and checked."""
     for problem in PATHS:
         value = check.check(json.dumps(make.certificate(problem)))
         if str(value) != str(accepted("block")(problem)):
-            return Judgement(REFUTED, f"the optimum is {value}", problem)
-    return Judgement(HOLDS, f"certificates of {len(PATHS)} problems, checked")
+            return ClaimJudgement(REFUTED, f"the optimum is {value}", problem)
+    return ClaimJudgement(HOLDS, f"certificates of {len(PATHS)} problems, checked")
 
 
-def greedy_output() -> Judgement:
+def greedy_output() -> ClaimJudgement:
     """Every lossless rule, every way of drafting, a target that is sure of its token."""
     pairs = [drawn(3, 2, "one-hot-target", seed) for seed in range(3)]
     shapes = [((2, 1), IID), ((2, 2), WITHOUT_REPLACEMENT), ((2, 2), TOP), ((1, 1), IID)]
@@ -208,4 +208,4 @@ def greedy_output() -> Judgement:
         if judged.verdict == REFUTED:
             return judged
         examined += len(fitting)
-    return Judgement(HOLDS, f"{examined} laws with a target that is sure")
+    return ClaimJudgement(HOLDS, f"{examined} laws with a target that is sure")

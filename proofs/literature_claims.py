@@ -11,7 +11,7 @@ from .literature import (
     ONE_STEP,
     PATHS,
     TWO_STEPS,
-    Judgement,
+    ClaimJudgement,
     LiteratureClaim,
     accepted,
     agrees_enough,
@@ -33,16 +33,16 @@ from .literature import (
 WITHOUT = WITHOUT_REPLACEMENT
 
 
-def _where_drawn(name: str, how: str, *others: int) -> Judgement:
+def _where_drawn(name: str, how: str, *others: int) -> ClaimJudgement:
     return lossless(tree_reference(name), [drawing(pair, *others, how=how) for pair in lattice_pairs(3, 1, 4)])
 
 
-def _thresholds(how: str) -> Judgement:
+def _thresholds(how: str) -> ClaimJudgement:
     rule = changed("thresholds", tree_reference("thresholds"), verify=descend(thresholds_step(10, 10)))
     return lossless(rule, [drawing(pair, 2, how=how) for pair in ONE_STEP[:80]])
 
 
-def _sure_where_all_are_drafted(k: int) -> Judgement:
+def _sure_where_all_are_drafted(k: int) -> ClaimJudgement:
     wide = [pair for pair in ONE_STEP if pair.vocabulary == k and all(pair.draft.row(()))]
     return at_least(wide, first_rate("without-replacement", k, WITHOUT), lambda pair: 1, (k,), WITHOUT)
 

@@ -84,10 +84,10 @@ def fields(text: str, form: str, expected: set[str]) -> dict:
     return data
 
 
-def pair_of(data: dict, problem: dict | None) -> "Pair":
+def pair_of(data: dict, problem: dict | None) -> "ProblemPair":
     """The models of the file; if a problem is given they must be its models."""
-    pair = Pair(data["problem"])
-    if problem is not None and Pair(problem) != pair:
+    pair = ProblemPair(data["problem"])
+    if problem is not None and ProblemPair(problem) != pair:
         raise Rejected("it belongs to another problem")
     return pair
 
@@ -140,7 +140,7 @@ def table_of(data: object, where: str) -> dict[tuple[int, ...], Fraction]:
     return {prefix_of(key, where): rational_of(value, f"{where}[{key}]") for key, value in data.items()}
 
 
-class Pair:
+class ProblemPair:
     """The two models of the file, as tables. beyond: how many tokens further than one iteration they have to reach."""
 
     def __init__(self, data: dict, beyond: int = 0):
@@ -189,7 +189,7 @@ def _kernel(data) -> dict:
     return {prefix_of(key, "verifier"): table_of(law, f"verifier[{key}]") for key, law in data.items()}
 
 
-def _value_of_verifier(pair: Pair, kernel: dict) -> Fraction:
+def _value_of_verifier(pair: ProblemPair, kernel: dict) -> Fraction:
     """E[tau] of the verifier in the file, after seeing that it is a valid one."""
     drafted = dict(pair.drafted())
     if set(kernel) != set(drafted):
@@ -209,7 +209,9 @@ def _value_of_verifier(pair: Pair, kernel: dict) -> Fraction:
     return sum(((len(o) - 1) * mass for o, mass in emitted.items()), Fraction(0))
 
 
-def _must_follow_target(pair: Pair, emitted: dict, prefix: tuple[int, ...], completed: Fraction, expected: Fraction):
+def _must_follow_target(
+    pair: ProblemPair, emitted: dict, prefix: tuple[int, ...], completed: Fraction, expected: Fraction
+):
     """Eq. (7): what is emitted, completed by the target, has the target's law on sequences of gamma + 1 tokens.
 
     completed: the mass of outputs that end at a prefix of this one, carried on by the target.
@@ -224,7 +226,7 @@ def _must_follow_target(pair: Pair, emitted: dict, prefix: tuple[int, ...], comp
         _must_follow_target(pair, emitted, (*prefix, token), here * p, expected * p)
 
 
-def _value_of_bound(pair: Pair, slack: dict, martingale: dict) -> Fraction:
+def _value_of_bound(pair: ProblemPair, slack: dict, martingale: dict) -> Fraction:
     """sum M_s(x^gamma) slack(x^gamma), after seeing that it bounds E[tau] of every valid verifier."""
     vocabulary, gamma = range(pair.vocabulary), pair.gamma
     if set(martingale) != {o for n in range(1, gamma + 2) for o in product(vocabulary, repeat=n)}:
@@ -248,7 +250,7 @@ def _value_of_bound(pair: Pair, slack: dict, martingale: dict) -> Fraction:
     return value
 
 
-def _must_survive_most(pair: Pair, kernel: dict, data) -> None:
+def _must_survive_most(pair: ProblemPair, kernel: dict, data) -> None:
     """Lemma 4, pointwise: Pr(X^i = x, tau >= i) of the verifier is M_s(x^j) M_b(x^i | x^j) for the j that is named."""
     survived: dict[tuple[int, ...], Fraction] = {}
     for law in kernel.values():

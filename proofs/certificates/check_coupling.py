@@ -3,7 +3,7 @@
 from fractions import Fraction
 from itertools import product
 
-from .check import Pair, Rejected, fields, mass_of, pair_of, rational_of, shown, table_of
+from .check import ProblemPair, Rejected, fields, mass_of, pair_of, rational_of, shown, table_of
 
 COUPLING_FORMAT = "draftproof-coupling/1"
 FIELDS = {"format", "problem", "expected_accepted", "coupling", "draft_potential", "target_potential"}
@@ -41,7 +41,7 @@ def common(x: tuple, y: tuple) -> int:
     return next((i for i, (a, b) in enumerate(zip(x, y)) if a != b), len(x))
 
 
-def _value_of_coupling(pair: Pair, coupling: dict) -> Fraction:
+def _value_of_coupling(pair: ProblemPair, coupling: dict) -> Fraction:
     """The expected common prefix of the coupling in the file, after seeing that its margins are the two models."""
     blocks = list(product(range(pair.vocabulary), repeat=pair.gamma))
     margins = [dict.fromkeys(blocks, Fraction(0)), dict.fromkeys(blocks, Fraction(0))]
@@ -60,7 +60,7 @@ def _value_of_coupling(pair: Pair, coupling: dict) -> Fraction:
     return sum((common(x, y) * mass for (x, y), mass in coupling.items()), Fraction(0))
 
 
-def _value_of_potentials(pair: Pair, draft_potential: dict, target_potential: dict) -> Fraction:
+def _value_of_potentials(pair: ProblemPair, draft_potential: dict, target_potential: dict) -> Fraction:
     """The bound, after seeing that it holds for every pair of blocks."""
     blocks = list(product(range(pair.vocabulary), repeat=pair.gamma))
     if set(draft_potential) != set(blocks) or set(target_potential) != set(blocks):

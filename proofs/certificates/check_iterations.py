@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import product
 
-from .check import Pair, Rejected, fields, rational_of, shown, table_of
+from .check import ProblemPair, Rejected, fields, rational_of, shown, table_of
 
 ITERATIONS_FORMAT = "draftproof-iterations/1"
 FIELDS = {"format", "problem", "iterations", "expected_tokens", "texts"}
@@ -57,8 +57,8 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     if texts_to_check(vocabulary, gamma, iterations) > MOST_TEXTS:
         raise Rejected(f"it has too many texts, expected at most {MOST_TEXTS:,}")
     beyond = (iterations - 1) * (gamma + 1)
-    pair = Pair(size, beyond)
-    if problem is not None and Pair(problem, beyond) != pair:
+    pair = ProblemPair(size, beyond)
+    if problem is not None and ProblemPair(problem, beyond) != pair:
         raise Rejected("it belongs to another problem")
     values: Callable[[Text], Fraction] = _length
     if not isinstance(data["texts"], dict) or set(data["texts"]) != {str(n) for n in range(1, iterations + 1)}:
@@ -86,7 +86,7 @@ def _length(text: Text) -> Fraction:
     return Fraction(len(text))
 
 
-def _values(pair: Pair, data: object, done: int, after: Callable[[Text], Fraction]) -> dict[Text, Fraction]:
+def _values(pair: ProblemPair, data: object, done: int, after: Callable[[Text], Fraction]) -> dict[Text, Fraction]:
     """The values of all texts that ``done`` iterations may emit, each after both facts were seen."""
     if not isinstance(data, dict):
         raise Rejected("texts is not a table")
@@ -100,7 +100,7 @@ def _key(text: Text) -> str:
     return ",".join(map(str, text))
 
 
-def _value(pair: Pair, text: Text, data: object, after: Callable[[Text], Fraction]) -> Fraction:
+def _value(pair: ProblemPair, text: Text, data: object, after: Callable[[Text], Fraction]) -> Fraction:
     """The value of one text, shown to be reached and not to be exceeded."""
     where = f"the text {text}"
     if not isinstance(data, dict) or set(data) != OF_A_TEXT:

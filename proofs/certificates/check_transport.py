@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from .check import Pair, Rejected, fields, prefix_of, rational_of, shown, table_of
+from .check import ProblemPair, Rejected, fields, prefix_of, rational_of, shown, table_of
 
 TRANSPORT_FORMAT = "draftproof-transport/1"
 FIELDS = {"format", "problem", "first_accepted", "plan", "dual_set"}
@@ -17,8 +17,8 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     Raises: Rejected, with the first thing that is wrong.
     """
     data = fields(text, TRANSPORT_FORMAT, FIELDS)
-    pair, (count, how) = Pair(data["problem"]), _drafting(data["problem"])
-    if problem is not None and (Pair(problem) != pair or _drafting(problem) != (count, how)):
+    pair, (count, how) = ProblemPair(data["problem"]), _drafting(data["problem"])
+    if problem is not None and (ProblemPair(problem) != pair or _drafting(problem) != (count, how)):
         raise Rejected("it belongs to another problem")
     claimed = rational_of(data["first_accepted"], "first_accepted")
     if not isinstance(data["plan"], dict):

@@ -5,7 +5,7 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from .check import Pair, Rejected, fields, rational_of, shown, table_of
+from .check import ProblemPair, Rejected, fields, rational_of, shown, table_of
 
 TREE_BOUND_FORMAT = "draftproof-tree/1"
 FIELDS = {"format", "problem", "bound", "potential"}
@@ -42,9 +42,9 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     return claimed
 
 
-def pair_and_drafting(problem: dict) -> tuple[Pair, DraftedBy]:
+def pair_and_drafting(problem: dict) -> tuple[ProblemPair, DraftedBy]:
     """The models of a problem and how its trees are drawn."""
-    pair = Pair(problem)
+    pair = ProblemPair(problem)
     try:
         children, how = problem["drafting"]["children"], problem["drafting"]["how"]
         drafting = DraftedBy(tuple(children), how)
@@ -62,7 +62,7 @@ def pair_and_drafting(problem: dict) -> tuple[Pair, DraftedBy]:
     return pair, drafting
 
 
-def bound_of(pair: Pair, drafting: DraftedBy, potential: dict[tuple[int, ...], Fraction]) -> Fraction:
+def bound_of(pair: ProblemPair, drafting: DraftedBy, potential: dict[tuple[int, ...], Fraction]) -> Fraction:
     """sum_T Pr(T) max over o of (|o| - 1 - Y(o)) + Y(()): a bound for every potential.
 
     A valid rule's output o, completed by the target, is the target's text; so E[Y(o)] is the mean of y under the target, Y(()),
@@ -85,7 +85,7 @@ def bound_of(pair: Pair, drafting: DraftedBy, potential: dict[tuple[int, ...], F
     return slack + expected[()]
 
 
-def _trees(pair: Pair, drafting: DraftedBy) -> dict[Texts, Fraction]:
+def _trees(pair: ProblemPair, drafting: DraftedBy) -> dict[Texts, Fraction]:
     """The law of the set of texts that a draft tree has, without the context."""
 
     @cache

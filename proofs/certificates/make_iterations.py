@@ -44,7 +44,7 @@ class Concave(NamedTuple):
         return next((min(start, most) for start, slope in zip(self.starts, self.slopes) if slope < 0), most)
 
 
-class Plan(NamedTuple):
+class IterationsPlan(NamedTuple):
     """The optimum of one iteration from a text.
 
     value: what the text is worth. reach: r(x). parent, drafted: the prices of x. All by prefix of 1 to gamma tokens.
@@ -63,9 +63,9 @@ class _Tree:
         self.problem, self.worth = problem, worth
         self.mass: dict[Prefix, Any] = {(): QQ(1)}
         self.curves: dict[Prefix, Concave] = {}
-        self.plan = Plan(ZERO, {}, {}, {})
+        self.plan = IterationsPlan(ZERO, {}, {}, {})
 
-    def solve(self) -> Plan:
+    def solve(self) -> IterationsPlan:
         self._curve(())
         self.plan.reach[()] = QQ(1)
         self._prices((), QQ(1), None)
@@ -140,14 +140,14 @@ class _Tree:
         return self._gain(x) * a + sum(below, ZERO)
 
 
-def optimal_plans(problem: Problem) -> Callable[[int, Prefix], Plan]:
+def optimal_plans(problem: Problem) -> Callable[[int, Prefix], IterationsPlan]:
     """plan(n, text): the optimum of the first of n iterations from a text on; its value counts the tokens to come.
 
     Texts with the same future are solved once.
     """
-    known: dict[Any, Plan] = {}
+    known: dict[Any, IterationsPlan] = {}
 
-    def plan(n: int, text: Prefix) -> Plan:
+    def plan(n: int, text: Prefix) -> IterationsPlan:
         future = (n, problem.target.state(text), problem.draft.state(text))
         if future not in known:
             known[future] = _Tree(
@@ -200,7 +200,7 @@ def tables(problem: Problem, iterations: int) -> dict[str, Any]:
             "draft": rows(written.draft)}  # fmt: skip
 
 
-def _as_json(plan: Plan, length: int) -> dict[str, Any]:
+def _as_json(plan: IterationsPlan, length: int) -> dict[str, Any]:
     return {"value": str(plan.value + length)} | {
         name: {prefix_key(x): str(v) for x, v in getattr(plan, name).items()} for name in ("reach", "parent", "drafted")
     }

@@ -11,7 +11,7 @@ from .coordinates import Coordinate
 Key = tuple[Hashable, int]
 
 
-class Table:
+class KeyedTable:
     """Numbers by seed and position: the same key gives the same number, and every use of it is in the ledger.
 
     numbers: those of known keys. other: the number of any other key.

@@ -8,11 +8,11 @@ import numpy as np
 
 from .coordinates import Coordinate
 from .declared import Declared
-from .keyed import Key, Table, hashed
+from .keyed import Key, KeyedTable, hashed
 from .partition import Point
 
 
-class Part(NamedTuple):
+class LayoutPart(NamedTuple):
     """The numbers of one name: coordinates start..stop - 1, in this shape."""
 
     declared: Declared
@@ -33,7 +33,7 @@ class Layout:
     def __init__(self, declared: Sequence[Declared], gamma: int, vocabulary: int, dtype: str,
                  keys: dict[str, list[tuple[tuple[Key, ...], bool]]] | None = None):  # fmt: skip
         self.coordinates: list[Coordinate] = []
-        self.parts: list[Part] = []
+        self.parts: list[LayoutPart] = []
         self.rows: list[list[int]] = []
         self.multiplied: list[list[int]] = []
         self.keyed: dict[str, dict[Key, int]] = {}
@@ -45,7 +45,7 @@ class Layout:
                 continue
             sizes = one.sizes(gamma, vocabulary)
             self._add(one, int(np.prod(sizes, dtype=int)))
-            self.parts.append(Part(one, sizes, start, len(self.coordinates)))
+            self.parts.append(LayoutPart(one, sizes, start, len(self.coordinates)))
             numbers = range(start, len(self.coordinates))
             if one.shape and one.shape[-1] == "V" and vocabulary > 1:
                 self.rows += [[*numbers[k : k + vocabulary]] for k in range(0, len(numbers), vocabulary)]
@@ -107,13 +107,13 @@ class Layout:
             columns.append([f"{name}: {row!r}" for row in rows])  # of floats: as in JSON
         return [f"{{{', '.join(texts)}}}" for texts in zip(*columns)]
 
-    def tables(self, point: Point, seed: int) -> dict[str, Table]:
+    def tables(self, point: Point, seed: int) -> dict[str, KeyedTable]:
         """Keyed generators at a point. seed: of the numbers of keys that are not in it."""
         tables = {}
         for name, places in self.keyed.items():
             coordinate = self.kinds[name]
             numbers = {key: coordinate.value(point[i]) for key, i in places.items()}
-            tables[name] = Table(numbers, lambda key, coordinate=coordinate: hashed(coordinate, key, seed))
+            tables[name] = KeyedTable(numbers, lambda key, coordinate=coordinate: hashed(coordinate, key, seed))
         return tables
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ...verifiers.evidence import NO_EVIDENCE
 from ..proving import Proof, ProofResult
-from ..symbolic.single_steps import LEMMAS, STEP_TIME_LIMIT, Answer, ask
+from ..symbolic.single_steps import LEMMAS, STEP_TIME_LIMIT, SolverAnswer, ask
 from ..symbolic.whole_algorithms import WHOLE_CLAIMS
 from ..symbolic.whole_trees import TREE_CLAIMS
 
@@ -24,7 +24,7 @@ CLAIM_OF = {
 """Under which claim a statement about a whole algorithm stands."""
 
 
-def _found(answer: Answer, limit: float) -> ProofResult:
+def _found(answer: SolverAnswer, limit: float) -> ProofResult:
     if answer.verdict == NO_EVIDENCE:
         return ProofResult(NO_EVIDENCE, f"time-out: not decided within {limit:g} s of processor time")
     return ProofResult(answer.verdict, None if answer.model is None else f"counterexample: {answer.model}")

@@ -65,7 +65,7 @@ def positive(expression: sympy.Expr) -> Positive:
     return Positive(field, fraction.numer, fraction.denom)
 
 
-class Cell(NamedTuple):
+class GenericRows(NamedTuple):
     """A pair of rows that stands for every pair with the same places, whatever its numbers.
 
     leniences: 1 > l_1 > l_2 > ..., such that each token's M_s / M_b lies between two neighbours of 0, 1, 1/l_1,
@@ -90,7 +90,7 @@ class Cell(NamedTuple):
         return acceptance_rate(self.target, self.draft)
 
 
-def cell(places: tuple[int, ...], leniences: int = 0) -> Cell:
+def cell(places: tuple[int, ...], leniences: int = 0) -> GenericRows:
     """The cell in which token x has M_s / M_b in the interval numbered places[x].
 
     Between u and v: M_b = a + c, M_s = u a + v c. Above u: M_b = a, M_s = u a + c. Below 1: M_s = a, and M_b - M_s is a
@@ -114,11 +114,11 @@ def cell(places: tuple[int, ...], leniences: int = 0) -> Cell:
     for x in below:
         target[x] += missing * numbers[size + x] / shares
     total = sum(draft)
-    return Cell(tuple(p / total for p in target), tuple(q / total for q in draft), [1 / b for b in bounds[1:]])
+    return GenericRows(tuple(p / total for p in target), tuple(q / total for q in draft), [1 / b for b in bounds[1:]])
 
 
 @cache
-def cells(vocabulary: int, leniences: int = 0) -> list[Cell]:
+def cells(vocabulary: int, leniences: int = 0) -> list[GenericRows]:
     """Every cell of V tokens, up to the order of the tokens. (Equal rows, in which no token is below 1, are on borders.)"""
     orders = combinations_with_replacement(range(leniences + 2), vocabulary)
     return [cell(places, leniences) for places in orders if places[0] == 0 and places[-1] > 0]

@@ -17,19 +17,19 @@ from ...verifiers.lenient_token_verification import lenient_token_verification
 from ..closed_forms import lenience_bias
 from ..field import QQ
 from ..laws import acceptance_ccdf, completed, total_variation
-from .generic_rows import Cell, cells
+from .generic_rows import GenericRows, cells
 from .mutants import token_mutant
 
 Lenient = Callable[[Any], Verify]
 """A verifier for each lenience."""
 
 
-def first_token(here: Cell, verify: Verify, gamma: int = 1) -> dict[Prefix, Any]:
+def first_token(here: GenericRows, verify: Verify, gamma: int = 1) -> dict[Prefix, Any]:
     """The law of the first token."""
     return completed(here.law(gamma, verify), here.problem(gamma).target, 1)
 
 
-def bias(here: Cell, verify: Verify) -> Any:
+def bias(here: GenericRows, verify: Verify) -> Any:
     """The total variation between the first token's law and the target."""
     return total_variation(first_token(here, verify), {(x,): p for x, p in enumerate(here.target)})
 

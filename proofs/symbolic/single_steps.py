@@ -52,21 +52,21 @@ class Query(NamedTuple):
     given: list
 
 
-class Answer(NamedTuple):
+class SolverAnswer(NamedTuple):
     """verdict: holds, refuted (with the model that refutes), or no-evidence (a time-out)."""
 
     verdict: str
     model: z3.ModelRef | None = None
 
 
-def ask(query: Query, limit: float = STEP_TIME_LIMIT) -> Answer:
+def ask(query: Query, limit: float = STEP_TIME_LIMIT) -> SolverAnswer:
     """Prove or refute a query within a limit in seconds of processor time."""
     solver = z3.Solver()
     solver.add(*query.given, z3.Not(query.claim))
     result = check(solver, limit)
     if result == z3.sat:
-        return Answer(REFUTED, solver.model())
-    return Answer(HOLDS if result == z3.unsat else NO_EVIDENCE)
+        return SolverAnswer(REFUTED, solver.model())
+    return SolverAnswer(HOLDS if result == z3.unsat else NO_EVIDENCE)
 
 
 def _row(name: str, size: int) -> tuple[list, list]:

@@ -30,7 +30,7 @@ from .decision_trees import Quotient, combined, leaves, sign_among
 from .piecewise import AllModels, Models, Piecewise
 from .processor_time import check
 from .sign_regions import NEGATIVE, NONZERO, ZERO, OutOfTimeError, Region
-from .single_steps import Answer
+from .single_steps import SolverAnswer
 
 
 class Size(NamedTuple):
@@ -164,7 +164,7 @@ def _violations(obligation: Obligation) -> Iterator[tuple[Region, list]]:
                 yield piece, reached if obligation.wrong == NONZERO else reached[:1]
 
 
-def decide(statement: Statement, verifier: Any, size: Size) -> tuple[Answer, Problem | None]:
+def decide(statement: Statement, verifier: Any, size: Size) -> tuple[SolverAnswer, Problem | None]:
     """Whether the statement holds of a verifier for all models of a size; if not, the problem on which it fails."""
     decided = True
     space, problem = all_models(size.vocabulary, size.gamma, size.limit)
@@ -175,11 +175,13 @@ def decide(statement: Statement, verifier: Any, size: Size) -> tuple[Answer, Pro
                 answer = check(question, space.time_left())
                 if answer == z3.sat:
                     model = question.model()
-                    return Answer(REFUTED, model), _instance(space, problem, rational_point(question, space.reals))
+                    return SolverAnswer(REFUTED, model), _instance(
+                        space, problem, rational_point(question, space.reals)
+                    )
                 decided = decided and answer == z3.unsat
     except OutOfTimeError:
         decided = False
-    return Answer(HOLDS if decided else NO_EVIDENCE), None
+    return SolverAnswer(HOLDS if decided else NO_EVIDENCE), None
 
 
 def _instance(space: Models, problem: Problem, point: list[Fraction] | None) -> Problem | None:
@@ -205,11 +207,11 @@ class WholeClaim:
     def name(self) -> str:
         return f"{self.of}: {self.claim}"
 
-    def prove(self, vocabulary: int, gamma: int, limit: float) -> Answer:
+    def prove(self, vocabulary: int, gamma: int, limit: float) -> SolverAnswer:
         """holds, refuted (with z3's model), or no-evidence where the limit, in seconds of processor time, was not enough."""
         return decide(self.statement, self.verifier, Size(vocabulary, gamma, limit))[0]
 
-    def mutated(self, vocabulary: int, gamma: int, limit: float) -> tuple[Answer, Problem | None]:
+    def mutated(self, vocabulary: int, gamma: int, limit: float) -> tuple[SolverAnswer, Problem | None]:
         """The same question about the mutant, and the problem on which it fails."""
         return decide(self.statement, self.mutant, Size(vocabulary, gamma, limit))
 

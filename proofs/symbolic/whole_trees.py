@@ -15,7 +15,7 @@ from ...verifiers.trees.k_seq import k_sequential_selection
 from ...verifiers.trees.registry import tree_reference
 from ..laws import completed, joint_law
 from .piecewise import AllModels, Models
-from .single_steps import Answer
+from .single_steps import SolverAnswer
 from .whole_algorithms import Obligation, Size, Statement, decide, equal
 
 
@@ -59,7 +59,7 @@ class TreeClaim:
     sizes: tuple[tuple[int, tuple[int, ...]], ...]
     limit: float = 90.0
 
-    def prove(self, vocabulary: int, children: tuple[int, ...]) -> Answer:
+    def prove(self, vocabulary: int, children: tuple[int, ...]) -> SolverAnswer:
         """holds, refuted (with z3's model), or no-evidence where the limit, in seconds of processor time, was not enough."""
         size = Size(vocabulary, len(children), self.limit)
         return decide(validity(Drafting(children, self.how)), self.verify, size)[0]

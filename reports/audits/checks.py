@@ -27,7 +27,7 @@ DEFAULT = ("lossless", "support", "pure")
 """Optimality is a price, not a fault: it is checked where it is asked for."""
 
 
-class Refuted(AssertionError):
+class CheckFailed(AssertionError):
     """A check failed because the verifier is refuted; not because nothing is known of it."""
 
 
@@ -71,7 +71,7 @@ def _reports(subject: str | Callable, quick: bool) -> Callable[[], Report]:
 def run_check(report: Report, check: str) -> None:
     """Run one check on the report of an audit.
 
-    Raises: Refuted with the witness and the replay command; AssertionError with the reason why there is no evidence.
+    Raises: CheckFailed with the witness and the replay command; AssertionError with the reason why there is no evidence.
     """
     __tracebackhide__ = True
     from .report import FINDINGS
@@ -82,13 +82,13 @@ def run_check(report: Report, check: str) -> None:
     if check == "pure":
         found = [f"{FINDINGS[kind]}: {report.findings[kind]}" for kind in IMPURE if kind in report.findings]
         if found:
-            raise Refuted(f"{name} {'; '.join(found)}{_examined(report)}")
+            raise CheckFailed(f"{name} {'; '.join(found)}{_examined(report)}")
         return
     evidence = [e for e in report.evidence if e.claim == check]
     for item in evidence:
         if item.refuted:
             said = f"{check} is refuted on {item.problem}: {item.witness}"
-            raise Refuted(f"{name}: {said}{_examined(report)}\n  replay: {item.replay}")
+            raise CheckFailed(f"{name}: {said}{_examined(report)}\n  replay: {item.replay}")
     held = [e for e in evidence if e.holds]
     if not held or len(held) < len(evidence):
         reasons = {e.detail.get("reason") or e.detail.get("why_not_exact") for e in evidence if not e.holds}

@@ -40,7 +40,7 @@ class Finite(click.FloatRange):
         return number
 
 
-class Numbers(click.ParamType):
+class NumberList(click.ParamType):
     """Numbers joined by commas, each in a range; sorted, each once.
 
     least_above_zero: 0 itself is in the range, and nothing between the two.

@@ -15,7 +15,7 @@ from ...models.pairs.presets import PRESETS, TRAINED
 from ..audits.tables.plan import VERIFIERS, TablesPlan
 from .exit_status import INTERRUPTED, NOT_AUDITED, OK, stop
 from .output import as_json, write_text
-from .parameters import Comma, Numbers, device_option
+from .parameters import Comma, NumberList, device_option
 from .progress import progress_bar
 
 QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6, "new_tokens": 32}
@@ -29,8 +29,8 @@ QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6,
 @click.option("--draft", "drafts", multiple=True, metavar="NAME", help="Its drafters, the best first.")
 @device_option
 @click.option("--dtype", type=click.Choice(DTYPES), default="float32", show_default=True, help="Of the models.")
-@click.option("--gamma", "gammas", type=Numbers(int, 1, MAX_GAMMA), help="Draft tokens a block.  [default: 4,6,8]")
-@click.option("--temperature", "temperatures", type=Numbers(float, 0, 100, MIN_TEMPERATURE),
+@click.option("--gamma", "gammas", type=NumberList(int, 1, MAX_GAMMA), help="Draft tokens a block.  [default: 4,6,8]")
+@click.option("--temperature", "temperatures", type=NumberList(float, 0, 100, MIN_TEMPERATURE),
               help="[default: 0,0.2,0.6,1]")  # fmt: skip
 @click.option("--seeds", type=click.IntRange(1, 1000), help="How many.  [default: 3]")
 @click.option("--data", metavar="LIST", help="Data sets, JSON Lines files or folders with a prompts.jsonl; by default what"

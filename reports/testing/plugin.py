@@ -109,7 +109,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 def _expect_known(config: pytest.Config, items: list[pytest.Item], file: Path) -> None:
     from ...models.errors import InputError
-    from ..audits.checks import Refuted
+    from ..audits.checks import CheckFailed
     from .known_failures import load_known, out_of_date
 
     try:
@@ -120,7 +120,7 @@ def _expect_known(config: pytest.Config, items: list[pytest.Item], file: Path) -
     for entry in known:
         if entry.id in checks and not entry.expired:
             reason = f"{entry.reason} ({entry.link}, until {entry.expires})"
-            checks[entry.id].add_marker(pytest.mark.xfail(reason=reason, raises=Refuted, strict=True))
+            checks[entry.id].add_marker(pytest.mark.xfail(reason=reason, raises=CheckFailed, strict=True))
     whole = not any("::" in str(argument) for argument in config.args)
     collected = {item.nodeid for item in items}
     config.stash[OUT_OF_DATE] = list(out_of_date(known, collected, checks, whole, config.rootpath))

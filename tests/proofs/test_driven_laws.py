@@ -166,7 +166,7 @@ def test_a_key_that_is_rarely_asked_for_is_part_of_the_law():
 
 
 def test_a_table_gives_the_same_number_for_the_same_key_and_counts_it():
-    table = keyed.Table({(7, 0): 0.25}, lambda key: 0.5)
+    table = keyed.KeyedTable({(7, 0): 0.25}, lambda key: 0.5)
     assert table(7, 0) == 0.25
     assert list(table(np.int64(7), [0, 3])) == [0.25, 0.5]
     assert table.twice() == (7, 0)

@@ -35,7 +35,7 @@ class CheckCounts(NamedTuple):
     impossible: tuple[str, int] | None
 
 
-class Check(NamedTuple):
+class NightlyCheck(NamedTuple):
     """One law that draws are compared with.
 
     name, problem: see ``Problem``
@@ -68,7 +68,7 @@ class Check(NamedTuple):
         return CheckCounts(counts, max(impossible.items(), key=lambda item: item[1], default=None))
 
 
-def check_of(problem: Problem, modifies_target: bool) -> Check:
+def check_of(problem: Problem, modifies_target: bool) -> NightlyCheck:
     """The check of a verifier on a problem.
 
     Outputs are completed by the target and compared with its law of gamma + 1 tokens (Lemma 2); those of greedy block
@@ -86,7 +86,7 @@ def check_of(problem: Problem, modifies_target: bool) -> Check:
     row = np.array([*completed.probabilities.values(), 0.0])
     parameters = {"problem": as_json(problem), "completed": LEMMA_8 if modifies_target else LEMMA_2}
     text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
-    return Check(problem.name, problem, cells, row / row.sum(), completed, text)
+    return NightlyCheck(problem.name, problem, cells, row / row.sum(), completed, text)
 
 
 @cache

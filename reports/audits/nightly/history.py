@@ -12,7 +12,7 @@ from ....models.errors import InputError
 from ....stattests.eprocess import EProcess
 from ....stattests.holm import LIFETIME_ALPHA
 from . import stored_values
-from .checks import Check, CheckCounts, law_of
+from .checks import CheckCounts, NightlyCheck, law_of
 from .database import Database, batches, checks, cohorts, settings
 from .stored_values import EARLIEST_NIGHT
 
@@ -87,7 +87,7 @@ class History:
         with database.closed_on_failure():
             return cls(database, database.open())
 
-    def enrol(self, subject: str, version: str, wanted: Sequence[Check]) -> list[int]:
+    def enrol(self, subject: str, version: str, wanted: Sequence[NightlyCheck]) -> list[int]:
         """The id of each check for this version; the new ones form a cohort, with its share of the budget."""
         keys = {_key(subject, version, check): check for check in wanted}
         known = select(checks.c.key, checks.c.id).where(checks.c.key.in_(list(keys)))
@@ -108,7 +108,7 @@ class History:
                 numbers = dict(connection.execute(known).all())
         return [numbers[key] for key in keys]
 
-    def record(self, number: int, check: Check, night: str, seed: int, counts: CheckCounts, seconds: float = 0.0,
+    def record(self, number: int, check: NightlyCheck, night: str, seed: int, counts: CheckCounts, seconds: float = 0.0,
                environment: Mapping[str, str] | None = None) -> BatchResult:  # fmt: skip
         """Add a batch of draws to a check.
 
@@ -241,7 +241,7 @@ class History:
         self.database.close()
 
 
-def _key(subject: str, version: str, check: Check) -> str:
+def _key(subject: str, version: str, check: NightlyCheck) -> str:
     return hashlib.sha256(json.dumps([subject, version, check.name, check.parameters]).encode()).hexdigest()
 
 

@@ -19,7 +19,7 @@ from ..functions.settings import Progress
 from ..functions.subject import SubjectSpec
 from ..report import Report
 from ..runner import examine
-from .checks import Check, check_of, nightly_problems
+from .checks import NightlyCheck, check_of, nightly_problems
 from .history import History
 from .sources import DrawSource, source_of
 from .status import status
@@ -126,7 +126,9 @@ class SubjectNight:
         ]
 
 
-def _draw(history: History, subject: SubjectSpec, source: DrawSource, number: int, check: Check, night: Night) -> str:
+def _draw(
+    history: History, subject: SubjectSpec, source: DrawSource, number: int, check: NightlyCheck, night: Night
+) -> str:
     """Draw for one check and record it, unless the night's seed did so before: "drawn" or "resumed"."""
     seed = _seed(night, subject.name, source.version, check.name, check.parameters)
     before = history.draws_of(number, seed) if night.seed is not None else 0
@@ -144,7 +146,7 @@ def _draw(history: History, subject: SubjectSpec, source: DrawSource, number: in
 
 
 def _explain_alarm(
-    history: History, subject: SubjectSpec, source: DrawSource, checks: dict[int, Check], night: Night
+    history: History, subject: SubjectSpec, source: DrawSource, checks: dict[int, NightlyCheck], night: Night
 ) -> None:
     """Note the alarms of a version; if it has no witness yet, look for one, from its smallest check in alarm.
 

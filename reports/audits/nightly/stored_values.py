@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from ....stattests.eprocess import EProcess
-from .checks import Check
+from .checks import NightlyCheck
 
 EARLIEST_NIGHT, LATEST_NIGHT = date(2000, 1, 1), date(2999, 12, 31)
 """Nights that a history may have."""
@@ -18,7 +18,7 @@ LOG_E_TOLERANCE = 1e-6
 """Relative rounding error allowed between the log E of a state and the one recorded with it."""
 
 
-def parse_process(check: Check, text: Any, log_e: float) -> EProcess:
+def parse_process(check: NightlyCheck, text: Any, log_e: float) -> EProcess:
     """Raises: ValueError (or another) if the state is damaged: it has to give the log E that was recorded with it."""
     state = json.loads(require_text(text))
     require_int(state["most"], 1, MOST_STARTS)

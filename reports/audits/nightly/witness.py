@@ -17,7 +17,7 @@ from ....verifiers.evidence import REFUTED, Evidence, Witness
 from ..functions.replay import with_replay
 from ..functions.settings import AuditSettings
 from ..functions.subject import SubjectSpec
-from .checks import Check, check_of
+from .checks import NightlyCheck, check_of
 from .sources import DrawSource
 
 SEARCH_SECONDS = 60.0
@@ -37,7 +37,7 @@ class _OutOfTime(Exception):
 class FreshDraws:
     """Fresh draws of a check, each batch from a seed of its own; remembers an outcome that the law excludes."""
 
-    def __init__(self, source: DrawSource, check: Check, seeds: np.random.SeedSequence, until: float):
+    def __init__(self, source: DrawSource, check: NightlyCheck, seeds: np.random.SeedSequence, until: float):
         self.source, self.check, self.seeds, self.until = source, check, seeds, until
         self.impossible: tuple[str, int] | None = None
 
@@ -51,7 +51,7 @@ class FreshDraws:
 
 
 def smallest_witness(
-    subject: SubjectSpec, source: DrawSource, check: Check, samples: int, seed: int, dtype: str
+    subject: SubjectSpec, source: DrawSource, check: NightlyCheck, samples: int, seed: int, dtype: str
 ) -> dict[str, Any] | None:
     """The smallest deviation that shows again on fresh draws, or None if none does.
 
@@ -63,7 +63,7 @@ def smallest_witness(
 
     def audited(
         problem: Problem, alpha: float, most: int, until: float
-    ) -> tuple[Check, SequentialResult, FreshDraws] | None:
+    ) -> tuple[NightlyCheck, SequentialResult, FreshDraws] | None:
         try:
             this = check_of(problem, source.modifies_target)
             draws = FreshDraws(source, this, seeds, until)
@@ -87,7 +87,7 @@ def smallest_witness(
     return None
 
 
-def _worst(check: Check, result: SequentialResult, draws: FreshDraws) -> Witness:
+def _worst(check: NightlyCheck, result: SequentialResult, draws: FreshDraws) -> Witness:
     """The sequence that deviates most, of the shortest length at which the counts refute the law by themselves."""
     n = result.draws
     if result.impossible:
@@ -104,7 +104,7 @@ def _worst(check: Check, result: SequentialResult, draws: FreshDraws) -> Witness
     return Witness(sequence=prefix_key(worst), expected=f"{law[worst]:.6g}", observed=f"{counts[worst]}/{n}")
 
 
-def _of_length(check: Check, counts: np.ndarray, length: int) -> tuple[dict[Prefix, float], dict[Prefix, int]]:
+def _of_length(check: NightlyCheck, counts: np.ndarray, length: int) -> tuple[dict[Prefix, float], dict[Prefix, int]]:
     """The law and the counts of the sequences' beginnings of a length."""
     law: dict[Prefix, float] = {}
     total: dict[Prefix, int] = {}
