@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .errors import InputError
+from .files import write_atomically
+from .forge_gguf import save_gguf
 from .forge_llama import save_checkpoint
 from .law import Markov, Model, Table, prefix_key
 from .libraries import must_be_dtype, quiet, reason, require
-from .problem import Problem
+from .problem import Problem, as_json, load_problem
 from .rationals import as_fraction
 
 MIN_VOCABULARY, MAX_VOCABULARY = 2, 64
@@ -17,6 +19,9 @@ MIN_VOCABULARY, MAX_VOCABULARY = 2, 64
 
 MAX_PADDED_VOCABULARY = 151_936
 """The most ids that padding may lead to: the vocabulary of Qwen3."""
+
+PROBLEM_FILE = "problem.json"
+"""Beside the checkpoints: what they were forged from."""
 
 MIN_PROBABILITY = 1e-37
 """A positive probability below this is 0 in a float32 softmax."""
@@ -30,14 +35,21 @@ class Forged(NamedTuple):
     start: int
 
 
-def forge(problem: Problem, folder: str | Path, vocabulary_size: int | None = None, dtype: str = "float32") -> Forged:
-    """Write a problem's target and draft as Llama checkpoints: folder/target and folder/draft.
+def forge(
+    problem: Problem,
+    folder: str | Path,
+    vocabulary_size: int | None = None,
+    dtype: str = "float32",
+    gguf: bool = False,
+) -> Forged:
+    """Write a problem's target and draft as Llama checkpoints: folder/target and folder/draft; beside them the problem.
 
     softmax(logits after ..., k) = M(. | k) for k < V, and M(. | empty) after every other id.
     Tokens 0..V-1 are the problem's, <s> is V (the prompt of one <s> stands for the empty prefix), </s> is V + 1 and
     the padding.
     vocabulary_size: how many ids the models have, V + 2 or more; all from V on are impossible.
     dtype: of the weights, one of ``libraries.DTYPES``.
+    gguf: whether to write folder/target.gguf and folder/draft.gguf too (``save_gguf``), from weights in float32.
     Guarantee: in float32 the law read back (``law_of_checkpoint``) is within 1e-6 of the problem's, entry by entry,
     and probabilities of 0 are exactly 0; in other precisions up to the rounding of the logits.
     Raises: InputError in one line if the models are not of order 1, sizes do not fit, or the folder cannot be used.
@@ -47,6 +59,10 @@ def forge(problem: Problem, folder: str | Path, vocabulary_size: int | None = No
     size = _checked_size(problem.vocabulary, vocabulary_size)
     must_be_dtype(dtype)
     require("torch", "transformers")
+    if gguf:
+        require("gguf", extra="gguf")
+        if dtype != "float32":
+            raise InputError(f"dtype {dtype!r}: a GGUF file is written from weights in float32")
     folder = _empty(Path(folder))
     from safetensors import SafetensorError
 
@@ -54,9 +70,24 @@ def forge(problem: Problem, folder: str | Path, vocabulary_size: int | None = No
         try:
             with quiet():
                 save_checkpoint(law, folder / name, size, dtype, f"{name} of {problem.name}")
+            if gguf:
+                save_gguf(folder / name, folder / f"{name}.gguf")
         except (OSError, SafetensorError) as error:
             raise InputError(f"{folder / name}: cannot be written ({reason(error)})") from None
+    write_atomically(folder / PROBLEM_FILE, json.dumps(as_json(problem), indent=1) + "\n")
     return Forged(folder / "target", folder / "draft", problem.vocabulary)
+
+
+def forged_problem(target: str | Path) -> Problem:
+    """The problem that a target was forged from. target: the folder of the pair, or the target's own, or its GGUF file.
+
+    Raises: InputError if ``forge`` has not written it.
+    """
+    places = [folder / PROBLEM_FILE for folder in (Path(target), Path(target).resolve().parent)]
+    file = next((place for place in places if place.is_file()), None)
+    if file is None:
+        raise InputError(f"{target}: no {PROBLEM_FILE} in it or beside it; expected what draftproof forge has written")
+    return load_problem(str(file))
 
 
 def as_markov(model: Model, vocabulary: int, where: str) -> Markov:

@@ -23,6 +23,8 @@ EXTRAS = {
     "sphinx": "docs",
     "sybil": "docs",
     "axe_playwright_python": "dev",
+    "httpx2": "servers",
+    "gguf": "gguf",
 }
 """Optional packages, and the extra of draftproof that installs each."""
 

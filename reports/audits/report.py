@@ -32,6 +32,12 @@ FINDINGS = {
     "precision": "deviates by no more than float32 rounds",
     "not-wide": "is not examined on wide problems",
     "array": "needs other arrays than the convention's",
+    "answers-lost": "does not answer every request that it takes",
+    "refused": "does not take every request at once",
+    "longer-texts": "sends more tokens than were asked for",
+    "another-model": "names another model than was asked for",
+    "together-differs": "emits other texts when asked many at once",
+    "seeds": "gives several texts for one seed",
 }
 """What an audit notices besides the law, by the key under which it is reported."""
 
@@ -74,6 +80,7 @@ class Report:
     curves: Pr(tau >= i) of the subject and of block and token verification, by problem.
     failure: kind and message, if the run could not be completed.
     end_to_end: of runs of a decoding loop.
+    server: of a server that was sampled: what was sent, answered and lost, and what it says of itself.
     campaign: of sampling campaigns: samples, seconds, counts and where they come from.
     regions: dtype -> region in which a bug can hide -> how many of its cells the small problems cover, of how many.
     scoped: whether it says what it speaks of (``scope``); earlier reports do not.
@@ -91,6 +98,7 @@ class Report:
     failure: dict[str, str] | None = None
     end_to_end: EndToEnd | None = None
     campaign: dict[str, Any] | None = None
+    server: dict[str, Any] | None = None
     regions: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     scoped: bool = True
     _scope: tuple[list[Any], dict[str, Any] | None] | None = field(default=None, init=False, repr=False, compare=False)
@@ -144,7 +152,12 @@ class Report:
     @property
     def scope(self) -> dict[str, Any] | None:
         """What the verdict speaks of; None if that is not recorded, or nothing was examined. Computed once for a state."""
-        state = [*map(id, self.evidence), self.verdict, len(self.regions), *map(id, (self.end_to_end, self.campaign))]
+        state = [
+            *map(id, self.evidence),
+            self.verdict,
+            len(self.regions),
+            *map(id, (self.end_to_end, self.campaign, self.server)),
+        ]
         if self._scope is None or self._scope[0] != state:
             self._scope = state, scope(self) if self.scoped else None
         return self._scope[1]
@@ -190,6 +203,8 @@ class Report:
             report["end_to_end"] = self.end_to_end.as_json()
         if self.campaign is not None:
             report["campaign"] = self.campaign
+        if self.server is not None:
+            report["server"] = self.server
         return report | ({"regions": self.regions} if self.regions else {})
 
     def text(self) -> str:
@@ -210,7 +225,7 @@ class Report:
         details = ((f["kind"], {n: f[n] for n in ("calls", "replay") if n in f}) for f in data["findings"])
         report.shown = {kind: shown for kind, shown in details if shown}
         report.end_to_end = EndToEnd.from_json(data["end_to_end"]) if "end_to_end" in data else None
-        report.campaign, report.scoped = data.get("campaign"), "scope" in data
+        report.campaign, report.server, report.scoped = data.get("campaign"), data.get("server"), "scope" in data
         report.regions = data.get("regions", {})
         return report
 

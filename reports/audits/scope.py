@@ -28,6 +28,7 @@ class Run(Protocol):
     failure: dict[str, str] | None
     end_to_end: Any
     campaign: dict[str, Any] | None
+    server: dict[str, Any] | None
     regions: dict[str, dict[str, dict[str, int]]]
 
     @property
@@ -185,6 +186,7 @@ def not_examined(report: Run, facts: Mapping[str, Any] | None) -> list[str]:
     if report.end_to_end:
         sentences.append("other models, prompts, longer texts, and settings of sampling than those of this run")
     sentences += _regions(report) + _gaps(items)
+    sentences += (report.server or {}).get("not_examined", [])
     if parts := report.subject.get("not_compared"):
         sentences.append(f"whether {', '.join(parts[:3])} is the same in the child process: it cannot be compared")
     if report.failure:

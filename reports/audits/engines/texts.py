@@ -63,12 +63,13 @@ def text_length(problem: Problem) -> int:
     return 2 * length - 1
 
 
-def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = True) -> Evidence:
+def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = True, lost: float = 0.0) -> Evidence:
     """Do texts of 2 gamma + 1 tokens follow the target's law, M_b(x_1) M_b(x_2 | x_1) ...?
 
     Tested for the first i = 1..gamma + 1 tokens of either window; and no text may have a token of probability 0.
     alpha: the rate of false alarms.
     complete: whether sampling came to its end.
+    lost: bound on the probability that a text is written and not counted, which may depend on the text.
     Guarantee: refuted with probability at most alpha under the law, for independent texts. A deviation of the law of a
     window above ``bound`` is missed with probability BETA (``deviation``); ``detail["bounds"]`` has the bounds by the
     places of the tokens. Where sampling was cut short, when it was may depend on the texts: then only a token of
@@ -78,7 +79,7 @@ def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = Tru
     target = as_markov(problem.target, problem.vocabulary, "target")
     places = [(window, k) for window in _windows(problem, target, counts) for k in range(1, length + 1)]
     each = alpha / len(places)
-    tests = [deviation(*window.shortened(k), 0.0, each, BETA) for window, k in places]
+    tests = [deviation(*window.shortened(k), lost, each, BETA) for window, k in places]
     impossible = _impossible(target, counts)
     best = min(tests, key=lambda test: test.p_value)
     refuted = bool(impossible) or (complete and any(test.refuted for test in tests))
@@ -94,8 +95,9 @@ def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = Tru
         detail |= {"total_variation_at_least": apart, "impossible": sum(impossible.values())}
         witness = _witness(problem, [window for window, k in places if k == length], impossible, n)
     elif complete:
-        detail["bounds"] = {f"{w.first + 1}-{w.first + k}": test.limit for (w, k), test in zip(places, tests)}
-        bound = max(test.limit for test in tests)
+        limits = [min(1.0, test.limit + lost) for test in tests]
+        detail["bounds"] = {f"{w.first + 1}-{w.first + k}": limit for (w, k), limit in zip(places, limits)}
+        bound = max(limits)
     return Evidence(
         claim="lossless", method="chi-square", verdict=REFUTED if refuted else NO_EVIDENCE, problem=problem.name,
         total_variation=apart, bound=bound, witness=witness, detail=detail,

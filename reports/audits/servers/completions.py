@@ -1,0 +1,238 @@
+"""One request of the OpenAI completions API: its answer as texts, or how it failed."""
+
+import json
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from ....models.errors import InputError
+
+MOST_BYTES = 4_000_000
+"""Of one answer; texts of forged pairs are short."""
+
+LONGEST_WAIT = 30.0
+"""Seconds that a Retry-After is followed for."""
+
+
+class Refused(Exception):
+    """The server did not take the request (no connection, 429, 503): it may be sent again.
+
+    wait: seconds that the server asks to wait; None if it does not say.
+    """
+
+    def __init__(self, why: str, wait: float | None = None):
+        super().__init__(why)
+        self.wait = wait
+
+
+class Lost(Exception):
+    """The server took the request, and its answer is lost or no answer: what it emitted is not known."""
+
+
+class Wrong(Exception):
+    """An answer that no other request will change: no such address or model, a page, a redirect."""
+
+
+@dataclass
+class Answer:
+    """The texts of one request.
+
+    texts: of its choices, by index.
+    ended: their finish_reason.
+    usage: completion_tokens, if given.
+    model, fingerprint, timings: as answered.
+    events: of the stream, that had text.
+    """
+
+    texts: list[str] = field(default_factory=list)
+    ended: list[str | None] = field(default_factory=list)
+    usage: int | None = None
+    model: str = ""
+    fingerprint: str = ""
+    timings: Mapping[str, Any] = field(default_factory=dict)
+    events: int = 0
+
+    def take(self, data: Any) -> None:
+        """Add a JSON answer, or one event of a stream. Raises: Lost."""
+        if not isinstance(data, dict) or "error" in data:
+            raise Lost(f"an error instead of a text: {_message(data)}")
+        choices = data.get("choices")
+        if not isinstance(choices, list):
+            raise Lost("JSON without choices")
+        for place, choice in enumerate(choices):
+            text, index = (choice.get("text"), choice.get("index", place)) if isinstance(choice, dict) else (None, 0)
+            if not isinstance(text, str | None) or not isinstance(index, int) or not 0 <= index < 1000:
+                raise Lost("a choice without a text")
+            while len(self.texts) <= index:
+                self.texts.append("")
+                self.ended.append(None)
+            self.texts[index] += text or ""
+            self.ended[index] = choice.get("finish_reason") or self.ended[index]
+            self.events += bool(text)
+        usage = data.get("usage")
+        tokens = usage.get("completion_tokens") if isinstance(usage, dict) else None
+        self.usage = tokens if isinstance(tokens, int) else self.usage
+        self.model = str(data.get("model") or self.model)
+        self.fingerprint = str(data.get("system_fingerprint") or self.fingerprint)
+        self.timings = data["timings"] if isinstance(data.get("timings"), dict) else self.timings
+
+
+def api_base(url: str) -> str:
+    """The address of the API: that of the server with /v1, unless a path was given. Raises: InputError."""
+    parts = urlsplit(url)
+    try:
+        right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        right = False
+    if not right or parts.query or parts.fragment:
+        raise InputError(f"{url}: expected http://HOST:PORT or https://HOST:PORT, and the path of its API if not /v1")
+    return url.rstrip("/").removesuffix("/completions") if parts.path.strip("/") else url.rstrip("/") + "/v1"
+
+
+class Completions:
+    """A connection to a server.
+
+    base: address of the API.
+    seconds: for one request, wall-clock.
+    """
+
+    def __init__(self, base: str, seconds: float, connections: int, key: str | None = None):
+        self.base, self.seconds, self.closed = base, seconds, False
+        limits = httpx2.Limits(max_connections=connections, keepalive_expiry=2.0)
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self.client = httpx2.Client(timeout=seconds, limits=limits, headers=headers, trust_env=False)
+
+    def models(self) -> tuple[list[str], str]:
+        """Names of the models served, none if the server does not say, and its Server header."""
+        try:
+            answer = self.client.get(f"{self.base}/models", timeout=min(self.seconds, 10.0))
+            data = answer.json().get("data")
+            names = [str(m["id"]) for m in data if isinstance(m, dict) and "id" in m] if isinstance(data, list) else []
+            return names, answer.headers.get("server", "")
+        except (httpx2.HTTPError, ValueError, AttributeError):
+            return [], ""
+
+    def ask(self, body: Mapping[str, Any]) -> Answer:
+        """Send one request. Raises: Refused, Lost or Wrong."""
+        try:
+            with self.client.stream("POST", f"{self.base}/completions", json=body) as response:
+                self._check(response)
+                streamed = response.headers.get("content-type", "").startswith("text/event-stream")
+                return self._streamed(response) if streamed else self._whole(response)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
+            cause = _root(error)
+            if isinstance(cause, ssl.SSLError):
+                raise Wrong(f"no TLS at {self.base} ({_short(cause)}); is it http:// that is meant?") from None
+            raise Refused(f"no connection to {self.base} ({_short(cause)})") from None
+        except httpx2.TimeoutException:
+            raise Lost(f"no answer within {self.seconds:g} s") from None
+        except httpx2.SSEError as error:
+            raise Lost(f"a broken stream of events ({_short(error)})") from None
+        except (httpx2.HTTPError, httpx2.StreamError, RuntimeError) as error:
+            raise Lost(f"the connection broke before the answer was whole ({_short(error)})") from None
+
+    def close(self) -> None:
+        """End all connections."""
+        self.closed = True
+        self.client.close()
+
+    def _check(self, response: httpx2.Response) -> None:
+        """Raises unless the answer may hold texts."""
+        status, kind = response.status_code, response.headers.get("content-type", "")
+        if status in (429, 503):
+            raise Refused(f"status {status}", _wait(response.headers.get("retry-after")))
+        if 300 <= status < 400:
+            place = response.headers.get("location", "nowhere")
+            raise Wrong(f"{self.base} redirects to {place}; give the address it is at")
+        if status >= 500:
+            raise Lost(f"status {status}")
+        if status >= 400:
+            raise Wrong(f"status {status}: {_message(_json(self._content(response)))}")
+        if status != 200:
+            raise Lost(f"status {status}")
+        if kind.startswith("text/html"):
+            raise Wrong(f"{self.base} answers with a page (text/html); expected the OpenAI completions API")
+
+    def _content(self, response: httpx2.Response) -> bytes:
+        """The whole answer. Raises: Lost if it is too long, or takes too long although bytes keep coming."""
+        content, until = b"", time.monotonic() + self.seconds
+        for part in response.iter_bytes():
+            content += part
+            if len(content) > MOST_BYTES:
+                raise Lost(f"more than {MOST_BYTES:,} bytes")
+            if time.monotonic() > until:
+                raise Lost(f"no whole answer within {self.seconds:g} s")
+        return content
+
+    def _whole(self, response: httpx2.Response) -> Answer:
+        content, answer = self._content(response), Answer()
+        try:
+            data = json.loads(content.decode("utf-8"))
+        except UnicodeDecodeError:
+            raise Lost("an answer that is not UTF-8") from None
+        except (ValueError, RecursionError):
+            raise Lost(f"an answer that is not JSON: {content[:40].decode('utf-8', 'replace')!r}") from None
+        answer.take(data)
+        return answer
+
+    def _streamed(self, response: httpx2.Response) -> Answer:
+        answer, until = Answer(), time.monotonic() + self.seconds
+        for event in self._events(response):
+            if time.monotonic() > until:
+                raise Lost(f"no whole answer within {self.seconds:g} s")
+            if event == "[DONE]":
+                break
+            try:
+                data = json.loads(event)
+            except (ValueError, RecursionError):
+                raise Lost(f"an event that is not JSON: {event[:40]!r}") from None
+            answer.take(data)
+        if not answer.ended or None in answer.ended:
+            raise Lost("the stream ended before its text did")
+        return answer
+
+    def _events(self, response: httpx2.Response) -> Iterator[str]:
+        size = 0
+        for event in httpx2.EventSource(response):
+            size += len(event.data)
+            if size > MOST_BYTES:
+                raise Lost(f"more than {MOST_BYTES:,} bytes")
+            if event.data:
+                yield event.data
+
+
+def _wait(text: str | None) -> float | None:
+    """Seconds of a Retry-After; a date, or what is no number, is as none at all."""
+    try:
+        return min(max(float(text or ""), 0.0), LONGEST_WAIT)
+    except ValueError:
+        return None
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return content[:200].decode("utf-8", "replace")
+
+
+def _message(data: Any) -> str:
+    """What an error says, in one short line."""
+    error = data.get("error", data) if isinstance(data, dict) else data
+    text = error.get("message", error) if isinstance(error, dict) else error
+    return " ".join(str(text).split())[:200] or "no message"
+
+
+def _root(error: BaseException) -> BaseException:
+    while cause := error.__cause__ or error.__context__:
+        error = cause
+    return error
+
+
+def _short(error: BaseException) -> str:
+    return " ".join(str(error).split())[:120] or type(error).__name__

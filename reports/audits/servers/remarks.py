@@ -1,0 +1,99 @@
+"""What a run shows of a server besides its law: the report's section, and findings in words."""
+
+from collections import Counter
+from typing import Any
+
+from ....models.errors import InputError
+from ....stattests.design import min_detectable_homogeneity
+from ....stattests.two_sample import homogeneity
+from ..error_rates import ALPHA, BETA
+from .journal import Journal
+from .kinds import KINDS, Plan
+from .sampling import Seen
+from .settings import ServerSettings
+
+SHOWN = 3
+"""Prompts of lost answers that are shown."""
+
+
+def section(
+    base: str, plan: Plan, seen: Seen, journal: Journal, settings: ServerSettings, about: dict[str, Any]
+) -> dict[str, Any]:
+    """The report's ``server``: counts of each kind of request, what was lost and refused, what can be seen of speculation."""
+    kinds = {}
+    for name in settings.kinds:
+        lost = journal.lost[name]
+        prompts = Counter(plan.words.text(plan.prompt(KINDS[name], slot)) for slot in lost)
+        kinds[name] = {
+            "asked": settings.samples, "counted": len(journal.texts[name]), "lost": dict(Counter(lost.values())),
+            "lost_prompts": dict(prompts.most_common(SHOWN)),
+        }  # fmt: skip
+    return {
+        "url": base, **about, "answered_as": sorted(filter(None, seen.models)),
+        "fingerprints": sorted(filter(None, seen.fingerprints)), "at_once": settings.at_once, "kinds": kinds,
+        "refused": dict(seen.refused), "resumed": journal.resumed, "longer_than_asked": seen.excess,
+        "choices": {str(n): times for n, times in seen.choices.items() if times},
+        "speculation": speculation(seen), "together_against_alone": _compared(plan, journal),
+        "not_examined": _not_examined(seen, settings),
+    }  # fmt: skip
+
+
+def speculation(seen: Seen) -> dict[str, Any]:
+    """Whether answers show drafts: by their timings, or by events of a stream with several tokens."""
+    if seen.drafted:
+        return {"seen": "in the answers' timings", "drafted": seen.drafted, "accepted": seen.accepted}
+    if seen.events and seen.streamed > 1.02 * seen.events:
+        return {"seen": "in the stream", "tokens_per_event": round(seen.streamed / seen.events, 3)}
+    return {"seen": "nowhere: neither timings nor the stream's events show drafts"}
+
+
+def _compared(plan: Plan, journal: Journal) -> dict[str, Any] | None:
+    """Two samples, one of requests alone and one of many at once: are their laws the same? None without both."""
+    length = plan.problem.gamma + 1
+    alone, together = (
+        Counter(texts[0][:length] for texts in journal.texts[name].values()) for name in ("alone", "together")
+    )
+    try:
+        test = homogeneity(alone, together, ALPHA)
+    except InputError:
+        return None
+    n, m = sum(alone.values()), sum(together.values())
+    limit = min_detectable_homogeneity(n, max(2, test.cells), m, ALPHA, BETA)
+    return {"p_value": test.p_value, "false_alarm_rate": ALPHA, "limit": limit, "cells": test.cells}
+
+
+def _not_examined(seen: Seen, settings: ServerSettings) -> list[str]:
+    sentences = ["other requests than those that were sent: chat, grammars, penalties, logit biases, log-probabilities"]
+    left_out = [kind.what for name, kind in KINDS.items() if name not in settings.kinds]
+    sentences += [f"requests {what}" for what in left_out]
+    if not seen.drafted and "in the stream" not in str(speculation(seen)["seen"]):
+        sentences.append("whether the server speculates at all: its answers do not show it")
+    if seen.choices[1] and "choices" in settings.kinds:
+        sentences.append("several choices of one request: the server gives one")
+    return sentences
+
+
+def findings(server: dict[str, Any], model: str | None) -> dict[str, str]:
+    """What is remarkable, by the key of ``report.FINDINGS``."""
+    remarks = {}
+    lost = {name: kind for name, kind in server["kinds"].items() if kind["lost"]}
+    if lost:
+        reasons = sum((Counter(kind["lost"]) for kind in lost.values()), Counter())
+        prompts = sum((Counter(kind["lost_prompts"]) for kind in lost.values()), Counter())
+        why = "; ".join(f"{n} times: {reason}" for reason, n in reasons.most_common(SHOWN))
+        after = ", ".join(f"{prompt[:40]!r} ({n})" for prompt, n in prompts.most_common(SHOWN))
+        remarks["answers-lost"] = (
+            f"{sum(reasons.values())} answers are lost and were not drawn again ({why}); prompts: {after}"
+        )
+    if server["refused"]:
+        why = "; ".join(f"{n} times: {reason}" for reason, n in server["refused"].items())
+        remarks["refused"] = f"requests were sent again that the server had not taken ({why})"
+    if server["longer_than_asked"]:
+        remarks["longer-texts"] = f"{server['longer_than_asked']} texts have more tokens than max_tokens"
+    if model and server["answered_as"] not in ([], [model]):
+        remarks["another-model"] = f"asked for {model!r}, the answers name {', '.join(server['answered_as'])}"
+    if (pair := server["together_against_alone"]) and pair["p_value"] <= pair["false_alarm_rate"]:
+        remarks["together-differs"] = f"texts of requests sent together and alone differ (p = {pair['p_value']:.2g})"
+    if (seeds := server.get("same_seed")) and seeds["same"] < seeds["asked"]:
+        remarks["seeds"] = f"{seeds['asked'] - seeds['same']} of {seeds['asked']} seeds sent again gave another text"
+    return remarks

@@ -1,0 +1,158 @@
+"""Requests to a server, many at once: refused ones are sent again, lost ones are counted and never drawn again."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Event, Lock, Thread
+
+from ....models.errors import RunFailed
+from .completions import Answer, Completions, Lost, Refused, Wrong
+from .journal import Journal
+from .kinds import Kind, Plan
+
+FIRST_WAIT, LONGEST_PAUSE = 0.1, 5.0
+"""Seconds before a refused request is sent again, doubled each time."""
+
+MOST_LOST = 10
+"""Lost answers of one kind of request that a run goes on with; and a tenth of its requests."""
+
+
+@dataclass
+class Seen:
+    """What answers show besides their texts.
+
+    refused: why -> how often, of requests that were sent again.
+    excess: texts that were longer than asked for.
+    choices: texts an answer had -> how often, where several were asked for.
+    models, fingerprints: that answers name.
+    drafted, accepted: tokens, by the timings of answers that have them.
+    streamed, events: tokens of streamed texts, and events they came in.
+    """
+
+    refused: Counter[str] = field(default_factory=Counter)
+    excess: int = 0
+    choices: Counter[int] = field(default_factory=Counter)
+    models: Counter[str] = field(default_factory=Counter)
+    fingerprints: Counter[str] = field(default_factory=Counter)
+    drafted: int = 0
+    accepted: int = 0
+    streamed: int = 0
+    events: int = 0
+
+    def take(self, kind: Kind, answer: Answer, texts: Sequence[Sequence[int]], length: int) -> None:
+        """Add one answer."""
+        self.excess += sum(len(text) > length for text in texts)
+        self.choices[len(texts)] += kind.choices > 1
+        self.models[answer.model] += 1
+        self.fingerprints[answer.fingerprint] += 1
+        self.drafted += _count(answer.timings, "draft_n")
+        self.accepted += _count(answer.timings, "draft_n_accepted")
+        if kind.stream:
+            self.streamed += sum(map(len, texts))
+            self.events += answer.events
+
+
+def _count(timings: Mapping[str, object], name: str) -> int:
+    value = timings.get(name)
+    return value if isinstance(value, int) else 0
+
+
+class Sampler:
+    """Sends the slots of a plan that the journal does not have yet.
+
+    at_once: requests in flight, of the kinds that are sent together.
+    until: time.monotonic() at which the run ends.
+    patience: seconds for which a refused request is sent again.
+    """
+
+    def __init__(self, client: Completions, plan: Plan, journal: Journal, samples: int, at_once: int, until: float,
+                 patience: float):  # fmt: skip
+        self.client, self.plan, self.journal, self.samples = client, plan, journal, samples
+        self.at_once, self.until, self.patience = at_once, until, patience
+        self.seen, self._lock, self._stop = Seen(), Lock(), Event()
+        self._failure: RunFailed | None = None
+
+    def run(self, kind: Kind, progress: Callable[[int], None]) -> None:
+        """Send all requests of one kind. progress: called with the number of slots that are done.
+
+        Raises: RunFailed if the server is gone, answers nothing that can be used, or time is up; KeyboardInterrupt. What
+        was in flight is then lost.
+        """
+        slots = iter(self.journal.left(kind.name, self.samples))
+        workers = [Thread(target=self._work, args=(kind, slots), daemon=True) for _ in range(self._width(kind))]
+        try:
+            for worker in workers:
+                worker.start()
+            while any(worker.is_alive() for worker in workers):
+                workers[0].join(0.05) if workers[0].is_alive() else time.sleep(0.01)
+                progress(len(self.journal.texts[kind.name]) + len(self.journal.lost[kind.name]))
+                if time.monotonic() > self.until and not self._stop.is_set():
+                    self._fail(RunFailed("timeout", f"not done in time (--timeout), {self._place(kind)}"))
+                if self._stop.is_set():
+                    break
+        except KeyboardInterrupt:
+            self._stop.set()
+            raise
+        if self._failure:
+            raise self._failure
+
+    def _width(self, kind: Kind) -> int:
+        return self.at_once if kind.together else 1
+
+    def _work(self, kind: Kind, slots: Iterator[int]) -> None:
+        while not self._stop.is_set():
+            with self._lock:
+                slot = next(slots, None)
+            if slot is None:
+                return
+            try:
+                self._slot(kind, slot)
+            except RunFailed as failure:
+                self._fail(failure)
+
+    def _slot(self, kind: Kind, slot: int) -> None:
+        body, began, wait = self.plan.body(kind, slot), time.monotonic(), FIRST_WAIT
+        while True:
+            self.journal.sent(kind.name, slot)
+            try:
+                answer = self.client.ask(body)
+                texts = self.plan.texts(kind, slot, answer)
+            except Refused as refused:
+                self.journal.refused(kind.name, slot)
+                self.seen.refused[str(refused)] += 1
+                pause = wait if refused.wait is None else refused.wait
+                if time.monotonic() + pause > began + self.patience:
+                    why = f"{refused}, for {self.patience:g} s (--patience)"
+                    raise RunFailed("crash", f"{why}, {self._place(kind)}") from None
+                if self._stop.wait(pause):
+                    return
+                wait = min(2 * wait, LONGEST_PAUSE)
+            except Wrong as wrong:
+                self.journal.refused(kind.name, slot)
+                raise RunFailed("crash", f"{wrong}, {self._place(kind)}") from None
+            except Lost as lost:
+                if not self._stop.is_set():
+                    self._lose(kind, slot, str(lost))
+                return
+            else:
+                with self._lock:
+                    self.seen.take(kind, answer, texts, self.plan.length)
+                    self.journal.answered(kind.name, slot, [text[: self.plan.length] for text in texts])
+                return
+
+    def _lose(self, kind: Kind, slot: int, why: str) -> None:
+        self.journal.lose(kind.name, slot, why)
+        lost = self.journal.lost[kind.name]
+        if len(lost) > max(MOST_LOST, self.samples // 10):
+            plain = self.client.base.startswith("http://") and not any(self.journal.texts.values())
+            hint = "; is it https:// that is meant?" if plain and "connection broke" in why else ""
+            raise RunFailed("crash", f"{len(lost)} answers lost, the last one: {why}; {self._place(kind)}{hint}")
+
+    def _fail(self, failure: RunFailed) -> None:
+        with self._lock:
+            self._failure = self._failure or failure
+        self._stop.set()
+
+    def _place(self, kind: Kind) -> str:
+        return f"after {len(self.journal.texts[kind.name])} of {self.samples} texts of {kind.name!r}"

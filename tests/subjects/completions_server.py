@@ -1,0 +1,210 @@
+"""A server of the OpenAI completions API around our own decoding loop, with right and wrong loops, and faults to order.
+
+Run as a script, it serves the problem in a file: completions_server.py PROBLEM PORT [LOOP]."""
+
+import json
+import random
+import struct
+import sys
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from socket import SO_LINGER, SOL_SOCKET
+from threading import Lock, Thread
+
+from draftproof.models.decoding import Decoded, decode, iteration
+from draftproof.models.law import ContextFree, Markov, Shifted
+from draftproof.models.problem import Problem, load_problem
+from draftproof.verifiers.chance import RandomChance
+from draftproof.verifiers.draft_block import Verdict
+from draftproof.verifiers.registry import Reference, reference
+
+
+def from_the_target(block, chance):
+    """Token verification that replaces a rejected token by one from the target's row: not lossless."""
+    for i, x in enumerate(block.tokens):
+        if not chance.flip(min(1, block.target[i][x] / block.draft[i][x])):
+            return Verdict(i, chance.draw(block.target[i]))
+    return Verdict(block.gamma, chance.draw(block.target[block.gamma]))
+
+
+LOOPS = {name: reference(name) for name in ("token", "block", "greedy-block")}
+LOOPS["from-the-target"] = Reference("from-the-target", from_the_target, "a mutant")
+
+WRONG = (
+    "rows-of-another",
+    "prompt-of-32",
+    "equal-choices",
+    "past-the-stop",
+    "ends-early",
+    "hot",
+    "impossible",
+    "one-seed",
+)
+"""Loops that are right but for what surrounds them."""
+
+
+def as_floats(problem):
+    def model(m):
+        if isinstance(m, ContextFree):
+            return ContextFree(tuple(map(float, m.probabilities)))
+        return Markov(tuple(map(float, m.start)), tuple(tuple(map(float, row)) for row in m.after))
+
+    return Problem(problem.vocabulary, problem.gamma, model(problem.target), model(problem.draft), problem.name)
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, problem, loop="block", fault=None, port=0, name="forged", seed=0):
+        super().__init__(("127.0.0.1", port), Handler)
+        self.problem, self.loop, self.fault, self.name = as_floats(problem), loop, fault, name
+        self.verifier = LOOPS.get(loop, LOOPS["block"])
+        self.random, self.numbers, self.lock, self.busy = random.Random(seed), count(), Lock(), 0
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request, client_address):
+        pass  # clients that leave are no news
+
+    def text(self, prompt, body, rng):
+        """The tokens of one choice, and why it ended."""
+        problem, length = self.problem, body.get("max_tokens", 16)
+        if self.loop == "prompt-of-32" and len(prompt) >= 32:
+            prompt = prompt[:31]
+        if self.loop == "rows-of-another" and self.busy > 1:
+            prompt = (rng.randrange(problem.vocabulary),)
+        if self.loop == "hot":
+            rows = [tuple(p**0.5 for p in row) for row in (problem.target.row((t,)) for t in range(problem.vocabulary))]
+            rows = tuple(tuple(p / sum(row) for p in row) for row in rows)
+            problem = Problem(problem.vocabulary, problem.gamma, Markov(rows[0], rows), problem.draft)
+        if prompt:
+            problem = Problem(
+                problem.vocabulary, problem.gamma, Shifted(problem.target, prompt), Shifted(problem.draft, prompt)
+            )
+        chance = RandomChance(rng)
+        stop = body.get("stop") and int(body["stop"][0])
+        if stop is None:
+            return decode(problem, self.verifier, length, chance)[:length], "length"
+        decoded = Decoded()
+        while len(decoded.tokens) < length:
+            begun = len(decoded.tokens)
+            decoded = iteration(problem, self.verifier, decoded, chance)
+            if stop in decoded.tokens[begun:]:
+                at = len(decoded.tokens) - 1 if self.loop == "past-the-stop" else decoded.tokens.index(stop, begun)
+                return (decoded.tokens[:at], "stop") if at < length else (decoded.tokens[:length], "length")
+        return decoded.tokens[:length], "length"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version, wbufsize, disable_nagle_algorithm = "HTTP/1.1", -1, True
+    server: Server
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.reply({"object": "list", "data": [{"id": self.server.name}]})
+
+    def do_POST(self):
+        raw = self.rfile.read(int(self.headers["content-length"]))
+        if not self.path.endswith("/v1/completions"):
+            return self.reply({"error": {"message": "no such path"}}, 404)
+        body, number = json.loads(raw), next(self.server.numbers)
+        with self.server.lock:
+            self.server.busy += 1
+        try:
+            if not (self.server.fault and self.server.fault(self, number, body)):
+                self.complete(body, number)
+        finally:
+            with self.server.lock:
+                self.server.busy -= 1
+
+    def texts(self, body, number):
+        server, prompt = self.server, body["prompt"]
+        tokens = () if prompt == "<s>" else tuple(map(int, prompt.split()))
+        with server.lock:
+            seed = server.random.getrandbits(64)
+        if server.loop == "one-seed" and "seed" in body:
+            seed = 7
+        rng = random.Random(body["seed"] if "seed" in body and server.loop != "one-seed" else seed)
+        texts = [server.text(tokens, body, rng) for _ in range(body.get("n", 1))]
+        if server.loop == "equal-choices":
+            texts = texts[:1] * len(texts)
+        if server.loop == "ends-early" and number % 50 == 49:
+            texts = [(text[:-1], "stop") for text, _ in texts]
+        if server.loop == "impossible" and number % 50 == 49:
+            texts = [((*text[:-1], "</s>"), ended) for text, ended in texts]
+        return [(list(map(str, text)), ended) for text, ended in texts]
+
+    def complete(self, body, number, change=lambda texts: texts):
+        texts = change(self.texts(body, number))
+        if body.get("stream"):
+            return self.stream(texts)
+        choices = [
+            {"index": k, "text": " ".join(words), "finish_reason": ended} for k, (words, ended) in enumerate(texts)
+        ]
+        tokens = sum(len(words) for words, _ in texts)
+        return self.reply({"model": self.server.name, "choices": choices, "usage": {"completion_tokens": tokens}})
+
+    def stream(self, texts, whole=True):
+        """Two tokens an event; half of it, and the connection is closed, unless whole."""
+        self.head(200, "text/event-stream", None)
+        for k, (words, ended) in enumerate(texts):
+            for i in range(0, len(words) if whole else len(words) // 2, 2):
+                piece = (" " if i else "") + " ".join(words[i : i + 2])
+                self.event({"index": k, "text": piece, "finish_reason": None})
+            if whole:
+                self.event({"index": k, "text": "", "finish_reason": ended})
+        if whole:
+            self.wfile.write(b"data: [DONE]\n\n")
+        self.wfile.flush()
+        self.close_connection = True
+
+    def event(self, choice):
+        self.wfile.write(b"data: " + json.dumps({"model": self.server.name, "choices": [choice]}).encode() + b"\n\n")
+
+    def reply(self, data, status=200, kind="application/json", **headers):
+        content = data if isinstance(data, bytes) else json.dumps(data).encode()
+        self.head(status, kind, len(content), **headers)
+        self.wfile.write(content)
+        self.wfile.flush()
+        return True
+
+    def head(self, status, kind, length, **headers):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Connection", "close") if length is None else self.send_header("Content-Length", str(length))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+
+    def cut(self):
+        """Close the connection at once, as a server that dies does."""
+        self.connection.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+        self.close_connection = True
+        return True
+
+    def hang(self, seconds=30.0):
+        time.sleep(seconds)
+        return True
+
+
+@contextmanager
+def serving(problem, loop="block", fault=None, **options):
+    server = Server(problem, loop, fault, **options)
+    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+if __name__ == "__main__":
+    Server(load_problem(sys.argv[1]), *sys.argv[3:4], port=int(sys.argv[2])).serve_forever()
