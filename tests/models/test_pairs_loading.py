@@ -1,4 +1,4 @@
-"""Pairs from folders and the Hub's cache: one vocabulary for both, and whatever is wrong told in one line."""
+"""Pairs from folders and the Hub's cache: one vocabulary for both, and whatever is wrong is said in one line."""
 
 import json
 import shutil
@@ -37,7 +37,7 @@ def hub(monkeypatch, tmp_path):
     return tmp_path / "hub" / f"models--{NAME.replace('/', '--')}"
 
 
-def told(*arguments, **options) -> str:
+def message_of(*arguments, **options) -> str:
     """What is said to be wrong, in one line."""
     with pytest.raises(InputError) as raised:
         load_pair(*arguments, **options)
@@ -116,36 +116,38 @@ def test_tokens_that_a_model_has_no_row_for_may_differ():
 
 def test_a_pair_with_other_tokenizers_is_not_loaded(folders, tmp_path):
     other = save(tmp_path / "other", rows=320, words=WORDS - 4)
-    message = told(folders[320], other)
+    message = message_of(folders[320], other)
     assert message.startswith(f"the tokenizers differ: id {WORDS - 4} is ")
     assert f"and nothing to {other}; expected models with one tokenizer" in message
 
 
 def test_a_folder_that_is_not_a_checkpoint_says_what_it_lacks(folders, broken, tmp_path):
     (tmp_path / "empty").mkdir()
-    assert told(tmp_path / "empty", folders[WORDS]).startswith(f"{tmp_path}/empty: not a checkpoint, it has no config")
+    assert message_of(tmp_path / "empty", folders[WORDS]).startswith(
+        f"{tmp_path}/empty: not a checkpoint, it has no config"
+    )
     (broken / "model.safetensors").unlink()
-    assert f"{broken}: not a checkpoint, it has no model.safetensors" in told(folders[WORDS], broken)
+    assert f"{broken}: not a checkpoint, it has no model.safetensors" in message_of(folders[WORDS], broken)
     index = broken / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"a": "model-1-of-1.safetensors"}}))
-    assert "it has no model-1-of-1.safetensors" in told(folders[WORDS], broken)
+    assert "it has no model-1-of-1.safetensors" in message_of(folders[WORDS], broken)
     index.write_text("[]")
-    assert "not an index of weights" in told(folders[WORDS], broken)
+    assert "not an index of weights" in message_of(folders[WORDS], broken)
 
 
 def test_a_file_that_cannot_be_used_is_told_with_the_folder(folders, broken, monkeypatch):
     weights = (broken / "model.safetensors").read_bytes()
     (broken / "model.safetensors").write_bytes(weights[:1000])
-    assert told(broken, folders[WORDS]).startswith(f"{broken}: cannot be loaded (")
+    assert message_of(broken, folders[WORDS]).startswith(f"{broken}: cannot be loaded (")
     (broken / "tokenizer.json").write_text("{")
-    assert told(broken, folders[WORDS]).startswith(f"{broken}: its tokenizer cannot be loaded (")
+    assert message_of(broken, folders[WORDS]).startswith(f"{broken}: its tokenizer cannot be loaded (")
     (broken / "tokenizer.json").unlink()
     monkeypatch.setattr("draftproof.models.pairs.loading.find_spec", lambda package: None)
-    assert told(broken, folders[WORDS]).endswith(
+    assert message_of(broken, folders[WORDS]).endswith(
         "without a tokenizer.json it needs the packages sentencepiece and protobuf"
     )
     (broken / "config.json").write_text('{"model_type": "none"}')
-    assert told(broken, folders[WORDS]).startswith(f"{broken}: its config.json cannot be used (")
+    assert message_of(broken, folders[WORDS]).startswith(f"{broken}: its config.json cannot be used (")
 
 
 def test_weights_of_another_model_are_not_taken(folders, broken):
@@ -155,18 +157,18 @@ def test_weights_of_another_model_are_not_taken(folders, broken):
     weights = load_file(broken / "model.safetensors")
     del weights["model.layers.0.mlp.up_proj.weight"]
     save_file(weights, broken / "model.safetensors", {"format": "pt"})
-    assert "its weights have no model.layers.0.mlp.up_proj.weight" in told(broken, folders[WORDS])
+    assert "its weights have no model.layers.0.mlp.up_proj.weight" in message_of(broken, folders[WORDS])
 
 
 @pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at/all", "~/nowhere", "a/b/c"])
 def test_a_folder_that_is_not_there_is_not_looked_up_on_the_hub(name, folders):
-    assert told(name, folders[WORDS]) == (
+    assert message_of(name, folders[WORDS]) == (
         f"{name}: no such folder; expected one with a checkpoint, or a name of the Hub"
     )
 
 
 def test_offline_a_model_that_is_not_in_the_cache_says_what_to_download_and_where_to_put_it(hub, folders):
-    message = told(NAME, folders[WORDS])
+    message = message_of(NAME, folders[WORDS])
     assert message.startswith(f"{NAME}: not downloaded yet, and HF_HUB_OFFLINE is set; hf download {NAME}, or put its")
     assert str(hub.parent) in message
     assert "(HF_HOME)" in message
@@ -181,7 +183,7 @@ def test_what_the_hub_s_cache_has_is_loaded_offline_with_its_commit(hub, folders
     assert pair.names == (NAME, str(folders[WORDS]))
     assert pair.commits == (commit, None)
     (hub / "snapshots" / commit / "model.safetensors").unlink()
-    assert "not downloaded yet" in told(NAME, folders[WORDS])
+    assert "not downloaded yet" in message_of(NAME, folders[WORDS])
 
 
 @pytest.mark.parametrize(
@@ -203,23 +205,25 @@ def test_what_the_hub_answers_is_told_in_one_line(error, message, hub, folders, 
 
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr(HfApi, "model_info", refuse)
-    assert f"{NAME}: {message}" in told(NAME, folders[WORDS])
+    assert f"{NAME}: {message}" in message_of(NAME, folders[WORDS])
 
 
 def test_a_name_that_the_hub_cannot_have_is_an_error(hub, folders):
-    assert told("no such name!", folders[WORDS]) == (
+    assert message_of("no such name!", folders[WORDS]) == (
         "'no such name!': neither a folder nor a name of the Hub; expected OWNER/MODEL"
     )
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
 def test_cuda_where_there_is_none_is_one_line(folders):
-    assert told(folders[WORDS], folders[WORDS], device="cuda").startswith("device 'cuda': not available here; expected")
+    assert message_of(folders[WORDS], folders[WORDS], device="cuda").startswith(
+        "device 'cuda': not available here; expected"
+    )
 
 
 def test_a_device_or_precision_there_is_not_is_an_error(folders):
-    assert told(folders[WORDS], folders[WORDS], device="abacus").startswith("device 'abacus': not available here")
-    assert told(folders[WORDS], folders[WORDS], dtype="int8") == (
+    assert message_of(folders[WORDS], folders[WORDS], device="abacus").startswith("device 'abacus': not available here")
+    assert message_of(folders[WORDS], folders[WORDS], dtype="int8") == (
         "dtype 'int8': expected one of float32, bfloat16, float16, float64"
     )
 
@@ -234,6 +238,6 @@ def test_memory_that_runs_out_is_one_line_that_says_what_was_loaded(where, folde
         return torch.empty(1 << 60)
 
     monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", exhausted)
-    assert told(folders[WORDS], folders[320], dtype="bfloat16").startswith(
+    assert message_of(folders[WORDS], folders[320], dtype="bfloat16").startswith(
         f"{folders[WORDS]}: out of memory in bfloat16 on cpu; expected a smaller model"
     )

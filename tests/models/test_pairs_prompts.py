@@ -1,4 +1,4 @@
-"""Prompts from files, data sets and what is embedded; what is wrong with a file is told with the line's number."""
+"""Prompts from files, data sets and what is embedded; what is wrong with a file is said with the line's number."""
 
 import json
 import sys
@@ -113,11 +113,11 @@ def test_a_data_set_that_cannot_be_had_is_one_line_that_says_what_to_do(datasets
     datasets.rows = ConnectionError("no route\nto host")
     with pytest.raises(InputError) as raised:
         prompts("gsm8k")
-    told = str(raised.value)
-    assert told.startswith("gsm8k: openai/gsm8k cannot be loaded (no route); where there is a network: load it")
-    assert "HF_HOME" in told
-    assert "JSON Lines file" in told
-    assert "\n" not in told
+    message = str(raised.value)
+    assert message.startswith("gsm8k: openai/gsm8k cannot be loaded (no route); where there is a network: load it")
+    assert "HF_HOME" in message
+    assert "JSON Lines file" in message
+    assert "\n" not in message
 
 
 def test_without_the_package_datasets_the_extra_is_named(monkeypatch):
@@ -143,7 +143,7 @@ def test_spec_bench_that_cannot_be_had_says_what_to_download_and_where_to_put_it
     monkeypatch.setattr("draftproof.models.pairs.prompts.SPEC_BENCH_FILE", url)
     with pytest.raises(InputError) as raised:
         prompts("spec-bench")
-    told = str(raised.value)
-    assert told.startswith("spec-bench: cannot be downloaded (")
-    assert f"download {url}, and give the file, or put it at {tmp_path}/draftproof/spec-bench.jsonl" in told
-    assert "\n" not in told
+    message = str(raised.value)
+    assert message.startswith("spec-bench: cannot be downloaded (")
+    assert f"download {url}, and give the file, or put it at {tmp_path}/draftproof/spec-bench.jsonl" in message
+    assert "\n" not in message

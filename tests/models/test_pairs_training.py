@@ -127,12 +127,12 @@ def test_a_seed_gives_the_same_weights_bit_for_bit_and_another_seed_others(ids, 
 def stopped(ids, checkpoint, at: int = STEPS_PER_CHECKPOINT + 2) -> None:
     """Train up to a step, and stop there as Ctrl-C does."""
 
-    def told(what, done, of):
+    def progress(what, done, of):
         if done == at:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(SHORT, 0, ids, checkpoint, told)
+        train(SHORT, 0, ids, checkpoint, progress)
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_weights_of_one_that_was_not(ids, tmp_path):

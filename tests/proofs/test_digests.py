@@ -180,10 +180,10 @@ def test_what_hides_its_code_or_its_state_has_no_digest(found, text):
 def test_a_function_compiled_by_numba_is_digested_by_its_source_and_its_options(found):
     pytest.importorskip("numba", reason="needs numba: pip install -c constraints.txt draftproof[campaign]")
     text = "import numba\nverify = numba.njit({})(library.plain)"
-    told = [found(text.replace("{}", options)) for options in ("", "fastmath=True")]
-    told.append(found(text.replace("{}", ""), LIBRARY + "# changed"))
-    assert len({*told, UNKNOWN}) == 4
-    assert found(text.replace("{}", "")) == told[0]
+    seen = [found(text.replace("{}", options)) for options in ("", "fastmath=True")]
+    seen.append(found(text.replace("{}", ""), LIBRARY + "# changed"))
+    assert len({*seen, UNKNOWN}) == 4
+    assert found(text.replace("{}", "")) == seen[0]
 
 
 NEEDS_TORCH = "needs torch: pip install -c constraints.txt torch"
@@ -195,9 +195,9 @@ def test_functions_compiled_by_torch_are_digested_by_their_source_and_the_option
     text = "import torch\nverify = torch.compile({})"
     how = ("library.plain", "library.other", "library.plain, mode='max-autotune'", "library.plain, fullgraph=True",
            "library.plain, dynamic=True", "library.plain, backend='eager'")  # fmt: skip
-    told = [found(text.replace("{}", name)) for name in how]
-    assert len({*told, UNKNOWN}) == len(how) + 1
-    assert found(text.replace("{}", how[2])) == told[2]
+    seen = [found(text.replace("{}", name)) for name in how]
+    assert len({*seen, UNKNOWN}) == len(how) + 1
+    assert found(text.replace("{}", how[2])) == seen[2]
 
 
 @pytest.mark.parametrize(("one", "two"), [
@@ -208,9 +208,9 @@ def test_functions_compiled_by_torch_are_digested_by_their_source_and_the_option
 ])  # fmt: skip
 def test_tensors_are_digested_by_what_they_hold(found, one, two):
     pytest.importorskip("torch", reason=NEEDS_TORCH)
-    told = [found(f"import torch\nverify = library.Held(rows={rows})") for rows in (one, two, one)]
-    assert told[0] == told[2]
-    assert len({*told, UNKNOWN}) == 3
+    seen = [found(f"import torch\nverify = library.Held(rows={rows})") for rows in (one, two, one)]
+    assert seen[0] == seen[2]
+    assert len({*seen, UNKNOWN}) == 3
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
@@ -218,9 +218,9 @@ def test_a_function_of_torchscript_is_digested_with_all_that_it_calls(found):
     pytest.importorskip("torch", reason=NEEDS_TORCH)
     code = "def helper(a):\n  return a * {}\ndef verify(a, b, c):\n  return helper(a)\n"
     text = "import torch\nverify = torch.jit.CompilationUnit({}).verify"
-    told = [found(text.replace("{}", repr(code.replace("{}", factor)))) for factor in ("0.5", "0.50000000001", "0.5")]
-    assert told[0] == told[2]
-    assert len({*told, UNKNOWN}) == 3
+    seen = [found(text.replace("{}", repr(code.replace("{}", factor)))) for factor in ("0.5", "0.50000000001", "0.5")]
+    assert seen[0] == seen[2]
+    assert len({*seen, UNKNOWN}) == 3
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
@@ -250,10 +250,10 @@ def test_an_extension_module_is_digested_by_its_file_and_the_version_of_its_dist
 def test_the_digest_does_not_depend_on_calls_or_the_process(tmp_path):
     (tmp_path / "library.py").write_text(LIBRARY)
     (tmp_path / "subject.py").write_text("import library\nverify = library.Verifier(1)\n")
-    told = []
+    seen = []
     for _ in range(2):
         with Sandbox(f"{tmp_path / 'subject.py'}:verify") as sandbox:
-            told.append(sandbox.start([toy(1)])["digest"])
+            seen.append(sandbox.start([toy(1)])["digest"])
     start = (
         "from draftproof.proofs.interception import digests, loading; import sys; "
         "print(digests.digest_of(loading.load(sys.argv[1])))"
@@ -262,8 +262,8 @@ def test_the_digest_does_not_depend_on_calls_or_the_process(tmp_path):
         [sys.executable, "-c", start, f"{tmp_path / 'subject.py'}:verify"], capture_output=True, text=True, check=True,
         env={**os.environ, "PYTHONHASHSEED": "17"},
     )  # fmt: skip
-    assert told == [done.stdout.strip()] * 2
-    assert told[0] != UNKNOWN
+    assert seen == [done.stdout.strip()] * 2
+    assert seen[0] != UNKNOWN
 
 
 def test_of_an_adapter_the_engine_is_digested():

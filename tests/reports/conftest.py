@@ -26,8 +26,8 @@ def nightly(monkeypatch, capsys, tmp_path):
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()
-        told = capsys.readouterr()
-        return Done(ended.value.code, told.out, told.err)
+        output = capsys.readouterr()
+        return Done(ended.value.code, output.out, output.err)
 
     return command
 

@@ -100,7 +100,7 @@ def test_the_bound_of_an_audit_covers_a_deviation_that_it_did_not_refute():
 
 
 @pytest.mark.parametrize(
-    ("draw", "options", "told"),
+    ("draw", "options", "message"),
     [
         (lambda n: np.array([n, 0, 0]), {}, "3 counts, expected 2"),
         (lambda n: np.array([n - 1, 0]), {}, "999 draws were counted, expected 1000"),
@@ -110,8 +110,8 @@ def test_the_bound_of_an_audit_covers_a_deviation_that_it_did_not_refute():
         (lambda n: np.array([n, 0]), {"max_draws": 0}, "max_draws >= 1"),
     ],
 )
-def test_bad_input_of_an_audit_is_told_in_one_line(draw, options, told):
-    with pytest.raises(InputError, match=told):
+def test_bad_input_of_an_audit_is_said_in_one_line(draw, options, message):
+    with pytest.raises(InputError, match=message):
         sequential_test(draw, [0.5, 0.5], **options)
 
 

@@ -184,7 +184,7 @@ def test_where_numba_cannot_keep_its_work_it_compiles_again(monkeypatch):
         return numba.njit(**options)
 
     monkeypatch.setattr(clusters, "installed", None)
-    monkeypatch.setattr(compiled, "installed", lambda *told: type("numba", (), {"njit": staticmethod(stubborn)}))
+    monkeypatch.setattr(compiled, "installed", lambda *_: type("numba", (), {"njit": staticmethod(stubborn)}))
     compiled.compiled_walk.cache_clear()
     try:
         assert (

@@ -248,7 +248,7 @@ def test_a_law_of_one_cell_says_nothing_and_does_not_break():
 
 
 @pytest.mark.parametrize(
-    ("law", "counts", "told"),
+    ("law", "counts", "message"),
     [
         ([0.5, 0.4], [1, 1], "sums to 0.9"),
         ([0.5, 0.5], [1, 1, 1], "expected (2,)"),
@@ -257,8 +257,8 @@ def test_a_law_of_one_cell_says_nothing_and_does_not_break():
         ([0.5, 0.5], [0.5, 2], "whole number"),
     ],
 )
-def test_bad_laws_and_counts_are_told_in_one_line(law, counts, told):
-    with pytest.raises(InputError, match=told.replace("(", r"\(").replace(")", r"\)")):
+def test_bad_laws_and_counts_are_said_in_one_line(law, counts, message):
+    with pytest.raises(InputError, match=message.replace("(", r"\(").replace(")", r"\)")):
         EProcess(law).add(counts)
 
 

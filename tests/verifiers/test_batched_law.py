@@ -73,13 +73,13 @@ def joint_law(found, verifier, drafted):
     block, joint = found.in_use.block(drafted), Counter()
     law = law_of(lambda chance: verifier.verify(block, chance).tokens(block))
 
-    def told(tokens):
+    def outcome_of(tokens):
         return (len(tokens) - 1, *tokens, *[-1] * (block.gamma + 1 - len(tokens)))
 
     for tokens, p in law.items():
         for others, q in law.items():
             mirrored = tuple(found.problem.vocabulary - 1 - token for token in others)
-            joint[told(tokens) + told(mirrored)] += p * q
+            joint[outcome_of(tokens) + outcome_of(mirrored)] += p * q
     return joint
 
 

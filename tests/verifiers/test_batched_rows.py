@@ -116,7 +116,7 @@ def test_logits_of_any_range_have_their_softmax(row):
 
 @pytest.mark.parametrize("value", [torch.nan, torch.inf])
 def test_logits_that_are_not_finite_are_told_wherever_they_stand(value):
-    pytest.importorskip("numba", reason="told where the rows are compiled for: needs numba")
+    pytest.importorskip("numba", reason="said where the rows are compiled for: needs numba")
     for where in (0, 2000, 4999):
         for model in (0, 1):
             given = [torch.zeros(1, 2, 5000), torch.zeros(1, 1, 5000)]
@@ -133,7 +133,7 @@ def test_rows_that_do_not_fit_or_allow_nothing_are_told():
         rows_of(target, draft, tokens[0], logits=False)
     with pytest.raises(ValueError, match="target on cpu, draft on meta, tokens on cpu; expected one device"):
         rows_of(target, draft.to("meta"), tokens, logits=False)
-    pytest.importorskip("numba", reason="told where the rows are compiled for: needs numba")
+    pytest.importorskip("numba", reason="said where the rows are compiled for: needs numba")
     empty = draft.log().float()
     empty[1, 2] = -torch.inf
     with pytest.raises(ValueError, match="block 1, row 2 allows no token"):

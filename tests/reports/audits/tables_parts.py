@@ -28,8 +28,8 @@ def _cell(plan, cell, gain, rng, data):
     columns = []
     for column in plan.order(cell):
         drafter, verifier, gamma = column
-        told = json.dumps([cell, drafter, gamma if cell.temperature else 0])
-        of = {"texts": hashlib.sha256(told.encode()).hexdigest()[:16], "accepted": []}
+        key = json.dumps([cell, drafter, gamma if cell.temperature else 0])
+        of = {"texts": hashlib.sha256(key.encode()).hexdigest()[:16], "accepted": []}
         if verifier == PLAIN:
             tokens, calls, seconds = 64, 64, 0.3 * rng.uniform(0.9, 1.1)
         else:

@@ -104,16 +104,16 @@ def test_at_the_limit_impossible_outcomes_and_a_shift_of_the_others_are_refuted_
 
 
 def test_the_routes_of_one_problem_share_its_rate_of_false_alarms(monkeypatch):
-    """A p-value between a share and the whole is no refutation: what is told has been multiplied by the routes."""
+    """A p-value between a share and the whole is no refutation: what is seen has been multiplied by the routes."""
     found = evidence("float64", 0.0)
     assert found.detail["false_alarm_rate"] == 1e-6
-    told = []
+    seen = []
     monkeypatch.setattr(
         completed,
         "deviation",
-        lambda counts, law, slack, alpha, *rest: told.append(deviation(counts, law, slack, alpha, *rest)) or told[-1],
+        lambda counts, law, slack, alpha, *rest: seen.append(deviation(counts, law, slack, alpha, *rest)) or seen[-1],
     )
     for dtype, routes in (("float64", 2), ("bfloat16", 4)):
         p_value = evidence(dtype, 0.002).detail["p_value"]
-        assert p_value == pytest.approx(min(1.0, routes * told[-1].fit.p_value))
-        assert told[-1].share == 1e-6 / routes
+        assert p_value == pytest.approx(min(1.0, routes * seen[-1].fit.p_value))
+        assert seen[-1].share == 1e-6 / routes

@@ -1,4 +1,4 @@
-"""The command draftproof forge: two checkpoints, told in three lines; bad input in one."""
+"""The command draftproof forge: two checkpoints, in three lines; bad input in one."""
 
 import json
 

@@ -66,7 +66,7 @@ def cells_of(folder):
 
 
 def test_all_columns_are_measured_and_what_must_be_equal_is(whole):
-    out, told = whole
+    out, message = whole
     report = json.loads((out / "tables.json").read_text())
     assert report["cells"] == {"measured": 9, "of": 9}  # 3 prompts: 2 seeds at T = 1, one at T = 0
     assert [e["verdict"] for e in report["equalities"]] == ["holds"] * 5
@@ -75,7 +75,7 @@ def test_all_columns_are_measured_and_what_must_be_equal_is(whole):
     for row in settings:
         assert all(cell["here"]["value"] > 0 for cell in row["cells"] if cell["here"])
     assert {"tables.html", "tables.md", "tables.json", "cells.jsonl"} == {file.name for file in out.iterdir()}
-    assert f"{'written':<11} {out}: tables.html, tables.md, tables.json (9 of 9 cells)" in told
+    assert f"{'written':<11} {out}: tables.html, tables.md, tables.json (9 of 9 cells)" in message
 
 
 def test_a_second_run_measures_nothing_and_writes_the_same(whole, pair, monkeypatch):
@@ -149,17 +149,17 @@ def refused(*arguments):
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (["--gamma", "2"], "gammas 2, 3, and 2 is asked for"),
         (["--seeds", "3"], "seeds 2, and 3 is asked for"),
         (["--threads", "2"], "threads 1, and 2 is asked for"),
     ],
 )
-def test_a_folder_measured_with_other_settings_is_refused_and_left_as_it_is(whole, pair, more, told):
+def test_a_folder_measured_with_other_settings_is_refused_and_left_as_it_is(whole, pair, more, message):
     out, _ = whole
     before = (out / "cells.jsonl").read_bytes()
-    assert refused(*parts.arguments(pair, out, *more)).startswith(f"{out}: was measured with {told}")
+    assert refused(*parts.arguments(pair, out, *more)).startswith(f"{out}: was measured with {message}")
     assert (out / "cells.jsonl").read_bytes() == before
 
 
@@ -185,8 +185,8 @@ def test_a_folder_with_something_else_a_file_and_a_damaged_record_are_refused(wh
     good = (whole[0] / "cells.jsonl").read_bytes().splitlines(keepends=True)
     for bad, line in ((b"{}\n", 1), (b"[" * 10_000 + b"\n", 2), (b'{"seed": 0}\n', 2)):
         (damaged / "cells.jsonl").write_bytes(bad if line == 1 else good[0] + bad)
-        told = refused(*parts.arguments(pair, damaged))
-        assert told == f"{damaged / 'cells.jsonl'}: line {line} is not what was written there; it was left as it is"
+        message = refused(*parts.arguments(pair, damaged))
+        assert message == f"{damaged / 'cells.jsonl'}: line {line} is not what was written there; it was left as it is"
 
 
 DAMAGE = {
@@ -227,8 +227,8 @@ def test_two_runs_into_one_folder_at_a_time_are_refused(whole, pair):
     out, _ = whole
     with (out / "cells.jsonl").open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        told = refused(*parts.arguments(pair, out))
-    assert told == f"{out}: another run is measuring into it; expected one at a time"
+        message = refused(*parts.arguments(pair, out))
+    assert message == f"{out}: another run is measuring into it; expected one at a time"
 
 
 def test_what_cannot_be_loaded_or_does_not_fit_is_bad_input(pair, tmp_path):
@@ -250,12 +250,12 @@ def test_tokenizers_that_differ_are_bad_input(pair, tmp_path):
     from draftproof.tests.models.pairs_parts import save
 
     save(tmp_path / "other", rows=300, words=262, context=64)
-    told = refused("--out", tmp_path / "out", "--target", pair / "target", "--draft", tmp_path / "other")
-    assert told.startswith("the tokenizers differ: id ")
+    message = refused("--out", tmp_path / "out", "--target", pair / "target", "--draft", tmp_path / "other")
+    assert message.startswith("the tokenizers differ: id ")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--gamma", "0"], "expected whole numbers from 1 to 64 joined by commas, got '0'"),
         (["--gamma", "4,x"], "expected whole numbers from 1 to 64 joined by commas"),
@@ -273,10 +273,10 @@ def test_tokenizers_that_differ_are_bad_input(pair, tmp_path):
         (["--target", "x", "--draft", "y", "--draft", "y"], "the same --draft twice"),
     ],
 )
-def test_wrong_use_is_status_2_and_one_line_says_why(arguments, told, tmp_path):
+def test_wrong_use_is_status_2_and_one_line_says_why(arguments, message, tmp_path):
     done = run("--out", tmp_path / "out", *arguments)
     assert done.exit_code == 2
-    assert told in done.output
+    assert message in done.output
     assert not (tmp_path / "out").exists()
 
 

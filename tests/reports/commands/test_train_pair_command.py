@@ -19,11 +19,11 @@ import os, signal, sys
 import draftproof.models.pairs.trained_pair as trained
 from draftproof.tests.models.pairs_parts import MINIATURE
 
-def told(what, done, of):
+def progress(what, done, of):
     if done == int(sys.argv[2]):
         os.kill(os.getpid(), signal.SIGKILL)
 
-trained.train_pair(sys.argv[1], 0, MINIATURE, told)
+trained.train_pair(sys.argv[1], 0, MINIATURE, progress)
 """
 
 
@@ -79,8 +79,8 @@ def test_a_killed_run_goes_on_and_the_figures_are_those_of_an_unbroken_one(minia
 def test_ctrl_c_is_status_130_and_says_where_it_goes_on(miniature, tmp_path, monkeypatch):
     from draftproof.models.pairs import trained_pair as trained
 
-    def interrupted(folder, seed, recipe, told, device):
-        told("training", 57, recipe.steps)
+    def interrupted(folder, seed, recipe, progress, device):
+        progress("training", 57, recipe.steps)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(trained, "train_pair", interrupted)

@@ -93,9 +93,9 @@ def test_columns_are_those_of_their_drafter_gamma_and_temperature():
     for cell, found in cells.items():
         for column in found["columns"]:
             at = {"token": 1, "block": 2, "greedy-block": 3}.get(column["verifier"], 0)
-            told = 1000 * cell.temperature + 100 * column["drafter"] + 10 * column["gamma"] + at
-            told = told or 1  # plain decoding at T = 0, whose tokens no ratio may be without
-            column["tokens"], column["calls"] = told, 1
+            value = 1000 * cell.temperature + 100 * column["drafter"] + 10 * column["gamma"] + at
+            value = value or 1  # plain decoding at T = 0, whose tokens no ratio may be without
+            column["tokens"], column["calls"] = value, 1
     found = {"tables": paper_tables(plan, Totals(cells))}
     for label, rows in {
         "Table 1": {"all prompts / average": (1081, 1082)},

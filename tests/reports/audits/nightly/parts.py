@@ -79,7 +79,7 @@ def batches(path):
 
 
 def cut_short(path, sent, *arguments):
-    """A run of the command that gets a signal once it has recorded two batches, and what it told."""
+    """A run of the command that gets a signal once it has recorded two batches, and its output."""
     run = subprocess.Popen(
         [sys.executable, "-c", START, "nightly", *arguments, "--db", str(path)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -88,5 +88,5 @@ def cut_short(path, sent, *arguments):
     while batches(path) < 2 and time.monotonic() < until:
         time.sleep(0.02)
     run.send_signal(sent)
-    _, told = run.communicate(timeout=60)
-    return run, told
+    _, output = run.communicate(timeout=60)
+    return run, output

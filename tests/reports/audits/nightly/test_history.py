@@ -248,8 +248,8 @@ def test_an_alarm_cannot_be_taken_back_by_a_lower_peak(tmp_path, nightly):
         alarmed = history.record(number, check, night_of(3), 7, CheckCounts(counts, None)).peak
         calm = np.round(10**6 * check.law).astype(int) - counts
         assert history.record(number, check, night_of(3), 8, CheckCounts(calm, None)).log_e < alarmed / 2
-        (told,) = status(history)["checks"]
-        assert told["state"] == "alarm"
+        (row,) = status(history)["checks"]
+        assert row["state"] == "alarm"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("update draftproof_checks set peak = log_e")
     done = nightly("status", "--db", path)
@@ -279,9 +279,9 @@ def test_a_run_that_is_ended_keeps_every_check_that_was_drawn(tmp_path, file, se
     path = tmp_path / "nights.sqlite"
     file.write_text(SLOWLY)
     (tmp_path / "slow").write_text("")
-    run, told = cut_short(path, sent, "run", f"{file}:verify", "--samples", "1000")
-    assert run.returncode == status_of, told
-    assert "Traceback" not in told
+    run, output = cut_short(path, sent, "run", f"{file}:verify", "--samples", "1000")
+    assert run.returncode == status_of, output
+    assert "Traceback" not in output
     with closing(History.read(str(path))) as history:
         checks = [check for check in status(history)["checks"] if check["draws"]]
     assert 2 <= len(checks) < len(nightly_problems())

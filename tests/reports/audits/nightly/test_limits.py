@@ -79,9 +79,9 @@ def test_a_deviation_far_below_the_stated_limit_goes_unseen_so_the_limit_says_so
 @pytest.mark.parametrize(("nights", "cohort", "checks"), [(1, 1, 1), (7, 2, 7), (200, 9, 400)])
 def test_the_stated_limit_is_that_of_the_test_at_its_share_of_the_budget_and_a_little_larger(nights, cohort, checks):
     law = law_of(check_of(drawn(3, 1, "generic"), False).parameters)
-    told = detection_limits(law, DRAWS, nights, cohort, checks, 1e-3)
-    assert (told["draws_a_night"], told["miss_rate"]) == (DRAWS, MISS_RATE)
-    for limit in told["within"]:
+    stated = detection_limits(law, DRAWS, nights, cohort, checks, 1e-3)
+    assert (stated["draws_a_night"], stated["miss_rate"]) == (DRAWS, MISS_RATE)
+    for limit in stated["within"]:
         share = cohort_alpha(1e-3, cohort)
         exact = min_detectable_anytime(DRAWS, law, limit["nights"], share, MISS_RATE, checks, nights + 1)
         assert exact <= limit["total_variation"] < 1.05 * exact
@@ -128,10 +128,10 @@ def test_the_limit_is_that_of_as_many_draws_as_the_last_night_had(history):
     rng = np.random.default_rng(4)
     for day, draws in enumerate((20_000, 2000), 1):
         history.record(number, check, night_of(day), day, CheckCounts(rng.multinomial(draws, check.law), None))
-    (told,) = status(history)["checks"]
-    assert [night["draws"] for night in told["nights"]] == [20_000, 2000]
-    assert told["detects"] == detection_limits(check.law[:-1], 2000, 2, 1, 1, history.lifetime_alpha)
-    assert told["detects"] != detection_limits(check.law[:-1], 20_000, 2, 1, 1, history.lifetime_alpha)
+    (stated,) = status(history)["checks"]
+    assert [night["draws"] for night in stated["nights"]] == [20_000, 2000]
+    assert stated["detects"] == detection_limits(check.law[:-1], 2000, 2, 1, 1, history.lifetime_alpha)
+    assert stated["detects"] != detection_limits(check.law[:-1], 20_000, 2, 1, 1, history.lifetime_alpha)
 
 
 def test_a_version_that_is_no_longer_drawn_from_states_no_limit(history, file):

@@ -266,7 +266,7 @@ def test_a_seed_makes_a_night_repeatable_and_cannot_count_twice(tmp_path, nightl
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("status",), "begins a history"),
         (("run", "nonsense"), "is not a subject"),
@@ -289,11 +289,11 @@ def test_a_seed_makes_a_night_repeatable_and_cannot_count_twice(tmp_path, nightl
         (("run", "token", "--problem", '{"vocabulary": 20, "gamma": 4, "target": [], "draft": []}'), "20 probab"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_status_2(tmp_path, arguments, told, nightly):
+def test_bad_input_is_one_line_and_exit_status_2(tmp_path, arguments, message, nightly):
     done = nightly(*arguments)
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 1
-    assert told in done.stderr
+    assert message in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

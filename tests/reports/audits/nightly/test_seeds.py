@@ -105,7 +105,7 @@ def test_the_same_search_finds_the_witness_of_a_planted_bias():
     assert abs(seen / of - float(found["expected"])) > 0.02
 
 
-def told(path, nightly):
+def shown(path, nightly):
     """What a history says, its name left aside."""
     report = json.loads(nightly("status", "--db", path, "--json", "-").stdout)
     del report["history"]
@@ -136,6 +136,6 @@ def test_a_night_with_a_seed_that_was_cut_short_goes_on_and_ends_as_if_it_had_no
     assert len(report["drawn"]) == 7 - before
     again = nightly(*options, "--db", whole)
     assert done.returncode == again.returncode == ("np.maximum" not in text)
-    assert told(cut, nightly) == told(whole, nightly)
+    assert shown(cut, nightly) == shown(whole, nightly)
     assert nightly(*options, "--db", whole).returncode == again.returncode
-    assert told(cut, nightly) == told(whole, nightly)
+    assert shown(cut, nightly) == shown(whole, nightly)

@@ -60,8 +60,8 @@ def written_at_once(url, how="careful", **options):
         for k in range(WRITERS)
     ]  # fmt: skip
     for process in running:
-        _, told = process.communicate(timeout=240)
-        assert process.returncode == 0, told
+        _, output = process.communicate(timeout=240)
+        assert process.returncode == 0, output
 
 
 def written_in_turn():
