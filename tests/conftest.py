@@ -42,6 +42,7 @@ MARKERS = {
     "broken_proof": "long: changes of code and statements that must break a Coq proof (make broken-proofs)",
     "deceiver": "long: whole audits of wrong verifiers written to be cleared, beyond one of each class (make deceivers)",
     "cluster": "runs on a real two-worker Dask cluster that the test starts",
+    "unpacked": "long: runs the engines that make engines unpacks",
     "gpu": "needs a CUDA device",
     "database": "runs on a real PostgreSQL server that the test starts",
     "needs(*packages)": "skipped, with the reason, where one of these optional packages is not installed",
@@ -55,6 +56,7 @@ LEFT_OUT = {
     "long": "long",
     "broken_proof": "broken-proofs",
     "mechanized": "mechanized",
+    "unpacked": "engines",
 }
 """Markers of tests that run only where they are asked for by -m, and the target of make that does so."""
 

@@ -11,11 +11,12 @@ import numpy as np
 
 from ...models.problem import Problem
 from ...verifiers.adapters.calling_convention import NotASubject, tokens_of
+from ...verifiers.adapters.protocol import Row
 from ..interception.harness import Rows, RowsInUse, same, timed_call
 from ..interception.outcomes import Outcome, Raised
 from ..time_limits import TimeLimits
 from .declared import SIGNIFICAND, Declared, declared
-from .keyed import Key
+from .keyed import Key, Table
 from .layout import Layout
 from .partition import Point
 
@@ -103,44 +104,73 @@ class DrivenObject(DrivenSubject):
             raise NotASubject(
                 f"{name} says that it draws its own random numbers; expected f(target, draft, tokens[, rng])"
             )
+        self.batch = getattr(function, "batch", 1) if hasattr(function, "together") else 1
         self._rows: Rows | None = None
         self._given: dict[tuple[int, ...], tuple[list, list]] = {}
         self._written: set[str] = set()
 
     def outcomes(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
-        """One call for each request."""
-        return [self._outcome(rows, request) for request in requests]
+        """One call for each request, or for each batch of them where it takes batches."""
+        if self.batch == 1:
+            return [self._outcome(rows, request) for request in requests]
+        outcomes: list[Outcome] = []
+        for k in range(0, len(requests), self.batch):
+            outcomes += self._together(rows, requests[k : k + self.batch])
+        return outcomes
 
-    def _outcome(self, rows: Rows, request: Request) -> Outcome:
+    def row(self, rows: Rows, request: Request) -> Row:
+        """What the subject is given for a request."""
         if rows is not self._rows:
             self._rows, self._given = rows, {}
         if request.block not in self._given:
             self._given[request.block] = rows.arguments(request.block), rows.arguments(request.block)
-        given, before = self._given[request.block]
-        tables = request.layout.tables(request.point, request.seed)
         numbers = {name: self._array(values) for name, values in request.layout.numbers(request.point).items()}
+        target, draft, tokens = self._given[request.block][0]
+        return Row(target, draft, tokens, numbers | request.layout.tables(request.point, request.seed))
+
+    def _outcome(self, rows: Rows, request: Request) -> Outcome:
+        row = self.row(rows, request)
         self.calls += 1
         first, rows.called = not rows.called, True
         try:
-            return timed_call(self.limits, first, lambda: tokens_of(self.function(*given, numbers | tables)))
+            return timed_call(self.limits, first, lambda: tokens_of(self.function(*row[:4])))
         finally:
-            for argument, now, then in zip(("target", "draft", "tokens"), given, before):
-                if not same(now, then):
-                    self._written.add(argument)
-                    self.findings["inputs-written"] = f"writes to its input {', '.join(sorted(self._written))}"
-                    self._given.pop(request.block, None)
-            for name, table in tables.items():
-                known = self.new_keys.get(request.block, {}).get(name, [])
-                new = [call for call in table.asked if call not in known and not table.numbers.keys() >= {*call[0]}]
-                if new:
-                    self.new_keys.setdefault(request.block, {}).setdefault(name, []).extend(new)
-            for name, table in tables.items():
-                if twice := table.twice():
-                    self.findings.setdefault(
-                        "key-used-twice",
-                        f"{name} is asked for seed {twice[0]!r} and position {twice[1]} {table.ledger[twice]} times in one "
-                        "call: it gives the same number each time",
-                    )
+            self._look_at(request, row)
+
+    def _together(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
+        """Many requests in one call; one by one where that raises, so that it is known which of them do."""
+        given = [self.row(rows, request) for request in requests]
+        first, rows.called = not rows.called, True
+        self.calls += len(requests)
+        try:
+            answers: Any = timed_call(self.limits, first, lambda: list(self.function.together(given)))  # pyright: ignore
+        finally:
+            for request, row in zip(requests, given):
+                self._look_at(request, row)
+        if isinstance(answers, Raised) or len(answers) != len(requests):
+            return [self._outcome(rows, request) for request in requests]
+        return [timed_call(self.limits, False, lambda answer=answer: tokens_of(answer)) for answer in answers]
+
+    def _look_at(self, request: Request, row: Row) -> None:
+        """After a call: what it wrote to, which keys it asked for."""
+        _, before = self._given.get(request.block, (None, None))
+        for argument, now, then in zip(("target", "draft", "tokens"), row, before or ()):
+            if not same(now, then):
+                self._written.add(argument)
+                self.findings["inputs-written"] = f"writes to its input {', '.join(sorted(self._written))}"
+                self._given.pop(request.block, None)
+        tables = {name: table for name, table in row.random.items() if isinstance(table, Table)}
+        for name, table in tables.items():
+            known = self.new_keys.get(request.block, {}).get(name, [])
+            new = [call for call in table.asked if call not in known and not table.numbers.keys() >= {*call[0]}]
+            if new:
+                self.new_keys.setdefault(request.block, {}).setdefault(name, []).extend(new)
+            if twice := table.twice():
+                self.findings.setdefault(
+                    "key-used-twice",
+                    f"{name} is asked for seed {twice[0]!r} and position {twice[1]} {table.ledger[twice]} times in one "
+                    "call: it gives the same number each time",
+                )
 
     def _array(self, values: Any) -> Any:
         """Random numbers as the rows come; in double precision where they need it."""

@@ -38,7 +38,7 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     digest = digest_of(function)  # before a call changes what it remembers
     origin = {"folders": loading.used(new, name), "not_compared": _not_compared(name, function, request["handed_over"])}
     server.begin(f"the first calls of {name}", server.limits.timeout)
-    convention = subject.probe([problem_from(p) for p in request["probe"]])
+    convention = subject.probe([problem_from(p) for p in request["probe"]]) | dict(getattr(function, "origin", {}))
     packages = versions(*(name for name in ("torch", "transformers", "numpy") if name in sys.modules))
     _describe(subject, digest, convention, origin, packages)
     return subject

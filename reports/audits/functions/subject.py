@@ -56,9 +56,11 @@ def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = 
         return SubjectSpec(name, given, source=given.source, dtypes=("exact",), modifies_target=given.modifies_target)
     if name in ADAPTERS:
         adapter = ADAPTERS[name]
-        dtypes = dtypes or ("float64", "float32", "bfloat16")
+        dtypes = dtypes or adapter.dtypes
         modifies = adapter.modifies_target
-        return SubjectSpec(name, None, adapter.target, adapter.source, dtypes, "torch", True, modifies_target=modifies)
+        array = adapter.array or array
+        torch = adapter.array == "torch"
+        return SubjectSpec(name, None, adapter.target, adapter.source, dtypes, array, torch, modifies_target=modifies)
     if ":" in name:
         low = set(dtypes) & {"bfloat16", "float16"}
         array = array or ("torch" if low else None)

@@ -53,8 +53,8 @@ class Night:
 
 
 def default_subjects() -> list[str]:
-    """All that is installed: the reference verifiers, and the adapters whose packages are there."""
-    return [*REFERENCES, *(name for name, adapter in ADAPTERS.items() if not adapter.missing())]
+    """The reference verifiers, and the adapters whose packages are installed; engines that are unpacked have to be named."""
+    return [*REFERENCES, *(name for name, one in ADAPTERS.items() if not one.engines and not one.missing())]
 
 
 def run_night(history: History, subjects: Sequence[SubjectSpec], night: Night) -> dict[str, Any]:

@@ -1,0 +1,129 @@
+"""Functions of an engine, lifted by name out of files that cannot be imported whole; every edit is recorded.
+
+An engine is unpacked, not installed: ``make engines`` puts each distribution into a folder of its own, without what it
+depends on, so that pins cannot clash. Nothing of it is in this repository.
+"""
+
+import ast
+import hashlib
+import inspect
+import linecache
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from email.parser import HeaderParser
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .calling_convention import NotASubject
+
+
+class Edit(NamedTuple):
+    """Text of an engine that is replaced. why: it is, in words."""
+
+    old: str
+    new: str
+    why: str
+
+
+class Lifted(NamedTuple):
+    """What was taken from a file.
+
+    functions: by name. text: as it runs, with the edits in it.
+    record: engine, version, file, its digest, names and edits, for the report.
+    """
+
+    functions: dict[str, Any]
+    text: str
+    record: dict[str, Any]
+
+
+def engine_folder(engine: str) -> Path:
+    """Where an engine is unpacked: in $DRAFTPROOF_ENGINES, by default .venv-engines in the current folder."""
+    return Path(os.environ.get("DRAFTPROOF_ENGINES") or ".venv-engines").absolute() / engine
+
+
+def version_of(engine: str) -> str | None:
+    """The version in the distribution's metadata; None if it is not unpacked."""
+    folder = engine_folder(engine)
+    for file in [folder / "PKG-INFO", *sorted(folder.glob(f"{engine.replace('-', '_')}*.dist-info/METADATA"))]:
+        if file.is_file():
+            return HeaderParser().parsestr(file.read_text(encoding="utf-8"), headersonly=True)["Version"]
+    return None
+
+
+def engine_file(engine: str, path: str) -> Path:
+    """A file of an engine. Raises: NotASubject if it is not there."""
+    file = engine_folder(engine) / path
+    if file.is_file():
+        return file
+    version = version_of(engine)
+    has = f"{engine} {version} has no {path}" if version else f"{engine} is not in {engine_folder(engine)}"
+    raise NotASubject(f"{has}; expected a version that was tried: make engines unpacks one")
+
+
+def lift(
+    engine: str, path: str, names: Sequence[str], given: Mapping[str, Any], edits: Sequence[Edit] = ()
+) -> Lifted:  # fmt: skip
+    """Run the definitions of these names alone, with what they refer to given in place of the file's imports.
+
+    names: functions and variables at the top of the file; none: all that it defines. given: name -> value.
+    Raises: NotASubject if the file, a name or the text of an edit is missing.
+    """
+    file = engine_file(engine, path)
+    source = file.read_text(encoding="utf-8")
+    text = _definitions(source, names, f"{engine} {version_of(engine)}: {path}")
+    for edit in edits:
+        if edit.old not in text:
+            raise NotASubject(f"{engine} {version_of(engine)}: {path} has no {edit.old!r}; expected a version that has")
+        text = text.replace(edit.old, edit.new)
+    place = f"<{engine}: {path}>"
+    linecache.cache[place] = len(text), None, text.splitlines(keepends=True), place  # inspect reads sources there
+    functions = dict(given) | {"__name__": f"lifted_from_{engine}".replace("-", "_")}
+    exec(compile(text, place, "exec"), functions)
+    record = {
+        "engine": engine, "version": version_of(engine), "file": path, "names": list(names),
+        "digest": "sha256:" + hashlib.sha256(source.encode()).hexdigest(),
+        "given": sorted(given), "edits": [edit._asdict() for edit in edits],
+    }  # fmt: skip
+    return Lifted(functions, text, record)
+
+
+def _definitions(source: str, names: Sequence[str], where: str) -> str:
+    lines, parts, missing = source.splitlines(keepends=True), [], set(names)
+    for node in ast.parse(source).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            defined, start = {node.name}, min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            defined, start = {t.id for t in targets if isinstance(t, ast.Name)}, node.lineno
+        else:
+            continue
+        if not names or defined & missing:
+            parts.append("".join(lines[start - 1 : node.end_lineno]))
+            missing -= defined
+    if missing:
+        raise NotASubject(f"{where} has no {', '.join(sorted(missing))}; expected a version that was tried")
+    return "\n\n".join(parts)
+
+
+def require_parameters(function: Callable, names: Sequence[str], what: str) -> None:
+    """Raises: NotASubject that says which parameters a function has and which were expected."""
+    has = list(inspect.signature(function).parameters)
+    if set(names) - set(has):
+        raise NotASubject(f"{what} takes ({', '.join(has)}); expected {', '.join(names)}")
+
+
+def use_triton() -> Any:
+    """Triton, under its interpreter, from its own folder. Raises: NotASubject if it is not there."""
+    os.environ["TRITON_INTERPRET"] = "1"  # read when it is imported
+    engine_file("triton", "triton/__init__.py")
+    folder = str(engine_folder("triton"))
+    if folder not in sys.path:
+        sys.path.append(folder)
+    import triton  # pyright: ignore[reportMissingImports]
+    from triton.runtime import interpreter  # pyright: ignore[reportMissingImports]
+
+    # A check of each integer operation for overflow, which compiled kernels do not have, takes a third of the time.
+    interpreter.interpreter_builder.options = interpreter.InterpreterOptions(sanitize_overflow=False)
+    return triton

@@ -1,0 +1,76 @@
+"""SGLang: ``chain_speculative_sampling_triton``, its Triton kernel under Triton's interpreter, token and block.
+
+Driven: uniforms are inputs of the kernel (float32, as torch.rand draws them), one for the last token. It wants
+probabilities of both models; the bonus token is drawn inside.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from .lifted import lift, require_parameters, use_triton
+from .protocol import Row
+
+FILE = "sglang/kernels/ops/speculative/reject_sampling.py"
+PARAMETERS = ("predicts", "accept_index", "accept_token_num", "candidates", "retrive_index", "uniform_samples",
+              "uniform_samples_for_final_sampling", "target_probs", "draft_probs", "block_verification")  # fmt: skip
+
+
+class Chain:
+    """block: whether ``--speculative-use-block-verification`` is on."""
+
+    random = (
+        {"name": "accept", "kind": "uniform", "shape": ["gamma"], "bits": 24},
+        {"name": "last", "kind": "uniform", "shape": [], "bits": 24},
+    )
+    array, batch = "torch", 64
+    placeholders = mixes_greedy = False
+
+    def __init__(self, block: bool):
+        triton = use_triton()
+        lifted = lift("sglang", FILE, (), {"triton": triton, "tl": triton.language})
+        self.block, self.text = block, lifted.text
+        self.function = lifted.functions["chain_speculative_sampling_triton"]
+        require_parameters(self.function, PARAMETERS, "sglang: chain_speculative_sampling_triton")
+        self.origin = {"lifted": [lifted.record], "triton": triton.__version__, "bonus": "drawn inside"}
+
+    def published(self) -> str:
+        return self.text
+
+    def together(self, rows: Sequence[Row]) -> list[list[int]]:
+        """One launch for each length: the kernel takes a batch of one gamma."""
+        lengths = [len(row.tokens) for row in rows]
+        emitted: list[list[int]] = [[]] * len(rows)
+        for gamma in dict.fromkeys(lengths):
+            places = [k for k, length in enumerate(lengths) if length == gamma]
+            for k, tokens in zip(places, self._launched([rows[k] for k in places], gamma)):
+                emitted[k] = tokens
+        return emitted
+
+    def _launched(self, rows: Sequence[Row], gamma: int) -> list[list[int]]:
+        size = len(rows)
+        predicted = torch.full((size * (gamma + 1),), -1, dtype=torch.int32)
+        accepted = torch.full((size, gamma + 1), -1, dtype=torch.int32)
+        count = torch.zeros(size, dtype=torch.int32)
+        root = torch.zeros(size, 1, dtype=torch.int64)
+        self.function(
+            predicted, accepted, count,
+            torch.cat([root, torch.stack([row.tokens for row in rows])], dim=1),
+            torch.arange(size * (gamma + 1)).view(size, gamma + 1), None, None,
+            torch.stack([row.random["accept"] for row in rows]).float(),
+            torch.stack([row.random["last"] for row in rows]).float(),
+            torch.stack([row.target for row in rows]).float(), torch.stack([row.draft for row in rows]).float(),
+            1.0, 1.0, True, block_verification=self.block,
+        )  # fmt: skip
+        slots = predicted.view(size, gamma + 1)
+        return [slots[k, : int(n) + 1].tolist() for k, n in enumerate(count)]
+
+    def __call__(self, target: Any, draft: Any, tokens: Any, random: Any) -> list[int]:
+        return self.together([Row(target, draft, tokens, random)])[0]
+
+
+def __getattr__(name: str) -> Chain:
+    if name in ("token", "block"):
+        return globals().setdefault(name, Chain(name == "block"))
+    raise AttributeError(name)

