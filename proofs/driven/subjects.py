@@ -16,7 +16,7 @@ from ..interception.harness import Rows, RowsInUse, same, timed_call
 from ..interception.outcomes import Outcome, Raised
 from ..time_limits import TimeLimits
 from .declared import SIGNIFICAND, Declared, declared
-from .keyed import Key, Table
+from .keyed import Key, KeyedTable
 from .layout import Layout
 from .partition import Point
 
@@ -148,6 +148,8 @@ class DrivenObject(DrivenSubject):
             for request, row in zip(requests, given):
                 self._look_at(request, row)
         if isinstance(answers, Raised) or len(answers) != len(requests):
+            how = f"raises {answers}" if isinstance(answers, Raised) else f"answers {len(answers)} of them"
+            self.findings["batch"] = f"a call with {len(requests)} requests {how}"[:400]
             return [self._outcome(rows, request) for request in requests]
         return [timed_call(self.limits, False, lambda answer=answer: tokens_of(answer)) for answer in answers]
 
@@ -159,7 +161,7 @@ class DrivenObject(DrivenSubject):
                 self._written.add(argument)
                 self.findings["inputs-written"] = f"writes to its input {', '.join(sorted(self._written))}"
                 self._given.pop(request.block, None)
-        tables = {name: table for name, table in row.random.items() if isinstance(table, Table)}
+        tables = {name: table for name, table in row.random.items() if isinstance(table, KeyedTable)}
         for name, table in tables.items():
             known = self.new_keys.get(request.block, {}).get(name, [])
             new = [call for call in table.asked if call not in known and not table.numbers.keys() >= {*call[0]}]
