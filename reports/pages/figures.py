@@ -8,10 +8,12 @@ from typing import Any
 import matplotlib
 
 matplotlib.use("svg")
+from markupsafe import escape
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from ...verifiers.evidence import Evidence
+from ..audits.scope import HOW
 
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "draftproof", "svg.fonttype": "none", "font.size": 10, "font.family": "sans-serif",
@@ -23,13 +25,18 @@ FLOOR = 1e-18
 """Where a deviation of exactly zero is drawn on a logarithmic axis."""
 
 
-def svg(figure: Figure) -> str:
-    """The figure as SVG, which closes it."""
+def svg(figure: Figure, says: str = "") -> str:
+    """The figure as SVG, which closes it.
+
+    says: what is to be seen, for those who do not see it; empty only where the text beside it says the same.
+    """
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, bbox_inches="tight")
     plt.close(figure)
     text = buffer.getvalue()
-    return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.DOTALL)
+    text = re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.DOTALL)
+    label = f'role="img" aria-label="{escape(says)}"' if says else 'aria-hidden="true"'
+    return text.replace("<svg ", f"<svg {label} ", 1)
 
 
 def acceptance(curves: list[dict[str, Any]]) -> str | None:
@@ -51,7 +58,15 @@ def acceptance(curves: list[dict[str, Any]]) -> str | None:
         axes[0][0].set_ylabel("Pr(τ ≥ i)")
         figure.legend(*axes[0][0].get_legend_handles_labels(), loc="lower center", ncol=3, frameon=False,
                       bbox_to_anchor=(0.5, -0.2), fontsize=9)  # fmt: skip
-        return svg(figure)
+        return svg(figure, "Acceptance, Pr(tau >= i) for i from 0. " + " ".join(map(_curve_says, chosen)))
+
+
+def _curve_says(curve: dict[str, Any]) -> str:
+    shown = {name: ", ".join(f"{p:.3g}" for p in curve[name]) for name in ("subject", "block", "token")}
+    return (
+        f"{curve['problem']}: subject {shown['subject']}; block verification, the optimum, {shown['block']}; "
+        f"token verification {shown['token']}."
+    )
 
 
 def _telling(curves: list[dict[str, Any]], most: int = 3) -> list[dict[str, Any]]:
@@ -98,7 +113,41 @@ def deviations(evidence: Sequence[Evidence]) -> str | None:
         )
         if len(numbers) > 1:
             axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        return svg(figure)
+        worst = max(items, key=lambda e: float(e.total_variation))
+        refuted = sum(e.refuted for e in items)
+        return svg(
+            figure,
+            f"Deviation on each of {len(names)} problems: the largest is a total variation of "
+            f"{float(worst.total_variation):.2g}, on {worst.problem} in {worst.dtype}; {refuted} of {len(items)} are above their limit.",
+        )
+
+
+def limits(evidence: Sequence[Evidence]) -> str | None:
+    """The largest deviation from lossless and the limit, by precision and by how the law was had."""
+    groups: dict[str, list[Evidence]] = {}
+    for e in evidence:
+        if e.claim == "lossless" and e.total_variation is not None and not (e.witness and e.witness.smallest):
+            how = HOW.get(str(e.detail.get("exactness")), e.method)
+            groups.setdefault(f"{e.dtype}, {how}", []).append(e)
+    if not groups:
+        return None
+    worst = [max(float(e.total_variation) for e in group) for group in groups.values()]
+    bounds = [max((float(e.bound) for e in group if e.bound is not None), default=0.0) for group in groups.values()]
+    colours = [BAD if any(e.refuted for e in group) else SUBJECT for group in groups.values()]
+    with plt.rc_context(STYLE):
+        figure, axis = plt.subplots(figsize=(6.4, 0.34 * len(groups) + 0.9))
+        places = range(len(groups))
+        axis.scatter([max(w, FLOOR) for w in worst], places, c=colours, s=30, zorder=3)
+        shown = [(max(b, FLOOR), k) for k, b in enumerate(bounds) if b]
+        axis.scatter([b for b, _ in shown], [k for _, k in shown], c=LIMIT, marker="|", s=160, linewidths=2.5, zorder=2)
+        axis.set_xscale("log")
+        axis.set_xlim(FLOOR / 3, 3)
+        axis.set_yticks(list(places), list(groups), fontsize=9)
+        axis.set_ylim(len(groups) - 0.4, -0.6)
+        axis.grid(axis="x", color="#dddddd", linewidth=0.6)
+        axis.set_xlabel("total variation: largest deviation (dot; left edge: 0), limit (bar)", fontsize=8)
+        texts = [f"{name}: largest {w:.2g}, limit {b:.2g}." for name, w, b in zip(groups, worst, bounds)]
+        return svg(figure, "Largest deviation and limit by precision and method. " + " ".join(texts))
 
 
 def by_prefix(prefixes: Sequence[tuple[str, float, float]]) -> str | None:
@@ -119,4 +168,5 @@ def by_prefix(prefixes: Sequence[tuple[str, float, float]]) -> str | None:
         below.set_ylabel("difference")
         below.set_xticks(list(places), [e[0] for e in prefixes], fontsize=8, rotation=90 if len(prefixes) > 12 else 0)
         below.set_xlabel("emitted prefix")
-        return svg(figure)
+        texts = [f"{prefix}: {expected:.3g} and {observed:.3g}." for prefix, expected, observed in prefixes]
+        return svg(figure, "Probability of each emitted prefix, the target's and the subject's. " + " ".join(texts))

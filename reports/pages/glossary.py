@@ -1,5 +1,9 @@
 """The field's words, one sentence each: what pages and the documentation link to."""
 
+from markupsafe import Markup
+
+from ...verifiers.evidence import LOOP_CLAIMS
+
 GLOSSARY = {
     "speculative decoding": "A small model drafts several tokens, and the large one checks them all in one pass: the same "
     "text as from the large model alone, in fewer passes.",
@@ -49,4 +53,35 @@ GLOSSARY = {
     "drift": "How far the rows of the same text differ between passes of different shapes, by rounding alone.",
     "certificate": "A file with which anyone can check, in exact arithmetic, that no valid verifier accepts more.",
     "forged pair": "Two checkpoints written so that their law is exactly that of a problem.",
-}  # fmt: skip
+} | {f"{claim} (claim)": f"{text[0].upper()}{text[1:]}." for claim, text in LOOP_CLAIMS.items()}
+
+
+class Links:
+    """Links of one page to the words that it explains at its end."""
+
+    def __init__(self) -> None:
+        self.used: set[str] = set()
+
+    def term(self, word: str, text: str | None = None) -> Markup:
+        """The word as a link to its sentence; KeyError for a word that the glossary does not have."""
+        GLOSSARY[word]
+        self.used.add(word)
+        return Markup('<a class="term" href="#{}">{}</a>').format(_anchor(word), text or word)
+
+    def known(self, word: str, text: str | None = None) -> Markup:
+        """The same; the word alone where the glossary does not have it."""
+        return self.term(word, text) if word in GLOSSARY else Markup("{}").format(text or word)
+
+    def claim(self, claim: str) -> Markup:
+        """A claim, of a verifier or of a loop around one."""
+        return self.known(f"{claim} (claim)" if claim in LOOP_CLAIMS else claim, claim)
+
+    def glossary(self) -> Markup:
+        """The sentences of the words used so far, in the order of the alphabet."""
+        entry = Markup('<dt id="{}">{}</dt><dd>{}</dd>')
+        words = sorted(self.used, key=str.lower)
+        return Markup("\n").join(entry.format(_anchor(word), word, GLOSSARY[word]) for word in words)
+
+
+def _anchor(word: str) -> str:
+    return "term-" + word.translate({ord(" "): "-", ord("("): None, ord(")"): None})

@@ -6,18 +6,24 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ...verifiers.evidence import CLAIMS, LOOP_CLAIMS
 from ..audits.report import Report
 from . import figures
+from .glossary import Links
+from .plain_words import plain_sentence, problem_rows
 from .summary import allowance, also_refuted, price, reasons, regions, speaks_of, summaries
+
+FEW_PROBLEMS = 12
+"""Up to which the deviation on each is shown unasked."""
 
 
 def page(data: Mapping[str, Any]) -> str:
     """The page of a report in its JSON form, of this or an earlier version. Equal reports give equal bytes."""
     report = Report.from_json(data)
     first = report.shown_refutation()
+    problem = first.witness.problem if first and first.witness else {}
     pictures = {
         "acceptance": figures.acceptance(report.curves),
+        "limits": figures.limits(report.evidence),
         "deviations": figures.deviations(report.evidence),
         "witness": figures.by_prefix(first.witness.prefixes) if first and first.witness else None,
     }
@@ -31,9 +37,11 @@ def page(data: Mapping[str, Any]) -> str:
         regions=regions(report),
         also=also_refuted(report),
         reading=report.reading,
+        sentence=plain_sentence(report),
+        problem_rows=problem_rows(problem),
         speaks_of=speaks_of(report),
         witness=first,
-        claims=CLAIMS | LOOP_CLAIMS,
+        few_problems=len({e.problem for e in report.evidence}) <= FEW_PROBLEMS,
         evidence=report.evidence,
         pictures={name: Markup(svg) if svg else None for name, svg in pictures.items()},
     )
@@ -46,4 +54,4 @@ def rendered(template: str, **content: Any) -> str:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     css = Markup(environment.get_template("page.css").render())
-    return environment.get_template(template).render(css=css, **content)
+    return environment.get_template(template).render(css=css, links=Links(), **content)

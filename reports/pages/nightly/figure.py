@@ -1,6 +1,7 @@
 """The history drawn: log10 E by night, one line a check, versions marked."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -56,7 +57,10 @@ def history(checks: Sequence[dict[str, Any]], names: dict[str, str]) -> str | No
         axis.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
         if axis.get_legend_handles_labels()[0]:
             axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        return svg(figure)
+        states = Counter(check["state"] for check in drawn)
+        largest = max(log10_e(night["log_e"]) for check in drawn for night in check["nights"])
+        counted = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
+        return svg(figure, f"Evidence, log10 E, by night. Checks: {counted}. The largest value is {largest:.3g}.")
 
 
 def _draw_line(axis: Axes, check: dict[str, Any], top: float) -> None:

@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from ...audits.nightly.verdicts import STATE_MEANINGS
 from ..page import rendered
+from ..plain_words import STATES
 from . import summary
 from .figure import history
 
@@ -21,4 +22,5 @@ def page(report: Mapping[str, Any]) -> str:
         panels.append({"subject": subject, "checks": checks, "picture": Markup(picture) if picture else None})
     alarms = [check for check in report["checks"] if check["state"] == "alarm"]
     content = {"report": report, "panels": panels, "alarms": alarms, "states": STATE_MEANINGS, "summary": summary}
+    content |= {"sentence": STATES.get(report["state"], "")}
     return rendered("nightly/nightly.html.j2", **content)

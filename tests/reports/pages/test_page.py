@@ -8,8 +8,12 @@ import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.report import Report
+from draftproof.reports.pages.figures import by_prefix
 from draftproof.reports.pages.page import page
+from draftproof.reports.pages.plain_words import plain_sentence, problem_rows
 from draftproof.tests.reports.browser import chromium, needs_chromium
+from draftproof.verifiers.evidence import Evidence, Witness
 
 EVIL = '<script>alert("x")</script>'
 
@@ -64,8 +68,44 @@ def test_the_page_tells_the_verdict_the_witness_and_the_replay(refuted):
 
 def test_the_page_of_a_reference_verifier_has_its_pictures():
     html = page(audit("block", [toy(3)]).as_json())
-    assert html.count("<svg") == 2
-    assert "lossless" in html
+    assert html.count('<svg role="img" aria-label="') == html.count("<svg") == 3
+    assert "No difference was found: on every problem examined" in html and "it is no proof for all" in html
+
+
+def test_figures_say_what_is_to_be_seen(refuted):
+    html = page(refuted)
+    assert "Largest deviation and limit by precision and method. float64, exact, on the lattice: largest" in html
+    picture = by_prefix([("0", 0.5, 0.25)])
+    assert (
+        picture
+        and 'role="img" aria-label="Probability of each emitted prefix' in picture
+        and "0: 0.5 and 0.25." in picture
+    )
+
+
+def test_the_smallest_problem_is_shown_row_by_row():
+    problem = {"vocabulary": 2, "gamma": 1, "target": ["1/3", "2/3"], "draft": {"": ["1/2", "1/2"]}}
+    assert problem_rows(problem) == [("target", "always", ["1/3", "2/3"]), ("draft", "at the start", ["1/2", "1/2"])]
+    markov = {"start": ["1", "0"], "after": {"0": ["1", "0"], "1": ["0", "1"]}}
+    assert [when for _, when, _ in problem_rows({"target": markov})] == ["at the start", "after 0", "after 1"]
+    assert problem_rows({"target": ["1/9"] * 9}) == problem_rows({"wide": {"seed": 7}}) == problem_rows({}) == []
+
+
+def test_plain_sentences_are_no_stronger_than_the_evidence():
+    def sentence(verdict, claim="lossless", **detail):
+        report = Report.begin("f", "f.py:f", ["float64"], 0, claims=(claim,))
+        witness = Witness(sequence="0", expected="1/2", observed="1/3") if verdict == "refuted" else None
+        method = detail.pop("method", "interception")
+        report.add([Evidence(claim=claim, method=method, verdict=verdict, problem="p", witness=witness, detail=detail)])
+        return plain_sentence(report)
+
+    assert sentence("holds", dtype="float64").startswith("No difference was found: on every problem examined")
+    assert "up to rounding" in sentence("holds", dtype="float64") and "up to rounding" not in sentence("holds")
+    assert sentence("no-evidence").startswith("Undecided")
+    assert "not decided here" in sentence("holds", "support")
+    assert sentence("refuted").startswith("It changes the text") and "samples" not in sentence("refuted")
+    assert "This was seen in samples" in sentence("refuted", method="chi-square")
+    assert sentence("refuted", "rows").startswith("Something that it has to do, it does not do")
 
 
 def test_the_page_of_a_failed_audit_says_so(tmp_path):

@@ -1,0 +1,71 @@
+"""A report for somebody who has never heard of speculative decoding: the verdict in plain sentences, the problem in rows."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...verifiers.evidence import Evidence
+from ..audits.report import Report
+from ..audits.scope import SAMPLED
+
+MOST_ROWS, MOST_ENTRIES = 8, 8
+"""Of a problem that is shown row by row."""
+
+NO_PROOF = "This speaks of the problems examined, in the precisions named below; it is no proof for all."
+
+REFUTED = {
+    "lossless": "It changes the text: some texts come out more often, and others less often, than if the large model had written "
+    "alone.",
+    "support": "It can write a token that the large model rules out.",
+    "optimal": "It does not accept as many drafted tokens as the best rule does: slower than it could be, or not lossless.",
+}  # fmt: skip
+
+STATES = {
+    "quiet": "Nothing was noticed so far. That is no proof: a deviation below the detection limit may have been missed.",
+    "watch": "Something looks unusual, and is not decided: right code comes here now and then.",
+    "alarm": "Something is wrong: right code looks like this with a probability that is at most the error rate below, in the whole "
+    "life of this history.",
+}  # fmt: skip
+"""Of a nightly."""
+
+
+def plain_sentence(report: Report) -> str:
+    """The verdict in plain sentences, no stronger than the evidence."""
+    if report.verdict == "refuted":
+        return _refuted(report.shown_refutation())
+    if report.verdict == "error":
+        return "Nothing is known: the examination could not be completed, for the reason below."
+    if report.verdict == "inconclusive":
+        return (
+            "Undecided: nothing was shown to be wrong, and samples alone never show that something is right. A difference below "
+            "the detection limit would not have been seen."
+        )
+    if report.verdict == "lossless":
+        how = "" if {e.dtype for e in report.evidence} == {"exact"} else ", up to rounding"
+        return (
+            f"No difference was found: on every problem examined, each text comes out as often as if the large model had written alone{how}. "
+            f"{NO_PROOF}"
+        )
+    return f"What was asked holds on every problem examined. {NO_PROOF} Whether the text follows the large model is not decided here."
+
+
+def _refuted(first: Evidence | None) -> str:
+    said = REFUTED.get(first.claim if first else "", "Something that it has to do, it does not do: see the witness.")
+    sampled = first is not None and first.method in SAMPLED and first.detail.get("p_value_by") != "certain"
+    return f"{said} This was seen in samples; how rarely right code looks like this is stated." if sampled else said
+
+
+def problem_rows(problem: Mapping[str, Any]) -> list[tuple[str, str, list[str]]]:
+    """(model, prefix, its row) of a small problem in its JSON form; empty for a large one, or one in another form."""
+    rows = [row for model in ("target", "draft") for row in _rows(model, problem.get(model))]
+    return rows if len(rows) <= MOST_ROWS and all(len(row) <= MOST_ENTRIES for _, _, row in rows) else []
+
+
+def _rows(model: str, data: Any) -> Iterator[tuple[str, str, list[str]]]:
+    if isinstance(data, list):
+        yield model, "always", [str(entry) for entry in data]
+    elif isinstance(data, Mapping):
+        after = data.get("after")
+        tables = {"": data["start"], **after} if isinstance(after, Mapping) else data
+        for prefix, row in tables.items():
+            if isinstance(row, list):
+                yield model, f"after {prefix}" if prefix else "at the start", [str(entry) for entry in row]

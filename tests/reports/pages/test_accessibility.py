@@ -1,0 +1,117 @@
+"""The pages in a real browser: axe-core finds nothing serious, at two widths, light and dark; nothing is wider than the window."""
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from draftproof.models.battery import drawn, toy
+from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
+from draftproof.reports.pages.nightly.page import page as nightly_page
+from draftproof.reports.pages.page import page
+from draftproof.tests.reports.browser import needs_chromium
+
+pytestmark = [pytest.mark.browser, pytest.mark.needs("axe_playwright_python"), needs_chromium]
+
+SETTINGS = ((1280, "light"), (390, "light"), (1280, "dark"))
+"""Width of the window in pixels, and the colours that the reader prefers."""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def refuted(tmp_path_factory):
+    """The page of a refuted function, with a witness, figures and findings."""
+    file = tmp_path_factory.mktemp("pages") / "mine.py"
+    file.write_text("def f(target_probs, draft_probs, draft_tokens, rng):\n    return [*draft_tokens, 0]\n")
+    return page(audit(f"{file}:f", [toy(1), toy(2)], explain=False).as_json())
+
+
+def serious(browser, html: str, width: int = 1280, colours: str = "light") -> list[str]:
+    """Rules of axe-core that the page breaks, of serious or critical impact, and whether the page is too wide."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=colours, bypass_csp=True)
+    try:
+        tab.set_content(html)
+        found = Axe().run(tab).response["violations"]
+        wide = tab.evaluate("document.documentElement.scrollWidth") > width
+    finally:
+        tab.close()
+    return [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] + ["too-wide"] * wide
+
+
+def test_nothing_serious_on_the_page_of_a_refuted_function(browser, refuted):
+    for width, colours in SETTINGS:
+        assert serious(browser, refuted, width, colours) == []
+
+
+def test_nothing_serious_on_the_page_of_a_reference_verifier(browser):
+    assert serious(browser, page(audit("block", [toy(2)]).as_json()), 390, "dark") == []
+
+
+@pytest.mark.needs("sqlalchemy")
+def test_nothing_serious_on_the_page_of_a_nightly(browser, history):
+    from draftproof.reports.audits.nightly.status import status
+    from draftproof.tests.reports.audits.nightly.parts import night_of
+
+    check = check_of(drawn(2, 2, "generic"), False)
+    (number,) = history.enrol("mine.py:f", "sha256:00", [check])
+    for day, law in enumerate((check.law, np.roll(check.law, 1)), start=1):
+        history.record(
+            number, check, night_of(day), day, CheckCounts(np.random.default_rng(1).multinomial(900, law), None)
+        )
+    html = nightly_page(status(history))
+    assert "Something is wrong" in html
+    for width, colours in SETTINGS[1:]:
+        assert serious(browser, html, width, colours) == []
+
+
+PLANTED = {
+    "svg-img-alt": '<svg role="img" width="9" height="9"><path d="M0 0h9v9z"/></svg>',
+    "color-contrast": '<p style="color: #bbbbbb; background: #ffffff">pale</p>',
+    "link-name": '<a href="#words"></a>',
+    "too-wide": '<div style="width: 3000px">wide</div>',
+}
+
+
+def test_what_is_planted_is_noticed(browser, refuted):
+    """An unlabelled figure, pale text, a link without a name, something wider than the window."""
+    html = refuted.replace("<h2>Claims</h2>", "".join(PLANTED.values()))
+    assert html != refuted
+    assert set(PLANTED) <= set(serious(browser, html))
+
+
+def test_the_page_works_by_keyboard_and_without_scripts(browser, refuted):
+    """Tab reaches links, tables that scroll and summaries; Enter on a word leads to its sentence."""
+    context = browser.new_context(java_script_enabled=False)
+    try:
+        tab = context.new_page()
+        tab.set_content(refuted)
+        tab.keyboard.press("Tab")
+        tab.keyboard.press("Enter")
+        assert tab.url.endswith("#term-speculative-decoding")
+        assert tab.locator("#term-speculative-decoding").is_visible()
+        summary = tab.locator("summary").last
+        summary.focus()
+        tab.keyboard.press("Enter")
+        assert tab.locator("details").last.get_attribute("open") is not None
+    finally:
+        context.close()
+
+
+def test_every_word_that_a_page_links_to_is_explained_there(refuted):
+    linked = set(re.findall(r'href="#([^"]+)"', refuted))
+    assert linked and linked <= set(re.findall(r' id="([^"]+)"', refuted))
