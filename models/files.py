@@ -1,9 +1,13 @@
-"""Writing files so that a crash leaves the old contents or the new, never a part."""
+"""Files: written so that a crash leaves the old contents or the new, never a part; TOML that people wrote, read."""
 
 import os
+import sys
 from pathlib import Path
 from stat import S_IMODE
+from typing import Any
 from uuid import uuid4
+
+from .errors import InputError
 
 IN_PLACE = ("/dev", "/dev/fd", "/proc/self/fd")
 """Folders whose entries stand for something that is open already, such as /dev/stdout."""
@@ -48,3 +52,17 @@ def write_atomically(path: str | Path, data: str | bytes) -> None:
         os.fsync(folder)  # the new name is durable only once the folder is
     finally:
         os.close(folder)
+
+
+def load_toml(file: Path) -> dict[str, Any]:
+    """The content of a TOML file. Raises: InputError that says what is wrong with it."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib  # pyright: ignore[reportMissingImports]  # of draftproof[compliance]; pytest has it too
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror})") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"{file}: not TOML ({error})") from None

@@ -25,6 +25,8 @@ EXTRAS = {
     "axe_playwright_python": "dev",
     "httpx2": "servers",
     "gguf": "gguf",
+    "weasyprint": "compliance",
+    "pypdf": "compliance",
 }
 """Optional packages, and the extra of draftproof that installs each."""
 

@@ -1,17 +1,12 @@
 """Failures that are known: a TOML file with an entry for each, and what is out of date in it."""
 
-import sys
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...models.errors import InputError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # pyright: ignore[reportMissingImports]  # one of pytest's own requirements there
+from ...models.files import load_toml
 
 FIELDS = {"id": str, "reason": str, "link": str, "expires": date}
 
@@ -46,12 +41,7 @@ def load_known(file: Path) -> list[Known]:
 
     Raises: InputError that names the entry and what was expected.
     """
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror})") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{file}: not TOML ({error})") from None
+    data = load_toml(file)
     entries = data.get("known", [])
     if set(data) - {"known"} or not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
         raise InputError(f"{file}: expected tables [[known]] and nothing else")

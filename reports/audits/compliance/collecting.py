@@ -1,0 +1,272 @@
+"""Running the parts of a plan, one after the other; what is finished is kept, and not run again while nothing changed."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ....models.errors import InputError, RunFailed
+from ....models.files import write_atomically
+from ....models.libraries import require
+from ....models.problem import any_problem_from, load_problem
+from ....proofs.paper_mapping import standing
+from ....proofs.proof_checkpoint import code_digest
+from ..functions.settings import Progress
+from ..report import Report
+from .code_files import code_files, neighbours, sha256_of
+from .plan import Part, Plan
+
+DONE, FAILED = "done", "failed"
+KEPT = "parts"
+"""The folder of finished parts."""
+
+READ_ANEW = ("nightly", "report")
+"""Parts that are read, not run: whatever is kept of them could be out of date."""
+
+
+@dataclass
+class Collected:
+    """What a part gave.
+
+    part: of the plan.
+    state: done, or failed: it could not be run, or not to its end.
+    why: the reason if it failed, in one line.
+    report: the JSON form of an audit, an engine's, an end-to-end run's, a campaign's.
+    history: of a nightly, in the JSON form of its status.
+    rows: of proofs, as ``draftproof prove --json``; recorded: whether they are those on record, not run now.
+    files: name -> SHA-256 of the files that it examined.
+    """
+
+    part: Part
+    state: str = DONE
+    why: str | None = None
+    report: dict[str, Any] | None = None
+    history: dict[str, Any] | None = None
+    rows: list[dict[str, Any]] | None = None
+    recorded: bool = False
+    files: dict[str, str] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        gave = {"report": self.report, "history": self.history, "proofs": self.rows}
+        return {
+            "id": self.part.id, "kind": self.part.kind, "what": self.part.what, "options": self.part.options,
+            "state": self.state, "why": self.why, "recorded": self.recorded, "files": self.files,
+            **{name: value for name, value in gave.items() if value is not None},
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Collected":
+        part = Part(data["id"], data["kind"], data["options"])
+        gave = (data.get("report"), data.get("history"), data.get("proofs"))
+        return cls(part, data["state"], data["why"], *gave, data["recorded"], data["files"])
+
+
+def collect(plan: Plan, folder: Path, progress: Progress = lambda stage, done, total: None) -> Iterator[Collected]:
+    """Each part of the plan, in turn. What ended is in ``folder``/parts before it is given out.
+
+    Guarantee: a part that is kept is not run again unless its fields, the files it names, draftproof's code or the versions
+    in use changed; what failed is run again. Raises: KeyboardInterrupt; what was finished before is kept.
+    """
+    (folder / KEPT).mkdir(parents=True, exist_ok=True)
+    code = code_digest()
+    for number, part in enumerate(plan.parts):
+        progress(f"{part.id}: {part.what}", number, len(plan.parts))
+        named = code_files(part, plan.folder)
+        digests = {name: sha256_of(file) for name, file in named.items()}
+        beside = [(file.name, sha256_of(file)) for file in neighbours(named)]
+        about = json.dumps([part.kind, part.options, sorted(digests.items()), beside, code], sort_keys=True)
+        key = hashlib.sha256(about.encode()).hexdigest()
+        kept = folder / KEPT / f"{part.id}.json"
+        known = _kept(kept, key) if part.kind not in READ_ANEW else None
+        if known is None:
+            known = _run(part, plan, kept.with_suffix(f".{key[:12]}.checkpoint"), _of_part(progress, part))
+            known.files = digests
+            content = json.dumps({"key": key, "part": known.as_json()}, ensure_ascii=False, sort_keys=True) + "\n"
+            write_atomically(kept, content)
+            known = Collected.from_json(json.loads(content)["part"])  # as it is when it is read again
+        yield known
+
+
+def _of_part(progress: Progress, part: Part) -> Progress:
+    return lambda stage, done, total: progress(f"{part.id}: {stage}", done, total)
+
+
+def _kept(file: Path, key: str) -> Collected | None:
+    """What was kept of the same part, if it was finished."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        known = Collected.from_json(data["part"])
+        return known if data["key"] == key and known.state == DONE else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _run(part: Part, plan: Plan, checkpoint: Path, progress: Progress) -> Collected:
+    """Run one part; what goes wrong with it is in the result. Raises: KeyboardInterrupt."""
+    got = Collected(part)
+    try:
+        RUNNERS[part.kind](got, plan.folder, checkpoint, progress)
+    except (InputError, RunFailed) as error:
+        got.state, got.why = FAILED, " ".join(str(error).split())
+    if got.report:
+        got.report["standing"] = []  # that of the proofs is a part of its own
+    if got.report and got.report["failure"]:
+        if got.report["failure"]["kind"] == "interrupted":
+            raise KeyboardInterrupt
+        got.state, got.why = FAILED, got.report["failure"]["message"]
+    if got.history and got.history["failures"]:
+        got.why = "; ".join(f"{f['subject']}: {f['message']}" for f in got.history["failures"])
+    return got
+
+
+def _placed(name: str, folder: Path) -> str:
+    """A path of the plan, from where the command runs; what names no file stays as it is."""
+    path, colon, attribute = name.rpartition(":") if ".py:" in name else (name, "", "")
+    file = folder / Path(path).expanduser()
+    return f"{file}{colon}{attribute}" if file.exists() else name
+
+
+def _audit(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
+    from ..functions.audit import run_audit
+    from ..functions.settings import AuditSettings
+    from ..functions.subject import program_from, subject_from
+
+    options = dict(got.part.options)
+    program, name = options.pop("exec", None), options.pop("subject", None)
+    array, dtypes = options.pop("array", None), tuple(options.pop("dtypes", ()))
+    if program:
+        spec = program_from(" ".join(_placed(word, folder) for word in program.split(" ")))
+    else:
+        spec = subject_from(_placed(name, folder), array, dtypes)._replace(name=name)
+        if not spec.reference and spec.target == _placed(name, folder):
+            spec = spec._replace(source=name)
+    problems = [load_problem(_placed(p, folder), any_problem_from) for p in options.pop("problems", ())]
+    if spec.torch:
+        require("torch")
+    got.report = run_audit(spec, AuditSettings(problems=problems, progress=progress, **options)).as_json()
+
+
+def _engine(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
+    from ..engines.audit import audit_engine, engine_from
+
+    options = dict(got.part.options)
+    engine = engine_from(_placed(options.pop("engine"), folder))
+    problems = [load_problem(_placed(p, folder)) for p in options.pop("problems", ())]
+    got.report = audit_engine(engine, problems, progress=progress, **options).as_json()
+
+
+def _server(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
+    raise InputError(
+        "decoders behind a URL cannot be audited by this version; `draftproof engine` audits installed ones"
+    )
+
+
+def _nightly(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
+    if "file" in got.part.options:
+        got.history = _json_of(folder / got.part.options["file"])
+        if not isinstance(got.history, dict) or not {"checks", "state", "failures"} <= got.history.keys():
+            raise InputError(f"{got.part.options['file']}: not a nightly history (draftproof nightly status --json)")
+        return
+    require("sqlalchemy", extra="nightly")
+    from ..nightly.history import History
+    from ..nightly.status import status
+
+    with closing(History.read(_placed(got.part.options["db"], folder))) as history:
+        got.history = status(history)
+
+
+def _e2e(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
+    require("torch", "transformers")
+    from ..loops.options import LoopOptions
+    from ..loops.run import run_e2e
+
+    options = dict(got.part.options)
+    for name in ("target", "draft", "prompts"):
+        if name in options:
+            options[name] = _placed(options[name], folder)
+    if "gamma" in options:
+        options["gamma"] = str(options["gamma"])
+    got.report = run_e2e(LoopOptions(**options), progress).as_json()
+
+
+def _campaign(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
+    from ..campaigns.run import CampaignSettings, audit_by_campaign
+    from ..functions.subject import subject_from
+
+    options = dict(got.part.options)
+    name, dtype = options.pop("subject"), options.pop("dtype", "float64")
+    spec = subject_from(_placed(name, folder), options.pop("array", None), (dtype,))
+    problem = load_problem(_placed(options.pop("problem"), folder))
+    settings = CampaignSettings(checkpoint=str(checkpoint), **options)
+    got.report = audit_by_campaign(spec, problem, settings, progress).as_json()
+    checkpoint.unlink(missing_ok=True)
+
+
+def _report(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
+    file = got.part.options["file"]
+    require("jsonschema", extra="compliance")
+    data = _json_of(folder / file)
+    try:
+        report = Report.from_json(data)
+        got.report = report.as_json()
+        if not report.scoped:
+            del got.report["scope"], got.report["not_examined"]
+        _require_schema(got.report, file)
+        if report.verdict != data["verdict"]:
+            raise InputError(f"{file}: says {data['verdict']}, and its evidence says {report.verdict}")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        got.report = None
+        raise error if isinstance(error, InputError) else InputError(f"{file}: not a report of draftproof") from None
+
+
+def _require_schema(report: dict[str, Any], file: str) -> None:
+    from jsonschema import Draft202012Validator
+
+    schema = json.loads((files("draftproof.reports.audits") / "report.schema.json").read_text(encoding="utf-8"))
+    for error in Draft202012Validator(schema).iter_errors(report):
+        raise InputError(f"{file}: not a report of draftproof: {error.json_path}: {error.message[:200]}")
+
+
+def _proofs(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
+    from ....proofs.proving import all_proofs, run
+    from ....proofs.statements import METHODS
+
+    claims, methods = got.part.options.get("claims", ()), got.part.options.get("methods", METHODS)
+    if not got.part.options.get("run"):
+        got.recorded = True
+        got.rows = [r for r in standing() if (not claims or r["claim"] in claims) and r["method"] in methods]
+        return
+    if "z3" in methods:
+        require("z3", extra="prove")
+    proofs = all_proofs(claims, methods)
+    got.rows = []
+    for number, row in enumerate(run(proofs), 1):
+        got.rows.append(row._asdict())
+        progress(f"{row.claim} by {row.method}", number, len(proofs))
+
+
+def _json_of(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file}: not JSON ({error})") from None
+
+
+RUNNERS: dict[str, Callable[[Collected, Path, Path, Progress], None]] = {
+    "audit": _audit, "engine": _engine, "server": _server, "nightly": _nightly, "e2e": _e2e, "campaign": _campaign,
+    "report": _report, "proofs": _proofs,
+}  # fmt: skip
+
+
+def remove_kept_of_others(folder: Path, parts: Sequence[Part]) -> None:
+    """Remove what was kept of parts that the plan does not have any more."""
+    ids = {part.id for part in parts}
+    for file in (folder / KEPT).glob("*.json"):
+        if file.stem not in ids:
+            file.unlink()

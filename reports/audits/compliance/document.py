@@ -1,0 +1,100 @@
+"""report.json of a compliance document: requirements with their verdicts, and everything they were derived from."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from ....models.environment import environment, versions
+from ....models.errors import InputError
+from ....proofs.proof_checkpoint import code_digest
+from ..report import Report
+from .collecting import DONE, Collected
+from .plan import Plan, Requirement
+from .requirements import WORST_FIRST, judged, overall
+
+FORMAT = "draftproof-compliance-1"
+
+NOT_SAID = (
+    "that a requirement which is met holds beyond the problems, numbers, versions and settings named beside it, unless it is by proof",
+    "anything of a decoder that is configured otherwise, of other versions of the code, or of other models",
+    "anything of what runs around the parts that were examined: a verifier that is lossless can stand in a loop that is not",
+    "that the code is safe to run, or that its texts are true or harmless",
+)
+"""What no compliance document says, whatever its verdicts."""
+
+
+def today() -> str:
+    """The date of a document: of SOURCE_DATE_EPOCH where that is set. Raises: InputError if it is no number of seconds."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        moment = datetime.now(timezone.utc) if not epoch else datetime.fromtimestamp(int(epoch), timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        raise InputError(f"SOURCE_DATE_EPOCH is {epoch!r}; expected a number of seconds") from None
+    return moment.date().isoformat()
+
+
+def document(plan: Plan, collected: Sequence[Collected], date: str) -> dict[str, Any]:
+    """The document in its JSON form (``compliance.schema.json``); equal parts give an equal one."""
+    about = {
+        "title": plan.title, "date": date,
+        "plan": {"file": "plan.toml", "sha256": hashlib.sha256(plan.source).hexdigest()},
+        "draftproof": {"code": code_digest(), **environment(), **versions("weasyprint")},
+    }  # fmt: skip
+    return derived(about, plan.requirements, collected)
+
+
+def derived(
+    about: Mapping[str, Any], required: Sequence[Requirement], collected: Sequence[Collected]
+) -> dict[str, Any]:
+    """Everything that follows from the parts, and ``about``: title, date, plan and versions."""
+    requirements = [judged(requirement, collected).as_json() for requirement in required]
+    verdicts = [requirement["verdict"] for requirement in requirements]
+    return {
+        "format": FORMAT, **about, "verdict": overall(verdicts),
+        "counts": {verdict: verdicts.count(verdict) for verdict in WORST_FIRST},
+        "requirements": requirements, "parts": [_part(got) for got in collected], "not_said": list(NOT_SAID),
+    }  # fmt: skip
+
+
+def _part(got: Collected) -> dict[str, Any]:
+    """A part with its verdict in words beside what it gave."""
+    if got.report is not None:
+        report = Report.from_json(got.report)
+        verdict, reading = report.verdict, report.reading
+    elif got.history is not None:
+        verdict = str(got.history["state"])
+        reading = f"{verdict}, which is no proof" if verdict == "quiet" else verdict
+    elif got.rows is not None:
+        held = sum(row["verdict"] == "holds" for row in got.rows)
+        verdict = "holds" if held == len(got.rows) else "not all hold"
+        where = "on record in this version, not run here" if got.recorded else "run here"
+        reading = f"{held} of {len(got.rows)} proofs hold; {where}"
+    else:
+        verdict, reading = "error", "it could not be run"
+    return got.as_json() | {"verdict": verdict, "reading": reading}
+
+
+def again(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The document that the parts in a document give: the same, unless something in it was changed.
+
+    Raises: KeyError, TypeError, ValueError for what is no document.
+    """
+    about = {name: data[name] for name in ("title", "date", "plan", "draftproof")}
+    required = [
+        Requirement(r["id"], r["statement"], r["claim"], tuple(r["parts"]), r["scope"], r["detection_limit"])
+        for r in data["requirements"]
+    ]
+    return derived(about, required, [Collected.from_json(part) for part in data["parts"]])
+
+
+def text(data: Any) -> str:
+    """A document, or a part of one, as the file's content."""
+    return json.dumps(data, indent=1, ensure_ascii=False, sort_keys=False) + "\n"
+
+
+def unfinished(data: Mapping[str, Any]) -> list[str]:
+    """The parts that could not be run to their end, with the reason."""
+    return [f"{part['id']}: {part['why']}" for part in data["parts"] if part["state"] != DONE]

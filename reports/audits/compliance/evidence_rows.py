@@ -1,0 +1,268 @@
+"""The evidence that a part gives for a requirement, in rows: how strong each is, what it speaks of, and whether it counts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ....verifiers.evidence import ERROR, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
+from ..report import Report
+from ..scope import SAMPLED as SAMPLING_METHODS
+from .collecting import FAILED, Collected
+from .plan import Requirement
+
+STRENGTHS = {
+    "proof": "proof",
+    "symbolic": "proof for all models of a size",
+    "certificate": "certificate, checked, on single problems",
+    "exact": "exact enumeration",
+    "lattice": "exact enumeration, on the lattice",
+    "resolution": "law to a stated resolution",
+    "driven": "driven on the lattice",
+    "observed": "everything compared that this run did",
+    "sampled": "sampled, with a detection limit",
+    "none": "none",
+}
+"""Kinds of evidence, from the strongest on, in words."""
+
+DECIDES = ("proof", "symbolic", "certificate", "exact", "lattice", "resolution", "driven")
+"""Kinds that decide; the others can refute and cannot show more than that nothing was refuted."""
+
+PROOF_STRENGTH = {
+    "coq": "proof",
+    "z3": "symbolic",
+    "sympy": "symbolic",
+    "certificate": "certificate",
+    "enumeration": "exact",
+}
+
+OBSERVING = ("reading", "forward-pass", "warp", "listening", "ends")
+"""Methods that compare what a run did, and all of it."""
+
+
+@dataclass(frozen=True)
+class EvidenceRow:
+    """What a part shows of a requirement, in one kind of numbers, in one way.
+
+    part, dtype: where it comes from, and the numbers it speaks of.
+    strength: a key of STRENGTHS.
+    verdict: of the worst piece, in the words of evidence.
+    on: how many pieces have that verdict, of how many, and of what.
+    limit: what can remain unseen: a total variation, where ``unit`` says so; None if there is no such limit.
+    unit: of the limit.
+    shown: how the part's verdict reads, or what a proof speaks of.
+    counts: whether it speaks of what the requirement is about.
+    why: why it does not count, or could not be had.
+    witness, replay: of a refutation.
+    """
+
+    part: str
+    dtype: str
+    strength: str
+    verdict: str
+    on: str
+    limit: float | None = None
+    unit: str = "total variation"
+    shown: str = ""
+    counts: bool = True
+    why: str | None = None
+    witness: str | None = None
+    replay: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def evidence_rows(requirement: Requirement, got: Collected) -> list[EvidenceRow]:
+    """What a part says of a requirement's claim; at least one row, with the reason where there is nothing that counts."""
+    if got.report is not None:
+        rows = _of_report(requirement, got, Report.from_json(got.report))
+    elif got.history is not None:
+        rows = _of_history(requirement, got)
+    elif got.rows is not None:
+        rows = _of_proofs(requirement, got)
+    else:
+        rows = []
+    if got.state == FAILED:
+        rows.append(_nothing(got, f"the part could not be run to its end: {got.why}", ERROR, counts=True))
+    return rows or [_nothing(got, f"it has no evidence on {requirement.claim}", NO_EVIDENCE)]
+
+
+def _nothing(got: Collected, why: str, verdict: str, counts: bool = False) -> EvidenceRow:
+    return EvidenceRow(got.part.id, "", "none", verdict, "", counts=counts, why=why)
+
+
+# ---------------------------------------------------------------- reports
+
+
+def _of_report(requirement: Requirement, got: Collected, report: Report) -> list[EvidenceRow]:
+    claimed = [e for e in report.evidence if e.claim == requirement.claim and not (e.witness and e.witness.smallest)]
+    groups: dict[tuple[str, str], list[Evidence]] = {}
+    sampled = {(e.problem, _dtype(e, report)) for e in claimed if strength_of(e) == "sampled" and _limit(e) is not None}
+    for e in claimed:
+        strength, dtype = strength_of(e), _dtype(e, report)
+        if strength == "none" and (e.problem, dtype) in sampled:
+            continue  # there is no law, and samples in its place
+        groups.setdefault((dtype, strength), []).append(e)
+    about = _facts(report)
+    rows = []
+    for (dtype, strength), group in groups.items():
+        row = _row(got.part.id, dtype, strength, group, report)
+        mismatch = scope_mismatch(requirement.scope, {**about, "dtype": dtype, "versions": report.environment})
+        if row.verdict == NOT_CLAIMED:
+            mismatch = group[0].detail.get("why") or "the subject does not claim it"
+        rows.append(replace(row, counts=False, why=mismatch) if mismatch else row)
+    return rows
+
+
+def _dtype(e: Evidence, report: Report) -> str:
+    dtypes = report.subject["dtypes"]
+    return str(e.detail["dtype"]) if "dtype" in e.detail else dtypes[0] if len(dtypes) == 1 else e.dtype
+
+
+def strength_of(e: Evidence) -> str:
+    """The kind of a piece of evidence, a key of STRENGTHS; of a method that is not known, the weaker."""
+    if e.method in OBSERVING:
+        return "observed"
+    if e.method in SAMPLING_METHODS or e.method == "mean":
+        return "sampled"
+    if e.verdict == NO_EVIDENCE:
+        return "none"
+    if e.method in ("enumeration", "closed-form", "interception", "driving"):
+        kind = str(e.detail.get("exactness", "exact"))
+        return kind if kind in DECIDES else "observed"
+    return "observed"
+
+
+def _limit(e: Evidence) -> float | None:
+    """What samples may leave unseen, if they have a limit that means anything."""
+    number = e.detail.get("detection_limit", e.bound)
+    if number is None or e.detail.get("too_wide") or (_unit(e) == "total variation" and float(number) >= 1):
+        return None
+    return float(number)
+
+
+def _unit(e: Evidence) -> str:
+    return {"mean": "tokens a call", "argmax": "of the tokens"}.get(e.method, "total variation")
+
+
+def _row(part: str, dtype: str, strength: str, group: Sequence[Evidence], report: Report) -> EvidenceRow:
+    verdict = merge_verdicts(e.verdict for e in group)
+    worst = [e for e in group if e.verdict == verdict]
+    limits = [_limit(e) for e in group if not e.refuted]
+    if strength == "sampled":
+        limit = None if None in limits else max(filter(None, limits), default=None)
+    else:
+        limit = max((float(e.bound) for e in group if e.bound is not None), default=None)
+    units = {_unit(e) for e in group}
+    first = next((e for e in worst if e.refuted and e.witness), None)
+    reasons = {str(e.detail["reason"]) for e in worst if e.detail.get("reason")} if verdict == NO_EVIDENCE else ()
+    return EvidenceRow(
+        part, dtype, strength, verdict, f"{len(worst)} of {len(group)}", limit, " and ".join(sorted(units)),
+        f"{report.reading}; {report.scope['says']}" if report.scope else report.reading,
+        why="; ".join(sorted(reasons)) or None,
+        witness=f"{first.problem}: {first.witness}" if first else None, replay=first.replay if first else None,
+    )  # fmt: skip
+
+
+def _facts(report: Report) -> dict[str, Any]:
+    """What a report says of its subject and of how that was run; what it does not say is not there."""
+    facts = {"subject": report.subject["name"], "digest": report.subject["digest"]}
+    if report.end_to_end:
+        setting = report.end_to_end.setting
+        return facts | {name: setting[name] for name in ("temperature", "device") if name in setting}
+    settings = [e.detail.get("settings") for e in report.evidence]
+    temperatures = {s["temperature"] for s in settings if isinstance(s, Mapping) and "temperature" in s}
+    facts |= {"temperature": temperatures.pop()} if len(temperatures) == 1 else {}
+    return facts | ({"device": "cpu"} if "convention" in report.subject else {})
+
+
+def scope_mismatch(asked: Mapping[str, Any], facts: Mapping[str, Any]) -> str | None:
+    """Why evidence with these facts does not speak of what is asked; None if it does. What is not recorded does not match."""
+    wrong = []
+    for name, value in asked.items():
+        if name == "versions":
+            versions = facts.get("versions") or {}
+            pairs = [(package, wanted, versions.get(package)) for package, wanted in value.items()]
+        else:
+            pairs = [(name, value, facts.get(name))]
+        for what, wanted, known in pairs:
+            if known is None:
+                wrong.append(f"it does not record its {what}, asked is {_shown(wanted)}")
+            elif known != wanted:
+                wrong.append(f"its {what} is {_shown(known)}, asked is {_shown(wanted)}")
+    return "; ".join(wrong) or None
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# ---------------------------------------------------------------- histories and proofs
+
+
+def _of_history(requirement: Requirement, got: Collected) -> list[EvidenceRow]:
+    """A row for each current version of a subject that was drawn from."""
+    history = got.history or {}
+    current = [check for check in history["checks"] if check["current"]] if requirement.claim == "lossless" else []
+    rows = []
+    for subject, version in dict.fromkeys((check["subject"], check["version"]) for check in current):
+        checks = [c for c in current if (c["subject"], c["version"]) == (subject, version)]
+        alarms = [c for c in checks if c["state"] == "alarm"]
+        limits = [c["detects"]["within"][-1] if c["detects"] else None for c in checks]
+        known = [limit["total_variation"] for limit in limits if limit and limit["total_variation"] < 1]
+        nights = max((limit["nights"] for limit in limits if limit), default=0)
+        first = alarms[0] if alarms else None
+        mismatch = scope_mismatch(requirement.scope, {"subject": subject, "digest": version, "device": "cpu"})
+        rows.append(
+            EvidenceRow(
+                got.part.id, "", "sampled", REFUTED if alarms else NO_EVIDENCE,
+                f"{len(alarms) or len(checks)} of {len(checks)}", max(known) if len(known) == len(checks) else None,
+                shown=f"{subject} {version}: nightly draws, {len(alarms)} in alarm; within {nights} nights; {history.get('scope')}",
+                counts=mismatch is None, why=mismatch,
+                witness=f"{first['check']}: {_nightly_witness(first)}" if first else None,
+                replay=(first["witness"] or {}).get("replay") if first else None,
+            )
+        )  # fmt: skip
+    failures = [f for f in history["failures"] if f["subject"] == requirement.scope.get("subject", f["subject"])]
+    return rows + [
+        _nothing(got, f"{f['subject']} could not be drawn from: {f['message']}", ERROR, True) for f in failures
+    ]
+
+
+def _nightly_witness(check: Mapping[str, Any]) -> str:
+    shown = check["witness"]
+    return (
+        f"{shown['sequence']}: expected {shown['expected']}, observed {shown['observed']}"
+        if shown
+        else "no witness yet"
+    )
+
+
+def _of_proofs(requirement: Requirement, got: Collected) -> list[EvidenceRow]:
+    """A row for each method; a proof that was not decided does not count."""
+    mine = [row for row in got.rows or () if row["claim"] == requirement.claim]
+    rows = []
+    for method in dict.fromkeys(row["method"] for row in mine):
+        rows += _by_method(requirement, got, method, [row for row in mine if row["method"] == method])
+    return rows
+
+
+def _by_method(
+    requirement: Requirement, got: Collected, method: str, every: Sequence[Mapping[str, Any]]
+) -> Iterable[EvidenceRow]:
+    place = "on record in this version, not run here" if got.recorded else "run here"
+    mismatch = scope_mismatch(requirement.scope, {"dtype": "exact"})
+    for undecided in (False, True):
+        rows = [row for row in every if (row["verdict"] == NO_EVIDENCE) == undecided]
+        if not rows:
+            continue
+        verdict = merge_verdicts(row["verdict"] for row in rows)
+        same = [row for row in rows if row["verdict"] == verdict]
+        what = "; ".join(dict.fromkeys(f"{row['what']}: {row['size']}" for row in same))
+        refuted = verdict in (REFUTED, ERROR)
+        why = mismatch or ("not decided" if undecided else None)
+        yield EvidenceRow(
+            got.part.id, "exact", PROOF_STRENGTH[method], verdict, f"{len(same)} of {len(rows)}",
+            shown=f"{method}, {place}: {what}", counts=why is None, why=why,
+            witness=str(same[0]["detail"]) if refuted else None,
+        )  # fmt: skip

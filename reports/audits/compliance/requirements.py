@@ -1,0 +1,127 @@
+"""The verdict on a requirement, from its rows of evidence by one function, and what would close one that is open."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ....verifiers.evidence import ERROR, HOLDS, REFUTED
+from .collecting import Collected
+from .evidence_rows import DECIDES, STRENGTHS, EvidenceRow, evidence_rows
+from .plan import ALL_CLAIMS, Requirement
+
+MET, SAMPLED, OPEN, FAILED = "met", "sampled only", "open", "refuted"
+
+VERDICTS = {
+    MET: "every part that the plan names for it shows the claim exactly, or to the resolution stated, on what was examined",
+    SAMPLED: "nothing was refuted, and what was compared was sampled or happened in this run: a deviation below the limit remains unseen",
+    OPEN: "there is no evidence that counts, or a part could not be run to its end; nothing is shown",
+    FAILED: "a part that counts shows that the claim is false",
+}
+"""The verdicts on requirements, and what each means."""
+
+WORST_FIRST = (FAILED, OPEN, SAMPLED, MET)
+
+
+def verdict_of(rows: Sequence[EvidenceRow], detection_limit: float | None = None) -> str:
+    """The verdict that rows of evidence give: the worst of those that count.
+
+    detection_limit: the largest total variation that samples may leave unseen; without one any limit will do.
+    Guarantee: met only if there is a row that counts, and all of them hold by an exact law, a proof, or a certificate.
+    """
+    counting = [row for row in rows if row.counts]
+    if any(row.verdict == REFUTED for row in counting):
+        return FAILED
+    if not counting or not all(_shows(row, detection_limit) for row in counting):
+        return OPEN
+    return MET if all(row.strength in DECIDES for row in counting) else SAMPLED
+
+
+def _shows(row: EvidenceRow, detection_limit: float | None) -> bool:
+    """Whether a row that is not refuted shows anything: it holds, or samples would have shown a deviation at their limit."""
+    if row.verdict == HOLDS:
+        return row.strength in DECIDES or (row.strength == "observed" and detection_limit is None)
+    if row.verdict == ERROR or row.strength != "sampled" or row.limit is None:
+        return False
+    return detection_limit is None or (row.unit == "total variation" and row.limit <= detection_limit)
+
+
+def overall(verdicts: Iterable[str]) -> str:
+    """The worst verdict; open if there is none."""
+    return min(verdicts, key=WORST_FIRST.index, default=OPEN)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A requirement with its evidence and the verdict that follows."""
+
+    requirement: Requirement
+    rows: tuple[EvidenceRow, ...]
+
+    @property
+    def verdict(self) -> str:
+        return verdict_of(self.rows, self.requirement.detection_limit)
+
+    @property
+    def reading(self) -> str:
+        """The verdict with what it rests on, in words that say no more than the evidence."""
+        counting = [row for row in self.rows if row.counts]
+        if self.verdict == MET:
+            proved = {row.part for row in counting} == {row.part for row in counting if row.strength == "proof"}
+            return "met, by proof" if proved else "met on what was examined, not proved for all"
+        if self.verdict == SAMPLED:
+            limits = [row.limit for row in counting if row.limit is not None and row.unit == "total variation"]
+            seen = f"; a total variation below {max(limits):.2g} remains unseen" if limits else ""
+            return f"sampled only: nothing was refuted{seen}"
+        if self.verdict == FAILED:
+            parts = dict.fromkeys(row.part for row in counting if row.verdict == REFUTED)
+            return f"refuted by {', '.join(parts)}"
+        return "open: nothing is shown"
+
+    @property
+    def closing(self) -> list[str]:
+        """What would have to be shown for the requirement to be met, a sentence each; empty if it is."""
+        if self.verdict == MET:
+            return []
+        wanted = self.requirement.detection_limit
+        sentences = [_closing(row, wanted) for row in self.rows]
+        if not self.requirement.parts:
+            sentences = ["the plan names no part that is to show it"]
+        elif self.verdict == OPEN and not any(row.counts for row in self.rows):
+            asked = ", ".join(f"{name} {value}" for name, value in self.requirement.scope.items())
+            sentences.append(f"evidence on {self.requirement.claim}" + (f" with {asked}" if asked else ""))
+        return list(dict.fromkeys(filter(None, sentences)))
+
+    def as_json(self) -> dict[str, Any]:
+        required = self.requirement
+        counting = [row for row in self.rows if row.counts]
+        return {
+            "id": required.id, "statement": required.statement, "claim": required.claim,
+            "claim_says": ALL_CLAIMS[required.claim], "parts": list(required.parts), "scope": required.scope,
+            "detection_limit": required.detection_limit, "verdict": self.verdict, "reading": self.reading,
+            "strength": list(dict.fromkeys(STRENGTHS[row.strength] for row in counting)),
+            "closing": self.closing, "evidence": [row.as_json() for row in self.rows],
+        }  # fmt: skip
+
+
+def _closing(row: EvidenceRow, wanted: float | None) -> str:
+    if not row.counts:
+        return f"{row.part} does not count: {row.why}"
+    if row.verdict == REFUTED:
+        return f"a version that {row.part} does not refute" + (f"; the witness is {row.witness}" if row.witness else "")
+    if row.verdict == ERROR:
+        return f"{row.part}: {row.why or 'it ended in an error'}"
+    if row.strength == "none":
+        return f"{row.part} has no law and no samples on {row.on}" + (f": {row.why}" if row.why else "")
+    if row.strength == "sampled" and row.limit is None:
+        return f"{row.part} has samples without a detection limit: more of them are needed"
+    if row.strength == "sampled" and wanted is not None and (row.limit or 0) > wanted:
+        return f"{row.part} would have shown a total variation of {row.limit:.3g}, asked is {wanted:g}: more samples are needed"
+    if row.strength in ("sampled", "observed"):
+        return f"{row.part}: an exact law in place of {STRENGTHS[row.strength]}"
+    return "" if row.verdict == HOLDS else f"{row.part}: {row.verdict} on {row.on}"
+
+
+def judged(requirement: Requirement, collected: Iterable[Collected]) -> Judged:
+    """A requirement with the rows of all parts that its plan names for it."""
+    mine = [got for got in collected if got.part.id in requirement.parts]
+    return Judged(requirement, tuple(row for got in mine for row in evidence_rows(requirement, got)))

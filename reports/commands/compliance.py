@@ -1,0 +1,113 @@
+"""The commands draftproof compliance init, run and verify: the document for whoever has to certify a deployment."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...models.errors import InputError
+from .exit_status import INCONCLUSIVE, INTERRUPTED, NOT_AUDITED, OK, REFUTED, stop
+from .output import write_text
+from .progress import progress_bar
+
+if TYPE_CHECKING:
+    from ..audits.compliance.collecting import Collected
+
+
+@click.group(name="compliance")
+def command() -> None:
+    """One document that says what is required of a deployment, what was shown of it, and how strong the evidence is."""
+
+
+@command.command()
+@click.option("--out", "file", default="compliance.toml", show_default=True, metavar="FILE", help="The plan to write.")
+def init(file: str) -> None:
+    """Write a plan, with comments, for what is installed and for the verifiers and histories in the current folder."""
+    if file != "-" and Path(file).exists():
+        raise InputError(f"{file}: is there already; expected a new name (--out)")
+    from ..audits.compliance.first_plan import first_plan
+
+    write_text(file, first_plan(Path.cwd()))
+    if file != "-":
+        click.echo(f"written  {file}\nnext     draftproof compliance run {file} --out compliance")
+
+
+@command.command()
+@click.argument("plan", metavar="PLAN.toml")
+@click.option("--out", "folder", required=True, metavar="DIR",
+              help="The folder to write; the same command goes on from what is finished there.")  # fmt: skip
+@click.option("--require-decision", is_flag=True, help="Exit with 4 if a requirement is open, or sampled only.")
+def run(plan: str, folder: str, require_decision: bool) -> None:
+    """Run what a plan names, and write report.json, report.html, report.pdf, attestation.json, badge.svg and junit.xml.
+
+    Exit status: 1 if a requirement is refuted, 3 if a part could not be run to its end."""
+    from ..audits.compliance.plan import load_plan
+
+    loaded = load_plan(plan)
+    from ..pages.compliance.folder import require_folder, write_folder
+
+    out = Path(folder)
+    require_folder(out)
+    from ..audits.compliance.collecting import collect
+
+    collected: list[Collected] = []
+    try:
+        with progress_bar() as progress:
+            for got in collect(loaded, out, progress):
+                collected.append(got)
+        document, no_pdf = write_folder(out, loaded, collected)
+    except KeyboardInterrupt:
+        finished = f"{len(collected)} of {len(loaded.parts)} parts are in {out}"
+        stop(f"interrupted; {finished}, and the same command goes on from there", INTERRUPTED)
+    _show(document, out, no_pdf)
+    raise SystemExit(_status(document, require_decision))
+
+
+def _status(document: dict[str, Any], require_decision: bool) -> int:
+    if document["verdict"] == "refuted":
+        return REFUTED
+    if any(part["state"] != "done" for part in document["parts"]):
+        return NOT_AUDITED
+    return INCONCLUSIVE if require_decision and document["verdict"] != "met" else OK
+
+
+def _show(document: dict[str, Any], folder: Path, no_pdf: str | None) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(highlight=False)
+    colours = {"met": "green", "refuted": "red", "sampled only": "yellow", "open": "magenta"}
+    for r in document["requirements"]:
+        word = f"[{colours[r['verdict']]}]{r['verdict']:<13}[/]"
+        console.print(f"{escape(r['id']):<12}{word}{escape(r['statement'])}", soft_wrap=True)
+        for sentence in r["closing"] if r["verdict"] != "refuted" else ():
+            console.print(f"{'':<25}{escape(sentence)}", soft_wrap=True)
+    for part in document["parts"]:
+        if part["why"]:
+            console.print(f"[magenta]failure[/]     {escape(part['id'])}: {escape(part['why'])}", soft_wrap=True)
+    if no_pdf:
+        console.print(f"[yellow]no PDF[/]      {escape(no_pdf.removeprefix('no PDF: '))}", soft_wrap=True)
+    console.print(f"verdict     [{colours[document['verdict']]}]{document['verdict']}[/]")
+    console.print(f"written     {escape(str(folder))}: report.json, report.html{'' if no_pdf else ', report.pdf'}, "
+                  "attestation.json, badge.svg, junit.xml", soft_wrap=True)  # fmt: skip
+
+
+@command.command()
+@click.argument("folder", metavar="DIR")
+@click.option("--code", default=".", show_default=True, metavar="DIR",
+              help="The folder of the plan, in which the audited files are looked for.")  # fmt: skip
+def verify(folder: str, code: str) -> None:
+    """Check that DIR is what a run wrote: its schema, every digest, what the evidence gives, and that the page and the PDF
+    say what the JSON says.
+
+    It shows that the files agree with each other, not who wrote them: for that, sign attestation.json. Exit status 1 if
+    anything does not agree."""
+    from ..pages.compliance.verification import verified
+
+    wrong, here = verified(Path(folder), Path(code))
+    for line in wrong:
+        click.echo(f"refused  {line}")
+    if wrong:
+        raise SystemExit(REFUTED)
+    click.echo(f"agrees   {folder}: schema, digests, evidence, page and PDF; {here}")
+    raise SystemExit(OK)

@@ -1,0 +1,92 @@
+"""The folder of a compliance run: what is written into it, and its files by digest."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ....models.errors import InputError
+from ....models.files import write_atomically
+from ...audits.compliance.attestation import ATTESTATION_FILE, attestation, canonical
+from ...audits.compliance.code_files import sha256_of
+from ...audits.compliance.collecting import KEPT, Collected, remove_kept_of_others
+from ...audits.compliance.document import document, text, today
+from ...audits.compliance.plan import Plan
+from ..badge import badge
+from ..junit import junit_of_requirements
+from .page import page
+from .pdf import pdf
+
+REPORT, PAGE, PDF, PLAN, BADGE, JUNIT = (
+    "report.json",
+    "report.html",
+    "report.pdf",
+    "plan.toml",
+    "badge.svg",
+    "junit.xml",
+)
+
+
+def require_folder(folder: Path) -> None:
+    """Raises: InputError for what is no folder, or one with other files in it."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file; expected a folder, or a new name")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / REPORT).exists() and not (folder / KEPT).is_dir():
+        raise InputError(f"{folder}: is not empty; expected a folder that is new, empty, or of an earlier run")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+
+
+def write_folder(folder: Path, plan: Plan, collected: Sequence[Collected]) -> tuple[dict[str, Any], str | None]:
+    """Write everything that a run writes; the document, and why there is no PDF if there is none.
+
+    Guarantee: the same bytes for the same plan, parts and date. The date is that of the document that is there, if nothing
+    else changed in it.
+    Raises: InputError if a file cannot be written.
+    """
+    made = _dated(folder, document(plan, collected, today()))
+    html, why = page(made), None
+    contents: dict[str, str | bytes] = {
+        PLAN: plan.source, REPORT: text(made), PAGE: html,
+        BADGE: badge(made["verdict"], made["date"]), JUNIT: junit_of_requirements(made),
+    }  # fmt: skip
+    try:
+        contents[PDF] = pdf(html)
+    except InputError as error:
+        why = str(error)
+    try:
+        remove_kept_of_others(folder, plan.parts)
+        if why:
+            (folder / PDF).unlink(missing_ok=True)
+        for name, content in contents.items():
+            write_atomically(folder / name, content)
+        write_atomically(folder / ATTESTATION_FILE, canonical(attestation(made, digests(folder))))
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+    return made, why
+
+
+def _dated(folder: Path, made: dict[str, Any]) -> dict[str, Any]:
+    """The document with the date of the one that is there, if it is the same but for that."""
+    if os.environ.get("SOURCE_DATE_EPOCH"):
+        return made
+    try:
+        before = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        return before if before | {"date": made["date"]} == json.loads(json.dumps(made)) else made
+    except (OSError, ValueError, TypeError):
+        return made
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """name -> SHA-256 of every file in a folder, but for the attestation and what signs it."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    named = {file.relative_to(folder).as_posix(): file for file in files}
+    return {name: sha256_of(file) for name, file in named.items() if not name.startswith(ATTESTATION_FILE)}
+
+
+def is_document(data: Any) -> bool:
+    """Whether it has the form of a compliance document, as far as its first fields say."""
+    return isinstance(data, Mapping) and str(data.get("format", "")).startswith("draftproof-compliance-")

@@ -1,0 +1,84 @@
+"""The compliance document as one HTML page: nothing loaded from elsewhere, everything from elsewhere escaped, made to be printed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from ....verifiers.evidence import NOT_CLAIMED
+from ...audits.compliance.evidence_rows import STRENGTHS
+from ...audits.compliance.requirements import VERDICTS
+from ...audits.nightly.verdicts import STATE_MEANINGS
+from ...audits.report import FINDINGS, Report
+from .. import figures
+from ..nightly import summary as nightly
+from ..nightly.figure import history
+from ..page import rendered
+from ..summary import allowance, also_refuted, price, reasons, run_lines, speaks_of, summaries
+from .figures import deviation_by_precision
+
+
+def page(data: Mapping[str, Any]) -> str:
+    """The page of a document in its JSON form. Equal documents give equal bytes."""
+    content = {
+        "document": data,
+        "parts": [part | _shown(part) for part in data["parts"]],
+        "verdicts": VERDICTS,
+        "strengths": STRENGTHS,
+        "states": STATE_MEANINGS,
+        "nightly": nightly,
+        "findings": FINDINGS,
+        "NOT_CLAIMED": NOT_CLAIMED,
+        "limit": limit,
+    }
+    return rendered("compliance/compliance.html.j2", **content)
+
+
+def limit(row: Mapping[str, Any]) -> str:
+    """What a row of evidence can leave unseen, in words."""
+    if row["limit"] is None:
+        return "none"
+    number = f"{row['limit']:.2g}"
+    if row["unit"] != "total variation":
+        return f"{number} {row['unit']}"
+    return f"TV {number}" + (
+        " allowed to rounding" if row["strength"] not in ("sampled", "resolution", "driven") else ""
+    )
+
+
+def _shown(part: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page shows of a part besides its JSON form."""
+    shown: dict[str, Any] = {"pictures": []}
+    if "report" in part:
+        report = Report.from_json(part["report"])
+        first = report.shown_refutation()
+        prefixes = first.witness.prefixes if first and first.witness else ()
+        pictures = (
+            (deviation_by_precision(report.evidence), "Deviation from the target's law on each problem, by precision; left edge: "
+             "exactly 0; orange: what rounding is allowed"),
+            (figures.acceptance(report.curves), "Probability that at least i draft tokens are accepted; no valid verifier lies "
+             "above block verification"),
+            (figures.by_prefix(prefixes), "The two laws on the prefixes that deviate most"),
+        )  # fmt: skip
+        shown = {
+            "made": report, "rows": summaries(report), "speaks_of": speaks_of(report), "price": price(report),
+            "allowance": allowance(report), "reasons": reasons(report), "lines": run_lines(report), "witness": first,
+            "also": also_refuted(report), "pictures": [(Markup(svg), text) for svg, text in pictures if svg],
+        }  # fmt: skip
+    if "history" in part:
+        for subject in dict.fromkeys(check["subject"] for check in part["history"]["checks"]):
+            checks = [check for check in part["history"]["checks"] if check["subject"] == subject]
+            names = {check["version"]: nightly.short(check["version"]) for check in checks}
+            picture = history(checks, names)
+            text = f"{subject}: log10 E by night, one line a check; red: alarm, orange: watch"
+            shown["pictures"] += [(Markup(picture), text)] if picture else []
+    if "proofs" in part:
+        shown["by_claim"] = _by_claim(part["proofs"])
+    return shown
+
+
+def _by_claim(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The standing of each claim by method, with the verdict where it is not that it holds."""
+    from ....proofs.paper_mapping import summary
+
+    return [line for line in summary(rows) if line["shown"]]

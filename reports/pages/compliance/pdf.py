@@ -1,0 +1,27 @@
+"""The compliance document as a PDF: its HTML page, printed by WeasyPrint with contents and page numbers."""
+
+import hashlib
+import logging
+from typing import Any, NoReturn
+
+from ....models.errors import InputError
+
+
+def pdf(html: str) -> bytes:
+    """The page as a PDF with figures as vectors. Equal pages give equal bytes, on one machine with one set of fonts.
+
+    Raises: InputError if WeasyPrint, or a library that it needs, is not installed.
+    """
+    try:
+        from weasyprint import HTML
+    except (ImportError, OSError) as error:
+        reason = "WeasyPrint is not installed" if isinstance(error, ImportError) else str(error).splitlines()[0]
+        raise InputError(f"no PDF: {reason}; install draftproof[compliance] and Pango") from None
+    logging.getLogger("weasyprint").setLevel(logging.CRITICAL)
+    identifier = hashlib.sha256(html.encode()).digest()[:16]
+    written: Any = HTML(string=html, url_fetcher=_nothing_from_elsewhere).write_pdf(pdf_identifier=identifier)
+    return written
+
+
+def _nothing_from_elsewhere(url: str, *arguments: Any, **options: Any) -> NoReturn:
+    raise ValueError(f"{url}: the page loads nothing")

@@ -1,0 +1,175 @@
+"""Whether a folder is what a compliance run wrote: schema, digests, what the evidence gives, what the page and the PDF say."""
+
+import json
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ....models.errors import InputError
+from ....models.libraries import require
+from ...audits.compliance.attestation import ATTESTATION_FILE, attestation, canonical
+from ...audits.compliance.code_files import code_files, sha256_of
+from ...audits.compliance.collecting import KEPT, Collected
+from ...audits.compliance.document import again
+from ...audits.compliance.plan import load_plan
+from ..badge import badge
+from ..junit import junit_of_requirements
+from .folder import BADGE, JUNIT, PAGE, PDF, PLAN, REPORT, digests, is_document
+from .page import page
+from .said import Shown, differences, said_by_html, said_by_pdf
+
+
+def verified(folder: Path, code: Path) -> tuple[list[str], str]:
+    """What is wrong with a folder, a line each (none: it is what a run wrote), and how many audited files are here, in words.
+
+    code: the folder of the plan, where files that it names are looked for; those that are not there are not compared.
+    Raises: InputError if there is no report.json, or a package is missing.
+    """
+    require("jsonschema", "pypdf", extra="compliance")
+    try:
+        data = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{folder / REPORT}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        return [f"{REPORT}: not JSON ({error})"], ""
+    if wrong := list(_against_schemas(data)):
+        return wrong, ""
+    try:
+        wrong = [*_against_evidence(data), *_against_plan(data, folder), *_against_parts(data, folder)]
+        pages = (
+            [] if wrong else _against_pages(data, folder)
+        )  # what they should say is not known where the JSON is wrong
+        wrong += [*_against_attestation(data, folder), *pages]
+        changed, here = _against_code(data, code)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return [f"{REPORT}: not a document of this version of draftproof ({type(error).__name__}: {error})"], ""
+    return wrong + changed, here
+
+
+def _against_schemas(data: Any) -> Iterator[str]:
+    from jsonschema import Draft202012Validator
+
+    if not is_document(data):
+        yield f"{REPORT}: not a compliance document"
+        return
+    where = files("draftproof.reports.audits")
+    own, reports = (
+        Draft202012Validator(json.loads((where / f"{name}.schema.json").read_text(encoding="utf-8")))
+        for name in ("compliance", "report")
+    )
+    for error in sorted(own.iter_errors(data), key=lambda error: list(map(str, error.path)))[:5]:
+        yield f"{REPORT}: {error.json_path}: {error.message[:200]}"
+    for part in data.get("parts", ()):
+        if isinstance(part, dict) and "report" in part:
+            for error in list(reports.iter_errors(part["report"]))[:1]:
+                yield f"{REPORT}: the report of part {part.get('id')}: {error.json_path}: {error.message[:200]}"
+
+
+def _against_evidence(data: Mapping[str, Any]) -> Iterator[str]:
+    """What the parts in the document give, by this code."""
+    derived = json.loads(json.dumps(again(data)))
+    for said, gives in zip(data["requirements"], derived["requirements"], strict=True):
+        if said["verdict"] != gives["verdict"]:
+            yield f"{REPORT}: says that {said['id']} is {said['verdict']}, and its evidence gives {gives['verdict']}"
+        elif said != gives:
+            field = next(name for name in gives if said.get(name) != gives[name])
+            yield f"{REPORT}: {field} of {said['id']} is not what its evidence gives"
+    for name in ("verdict", "counts", "parts", "not_said"):
+        if data[name] != derived[name]:
+            yield f"{REPORT}: {name} is not what its requirements and parts give"
+
+
+def _against_plan(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
+    try:
+        plan = load_plan(folder / PLAN)
+    except InputError as error:
+        yield str(error).splitlines()[0]
+        return
+    if sha256_of(folder / PLAN) != data["plan"]["sha256"]:
+        yield f"{PLAN}: its digest is not the one in {REPORT}"
+    if plan.title != data["title"]:
+        yield f"{REPORT}: its title is not the plan's"
+    required = {r.id: [r.statement, r.claim, list(r.parts), r.scope, r.detection_limit] for r in plan.requirements}
+    said = {
+        r["id"]: [r[n] for n in ("statement", "claim", "parts", "scope", "detection_limit")]
+        for r in data["requirements"]
+    }
+    yield from (f"{REPORT}: requirement {name} of the plan is missing" for name in required if name not in said)
+    yield from (f"{REPORT}: requirement {name} is not in the plan" for name in said if name not in required)
+    yield from (
+        f"{REPORT}: requirement {name} is not the plan's"
+        for name in said
+        if required.get(name, said[name]) != said[name]
+    )
+    planned = [(part.id, part.kind, part.options) for part in plan.parts]
+    if planned != [(part["id"], part["kind"], part["options"]) for part in data["parts"]]:
+        yield f"{REPORT}: its parts are not the plan's"
+
+
+def _against_parts(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
+    for part in data["parts"]:
+        try:
+            kept = json.loads((folder / KEPT / f"{part['id']}.json").read_text(encoding="utf-8"))["part"]
+        except (OSError, ValueError, KeyError, TypeError):
+            yield f"{KEPT}/{part['id']}.json: cannot be read"
+            continue
+        if kept != json.loads(json.dumps(Collected.from_json(part).as_json())):
+            yield f"{KEPT}/{part['id']}.json: is not part {part['id']} of {REPORT}"
+
+
+def _against_attestation(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
+    there = digests(folder)
+    try:
+        content = (folder / ATTESTATION_FILE).read_bytes()
+        said = json.loads(content)
+        listed = {entry["name"]: entry["digest"]["sha256"] for entry in said["predicate"]["configuration"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        yield f"{ATTESTATION_FILE}: cannot be read as an attestation"
+        return
+    expected = attestation(data, there)
+    own = {entry["name"]: entry["digest"]["sha256"] for entry in expected["predicate"]["configuration"]}
+    for name in sorted(own.keys() | listed.keys()):
+        if name not in listed:
+            yield f"{name}: is not of the run that {ATTESTATION_FILE} speaks of"
+        elif name not in own:
+            yield f"{name}: is missing, and {ATTESTATION_FILE} names it"
+        elif own[name] != listed[name]:
+            yield f"{name}: its digest is not the one in {ATTESTATION_FILE}"
+    for name in ("result", "passedTests", "warnedTests", "failedTests"):
+        if said["predicate"].get(name) != expected["predicate"][name]:
+            yield f"{ATTESTATION_FILE}: {name} is not what {REPORT} gives"
+    if said.get("subject") != expected["subject"]:
+        yield f"{ATTESTATION_FILE}: its subjects are not those that {REPORT} examined"
+    if own == listed and content != canonical(expected):
+        yield f"{ATTESTATION_FILE}: is not the attestation of this run"
+
+
+def _against_pages(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
+    shown = Shown(page(data))
+    try:
+        yield from differences(data, shown, said_by_html((folder / PAGE).read_text(encoding="utf-8")), PAGE)
+    except (OSError, UnicodeDecodeError):
+        yield f"{PAGE}: cannot be read"
+    if (folder / PDF).exists():
+        try:
+            yield from differences(data, shown, said_by_pdf((folder / PDF).read_bytes()), PDF)
+        except ValueError as error:
+            yield f"{PDF}: {error}"
+    for name, content in ((BADGE, badge(data["verdict"], data["date"])), (JUNIT, junit_of_requirements(data))):
+        if not (folder / name).is_file() or (folder / name).read_bytes() != content.encode():
+            yield f"{name}: is not what {REPORT} gives"
+
+
+def _against_code(data: Mapping[str, Any], folder: Path) -> tuple[list[str], str]:
+    """Audited files that changed, and how many of all are here."""
+    wrong, here, every = [], 0, 0
+    for part in data["parts"]:
+        now = code_files(Collected.from_json(part).part, folder.resolve())
+        every += len(part["files"])
+        for name, digest in part["files"].items():
+            if name in now:
+                here += 1
+                if sha256_of(now[name]) != digest:
+                    wrong.append(f"{name}: is not the file that part {part['id']} examined")
+    return wrong, f"{here} of {every} audited files are here"

@@ -1,0 +1,82 @@
+"""Reports as JUnit's XML, for any CI: a test case for each claim that was examined, or each requirement."""
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ...verifiers.evidence import ERROR, HOLDS, REFUTED
+from ..audits.compliance.requirements import FAILED, MET
+from ..audits.report import Report
+from .summary import speaks_of, summaries
+
+NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML can hold."""
+
+
+class Case(NamedTuple):
+    """name: of the test case; outcome: passed, failure, error or skipped; text: why."""
+
+    name: str
+    outcome: str
+    text: str
+
+
+def junit(report: Report) -> str:
+    """A case for each claim, in each precision, by each method: passed only if it holds; what decides nothing is skipped."""
+    outcomes = {HOLDS: "passed", REFUTED: "failure", ERROR: "error"}
+    cases = []
+    for row in summaries(report):
+        about = ", ".join(
+            filter(None, (f"{row.verdict} on {row.problems}", row.how, row.worst, row.limit and f"limit {row.limit}"))
+        )
+        shown = next(
+            (e for e in report.evidence if e.refuted and (e.claim, e.dtype) == (row.claim, row.dtype) and e.witness),
+            None,
+        )
+        if row.verdict == REFUTED and shown:
+            about += f"\n{shown.problem}: {shown.witness}\nreplay: {shown.replay}"
+        cases.append(Case(f"{row.claim}, {row.dtype}, {row.how}", outcomes.get(row.verdict, "skipped"), about))
+    if report.failure or not cases:
+        cases.append(
+            Case("the audit came to its end", "error", (report.failure or {}).get("message", "nothing was examined"))
+        )
+    return _xml(report.subject["name"], cases, {"verdict": report.reading, "scope": speaks_of(report)})
+
+
+def junit_of_requirements(document: Mapping[str, Any]) -> str:
+    """A case for each requirement: passed only if it is met; what is open or sampled only is skipped, with what would close it."""
+    outcomes = {MET: "passed", FAILED: "failure"}
+    cases = [
+        Case(
+            f"{r['id']}: {r['statement']}",
+            outcomes.get(r["verdict"], "skipped"),
+            "\n".join([r["reading"], *r["closing"]]),
+        )
+        for r in document["requirements"]
+    ]
+    return _xml(document["title"], cases, {"verdict": document["verdict"], "date": document["date"]})
+
+
+def _xml(suite: str, cases: Iterable[Case], properties: Mapping[str, str]) -> str:
+    made = list(cases)
+    counts = {f"{kind}s" if kind != "skipped" else kind: str(sum(case.outcome == kind for case in made))
+              for kind in ("failure", "error", "skipped")}  # fmt: skip
+    root = ET.Element("testsuites")
+    element = ET.SubElement(root, "testsuite", {"name": _clean(suite), "tests": str(len(made)), **counts})
+    listed = ET.SubElement(element, "properties")
+    for name, value in properties.items():
+        ET.SubElement(listed, "property", {"name": f"draftproof.{name}", "value": _clean(value)})
+    for case in made:
+        one = ET.SubElement(
+            element, "testcase", {"classname": _clean(f"draftproof.{suite}"), "name": _clean(case.name)}
+        )
+        if case.outcome != "passed":
+            first, _, rest = _clean(case.text).partition("\n")
+            ET.SubElement(one, case.outcome, {"message": first}).text = rest or None
+    ET.indent(root, " ")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _clean(text: str) -> str:
+    return NOT_XML.sub("\ufffd", str(text))

@@ -1,0 +1,377 @@
+"""Requirements: a verdict follows from evidence by one function, and evidence counts only for what it speaks of."""
+
+import itertools
+import json
+from dataclasses import replace
+from importlib.resources import files
+
+import pytest
+
+from draftproof.models.errors import InputError
+from draftproof.reports.audits.compliance import collecting
+from draftproof.reports.audits.compliance.code_files import code_files, sha256_of
+from draftproof.reports.audits.compliance.collecting import Collected, collect
+from draftproof.reports.audits.compliance.evidence_rows import STRENGTHS, EvidenceRow, evidence_rows, strength_of
+from draftproof.reports.audits.compliance.first_plan import first_plan
+from draftproof.reports.audits.compliance.plan import Part, Requirement, load_plan
+from draftproof.reports.audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, judged, overall, verdict_of
+from draftproof.reports.audits.report import EndToEnd, Report
+from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, Witness
+
+pytestmark = pytest.mark.exact
+
+EXACT = EvidenceRow("a", "float64", "lattice", HOLDS, "3 of 3")
+DRAWN = EvidenceRow("b", "float64", "sampled", NO_EVIDENCE, "3 of 3", 0.02)
+SEEN = EvidenceRow("c", "float64", "observed", HOLDS, "1 of 1")
+WRONG = replace(EXACT, verdict=REFUTED)
+BROKEN = EvidenceRow("d", "", "none", ERROR, "", why="it crashed")
+
+
+def item(verdict=HOLDS, method="interception", claim="lossless", problem="p", **fields):
+    exactness = {"exactness": "lattice"} if method == "interception" and verdict != NO_EVIDENCE else {}
+    detail = {"dtype": "float64", **exactness} | fields.pop("detail", {})
+    return Evidence(claim=claim, method=method, verdict=verdict, problem=problem, detail=detail, **fields)
+
+
+def got(*evidence, **fields):
+    report = Report(
+        {"name": "f", "source": "f.py", "digest": "sha256:1", "dtypes": ["float64"], "convention": {}},
+        environment={"transformers": "5.23.0"},
+    )
+    report.add(evidence)
+    for name, value in fields.items():
+        setattr(report, name, value)
+    return Collected(Part("a", "audit", {"subject": "f.py:f"}), report=report.as_json())
+
+
+def verdict(evidence, **fields):
+    return judged(Requirement("R1", "it is lossless", "lossless", ("a",), **fields), [got(*evidence)]).verdict
+
+
+# ---------------------------------------------------------------- the one function
+
+
+@pytest.mark.parametrize(
+    ("rows", "limit", "expected"),
+    [
+        ([], None, OPEN),
+        ([EXACT], None, MET),
+        ([EXACT], 0.001, MET),
+        ([DRAWN], None, SAMPLED),
+        ([DRAWN], 0.02, SAMPLED),
+        ([DRAWN], 0.01, OPEN),
+        ([replace(DRAWN, limit=None)], None, OPEN),
+        ([replace(DRAWN, unit="of the tokens")], 0.5, OPEN),
+        ([SEEN], None, SAMPLED),
+        ([SEEN], 0.5, OPEN),
+        ([EXACT, DRAWN], None, SAMPLED),
+        ([EXACT, BROKEN], None, OPEN),
+        ([EXACT, replace(EXACT, strength="none", verdict=NO_EVIDENCE)], None, OPEN),
+        ([EXACT, WRONG], None, FAILED),
+        ([BROKEN, WRONG], None, FAILED),
+        ([EXACT, replace(WRONG, counts=False)], None, MET),
+        ([replace(EXACT, counts=False)], None, OPEN),
+        ([replace(EXACT, verdict=NOT_CLAIMED)], None, OPEN),
+        ([EvidenceRow("n", "exact", "proof", NO_EVIDENCE, "1 of 1")], None, OPEN),
+    ],
+)
+def test_the_verdict_is_that_of_the_worst_row_that_counts(rows, limit, expected):
+    assert verdict_of(rows, limit) == expected
+
+
+def test_only_exact_rows_that_count_and_hold_are_met():
+    """Every pair of rows: met never comes of a row that does not decide, does not hold, or does not count alone."""
+    every = [
+        EvidenceRow("a", "float64", strength, said, "1 of 1", limit, counts=counts)
+        for strength, said, limit, counts in itertools.product(
+            STRENGTHS, (HOLDS, NO_EVIDENCE, ERROR, NOT_CLAIMED, REFUTED), (None, 0.1), (True, False)
+        )
+    ]
+    good = {row for row in every if row.verdict == HOLDS and row.strength not in ("observed", "sampled", "none")}
+    for pair in itertools.combinations_with_replacement(every, 2):
+        counting = [row for row in pair if row.counts]
+        assert (verdict_of(pair) == MET) == (bool(counting) and set(counting) <= good)
+
+
+def test_the_whole_is_as_good_as_its_worst_requirement():
+    assert [overall(v) for v in ([], [MET], [MET, SAMPLED], [SAMPLED, OPEN], [OPEN, FAILED])] == [
+        OPEN, MET, SAMPLED, OPEN, FAILED,
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------- what evidence speaks of
+
+
+@pytest.mark.parametrize(
+    ("evidence", "expected"),
+    [
+        ([item()], MET),
+        ([item(), item(REFUTED, problem="q")], FAILED),
+        ([item(), item(NO_EVIDENCE, problem="q")], OPEN),
+        ([item(NO_EVIDENCE), item(NO_EVIDENCE, "chi-square", bound=0.1)], SAMPLED),
+        ([item(NO_EVIDENCE), item(NO_EVIDENCE, "chi-square", bound=None)], OPEN),
+        ([item(NO_EVIDENCE), item(NO_EVIDENCE, "chi-square", bound=0.1, problem="q")], OPEN),
+        ([item(NO_EVIDENCE, "betting", bound=1.0)], OPEN),
+        ([item(NO_EVIDENCE, "betting", bound=0.1, detail={"too_wide": True})], OPEN),
+        ([item(), item(NOT_CLAIMED, problem="q")], OPEN),
+        ([item(claim="support")], OPEN),
+        ([item(method="a new method")], SAMPLED),
+        ([item(method="reading")], SAMPLED),
+    ],
+)
+def test_a_report_gives_the_verdict_of_its_own_evidence(evidence, expected):
+    assert verdict(evidence) == expected
+
+
+@pytest.mark.parametrize(
+    ("scope", "why"),
+    [
+        ({"dtype": "bfloat16"}, "its dtype is float64, asked is bfloat16"),
+        ({"temperature": 0.7}, "it does not record its temperature, asked is 0.7"),
+        ({"digest": "sha256:2"}, "its digest is sha256:1, asked is sha256:2"),
+        ({"subject": "g"}, "its subject is f, asked is g"),
+        ({"device": "cuda"}, "its device is cpu, asked is cuda"),
+        ({"versions": {"transformers": "5.24.0"}}, "its transformers is 5.23.0, asked is 5.24.0"),
+        ({"versions": {"vllm": "1"}}, "it does not record its vllm, asked is 1"),
+    ],
+)
+def test_evidence_of_another_scope_does_not_count_and_says_why(scope, why):
+    required = Requirement("R1", "it is lossless", "lossless", ("a",), scope)
+    for evidence in (item(), item(REFUTED, witness=Witness(sequence="0", expected="1", observed="0"))):
+        made = judged(required, [got(evidence)])
+        assert (made.verdict, [(row.counts, row.why) for row in made.rows]) == (OPEN, [(False, why)])
+        assert f"a does not count: {why}" in made.closing
+    right = {
+        "dtype": "float64",
+        "digest": "sha256:1",
+        "subject": "f",
+        "device": "cpu",
+        "versions": {"transformers": "5.23.0"},
+    }
+    assert judged(replace(required, scope=right), [got(item())]).verdict == MET
+
+
+def test_a_run_of_a_loop_says_its_temperature():
+    run = EndToEnd({"temperature": 0.7, "device": "cuda"})
+    required = Requirement("R1", "at 0.7", "lossless", ("a",), {"temperature": 0.7, "device": "cuda"})
+    assert judged(required, [got(item(), end_to_end=run)]).verdict == MET
+    assert judged(replace(required, scope={"temperature": 1.0}), [got(item(), end_to_end=run)]).verdict == OPEN
+
+
+def test_a_part_that_failed_leaves_open_what_it_should_have_shown():
+    required = Requirement("R1", "it is lossless", "lossless", ("a",))
+    for failed in (got(item()), Collected(Part("a", "server", {"url": "http://x"}))):
+        failed.state, failed.why = "failed", "it crashed"
+        made = judged(required, [failed])
+        assert made.verdict == OPEN
+        assert any("it crashed" in sentence for sentence in made.closing)
+    assert judged(required, []).verdict == OPEN
+
+
+def test_proofs_on_record_count_for_exact_numbers_alone():
+    part = Part("rules", "proofs", {"claims": ["lemma-8"]})
+    row = {"claim": "lemma-8", "method": "coq", "what": "lemma_8", "size": "every V", "seconds": 1, "detail": None}
+    required = Requirement("T1", "Lemma 8", "lemma-8", ("rules",))
+    for said, expected in ((HOLDS, MET), (NO_EVIDENCE, OPEN), (REFUTED, FAILED), (ERROR, OPEN)):
+        given = Collected(part, rows=[row | {"verdict": said}], recorded=True)
+        assert judged(required, [given]).verdict == expected
+        assert judged(replace(required, scope={"dtype": "bfloat16"}), [given]).verdict == OPEN
+    assert "on record in this version, not run here" in evidence_rows(required, given)[0].shown
+
+
+def test_a_history_in_alarm_refutes_and_a_quiet_one_is_samples():
+    check = {
+        "subject": "f", "version": "v1", "check": "p", "current": True, "state": "quiet", "witness": None,
+        "detects": {"within": [{"nights": 1, "total_variation": 0.05}, {"nights": 7, "total_variation": 0.02}]},
+    }  # fmt: skip
+    for state, expected in (("quiet", SAMPLED), ("watch", SAMPLED), ("alarm", FAILED)):
+        history = {"checks": [check | {"state": state}], "state": state, "failures": [], "scope": "1 problem"}
+        given = Collected(Part("n", "nightly", {"file": "n.json"}), history=history)
+        made = judged(Requirement("N1", "no alarm", "lossless", ("n",)), [given])
+        assert (made.verdict, made.rows[0].limit) == (expected, 0.02)
+        history["failures"] = [{"subject": "f", "message": "no import"}]
+        assert judged(made.requirement, [given]).verdict == (FAILED if expected == FAILED else OPEN)
+
+
+def test_methods_that_are_not_known_are_taken_for_the_weaker_kind():
+    assert strength_of(item(method="new")) == "observed"
+    assert strength_of(item(method="mean")) == "sampled"
+    assert strength_of(item(detail={"exactness": "unheard of"})) == "observed"
+
+
+# ---------------------------------------------------------------- plans
+
+
+BAD = """
+title = "outside"
+[plan]
+name = "x"
+[[part]]
+id = "a"
+kind = "audit"
+[[part]]
+id = "A"
+kind = "audit"
+subject = "block"
+[[part]]
+id = "a"
+kind = "audit"
+subject = "block"
+[[part]]
+id = "../../etc"
+kind = "audit"
+subject = "block"
+[[part]]
+id = "b"
+kind = "oracle"
+[[part]]
+id = "c"
+kind = "e2e"
+target = "x"
+temperature = -1
+gamma = "four"
+[[part]]
+id = "d"
+kind = "nightly"
+file = "x"
+db = "y"
+[[part]]
+id = "e"
+kind = "campaign"
+subject = "block"
+samples = 0
+[[part]]
+id = "f"
+kind = "proofs"
+claims = ["theorem-9"]
+methods = ["faith"]
+[[requirement]]
+id = "R1"
+statement = "two\\nlines"
+claim = "magic"
+verdict = "met"
+parts = ["zzz"]
+[[requirement]]
+id = "R2"
+parts = []
+detection_limit = nan
+versions = "5"
+[[requirement]]
+id = "R3"
+statement = "s"
+claim = "lossless"
+parts = ["nowhere"]
+"""
+
+
+def test_a_plan_that_is_bad_in_many_ways_gives_a_line_each(tmp_path):
+    (tmp_path / "plan.toml").write_text(BAD)
+    with pytest.raises(InputError) as refused:
+        load_plan(tmp_path / "plan.toml")
+    lines = str(refused.value).splitlines()
+    assert len(lines) >= 20
+    assert all(line.startswith(f"{tmp_path / 'plan.toml'}: ") for line in lines)
+    for text in (
+        "part a: expected subject or exec, not both", "part a is there twice", "id is '../../etc'", "kind is 'oracle'",
+        "gamma is 'four', expected a whole number", "temperature is -1", "expected target with draft",
+        "part d: expected file or db, not both", "samples is 0", "problem is missing", "no claim 'theorem-9'",
+        "no method 'faith'", "unknown 'verdict'", "statement is 'two\\nlines'", "no claim 'magic'", "claim is missing",
+        "detection_limit is nan", "versions is '5'", "no part 'nowhere'", "unknown 'title'", "[plan] with title",
+    ):  # fmt: skip
+        assert any(text in line for line in lines), text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[plan", "\xff", "requirement = 3\n[plan]\ntitle='x'", "[plan]\ntitle='x'\n[[part]]\nid='a'\nkind=[]"]
+)
+def test_what_is_no_plan_is_refused_in_lines(text, tmp_path):
+    (tmp_path / "plan.toml").write_text(text, encoding="latin-1")
+    with pytest.raises(InputError, match=r"plan\.toml: "):
+        load_plan(tmp_path / "plan.toml")
+
+
+def test_the_first_plan_is_a_plan_and_has_what_is_in_the_folder(tmp_path):
+    (tmp_path / "mine.py").write_text("1 / 0\n\ndef verify(target_probs, draft_probs, draft_tokens, rng):\n    pass\n")
+    (tmp_path / "broken.py").write_text("def (")
+    (tmp_path / "draftproof-nightly.sqlite").write_text("")
+    (tmp_path / "compliance.toml").write_text(first_plan(tmp_path))
+    plan = load_plan(tmp_path / "compliance.toml")
+    assert {"own1": "mine.py:verify", "nights": "draftproof-nightly.sqlite"}.items() <= {
+        p.id: p.what for p in plan.parts
+    }.items()
+    assert {"V1-1", "V1-2", "N1", "T1", "T2"} <= {r.id for r in plan.requirements}
+
+
+# ---------------------------------------------------------------- parts
+
+
+def test_a_finished_part_is_kept_until_its_file_changes_and_a_failed_one_is_run_again(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text("x = 1\n")
+    (tmp_path / "plan.toml").write_text(
+        '[plan]\ntitle = "t"\n[[part]]\nid = "a"\nkind = "audit"\nsubject = "mine.py:f"\n'
+        '[[part]]\nid = "s"\nkind = "server"\nurl = "http://x"\ntarget = "x"\n'
+        '[[requirement]]\nid = "R"\nstatement = "s"\nclaim = "lossless"\nparts = ["a"]\n'
+    )
+    runs = []
+
+    def audited(collected, folder, checkpoint, progress):
+        runs.append(collected.part.id)
+        collected.report = got(item()).report
+
+    monkeypatch.setitem(collecting.RUNNERS, "audit", audited)
+
+    def run():
+        return [(one.part.id, one.state) for one in collect(load_plan(tmp_path / "plan.toml"), tmp_path / "out")]
+
+    assert run() == run() == [("a", "done"), ("s", "failed")]
+    assert runs == ["a"]
+    (tmp_path / "beside.py").write_text("y = 1\n")
+    run()
+    (tmp_path / "mine.py").write_text("x = 2\n")
+    run()
+    assert runs == ["a"] * 3
+    (tmp_path / "out" / "parts" / "a.json").write_text("{")
+    run()
+    assert runs == ["a"] * 4
+
+
+def test_reports_are_read_with_their_older_versions_and_others_refused(tmp_path):
+    (tmp_path / "old.json").write_text(
+        (files("draftproof.tests.reports.audits") / "reports_1_0" / "campaign.json").read_text()
+    )
+    good = got(item()).report
+    others = {
+        "lie": good | {"verdict": "refuted"},
+        "half": {"schema_version": "2.0"},
+        "list": [],
+        "odd": good | {"seed": "x"},
+    }
+    for name, data in others.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(data))
+    (tmp_path / "text.json").write_text("{")
+    names = ["old", *others, "text", "absent"]
+    parts = "".join(f'[[part]]\nid = "{name}"\nkind = "report"\nfile = "{name}.json"\n' for name in names)
+    required = '[[requirement]]\nid = "R"\nstatement = "s"\nclaim = "lossless"\n'
+    (tmp_path / "plan.toml").write_text(f'[plan]\ntitle = "t"\n{parts}{required}')
+    made = {one.part.id: one for one in collect(load_plan(tmp_path / "plan.toml"), tmp_path / "out")}
+    assert made["old"].state == "done"
+    assert judged(Requirement("R", "s", "lossless", ("old",)), made.values()).verdict == FAILED
+    for name in names[1:]:
+        assert (made[name].state, made[name].report) == ("failed", None), name
+        assert made[name].why.startswith(f"{'' if name in others else tmp_path}") and "\n" not in made[name].why
+    assert made["lie"].why == "lie.json: says refuted, and its evidence says lossless"
+
+
+def test_the_files_of_a_subject_are_found_without_importing_it(tmp_path):
+    (tmp_path / "mine.py").write_text("raise SystemExit\n")
+    (tmp_path / "target").mkdir()
+    (tmp_path / "target" / "config.json").write_text("{}")
+    mine = code_files(Part("a", "audit", {"subject": "mine.py:f"}), tmp_path)
+    assert {name: sha256_of(file) for name, file in mine.items()} == {"mine.py": sha256_of(tmp_path / "mine.py")}
+    assert set(code_files(Part("l", "e2e", {"target": "target", "draft": "gone"}), tmp_path)) == {"target/config.json"}
+    assert "draftproof/verifiers/token_verification.py" in code_files(
+        Part("t", "audit", {"subject": "token"}), tmp_path
+    )
+    assert code_files(Part("j", "audit", {"subject": "json.decoder:JSONDecoder"}), tmp_path).keys() == {
+        "json/decoder.py"
+    }

@@ -1,0 +1,314 @@
+"""The folder of a compliance run: reproducible, and refused by its verification wherever something in it was changed."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from draftproof.reports.audits.compliance.attestation import (
+    ATTESTATION_FILE,
+    PREDICATE_TYPE,
+    STATEMENT_TYPE,
+    attestation,
+    canonical,
+)
+from draftproof.reports.audits.compliance.collecting import collect
+from draftproof.reports.audits.compliance.document import text
+from draftproof.reports.audits.compliance.plan import load_plan
+from draftproof.reports.pages.badge import badge
+from draftproof.reports.pages.compliance.folder import digests, write_folder
+from draftproof.reports.pages.compliance.page import page
+from draftproof.reports.pages.compliance.pdf import pdf
+from draftproof.reports.pages.compliance.said import Shown, differences, said_by_html, said_by_pdf
+from draftproof.reports.pages.compliance.verification import verified
+from draftproof.tests.reports.pages.test_page import Sources
+
+pytestmark = pytest.mark.needs("weasyprint", "pypdf", "jsonschema")
+
+EVIL = '<script>alert(1)</script> & ]]> \\" é'
+PAPER = '{"vocabulary": 2, "gamma": 1, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
+PLAN = f"""
+[plan]
+title = "{EVIL}"
+[[part]]
+id = "block"
+kind = "audit"
+subject = "block"
+problems = ['{PAPER}']
+[[part]]
+id = "rules"
+kind = "proofs"
+claims = ["lemma-8"]
+[[part]]
+id = "server"
+kind = "server"
+url = "http://{EVIL}"
+target = "x"
+[[requirement]]
+id = "R1"
+statement = "Block verification is lossless on one problem {EVIL}"
+claim = "lossless"
+parts = ["block"]
+[[requirement]]
+id = "R2"
+statement = "The server is lossless"
+claim = "lossless"
+parts = ["server"]
+[[requirement]]
+id = "R3"
+statement = "Lemma 8"
+claim = "lemma-8"
+parts = ["rules"]
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The folder of a run, and its document; SOURCE_DATE_EPOCH says its date."""
+    here = tmp_path_factory.mktemp("compliance")
+    (here / "compliance.toml").write_text(PLAN, encoding="utf-8")
+    plan = load_plan(here / "compliance.toml")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+        document, no_pdf = write_folder(here / "out", plan, [*collect(plan, here / "out")])
+    assert no_pdf is None
+    return here / "out", document
+
+
+@pytest.fixture
+def folder(run, tmp_path):
+    """A copy, to be changed."""
+    shutil.copytree(run[0], tmp_path / "out")
+    return tmp_path / "out"
+
+
+def refused(folder):
+    return verified(folder, folder.parent)[0]
+
+
+def sealed(folder):
+    """With an attestation that has the digests of what is there now: what a forger would write."""
+    document = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    (folder / ATTESTATION_FILE).write_bytes(canonical(attestation(document, digests(folder))))
+    return refused(folder)
+
+
+def edit(file, old, new):
+    before = file.read_text(encoding="utf-8")
+    assert old in before
+    file.write_text(before.replace(old, new), encoding="utf-8")
+
+
+def test_the_folder_of_a_run_agrees_with_itself(run):
+    wrong, here = verified(run[0], run[0].parent)
+    assert wrong == []
+    assert here.split()[0] == here.split()[2] != "0"
+    assert [r["verdict"] for r in run[1]["requirements"]] == ["met", "open", "met"]
+    assert [r["reading"] for r in run[1]["requirements"]][::2] == [
+        "met on what was examined, not proved for all",
+        "met, by proof",
+    ]
+    assert run[1]["date"] == "2023-11-14"
+
+
+def test_another_process_writes_the_same_bytes(run):
+    """Of everything: the PDF too has no times and no random numbers."""
+    folder = run[0].parent / "again"
+    words = [
+        sys.executable,
+        "-m",
+        "draftproof.reports.commands.main",
+        "compliance",
+        "run",
+        "compliance.toml",
+        "--out",
+        "again",
+    ]
+    shutil.copytree(run[0] / "parts", folder / "parts")
+    done = subprocess.run(words, cwd=run[0].parent, capture_output=True, text=True, timeout=300,
+                          env=os.environ | {"SOURCE_DATE_EPOCH": "1700000000", "PYTHONHASHSEED": "7"})  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    assert "R2          open" in done.stdout
+    assert digests(folder) == digests(run[0])
+    assert (folder / ATTESTATION_FILE).read_bytes() == (run[0] / ATTESTATION_FILE).read_bytes()
+
+
+# ---------------------------------------------------------------- planted manipulations
+
+
+def test_a_verdict_edited_in_the_page_is_refused(folder):
+    edit(
+        folder / "report.html",
+        '<span class="word open">open</span></td><td>The server',
+        '<span class="word met">met</span></td><td>The server',
+    )
+    assert "report.html: its digest is not the one in attestation.json" in refused(folder)
+    assert sealed(folder) == ["report.html: does not say that R2 is open, as report.json does"]
+
+
+def test_a_sentence_edited_in_the_page_is_refused(folder):
+    edit(folder / "report.html", "not repeated here", "repeated here")
+    (line,) = sealed(folder)
+    assert line.startswith("report.html: says ")
+
+
+def test_a_verdict_edited_in_the_pdf_is_refused(run, folder):
+    html = page(run[1]).replace('<span class="word open">open</span>', '<span class="word met">met</span>')
+    (folder / "report.pdf").write_bytes(pdf(html))
+    assert "report.pdf: its digest is not the one in attestation.json" in refused(folder)
+    assert "report.pdf: does not say that R2 is open, as report.json does" in sealed(folder)
+    (folder / "report.pdf").write_bytes(b"%PDF-1.7 nothing")
+    assert any(line.startswith("report.pdf: cannot be read as a PDF") for line in sealed(folder))
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (
+            lambda d: d["requirements"][1].update(verdict="met"),
+            "report.json: says that R2 is met, and its evidence gives open",
+        ),
+        (lambda d: d["requirements"].pop(1), "report.json: requirement R2 of the plan is missing"),
+        (
+            lambda d: d["requirements"][0].update(statement="It is safe"),
+            "report.json: requirement R1 is not the plan's",
+        ),
+        (
+            lambda d: d["requirements"][0].update(closing=["no"]),
+            "report.json: closing of R1 is not what its evidence gives",
+        ),
+        (lambda d: d.update(verdict="met"), "report.json: verdict is not what its requirements and parts give"),
+        (
+            lambda d: d["parts"][2].update(state="done", why=None),
+            "parts/server.json: is not part server of report.json",
+        ),
+        (lambda d: d["parts"].pop(), "report.json: its parts are not the plan's"),
+        (lambda d: d.update(format="other"), "report.json: not a compliance document"),
+        (
+            lambda d: d.update(seal="good"),
+            "report.json: $: Additional properties are not allowed ('seal' was unexpected)",
+        ),
+        (
+            lambda d: d["parts"][0]["report"].pop("seed"),
+            "report.json: the report of part block: $: 'seed' is a required property",
+        ),
+    ],
+)
+def test_a_change_of_the_json_is_refused_also_by_an_attestation_that_was_made_anew(change, line, folder):
+    document = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    change(document)
+    (folder / "report.json").write_text(text(document), encoding="utf-8")
+    assert line in refused(folder)
+    if "$" not in line and "document" not in line:
+        assert line in sealed(folder)
+
+
+def test_evidence_edited_in_the_json_and_its_part_is_refused_by_the_digests_alone(folder):
+    """Nothing can show that a number was not measured: that is what the attestation is signed for."""
+    for file in (folder / "report.json", folder / "parts" / "block.json"):
+        data = json.loads(file.read_text(encoding="utf-8"))
+        part = data["part"] if "part" in data else data["parts"][0]
+        part["report"]["evidence"][0]["bound"] = 0.5
+        file.write_text(json.dumps(data), encoding="utf-8")
+    assert "parts/block.json: its digest is not the one in attestation.json" in refused(folder)
+
+
+def test_files_that_are_changed_missing_or_not_of_the_run_are_refused(folder):
+    (folder / "badge.svg").write_text(badge("met", "2023-11-14"))
+    (folder / "extra.txt").write_text("")
+    (folder / "junit.xml").unlink()
+    (folder / "attestation.json.sig").write_text("a signature is no part of the run")
+    wrong = refused(folder)
+    for line in (
+        "badge.svg: its digest is not the one in attestation.json", "badge.svg: is not what report.json gives",
+        "extra.txt: is not of the run that attestation.json speaks of", "junit.xml: is missing, and attestation.json names it",
+    ):  # fmt: skip
+        assert line in wrong
+    assert not any("sig" in line for line in wrong)
+
+
+def test_the_attestation_of_another_run_is_refused(folder, run):
+    other = json.loads(json.dumps(run[1]))
+    other["requirements"][1]["verdict"] = "met"
+    (folder / ATTESTATION_FILE).write_bytes(canonical(attestation(other, digests(folder))))
+    assert "attestation.json: result is not what report.json gives" in refused(folder)
+    (folder / ATTESTATION_FILE).write_bytes(canonical(attestation(run[1], digests(folder) | {"report.json": "0" * 64})))
+    assert "report.json: its digest is not the one in attestation.json" in refused(folder)
+    (folder / ATTESTATION_FILE).write_bytes(canonical(attestation(run[1], digests(folder))) + b"\n")
+    assert refused(folder) == ["attestation.json: is not the attestation of this run"]
+    (folder / ATTESTATION_FILE).write_text("[]")
+    assert refused(folder) == ["attestation.json: cannot be read as an attestation"]
+
+
+def test_code_that_changed_since_is_refused(run, tmp_path, monkeypatch):
+    from draftproof.reports.pages.compliance import verification
+
+    name = "draftproof/verifiers/block_verification.py"
+    (tmp_path / "other.py").write_text("changed")
+    monkeypatch.setattr(verification, "code_files", lambda part, folder: {name: tmp_path / "other.py"})
+    wrong, here = verified(run[0], tmp_path)
+    assert wrong == [f"{name}: is not the file that part block examined"]
+    assert here.startswith("1 of ")
+
+
+# ---------------------------------------------------------------- the attestation, badge and JUnit
+
+
+def test_the_attestation_is_an_in_toto_statement_and_open_is_never_passed(run):
+    said = json.loads((run[0] / ATTESTATION_FILE).read_bytes())
+    assert (said["_type"], said["predicateType"]) == (STATEMENT_TYPE, PREDICATE_TYPE)
+    assert said["predicate"]["result"] == "WARNED"
+    assert [name.partition(":")[0] for name in said["predicate"]["passedTests"]] == ["R1", "R3"]
+    assert [name.partition(":")[0] for name in said["predicate"]["warnedTests"]] == ["R2"]
+    assert all(len(entry["digest"]["sha256"]) == 64 for entry in said["subject"])
+    assert "draftproof/verifiers/block_verification.py" in [entry["name"] for entry in said["subject"]]
+    for verdicts, result in (
+        (["met"], "PASSED"), (["met", "sampled only"], "WARNED"), (["open"], "WARNED"), (["met", "refuted"], "FAILED"),
+    ):  # fmt: skip
+        required = [{"id": "R", "statement": "s", "verdict": verdict} for verdict in verdicts]
+        assert attestation(run[1] | {"requirements": required}, {})["predicate"]["result"] == result
+    assert attestation(run[1] | {"requirements": []}, {})["predicate"]["result"] == "WARNED"
+
+
+def test_junit_has_a_case_a_requirement_and_the_badge_the_verdict(run):
+    suite = ET.parse(run[0] / "junit.xml").getroot()[0]
+    assert [len(case) and case[0].tag for case in suite.iter("testcase")] == [0, "skipped", 0]
+    assert suite.get("skipped") == "1" and suite.get("name") == run[1]["title"]
+    shown = ET.parse(run[0] / "badge.svg").getroot()
+    assert shown.get("aria-label") == "draftproof: open, 2023-11-14"
+    assert "<script>" not in badge(EVIL, "<b>")
+
+
+def test_the_page_is_self_contained_and_escaped(run):
+    html = (run[0] / "report.html").read_text(encoding="utf-8")
+    sources = Sources()
+    sources.feed(html)
+    assert (sources.loads, sources.scripts) == ([], 0)
+    assert "<script>" not in html
+
+
+def test_the_pdf_has_contents_page_numbers_and_says_what_the_page_says(run):
+    from pypdf import PdfReader
+
+    content = (run[0] / "report.pdf").read_bytes()
+    pages = PdfReader(run[0] / "report.pdf").pages
+    assert f"page 1 of {len(pages)}" in pages[0].extract_text()
+    assert "Contents" in pages[0].extract_text() + pages[1].extract_text()
+    assert b"/Image" not in content, "figures are vectors"
+    html = page(run[1])
+    assert differences(run[1], Shown(html), said_by_pdf(content), "pdf") == []
+    assert differences(run[1], Shown(html), said_by_html(html), "html") == []
+
+
+def test_without_weasyprint_there_is_one_line_and_everything_else(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
+    plan = load_plan(run[0].parent / "compliance.toml")
+    shutil.copytree(run[0] / "parts", tmp_path / "out" / "parts")
+    _, no_pdf = write_folder(tmp_path / "out", plan, [*collect(plan, tmp_path / "out")])
+    assert no_pdf == "no PDF: WeasyPrint is not installed; install draftproof[compliance] and Pango"
+    assert not (tmp_path / "out" / "report.pdf").exists()
+    assert verified(tmp_path / "out", run[0].parent)[0] == []
