@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -160,9 +161,15 @@ def _engine(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
 
 
 def _server(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
-    raise InputError(
-        "decoders behind a URL cannot be audited by this version; `draftproof engine` audits installed ones"
-    )
+    require("httpx2", extra="servers")
+    from ..servers.audit import audit_server
+    from ..servers.settings import ServerSettings
+
+    options = dict(got.part.options)
+    url, target, seed = options.pop("url"), _placed(options.pop("target"), folder), options.pop("seed", 0)
+    settings = ServerSettings(key=os.environ.get("OPENAI_API_KEY"), checkpoint=str(checkpoint), **options)
+    got.report = audit_server(url, target, settings, seed, progress).as_json()
+    checkpoint.unlink(missing_ok=True)
 
 
 def _nightly(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:

@@ -100,7 +100,10 @@ SAMPLING: dict[str, Kind] = {"seed": SEED, "samples": COUNT, "timeout": POSITIVE
 PART_FIELDS: dict[str, dict[str, Kind]] = {
     "audit": {"subject": TEXT, "exec": TEXT, "array": TEXT, "dtypes": DTYPES, "problems": TEXTS, "quick": FLAG, **SAMPLING},
     "engine": {"engine": TEXT, "problems": TEXTS, "plain": FLAG, "settings": TABLE, **SAMPLING},
-    "server": {"url": TEXT, "target": TEXT, "model": TEXT, **SAMPLING},
+    "server": {
+        "url": TEXT, "target": TEXT, "model": TEXT, "gamma": COUNT, "kinds": TEXTS, "at_once": COUNT,
+        "temperature": AT_LEAST_0, "top_k": SEED, "top_p": POSITIVE, "fields": TABLE, **SAMPLING,
+    },
     "nightly": {"file": TEXT, "db": TEXT},
     "e2e": {
         "target": TEXT, "draft": TEXT, "preset": TEXT, "verifier": TEXT, "gamma": COUNT, "device": TEXT, "dtype": TEXT,
