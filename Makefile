@@ -13,7 +13,7 @@ STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test docs exact simulations deceivers controls broken-proofs zoo long engines prove tables bench mechanized note lint clean
+.PHONY: setup audit test docs exact simulations deceivers controls broken-proofs zoo long engines servers prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -113,6 +113,15 @@ bench: $(READY)
 	$(BIN)/python benchmarks/e2e.py
 	$(BIN)/python benchmarks/deceivers.py
 	$(BIN)/python benchmarks/driven.py
+
+# Real servers of the OpenAI completions API, for tests/reports/audits/test_real_servers.py, each in an environment of its own.
+servers: $(READY)
+	@echo "servers: downloads mlx-lm with mlx's build for CPUs (350 MB installed) and llama.cpp as xllamacpp (210 MB) into .venv-servers/"
+	$(PYTHON) -m venv --clear .venv-servers/mlx
+	.venv-servers/mlx/bin/python -m pip install --quiet --disable-pip-version-check 'mlx[cpu]==0.32.4' mlx-lm==0.32.2
+	$(PYTHON) -m venv --clear .venv-servers/llama
+	.venv-servers/llama/bin/python -m pip install --quiet --disable-pip-version-check xllamacpp==2026.10.11549
+	$(BIN)/python -m pytest -v tests/reports/audits/test_real_servers.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -11,10 +11,10 @@ import torch
 from draftproof.models import forge as module
 from draftproof.models.battery import drawn, drawn_markov, toy
 from draftproof.models.errors import InputError
-from draftproof.models.forge import MAX_PADDED_VOCABULARY, as_markov, forge, law_of_checkpoint
+from draftproof.models.forge import MAX_PADDED_VOCABULARY, as_markov, forge, forged_problem, law_of_checkpoint
 from draftproof.models.law import Markov, Table
 from draftproof.models.libraries import DTYPES
-from draftproof.models.problem import Problem, problem_from
+from draftproof.models.problem import Problem, as_json, problem_from
 
 pytestmark = pytest.mark.engine
 
@@ -221,3 +221,29 @@ def test_a_checkpoint_in_which_an_id_beyond_the_problems_tokens_is_possible_is_r
     model.save_pretrained(tmp_path / "changed")
     with pytest.raises(InputError, match=r"ids from 3 on have the probability 0\.5, expected 0"):
         law_of_checkpoint(tmp_path / "changed")
+
+
+def test_gguf_files_have_the_weights_the_ids_and_a_character_for_each_token(tmp_path):
+    gguf = pytest.importorskip("gguf", reason="needs gguf: pip install draftproof[gguf]")
+    from safetensors.numpy import load_file
+
+    forged = forge(SMALL, tmp_path, 8, gguf=True)
+    assert as_json(forged_problem(tmp_path)) == as_json(forged_problem(tmp_path / "draft.gguf")) == as_json(SMALL)
+    for folder in (forged.target, forged.draft):
+        reader = gguf.GGUFReader(folder.with_suffix(".gguf"))
+        field = {name: field.contents() for name, field in reader.fields.items()}
+        assert field["tokenizer.ggml.tokens"] == ["0", "1", "2", "<s>", "</s>", "<unused0>", "<unused1>", "<unused2>"]
+        assert field["tokenizer.ggml.bos_token_id"] == 3 and field["tokenizer.ggml.eos_token_id"] == 4
+        tensors = {t.name: t.data for t in reader.tensors}
+        weights = load_file(folder / "model.safetensors")
+        assert len(tensors) == len(weights) == 12
+        assert (tensors["output.weight"] == weights["lm_head.weight"]).all()
+        assert (tensors["token_embd.weight"] == weights["model.embed_tokens.weight"]).all()
+    with pytest.raises(InputError, match="a GGUF file is written from weights in float32"):
+        forge(SMALL, tmp_path / "half", dtype="float16", gguf=True)
+
+
+def test_a_word_that_is_no_token_is_the_end_token_for_engines_that_try_their_own(small):
+    from transformers import AutoTokenizer
+
+    assert AutoTokenizer.from_pretrained(small.target)("0 a,b 1").input_ids == [3, 0, 4, 1]

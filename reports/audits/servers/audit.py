@@ -4,6 +4,7 @@ import json
 import shlex
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -132,9 +133,16 @@ class ServerTexts:
             self.journal.close()
 
     def evidence(self, complete: bool) -> list[Evidence]:
-        groups = [(kind, *group) for kind in self.kinds for group in self._groups(kind)]
+        groups = [([kind], *group) for kind in self.kinds for group in self._groups(kind)]
+        groups += self._pooled()
         alpha = ALPHA / max(1, len(groups))
         return [self._judged(*group, alpha) for group in groups if group[2]]
+
+    def _pooled(self) -> list[tuple[list[Kind], Problem, Counter]]:
+        """All kinds of requests whose texts have one law, together: the lowest limit."""
+        kinds = [kind for kind in self.kinds if not kind.stops]
+        counts: Counter = sum((self._groups(kind)[0][1] for kind in kinds), Counter())
+        return [(kinds, self.plan.problem, counts)] if len(kinds) > 1 else []
 
     def _groups(self, kind: Kind) -> list[tuple[Problem, Counter]]:
         """The law of one kind of request with the counts of its texts; for several choices also that of them together."""
@@ -146,21 +154,23 @@ class ServerTexts:
             groups.append((self.plan.first_tokens(), together))
         return groups
 
-    def _judged(self, kind: Kind, problem: Problem, counts: Counter, alpha: float) -> Evidence:
-        asked, lost = self.settings.samples, len(self.journal.lost[kind.name])
+    def _judged(self, kinds: Sequence[Kind], problem: Problem, counts: Counter, alpha: float) -> Evidence:
+        asked, lost = self.settings.samples * len(kinds), sum(len(self.journal.lost[kind.name]) for kind in kinds)
         may_be_lost = lost_at_most(lost, asked, alpha / 2)
-        each = alpha / 2 if lost else alpha
-        evidence = judged(problem, counts, each, kind.name in self.complete, may_be_lost)
-        how = {"sampling": kind.what, "seed": self.report.seed, "settings": dict(self.plan.settings)}
+        complete = all(kind.name in self.complete for kind in kinds)
+        evidence = judged(problem, counts, alpha / 2 if lost else alpha, complete, may_be_lost)
+        sampling = kinds[0].what if len(kinds) == 1 else f"pooled: {', '.join(kind.name for kind in kinds)}"
+        how = {"sampling": sampling, "seed": self.report.seed, "settings": dict(self.plan.settings)}
         losses = {"lost": lost, "lost_at_most": may_be_lost} if lost else {}
-        joint = {"together": "the first tokens of the choices"} if problem.gamma != self.plan.problem.gamma else {}
+        joint = {"together": "the first tokens of the choices"} if problem.draft is problem.target else {}
         evidence = replace(evidence, detail={**evidence.detail, **how, **losses, **joint, **size_of(self.plan.problem)})
-        return replace(evidence, replay=self._replay(kind)) if evidence.witness else evidence
+        return replace(evidence, replay=self._replay(kinds)) if evidence.witness else evidence
 
-    def _replay(self, kind: Kind) -> str:
-        """The command that sends this kind of request again."""
+    def _replay(self, kinds: Sequence[Kind]) -> str:
+        """The command that sends these kinds of requests again."""
         s = self.settings
-        words = ["draftproof", "engine", self.report.subject["name"], "--target", self.target, "--kinds", kind.name]
+        names = ",".join(kind.name for kind in kinds)
+        words = ["draftproof", "engine", self.report.subject["name"], "--target", self.target, "--kinds", names]
         words += ["--samples", str(s.samples), "--seed", str(self.report.seed), "--at-once", str(s.at_once)]
         given = {"--model": s.model, "--gamma": s.gamma, "--temperature": s.temperature if s.temperature != 1 else None,
                  "--top-k": s.top_k or None, "--top-p": s.top_p if s.top_p != 1 else None}  # fmt: skip

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ....models.errors import InputError
 from ....models.forge import as_markov, forged_problem
 from ....models.problem import Problem
 from ..engines.texts import text_length
@@ -12,6 +13,10 @@ from .rows import sampled_rows
 
 NEUTRAL = {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "min_p": 0.0}
 """Sent with every request, since servers have other defaults; a field that a server does not know can be left out."""
+
+
+OWN_OPTIONS = ("temperature", "top_k", "top_p", "model")
+"""Fields that can be left out by hand, and not set."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,12 @@ class ServerSettings:
 
     @property
     def sent(self) -> dict[str, Any]:
-        """The fields of every request."""
+        """The fields of every request. Raises: InputError for a field with an option of its own."""
+        for name in OWN_OPTIONS:
+            if self.fields.get(name) is not None:
+                raise InputError(
+                    f"--set {name}: give --{name.replace('_', '-')}, so that the law judged is that of its rows"
+                )
         law = {"temperature": self.temperature, "top_k": self.top_k, "top_p": self.top_p}
         model = {} if self.model is None else {"model": self.model}
         return {**NEUTRAL, **law, **model, **self.fields}

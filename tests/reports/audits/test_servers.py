@@ -69,7 +69,8 @@ def test_a_right_loop_passes_in_every_kind_of_request_with_its_limits(target):
     with serving(THREE) as server:
         report = audited(server.url, target, samples=200)
     assert (report.verdict, report.failure, report.findings) == ("inconclusive", None, {})
-    assert len(report.evidence) == len(KINDS) + 1 and all(0 < e.bound < 0.7 for e in report.evidence)
+    assert len(report.evidence) == len(KINDS) + 2 and all(0 < e.bound < 0.7 for e in report.evidence)
+    assert report.evidence[-1].detail["sampling"].startswith("pooled") and report.evidence[-1].bound < 0.3
     said = report.server
     assert {name: kind["counted"] for name, kind in said["kinds"].items()} == dict.fromkeys(KINDS, 200)
     assert (said["models"], said["same_seed"], said["choices"]) == (["forged"], {"asked": 5, "same": 5}, {"3": 200})
@@ -437,6 +438,11 @@ def test_the_command_has_the_exit_statuses_of_the_contract(target, tmp_path):
     done = run(server.url, "--target", target, "--patience", "0.2")
     assert done.exit_code == 3 and "Connection refused" in done.output
     assert "is for servers" in str(CliRunner().invoke(command, ["transformers", "--model", "x"]).output)
+
+
+def test_a_temperature_that_the_judge_would_not_know_of_is_refused(target):
+    with pytest.raises(InputError, match="--set temperature: give --temperature, so that the law judged"):
+        audit_server("http://127.0.0.1:9", target, ServerSettings(fields={"temperature": 2.0}))
 
 
 def test_a_target_that_was_not_forged_is_refused(tmp_path):
