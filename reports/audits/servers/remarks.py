@@ -65,7 +65,7 @@ def _compared(plan: Plan, journal: Journal) -> dict[str, Any] | None:
 def _not_examined(seen: Seen, settings: ServerSettings) -> list[str]:
     sentences = ["other requests than those that were sent: chat, grammars, penalties, logit biases, log-probabilities"]
     left_out = [kind.what for name, kind in KINDS.items() if name not in settings.kinds]
-    sentences += [f"requests {what}" for what in left_out]
+    sentences += [f"kinds of requests that were left out: {'; '.join(left_out)}"] if left_out else []
     if not seen.drafted and "in the stream" not in str(speculation(seen)["seen"]):
         sentences.append("whether the server speculates at all: its answers do not show it")
     if seen.choices[1] and "choices" in settings.kinds:
@@ -87,7 +87,7 @@ def findings(server: dict[str, Any], model: str | None) -> dict[str, str]:
         )
     if server["refused"]:
         why = "; ".join(f"{n} times: {reason}" for reason, n in server["refused"].items())
-        remarks["refused"] = f"requests were sent again that the server had not taken ({why})"
+        remarks["refused"] = f"requests were not taken ({why}); such a request is sent again"
     if server["longer_than_asked"]:
         remarks["longer-texts"] = f"{server['longer_than_asked']} texts have more tokens than max_tokens"
     if model and server["answered_as"] not in ([], [model]):
