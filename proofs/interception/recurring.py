@@ -12,13 +12,13 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from ..field import QQ
 from .following import following_once
 from .hook_random import PlainRandom
 from .outcomes import Outcome, kind_of
-from .tracer import FAR, MANY_CHOICES, SMALL, STATE, PathLeft, Tracer, place_in_frames
+from .tracer import MANY_CHOICES, SMALL, STATE, PathLeft, Tracer, place_in_frames
 
 MOST_WALKS, DEEPEST = 2_500, 60
 """Calls for one law; choices on a path that comes back to none, beyond which there is no loop."""
@@ -28,6 +28,9 @@ WAYS, LONGEST = 4, 120
 """Ways drawn at random on which two choices are compared; choices on the longest walk."""
 ROUNDS, FEWER, MOST_LOOPS = 64, 8, 12
 """Rounds after each of which a loop is left; those of the loops beyond the first, and how many are the first."""
+LONGEST_SCRIPT, OF_USE = 30 * LONGEST, 2.0**-20
+"""Choices of the longest walk through the rounds of a loop; what may be left going on beyond it: no claim is made with
+more, not in float32 either, and for less the rounds are not walked where they cannot come down to 2^-46."""
 LOOPS_LEFT = [MOST_LOOPS]
 
 Script = tuple[int, ...]
@@ -70,7 +73,7 @@ class _Walker(Tracer):
         self._error = 0.0
 
     def set_out(self, script: Script, wander: random.Random | None) -> None:
-        self.script, self.path, self.probability, self.wander = script, [], self.one, wander
+        self.script, self.path, self.wander = script, [], wander  # without its probability: thousands of factors
         self.sources, self.drawn, self.rehearsal, self.left = [], [], None, False
         self.choices, self._error, self.paths = [], 0.0, self.paths + 1
         self.run += 1
@@ -92,7 +95,6 @@ class _Walker(Tracer):
             self.left = True
             raise PathLeft
         self.path.append(chosen)
-        self.probability *= shares[chosen]
         return chosen
 
 
@@ -106,6 +108,7 @@ class Recurring:
     def __init__(self, call: Callable[[], Outcome], rehearsed: Callable[[Tracer, Outcome], None]):
         self.call, self.rehearsed, self.tracer = call, rehearsed, _Walker()
         self.tree: dict[Script, Choice | Outcome | Back] = {}
+        self.leaves: dict[Script, float] = {}
         self.compared: set[Script] = set()
         self.ends = self.unlike = self.alike_for = 0
         self.slow = False
@@ -121,11 +124,7 @@ class Recurring:
     def law(self) -> Part:
         """The whole law, confirmed."""
         part = self._part(())
-        heads: dict[Script, float] = {}
-        for script, what in self.tree.items():
-            if isinstance(what, Back):
-                heads[script[: what.to]] = self._returns(script[: what.to])
-        beyond = sum(self._left_after_rounds(head, back) for head, back in heads.items())
+        beyond = sum(self._left_after_rounds(head, leaves) for head, leaves in self.leaves.items())
         return part._replace(error=part.error + beyond)
 
     def _walk(self, script: Script, wander: random.Random | None = None) -> Outcome | None:
@@ -171,6 +170,8 @@ class Recurring:
         going_on = 1 - back.pop(len(script), QQ(0))
         if not going_on:
             tracer.give_up("draws without end")
+        if going_on != 1:
+            self.leaves[script] = float(going_on)
         return Part({o: p / going_on for o, p in law.items()}, {a: p / going_on for a, p in back.items()},
                     error / float(going_on))  # fmt: skip
 
@@ -189,23 +190,30 @@ class Recurring:
         self.compared.add(one)
         return True
 
-    def _returns(self, head: Script) -> float:
-        """The probability of coming back to a choice, from it on."""
+    def _entered(self, head: Script) -> float:
+        """How often a call comes to a loop from above, on average: those around it are gone through again and again."""
+        often = 1.0
+        for n, chosen in enumerate(head):
+            choice = self.tree[head[:n]]
+            assert isinstance(choice, Choice)
+            often *= float(choice.shares[chosen]) / self.leaves.get(head[:n], 1.0)
+        return often
 
-        def back(script: Script) -> float:
-            what = self.tree[script]
-            if isinstance(what, Back):
-                return float(what.to == len(head))
-            if isinstance(what, Choice):
-                return sum(float(p) * back((*script, k)) for k, p in enumerate(what.shares) if p)
-            return 0.0
+    def _left_after_rounds(self, head: Script, leaves: float) -> float:
+        """Leave a loop after 1, 2, ... rounds as the tree says it goes; the probability that a call goes on beyond.
 
-        return back(head)
-
-    def _left_after_rounds(self, head: Script, back: float) -> float:
-        """Leave a loop after 1, 2, ... rounds as the tree says it goes; the probability of what goes on beyond."""
+        leaves: the probability not to come back to the head, from it on.
+        """
         LOOPS_LEFT[0] -= 1
-        enough = math.ceil(math.log(SMALL) / math.log(back)) if back < 1 else LONGEST
+        often, rate = self._entered(head), math.log1p(-leaves)
+        shortest = min(len(s) for s, what in self.tree.items() if isinstance(what, Back) and s[: what.to] == head)
+        most = LONGEST_SCRIPT // (shortest - len(head))
+        if (beyond := often * math.exp(most * rate)) > OF_USE:
+            self._too_slow(most, beyond)
+        enough = max(math.ceil(math.log(SMALL / often) / rate), 1)
+        to_the_end = enough <= most
+        if not to_the_end:
+            enough = max(math.ceil(math.log(OF_USE / often) / rate), FEWER)
         draw, last = PlainRandom(enough), 0
         each = ROUNDS if LOOPS_LEFT[0] >= 0 else FEWER
         rounds = sorted(
@@ -213,17 +221,21 @@ class Recurring:
         )
         for count in rounds:
             script, predicted, outcome = self._script(head, count, draw)
-            if len(script) > LONGEST * 30:
+            if len(script) > LONGEST_SCRIPT:
                 break
             came = self._walk(script)
             if not _same(came, outcome) or [c.shares for c in self.tracer.choices] != predicted:
                 self.tracer.give_up(f"draws without bound: a loop does otherwise after {count} rounds")
             last = self.alike_for = count
-        beyond = 0.0 if last >= enough else back**last
-        if beyond > FAR:
-            self.slow = True
-            self.tracer.give_up(f"draws without bound: after {last} rounds it goes on with probability {beyond:.1g}")
+        if to_the_end and last >= enough:
+            return 0.0
+        if (beyond := often * math.exp(last * rate)) > 2 * OF_USE:
+            self._too_slow(last, beyond)
         return beyond
+
+    def _too_slow(self, rounds: int, beyond: float) -> NoReturn:
+        self.slow = True
+        self.tracer.give_up(f"draws without bound: after {rounds} rounds it goes on with probability {beyond:.1g}")
 
     def _script(self, head: Script, rounds: int, draw: random.Random) -> tuple[Script, list[tuple], Outcome]:
         """A walk to a choice, so many times back to it, and on to an end: script, what is asked, what comes out."""

@@ -92,6 +92,19 @@ def slow(target_probs, draft_probs, draft_tokens):
     while random.random() < 0.999:
         pass
     return [0]
+def nested(target_probs, draft_probs, draft_tokens):
+    rounds = 0
+    while random.random() < 0.995:
+        while random.random() < 0.5:
+            pass
+        rounds += 1
+        if rounds > 300:
+            return [1]
+    return [0 if random.random() < target_probs[0][0] else 1]
+def hardly_ever_ends(target_probs, draft_probs, draft_tokens):
+    while random.random() > 1e-9:
+        pass
+    return [0 if random.random() < target_probs[0][0] else 1]
 def changes_its_mind(target_probs, draft_probs, draft_tokens):
     for _ in range(12):
         if random.random() < 0.5:
@@ -115,6 +128,15 @@ def test_loops_that_converge_slowly_or_change_are_not_cleared(sandbox, tmp_path)
     slow = measure(sandbox, "slow", problem, file)
     assert not slow.known
     assert "draws without bound" in str(slow.reason)
+    nested = measure(sandbox, "nested", problem, file)
+    assert not nested.known, (
+        "another behaviour after 300 rounds of a loop with a loop within it has a probability of 0.2"
+    )
+    before = sandbox.calls
+    assert not measure(sandbox, "hardly_ever_ends", problem, file).known
+    assert sandbox.calls - before < 100, (
+        "that it has no law is seen from how seldom it ends, without walking its rounds"
+    )
     changing = lossless(measure(sandbox, "changes_its_mind", problem, file))
     assert changing.verdict == "refuted"
     assert changing.total_variation == pytest.approx(2.0**-12 / 4)

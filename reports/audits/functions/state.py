@@ -31,6 +31,9 @@ from .session import FunctionSession, probe_problems
 MOST_PATHS = 24
 """Paths of the problem whose twins are made, at most, if there is a choice: the more, the more is compared."""
 
+MOST_ORIGINALS = 3
+"""Problems whose twins are made, one after the other, until all of one have a law."""
+
 MOST_CALLS = 600
 """Calls in turn."""
 
@@ -63,10 +66,14 @@ def withdraw_for_state(session: FunctionSession) -> None:
     if session.sandbox.ended or "exact" not in session.settings.levels or (session.problems and not known):
         return
     session.settings.progress("calling it again in other surroundings", 0, 1)
-    problem = _original(known).problem if known else ALONE
+    problem, reason = ALONE, None
     try:
-        original = _original(known) if known else session.measure(problem)
-        session.withheld = reason = _examined(session, original)
+        for original in _originals(known) or [session.measure(ALONE)]:
+            problem = original.problem
+            reason, lawless = _examined(session, original)
+            if not lawless:
+                break
+        session.withheld = reason
     except RunFailed as failure:
         session.report.fail(failure.kind, f"on problem {problem.name}, repeated: {failure}")
         return
@@ -80,12 +87,17 @@ def why_reads_withdraw(session: FunctionSession) -> str | None:
     return _of_reads(session, session.sandbox.surroundings()["reads"])
 
 
-def _original(known: Sequence[Measurement]) -> Measurement:
-    few = [m for m in known if m.paths <= MOST_PATHS]
-    return max(few, key=lambda m: m.paths) if few else min(known, key=lambda m: m.paths)
+def _originals(known: Sequence[Measurement]) -> list[Measurement]:
+    """Of many paths, but not too many; those after the first for functions that have no law on its twins."""
+    few = sorted((m for m in known if m.paths <= MOST_PATHS), key=lambda m: -m.paths)
+    if not few:
+        return [min(known, key=lambda m: m.paths)] if known else []
+    count = min(MOST_ORIGINALS, len(few))
+    return [few[k * len(few) // count] for k in range(count)]
 
 
-def _examined(session: FunctionSession, original: Measurement) -> str | None:
+def _examined(session: FunctionSession, original: Measurement) -> tuple[str | None, bool]:
+    """Why the laws are withdrawn, if they are; whether only because a twin has no law, so that another problem may do."""
     problem = original.problem
     problems = [problem, *twins(problem)]
     here = [_repeated(session, session.sandbox, p) for p in problems]
@@ -93,7 +105,8 @@ def _examined(session: FunctionSession, original: Measurement) -> str | None:
     session.replays |= {p.name: _replay(session, problems) for p in problems[1:]}
     unknown = next((r.measurement.reason for r in here if not r.measurement.known), None)
     if unknown or not here[0].walks:
-        return f"on {problem.name} and its twins, after {original.paths} paths were followed: {unknown}"
+        stateful = any("state" in r.measurement.findings for r in here)
+        return f"on {problem.name} and its twins, after {original.paths} paths were followed: {unknown}", not stateful
     kept = session.sandbox.kept(problem, *_one(here[0]))
     about = session.sandbox.surroundings()
     reasons = [
@@ -103,7 +116,7 @@ def _examined(session: FunctionSession, original: Measurement) -> str | None:
         _of_reads(session, about["reads"]),
         _of_what_is_kept(session, kept),
     ]
-    return next(filter(None, reasons), None)
+    return next(filter(None, reasons), None), False
 
 
 def _repeated(session: FunctionSession, sandbox: Sandbox, problem: Problem) -> Repeated:
