@@ -16,7 +16,7 @@ import draftproof
 from draftproof.models.battery import drawn
 from draftproof.proofs.driven.answers import random_requests
 from draftproof.proofs.driven.programs import DrivenProgram, Pipes
-from draftproof.proofs.interception.harness import RowsInUse
+from draftproof.proofs.interception.rows_in_use import RowsInUse
 from draftproof.proofs.time_limits import TimeLimits
 
 SOURCE = Path(draftproof.__file__).parent / "examples" / "driven.cpp"

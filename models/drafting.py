@@ -1,11 +1,11 @@
 """How a draft tree is drawn: drafting as a program over chance."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from ..verifiers.arithmetic import Row, normalised
 from ..verifiers.chance import Chance
-from ..verifiers.trees.draft_tree import CONTEXT, IID, TOP, WITHOUT_REPLACEMENT, Drafting, DraftTree
+from ..verifiers.trees.draft_tree import CONTEXT, IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, DraftTree
 from .errors import InputError
 from .law import Model, Prefix
 
@@ -58,6 +58,27 @@ def draft_tree(target: Model, draft: Model, drafting: Drafting, chance: Chance, 
     return DraftTree(targets, tuple(rows), tuple(tokens), tuple(parents), drafting.how)
 
 
+class _Given:
+    """Chance that draws given tokens, and the probability with which it would draw them."""
+
+    def __init__(self, tokens: Prefix):
+        self.tokens, self.probability = [*reversed(tokens)], 1
+
+    def draw(self, row: Row) -> int:
+        token = self.tokens.pop()
+        self.probability = self.probability * row[token]
+        return token
+
+
+def replayed(target: Model, draft: Model, drafting: Drafting, tokens: Prefix) -> tuple[DraftTree, Any]:
+    """The tree that has these tokens in drawing order, and the probability with which it is drawn.
+
+    A tree is known by its tokens: how many siblings there are follows from the tokens before them.
+    """
+    given = _Given(() if drafting.how == TOP else tokens)
+    return draft_tree(target, draft, drafting, cast(Chance, given)), given.probability
+
+
 def drafting_from(data: Any, gamma: int, where: str) -> Drafting | None:
     """A way of drafting from its JSON form, ``{"children": [3, 2], "how": "iid"}`` or ``{"paths": 2}``; None if absent.
 
@@ -74,7 +95,7 @@ def drafting_from(data: Any, gamma: int, where: str) -> Drafting | None:
     if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in counts):
         raise InputError(f"{where}: a number of drafts must be a whole number of at least 1, got {counts}")
     how = data.get("how", IID)
-    if how not in (IID, WITHOUT_REPLACEMENT, TOP):
+    if how not in WAYS:
         raise InputError(f"{where}: how is {how!r}, expected {IID}, {WITHOUT_REPLACEMENT} or {TOP}")
     drafting = Drafting(tuple(counts), how)
     if drafting.nodes > MOST_NODES:

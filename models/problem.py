@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..verifiers.draft_block import Block
-from ..verifiers.trees.draft_tree import Drafting
+from ..verifiers.trees.draft_tree import IID, TOP, Drafting
 from .drafting import drafting_from, drafting_json, single_path
 from .errors import InputError
 from .law import ContextFree, Markov, Model, Prefix, Shifted, Table, prefix_key, prefix_of_key
@@ -40,6 +40,17 @@ class Problem:
     def tree(self) -> Drafting:
         """How a draft tree is drawn; a single path is one, too."""
         return self.drafting or single_path(self.gamma)
+
+    @property
+    def drafts(self) -> int:
+        """How many draft blocks or trees can be drawn, at most."""
+        drafts, parents = 1, 1
+        for count in self.tree.children:
+            ways = {TOP: 1, IID: self.vocabulary**count}.get(
+                self.tree.how, math.perm(self.vocabulary, min(count, self.vocabulary))
+            )
+            drafts, parents = drafts * ways**parents, parents * count
+        return drafts
 
     def block(self, tokens: Prefix, context: Prefix = ()) -> Block:
         """The block that a verifier sees when X^gamma = tokens is drafted after the context."""
@@ -128,9 +139,9 @@ AnyProblem = Problem | WideProblem
 def any_problem_from(data: Any, name: str = "problem") -> AnyProblem:
     """A problem from its JSON form, or from the specification of a wide one.
 
-    Raises: as ``problem_from`` and ``wide_from``.
+    Raises: as ``problem_from`` and ``wide_from``; not for one that draws a tree.
     """
-    return wide_from(data, name) if isinstance(data, dict) and "wide" in data else problem_from(data, name)
+    return wide_from(data, name) if isinstance(data, dict) and "wide" in data else tree_problem_from(data, name)
 
 
 def problem_from(data: Any, name: str = "problem") -> Problem:
@@ -254,7 +265,7 @@ def with_numbers(problem: Problem, number: Callable[[Any], Any]) -> Problem:
 
 
 def size_of(problem: Problem) -> dict[str, Any]:
-    """How large a problem is, for the detail of evidence: V, gamma, and the smallest probability that is not 0."""
+    """How large a problem is, for the detail of evidence: V, gamma, the smallest probability that is not 0, and its tree."""
     rows: list[Sequence[Any]] = []
     for model in (problem.target, problem.draft):
         if isinstance(model, ContextFree):
@@ -264,4 +275,7 @@ def size_of(problem: Problem) -> dict[str, Any]:
         elif isinstance(model, Table):
             rows += model.rows.values()
     smallest = min((p for p in (as_float(p) for row in rows for p in row) if p > 0), default=None)
-    return {"vocabulary": problem.vocabulary, "gamma": problem.gamma, "smallest_probability": smallest}
+    size = {"vocabulary": problem.vocabulary, "gamma": problem.gamma, "smallest_probability": smallest}
+    if problem.drafting is not None:
+        size |= {"nodes": problem.drafting.nodes, "drafting": problem.drafting.how}
+    return size

@@ -1,11 +1,11 @@
 """Problems that draw trees: equal siblings, children of weight 0, duplicate tokens, ragged depth, ties, a single child."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
 
-from ..verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT, Drafting
+from ..verifiers.trees.draft_tree import IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting
 from .battery import drawn, toy
 from .law import ContextFree
 from .problem import Problem
@@ -35,6 +35,27 @@ def tree_battery() -> list[Problem]:
         for pair in pairs
         for children in shapes[pair.gamma]
     ]
+
+
+FEW, MOST = 20, 100
+"""Draft trees of a problem that is in every audit's battery; and of the first of each larger shape and kind of vocabulary."""
+
+
+def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
+    """The problems on which an audit examines a function: those above with few trees, and one of each larger shape."""
+    chosen, shapes = [], set[tuple[int, Drafting]]()
+    for problem in tree_battery():
+        trees, shape = _trees(problem), (problem.vocabulary, problem.tree)
+        if problem.tree.how in ways and (trees <= FEW or (trees <= MOST and shape not in shapes)):
+            chosen.append(problem)
+            shapes |= {shape} if trees > FEW else set()
+    return chosen
+
+
+def _trees(problem: Problem) -> int:
+    """How many trees can be drawn at most, from as many tokens as the draft's widest row allows."""
+    rows = [problem.draft.row(x) for n in range(problem.gamma) for x in problem.prefixes(n)]
+    return replace(problem, vocabulary=max(sum(q != 0 for q in row) for row in rows)).drafts
 
 
 def lattice_rows(vocabulary: int, denominator: int) -> Iterator[tuple[Fraction, ...]]:

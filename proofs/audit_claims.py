@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from ..models.errors import InputError
 from ..models.law import Prefix, prefix_key
 from ..models.problem import as_json, size_of
 from ..models.rationals import as_float, as_fraction
@@ -17,6 +18,9 @@ from .measurement import Measurement
 
 NOT_BOUNDED = "not valid in the plain loop, so Theorem 2 does not bound it"
 """Why nothing is claimed of E[tau] under greedy block verification."""
+
+SOLVED_TO = 1e-6
+"""How far the bound of a draft tree may lie above the linear program's optimum, which a solver in floats finds."""
 
 MAX_ENTRIES, MAX_PREFIXES = 8, 30
 """Entries of the two laws that a witness sets side by side; prefixes whose probabilities it has for the picture."""
@@ -101,7 +105,7 @@ def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping
         block = next(b for b, law in measurement.blocks.items() if law.get(worst, 0) != 0)
         emitted = worst if isinstance(worst, str) else f"emits {prefix_key(worst)}"
         entry = LawEntry(emitted, "0", probability_text(malformed[worst], slack))
-        return Witness(**entry._asdict(), problem=problem, draft_block=prefix_key(block), laws=(entry,))
+        return Witness(**entry._asdict(), problem=problem, **_drafted(measurement, block), laws=(entry,))
     shorter: list[dict[Prefix, Any]] = []
     gaps: dict[Prefix, Any] = {}
     for length in range(1, measurement.completion()[1] + 1):
@@ -152,8 +156,14 @@ def support(measurement: Measurement) -> Evidence:
         return _evidence("support", measurement)
     block, outcome, probability, i = worst
     entry = LawEntry(prefix_key(outcome[: i + 1]), "0", _rare(as_fraction(probability)))
-    witness = Witness(**entry._asdict(), problem=as_json(problem), draft_block=prefix_key(block))
+    witness = Witness(**entry._asdict(), problem=as_json(problem), **_drafted(measurement, block))
     return _evidence("support", measurement, witness)
+
+
+def _drafted(measurement: Measurement, block: Prefix) -> dict[str, Any]:
+    """The draft of a witness: its tokens, and of a tree their parents."""
+    parents = measurement.tree(block)[0].parents if block and measurement.draws_trees else None
+    return {"draft_block": prefix_key(block), "parents": parents and prefix_key(parents)}
 
 
 def _rare(chance: Fraction) -> str:
@@ -167,30 +177,48 @@ def _rare(chance: Fraction) -> str:
 def optimal(measurement: Measurement) -> Evidence:
     """E[tau] against block verification's, the exact optimum of all valid verifiers on these rows (Theorem 2).
 
-    Below it is the price of the rule in tokens per call; above it proves bias.
+    Below it is the price of the rule in tokens per call; above it proves bias. Of a draft tree against the bound of all
+    valid rules (``tree_optimum``).
     """
     if reason := _why_not_comparable(measurement):
         return _evidence("optimal", measurement).not_claimed(reason)
     accepted = expected_accepted(measurement.outputs()) if measurement.outputs() else 0
-    optimum = expected_accepted(output_law(measurement.in_use, reference("block")))
-    gap = as_float(accepted - optimum)
-    slack = measurement.problem.gamma * measurement.tolerance
+    slack, first = measurement.problem.gamma * measurement.tolerance, {}
+    if measurement.draws_trees:
+        from .tree_optimum import largest_acceptance, most_of_first_step  # scipy and its solver: for trees alone
+
+        try:
+            optimum = largest_acceptance(measurement.in_use)
+        except InputError as error:
+            return _evidence("optimal", measurement).not_claimed(str(error))
+        first = most_of_first_step(measurement)
+    else:
+        optimum = expected_accepted(output_law(measurement.in_use, reference("block")))
+    gap, solved = as_float(accepted - optimum), SOLVED_TO if first else 0.0
+    short = gap < -slack - solved
     detail = {
         "expected_accepted": probability_text(accepted, rational(slack)),
         "optimum": probability_text(optimum, rational(slack)),
-        "tokens_per_call_lost": max(-gap, 0.0) if abs(gap) > slack else 0.0,
+        "tokens_per_call_lost": -gap if short else 0.0,
+        **first,
     }
     if gap > slack:
-        most = sum(coupling_bound(measurement.in_use).values())
-        detail["above"] = "more than any valid verifier accepts (Theorem 2): bias is proved without a look at the law"
-        if as_float(accepted - most) > slack:
-            detail["above"] += "; more than any coupling allows (Lemma 10)"
+        detail["above"] = _above(measurement, accepted, slack)
     witness = None
-    if abs(gap) > slack:
+    if gap > slack or short:
         entry = LawEntry("E[tau]", detail["optimum"], detail["expected_accepted"])
         witness = Witness(**entry._asdict(), problem=as_json(measurement.problem))
-    bound = measurement.problem.gamma * (measurement.tolerance + measurement.missed)
+    bound = measurement.problem.gamma * (measurement.tolerance + measurement.missed) + solved
     return _evidence("optimal", measurement, witness, bound=bound, **detail)
+
+
+def _above(measurement: Measurement, accepted: Any, slack: float) -> str:
+    """What it means to accept more than the optimum."""
+    why = "certificate" if measurement.draws_trees else "Theorem 2"
+    above = f"more than any valid verifier accepts ({why}): bias is proved without a look at the law"
+    if not measurement.draws_trees and as_float(accepted - sum(coupling_bound(measurement.in_use).values())) > slack:
+        above += "; more than any coupling allows (Lemma 10)"
+    return above
 
 
 def _why_not_comparable(measurement: Measurement) -> str | None:

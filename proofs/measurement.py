@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..models.drafting import replayed
 from ..models.law import Model, Prefix, Table, prefix_of_key
 from ..models.problem import Problem
 from ..models.rationals import as_float
+from ..verifiers.trees.draft_tree import CONTEXT, TOP, DraftTree
 from .field import QQ, in_field, rational
 from .interception.outcomes import decoded
 from .laws import completion
@@ -19,7 +21,8 @@ class Measurement:
 
     problem: as given.
     in_use: the same with the rows that the verifier worked with, exact, over QQ.
-    blocks: draft block -> the law of what is emitted given the block: tokens, or the text of what was raised.
+    blocks: draft block -> the law of what is emitted given the block: tokens, or the text of what was raised. A draft tree
+      stands there by its tokens.
     exactness: one of ``EXACTNESS``.
     tolerance: the total variation below which a deviation is rounding.
     dtype: of the rows.
@@ -56,13 +59,29 @@ class Measurement:
     def known(self) -> bool:
         return self.reason is None
 
+    def drafted(self, block: Prefix) -> Any:
+        """The probability with which a draft block or tree is drawn; 1 of the empty one, which stands for all of them."""
+        if block and self.draws_trees:
+            return self.tree(block)[1]
+        drafted = QQ(1)
+        for i, token in enumerate(block):
+            drafted *= self.in_use.draft.row(block[:i])[token]
+        return drafted
+
+    @property
+    def draws_trees(self) -> bool:
+        """Whether what is drafted is more than a single path."""
+        return not self.problem.tree.chain or self.problem.tree.how == TOP
+
+    def tree(self, tokens: Prefix) -> tuple[DraftTree, Any]:
+        """The draft tree with these tokens, and the probability with which it is drawn."""
+        return replayed(self.in_use.target, self.in_use.draft, self.in_use.tree, tokens)
+
     def outcomes(self) -> dict[Any, Any]:
-        """The law of what is emitted, over draft blocks and the verifier's own chance."""
+        """The law of what is emitted, over draft blocks or trees and the verifier's own chance."""
         law: dict[Any, Any] = {}
         for block, given in self.blocks.items():
-            drafted = QQ(1)
-            for i, token in enumerate(block):
-                drafted *= self.in_use.draft.row(block[:i])[token]
+            drafted = self.drafted(block)
             for outcome, probability in given.items():
                 law[outcome] = law.get(outcome, 0) + drafted * probability
         return law
@@ -72,13 +91,21 @@ class Measurement:
         return {o: p for o, p in self.outcomes().items() if self.is_output(o)}
 
     def strays(self) -> dict[Any, Any]:
-        """Outcomes that are not an accepted prefix of the draft block and one more token (Definition 1), with their mass."""
+        """Outcomes that are not an accepted prefix of the draft and one more token (Definition 1), with their mass."""
         strange: dict[Any, Any] = {}
         for block, given in self.blocks.items():
+            texts = self._texts(block) if block else ()
             for outcome, probability in given.items():
-                if block and self.is_output(outcome) and outcome[:-1] != block[: len(outcome) - 1]:
+                if block and self.is_output(outcome) and outcome[:-1] not in texts:
                     strange[outcome] = strange.get(outcome, 0) + probability
         return strange
+
+    def _texts(self, block: Prefix) -> set[Prefix]:
+        """The texts that can be accepted of a draft block or tree."""
+        if not self.draws_trees:
+            return {block[:i] for i in range(len(block) + 1)}
+        tree = self.tree(block)[0]
+        return {tree.path(n) for n in range(CONTEXT, len(block))}
 
     def is_output(self, outcome: Any) -> bool:
         vocabulary, longest = range(self.problem.vocabulary), self.problem.gamma + 1
@@ -128,7 +155,7 @@ def measured(
             measurement.blocks[block] = {decoded(o): rational(p) for o, p in answer["law"]}
     if measurement.known and resolution > resolution_allowed(dtype):
         measurement.reason = f"its law is known only to within {resolution:.1g}, a claim in {dtype} needs {resolution_allowed(dtype):.1g}"
-    measurement.tolerance = rounding_allowed(problem.gamma, dtype, sums_off) + resolution
+    measurement.tolerance = rounding_allowed(problem.tree.nodes, dtype, sums_off) + resolution
     return measurement
 
 

@@ -22,6 +22,8 @@ def rounding_allowed(gamma: int, dtype: str, off: float = 0.0) -> float:
     held against the rows normalised; code that takes them as they are compares a target's row with a draft's at each of
     gamma decisions, and each is off by so much.
 
+    gamma: decisions on a draft: the length of a block, the nodes of a tree.
+
     Each of the gamma accept decisions and the last draw rounds a likelihood ratio or a normalised row (epsilon / 2 an
     operation) and compares it with a uniform on a lattice of spacing epsilon / 2: one epsilon a decision. (At most 0.05 in
     all, so that the claim does not become empty for long blocks of half precision.) The 2^-46 is for logarithms of small

@@ -7,13 +7,14 @@ from itertools import product
 
 from ..models.law import ContextFree, Table
 from ..models.problem import Problem
+from ..verifiers.trees.draft_tree import Drafting
 
 
 def size(problem: Problem) -> tuple:
-    """What is smaller: fewer draft blocks, a shorter block, fewer tokens, fewer different rows, plainer numbers."""
+    """What is smaller: fewer draft blocks or trees, fewer drafted tokens, a shorter block, fewer tokens, fewer different rows, plainer numbers."""
     rows = _rows(problem)
     numbers = sum(p.denominator + p.numerator for row in rows for p in row)
-    return problem.vocabulary**problem.gamma, problem.gamma, problem.vocabulary, len(set(rows)), numbers
+    return problem.drafts, problem.tree.nodes, problem.gamma, problem.vocabulary, len(set(rows)), numbers
 
 
 def _rows(problem: Problem) -> list[tuple]:
@@ -45,8 +46,13 @@ def shrink(problem: Problem, fails: Callable[[Problem], bool], tries: int = 80) 
 def _simpler(problem: Problem) -> Iterator[Problem]:
     """Simpler problems, the boldest changes first."""
     first_target, first_draft = ContextFree(tuple(problem.target.row(()))), ContextFree(tuple(problem.draft.row(())))
+    children, how = problem.tree.children, problem.tree.how
     for shorter in range(1, problem.gamma):
-        yield replace(problem, gamma=shorter)
+        drafting = problem.drafting and Drafting(children[:shorter], how)
+        yield replace(problem, gamma=shorter, drafting=drafting)
+    for depth, count in enumerate(children):
+        if count > 1:
+            yield replace(problem, drafting=Drafting((*children[:depth], count - 1, *children[depth + 1 :]), how))
     if not (isinstance(problem.target, ContextFree) and isinstance(problem.draft, ContextFree)):
         yield replace(problem, target=first_target, draft=first_draft)
         yield replace(problem, draft=first_draft)
@@ -75,7 +81,7 @@ def _without(problem: Problem, dropped: int) -> Problem | None:
     draft = table(problem.draft, problem.gamma - 1, "draft")
     if target is None or draft is None:
         return None
-    return Problem(len(remaining), problem.gamma, target, draft, problem.name)
+    return Problem(len(remaining), problem.gamma, target, draft, problem.name, problem.drafting)
 
 
 def _plainer_rows(problem: Problem) -> Iterator[Problem]:

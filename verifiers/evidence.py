@@ -12,7 +12,7 @@ WORST_FIRST = (REFUTED, ERROR, NO_EVIDENCE, NOT_CLAIMED, HOLDS)
 CLAIMS = {
     "lossless": "X^tau, Y, completed by the target, follows the target's law (Sun et al. 2025, Eq. 7)",
     "support": "a token that the target gives probability 0 is never emitted, not even at u = 0",
-    "optimal": "E[tau] equals block verification's, the largest of all valid verifiers (Theorem 2)",
+    "optimal": "E[tau] equals block verification's, the largest of all valid verifiers (Theorem 2); of a draft tree, their bound",
 }
 """The claims that an audit examines."""
 
@@ -49,6 +49,7 @@ class Witness:
     sequence, expected, observed: as in ``LawEntry``.
     problem: the problem in its JSON form, or the place in a decoded text (prompt, position); empty if it has none.
     draft_block: the draft tokens for which it was emitted, joined by commas.
+    parents: of those tokens, where they are a draft tree, joined by commas.
     laws: entries of the two laws side by side, the worst first.
     prefixes: (prefix, expected, observed) for the prefixes that deviate most.
     why: what else is known of the deviation, in words.
@@ -60,6 +61,7 @@ class Witness:
     observed: str
     problem: Mapping[str, Any] = field(default_factory=dict)
     draft_block: str | None = None
+    parents: str | None = None
     laws: tuple[LawEntry, ...] = ()
     prefixes: tuple[tuple[str, float, float], ...] = ()
     why: str | None = None
@@ -75,7 +77,13 @@ class Witness:
 
     def as_json(self) -> dict[str, Any]:
         laws, prefixes = [entry._asdict() for entry in self.laws] or None, [*map(list, self.prefixes)] or None
-        optional = {"draft_block": self.draft_block, "laws": laws, "prefixes": prefixes, "why": self.why}
+        optional = {
+            "draft_block": self.draft_block,
+            "parents": self.parents,
+            "laws": laws,
+            "prefixes": prefixes,
+            "why": self.why,
+        }
         shown = {"problem": dict(self.problem), "sequence": self.sequence, "expected": self.expected,
                  "observed": self.observed, "smallest": self.smallest}  # fmt: skip
         return shown | {name: value for name, value in optional.items() if value is not None}

@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 
 from ...models.problem import Problem
-from ..interception.harness import NeverReturned, RowsInUse
+from ..interception.harness import NeverReturned
 from ..interception.outcomes import Outcome, encoded
-from .laws import DrivenLaws, NoLaw, drafted
+from ..interception.rows_in_use import RowsInUse, rows_for
+from .laws import DrivenLaws, NoLaw
 from .layout import Layout
 from .subjects import DrivenSubject, Request
 
 
 def answers(subject: DrivenSubject, problem: Problem, scales: Sequence[float] = (1.0, 1.0)) -> Iterator[dict[str, Any]]:
     """What the child process answers to a request for a law: rows in use, one law for each draft block, what was missed."""
-    rows = RowsInUse(problem, subject, scales)
+    rows = rows_for(problem, subject, scales)
     yield rows.answer()
     reason, laws = None, DrivenLaws(subject, problem, rows)
     try:
@@ -47,12 +48,12 @@ def random_requests(
     subject: DrivenSubject, problem: Problem, count: int, seed: Sequence[int]
 ) -> tuple[RowsInUse, list[Request]]:
     """Requests with draft blocks and numbers at random."""
-    rows = RowsInUse(problem, subject)
+    rows = rows_for(problem, subject)
     _, draft = rows.in_use()
     blocks = list(rows.blocks())
-    weights = np.array([drafted(draft, block) for block in blocks])
+    weights = np.array([rows.drafted(block, draft) for block in blocks])
     generator = np.random.default_rng(list(seed))
-    layout = Layout(list(subject.random or ()), problem.gamma, problem.vocabulary, subject.dtype)
+    layout = Layout(list(subject.random or ()), problem, subject.dtype)
     chosen = generator.choice(len(blocks), count, p=weights / weights.sum())
     seeds = generator.integers(0, 2**53, count)
     points = layout.drawn(generator, count)

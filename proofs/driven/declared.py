@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...models.problem import Problem
 from ...verifiers.adapters.calling_convention import NotASubject
 from ..rounding_rule import EPSILON
 from .coordinates import Coordinate, Noise, Uniform
@@ -20,7 +21,7 @@ LONGEST = 4096
 class Declared(NamedTuple):
     """Random numbers of one name.
 
-    kind: one of KINDS. shape: of "gamma", "V" and whole numbers. bits: of a uniform. open_left: whether it is never 0 but may be 1.
+    kind: one of KINDS. shape: of "gamma", "V", "N" (nodes of a whole draft tree; gamma of a block) and whole numbers. bits: of a uniform. open_left: whether it is never 0 but may be 1.
     keyed: whether they are asked of a table, by seed and position.
     """
 
@@ -31,9 +32,9 @@ class Declared(NamedTuple):
     open_left: bool = False
     keyed: bool = False
 
-    def sizes(self, gamma: int, vocabulary: int) -> tuple[int, ...]:
+    def sizes(self, problem: Problem) -> tuple[int, ...]:
         """The shape in one request. Raises: NotASubject for more numbers than a request holds."""
-        known = {"gamma": gamma, "V": vocabulary}
+        known = {"gamma": problem.gamma, "V": problem.vocabulary, "N": problem.tree.nodes}
         sizes = tuple(known[size] if isinstance(size, str) else size for size in self.shape)
         count = 1
         for size in sizes:
@@ -93,7 +94,7 @@ def _one(item: Any, k: int, dtype: str) -> Declared:
 
 
 def _is_size(size: Any) -> bool:
-    return size in ("gamma", "V") if isinstance(size, str) else type(size) is int and 1 <= size <= LONGEST
+    return size in ("gamma", "V", "N") if isinstance(size, str) else type(size) is int and 1 <= size <= LONGEST
 
 
 def _short(value: Any) -> str:

@@ -11,8 +11,8 @@ import numpy as np
 
 from ...models.law import prefix_key
 from ...models.problem import Problem
-from ..interception.harness import RowsInUse
 from ..interception.outcomes import Outcome, kind_of
+from ..interception.rows_in_use import RowsInUse
 from .asking import Asking, about, answered, joint
 from .coordinates import Uniform
 from .layout import Layout
@@ -129,7 +129,7 @@ class DrivenLaws:
         self.missed, self.confirmations, self.multiplied = 0.0, 0, False
         numbers = list(subject.random or ())
         self.keyed = any(one.keyed for one in numbers)
-        self.plain = Layout(numbers, problem.gamma, problem.vocabulary, subject.dtype)
+        self.plain = Layout(numbers, problem, subject.dtype)
 
     def find(self) -> None:
         """Find the laws, and confirm them. Raises: NoLaw, NeverReturned, RunFailed."""
@@ -238,8 +238,8 @@ class DrivenLaws:
                 known = self.keys.setdefault(block, {}).setdefault(name, [])
                 known += [call for call in calls if call not in known]
         self.subject.new_keys.clear()
-        sizes = problem.gamma, problem.vocabulary, self.subject.dtype
-        return {block: Layout(numbers, *sizes, self.keys.get(block, {})) for block in self.blocks}
+        dtype = self.subject.dtype
+        return {block: Layout(numbers, problem, dtype, self.keys.get(block, {})) for block in self.blocks}
 
     def _discover(self) -> None:
         """Call it with random numbers, so that most keys are known before a law is looked for."""
@@ -292,7 +292,7 @@ class DrivenLaws:
     def _confirm(self) -> None:
         """Hold the law against random requests; refine it where they contradict it, and take fresh ones."""
         draft = self.rows.in_use()[1]
-        weights = np.array([drafted(draft, block) for block in self.blocks])
+        weights = np.array([self.rows.drafted(block, draft) for block in self.blocks])
         wrong: list[tuple[tuple[int, ...], Point, Any]] = []
         for k in range(ROUNDS):
             count = self._affordable()
@@ -343,11 +343,3 @@ class DrivenLaws:
             raise NotARace("random rows of it are not decided by the odds")
         piece.tree = replaced(piece.tree, point, cut)
         yield from self._races(law, cut)
-
-
-def drafted(draft: dict, block: tuple[int, ...]) -> float:
-    """The probability of a draft block. draft: rows by prefix."""
-    probability = 1.0
-    for i, token in enumerate(block):
-        probability *= float(draft[block[:i]][token])
-    return probability

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...models.problem import Problem
 from .coordinates import Coordinate
 from .declared import Declared
 from .keyed import Key, KeyedTable, hashed
@@ -24,14 +25,15 @@ class LayoutPart(NamedTuple):
 class Layout:
     """All random numbers of a request.
 
-    declared: what the subject takes. gamma, vocabulary: of the request. dtype: of its rows.
+    declared: what the subject takes. problem: of the request. dtype: of its rows.
     keys: of keyed generators, by name: calls of the generator, each with its keys and whether it asked for an array.
     coordinates: one for each number. axes: those to be cut. rows: those that may race, by row.
     multiplied: rows of uniforms that may be multiplied with each other.
     """
 
-    def __init__(self, declared: Sequence[Declared], gamma: int, vocabulary: int, dtype: str,
+    def __init__(self, declared: Sequence[Declared], problem: Problem, dtype: str,
                  keys: dict[str, list[tuple[tuple[Key, ...], bool]]] | None = None):  # fmt: skip
+        vocabulary = problem.vocabulary
         self.coordinates: list[Coordinate] = []
         self.parts: list[LayoutPart] = []
         self.rows: list[list[int]] = []
@@ -43,7 +45,7 @@ class Layout:
             if one.keyed:
                 self._add_keyed(one, (keys or {}).get(one.name, []), vocabulary)
                 continue
-            sizes = one.sizes(gamma, vocabulary)
+            sizes = one.sizes(problem)
             self._add(one, int(np.prod(sizes, dtype=int)))
             self.parts.append(LayoutPart(one, sizes, start, len(self.coordinates)))
             numbers = range(start, len(self.coordinates))

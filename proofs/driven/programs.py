@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from ...models.errors import RunFailed
-from ...verifiers.adapters.calling_convention import MAX_TOKEN, BadResult, NotASubject, tokens_of
-from ..interception.harness import Rows
+from ...verifiers.adapters.calling_convention import MAX_TOKEN, PARENTS, BadResult, NotASubject, tokens_of
 from ..interception.outcomes import Outcome, Raised, readable
+from ..interception.rows_in_use import Rows
 from ..rounding_rule import EPSILON
 from ..time_limits import TimeLimits
 from .declared import declared
@@ -202,7 +202,7 @@ class DrivenProgram(DrivenSubject):
             raise NotASubject(f'its first line has "batch" {batch!r}; expected a whole number from 1 to {MOST_BATCH}')
         if "random" not in hello:
             raise NotASubject('its first line has no "random"; expected a list of random numbers, or "own"')
-        self.dtype, self.batch, self.parents = dtype, batch, hello.get("parents") is True
+        self.dtype, self.batch, self.trees = dtype, batch, hello.get(PARENTS) is True
         self.random = declared(hello["random"], dtype)
         if any(one.keyed for one in self.random or ()):
             raise NotASubject('"keyed" random numbers are for Python objects: a program cannot ask a table')
@@ -264,11 +264,7 @@ class DrivenProgram(DrivenSubject):
 
     def _fixed(self, rows: Rows, block: tuple[int, ...]) -> str:
         """What all requests on a block have in common."""
-        target, draft, tokens = rows.arguments(block)
-        fixed = {"target": target, "draft": draft, "tokens": tokens}
-        if self.parents:
-            fixed["parents"] = [*range(-1, len(block) - 1)]
-        return json.dumps(fixed)[1:-1]
+        return json.dumps(dict(zip(("target", "draft", "tokens", PARENTS), rows.arguments(block))))[1:-1]
 
 
 def words_of(command: str) -> list[str]:

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...models.problem import Problem
-from ...verifiers.adapters.calling_convention import NotASubject, tokens_of
+from ...verifiers.adapters.calling_convention import PARENTS, NotASubject, tokens_of
 from ...verifiers.adapters.protocol import Row
-from ..interception.harness import Rows, RowsInUse, same, timed_call
+from ..interception.harness import of_trees, same, timed_call
 from ..interception.outcomes import Outcome, Raised
+from ..interception.rows_in_use import Rows, rows_for
 from ..time_limits import TimeLimits
 from .declared import SIGNIFICAND, Declared, declared
 from .keyed import Key, KeyedTable
@@ -37,7 +38,7 @@ class DrivenSubject(ABC):
     """A subject to drive. Whatever it is, ``outcomes`` asks it.
 
     random: the numbers that it takes; None if it draws its own from a seed. batch: requests that it takes at once.
-    array, dtype: of its rows. findings: what was noticed.
+    array, dtype: of its rows. findings: what was noticed. trees: whether it takes draft trees.
     new_keys: calls of keyed generators for keys that the layout does not know: block -> name -> keys, and whether an array.
     """
 
@@ -47,6 +48,7 @@ class DrivenSubject(ABC):
     def __init__(self, name: str, array: str | None, dtype: str, limits: TimeLimits):
         self.name, self.array, self.dtype, self.limits = name, array, dtype, limits
         self.function: Any = None
+        self.trees = False
         self.findings: dict[str, str] = {}
         self.description: dict[str, Any] = {}
         self.new_keys: dict[tuple[int, ...], dict[str, list[tuple[tuple[Key, ...], bool]]]] = {}
@@ -60,8 +62,8 @@ class DrivenSubject(ABC):
         """How it is called; tried on a few blocks. Raises: NotASubject if no call returns tokens."""
         reasons = []
         for problem in problems:
-            layout = Layout(self.random or (), problem.gamma, problem.vocabulary, self.dtype)
-            rows = RowsInUse(problem, self)
+            layout = Layout(self.random or (), problem, self.dtype)
+            rows = rows_for(problem, self)
             for block in itertools.islice(rows.blocks(), 3):
                 (outcome,) = self.outcomes(rows, [Request(block, layout, layout.start())])
                 if not isinstance(outcome, Raised):
@@ -77,7 +79,8 @@ class DrivenSubject(ABC):
             {"name": one.name, "kind": one.kind, "shape": list(one.shape), **({"bits": one.bits} if one.kind == "uniform" else {})}
             for one in self.random
         ]  # fmt: skip
-        return {"array": self.array or "json", "random": "driven", "numbers": numbers, "batch": self.batch}
+        said = {"array": self.array or "json", "random": "driven", "numbers": numbers, "batch": self.batch}
+        return said | of_trees(self)
 
     @abstractmethod
     def outcomes(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
@@ -94,11 +97,14 @@ def is_driven(subject: Any) -> bool:
 
 
 class DrivenObject(DrivenSubject):
-    """A Python object with ``random`` and ``__call__(target, draft, tokens, random)``."""
+    """A Python object with ``random`` and ``__call__(target, draft, tokens, random)``.
+
+    One with ``parents = True`` verifies draft trees: ``__call__(target, draft, tokens, parents, random)``.
+    """
 
     def __init__(self, function: Any, name: str, array: str | None, dtype: str, limits: TimeLimits):
         super().__init__(name, array or getattr(function, "array", None) or "numpy", dtype, limits)
-        self.function = function
+        self.function, self.trees = function, getattr(function, PARENTS, False) is True
         self.random = declared(function.random, dtype)
         if self.random is None:
             raise NotASubject(
@@ -125,15 +131,20 @@ class DrivenObject(DrivenSubject):
         if request.block not in self._given:
             self._given[request.block] = rows.arguments(request.block), rows.arguments(request.block)
         numbers = {name: self._array(values) for name, values in request.layout.numbers(request.point).items()}
-        target, draft, tokens = self._given[request.block][0]
-        return Row(target, draft, tokens, numbers | request.layout.tables(request.point, request.seed))
+        target, draft, tokens, *parents = self._given[request.block][0]
+        random = numbers | request.layout.tables(request.point, request.seed)
+        return Row(target, draft, tokens, random, parents=parents[0] if parents else None)
+
+    def _drafted(self, row: Row) -> list[Any]:
+        """The arguments besides the random numbers."""
+        return [*row[:3], row.parents] if self.trees else [*row[:3]]
 
     def _outcome(self, rows: Rows, request: Request) -> Outcome:
         row = self.row(rows, request)
         self.calls += 1
         first, rows.called = not rows.called, True
         try:
-            return timed_call(self.limits, first, lambda: tokens_of(self.function(*row[:4])))
+            return timed_call(self.limits, first, lambda: tokens_of(self.function(*self._drafted(row), row.random)))
         finally:
             self._look_at(request, row)
 
@@ -156,7 +167,7 @@ class DrivenObject(DrivenSubject):
     def _look_at(self, request: Request, row: Row) -> None:
         """After a call: what it wrote to, which keys it asked for."""
         _, before = self._given.get(request.block, (None, None))
-        for argument, now, then in zip(("target", "draft", "tokens"), row, before or ()):
+        for argument, now, then in zip(("target", "draft", "tokens", PARENTS), self._drafted(row), before or ()):
             if not same(now, then):
                 self._written.add(argument)
                 self.findings["inputs-written"] = f"writes to its input {', '.join(sorted(self._written))}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...models.environment import versions
 from ...models.errors import RunFailed
-from ...models.problem import Problem, any_problem_from, problem_from
+from ...models.problem import Problem, any_problem_from, tree_problem_from
 from ...models.wide import WideProblem
 from ..driven import answers as driven_answers
 from ..driven.programs import DrivenProgram
@@ -16,6 +16,7 @@ from .digests import digest_of
 from .likeness import ITSELF, Likeness, differences, likeness, unknown
 from .outcomes import Walk, encoded, encoded_walk
 from .repeating import again, kept, surroundings
+from .rows_in_use import rows_for
 from .serving import Server
 from .surroundings import ELSEWHERE, move
 from .watch import WATCH
@@ -38,7 +39,7 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     digest = digest_of(function)  # before a call changes what it remembers
     origin = {"folders": loading.used(new, name), "not_compared": _not_compared(name, function, request["handed_over"])}
     server.begin(f"the first calls of {name}", server.limits.timeout)
-    convention = subject.probe([problem_from(p) for p in request["probe"]]) | dict(getattr(function, "origin", {}))
+    convention = subject.probe([tree_problem_from(p) for p in request["probe"]]) | dict(getattr(function, "origin", {}))
     packages = versions(*(name for name in ("torch", "transformers", "numpy") if name in sys.modules))
     _describe(subject, digest, convention, origin, packages)
     return subject
@@ -47,7 +48,7 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
 def _load_program(server: Server, request: dict[str, Any]) -> DrivenSubject:
     server.begin("the program's first line and first answers", server.limits.timeout)
     subject = DrivenProgram(request["subject"], server.limits, server.memory)
-    convention = subject.probe([problem_from(p) for p in request["probe"]])
+    convention = subject.probe([tree_problem_from(p) for p in request["probe"]])
     _describe(subject, subject.digest, convention, {"folders": [], "not_compared": []}, {})
     return subject
 
@@ -89,7 +90,7 @@ def _law(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -> I
     if isinstance(problem, WideProblem):
         yield from wide_answers(subject, problem)
         return
-    rows = harness.RowsInUse(problem, subject)
+    rows = rows_for(problem, subject)
     yield rows.answer()
     walks: list[Walk] | None = [] if request["walks"] else None
     for block, explored in harness.laws(subject, problem, walks, request["scales"]):
@@ -124,7 +125,7 @@ def _sample(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -
 
 def _repeated(subject: DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     outcomes = driven_answers.repeated(
-        subject, problem_from(request["problem"]), request["count"], request["backwards"]
+        subject, tree_problem_from(request["problem"]), request["count"], request["backwards"]
     )
     yield {"outcomes": [*map(encoded, outcomes)], "calls": subject.calls}
 

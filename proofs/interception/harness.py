@@ -7,26 +7,24 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from ...models.law import prefix_key
 from ...models.problem import Problem
 from ...verifiers.adapters.calling_convention import (
-    ARGUMENT_NAMES,
     ARRAYS,
     BadResult,
     NotASubject,
-    arguments,
     call,
     plan_call,
     tokens_of,
 )
+from ...verifiers.trees.draft_tree import WAYS
 from ..time_limits import TimeLimits
 from . import explore
 from .outcomes import Outcome, Raised, Walk, readable
+from .rows_in_use import Rows, rows_for
 from .watch import WATCH
 
 REPEATED = 1.0
@@ -55,7 +53,7 @@ class Subject:
         self.name, self.limits = name, limits
         self.plan = plan_call(self.function, name)
         self.array = array or getattr(self.function, "array", None)
-        self.dtype = dtype
+        self.dtype, self.trees = dtype, self.plan.trees
         self.findings: dict[str, str] = {}
         self.description: dict[str, Any] = {}
         self.written: set[str] = set()
@@ -73,7 +71,7 @@ class Subject:
         for array in [self.array] if self.array else [a for a in ARRAYS if a != "torch" or "torch" in sys.modules]:
             self.array, reasons = array, []
             for problem in problems:
-                rows = RowsInUse(problem, self)
+                rows = rows_for(problem, self)
                 for block in itertools.islice(rows.blocks(), 3):
                     outcome = self.outcome(rows, block, self.real_random(0))
                     if not isinstance(outcome, Raised):
@@ -81,7 +79,7 @@ class Subject:
                             first, why = next(iter(refusals.items()))
                             how = f"takes {ARRAY_TEXT[array]}: with {ARRAY_TEXT[first]} it raises {why}"
                             self.findings["array"] = how
-                        return {"array": array, "random": self.plan.random or "global generators"}
+                        return {"array": array, "random": self.plan.random or "global generators"} | of_trees(self)
                     reasons.append(str(outcome) if outcome.error != "BadResult" else outcome.message)
             refusals[array] = reasons[0] if reasons else "nothing"
         why = next(iter(refusals.values()))
@@ -108,7 +106,7 @@ class Subject:
             self._look_for_writes(given, before)
 
     def _look_for_writes(self, given: list, before: list) -> None:
-        for name, now, then in zip(ARGUMENT_NAMES, given, before):
+        for name, now, then in zip(self.plan.names, given, before):
             if not same(now, then):
                 self.written.add(name)
                 self.findings["inputs-written"] = f"writes to its input {', '.join(sorted(self.written))}"
@@ -134,6 +132,19 @@ def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> 
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
+def of_trees(subject: Any) -> dict[str, Any]:
+    """What the calling convention says besides of a subject that verifies draft trees: how they have to be drawn for it.
+
+    Raises: NotASubject for ways that are not known.
+    """
+    if not subject.trees:
+        return {}
+    ways = tuple(getattr(subject.function, "drafting", WAYS))
+    if not ways or not set(ways) <= set(WAYS):
+        raise NotASubject(f"{subject.name} says that trees are drawn {ways!r}; expected some of {', '.join(WAYS)}")
+    return {"trees": [way for way in WAYS if way in ways]}
+
+
 ARRAY_TEXT = {
     "numpy": "NumPy arrays", "rows": "lists of NumPy rows", "list": "plain lists", "torch": "torch tensors",
 }  # fmt: skip
@@ -150,75 +161,6 @@ def same(now: Any, before: Any) -> bool:
     return now == before
 
 
-class Called(Protocol):
-    """What rows are made for: a function, and what it takes them as."""
-
-    function: Any
-    array: str | None
-    dtype: str
-
-
-class Rows(Protocol):
-    """A problem's rows as the subject gets them. called: whether it has been called with them."""
-
-    called: bool
-
-    def arguments(self, tokens: tuple[int, ...]) -> list:
-        """The three arguments for a draft block, fresh."""
-        ...
-
-
-class RowsInUse:
-    """A problem's rows as the subject gets them, in its precision, multiplied by ``scales`` (target, draft).
-
-    sums_off: the most by which the sum of a row in use differs from 1, known once ``in_use`` was asked.
-    """
-
-    def __init__(self, problem: Problem, subject: Called, scales: Sequence[float] = (1.0, 1.0)):
-        self.problem, self.subject, self.called, self.sums_off = problem, subject, False, 0.0
-        *earlier, last = ([*problem.prefixes(length)] for length in range(problem.gamma + 1))
-        prefixes = [prefix for group in earlier for prefix in group]
-        target, draft = scales
-        self._draft = {prefix: [draft * float(p) for p in problem.draft.row(prefix)] for prefix in prefixes}
-        self._target = {
-            prefix: [target * float(p) for p in problem.target.row(prefix)] for prefix in [*prefixes, *last]
-        }
-
-    def blocks(self) -> Iterator[tuple[int, ...]]:
-        """The draft blocks that can be drafted."""
-        for tokens in self.problem.prefixes(self.problem.gamma):
-            if all(self._draft[tokens[:i]][t] > 0 for i, t in enumerate(tokens)):
-                yield tokens
-
-    def arguments(self, tokens: tuple[int, ...]) -> list:
-        steps = range(len(tokens) + 1)
-        target = [self._target[tokens[:i]] for i in steps]
-        draft = [self._draft[tokens[:i]] for i in steps[:-1]]
-        return arguments(target, draft, tokens, self.subject.array or "numpy", self.subject.dtype)
-
-    def in_use(self) -> tuple[dict, dict]:
-        """The rows that the subject verifies with, as the exact rationals that they are, normalised."""
-        use = getattr(self.subject.function, "rows_in_use", None)
-
-        def exact(row: list[float]) -> list[Fraction]:
-            array = arguments([row], [row], (), self.subject.array or "numpy", self.subject.dtype)[0]
-            fractions = [Fraction(float(x)) for x in (use(array) if use else array)[0]]
-            total = sum(fractions)
-            self.sums_off = max(self.sums_off, float(abs(total - 1)))
-            return [x / total for x in fractions]
-
-        target, draft = ({x: exact(row) for x, row in table.items()} for table in (self._target, self._draft))
-        return target, draft
-
-    def answer(self) -> dict[str, Any]:
-        """The rows in use and ``sums_off``, for the parent."""
-        tables = {
-            name: {prefix_key(x): list(map(str, row)) for x, row in table.items()}
-            for name, table in zip(("target", "draft"), self.in_use())
-        }
-        return {**tables, "sums_off": self.sums_off}
-
-
 def laws(
     subject: Subject, problem: Problem, walks: list[Walk] | None = None, scales: Sequence[float] = (1.0, 1.0)
 ) -> Iterator[tuple[tuple[int, ...], explore.Explored | NeverReturned]]:
@@ -227,7 +169,7 @@ def laws(
     walks: where to put calls of the block last yielded, with plain numbers.
     scales: what the rows of target and draft are multiplied by.
     """
-    rows = RowsInUse(problem, subject, scales)
+    rows = rows_for(problem, subject, scales)
     for block in rows.blocks():
         try:
             call = functools.partial(subject.outcome, rows, block, subject.real_random(0))
@@ -238,21 +180,14 @@ def laws(
 
 def samples(subject: Subject, problem: Problem, count: int, seed: list[int]) -> Counter[Outcome]:
     """How often each outcome came with real random numbers, the draft block drawn afresh each time."""
-    rows = RowsInUse(problem, subject)
-    _, draft = rows.in_use()
-    cumulative = {prefix: list(itertools.accumulate(map(float, row))) for prefix, row in draft.items()}
-
-    def drafted(draw: random.Random, tokens: tuple[int, ...]) -> int:
-        return draw.choices(range(problem.vocabulary), cum_weights=cumulative[tokens])[0]
-
-    return counted(subject, rows, problem.gamma, drafted, count, seed)
+    rows = rows_for(problem, subject)
+    return counted(subject, rows, rows.drawing(), count, seed)
 
 
 def counted(
-    subject: Subject, rows: Rows, gamma: int, drafted: Callable[[random.Random, tuple[int, ...]], int], count: int,
-    seed: list[int],
-) -> Counter[Outcome]:  # fmt: skip
-    """How often each outcome came. drafted(draw, tokens): the next token of a draft block."""
+    subject: Subject, rows: Rows, drawn: Callable[[random.Random], tuple[int, ...]], count: int, seed: list[int]
+) -> Counter[Outcome]:
+    """How often each outcome came. drawn(draw): the tokens of a draft block, or of a tree."""
     words = np.random.SeedSequence(seed).generate_state(40).reshape(5, 8)  # 256 bits for each generator
     seeds = [int.from_bytes(row.tobytes(), "little") for row in words]
     draw = random.Random(seeds[0])
@@ -263,10 +198,7 @@ def counted(
     generator = subject.real_random(seeds[4])  # a stream of its own
     counts: Counter[Outcome] = Counter()
     for _ in range(count):
-        tokens: tuple[int, ...] = ()
-        for _ in range(gamma):
-            tokens = (*tokens, drafted(draw, tokens))
-        counts[subject.outcome(rows, tokens, generator)] += 1
+        counts[subject.outcome(rows, drawn(draw), generator)] += 1
     return counts
 
 

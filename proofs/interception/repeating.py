@@ -4,11 +4,12 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from ...models.problem import problem_from
+from ...models.problem import tree_problem_from
 from .explore import walked
-from .harness import RowsInUse, Subject
+from .harness import Subject
 from .kept import changing
 from .outcomes import encoded_walk
+from .rows_in_use import rows_for
 from .watch import WATCH
 
 CALLS_PER_ANSWER = 200
@@ -16,7 +17,7 @@ CALLS_PER_ANSWER = 200
 
 def again(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The calls of the request in their order, with plain numbers, and what came of each."""
-    rows = [RowsInUse(problem_from(p), subject) for p in request["problems"]]
+    rows = [rows_for(tree_problem_from(p), subject) for p in request["problems"]]
     calls = request["calls"]
     for start in range(0, len(calls), CALLS_PER_ANSWER):
         walks = []
@@ -28,7 +29,7 @@ def again(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]
 
 def kept(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """What changes with each repetition of a call."""
-    rows, block = RowsInUse(problem_from(request["problem"]), subject), tuple(request["block"])
+    rows, block = rows_for(tree_problem_from(request["problem"]), subject), tuple(request["block"])
     call = functools.partial(subject.outcome, rows, block, subject.real_random(0))
     once = functools.partial(walked, call, *request["walk"])
     yield {"kept": changing(subject.function, WATCH.code, once)}

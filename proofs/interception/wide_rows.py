@@ -118,8 +118,10 @@ def wide_samples(subject: Subject, problem: WideProblem, count: int, seed: list[
     """How often each outcome came with real random numbers, the draft block drawn afresh each time."""
     rows = WideRows(problem, subject)
 
-    def drafted(draw: random.Random, tokens: Prefix) -> int:
-        live = problem.live[len(tokens)]
-        return draw.choices(live, rows.draft[tokens][list(live)].tolist())[0]
+    def drawn(draw: random.Random) -> Prefix:
+        tokens: Prefix = ()
+        for live in problem.live[: problem.gamma]:
+            tokens = (*tokens, draw.choices(live, rows.draft[tokens][list(live)].tolist())[0])
+        return tokens
 
-    return counted(subject, rows, problem.gamma, drafted, count, seed)
+    return counted(subject, rows, drawn, count, seed)

@@ -28,6 +28,7 @@ FINDINGS = {
     "never-returned": "does not return",
     "nan": "computes with NaN",
     "coarse-uniform": "draws uniforms of less precision than the rows",
+    "drafting": "is right for some ways of drawing trees alone",
     "padding": "returns padding with the tokens",
     "precision": "deviates by no more than float32 rounds",
     "not-wide": "is not examined on wide problems",
@@ -116,8 +117,15 @@ class Report:
         self.evidence += evidence
 
     def add_curve(self, measurement: Measurement) -> None:
-        """Add the acceptance curve of a measurement, if its law is known and nearly all of it is token sequences."""
-        if measurement.known and abs(as_float(sum(measurement.outputs().values(), 0)) - 1) < 1e-6:
+        """Add the acceptance curve of a measurement, if its law is known and nearly all of it is token sequences.
+
+        Not of trees: block and token verification, which it is shown beside, have no law there.
+        """
+        if (
+            measurement.known
+            and not measurement.draws_trees
+            and abs(as_float(sum(measurement.outputs().values(), 0)) - 1) < 1e-6
+        ):
             self.curves.append(_curves(measurement))
 
     def notice(self, findings: Mapping[str, str], **shown: Any) -> None:

@@ -2,6 +2,7 @@
 
 Keys of ``Evidence.detail`` that are read here, each where a method has it:
     vocabulary, gamma, smallest_probability: of the problem (``models.problem.size_of``).
+    nodes, drafting: of a problem that draws trees: the most nodes of one, and how its siblings are drawn.
     dtype, exactness, paths: of a law, as in ``proofs.measurement``; paths are the ways along which it was followed.
     requests_a_call: how many texts one call verifies; 1 if absent.
     reason, why_not_exact: why there is no law.
@@ -17,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence
+from ...verifiers.trees.draft_tree import WAYS
 
 
 class Run(Protocol):
@@ -77,6 +79,8 @@ def scope(report: Run) -> dict[str, Any] | None:
         "vocabularies": sorted({d["vocabulary"] for d in sizes}),
         "gammas": sorted(gammas),
         "smallest_probability": min(probabilities, default=None),
+        "drafting": list(dict.fromkeys(d["drafting"] for d in sizes if "drafting" in d)),
+        "nodes": max((d["nodes"] for d in sizes if "nodes" in d), default=None),
         "numbers": list(dict.fromkeys(e.dtype for e in items)),
         "requests_a_call": sorted(requests),
         "laws": dict(laws),
@@ -111,6 +115,8 @@ def _says(over: str, facts: Mapping[str, Any]) -> str:
         sizes += [f"V = {ranges(facts['vocabularies'])}"]
     if facts["gammas"]:
         sizes += [f"gamma = {ranges(facts['gammas'])}"]
+    if facts["nodes"]:
+        sizes += [f"trees of up to {facts['nodes']} nodes drawn {', '.join(facts['drafting'])}"]
     if facts["smallest_probability"]:
         sizes += [f"probabilities from {facts['smallest_probability']:.2g}"]
     numbers = ", ".join(facts["numbers"])
@@ -174,7 +180,7 @@ def not_examined(report: Run, facts: Mapping[str, Any] | None) -> list[str]:
         sentences.append(f"blocks of other lengths than gamma = {ranges(facts['gammas'])}")
     if facts["quick"]:
         sentences.append("wide vocabularies and long blocks: the audit was quick")
-    sentences += _together(report)
+    sentences += _together(report) + _of_trees(facts)
     if facts["smallest_probability"]:
         sentences.append(f"probabilities below {facts['smallest_probability']:.2g} that are not 0")
     if facts["requests_a_call"] == [1]:
@@ -192,6 +198,17 @@ def not_examined(report: Run, facts: Mapping[str, Any] | None) -> list[str]:
     if report.failure:
         sentences.append(f"what comes after the failure: {report.failure['message']}")
     return sentences
+
+
+def _of_trees(facts: Mapping[str, Any]) -> list[str]:
+    """What is left out of draft trees, where there are some."""
+    if not facts["nodes"]:
+        return []
+    others = [way for way in WAYS if way not in facts["drafting"]]
+    return [
+        f"trees of more than {facts['nodes']} nodes, and those in which nodes of one depth have different numbers of children",
+        *([f"trees drawn {' or '.join(others)}"] if others else []),
+    ]
 
 
 def _together(report: Run) -> list[str]:

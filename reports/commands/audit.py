@@ -9,6 +9,7 @@ from ...models.libraries import require
 from ...models.problem import any_problem_from, load_problem
 from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.evidence import CLAIMS
+from ...verifiers.trees.draft_tree import WAYS
 from ..audits.functions.subject import SubjectSpec, program_from, subject_from
 from .exit_status import OK, REFUTED
 from .output import Output
@@ -34,6 +35,7 @@ from .progress import progress_bar
 @click.option("--claims", type=Comma(CLAIMS), default="lossless", show_default=True, help="They decide the verdict.")
 @click.option("--level", "levels", type=Comma(("exact", "statistical")), default="exact,statistical", show_default=True,
               help="Exact laws where the random numbers can be followed, statistical tests where not.")  # fmt: skip
+@click.option("--drafting", type=Comma(WAYS), help="How trees are drawn for a function that takes parents.")
 @row_options(several=True)
 @seed_option
 @click.option("--samples", type=click.IntRange(min=100), default=20_000, show_default=True,
@@ -44,7 +46,7 @@ from .progress import progress_bar
 @click.option("--quick", is_flag=True, help="Small vocabularies alone: no problem with more than 5 tokens.")
 @click.option("--zoo", is_flag=True, help="Audit the zoo: mutants must be refuted, controls must not.")
 def command(subject: str | None, program: str | None, json_file: str | None, html_file: str | None, sarif_file: str | None,
-            require_decision: bool, problems: tuple[str, ...], array: str | None, dtypes: tuple[str, ...] | None, zoo: bool,
+            require_decision: bool, drafting: tuple[str, ...] | None, problems: tuple[str, ...], array: str | None, dtypes: tuple[str, ...] | None, zoo: bool,
             **settings: Any) -> None:  # fmt: skip
     """Audit a verifier: SUBJECT is package.module:function, path/to/file.py:function, a reference verifier
     (token, block, ...) or an installed adapter (transformers). Or it is a program, in any language: --exec."""
@@ -70,7 +72,7 @@ def command(subject: str | None, program: str | None, json_file: str | None, htm
     from ..audits.functions.settings import AuditSettings
 
     with progress_bar() as progress:
-        report = run_audit(spec, AuditSettings(problems=loaded, progress=progress, **settings))
+        report = run_audit(spec, AuditSettings(problems=loaded, drafting=drafting or (), progress=progress, **settings))
     output.finish(report, require_decision)
 
 

@@ -10,13 +10,14 @@ from ...verifiers.evidence import CLAIMS
 from ...verifiers.registry import REFERENCES
 from ...verifiers.trees.registry import TREE_REFERENCES
 from ...verifiers.zoo.catalogue import MUTANTS
+from ...verifiers.zoo.tree_catalogue import TREE_MUTANTS
 from ..audits.checks import CHECKS
 
 LISTS = {
     "verifiers": {name: reference.source for name, reference in (REFERENCES | TREE_REFERENCES).items()},
     "claims": CLAIMS,
     "checks": CHECKS,
-    "mutants": {name: f"{mutant.title}  {mutant.link}" for name, mutant in MUTANTS.items()},
+    "mutants": {name: f"{mutant.title}  {mutant.link}" for name, mutant in [*MUTANTS.items(), *TREE_MUTANTS.items()]},
     "adapters": {name: adapter.source for name, adapter in ADAPTERS.items()},
     "presets": {name: f"{p.target} with {' or '.join(p.drafts)}: {p.about}" for name, p in PRESETS.items()},
 }

@@ -187,11 +187,28 @@ def price(report: Report) -> str:
         return ""  # the optimum is that of valid verifiers
     lost = [e for e in known if e.refuted]
     if not lost:
-        return f"E[tau] equals block verification's, the optimum, on all {len(known)} problems"
+        whose = (
+            "the bound of all valid rules"
+            if any("transport_bound" in e.detail for e in known)
+            else "block verification's, the optimum,"
+        )
+        return f"E[tau] equals {whose} on all {len(known)} problems"
     worst = max(lost, key=lambda e: e.detail["tokens_per_call_lost"])
-    return (
+    return _first_step(known) + (
         f"below the optimum on {len(lost)} of {len(known)} problems, by {worst.detail['tokens_per_call_lost']:.3g} tokens "
         f"a call at most (E[tau] {worst.detail['expected_accepted']} against {worst.detail['optimum']} on {worst.problem})"
+    )
+
+
+def _first_step(known: Sequence[Evidence]) -> str:
+    """How far the first token of a tree is from the most that any valid rule accepts; empty where no trees were drawn."""
+    trees = [e.detail for e in known if "transport_bound" in e.detail]
+    if not trees:
+        return ""
+    worst = max(trees, key=lambda d: d["transport_bound"] - d["first_accepted"])
+    return (
+        f"a first token is accepted with probability {worst['first_accepted']:.4g} where {worst['transport_bound']:.4g} is the most "
+        "that any valid rule reaches, at worst; "
     )
 
 

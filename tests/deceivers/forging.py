@@ -30,15 +30,15 @@ def _other_explore():
 
 def _rows_in_use():
     """Let the audit believe in a target that is what comes out."""
-    from draftproof.proofs.interception import harness
+    from draftproof.proofs.interception import rows_in_use
 
-    real = harness.RowsInUse.in_use
+    real = rows_in_use.RowsInUse.in_use
 
     def in_use(self):
         target, draft = real(self)
         return {x: draft.get(x, row) for x, row in target.items()}, draft
 
-    harness.RowsInUse.in_use = in_use
+    rows_in_use.RowsInUse.in_use = in_use
 
 
 def _answers():

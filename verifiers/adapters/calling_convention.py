@@ -1,4 +1,4 @@
-"""The plain calling convention: f(target_probs, draft_probs, draft_tokens[, rng | generator]) -> emitted tokens.
+"""The plain calling convention: f(target_probs, draft_probs, draft_tokens[, parents][, rng | generator]) -> emitted tokens.
 
 Recognised by the signature; no base class and no registration needed.
 """
@@ -12,6 +12,9 @@ import numpy as np
 
 EXPECTED_SIGNATURE = "f(target_probs, draft_probs, draft_tokens[, rng | generator])"
 ARGUMENT_NAMES = ("target_probs", "draft_probs", "draft_tokens")
+PARENTS = "parents"
+"""The argument by which a verifier of draft trees is known; passed by name."""
+
 ARRAYS = ("numpy", "rows", "list", "torch")
 """Types of the rows: NumPy arrays; lists of NumPy rows; lists of lists of floats; torch tensors."""
 
@@ -30,10 +33,21 @@ class BadResult(Exception):
 
 
 class CallPlan(NamedTuple):
-    """by_name: whether the three arguments are passed by name; random: the argument for randomness, if any."""
+    """How to call a function.
+
+    by_name: whether the arguments are passed by name.
+    random: the argument for randomness, if any.
+    trees: whether it takes ``parents``, and so verifies draft trees.
+    """
 
     by_name: bool
     random: str | None
+    trees: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the arguments besides that for randomness."""
+        return (*ARGUMENT_NAMES, PARENTS) if self.trees else ARGUMENT_NAMES
 
 
 def declare(function: Callable, **attributes: Any) -> Callable:
@@ -42,6 +56,7 @@ def declare(function: Callable, **attributes: Any) -> Callable:
     array: one of ARRAYS.
     published: a function without arguments that gives the third-party function behind it.
     rows_in_use: from the probabilities given to the rows that are verified with; believed within rounding alone.
+    drafting: how trees have to be drawn for it, as a tuple of iid, without-replacement and top; if not all of them.
     """
     vars(function).update(attributes)
     return function
@@ -60,7 +75,8 @@ def plan_call(function: Any, name: str) -> CallPlan:
         return CallPlan(False, None)
     keywords = {p.name for p in parameters}
     random = next((wanted for wanted in ("rng", "generator") if wanted in keywords), None)
-    single = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name != random]
+    single = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    single = [p for p in single if p.name not in (random, PARENTS)]
     needed = [p.name for p in single if p.default is p.empty]
     by_name = keywords >= set(ARGUMENT_NAMES)
     room = sum(p.kind != p.KEYWORD_ONLY for p in single) >= 3 or any(p.kind == p.VAR_POSITIONAL for p in parameters)
@@ -69,31 +85,36 @@ def plan_call(function: Any, name: str) -> CallPlan:
         raise NotASubject(f"{name} takes {required}; expected {EXPECTED_SIGNATURE}")
     if not by_name and (not room or any(p.kind == p.KEYWORD_ONLY and p.name in needed for p in parameters)):
         raise NotASubject(f"{name} takes ({', '.join(p.name for p in parameters)}); expected {EXPECTED_SIGNATURE}")
-    return CallPlan(by_name, random)
+    return CallPlan(by_name, random, PARENTS in keywords)
 
 
 def _a(word: str) -> str:
     return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
 
 
-def arguments(target: Values, draft: Values, tokens: Values, array: str, dtype: str) -> list:
-    """The three arguments, fresh, from rows of floats.
+def arguments(
+    target: Values, draft: Values, tokens: Values, array: str, dtype: str, parents: Values | None = None
+) -> list:
+    """The arguments, fresh, from rows of floats.
 
     target, draft, tokens: [gamma + 1, V], [gamma, V], [gamma].
     array: one of ARRAYS.
     dtype: of the rows.
+    parents: of the nodes of a draft tree; None for a block, which has no such argument.
     """
+    given = [tokens] if parents is None else [tokens, parents]
     if array == "torch":
         import torch
 
         kind = getattr(torch, dtype)
-        return [torch.tensor(target, dtype=kind), torch.tensor(draft, dtype=kind), torch.tensor(tokens)]
+        return [torch.tensor(target, dtype=kind), torch.tensor(draft, dtype=kind), *map(torch.tensor, given)]
     if array == "list":
-        return [[rounded(r, dtype) for r in target], [rounded(r, dtype) for r in draft], list(tokens)]
+        return [[rounded(r, dtype) for r in target], [rounded(r, dtype) for r in draft], *map(list, given)]
     kind = np.dtype(dtype)
     if array == "rows":
-        return [[np.array(r, dtype=kind) for r in target], [np.array(r, dtype=kind) for r in draft], list(tokens)]
-    return [np.array(target, dtype=kind), np.array(draft, dtype=kind), np.array(tokens, dtype=np.int64)]
+        return [[np.array(r, dtype=kind) for r in target], [np.array(r, dtype=kind) for r in draft], *map(list, given)]
+    whole = [np.array(numbers, dtype=np.int64) for numbers in given]
+    return [np.array(target, dtype=kind), np.array(draft, dtype=kind), *whole]
 
 
 def rounded(row: Sequence[float], dtype: str) -> list[float]:
@@ -111,6 +132,8 @@ def call(function: Callable, plan: CallPlan, given: Sequence[Any], random: Any) 
     A process that it forked and that comes back from the call ends here: else each further call would double them.
     """
     options = {plan.random: random} if plan.random else {}
+    if plan.trees:
+        *given, options[PARENTS] = given
     process = os.getpid()
     try:
         if plan.by_name:

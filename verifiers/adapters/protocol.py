@@ -13,6 +13,7 @@ class Row(NamedTuple):
 
     target, draft, tokens: [gamma + 1, V], [gamma, V], [gamma]; a token -1 is a placeholder, never accepted.
     random: its random numbers by name, as declared. greedy: whether temperature is 0: argmax and nothing random.
+    parents: of a draft tree's nodes, of a subject with ``parents = True``; None else.
     """
 
     target: Any
@@ -20,6 +21,7 @@ class Row(NamedTuple):
     tokens: Any
     random: Mapping[str, Any]
     greedy: bool = False
+    parents: Any = None
 
 
 class DrivenAdapter(Protocol):

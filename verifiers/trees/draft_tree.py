@@ -13,6 +13,8 @@ CONTEXT = -1
 IID, WITHOUT_REPLACEMENT, TOP = "iid", "without-replacement", "top"
 """How siblings are drawn: independently from one row; each from what its elder siblings left; the most likely tokens."""
 
+WAYS = (IID, WITHOUT_REPLACEMENT, TOP)
+
 
 @dataclass(frozen=True)
 class Drafting:

@@ -15,14 +15,12 @@ from . import (
     without_replacement,
 )
 from .descent import Step, descend
-from .draft_tree import IID, TOP, WITHOUT_REPLACEMENT, Drafting, VerifyTree
+from .draft_tree import IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, VerifyTree
 from .greedy_multi_path import greedy_multi_path
 from .hierarchical import hierarchical, hierarchical_as_published
 from .traversal import traversal
 from .tree_monte_carlo import tree_monte_carlo
 from .typical import typical_acceptance
-
-ANY = (IID, WITHOUT_REPLACEMENT, TOP)
 
 
 class TreeReference(NamedTuple):
@@ -38,7 +36,7 @@ class TreeReference(NamedTuple):
     name: str
     verify: VerifyTree
     source: str
-    drafts: tuple[str, ...] = ANY
+    drafts: tuple[str, ...] = WAYS
     shape: str = "tree"
     step: Step | None = None
     lossless: bool = True

@@ -30,11 +30,11 @@ class ZooEntry(NamedTuple):
         return f"{__package__}.{self.function}"
 
 
-def _by_name(*entries: ZooEntry) -> dict[str, ZooEntry]:
+def by_name(*entries: ZooEntry) -> dict[str, ZooEntry]:
     return {entry.name: entry for entry in entries}
 
 
-MUTANTS = _by_name(
+MUTANTS = by_name(
     # the acceptance test; the residual and the rows are right
     ZooEntry("M01", "accept_rule:accept_everything", "accepts every draft token",
         "transformers: the count of matches was wrong, so that every candidate was accepted",
@@ -180,7 +180,7 @@ MUTANTS = _by_name(
         "https://github.com/lablup/mlxcel/issues/992"),
 )  # fmt: skip
 
-CONTROLS = _by_name(
+CONTROLS = by_name(
     ZooEntry("C01", "controls:point_mass_rule", "point-mass rule with a sampled draft",
         "vllm: reported as wrong for sampled drafts; it accepts less, and any way to choose x is lossless",
         "https://github.com/vllm-project/vllm/issues/40149", refutes=()),

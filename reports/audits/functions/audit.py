@@ -44,6 +44,8 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
     wide = [p for p in given if isinstance(p, WideProblem)] or ([] if given or settings.quick else _wide(settings))
     if subject.reference is not None and given and not problems:
         raise InputError(f"{given[0].name}: laws of reference verifiers are exact; wide problems have rows of floats")
+    if subject.reference is not None and (tree := next((p for p in problems if not p.tree.chain), None)):
+        raise InputError(f"{tree.name}: it draws a tree of several drafts; expected a problem of a single path")
     if subject.reference is not None:
         reference = ReferenceLaws(subject.reference, problems, settings, report)
         examine(report, [reference])
@@ -68,7 +70,8 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
             if examine(report, [ExactLaws(session), *parts]):
                 settings.progress("done", len(problems), len(problems))
             report.subject["calls"] = max(report.subject.get("calls", 0), sandbox.calls)
-        report.regions[dtype] = covered((m.problem, m.tolerance) for m in session.measurements if m.known)
+        if not session.trees:  # regions are those of blocks
+            report.regions[dtype] = covered((m.problem, m.tolerance) for m in session.measurements if m.known)
         report.notice(precision_hint(report.evidence))
         if report.interrupted or (report.failure and not any(e.holds for e in report.evidence)):
             break
@@ -93,13 +96,10 @@ def _distinctly_named(problems: Sequence[AnyProblem]) -> list[AnyProblem]:
     """
     named: list[AnyProblem] = []
     for problem in problems:
-        if isinstance(problem, Problem) and problem.vocabulary**problem.gamma > MOST_BLOCKS:
-            raise InputError(
-                f"{problem.name}: {problem.vocabulary}^{problem.gamma} draft blocks are too many for an audit; "
-                f"expected at most {MOST_BLOCKS:,}"
-            )
-        if isinstance(problem, Problem) and not problem.tree.chain:
-            raise InputError(f"{problem.name}: it draws a tree of several drafts; expected a problem of a single path")
+        if isinstance(problem, Problem) and problem.drafts > MOST_BLOCKS:
+            what = f"{problem.vocabulary}^{problem.gamma} draft blocks"
+            what = what if problem.tree.chain else f"{problem.drafts:,} draft trees"
+            raise InputError(f"{problem.name}: {what} are too many for an audit; expected at most {MOST_BLOCKS:,}")
         taken = {p.name for p in named}
         names = (problem.name if k == 1 else f"{problem.name}-{k}" for k in itertools.count(1))
         named.append(replace(problem, name=next(name for name in names if name not in taken)))

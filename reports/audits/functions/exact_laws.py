@@ -8,7 +8,7 @@ from ....models.problem import Problem
 from ....proofs.audit_claims import judge
 from ....proofs.measurement import Measurement, measured
 from ....verifiers.evidence import Evidence
-from .hints import padding_hint
+from .hints import drafting_hint, padding_hint
 from .real_calls import why_withdrawn
 from .session import FunctionSession
 from .state import withdraw_for_state
@@ -29,9 +29,10 @@ class ExactLaws:
         self.judged: list[list[Evidence]] = []
 
     def run(self) -> None:
-        session, problems = self.session, self.session.problems
-        session.settings.progress("loading the subject", 0, len(problems))
+        session = self.session
+        session.settings.progress("loading the subject", 0, len(session.problems))
         about = session.start()
+        problems = session.problems
         session.report.subject |= {"digest": about["digest"], "convention": about["convention"]}
         if program := about["convention"].get("program"):
             session.report.subject["source"] = program
@@ -58,6 +59,7 @@ class ExactLaws:
                 break
         self._withdraw(why_withdrawn(session))
         session.report.notice(padding_hint(session.measurements, self.judged))
+        session.report.notice(drafting_hint(session.measurements, self.judged))
         if not any(e.refuted and e.claim in session.settings.claims for judged in self.judged for e in judged):
             withdraw_for_state(session)
             judged = zip_longest(session.measurements, self.judged)  # twins of a problem are new, and not judged yet

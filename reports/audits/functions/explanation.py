@@ -6,13 +6,15 @@ from dataclasses import replace
 from ....models.battery import drawn
 from ....models.errors import RunFailed
 from ....models.problem import Problem
+from ....models.tree_battery import drawing
 from ....proofs.audit_claims import lossless
 from ....proofs.diagnosis import diagnose
 from ....proofs.measurement import Measurement, measured
 from ....proofs.sandbox import Sandbox
 from ....proofs.shrink import shrink
 from ....verifiers.evidence import Evidence
-from ....verifiers.zoo.catalogue import MUTANTS, ZooEntry
+from ....verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
+from ....verifiers.zoo.catalogue import ZooEntry
 from .session import FunctionSession, probe_problems
 
 LONGEST_SHRINKING = 30.0
@@ -81,7 +83,7 @@ class Explanation:
         chosen += [m for m in passing if len(m.blocks) <= MOST_BLOCKS_COMPARED][-1:]
         if len(chosen) < FEWEST_COMPARED:
             # One problem cannot tell mutants apart: two that can, measured for this alone.
-            chosen += filter(None, map(self._law_on, (drawn(3, 2, "generic"), drawn(3, 2, "zeros"))))
+            chosen += filter(None, map(self._law_on, self._others()))
         settings = self.session.settings
         with Sandbox("", timeout=settings.timeout, memory=settings.memory) as sandbox:
 
@@ -94,8 +96,16 @@ class Explanation:
                 except RunFailed:
                     return None
 
-            self.session.report.diagnosis += diagnose(chosen, list(MUTANTS.values()), measure)
+            self.session.report.diagnosis += diagnose(chosen, self.session.mutants, measure)
+
+    def _others(self) -> list[Problem]:
+        """Small problems that tell mutants apart; trees drawn as on the failing problems of a subject that verifies trees."""
+        pairs = [drawn(3, 2, "generic"), drawn(3, 2, "zeros")]
+        ways = [way for way in (WITHOUT_REPLACEMENT, IID, TOP) if way in self.session.trees][:1]
+        if ways:
+            return [drawing(drawn(3, 1, "generic"), 2, how=ways[0]), drawing(pairs[1], 2, 1, how=ways[0])]
+        return pairs
 
 
 def _size(measurement: Measurement) -> tuple[int, str]:
-    return measurement.problem.vocabulary**measurement.problem.gamma, measurement.problem.name
+    return measurement.problem.drafts, measurement.problem.name

@@ -7,7 +7,7 @@ from typing import Any
 from ....proofs.audit_claims import lossless
 from ....proofs.measurement import Measurement
 from ....proofs.rounding_rule import look_up_at_most, rounding_allowed, wide_rounding_allowed
-from ....verifiers.evidence import Evidence
+from ....verifiers.evidence import REFUTED, Evidence
 
 LAWS = ("interception", "driving")
 """Methods that give a law."""
@@ -21,6 +21,21 @@ def padding_hint(measurements: Sequence[Measurement], judged: Sequence[Sequence[
     pairs = [(m, e) for m, items in zip(measurements, judged) for e in items if m.known and e.claim == "lossless"]
     text = _padding([m for m, e in pairs if e.refuted], len(pairs))
     return {"padding": text} if text else {}
+
+
+def drafting_hint(measurements: Sequence[Measurement], judged: Sequence[Sequence[Evidence]]) -> dict[str, str]:
+    """Whether results are right wherever trees are drawn in some ways, and wrong in others; changes no verdict."""
+    verdicts: dict[str, set[str]] = {}
+    for measurement, items in zip(measurements, judged):
+        if measurement.draws_trees and measurement.known:
+            of_way = verdicts.setdefault(measurement.problem.tree.how, set())
+            of_way |= {e.verdict for e in items if e.claim == "lossless"}
+    right = [way for way, seen in verdicts.items() if REFUTED not in seen]
+    if not right or len(right) == len(verdicts):
+        return {}
+    wrong = " and ".join(way for way in verdicts if way not in right)
+    text = f"lossless holds for trees drawn {' and '.join(right)}, and is refuted for trees drawn {wrong}"
+    return {"drafting": f"{text}; if it is made for the first alone, judge it by them: --drafting {','.join(right)}"}
 
 
 def precision_hint(evidence: Sequence[Evidence]) -> dict[str, str]:

@@ -38,7 +38,7 @@ class Relations:
     def run(self) -> None:
         session = self.session
         known = {m.problem.name: m for m in session.measurements if m.known}
-        if not self.wanted or session.sandbox.ended:
+        if not self.wanted or session.trees or session.sandbox.ended:
             return
         for original in (p for p in ORIGINALS if p.name in known):
             for relative in relatives(original):

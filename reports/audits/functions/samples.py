@@ -29,7 +29,7 @@ class Samples:
         lawless = [m for m in session.measurements if not m.known]
         if not lawless or "statistical" not in session.settings.levels:
             return
-        ranked = sorted(lawless, key=lambda m: (m.problem.vocabulary**m.problem.gamma, m.problem.name))
+        ranked = sorted(lawless, key=lambda m: (m.problem.drafts, m.problem.name))
         last, steps = len(ranked) - 1, MOST_PROBLEMS - 1
         chosen = [ranked[k] for k in sorted({round(i * last / steps) for i in range(MOST_PROBLEMS)})]
         alpha = ALPHA / (len(chosen) * len(session.subject.dtypes))
@@ -58,7 +58,7 @@ def goodness(measurement: Measurement, counts: Counts, alpha: float, seed: int) 
     problem, dtype = measurement.problem, measurement.dtype
     law = completed_law(problem, measurement.modifies_target, measurement.in_use)
     sequences, malformed = law.completed(counts, seed)
-    slack = sampling_slack(problem.gamma, dtype)
+    slack = sampling_slack(problem.tree.nodes, dtype)
     deviation = law.deviation(sequences, malformed, slack, alpha)
     fit = deviation.fit
     detail = {

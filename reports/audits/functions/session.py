@@ -5,11 +5,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....models.battery import drawn, toy
+from ....models.errors import InputError
 from ....models.problem import AnyProblem, Problem
+from ....models.tree_battery import tree_audit_battery
 from ....proofs.interception.outcomes import decoded
 from ....proofs.measurement import Measurement, measured
 from ....proofs.sandbox import Sandbox
+from ....verifiers.adapters.calling_convention import PARENTS
 from ....verifiers.evidence import Evidence
+from ....verifiers.zoo.catalogue import MUTANTS, ZooEntry
+from ....verifiers.zoo.tree_catalogue import TREE_MUTANTS
 from ..completed_law import Counts
 from ..report import Report
 from .replay import with_replay
@@ -31,6 +36,7 @@ class FunctionSession:
     folders: that the subject was imported from, and that a process of its own would not search.
     withheld: why no law of the function is exact, if that is so: it keeps state or reads its surroundings.
     driven: whether the subject's random numbers are inputs.
+    trees: how draft trees are drawn for it; empty for a subject that verifies blocks.
     replays: problem -> the command that shows a refutation on it, where that takes calls on other problems before.
     """
 
@@ -45,13 +51,39 @@ class FunctionSession:
     replays: dict[str, str] = field(default_factory=dict)
     withheld: str | None = None
     driven: bool = False
+    trees: tuple[str, ...] = ()
 
     def start(self) -> Mapping[str, Any]:
         """A child that has loaded the function and found out how to call it. Raises: RunFailed."""
         about = self.sandbox.start(probe_problems(self.problems))
         self.folders = about["origin"]["folders"]
         self.driven = about["convention"]["random"] == "driven"
+        self._choose_trees(tuple(about["convention"].get("trees", ())))
         return about
+
+    def _choose_trees(self, meant_for: tuple[str, ...]) -> None:
+        """The problems of a subject that verifies draft trees, unless problems were given.
+
+        Raises: InputError for trees where it verifies blocks.
+        """
+        given, wanted = self.settings.problems, self.settings.drafting
+        if meant_for:
+            self.trees = tuple(way for way in meant_for if not wanted or way in wanted)
+            if not self.trees:
+                raise InputError(
+                    f"{self.subject.name} says that its trees are drawn {' or '.join(meant_for)}; none was asked for"
+                )
+            self.problems = self.problems if given else tree_audit_battery(self.trees)
+            return
+        if tree := next((p for p in self.problems if not p.tree.chain), None):
+            raise InputError(
+                f"{tree.name}: it draws a tree of several drafts, and {self.subject.name} takes no {PARENTS!r}; "
+                "expected a problem of a single path"
+            )
+        if wanted:
+            raise InputError(
+                f"{self.subject.name} takes no {PARENTS!r}: it verifies blocks, and no trees are drawn for it"
+            )
 
     def measure(self, problem: Problem) -> Measurement:
         """The exact law on a problem, or the reason why there is none. Raises: RunFailed."""
@@ -62,6 +94,11 @@ class FunctionSession:
         counts, findings = sampled(self.sandbox, problem, count, self.settings.seed)
         self.report.notice(findings)
         return counts
+
+    @property
+    def mutants(self) -> list[ZooEntry]:
+        """The mutants that it is compared with."""
+        return [*(TREE_MUTANTS if self.trees else MUTANTS).values()]
 
     def with_replay(self, evidence: Evidence) -> Evidence:
         """The evidence with the command that shows it again."""

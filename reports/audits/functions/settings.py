@@ -20,6 +20,7 @@ class AuditSettings:
     quick: without them.
     levels: "exact" and "statistical": the second where the first has no law, or alone for all problems.
     claims: those that decide the verdict.
+    drafting: how trees are drawn, of those ways that the function is meant for; all of them if none is named.
     seed: of the statistical route, and of the problems that an audit draws for itself.
     timeout: limit for one problem, in seconds (see ``proofs.sandbox``).
     memory: of the child process, in GiB.
@@ -34,6 +35,7 @@ class AuditSettings:
     quick: bool = False
     levels: tuple[str, ...] = ("exact", "statistical")
     claims: tuple[str, ...] = ("lossless",)
+    drafting: tuple[str, ...] = ()
     seed: int = 0
     timeout: float = 60.0
     memory: float = MEMORY

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from ....models.errors import InputError
 from ....verifiers.adapters.registry import ADAPTERS
 from ....verifiers.registry import REFERENCES, Reference
+from ....verifiers.trees.registry import TREE_REFERENCES
 
 
 class SubjectSpec(NamedTuple):
@@ -65,6 +66,8 @@ def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = 
         low = set(dtypes) & {"bfloat16", "float16"}
         array = array or ("torch" if low else None)
         return SubjectSpec(name, None, name, name, dtypes or ("float64",), array, array == "torch", array)
+    if name in TREE_REFERENCES:
+        raise InputError(f"{name} is one of our own rules for draft trees, which are proved: see draftproof law {name}")
     known = ", ".join([*REFERENCES, *ADAPTERS])
     raise InputError(
         f"{name!r} is not a subject; expected package.module:function, path/to/file.py:function, or one of {known}"

@@ -30,6 +30,7 @@ TYPICAL = 1000
 MOST_SAMPLED = 2
 MODIFIES = "the law that a modified target continues (Lemma 8) is not computed on wide problems"
 DRIVEN = "random numbers that are inputs are sent one by one: rows of small vocabularies alone"
+TREES = "wide problems draft blocks: trees are drawn over small vocabularies alone"
 GAVE_UP = 3
 """Problems without a law after which the others, wider still, are not tried."""
 
@@ -46,8 +47,8 @@ class WideLaws:
         session, dtype = self.session, self.session.dtype
         if not self.problems or self._refuted_before():
             return
-        if session.subject.modifies_target or session.driven:
-            session.report.notice({"not-wide": DRIVEN if session.driven else MODIFIES})
+        if session.subject.modifies_target or session.driven or session.trees:
+            session.report.notice({"not-wide": TREES if session.trees else DRIVEN if session.driven else MODIFIES})
             return
         reasons = [m.reason for m in session.measurements]
         reason = (

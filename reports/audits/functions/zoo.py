@@ -4,6 +4,7 @@ from typing import Any
 
 from ....verifiers.evidence import CLAIMS, NO_EVIDENCE
 from ....verifiers.zoo.catalogue import CONTROLS, MUTANTS, ZooEntry
+from ....verifiers.zoo.tree_catalogue import TREE_CONTROLS, TREE_MUTANTS
 from ..report import Report
 from .audit import run_audit
 from .settings import AuditSettings, Progress
@@ -16,7 +17,7 @@ def audit_entry(entry: ZooEntry, seed: int = 0) -> tuple[Report, dict[str, Any]]
     A mutant is judged on the claims it must fail and the audit stops at the first refutation; a control is judged on
     losslessness over the whole battery.
     """
-    wrong = entry.name in MUTANTS
+    wrong = bool(entry.refutes)
     claims = entry.refutes if wrong else ("lossless",)
     subject = subject_from(entry.target)
     report = run_audit(subject, AuditSettings(claims=claims, seed=seed, stop_at_first=wrong, explain=False, quick=True))
@@ -38,7 +39,7 @@ def audit_entry(entry: ZooEntry, seed: int = 0) -> tuple[Report, dict[str, Any]]
 
 def audit_zoo(progress: Progress, seed: int = 0) -> list[dict[str, Any]]:
     """A row for each entry of the zoo."""
-    entries = [*MUTANTS.values(), *CONTROLS.values()]
+    entries = [*MUTANTS.values(), *TREE_MUTANTS.values(), *CONTROLS.values(), *TREE_CONTROLS.values()]
     rows = []
     for k, entry in enumerate(entries):
         progress(f"{entry.name} {entry.title}", k, len(entries))

@@ -1,0 +1,164 @@
+"""Third-party verifiers of draft trees, audited: the zoo's mutants and controls, driven ones, what is refused."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from draftproof.models.battery import drawn, toy
+from draftproof.models.errors import InputError
+from draftproof.models.tree_battery import drawing, tree_audit_battery
+from draftproof.proofs.audit_claims import judge, lossless
+from draftproof.proofs.measurement import measured
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.functions.audit import run_audit
+from draftproof.reports.audits.functions.settings import AuditSettings
+from draftproof.reports.audits.functions.subject import program_from
+from draftproof.reports.audits.functions.zoo import audit_entry
+from draftproof.reports.audits.report import Report
+from draftproof.reports.pages.page import page
+from draftproof.tests.reports.report_schema import validate
+from draftproof.verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
+from draftproof.verifiers.zoo.tree_catalogue import TREE_CONTROLS, TREE_MUTANTS
+
+pytestmark = pytest.mark.interception
+
+SUBJECTS = "draftproof.tests.subjects.trees"
+GENERIC, PEAKED, DEEPER = drawn(3, 1, "generic"), drawn(3, 1, "peaked"), drawn(3, 2, "zeros")
+IN_ALL_WAYS = [
+    drawing(GENERIC, 2, how=IID), drawing(PEAKED, 2, how=WITHOUT_REPLACEMENT), drawing(GENERIC, 3, how=TOP),
+    drawing(DEEPER, 2, 1, how=IID), drawing(DEEPER, 2, 2, how=WITHOUT_REPLACEMENT), drawing(DEEPER, 2, 2, how=TOP),
+    drawing(drawn(2, 3, "mixed"), 2, 1, 1, how=IID),
+]  # fmt: skip
+ENTRIES = [*TREE_MUTANTS.values(), *TREE_CONTROLS.values()]
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox("") as sandbox:
+        yield sandbox
+
+
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if "torch" not in e.target], ids=lambda e: e.name)
+def test_mutants_are_refuted_and_controls_hold_for_the_ways_of_drawing_they_are_meant_for(sandbox, entry):
+    meant_for = sandbox.load(entry.target, [toy(1)])["convention"]["trees"]
+    problems = [p for p in IN_ALL_WAYS if p.tree.how in meant_for]
+    laws = [measured(p, "float64", sandbox.law(p)) for p in problems]
+    judged = [lossless(law) for law in laws]
+    assert all(law.known for law in laws)
+    assert any(e.refuted for e in judged) == bool(entry.refutes)
+    assert all(e.total_variation < 1e-15 for e in judged if not e.refuted)
+    assert any("parents" in e.witness.as_json() or e.witness.laws for e in judged if e.refuted) or not entry.refutes
+
+
+@pytest.mark.parametrize("entry", [pytest.param(e, marks=pytest.mark.long) for e in ENTRIES], ids=lambda e: e.name)
+def test_the_audit_that_users_run_refutes_the_mutants_and_clears_the_controls(entry):
+    report, row = audit_entry(entry)
+    assert row["as_expected"], (report.verdict, report.failure)
+    validate(report.as_json())
+
+
+@pytest.fixture(scope="module")
+def eagle():
+    """The audit of the mutant of EAGLE#20, with its explanation."""
+    return audit(TREE_MUTANTS["T01"].target, IN_ALL_WAYS[:3])
+
+
+def test_a_mutant_is_named_by_its_diagnosis_and_its_smallest_witness_is_a_tree(eagle):
+    assert [same["mutant"] for same in eagle.diagnosis] == ["T01"]
+    problem = eagle.smallest.witness.problem
+    assert problem["vocabulary"] == 3 and problem["drafting"]["children"] == [1]  # over two tokens the bug is none
+
+
+def test_the_report_says_how_trees_were_drawn_and_is_read_back(eagle):
+    data = eagle.as_json()
+    validate(data)
+    assert data["scope"]["drafting"] == [IID, WITHOUT_REPLACEMENT, TOP] and data["scope"]["nodes"] == 3
+    assert any("trees of more than 3 nodes" in sentence for sentence in data["not_examined"])
+    assert "regions" not in data and Report.from_json(data).as_json()["scope"] == data["scope"]
+    assert "without-replacement" in page(data)
+
+
+def test_the_replay_command_shows_the_refutation_again(eagle):
+    words = shlex.split(eagle.smallest.replay)
+    assert words[:3] == ["draftproof", "audit", TREE_MUTANTS["T01"].target] and words[-2] == "--problem"
+    assert audit(words[2], [words[-1]], explain=False).verdict == "refuted"
+
+
+def test_a_control_in_torch_is_cleared_and_is_told_how_far_it_stays_below_the_bound():
+    report = audit(TREE_CONTROLS["D07"].target, [drawing(toy(1), 2)], explain=False)
+    assert report.verdict == "lossless", report.failure
+    optimal = next(e for e in report.evidence if e.claim == "optimal")
+    assert optimal.refuted and optimal.detail["optimum"] == "8/9" and optimal.detail["expected_accepted"] == "7/9"
+    assert optimal.detail["transport_bound"] == pytest.approx(8 / 9)
+
+
+def test_more_than_the_bound_proves_bias_and_what_was_not_drafted_is_no_output(sandbox):
+    def claims(name, problem):
+        sandbox.load(f"{SUBJECTS}:{name}", [problem])
+        return {e.claim: e for e in judge(measured(problem, "float64", sandbox.law(problem)))}
+
+    all_of_it = claims("accepts_the_first_path", drawing(toy(1), 2))
+    assert all_of_it["lossless"].refuted and "certificate" in all_of_it["optimal"].detail["above"]
+    stray = claims("emits_a_text_that_was_not_drafted", drawing(toy(1), 1, how=TOP))
+    assert "not an accepted draft" in stray["optimal"].detail["why"] and stray["optimal"].verdict == "not-claimed"
+
+
+def test_a_rule_for_one_way_of_drawing_is_refuted_for_others_with_a_hint_and_cleared_where_that_is_asked_for():
+    name, problems = f"{SUBJECTS}:k_sequential_that_says_nothing", IN_ALL_WAYS[:3]
+    report = audit(name, problems, explain=False)
+    assert report.verdict == "refuted" and "--drafting iid" in report.findings["drafting"]
+    assert audit(name, problems[:1], explain=False).verdict == "lossless"
+    assert {p.tree.how for p in tree_audit_battery((TOP,))} == {TOP}
+
+
+@pytest.mark.long
+def test_what_is_remembered_by_the_tokens_of_a_tree_is_no_law():
+    report = audit(f"{SUBJECTS}:remembers_by_tokens", [drawing(toy(1), 2)], explain=False)
+    assert report.verdict != "lossless" and "state" in report.findings
+
+
+def test_an_exception_on_some_trees_is_a_refutation_with_the_tree_as_its_witness():
+    report = audit(f"{SUBJECTS}:raises_for_equal_siblings", [IN_ALL_WAYS[0]], explain=False)
+    evidence = next(e for e in report.evidence if e.claim == "lossless" and e.refuted)
+    assert evidence.witness.sequence == "ValueError: twins" and evidence.witness.parents == "-1,-1"
+    assert "parents -1,-1" in page(report.as_json())
+
+
+def test_trees_for_a_function_of_blocks_and_ways_of_drawing_that_nothing_is_meant_for_are_refused():
+    block = "draftproof.verifiers.zoo.controls:sampler_match"
+    with pytest.raises(InputError, match="takes no 'parents'"):
+        audit(block, [drawing(toy(1), 2)])
+    with pytest.raises(InputError, match="no trees are drawn for it"):
+        audit(block, [toy(1)], drafting=(IID,))
+    with pytest.raises(InputError, match="none was asked for"):
+        audit(TREE_CONTROLS["D05"].target, drafting=(TOP,))
+    with pytest.raises(InputError, match="draftproof law spec-infer"):
+        audit("spec-infer")
+    with pytest.raises(InputError, match="expected a problem of a single path"):
+        audit("block", [drawing(toy(1), 2)])
+
+
+DRIVEN = [drawing(toy(1), 2), drawing(GENERIC, 2, how=WITHOUT_REPLACEMENT)]
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"), [pytest.param("right", "lossless", marks=pytest.mark.long), ("wrong", "refuted")]
+)
+def test_driven_objects_verify_trees(name, verdict):
+    report = audit(f"{SUBJECTS}:{name}", DRIVEN, explain=False)
+    assert report.verdict == verdict, report.failure
+    assert report.subject["convention"]["trees"] == [IID, WITHOUT_REPLACEMENT, TOP]
+
+
+@pytest.mark.parametrize(
+    ("argument", "verdict"), [("", "lossless"), pytest.param("wrong", "refuted", marks=pytest.mark.long)]
+)
+def test_programs_are_sent_parents(argument, verdict):
+    file = Path(__file__).parents[2] / "subjects" / "trees.py"
+    command = shlex.join(filter(None, [sys.executable, str(file), argument]))
+    report = run_audit(program_from(command), AuditSettings(problems=DRIVEN[:1], explain=False))
+    assert report.verdict == verdict, report.failure
+    assert report.subject["convention"]["trees"] == [IID, WITHOUT_REPLACEMENT, TOP]

@@ -1,0 +1,94 @@
+"""Verifiers of draft trees as audits find them: without the zoo's helpers, driven, wrong in form."""
+
+import itertools
+import json
+import sys
+
+import numpy as np
+
+from draftproof.verifiers.zoo.controls_trees import k_sequential, multi_round
+
+
+def k_sequential_that_says_nothing(target_probs, draft_probs, draft_tokens, parents, rng):
+    return k_sequential(target_probs, draft_probs, draft_tokens, parents, rng)
+
+
+def accepts_the_first_path(target_probs, draft_probs, draft_tokens, parents, rng):
+    emitted, node = [], -1
+    while len(children := np.flatnonzero(parents == node)):
+        node = children[0]
+        emitted.append(int(draft_tokens[node]))
+    p = target_probs[node + 1]
+    return [*emitted, int(rng.choice(len(p), p=p))]
+
+
+def emits_a_text_that_was_not_drafted(target_probs, draft_probs, draft_tokens, parents, rng):
+    """Two tokens of the target's own law where one was drafted."""
+    first = int(rng.choice(2, p=target_probs[0]))
+    return [first, int(rng.choice(2, p=target_probs[1]))]
+
+
+REMEMBERED = {}
+
+
+def remembers_by_tokens(target_probs, draft_probs, draft_tokens, parents, rng):
+    key = tuple(draft_tokens), tuple(parents)
+    target, draft = REMEMBERED.setdefault(key, (target_probs.copy(), draft_probs.copy()))
+    return multi_round(target, draft, draft_tokens, parents, rng)
+
+
+def raises_for_equal_siblings(target_probs, draft_probs, draft_tokens, parents, rng):
+    if len({*zip(draft_tokens, parents)}) < len(parents):
+        raise ValueError("twins")
+    return multi_round(target_probs, draft_probs, draft_tokens, parents, rng)
+
+
+NUMBERS = [
+    {"name": "accept", "kind": "uniform", "shape": ["N"], "bits": 53},
+    {"name": "last", "kind": "uniform", "shape": [], "bits": 53},
+]
+
+
+def by_uniforms(target, draft, tokens, parents, random, wrong=False):
+    """Recursive rejection with a uniform for each node. wrong: the target stays as it is after a rejection."""
+    emitted, node = [], -1
+    while True:
+        p = np.array(target[node + 1])
+        for n in (n for n, parent in enumerate(parents) if parent == node):
+            x, q = tokens[n], np.array(draft[n])
+            if random["accept"][n] * q[x] < p[x]:
+                emitted.append(int(x))
+                node = n
+                break
+            left = p if wrong else np.maximum(p - q, 0)
+            p = left / left.sum() if left.sum() > 0 else p
+        else:
+            edges = list(itertools.accumulate(p))
+            last = max(t for t, w in enumerate(p) if w > 0)
+            return [*emitted, next((t for t, e in enumerate(edges) if random["last"] * edges[-1] < e), last)]
+
+
+class Driven:
+    random, parents = NUMBERS, True
+
+    def __init__(self, wrong=False):
+        self.wrong = wrong
+
+    def __call__(self, target, draft, tokens, parents, random):
+        return by_uniforms(target, draft, tokens, parents, random, self.wrong)
+
+
+right, wrong = Driven(), Driven(wrong=True)
+
+
+def main():
+    print(json.dumps({"protocol": "draftproof-1", "name": "trees", "parents": True, "batch": 64, "random": NUMBERS}))
+    sys.stdout.flush()
+    for line in sys.stdin:
+        r = json.loads(line)
+        emitted = by_uniforms(r["target"], r["draft"], r["tokens"], r["parents"], r["random"], "wrong" in sys.argv)
+        print(json.dumps({"id": r["id"], "emitted": emitted}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
