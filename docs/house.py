@@ -43,7 +43,8 @@ def _paragraph(lines: list[str]) -> list[str]:
     for line in after:
         field = FIELD.fullmatch(line)
         if field:
-            made.append(f"* ``{field['names']}``: {plain(field['text'])}")
+            mark = "**" if field["names"][0].isupper() else "``"  # Raises, Source, Guarantee are no names
+            made.append(f"* {mark}{field['names']}{mark}: {plain(field['text'])}")
         else:
             made[-1] += " " + plain(line.strip())
     return made

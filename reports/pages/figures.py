@@ -80,7 +80,8 @@ def _telling(curves: list[dict[str, Any]], most: int = 3) -> list[dict[str, Any]
         return apart + max(abs(a - b) for a, b in zip(curve["token"], curve["block"]))
 
     ranked = sorted((c for c in curves if c["dtype"] == numbers), key=lambda c: (-spread(c), c["problem"]))
-    return ranked[:most]
+    alike = {tuple(round(p, 3) for p in c["subject"] + c["block"]): c for c in reversed(ranked)}
+    return sorted(alike.values(), key=ranked.index)[:most]
 
 
 def deviations(evidence: Sequence[Evidence]) -> str | None:
