@@ -21,6 +21,7 @@ COMMANDS = {
     "engine": "Audit an inference engine end to end, on forged checkpoints.",
     "e2e": "Audit a decoding loop on a pair of models, end to end.",
     "compliance": "The document for an auditor: requirements, evidence, attestation, from a plan.",
+    "report": "Show a report, compare two, merge several.",
     "vectors": "Test vectors for verifiers in any language, and the judge of their answers.",
     "forge": "Write Llama checkpoints whose law is a problem's.",
     "train-pair": "Train a target and two drafters offline.",

@@ -12,6 +12,7 @@ import click
 from ...models.errors import InputError
 from ...models.files import write_atomically
 from .exit_status import INTERRUPTED, of_verdict, stop
+from .parameters import JUNIT
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,24 +27,28 @@ class Output:
 
     json_file, html_file, sarif_file: of ``--json``, ``--html``, ``--sarif``, "-" for standard output, None for none.
     others: further files that the command writes, by option; they must differ from these.
-    Raises: InputError if two options name the same file, or one of the first three cannot be written.
+    The file of --junit is that of the command's context.
+    Raises: InputError if two options name the same file, or one of the first four cannot be written.
     """
 
     def __init__(
         self, json_file: str | None, html_file: str | None = None, sarif_file: str | None = None, **others: str | None
     ) -> None:
         self.json_file, self.html_file, self.sarif_file = json_file, html_file, sarif_file
+        context = click.get_current_context(silent=True)
+        self.junit_file: str | None = context.meta.get(JUNIT) if context else None
+        mine = {"json": json_file, "html": html_file, "sarif": sarif_file, "junit": self.junit_file}
         options: dict[Path | str, str] = {}
-        for option, file in {"json": json_file, "html": html_file, "sarif": sarif_file, **others}.items():
+        for option, file in {**mine, **others}.items():
             if file is None:
                 continue
             other = options.setdefault(file if file == STANDARD_OUTPUT else Path(file).resolve(), option)
             if other != option:
                 place = "standard output" if file == STANDARD_OUTPUT else file
                 raise InputError(f"{place}: named by both --{other} and --{option}; expected different files")
-        for file in (json_file, html_file, sarif_file):
+        for file in mine.values():
             require_writable(file)
-        self.to_stderr = STANDARD_OUTPUT in (json_file, html_file, sarif_file)
+        self.to_stderr = STANDARD_OUTPUT in mine.values()
 
     @property
     def console(self) -> Console:
@@ -70,6 +75,8 @@ class Output:
         from ..pages.terminal import show
 
         self.write(report.as_json(), "..pages.page")
+        if self.junit_file:
+            write_text(self.junit_file, import_module("..pages.junit", __package__).junit(report))
         if report.interrupted:
             saved = f"; they are in {self.json_file}" if self.json_file and not self.to_stderr else ""
             findings = len(report.evidence)

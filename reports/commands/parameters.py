@@ -77,9 +77,21 @@ def file_options(what: str) -> Callable[[Command], Command]:
 
 
 def report_options(command: Command) -> Command:
-    """--json, --html and --require-decision, of a command that ends in a report."""
+    """--json, --html, --junit and --require-decision, of a command that ends in a report.
+
+    The file of --junit is kept in the context, under JUNIT; ``Output`` takes it from there.
+    """
     decided = click.option("--require-decision", is_flag=True, help="Exit with 4 if the verdict is inconclusive.")
-    return file_options("the report")(decided(command))
+    junit = click.option("--junit", metavar="FILE", expose_value=False, callback=_keep_junit,
+                         help="Write all claims as JUnit's XML.")  # fmt: skip
+    return file_options("the report")(junit(decided(command)))
+
+
+JUNIT = "draftproof.junit"
+
+
+def _keep_junit(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    context.meta[JUNIT] = value
 
 
 def row_options(dtypes: Sequence[str] = DTYPES, several: bool = False) -> Callable[[Command], Command]:

@@ -23,7 +23,10 @@ class Case(NamedTuple):
 
 
 def junit(report: Report) -> str:
-    """A case for each claim, in each precision, by each method: passed only if it holds; what decides nothing is skipped."""
+    """A case for each claim, in each precision, by each method: passed only if it holds.
+
+    What decides nothing is skipped: no evidence, and what is refuted of a claim that does not decide the report's verdict.
+    """
     outcomes = {HOLDS: "passed", REFUTED: "failure", ERROR: "error"}
     cases = []
     for row in summaries(report):
@@ -36,7 +39,10 @@ def junit(report: Report) -> str:
         )
         if row.verdict == REFUTED and shown:
             about += f"\n{shown.problem}: {shown.witness}\nreplay: {shown.replay}"
-        cases.append(Case(f"{row.claim}, {row.dtype}, {row.how}", outcomes.get(row.verdict, "skipped"), about))
+        outcome = outcomes.get(row.verdict, "skipped")
+        if outcome == "failure" and row.claim not in report.claims:
+            outcome, about = "skipped", f"does not decide: {about}"
+        cases.append(Case(f"{row.claim}, {row.dtype}, {row.how}", outcome, about))
     if report.failure or not cases:
         cases.append(
             Case("the audit came to its end", "error", (report.failure or {}).get("message", "nothing was examined"))

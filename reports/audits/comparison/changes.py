@@ -1,0 +1,105 @@
+"""What changed from one report to the next: better, worse, known that was not, unknown that was known."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ....models.errors import InputError
+from .states import NOTICED, RANKS, State, States
+
+BETTER, WORSE, KNOWN, UNKNOWN = "better", "worse", "known", "unknown"
+
+SLACK = 1e-9
+"""By which part a limit or a deviation may grow before it is said to: the last digits of sums in another order."""
+
+
+class Change(NamedTuple):
+    """A change.
+
+    kind: better, worse (less is known, too, of what held), known (decided now, and not before) or unknown (refuted before,
+        and now not decided).
+    what, problem: of the item, as in ``States``; before, after: what was known of it.
+    """
+
+    kind: str
+    what: str
+    problem: str
+    before: str
+    after: str
+
+
+def changes(old: States, new: States) -> list[Change]:
+    """Every change of an item, of what was examined, and of limits. Raises: InputError for reports of two kinds.
+
+    Guarantee: a claim or a problem that is there no more, an exact law that gave way to samples, a limit that grew, is in
+    the list as worse or unknown.
+    """
+    if old.kind != new.kind:
+        raise InputError(f"a {old.kind} cannot be compared with a {new.kind}")
+    made = [change for key in {**old.items, **new.items} for change in _changes(old, new, key)]
+    for name in {**old.sizes, **new.sizes}:
+        before, after = old.sizes.get(name, set()), new.sizes.get(name, set())
+        made += [Change(WORSE, name, "", size, "examined no more") for size in sorted(before - after)]
+        made += [Change(BETTER, name, "", "not examined", size) for size in sorted(after - before)]
+    return made
+
+
+def got_worse(made: list[Change]) -> bool:
+    """Whether anything is worse, or is not known any more."""
+    return any(change.kind in (WORSE, UNKNOWN) for change in made)
+
+
+def versions_changed(old: States, new: States) -> list[tuple[str, str, str]]:
+    """(name, before, after) of versions, digests and seeds that differ."""
+    names = {**old.facts, **new.facts}
+    pairs = [(name, old.facts.get(name, "none"), new.facts.get(name, "none")) for name in names]
+    return [(name, before, after) for name, before, after in pairs if before != after]
+
+
+def _changes(old: States, new: States, key: tuple[str, str]) -> Iterator[Change]:
+    before, after = old.items.get(key), new.items.get(key)
+    what, problem = key
+    if NOTICED in what:
+        if (before is None) != (after is None):
+            yield Change(WORSE if before is None else BETTER, what, "", _noticed(before), _noticed(after))
+    elif before is None and after is not None:
+        kind = WORSE if after.rank in ("refuted", "error") else KNOWN if after.decided else BETTER
+        yield Change(kind, what, problem, "not examined", after.rank)
+    elif after is None and before is not None:
+        yield Change(UNKNOWN if before.rank == "refuted" else WORSE, what, problem, before.rank, "examined no more")
+    elif before is not None and after is not None:
+        yield from _between(what, problem, before, after)
+
+
+def _noticed(state: State | None) -> str:
+    return "nothing" if state is None else "; ".join(state.limits)
+
+
+def _between(what: str, problem: str, before: State, after: State) -> Iterator[Change]:
+    ranks = RANKS.index(before.rank), RANKS.index(after.rank)
+    if ranks[0] != ranks[1]:
+        if after.rank == "refuted":
+            kind = WORSE
+        elif before.rank == "refuted" and not after.decided:
+            kind = UNKNOWN
+        elif after.decided and not before.decided:
+            kind = KNOWN
+        else:
+            kind = BETTER if ranks[1] > ranks[0] else WORSE
+        yield Change(kind, what, problem, before.rank, after.rank)
+    if before.rank == after.rank == "refuted" and before.deviation is not None and after.deviation is not None:
+        yield from _numbers(what, problem, "off by TV", before.deviation, after.deviation)
+    for method, limit in before.limits.items():
+        if method in after.limits:
+            yield from _numbers(what, problem, f"{method}: limit", limit, after.limits[method])
+        elif ranks[0] == ranks[1] and before.rank != "refuted":
+            yield Change(WORSE, what, problem, f"{method}: stated", f"{method}: not any more")
+
+
+def _numbers(what: str, problem: str, name: str, before: float | None, after: float | None) -> Iterator[Change]:
+    if before is None and after is None:
+        return
+    if before is None or after is None:
+        shown = [f"no {name}" if n is None else f"{name} {n:.3g}" for n in (before, after)]
+        yield Change(WORSE if after is None else BETTER, what, problem, *shown)
+    elif abs(after - before) > SLACK * max(abs(before), abs(after)):
+        yield Change(WORSE if after > before else BETTER, what, problem, f"{name} {before:.3g}", f"{name} {after:.3g}")

@@ -1,0 +1,217 @@
+"""Every kind of report as items that can be compared: what is known of each, how strongly, and down to which limit."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ....models.errors import InputError
+from ....verifiers.evidence import ERROR, NOT_CLAIMED, REFUTED, Evidence
+from ..compliance.evidence_rows import DECIDES, PROOF_STRENGTH, strength_of
+from ..report import Report
+
+RANKS = ("refuted", "error", "open", "sampled", "observed", "driven", "resolution", "lattice", "exact", "certificate",
+         "symbolic", "proof")  # fmt: skip
+"""How much is known, from the worst on; refuted, and what stands behind observed, is decided."""
+
+
+NOTICED = "noticed: "
+"""Begins the names of items that are bad in themselves: findings and failures."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What is known of an item.
+
+    rank: one of RANKS.
+    limit: what can remain unseen, or is allowed to rounding, by method; None where a method states none.
+    deviation: what was measured, of a refutation.
+    """
+
+    rank: str
+    limits: Mapping[str, float | None] = field(default_factory=dict)
+    deviation: float | None = None
+
+    @property
+    def decided(self) -> bool:
+        return self.rank == "refuted" or self.rank in DECIDES
+
+
+@dataclass
+class States:
+    """A report as items.
+
+    kind: of the report. items: (what, problem or "") -> state.
+    facts: versions, digests and seeds, by name. sizes: what was examined besides, name -> what: less of it is worse.
+    """
+
+    kind: str
+    items: dict[tuple[str, str], State] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, set[str]] = field(default_factory=dict)
+
+    def add(self, what: str, problem: str, state: State) -> None:
+        """Add an item; of two with one name the worse stays."""
+        known = self.items.get((what, problem))
+        if known is None or RANKS.index(state.rank) < RANKS.index(known.rank):
+            self.items[what, problem] = state
+
+
+def load(file: str) -> Any:
+    """The JSON of a report, or of a compliance folder's. Raises: InputError."""
+    path = Path(file) / "report.json" if Path(file).is_dir() else Path(file)
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON ({error})") from None
+
+
+def states_of(data: Any, name: str) -> States:
+    """A report as items, whatever its kind. Raises: InputError for what is no report of draftproof."""
+    try:
+        for kind, (has, read) in KINDS.items():
+            row = data[0] if isinstance(data, list) and data else data
+            if isinstance(row, dict) and has <= row.keys() and isinstance(data, list) == kind.startswith("rows"):
+                states = States(kind)
+                read(states, data)
+                return states
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        detail = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+        raise InputError(f"{name}: not a whole report of draftproof ({detail})") from None
+    raise InputError(f"{name}: not a report of draftproof")
+
+
+def _report(states: States, data: Mapping[str, Any], before: str = "") -> None:
+    report = Report.from_json(data)
+    groups: dict[tuple[str, str], list[Evidence]] = {}
+    for e in report.evidence:
+        if e.verdict != NOT_CLAIMED and not (e.witness and e.witness.smallest):
+            groups.setdefault((f"{before}{e.claim}, {e.dtype}", e.problem or ""), []).append(e)
+    for (what, problem), group in groups.items():
+        states.add(what, problem, _state(group))
+    if report.failure:
+        states.add(f"{before}{NOTICED}failure", "", State("error", {report.failure["message"]: None}))
+    for claim in report.claims:
+        states.sizes.setdefault(f"{before}claims that decide", set()).add(claim)
+    for kind, text in report.findings.items():
+        states.add(f"{before}{NOTICED}{kind}", "", State("error", {text: None}))
+    for name in ("block_efficiency", "wall_clock_speedup"):
+        if report.end_to_end and (interval := report.end_to_end.figures.get(f"{name}_interval")):
+            states.facts[f"{before}{name.replace('_', ' ')}"] = f"{interval[0]:.3g} to {interval[1]:.3g}"
+    scope = report.scope or {}
+    for name in ("vocabularies", "gammas", "numbers", "requests_a_call"):
+        states.sizes[f"{before}{name.replace('_', ' ')}"] = {str(size) for size in scope.get(name, ())}
+    if scope:
+        states.sizes[f"{before}problems"] = set() if scope.get("quick") else {"wide problems"}
+        gaps = {
+            f"in {d}": float(sum(r["of"] - r["covered"] for r in regions.values()))
+            for d, regions in report.regions.items()
+        }
+        states.add(f"{before}regions of the rows without a problem", "", State("observed", gaps))
+        least = {"probability": scope["smallest_probability"]}
+        states.add(f"{before}the smallest probability", "", State("observed", least))
+    states.facts |= {f"{before}digest": str(report.subject["digest"]), f"{before}seed": str(report.seed)}
+    states.facts |= {f"{before}{name}": version for name, version in report.environment.items()}
+
+
+def _state(group: Sequence[Evidence]) -> State:
+    """What all methods together know of a claim on a problem: a refutation, an error, else the strongest."""
+    limits = {e.method: _number(e.detail.get("detection_limit", e.bound)) for e in group if not e.refuted}
+    if refuted := [e for e in group if e.verdict == REFUTED]:
+        return State("refuted", limits, max((_number(e.total_variation) or 0.0 for e in refuted), default=None))
+    if any(e.verdict == ERROR for e in group):
+        return State("error", limits)
+    ranks = [_rank(e) for e in group]
+    return State(max(ranks, key=RANKS.index), limits)
+
+
+def _rank(e: Evidence) -> str:
+    strength = strength_of(e)
+    if strength == "none" or (strength == "sampled" and e.detail.get("detection_limit", e.bound) is None):
+        return "open"
+    return strength
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _compliance(states: States, data: Mapping[str, Any]) -> None:
+    ranks = {"met": "exact", "sampled only": "sampled", "open": "open", "refuted": "refuted"}
+    for r in data["requirements"]:
+        limits = [row["limit"] for row in r["evidence"] if row["counts"] and row["limit"] is not None]
+        states.add(
+            f"requirement {r['id']}: {r['statement']}",
+            "",
+            State(ranks[r["verdict"]], {"evidence": max(limits, default=None)}),
+        )
+    for part in data["parts"]:
+        before = f"{part['id']}: "
+        if part["state"] != "done":
+            states.add(f"{before}{NOTICED}failure", "", State("error", {str(part["why"]): None}))
+        for key, read in (("report", _report), ("history", _history), ("proofs", _proofs)):
+            if key in part:
+                read(states, part[key], before)
+        states.facts |= {f"{before}{name}": digest for name, digest in part["files"].items()}
+    states.facts |= {name: value for name, value in data["draftproof"].items() if name != "code"}
+    states.facts["draftproof's code"] = data["draftproof"]["code"]
+
+
+def _history(states: States, data: Mapping[str, Any], before: str = "") -> None:
+    ranks = {"quiet": "sampled", "watch": "open", "alarm": "refuted"}
+    for check in data["checks"]:
+        if check["current"]:
+            limit = check["detects"]["within"][-1]["total_variation"] if check["detects"] else None
+            states.add(f"{before}{check['subject']}", check["check"], State(ranks[check["state"]], {"nights": limit}))
+            states.facts[f"{before}{check['subject']}"] = str(check["version"])
+    for failure in data["failures"]:
+        states.add(f"{before}{NOTICED}{failure['subject']}", "", State("error", {failure["message"]: None}))
+
+
+def _proofs(states: States, data: Sequence[Mapping[str, Any]], before: str = "") -> None:
+    words = {"refuted": "refuted", "error": "error", "no-evidence": "open"}
+    for row in data:
+        rank = PROOF_STRENGTH[row["method"]] if row["verdict"] == "holds" else words[row["verdict"]]
+        states.add(f"{before}{row['claim']} by {row['method']}", f"{row['what']}; {row['size']}", State(rank))
+
+
+def _zoo(states: States, data: Sequence[Mapping[str, Any]]) -> None:
+    for row in data:
+        states.add(row["name"], "", State("exact" if row["as_expected"] else "refuted"))
+
+
+def _vectors(states: States, data: Mapping[str, Any]) -> None:
+    ranks = {"failed": "refuted", "missing": "error", "left out": "open", "not refuted": "sampled", "passed": "exact"}
+    for judged in data["judged"]:
+        states.add("vectors", judged["id"], State(ranks[judged["status"]]))
+    states.facts |= {name: str(data[name]) for name in ("program", "vectors", "dtype")}
+
+
+def _tables(states: States, data: Mapping[str, Any]) -> None:
+    ranks = {"refuted": "refuted", "differs": "refuted", "undecided": "open", "not measured": "open"}
+    for row in [*data["orderings"], *data["equalities"]]:
+        where = ", ".join(str(row[name]) for name in ("measure", "where") if name in row)
+        states.add(row["statement"], where, State(ranks.get(row["verdict"], "observed")))
+
+
+def _law(states: States, data: Mapping[str, Any]) -> None:
+    off = data["total_variation"]
+    states.add(f"{data['verifier']}: lossless", "", State("exact" if data["lossless"] else "refuted"))
+    states.facts |= {name: str(data[name]) for name in ("vocabulary", "gamma", "iterations") if name in data}
+    states.facts["total variation"] = str(off)
+
+
+KINDS: dict[str, Any] = {
+    "compliance document": ({"format", "requirements", "parts"}, _compliance),
+    "report": ({"schema_version", "subject", "evidence"}, _report),
+    "nightly history": ({"checks", "state", "failures"}, _history),
+    "tables": ({"orderings", "equalities"}, _tables),
+    "vectors": ({"judged", "vectors"}, _vectors),
+    "law": ({"verifier", "lossless", "total_variation"}, _law),
+    "rows of proofs": ({"claim", "method", "what", "size", "verdict"}, _proofs),
+    "rows of the zoo": ({"name", "as_expected"}, _zoo),
+}
+"""Kind of report -> the fields that it is known by, and what reads it."""

@@ -1,0 +1,160 @@
+"""The commands draftproof report show, diff and merge: reports that were written before."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .exit_status import OK, REFUTED, of_verdict
+from .output import Output, require_writable, write_text
+from .parameters import json_option, report_options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..audits.comparison.changes import Change
+
+COLOURS = {"better": "green", "known": "green", "worse": "red", "unknown": "magenta"}
+SHOWN = 3
+"""Problems that a line of the comparison names."""
+
+
+@click.group(name="report")
+def command() -> None:
+    """Reports that were written before: show one, compare two, merge several."""
+
+
+@command.command()
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@json_option("the changes")
+def diff(old: str, new: str, json_file: str | None) -> None:
+    """What changed from OLD to NEW: files of --json of any command, or folders of draftproof compliance run.
+
+    worse: refuted now, or less is known of what held (an exact law gave way to samples, a limit grew, a claim or a problem is
+    not examined any more). unknown: refuted before, and not decided now. Exit status 1 if there is either."""
+    output = Output(json_file)
+    from ..audits.comparison.changes import changes, got_worse, versions_changed
+    from ..audits.comparison.states import load, states_of
+
+    before, after = (states_of(load(file), file) for file in (old, new))
+    made, versions = changes(before, after), versions_changed(before, after)
+    counts = {kind: sum(change.kind == kind for change in made) for kind in COLOURS}
+    output.write({"kind": after.kind, "counts": counts, "changes": [change._asdict() for change in made],
+                  "versions": [dict(zip(("name", "before", "after"), line)) for line in versions]})  # fmt: skip
+    _show_changes(made, versions, output.console)
+    raise SystemExit(REFUTED if got_worse(made) else OK)
+
+
+def _show_changes(made: "list[Change]", versions: list[tuple[str, str, str]], console: "Console") -> None:
+    from rich.markup import escape
+
+    groups: dict[tuple[str, str, str, str], list[str]] = {}
+    for change in made:
+        groups.setdefault((change.kind, change.what, change.before, change.after), []).append(change.problem)
+    for (kind, what, before, after), problems in sorted(groups.items(), key=lambda item: (*COLOURS,).index(item[0][0])):
+        named = [problem for problem in problems if problem]
+        on = f" on {', '.join(named[:SHOWN])}" + (f" and {len(named) - SHOWN} more" if len(named) > SHOWN else "")
+        line = f"{what}{on if named else ''}: {before} -> {after}"
+        console.print(f"[{COLOURS[kind]}]{kind:<9}[/]{escape(line)}", soft_wrap=True)
+    for name, before, after in versions:
+        console.print(f"changed  {escape(f'{name}: {before} -> {after}')}", soft_wrap=True)
+    counted = ", ".join(f"{sum(c.kind == kind for c in made)} {kind}" for kind in COLOURS)
+    console.print(f"\n{counted}; {len(versions)} versions and digests changed")
+
+
+@command.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE FILE ...")
+@click.option("--out", "file", required=True, metavar="FILE", help="The report to write ('-': standard output).")
+def merge(files: tuple[str, ...], file: str) -> None:
+    """One report of several on the same code: audits of other problems, precisions or seeds.
+
+    What refutes in one refutes the whole. The rates of false alarms of the reports add up."""
+    from ..audits.comparison.merging import merged
+    from ..audits.comparison.states import load
+
+    require_writable(file)
+    made = merged({name: _report_from(load(name), name) for name in files})
+    write_text(file, made.text())
+    click.echo(f"{made.subject['name']}: {made.reading}", err=True)
+    raise SystemExit(of_verdict(made.verdict))
+
+
+@command.command()
+@click.argument("file", metavar="FILE")
+@report_options
+@click.option("--sarif", "sarif_file", metavar="FILE", help="Write refutations that are certain as SARIF 2.1.0.")
+@click.option("--badge", "badge_file", metavar="FILE", help="Write a badge (SVG) with the verdict and its date.")
+@click.option("--date", metavar="DATE", help="Of the badge.  [default: today, or that of SOURCE_DATE_EPOCH]")
+def show(file: str, json_file: str | None, html_file: str | None, require_decision: bool, sarif_file: str | None,
+         badge_file: str | None, date: str | None) -> None:  # fmt: skip
+    """Show the report in FILE, of any version, or a compliance folder's, and write it in other forms."""
+    output = Output(json_file, html_file, sarif_file, badge=badge_file)
+    require_writable(badge_file)
+    from ..audits.comparison.states import load, states_of
+    from ..audits.compliance.document import today
+
+    data = load(file)
+    kind = states_of(data, file).kind
+    show_one = {"report": _show_report, "nightly history": _show_history}.get(kind, _show_states)
+    if kind != "report" and (html_file or sarif_file):
+        raise click.UsageError(f"{file}: a {kind}; its page is written by the command that made it")
+
+    def with_badge(verdict: str) -> None:
+        if badge_file:
+            from ..pages.badge import badge
+
+            write_text(badge_file, badge(verdict, str(data.get("date", "")) or date or today()))
+
+    show_one(data, file, output, require_decision, with_badge)
+
+
+Badge = Callable[[str], None]
+
+
+def _show_report(data: Any, file: str, output: Output, require_decision: bool, badge: Badge) -> None:
+    report = _report_from(data, file)
+    badge(report.verdict)
+    output.finish(report, require_decision)
+
+
+def _show_history(data: Any, file: str, output: Output, require_decision: bool, badge: Badge) -> None:
+    from ..pages.nightly.summary import show as show_history
+
+    output.write(data)
+    badge(str(data["state"]))
+    show_history(data, [check for check in data["checks"] if check["current"]], output.console)
+    raise SystemExit(REFUTED if data["state"] == "alarm" else OK)
+
+
+def _show_states(data: Any, file: str, output: Output, require_decision: bool, badge: Badge) -> None:
+    """Any other kind: each item with what is known of it."""
+    from ..audits.comparison.states import states_of
+
+    states = states_of(data, file)
+    output.write(data)
+    for (what, problem), state in states.items.items():
+        limits = ", ".join(f"{name} {limit:.3g}" for name, limit in state.limits.items() if limit is not None)
+        output.echo(f"{state.rank:<13}{what}{f' on {problem}' if problem else ''}{f' ({limits})' if limits else ''}")
+    refuted = any(state.rank == "refuted" for state in states.items.values())
+    verdict = (
+        str(data["verdict"])
+        if isinstance(data, dict) and "verdict" in data
+        else "refuted"
+        if refuted
+        else "not refuted"
+    )
+    badge(verdict)
+    output.echo(f"\n{Path(file).name}: {states.kind}, {verdict}")
+    raise SystemExit(REFUTED if refuted else OK)
+
+
+def _report_from(data: Any, name: str) -> Any:
+    from ...models.errors import InputError
+    from ..audits.comparison.states import states_of
+    from ..audits.report import Report
+
+    if states_of(data, name).kind != "report":
+        raise InputError(f"{name}: a {states_of(data, name).kind}; expected the report of an audit")
+    return Report.from_json(data)

@@ -1,0 +1,197 @@
+"""Reports compared: nothing that got worse, or is not known any more, goes unsaid; merged: nothing refuted is lost."""
+
+import itertools
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from importlib.resources import files
+
+import pytest
+
+from draftproof.models.errors import InputError
+from draftproof.reports.audits.comparison.changes import changes, got_worse, versions_changed
+from draftproof.reports.audits.comparison.merging import merged
+from draftproof.reports.audits.comparison.states import RANKS, State, States, load, states_of
+from draftproof.reports.audits.report import EndToEnd, Report
+from draftproof.reports.commands.main import main
+from draftproof.reports.pages.junit import junit
+from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Witness
+
+pytestmark = pytest.mark.exact
+
+WITNESS = Witness(sequence="0", expected="2/3", observed="1/2\x00<b>", problem={"vocabulary": 2})
+
+
+def item(verdict=HOLDS, method="interception", claim="lossless", problem="p", bound=1e-13, **fields):
+    exactness = {"exactness": "lattice"} if method == "interception" and verdict != NO_EVIDENCE else {}
+    size = {"dtype": "float64", "vocabulary": 2, "gamma": 1, "smallest_probability": 0.1}
+    return Evidence(
+        claim=claim, method=method, verdict=verdict, problem=problem, bound=bound, detail=size | exactness, **fields
+    )
+
+
+def report(*evidence, digest="sha256:1", **fields):
+    subject = {"name": "f", "source": "f.py", "digest": digest, "dtypes": ["float64"], "convention": {}, "calls": 3}
+    made = Report(subject, environment={"numpy": "2"})
+    made.add(evidence)
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+def compared(old, new):
+    return changes(*(states_of(json.loads(one.text()), "r.json") for one in (old, new)))
+
+
+SAMPLED = item(NO_EVIDENCE, "chi-square", bound=0.1)
+GOOD = report(item(), item(problem="q"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "words"),
+    [
+        (GOOD, report(item(), item(REFUTED, problem="q")), "worse", ("lattice", "refuted")),
+        (GOOD, report(item(), replace(SAMPLED, problem="q")), "worse", ("lattice", "sampled")),
+        (GOOD, report(item(), item(NO_EVIDENCE, problem="q")), "worse", ("lattice", "open")),
+        (GOOD, report(item()), "worse", ("lattice", "examined no more")),
+        (GOOD, report(item(), item(problem="q", bound=1e-12)), "worse", ("limit 1e-13", "limit 1e-12")),
+        (GOOD, report(item(), item(problem="q", bound=None)), "worse", ("limit 1e-13", "no interception: limit")),
+        (report(SAMPLED), report(replace(SAMPLED, bound=0.2)), "worse", ("limit 0.1", "limit 0.2")),
+        (report(SAMPLED), report(replace(SAMPLED, bound=0.05)), "better", ("limit 0.1", "limit 0.05")),
+        (report(SAMPLED), report(item()), "known", ("sampled", "lattice")),
+        (report(item(NO_EVIDENCE)), report(SAMPLED), "better", ("open", "sampled")),
+        (report(item(REFUTED)), report(item()), "better", ("refuted", "lattice")),
+        (report(item(REFUTED)), report(SAMPLED), "unknown", ("refuted", "sampled")),
+        (report(item(REFUTED)), report(item(problem="z")), "unknown", ("refuted", "examined no more")),
+        (report(item(REFUTED, total_variation=0.1)), report(item(REFUTED, total_variation=0.2)), "worse", ("TV 0.1", "TV 0.2")),
+        (GOOD, report(*GOOD.evidence, failure={"kind": "crash", "message": "boom"}), "worse", ("nothing", "boom")),
+        (GOOD, report(*GOOD.evidence, findings={"state": "counts"}), "worse", ("nothing", "counts")),
+        (report(*GOOD.evidence, findings={"state": "counts"}), GOOD, "better", ("counts", "nothing")),
+        (report(*GOOD.evidence, claims=("lossless", "support")), GOOD, "worse", ("support", "examined no more")),
+        (report(item(), SAMPLED), report(item()), "worse", ("chi-square: stated", "not any more")),
+    ],
+)  # fmt: skip
+def test_every_change_is_said_by_its_kind(old, new, kind, words):
+    made = compared(old, new)
+    assert any(c.kind == kind and words[0] in c.before and words[1] in c.after for c in made), made
+    assert got_worse(made) == (kind in ("worse", "unknown"))
+
+
+def test_a_report_is_as_good_as_itself_and_its_versions_are_said():
+    assert compared(GOOD, GOOD) == []
+    new = report(*GOOD.evidence, digest="sha256:2", seed=3)
+    states = [states_of(one.as_json(), "r") for one in (GOOD, new)]
+    assert compared(GOOD, new) == []
+    assert versions_changed(*states) == [("digest", "sha256:1", "sha256:2"), ("seed", "0", "3")]
+
+
+def test_what_is_no_worse_either_way_did_not_change():
+    """Every pair of states of an item, absent ones too."""
+    every = [None, *(State(rank, {"m": limit}) for rank in RANKS for limit in (None, 0.1, 0.2))]
+
+    def one(state):
+        return States("report", {} if state is None else {("c", "p"): state})
+
+    for a, b in itertools.product(every, every):
+        there, back = changes(one(a), one(b)), changes(one(b), one(a))
+        assert (not got_worse(there) and not got_worse(back)) == (there == back == [])
+        if a is not None and (b is None or RANKS.index(b.rank) < RANKS.index(a.rank)):
+            assert got_worse(there)
+
+
+@pytest.mark.parametrize("name", ["audit", "e2e", "campaign"])
+def test_older_versions_are_compared_as_they_are_read(name):
+    data = json.loads((files("draftproof.tests.reports.audits") / "reports_1_0" / f"{name}.json").read_text())
+    assert changes(states_of(data, "old"), states_of(data, "old")) == []
+    assert states_of(data, "old").items == states_of(data | {}, "again").items != {}
+
+
+def test_histories_proofs_vectors_and_laws_are_compared():
+    check = {"subject": "f", "version": "v", "check": "p", "current": True, "state": "quiet", "detects": None}
+    row = {"claim": "lemma-1", "method": "coq", "what": "w", "size": "s", "verdict": "holds"}
+    law = {"verifier": "block", "lossless": True, "total_variation": "0"}
+    vectors = {"judged": [{"id": "v1", "status": "passed"}], "vectors": "d", "program": "p", "dtype": "float32"}
+    for old, new in (
+        ({"checks": [check], "state": "quiet", "failures": []}, {"checks": [check | {"state": "alarm"}], "state": "alarm", "failures": []}),
+        ({"checks": [check], "state": "quiet", "failures": []}, {"checks": [check], "state": "quiet", "failures": [{"subject": "g", "message": "m"}]}),
+        ([row], [row | {"verdict": "no-evidence"}]),
+        ([row], [row | {"what": "other"}]),
+        (law, law | {"lossless": False}),
+        (vectors, vectors | {"judged": [{"id": "v1", "status": "left out"}]}),
+    ):  # fmt: skip
+        assert got_worse(changes(states_of(old, "a"), states_of(new, "b")))
+        assert not changes(states_of(old, "a"), states_of(old, "b"))
+
+
+@pytest.mark.parametrize("data", [{}, [], 3, None, {"schema_version": "9", "subject": 1, "evidence": []}, [{"claim": 1}],
+                                  {"checks": 3, "state": 1, "failures": []}])  # fmt: skip
+def test_what_is_no_report_is_refused_in_one_line(data, tmp_path):
+    with pytest.raises(InputError, match=r"r\.json: not a (whole )?report of draftproof"):
+        states_of(data, "r.json")
+    with pytest.raises(InputError, match="cannot be read"):
+        load(str(tmp_path / "absent.json"))
+    with pytest.raises(InputError, match="cannot be compared"):
+        changes(states_of(GOOD.as_json(), "a"), States("law"))
+
+
+def test_merged_reports_have_all_evidence_and_a_refutation_of_one_refutes_the_whole():
+    other = report(item(REFUTED, problem="r", witness=WITNESS), item(), findings={"state": "counts"})
+    whole = merged({"a": GOOD, "b": other})
+    assert ([e.problem for e in whole.evidence], whole.verdict) == (["p", "q", "r"], "refuted")
+    assert whole.findings == {"state": "counts"}
+    assert not got_worse([c for c in compared(GOOD, whole) if c.problem in ("p", "q")])
+    failed = report(item(), failure={"kind": "crash", "message": "boom"})
+    assert merged({"a": GOOD, "b": failed}).verdict == "error"
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        (report(item(), digest="sha256:2"), "its digest is sha256:2"),
+        (report(item(), digest="unknown"), "digest of its subject is unknown"),
+        (report(item(), claims=("support",)), "deciding claims"),
+        (report(item(), environment={"numpy": "3"}), "its numpy is 3"),
+        (report(item(), end_to_end=EndToEnd()), "a run of a loop"),
+    ],
+)
+def test_reports_on_other_code_are_not_merged(other, why):
+    with pytest.raises(InputError, match=why):
+        merged({"a": GOOD, "b": other})
+
+
+def test_the_commands_end_with_the_statuses_of_the_contract(tmp_path, monkeypatch, capsys):
+    wrong = report(
+        item(REFUTED, witness=WITNESS, replay="draftproof audit f"), item(problem="q"), item(claim="optimal")
+    )
+    for name, made in (("good", GOOD), ("wrong", wrong), ("other", report(item(problem="z")))):
+        (tmp_path / f"{name}.json").write_text(made.text())
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        monkeypatch.setattr("sys.argv", ["draftproof", "report", *words])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code, capsys.readouterr()
+
+    assert run("diff", "good.json", "good.json")[0] == 0
+    status, shown = run("diff", "good.json", "wrong.json", "--json", "changes.json")
+    assert (status, "worse    lossless, float64 on p: lattice -> refuted" in shown.out) == (1, True)
+    assert json.loads((tmp_path / "changes.json").read_text())["counts"]["worse"] == 1
+    assert run("merge", "good.json", "other.json", "--out", "whole.json")[0] == 0
+    assert len(Report.from_json(json.loads((tmp_path / "whole.json").read_text())).evidence) == 3
+    assert run("show", "wrong.json", "--junit", "junit.xml", "--badge", "badge.svg", "--date", "2026-01-01")[0] == 1
+    assert "draftproof: refuted, 2026-01-01" in (tmp_path / "badge.svg").read_text()
+    assert [case[0].tag if len(case) else "passed" for case in ET.parse("junit.xml").iter("testcase")] == [
+        "failure",
+        "passed",
+    ]
+    status, shown = run("diff", "good.json", "junit.xml")
+    assert (status, shown.err.count("\n")) == (2, 1)
+
+
+def test_junit_has_no_pass_without_evidence_that_holds():
+    cases = ET.fromstring(junit(report(item(NO_EVIDENCE), item(REFUTED, claim="optimal")))).iter("testcase")
+    assert [case[0].tag for case in cases] == ["skipped", "skipped"]
+    failed = ET.fromstring(junit(report(failure={"kind": "crash", "message": "boom"})))
+    assert [case[0].tag for case in failed.iter("testcase")] == ["error"]
