@@ -1,7 +1,7 @@
 """What was sent to a server and what it answered, line by line, in a file that a killed run goes on from."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,11 +23,13 @@ class Journal:
 
     texts: what was emitted, for each choice.
     lost: why it is not known.
+    refusals: why requests were not taken -> how often.
     resumed: how often the run went on from the file.
     """
 
     texts: dict[str, dict[int, list[Prefix]]] = field(default_factory=lambda: defaultdict(dict))
     lost: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
+    refusals: Counter[str] = field(default_factory=Counter)
     resumed: int = 0
     _open: set[tuple[str, int]] = field(default_factory=set)
     _file: IO[str] | None = None
@@ -77,6 +79,8 @@ class Journal:
                 self.texts[kind][slot] = [tuple(text) for text in entry["texts"]]
             elif "lost" in entry:
                 self.lost[kind][slot] = entry["lost"]
+            elif "refused" in entry:
+                self.refusals[entry["refused"]] += 1
             elif "sent" in entry:
                 self._open.add(at)
         self._lose_open()
@@ -89,9 +93,9 @@ class Journal:
     def sent(self, kind: str, slot: int) -> None:
         self._enter(kind, slot, sent=True)
 
-    def refused(self, kind: str, slot: int) -> None:
+    def refused(self, kind: str, slot: int, why: str) -> None:
         """The server did not take it: it is as if it had not been sent."""
-        self._enter(kind, slot, refused=True)
+        self._enter(kind, slot, refused=why)
 
     def answered(self, kind: str, slot: int, texts: Sequence[Prefix]) -> None:
         self._enter(kind, slot, texts=list(texts))
@@ -121,6 +125,8 @@ class Journal:
             for name, slots in (("texts", self.texts), ("lost", self.lost)):
                 if name in what:
                     slots[kind][slot] = what[name]
+            if "refused" in what:
+                self.refusals[what["refused"]] += 1
             self._write({"kind": kind, "slot": slot, **what})
 
     def _write(self, entry: dict[str, Any]) -> None:

@@ -31,10 +31,10 @@ def section(
     return {
         "url": base, **about, "answered_as": sorted(filter(None, seen.models)),
         "fingerprints": sorted(filter(None, seen.fingerprints)), "at_once": settings.at_once, "kinds": kinds,
-        "refused": dict(seen.refused), "resumed": journal.resumed, "longer_than_asked": seen.excess,
+        "refused": dict(journal.refusals), "resumed": journal.resumed, "longer_than_asked": seen.excess,
         "choices": {str(n): times for n, times in seen.choices.items() if times},
         "speculation": speculation(seen), "together_against_alone": _compared(plan, journal),
-        "not_examined": _not_examined(seen, settings),
+        "not_examined": _not_examined(seen, journal, settings),
     }  # fmt: skip
 
 
@@ -62,10 +62,12 @@ def _compared(plan: Plan, journal: Journal) -> dict[str, Any] | None:
     return {"p_value": test.p_value, "false_alarm_rate": ALPHA, "limit": limit, "cells": test.cells}
 
 
-def _not_examined(seen: Seen, settings: ServerSettings) -> list[str]:
+def _not_examined(seen: Seen, journal: Journal, settings: ServerSettings) -> list[str]:
     sentences = ["other requests than those that were sent: chat, grammars, penalties, logit biases, log-probabilities"]
     left_out = [kind.what for name, kind in KINDS.items() if name not in settings.kinds]
     sentences += [f"kinds of requests that were left out: {'; '.join(left_out)}"] if left_out else []
+    if journal.refusals:
+        sentences.append("whether a request is refused for what it would have said: refused ones were sent again")
     if not seen.drafted and "in the stream" not in str(speculation(seen)["seen"]):
         sentences.append("whether the server speculates at all: its answers do not show it")
     if seen.choices[1] and "choices" in settings.kinds:

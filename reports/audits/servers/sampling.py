@@ -20,9 +20,8 @@ MOST_LOST = 10
 
 @dataclass
 class Seen:
-    """What answers show besides their texts.
+    """What the answers of this run show besides their texts.
 
-    refused: why -> how often, of requests that were sent again.
     excess: texts that were longer than asked for.
     choices: texts an answer had -> how often, where several were asked for.
     models, fingerprints: that answers name.
@@ -30,7 +29,6 @@ class Seen:
     streamed, events: tokens of streamed texts, and events they came in.
     """
 
-    refused: Counter[str] = field(default_factory=Counter)
     excess: int = 0
     choices: Counter[int] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
@@ -119,8 +117,7 @@ class Sampler:
                 answer = self.client.ask(body)
                 texts = self.plan.texts(kind, slot, answer)
             except Refused as refused:
-                self.journal.refused(kind.name, slot)
-                self.seen.refused[str(refused)] += 1
+                self.journal.refused(kind.name, slot, str(refused))
                 pause = wait if refused.wait is None else refused.wait
                 if time.monotonic() + pause > began + self.patience:
                     why = f"{refused}, for {self.patience:g} s (--patience)"
@@ -129,7 +126,7 @@ class Sampler:
                     return
                 wait = min(2 * wait, LONGEST_PAUSE)
             except Wrong as wrong:
-                self.journal.refused(kind.name, slot)
+                self.journal.refused(kind.name, slot, str(wrong))
                 raise RunFailed("crash", f"{wrong}, {self._place(kind)}") from None
             except Lost as lost:
                 if not self._stop.is_set():

@@ -83,8 +83,8 @@ def test_a_right_loop_passes_in_every_kind_of_request_with_its_limits(target):
 @pytest.mark.parametrize(
     ("loop", "kind"),
     [
-        ("from-the-target", "choices"),
-        ("rows-of-another", "prompts"),
+        ("accepts-everything", "choices"),
+        ("prompt-of-another", "prompts"),
         ("prompt-of-32", "prompts"),
         ("equal-choices", "choices"),
         ("past-the-stop", "stop"),
@@ -164,6 +164,7 @@ def test_requests_that_are_refused_are_sent_again_when_the_server_says_so(target
     assert time.monotonic() - began > 0.6
     assert report.server["refused"] == {"status 429": 2, "status 503": 1}
     assert report.server["kinds"]["alone"]["counted"] == 150 and report.verdict == "inconclusive"
+    assert any("refused ones were sent again" in sentence for sentence in report.not_examined)
 
 
 def test_a_server_that_is_always_busy_ends_the_run_after_the_patience(target):
@@ -304,6 +305,7 @@ def test_a_server_that_dies_ends_the_run_and_the_run_goes_on_where_it_stopped(ta
     assert 1 <= lost <= 16, "for each of 8 at once the one in flight, and one that the dying server's queue took"
     assert second.server["kinds"]["together"]["counted"] == 300 - lost
     assert (second.verdict, second.server["resumed"]) == ("inconclusive", 1)
+    assert second.server["refused"] == first.server["refused"] != {}
 
 
 def test_a_killed_audit_goes_on_and_what_was_in_flight_is_lost_and_said(target, tmp_path):
