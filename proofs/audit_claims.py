@@ -22,6 +22,12 @@ NOT_BOUNDED = "not valid in the plain loop, so Theorem 2 does not bound it"
 SOLVED_TO = 1e-6
 """How far the bound of a draft tree may lie above the linear program's optimum, which a solver in floats finds."""
 
+UNDECIDED = (
+    "{} {:.2g} in {}: one epsilon a decision is TV {rule:.2g}, the rounding of block verification's formulas on this problem "
+    "at most TV {theorem:.2g} (proofs/note.md, section 5); between the two nothing is decided"
+)
+"""Why a deviation is neither called rounding nor refuted."""
+
 MAX_ENTRIES, MAX_PREFIXES = 8, 30
 """Entries of the two laws that a witness sets side by side; prefixes whose probabilities it has for the picture."""
 
@@ -82,7 +88,8 @@ def _evidence(
 def lossless(measurement: Measurement) -> Evidence:
     """The completed law against the target's, over the rows in use (Eq. 7; Lemma 8 where the target is modified).
 
-    What is not a sequence of 1..gamma+1 tokens of the vocabulary, an exception say, counts as deviation in full.
+    What is not a sequence of 1..gamma+1 tokens of the vocabulary, an exception say, counts as deviation in full. Holds where
+    the deviation is rounding by the rule and by the theorem, is refuted where it is by neither (``rounding_rule``).
     """
     continued, length = measurement.completion()
     outcomes = measurement.outcomes()
@@ -90,9 +97,18 @@ def lossless(measurement: Measurement) -> Evidence:
     observed |= {o: p for o, p in outcomes.items() if not measurement.is_output(o)}
     expected = joint_law(measurement.in_use.target, length)
     deviation = as_float(total_variation(observed, expected))
-    witness = _side_by_side(measurement, observed, expected) if deviation > measurement.tolerance else None
-    bound = measurement.tolerance + measurement.missed
-    return _evidence("lossless", measurement, witness, deviation, bound, **size_of(measurement.problem))
+    witness = _side_by_side(measurement, observed, expected) if deviation > measurement.explained else None
+    bound = (measurement.explained if witness else measurement.tolerance) + measurement.missed
+    detail = size_of(measurement.problem) | ({"rounding": measurement.rounding} if measurement.rounding else {})
+    evidence = _evidence("lossless", measurement, witness, deviation, bound, **detail)
+    if measurement.tolerance < deviation <= measurement.explained:
+        reason = _undecided(measurement, deviation, "TV")
+        return replace(evidence, verdict=NO_EVIDENCE, detail=evidence.detail | {"reason": reason})
+    return evidence
+
+
+def _undecided(measurement: Measurement, deviation: float, what: str) -> str:
+    return UNDECIDED.format(what, deviation, measurement.dtype, **measurement.rounding)
 
 
 def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping) -> Witness:
@@ -183,7 +199,7 @@ def optimal(measurement: Measurement) -> Evidence:
     if reason := _why_not_comparable(measurement):
         return _evidence("optimal", measurement).not_claimed(reason)
     accepted = expected_accepted(measurement.outputs()) if measurement.outputs() else 0
-    slack, first = measurement.problem.gamma * measurement.tolerance, {}
+    slack, first = measurement.problem.gamma * measurement.explained, {}
     if measurement.draws_trees:
         from .tree_optimum import largest_acceptance, most_of_first_step  # scipy and its solver: for trees alone
 
@@ -208,8 +224,15 @@ def optimal(measurement: Measurement) -> Evidence:
     if gap > slack or short:
         entry = LawEntry("E[tau]", detail["optimum"], detail["expected_accepted"])
         witness = Witness(**entry._asdict(), problem=as_json(measurement.problem))
-    bound = measurement.problem.gamma * (measurement.tolerance + measurement.missed) + solved
-    return _evidence("optimal", measurement, witness, bound=bound, **detail)
+    bound = measurement.problem.gamma * (measurement.explained + measurement.missed) + solved
+    evidence = _evidence("optimal", measurement, witness, bound=bound, **detail)
+    if not witness and measurement.problem.gamma * measurement.tolerance < abs(gap) <= slack:
+        return replace(
+            evidence,
+            verdict=NO_EVIDENCE,
+            detail=evidence.detail | {"reason": _undecided(measurement, abs(gap), "E[tau] off by")},
+        )
+    return evidence
 
 
 def _above(measurement: Measurement, accepted: Any, slack: float) -> str:
@@ -226,7 +249,7 @@ def _why_not_comparable(measurement: Measurement) -> str | None:
     if measurement.modifies_target:
         return NOT_BOUNDED
     failed = sum((p for o, p in measurement.outcomes().items() if not measurement.is_output(o)), QQ(0))
-    if as_float(failed) > measurement.tolerance:
+    if as_float(failed) > measurement.explained:
         return f"with probability {probability_text(failed)} it emits no sequence of 1 to gamma + 1 tokens"
     strays = measurement.strays()
     if strays and max(map(as_float, strays.values())) > measurement.tolerance:

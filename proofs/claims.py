@@ -152,8 +152,8 @@ def lemma_7(problem: Problem, larger: Mapping[Prefix, Any], smaller: Mapping[Pre
         at_least = _at_least("lemma-7", problem, tails[0][i], tails[1][i], (f"Pr(tau >= {i})", "the dominated law"))
         if at_least.verdict == REFUTED:
             return at_least
-    means = [sum(p * 2 ** (len(o) - 1) for o, p in law.items()) for law in (larger, smaller)]
-    return _at_least("lemma-7", problem, *means, ("E 2^tau", "the dominated law"))
+    more, less = (sum(p * 2 ** (len(o) - 1) for o, p in law.items()) for law in (larger, smaller))
+    return _at_least("lemma-7", problem, more, less, ("E 2^tau", "the dominated law"))
 
 
 def lemma_8(problem: Problem, greedy: Reference, iterations: int = 1) -> Evidence:

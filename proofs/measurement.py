@@ -12,7 +12,7 @@ from ..verifiers.trees.draft_tree import CONTEXT, TOP, DraftTree
 from .field import QQ, in_field, rational
 from .interception.outcomes import decoded
 from .laws import completion
-from .rounding_rule import EPSILON, resolution_allowed, rounding_allowed, rows_in_use_allowed
+from .rounding_rule import EPSILON, explained_by_rounding, resolution_allowed, rounding_allowed, rows_in_use_allowed
 
 
 @dataclass
@@ -24,7 +24,9 @@ class Measurement:
     blocks: draft block -> the law of what is emitted given the block: tokens, or the text of what was raised. A draft tree
       stands there by its tokens.
     exactness: one of ``EXACTNESS``.
-    tolerance: the total variation below which a deviation is rounding.
+    tolerance: the total variation up to which a deviation is rounding, by the rule and by the theorem.
+    explained: that up to which it may be, by one of the two; at least the tolerance.
+    rounding: {"rule", "theorem"}: the two, without what the law's resolution adds to them.
     dtype: of the rows.
     paths: ways the random numbers can fall.
     reason: why no law is known, if none is.
@@ -41,6 +43,8 @@ class Measurement:
     blocks: dict[Prefix, dict[Any, Any]] = field(default_factory=dict)
     exactness: str = "exact"
     tolerance: float = 0.0
+    explained: float = 0.0
+    rounding: dict[str, float] = field(default_factory=dict)
     dtype: str = "exact"
     paths: int = 0
     reason: str | None = None
@@ -155,7 +159,13 @@ def measured(
             measurement.blocks[block] = {decoded(o): rational(p) for o, p in answer["law"]}
     if measurement.known and resolution > resolution_allowed(dtype):
         measurement.reason = f"its law is known only to within {resolution:.1g}, a claim in {dtype} needs {resolution_allowed(dtype):.1g}"
-    measurement.tolerance = rounding_allowed(problem.tree.nodes, dtype, sums_off) + resolution
+    rule = theorem = rounding_allowed(problem.tree.nodes, dtype, sums_off)
+    if (
+        not modifies_target and not measurement.draws_trees
+    ):  # the theorem is block verification's; others have the rule alone
+        theorem = explained_by_rounding(measurement.in_use, dtype, sums_off)
+        measurement.rounding = {"rule": rule, "theorem": theorem}
+    measurement.tolerance, measurement.explained = min(rule, theorem) + resolution, max(rule, theorem) + resolution
     return measurement
 
 

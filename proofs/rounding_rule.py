@@ -1,7 +1,15 @@
-"""The rule by which a deviation is called rounding: how large a total variation it may be, by dtype."""
+"""The rule by which a deviation is called rounding: how large a total variation it may be, by dtype.
+
+``explained_by_rounding`` is a theorem's bound, for block verification in the reference's formulas, on the very problem.
+``rounding_allowed`` is one epsilon a decision, a yardstick for whatever formulas a function computes. A deviation within
+both is rounding; one beyond both is none; between them nothing is decided (``audit_claims.lossless``).
+"""
 
 import math
 from typing import TYPE_CHECKING
+
+from ..models.problem import Problem
+from .rounding_theorem import lookup_bound, problem_bound
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -9,6 +17,9 @@ if TYPE_CHECKING:
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """The spacing of the numbers at 1, of each type that rows can have."""
 
+
+LOGARITHMS = 2.0**-46
+"""The relative error of a probability above e^-64 that comes out of its logarithm in float64."""
 
 HALF = ("float16", "bfloat16")
 MOST_HALF = 0.05
@@ -29,8 +40,21 @@ def rounding_allowed(gamma: int, dtype: str, off: float = 0.0) -> float:
     all, so that the claim does not become empty for long blocks of half precision.) The 2^-46 is for logarithms of small
     probabilities in float64; there the whole is below 1e-12 for gamma up to 65, and at most that.
     """
-    allowed = (gamma + 1) * (EPSILON[dtype] + 2.0**-46) + 2 * gamma * off
+    allowed = (gamma + 1) * (EPSILON[dtype] + LOGARITHMS) + 2 * gamma * off
     return min(allowed, 1e-12 if dtype == "float64" else MOST_HALF)
+
+
+def explained_by_rounding(problem: Problem, dtype: str, off: float = 0.0) -> float:
+    """The total variation that rounding of block verification can make on this problem: ``rounding_theorem.problem_bound``.
+
+    The reference's formulas, each operation within epsilon / 2 of itself, sums in order; coins decided, and the last token
+    looked up in an exact running sum, by uniforms of spacing epsilon / 2; rows off by ``off`` and by 2^-46, for code that
+    has them by way of logarithms. Other formulas (token verification's are fewer, of the same kind) are not covered.
+    problem: with the rows in use. At most 1e-12 in float64, 0.05 else, as ``rounding_allowed``.
+    """
+    lattice = EPSILON[dtype] / 2
+    bound = problem_bound(problem, EPSILON[dtype], lattice, off + LOGARITHMS, lookup_bound(problem.vocabulary, lattice))
+    return min(bound, 1e-12 if dtype == "float64" else MOST_HALF)
 
 
 def rows_in_use_allowed(dtype: str) -> float:

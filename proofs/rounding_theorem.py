@@ -1,13 +1,22 @@
-"""How far floating point can move block verification's law: the bounds of mechanized/BlockRounding.v and Lattice.v as numbers.
+"""How far floating point can move block verification's law: the bounds of ProblemRounding.v, BlockRounding.v and Lattice.v.
 
 The code is the reference's (``verifiers/block_verification.py``): p_i = min(p_{i-1} * (p / q), 1), weights max(p_i p - q, 0),
-their sum S, the coin S / ((S + 1) - p_i). The one assumption is the standard model: each operation is exact times 1 + e with
+their sum S, the coin S / ((S + 1) - p_i). ``rounding_bound`` is for all problems of a size, ``problem_bound`` for one problem
+and several times less. The one assumption is the standard model: each operation is exact times 1 + e with
 |e| <= u, u = epsilon / 2. It says nothing of overflow and underflow, and nothing of code that computes other formulas.
 """
 
 import math
+from typing import Any, NamedTuple
+
+from ..models.law import Prefix
+from ..models.problem import Problem
+from ..models.rationals import as_float
+from ..verifiers.arithmetic import Row
+from .field import QQ
 
 IN_ORDER, PAIRWISE = "in order", "pairwise"
+ONE = QQ(1)
 
 
 def growth(unit: float, operations: int) -> float:
@@ -43,6 +52,90 @@ def rounding_bound(gamma: int, vocabulary: int, epsilon: float, lattice: float, 
     coins = sum(coin_error(unit, 2 * i, depth) for i in range(1, gamma)) + growth(unit, 2 * gamma)
     rows = sum(growth(unit, 2 * i + 2) for i in range(gamma))
     return coins + gamma * lattice + rows + last_draw
+
+
+class Step(NamedTuple):
+    """One prefix of a problem, exact: p, the excess x and the normaliser D = 1 - share, as floats (each within 2^-53 of itself).
+
+    errors: sums over the tokens whose weight can be more than 0, of p b, of s and of the weight itself.
+    """
+
+    survival: float
+    excess: float
+    normaliser: float
+    errors: tuple[float, float, float]
+
+
+SURE = 1e-9
+"""By how much comparisons and the result are moved to the safe side: far more than the floats here are off themselves."""
+
+
+def problem_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.0, last_draw: float = 0.0) -> float:
+    """The total variation by which rounding can move block verification's law on this problem.
+
+    sum over prefixes x of M_s(x) (coin_cost(x) + row_cost(x)) + last_draw, by the recursion of the theorem: a survival's
+    relative error k becomes both(both(k, both(both(o, o / (1 - o)), u)), u), and 0 where p b / s is beyond 1 by more.
+    epsilon: 2 u. lattice: the spacing of the uniforms that decide coins. off: o, the relative error of the rows' entries.
+    last_draw: as for ``rounding_bound``.
+    Source: ProblemRounding.v, ``problem_rounding``, sums in order.
+    """
+    unit, depth = epsilon / 2, problem.vocabulary - 1
+    quotient = both(both(off, off / (1 - off)), unit)
+
+    def cost(prefix: Prefix, survival: Any, error: float) -> float:
+        target = problem.target.row(prefix)
+        if len(prefix) == problem.gamma:
+            return as_float(survival) * (error + off) + (lattice if prefix else 0.0)
+        draft = problem.draft.row(prefix)
+        weight_error = both(both(error, off), unit)
+        step = _step(target, draft, survival, (1 + weight_error) / (1 - off))
+        here = weights_error = _weights_error(step, weight_error, off, unit)
+        if prefix:
+            here += coin_cost(step, weights_error, error, unit, depth) + step.normaliser * lattice
+        longer = both(both(error, quotient), unit)
+        for token, (b, s) in enumerate(zip(target, draft, strict=True)):
+            if s != 0:
+                reached = survival * b / s
+                cut = as_float(reached) * (1 - longer) >= 1 + SURE
+                here += as_float(s) * cost((*prefix, token), min(reached, ONE), 0.0 if cut else longer)
+        return here
+
+    return cost((), ONE, 0.0) * (1 + SURE) + last_draw
+
+
+def both(first: float, second: float) -> float:
+    """(1 + e) (1 + f) - 1: the relative error after two of them. Source: ProblemRounding.v, ``both``."""
+    return first + second + first * second
+
+
+def _step(target: Row, draft: Row, survival: Any, growth_of_weights: float) -> Step:
+    share = sum(min(survival * b, s) for b, s in zip(target, draft, strict=True))
+    excess = survival - share
+    sums = [0.0, 0.0, 0.0]
+    for b, s in zip(target, draft, strict=True):
+        if as_float(survival * b) * growth_of_weights * (1 + SURE) > as_float(s):
+            for i, part in enumerate((survival * b, s, max(survival * b - s, 0))):
+                sums[i] += as_float(part)
+    return Step(as_float(survival), as_float(excess), as_float(1 - share), (sums[0], sums[1], sums[2]))
+
+
+def _weights_error(step: Step, weight_error: float, off: float, unit: float) -> float:
+    """(1 + u) (k p b + o s) + u w over the tokens that can have weight. Source: ProblemRounding.v, ``weights_near``."""
+    survived, drafted, weights = step.errors
+    return (1 + unit) * (weight_error * survived + off * drafted) + unit * weights
+
+
+def coin_cost(step: Step, weights_error: float, error: float, unit: float, depth: int) -> float:
+    """How much one coin of a problem moves the law: T n + e + u T D, n of its normaliser, e of the sum, T the most it can be.
+
+    error: the survival's relative error. Source: ProblemRounding.v, ``coin_near_bound``.
+    """
+    of_sum = weights_error + growth(unit, depth) * (step.excess + weights_error)
+    shifted = of_sum + error * step.survival + unit * (step.excess + of_sum + 1)
+    of_normaliser = shifted + unit * (step.normaliser + shifted)
+    left = step.normaliser * (1 - SURE) - of_normaliser * (1 + SURE)
+    most = min((step.excess + of_sum) * (1 + SURE) / left, 1.0) if left > 0 else 1.0
+    return most * of_normaliser + of_sum + unit * most * step.normaliser
 
 
 def lattice_bound(gamma: int, vocabulary: int, lattice: float) -> float:

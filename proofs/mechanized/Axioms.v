@@ -1,5 +1,5 @@
 (* What the theorems rest on: nothing but Coq itself. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Precision Lattice Rounding BlockRounding Composition Endings Dominance Remarks Rationals Law.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Precision Lattice Rounding BlockRounding ProblemRounding Composition Endings EndOfSequence Dominance Remarks Rationals Law.
 Print Assumptions lemma_1.
 Print Assumptions lemma_3.
 Print Assumptions lemma_3_conditional.
@@ -73,6 +73,9 @@ Print Assumptions sum_near.
 Print Assumptions coin_near.
 Print Assumptions row_near.
 Print Assumptions block_rounding.
+Print Assumptions near_law_here.
+Print Assumptions coin_here.
+Print Assumptions problem_rounding.
 Print Assumptions mapped_lossless.
 Print Assumptions one_hot_rule.
 Print Assumptions one_hot_sampled.
@@ -84,6 +87,9 @@ Print Assumptions modified_point_mass.
 Print Assumptions greedy_more_in_one_fewer_in_three.
 Print Assumptions lemma_2_endings.
 Print Assumptions lemma_2_eos.
+Print Assumptions lemma_2_up_to_eos.
+Print Assumptions block_lossless_eos.
+Print Assumptions after_eos_anything.
 Print Assumptions long_run_rate.
 Print Assumptions Qc_realFieldType.
 Print Assumptions emitted_fastE.

@@ -87,24 +87,54 @@ have -> : d = k * d + (1 - k) * d by ring.
 by rewrite !normrM (ger0_norm k0) (ger0_norm k0'); apply: ler_add; apply: ler_wpmul2l.
 Qed.
 
+(* What errors at the prefixes behind x come to, in the mean over drafts. *)
+Fixpoint below (err : seq V -> R) n x : R :=
+  if n is n'.+1 then
+    if ends x then 0 else sumV (fun y => Ms (c ++ x) y * (err (rcons x y) + below err n' (rcons x y)))
+  else 0.
+Lemma belowD e e' n x : below (fun z => e z + e' z) n x = below e n x + below e' n x.
+Proof.
+elim: n x => [|n IH] x /=; first by rewrite addr0.
+by case: ifP => _; rewrite ?addr0 // -sumVD; apply: sumV_eq => y; rewrite IH; ring.
+Qed.
+Lemma below_levels (e : seq V -> R) (l : nat -> R) n x : (size x + n)%N = gamma ->
+  (forall z, (size z <= gamma)%N -> e z <= l (size z)) -> (forall i, (i <= gamma)%N -> 0 <= l i) ->
+  below e n x <= \sum_(i < n) l (size x + i).+1.
+Proof.
+move=> hn le l0; elim: n x hn => [|n IH] x hn; first by rewrite big_ord0.
+rewrite /=; case: ifP => _.
+  by apply: sumr_ge0 => i _; apply: l0; rewrite -hn addnS ltnS leq_add2l -ltnS.
+rewrite big_ord_recl addn0 -[X in _ <= X]mul1r -(row_sum Ms (c ++ x)) -sumVZr; apply: sumV_le => y.
+apply: ler_wpmul2l => //; have hn' : (size (rcons x y) + n)%N = gamma by rewrite size_rcons addSnnS.
+apply: ler_add; first by have := le (rcons x y); rewrite size_rcons; apply; rewrite -hn addnS ltnS leq_addr.
+have -> : \sum_(i < n) l (size x + bump 0 i).+1 = \sum_(i < n) l (size (rcons x y) + i).+1.
+  by apply: eq_bigr => i _; rewrite size_rcons addSnnS.
+exact: IH.
+Qed.
+Lemma below_ending n x d : (size x + n)%N = gamma -> ending x * d + below (fun z => ending z * d) n x = q x * d.
+Proof.
+elim: n x => [|n IH] x hn; first by rewrite addr0 /ending /final -hn addn0 leqnn.
+have [f|nf] := boolP (stops x).
+  have e : ends x by move: f; rewrite /final -hn -[X in (_ <= X)%N]addn0 leq_add2l.
+  by rewrite /= e addr0 /ending f.
+rewrite /=; case: ifP => [e|_]; first by rewrite /final e orbT in nf.
+rewrite (sumV_eq (g := fun y => Ms (c ++ x) y * q (rcons x y) * d)) => [|y].
+  by rewrite sumVZr -/(later Ms c q x) /ending (negPf nf) -mulrDl subrK.
+by rewrite IH ?mulrA // size_rcons addSnnS.
+Qed.
+
 Section Coins.
-Variables (coin' : seq V -> R) (alpha : nat -> R) (A : seq V -> R).
+Variables (coin' alpha A : seq V -> R).
 Hypothesis coin01 : forall x, 0 <= coin' x <= 1.
 Hypothesis A01 : forall x, 0 <= A x <= 1.
-Hypothesis near : forall x, (size x <= gamma)%N -> none x * `|coin' x - coin x| <= alpha (size x).
+Hypothesis near : forall x, (size x <= gamma)%N -> none x * `|coin' x - coin x| <= alpha x.
 Lemma coins_near n x a : (size x + n)%N = gamma -> 0 <= a <= 1 ->
-  `|worth coin' A n x a - worth coin A n x a| <= \sum_(i < n) alpha (size x + i).+1.
+  `|worth coin' A n x a - worth coin A n x a| <= below alpha n x.
 Proof.
-have al i : (i <= gamma)%N -> 0 <= alpha i.
-  have [z <-] := some_text Ms i => le; apply: le_trans (near le).
-  by rewrite mulr_ge0 //; have /andP[] := none_range z.
-elim: n x a => [|n IH] x a hn a01; first by rewrite /= subrr normr0 big_ord0.
-rewrite /=; case: ifP => _.
-  by rewrite subrr normr0; apply: sumr_ge0 => i _; apply: al; rewrite -hn addnS ltnS leq_add2l -ltnS.
-rewrite -sumVB; apply: le_trans (sumV_norm _) _.
-apply: le_trans (_ : sumV (fun y => Ms (c ++ x) y * \sum_(i < n.+1) alpha (size x + i).+1) <= _); last first.
-  by rewrite sumVZr row_sum mul1r.
-apply: sumV_le => y; rewrite -mulrBr normrM ger0_norm //; apply: ler_wpmul2l => //.
+elim: n x a => [|n IH] x a hn a01; first by rewrite /= subrr normr0.
+rewrite /=; case: ifP => _; first by rewrite subrr normr0.
+rewrite -sumVB; apply: le_trans (sumV_norm _) _; apply: sumV_le => y.
+rewrite -mulrBr normrM ger0_norm //; apply: ler_wpmul2l => //.
 have hn' : (size (rcons x y) + n)%N = gamma by rewrite size_rcons addSnnS.
 have le : (size (rcons x y) <= gamma)%N by rewrite -hn' leq_addr.
 set z := rcons x y in hn' le *.
@@ -114,23 +144,19 @@ have -> : flip (coin' z) (fun accepted : bool => worth coin' A n z (if accepted 
       + (1 - coin' z) * (worth coin' A n z a - worth coin A n z a))
     + none z * (coin' z - coin z) * (A z - a).
   by rewrite /flip [worth coin A n z (A z)](worth_linear _ _ hn') [worth coin A n z a](worth_linear _ _ hn'); ring.
-apply: le_trans (ler_norm_add _ _) _; rewrite big_ord_recl addn0 addrC; apply: ler_add.
-  rewrite !normrM (ger0_norm (_ : 0 <= none z)); last by have /andP[] := none_range z.
-  have := near le; rewrite {2}/z size_rcons; apply: le_trans; rewrite -[X in _ <= X]mulr1.
-  apply: ler_wpmul2l; first by rewrite mulr_ge0 //; have /andP[] := none_range z.
-  have /andP[z0 z1] := A01 z; have /andP[a0 a1] := a01.
-  rewrite ler_norml; apply/andP; split; last by rewrite ler_subl_addr (le_trans z1) // ler_addl.
-  by rewrite ler_subr_addr; apply: le_trans z0; rewrite addrC subr_le0.
-have -> : \sum_(i < n) alpha (size x + bump 0 i).+1 = \sum_(i < n) alpha (size z + i).+1.
-  by apply: eq_bigr => i _; rewrite size_rcons addSnnS.
-by apply: norm_mix; rewrite ?IH.
+apply: le_trans (ler_norm_add _ _) _; rewrite addrC; apply: ler_add; last by apply: norm_mix; rewrite ?IH.
+rewrite !normrM (ger0_norm (_ : 0 <= none z)); last by have /andP[] := none_range z.
+apply: le_trans (near le); rewrite -[X in _ <= X]mulr1.
+apply: ler_wpmul2l; first by rewrite mulr_ge0 //; have /andP[] := none_range z.
+have /andP[z0 z1] := A01 z; have /andP[a0 a1] := a01.
+rewrite ler_norml; apply/andP; split; last by rewrite ler_subl_addr (le_trans z1) // ler_addl.
+by rewrite ler_subr_addr; apply: le_trans z0; rewrite addrC subr_le0.
 Qed.
 End Coins.
 
 Section Rows.
-Variables (beta : nat -> R) (d : R) (A A' : seq V -> R).
-Hypotheses (beta0 : forall i, 0 <= beta i).
-Hypothesis near : forall x, (size x <= gamma)%N -> ending x * `|A' x - A x| <= beta (size x) + ending x * d.
+Variables (beta A A' : seq V -> R).
+Hypothesis near : forall x, (size x <= gamma)%N -> ending x * `|A' x - A x| <= beta x.
 (* What x is worth, times its probability q x. *)
 Fixpoint held (B : seq V -> R) n x : R :=
   if n is n'.+1 then
@@ -150,50 +176,41 @@ Proof.
 rewrite /ending; case: (boolP (stops x)) => [_|nf]; first by have /andP[] := q01 x.
 by have [_ l _] := later_range q01 q_le nf; rewrite subr_ge0.
 Qed.
-Lemma rows_near n x : (size x + n)%N = gamma ->
-  `|held A' n x - held A n x| <= \sum_(i < n.+1) beta (size x + i) + q x * d.
+Lemma rows_near n x : (size x + n)%N = gamma -> `|held A' n x - held A n x| <= beta x + below beta n x.
 Proof.
-have stop m z : (size z + m)%N = gamma -> stops z ->
-    `|q z * A' z - q z * A z| <= \sum_(i < m.+1) beta (size z + i) + q z * d.
+have stop m z : (size z + m)%N = gamma -> stops z -> `|q z * A' z - q z * A z| <= beta z.
   move=> hm f; have le : (size z <= gamma)%N by rewrite -hm leq_addr.
   rewrite -mulrBr normrM ger0_norm; last by have /andP[] := q01 z.
-  have := near le; rewrite /ending f => /le_trans; apply; rewrite ler_add2r big_ord_recl addn0 ler_addl.
-  by apply: sumr_ge0.
-elim: n x => [|n IH] x hn; first by apply: stop => //; rewrite /final -hn addn0 leqnn.
+  by have := near le; rewrite /ending f.
+elim: n x => [|n IH] x hn; first by rewrite addr0; apply: (stop 0%N) => //; rewrite /final -hn addn0 leqnn.
 have [f|nf] := boolP (stops x).
   have e : ends x by move: f; rewrite /final -hn -[X in (_ <= X)%N]addn0 leq_add2l.
-  by rewrite /= e; apply: stop.
+  by rewrite /= e addr0; apply: (stop _ _ hn).
 rewrite /=; case: ifP => [e|_]; first by rewrite /final e orbT in nf.
 have le : (size x <= gamma)%N by rewrite -hn leq_addr.
 have -> : sumV (fun y => Ms (c ++ x) y * held A' n (rcons x y)) + (q x - later Ms c q x) * A' x
     - (sumV (fun y => Ms (c ++ x) y * held A n (rcons x y)) + (q x - later Ms c q x) * A x)
   = ending x * (A' x - A x) + sumV (fun y => Ms (c ++ x) y * (held A' n (rcons x y) - held A n (rcons x y))).
   rewrite /ending (negPf nf) (sumV_eq (fun y => mulrBr _ _ _)) sumVB; ring.
-set S := \sum_(i < n.+1) beta ((size x).+1 + i)%N.
-have -> : \sum_(i < n.+2) beta (size x + i)%N = beta (size x) + S.
-  by rewrite big_ord_recl addn0; congr (_ + _); apply: eq_bigr => i _; rewrite addSnnS.
-have -> : beta (size x) + S + q x * d
-    = (beta (size x) + ending x * d) + sumV (fun y => Ms (c ++ x) y * (S + q (rcons x y) * d)).
-  rewrite (sumV_eq (g := fun y => Ms (c ++ x) y * S + Ms (c ++ x) y * q (rcons x y) * d)) => [|y]; last by ring.
-  rewrite sumVD !sumVZr row_sum -/(later Ms c q x) /ending (negPf nf); ring.
 apply: le_trans (ler_norm_add _ _) _; apply: ler_add.
   by rewrite normrM ger0_norm ?ending_ge0 //; apply: near.
 apply: le_trans (sumV_norm _) _; apply: sumV_le => y; rewrite normrM ger0_norm //; apply: ler_wpmul2l => //.
-by have := IH (rcons x y); rewrite size_rcons => -> //; rewrite addSnnS.
+by apply: IH; rewrite size_rcons addSnnS.
 Qed.
 End Rows.
 
-(* Coins and rows together: the law of what is emitted, for every test between 0 and 1. *)
-Theorem near_law coin' (row' : seq V -> V -> R) alpha beta d (U : seq V -> V -> R) :
-  (forall x, 0 <= coin' x <= 1) -> (forall x y, 0 <= row' x y) -> (forall x, sumV (row' x) = 1) -> (forall i, 0 <= beta i) ->
-  (forall x, (size x <= gamma)%N -> none x * `|coin' x - coin x| <= alpha (size x)) ->
-  (forall x, (size x <= gamma)%N -> ending x * total_variation (row x) (row' x) <= beta (size x) + ending x * d) ->
+(* Coins and rows together: the law of what is emitted, for every test between 0 and 1.  Each error counts as
+   often as its prefix is drafted. *)
+Theorem near_law_here coin' (row' : seq V -> V -> R) alpha beta (U : seq V -> V -> R) :
+  (forall x, 0 <= coin' x <= 1) -> (forall x y, 0 <= row' x y) -> (forall x, sumV (row' x) = 1) ->
+  (forall x, (size x <= gamma)%N -> none x * `|coin' x - coin x| <= alpha x) ->
+  (forall x, (size x <= gamma)%N -> ending x * total_variation (row x) (row' x) <= beta x) ->
   (forall x y, 0 <= U x y <= 1) ->
   `|draft Ms c ends gamma [::] (fun X => sub_verify coin' row' X U)
     - draft Ms c ends gamma [::] (fun X => sub_verify coin row X U)|
-  <= \sum_(i < gamma) alpha i.+1 + \sum_(i < gamma.+1) beta i + d.
+  <= below alpha gamma [::] + (beta [::] + below beta gamma [::]).
 Proof.
-move=> c01 r0 r1 b0 ca rb u; rewrite !sub_verify_worth.
+move=> c01 r0 r1 ca rb u; rewrite !sub_verify_worth.
 pose A' k := draw (row' k) (U k); pose A k := draw (row k) (U k).
 rewrite -/(A' [::]) -/(A [::]) (_ : worth coin' _ gamma [::] _ = worth coin' A' gamma [::] (A' [::])) //.
 rewrite (_ : worth coin (fun k => _) gamma [::] _ = worth coin A gamma [::] (A [::])) //.
@@ -203,11 +220,30 @@ have A01 x : 0 <= A' x <= 1.
 have -> : worth coin' A' gamma [::] (A' [::]) - worth coin A gamma [::] (A [::])
   = (worth coin' A' gamma [::] (A' [::]) - worth coin A' gamma [::] (A' [::]))
     + (worth coin A' gamma [::] (A' [::]) - worth coin A gamma [::] (A [::])) by ring.
-rewrite -[X in _ <= X]addrA; apply: le_trans (ler_norm_add _ _) _; apply: ler_add.
+apply: le_trans (ler_norm_add _ _) _; apply: ler_add.
   exact: (@coins_near coin' alpha A' c01 A01 ca gamma [::] (A' [::]) (add0n gamma) (A01 [::])).
-rewrite !held_worth -[d]mul1r -q1; apply: (@rows_near beta d A A' b0 _ gamma [::]) => // x le.
+rewrite !held_worth; apply: (@rows_near beta A A' _ gamma [::]) => // x le.
 apply: le_trans (rb x le); apply: ler_wpmul2l; first exact: ending_ge0.
 by apply: tv_bounds => //; apply: row_of_sum.
+Qed.
+(* The same with one bound for all prefixes of a length. *)
+Theorem near_law coin' (row' : seq V -> V -> R) alpha beta d (U : seq V -> V -> R) :
+  (forall x, 0 <= coin' x <= 1) -> (forall x y, 0 <= row' x y) -> (forall x, sumV (row' x) = 1) -> (forall i, 0 <= beta i) ->
+  (forall x, (size x <= gamma)%N -> none x * `|coin' x - coin x| <= alpha (size x)) ->
+  (forall x, (size x <= gamma)%N -> ending x * total_variation (row x) (row' x) <= beta (size x) + ending x * d) ->
+  (forall x y, 0 <= U x y <= 1) ->
+  `|draft Ms c ends gamma [::] (fun X => sub_verify coin' row' X U)
+    - draft Ms c ends gamma [::] (fun X => sub_verify coin row X U)|
+  <= \sum_(i < gamma) alpha i.+1 + \sum_(i < gamma.+1) beta i + d.
+Proof.
+move=> c01 r0 r1 b0 ca rb u; apply: le_trans (near_law_here c01 r0 r1 ca rb u) _.
+have al i : (i <= gamma)%N -> 0 <= alpha i.
+  have [z <-] := some_text Ms i => le; apply: le_trans (ca z le).
+  by rewrite mulr_ge0 //; have /andP[] := none_range z.
+rewrite -[X in _ <= X]addrA; apply: ler_add.
+  exact: (@below_levels (fun x => alpha (size x)) alpha gamma [::] (add0n gamma) (fun _ _ => lexx _) al).
+rewrite belowD addrACA [ending _ * _ + _]below_ending // q1 mul1r big_ord_recl ler_add2r ler_add2l.
+exact: (@below_levels (fun x => beta (size x)) beta gamma [::] (add0n gamma) (fun _ _ => lexx _) (fun i _ => b0 i)).
 Qed.
 (* Where every coin is within a and every row within d: the last draw costs d in all, however long the draft. *)
 Theorem near_law_uniform coin' (row' : seq V -> V -> R) a d (U : seq V -> V -> R) :

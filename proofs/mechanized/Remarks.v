@@ -2,7 +2,7 @@
    computation on the example of Section 2, over the rationals of Rationals.v.  true is B, false is A. *)
 From Coq Require Import ZArith QArith Qcanon.
 From mathcomp Require Import all_ssreflect all_algebra.
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Rationals Law.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Rationals Law Loops EndOfSequence.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Close Scope Q_scope. Local Close Scope Qc_scope.
@@ -47,3 +47,20 @@ by apply: (@Stop _ _ _ 1 (large [:: x])) => // A; rewrite /= take0.
 Qed.
 Theorem ends_by_coin_not_valid : ~ valid large small 2 [::] ends_by_coin.
 Proof. by move=> v; have /eqP := v [:: true; true; true] erefl; vm_compute. Qed.
+
+(* Lemma 2 with E.O.S.: a verifier that emits anything after E.O.S. gives texts with the right law, but Equation (7),
+   not read up to E.O.S., fails.  true is E.O.S.; both models are sure of it. *)
+Definition ended : model two Qc_realFieldType.
+Proof. by exists (example 1) => [c [] //|c]; apply/eqP; vm_compute. Defined.
+Definition babbles (c X : seq two) (A : seq two -> two -> Qc) : Qc := A X false.
+Theorem after_eos_anything :
+  lossless_eos ended ended 1 (true : two) babbles /\ ~ valid ended ended 1 [::] (babbles [::]).
+Proof.
+have law : lawful 1 babbles.
+  apply: lawful_program => c X hX; apply: (@Stop two Qc_realFieldType X 1%N (fun y : two => (if y then 0 else 1) : Qc)); rewrite ?hX //.
+  - by case.
+  - by move=> A; rewrite /babbles /draw sumV_two mul0r add0r mul1r -hX take_size.
+split; last by move=> v; have /eqP := v [:: true; true] erefl; vm_compute.
+have ends (c : seq two) : (true : two) \in c -> ended c true = 1 by [].
+by apply/(lemma_2_up_to_eos ended ends law) => c [|[] [|[] [|? ?]]] // _; apply/eqP; vm_compute.
+Qed.

@@ -13,7 +13,17 @@ from ..proving import Proof, ProofResult, size_of
 
 THEOREMS = {
     "lemma-1": ("lemma_1", "toy_block", "toy_token"),
-    "lemma-2": ("lemma_2", "loop_completed", "block_lossless", "token_lossless", "lemma_2_endings", "lemma_2_eos"),
+    "lemma-2": (
+        "lemma_2",
+        "loop_completed",
+        "block_lossless",
+        "token_lossless",
+        "lemma_2_endings",
+        "lemma_2_eos",
+        "lemma_2_up_to_eos",
+        "block_lossless_eos",
+        "after_eos_anything",
+    ),
     "theorem-1": ("theorem_1", "theorem_1_fair", "stream_law", "token_valid", "program_law", "program_run"),
     "lemma-3": ("lemma_3", "lemma_3_conditional"),
     "lemma-4": ("lemma_4", "lemma_4_attained"),
@@ -73,7 +83,15 @@ THEOREMS = {
         "lattice_le_0",
         "support_leak",
     ),
-    "rounding": ("sum_near", "coin_near", "row_near", "block_rounding"),
+    "rounding": (
+        "sum_near",
+        "coin_near",
+        "row_near",
+        "block_rounding",
+        "near_law_here",
+        "coin_here",
+        "problem_rounding",
+    ),
     "several-drafts": ("recursive_rejection_valid", "traversal_valid", "k_seq_law"),
     "same-definitions": ("Qc_realFieldType", "emitted_fastE"),
 }

@@ -10,7 +10,6 @@ from draftproof.models.problem import problem_from
 from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import judge, lossless, support
 from draftproof.proofs.measurement import measured
-from draftproof.proofs.rounding_rule import rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
 
 pytestmark = pytest.mark.interception
@@ -62,7 +61,7 @@ def test_every_way_of_drawing_is_followed(sandbox, name, exactness, row):
     law = found.outputs()
     assert sum(law.values()) == 1
     lattice = 2.0**-24 if "single" in name else 2.0**-52
-    stated = found.tolerance - rounding_allowed(1, "float64")
+    stated = found.explained - max(found.rounding.values())
     for token, p in enumerate(ROWS[row]):
         assert as_float(law.get((token,), 0)) == pytest.approx(float(Fraction(p)), abs=lattice + stated)
 
@@ -82,7 +81,7 @@ def test_loops_without_a_bound_have_their_law_as_a_series(sandbox, name):
     found = measure(sandbox, name, one_draw(ROWS["plain"]))
     assert found.known, found.reason
     assert found.exactness in ("exact", "lattice")
-    assert found.tolerance - rounding_allowed(1, "float64") < 1e-16
+    assert found.explained - max(found.rounding.values()) < 1e-16
     assert lossless(found).verdict == "holds"
 
 

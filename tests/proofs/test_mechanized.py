@@ -33,7 +33,7 @@ THEOREMS = {
     "theorem_2_fails", "theorem_2_fails_gamma_2", "theorem_2_fails_gamma_3", "sure_bonus_valid", "sure_bonus_rows",
     "theorem_2_boundary", "theorem_2_gamma_1", "theorem_2_gamma_2", "theorem_2_context_free", "program_run",
     "reach_polytope", "certified_optimum", "adaptive_fair", "near_law", "uniforms_on_a_lattice", "support_leak", "block_rounding",
-    "one_hot_rule", "batch_marginal", "lemma_2_eos", "lemma_7", "greedy_in_plain_loop_biased",
+    "one_hot_rule", "batch_marginal", "lemma_2_eos", "lemma_2_up_to_eos", "block_lossless_eos", "after_eos_anything", "problem_rounding", "lemma_7", "greedy_in_plain_loop_biased",
     "modified_point_mass", "greedy_more_in_one_fewer_in_three", "ends_by_coin_not_valid", "long_run_rate", "Qc_realFieldType", "emitted_fastE",
 }  # fmt: skip
 PROBLEMS = [
@@ -209,6 +209,13 @@ def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_pa
         ("Lattice", "= Ms c z * F 0.", "= F 0."),
         ("Rounding", "2%:R * growth (k + 2 + d) + growth k + u *", "growth (k + 2 + d) + growth k + u *"),
         ("Composition", "(y == nth y X (size s - size c))%:R else Mb s y.", "(y == nth y X (size s))%:R else Mb s y."),
+        ("EndOfSequence", "x :: (if x == eos then nseq N' eos else padded N' s')", "x :: padded N' s'"),
+        ("ProblemRounding", "then 0 else survival_error.", "then 0 else 0."),
+        (
+            "ProblemRounding",
+            "most * normaliser_near_here + sum_near_here + u * most * D.",
+            "most * normaliser_near_here + u * most * D.",
+        ),
         ("Dominance", "{homo f : x y / x <= y} -> mean", "mean"),
         (
             "Remarks",
@@ -236,6 +243,9 @@ def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_pa
         "a leak that does not need to be drafted",
         "half the error of the sum",
         "a sure draft read from the wrong place",
+        "texts that go on after E.O.S.",
+        "survivals without an error",
+        "coins without the error of their sums",
         "a function that does not increase",
         "greedy already behind after two iterations",
         "a draft that no coin ends",

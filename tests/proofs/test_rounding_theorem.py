@@ -12,21 +12,25 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.law import Table
 from draftproof.models.problem import problem_from
 from draftproof.models.rationals import as_float
+from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.block_laws import enumerated_law
-from draftproof.proofs.field import in_field
+from draftproof.proofs.field import in_field, rational
 from draftproof.proofs.laws import output_law
+from draftproof.proofs.measurement import measured
 from draftproof.proofs.rounding_rule import EPSILON, rounding_allowed
 from draftproof.proofs.rounding_theorem import (
     IN_ORDER,
     PAIRWISE,
     lattice_bound,
     lookup_bound,
+    problem_bound,
     rounding_bound,
     sum_depth,
     support_leak,
 )  # fmt: skip
 from draftproof.verifiers.block_verification import block_verification
 from draftproof.verifiers.draft_block import Block
+from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from draftproof.verifiers.registry import Reference, reference
 from draftproof.verifiers.token_verification import token_verification
 
@@ -117,6 +121,98 @@ def test_the_reference_in_floating_point_stays_within_the_bound(problem, dtype, 
     observed = total_variation(problem, floating(dtype))
     assert 0 < observed <= bound
     assert bound < 400 * epsilon
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
+@pytest.mark.parametrize(("dtype", "epsilon"), [(np.float32, 2.0**-23), (np.float16, 2.0**-10)])
+def test_the_reference_stays_within_the_bound_of_its_problem_which_is_several_times_less(problem, dtype, epsilon):
+    bound = problem_bound(problem, epsilon, lattice=0)
+    assert 0.005 * bound < total_variation(problem, floating(dtype)) <= bound
+    assert 3 * bound < rounding_bound(problem.gamma, problem.vocabulary, epsilon, lattice=0)
+
+
+def test_what_the_bound_of_a_problem_grows_with():
+    """Rows that are off, and coarser uniforms; where no draft can be kept only the last row's two operations are left."""
+    problem, u = PROBLEMS[0], 2.0**-24
+    plain = problem_bound(problem, 2 * u, lattice=0)
+    assert problem_bound(problem, 2 * u, lattice=0, off=u) > plain + u / 2
+    assert problem_bound(problem, 2 * u, lattice=u) == pytest.approx(plain + expected_coins(problem) * u, rel=1e-5)
+    assert problem_bound(in_field(drawn(3, 1, "disjoint")), 2 * u, lattice=0) == pytest.approx(2 * u, rel=1e-6)
+
+
+def exact_bound(problem, u, o, eta):
+    """The recursion of ProblemRounding.v, definition by definition, over the rationals."""
+
+    def both(e, f):
+        return (1 + e) * (1 + f) - 1
+
+    def near(b, s, p, weight_error):
+        if (1 + weight_error) * p * b <= (1 - o) * s:
+            return QQ(0)
+        return (1 + u) * (weight_error * p * b + o * s) + u * max(p * b - s, 0)
+
+    def cost(x, p, k):
+        target = problem.target.row(x)
+        if len(x) == problem.gamma:
+            return k * p + eta + p * o
+        rows = list(zip(target, problem.draft.row(x)))
+        weights = sum(near(b, s, p, both(both(k, o), u)) for b, s in rows)
+        share = sum(min(p * b, s) for b, s in rows)
+        excess, normaliser = p - share, 1 - share
+        of_sum = weights + ((1 + u) ** (problem.vocabulary - 1) - 1) * (excess + weights)
+        shifted = of_sum + k * p + u * (excess + of_sum + 1)
+        off = shifted + u * (normaliser + shifted)
+        most = min((excess + of_sum) / (normaliser - off), QQ(1)) if off < normaliser else QQ(1)
+        total = weights + ((most * off + of_sum + u * most * normaliser + normaliser * eta) if x else 0)
+        survival_error = both(both(k, both(both(o, o / (1 - o)), u)), u)
+        for y, (b, s) in enumerate(rows):
+            if s:
+                cut = (1 - survival_error) * p * b / s >= 1
+                total += s * cost((*x, y), min(p * b / s, QQ(1)), QQ(0) if cut else survival_error)
+        return total
+
+    return cost((), QQ(1), QQ(0))
+
+
+@pytest.mark.parametrize("kind", ["generic", "mixed", "equal", "peaked"])
+@pytest.mark.parametrize("off", [QQ(0), QQ(1, 2**20)])
+def test_the_bound_is_the_recursion_of_the_coq_theorem_rounded_up(kind, off):
+    problem, u = in_field(drawn(3, 2, kind)), QQ(1, 2**24)
+    exact = as_float(exact_bound(problem, u, off, u))
+    assert exact <= problem_bound(problem, 2.0**-23, 2.0**-24, as_float(off)) <= exact * (1 + 1e-6)
+
+
+def expected_coins(problem):
+    """The sum over prefixes of M_s(x) times the probability that no longer prefix is kept: 1 - share, and 1 at the end."""
+    total, stack = 0, [((), QQ(1), QQ(1))]
+    while stack:
+        prefix, drafted, survived = stack.pop()
+        if len(prefix) == problem.gamma:
+            total += drafted
+            continue
+        rows = list(zip(problem.target.row(prefix), problem.draft.row(prefix)))
+        if prefix:
+            total += drafted * (1 - sum(min(survived * b, s) for b, s in rows))
+        stack += [((*prefix, y), drafted * s, min(survived * b / s, QQ(1))) for y, (b, s) in enumerate(rows) if s]
+    return as_float(total)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_deviation_is_rounding_by_both_measures_or_none_and_undecided_between_them(dtype):
+    """The law of an exact verifier, moved by so much: within both, between the two, beyond both."""
+    problem = PROBLEMS[2]
+    law = output_law(problem, reference("block"))
+    largest, other = sorted(law, key=lambda o: (len(o) == problem.gamma + 1, law[o]))[-2:]
+    answers = [{"block": (), "law": [], "paths": 1, "exactness": "exact", "resolution": 0.0, "coarsest": 0}]
+    found = measured(problem, dtype, answers)
+    assert found.tolerance == min(found.rounding.values()) < found.explained == max(found.rounding.values())
+    verdicts = []
+    for size in (0.9 * found.tolerance, (found.tolerance + found.explained) / 2, 1.1 * found.explained):
+        found.blocks = {(): law | {largest: law[largest] - rational(size), other: law[other] + rational(size)}}
+        verdicts.append(lossless(found))
+    assert [e.verdict for e in verdicts] == [HOLDS, NO_EVIDENCE, REFUTED]
+    assert "one epsilon a decision" in verdicts[1].detail["reason"] and verdicts[2].witness
+    assert verdicts[0].bound == found.tolerance and verdicts[2].bound == found.explained
 
 
 def test_half_precision_breaks_the_bound_of_single_precision():
