@@ -85,6 +85,7 @@ def scope(report: Run) -> dict[str, Any] | None:
         "requests_a_call": sorted(requests),
         "laws": dict(laws),
         "resolution": max(bounds, default=None),
+        **_without_law(items if not run else []),
         "paths": sum(int(e.detail.get("paths", 0)) for e in items if e.claim == "lossless"),
         "calls": int(report.subject.get("calls", 0)),
         "quick": bool(report.subject.get("quick")),
@@ -97,16 +98,39 @@ def _batch(report: Run) -> int:
     return int((report.campaign or {}).get("source", {}).get("batch", 1))
 
 
-def _laws(items: Iterable[Evidence]) -> Counter[str]:
-    """How many laws (of a problem, in a dtype) are known in which way."""
-    known: dict[tuple[str | None, str], str] = {}
+def _known(items: Iterable[Evidence]) -> dict[tuple[str | None, str], tuple[str, Evidence]]:
+    """(Problem, dtype) -> how its law is known, a key of LAWS, and the evidence."""
+    known: dict[tuple[str | None, str], tuple[str, Evidence]] = {}
     for e in items:
         if e.claim == "lossless":
             sampled = e.method in SAMPLED
             kind = "sampled" if sampled else str(e.detail.get("exactness", "exact"))
-            known[e.problem, e.dtype] = kind if sampled or e.verdict != NO_EVIDENCE else "none"
-    counts = Counter(known.values())
+            known[e.problem, e.dtype] = kind if sampled or e.verdict != NO_EVIDENCE else "none", e
+    return known
+
+
+def _laws(items: Iterable[Evidence]) -> Counter[str]:
+    """How many laws (of a problem, in a dtype) are known in which way."""
+    counts = Counter(kind for kind, _ in _known(items).values())
     return Counter({kind: counts[kind] for kind in LAWS if counts[kind]})
+
+
+def _without_law(items: Iterable[Evidence]) -> dict[str, Any]:
+    """On which vocabularies samples stand in place of a law, and what they can show; on which there are not even samples."""
+    known = [*_known(items).values()]
+    sampled, unknown = (
+        [e for kind, e in known if kind == wanted and "vocabulary" in e.detail] for wanted in ("sampled", "none")
+    )
+    limits = [_limit(e) for e in sampled if e.bound is not None and not e.refuted]
+    return {
+        "sampled_vocabularies": sorted({e.detail["vocabulary"] for e in sampled}),
+        "detection_limit": max(limits, default=None),
+        "lawless_vocabularies": sorted({e.detail["vocabulary"] for e in unknown}),
+    }
+
+
+def _limit(sampled: Evidence) -> float:
+    return float(sampled.detail.get("detection_limit", sampled.bound))
 
 
 def _says(over: str, facts: Mapping[str, Any]) -> str:
@@ -123,11 +147,20 @@ def _says(over: str, facts: Mapping[str, Any]) -> str:
     exact = facts["numbers"] == ["exact"]
     parts = [", ".join(sizes), "over rationals" if exact else f"in {numbers}", _requests(facts["requests_a_call"])]
     if facts["laws"]:
-        laws = [f"{n} {LAWS[kind]}" for kind, n in facts["laws"].items()]
+        laws = [f"{n} {LAWS[kind]}{_of_which(kind, facts)}" for kind, n in facts["laws"].items()]
         parts.append(f"laws: {', '.join(laws)}")
     if facts["quick"]:
         parts.append("quick: no wide problem")
     return "; ".join(parts)
+
+
+def _of_which(kind: str, facts: Mapping[str, Any]) -> str:
+    """At which V there is no law, and what samples can show there."""
+    sizes = facts.get({"sampled": "sampled_vocabularies", "none": "lawless_vocabularies"}.get(kind, ""))
+    if not sizes:
+        return ""
+    limit = facts["detection_limit"] if kind == "sampled" else None
+    return f" (V = {ranges(sizes)}{f'; detection limit TV {limit:.2g}' if limit else ''})"
 
 
 def _requests(sizes: list[int]) -> str:
@@ -280,7 +313,7 @@ def _gaps(items: list[Evidence]) -> list[str]:
     sentences = []
     if unsampled := lawless - {(e.problem, e.dtype) for e in sampled}:
         sentences.append(f"{counted(len(unsampled), 'law')} without computation and without samples")
-    limits = [float(e.detail.get("detection_limit", e.bound)) for e in sampled if e.bound is not None and not e.refuted]
+    limits = [_limit(e) for e in sampled if e.bound is not None and not e.refuted]
     if limits:
         sentences.append(f"deviations below TV {max(limits):.2g} where there are samples in place of a law")
     real = [e.detail["real_calls"] for e in items if isinstance(e.detail.get("real_calls"), Mapping)]

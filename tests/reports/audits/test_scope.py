@@ -89,6 +89,11 @@ def test_other_verdicts_say_on_how_much():
     assert report.reading == "inconclusive: nothing decided on 2 of 3"
     assert "1 law without computation and without samples" in report.not_examined
     assert "deviations below TV 0.03 where there are samples in place of a law" in report.not_examined
+    assert report.scope["says"].endswith("laws: 1 exact, 1 sampled (V = 2; detection limit TV 0.03), 1 none (V = 2)")
+    wide = law("d", NO_EVIDENCE, vocabulary=129), law("d", NO_EVIDENCE, 129, method="chi-square", bound=0.08)
+    report = report_of(law("a"), *wide, law("e", NO_EVIDENCE, vocabulary=1003), sampled)
+    assert report.scope["says"].endswith("2 sampled (V = 2, 129; detection limit TV 0.08), 1 none (V = 1003)")
+    validate(json.loads(json.dumps(report.as_json())))
     nothing = report_of()
     nothing.fail("load", "no such file")
     assert (nothing.scope, nothing.reading, nothing.not_examined) == (None, "error", ["anything: there is no evidence"])

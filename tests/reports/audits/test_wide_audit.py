@@ -48,6 +48,11 @@ def test_a_wide_problem_without_a_law_is_sampled_and_the_verdict_says_so():
     sampled = [e for e in report.evidence if e.method == "chi-square"]
     assert report.verdict == "inconclusive" and len(sampled) == 1
     assert 0 < sampled[0].bound < 0.5 and sampled[0].detail["why_not_exact"]
+    assert report.scope["sampled_vocabularies"] == [sampled[0].detail["vocabulary"]]
+    assert f"1 sampled (V = {sampled[0].detail['vocabulary']}; detection limit TV" in report.scope["says"]
+    assert {e.detail["vocabulary"] for e in report.evidence if e.holds} <= {2}, (
+        "twins of a small problem alone have laws"
+    )
 
 
 def test_samples_of_a_wide_problem_refute_a_law_that_is_far_off():
