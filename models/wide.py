@@ -7,7 +7,7 @@ the target's rows are as wide as a production vocabulary. Rows differ by positio
 import math
 import random
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,9 @@ MOST_ENTRIES = 8_000_000
 MOST_VOCABULARY, MOST_GAMMA, MOST_BLOCKS = 1_000_000, 64, 512
 
 
+BACKWARDS = "-backwards"
+"""Suffix of the name of a problem with its ids in the opposite order."""
+
 KINDS = ("dense", "tails", "zeros", "ties", "peaked")
 """What the target's rows can be like (``wide_rows``)."""
 
@@ -36,6 +39,7 @@ class WideProblem:
     live: for each position the tokens that can be drafted, one or more.
     seed: of the rows.
     agree: positions at which both models are sure of the live token: nothing is decided there.
+    backwards: whether the rows are made for ids in the opposite order: token t has what V - 1 - t has without.
     """
 
     vocabulary: int
@@ -45,6 +49,7 @@ class WideProblem:
     seed: int = 0
     agree: tuple[int, ...] = ()
     name: str = "problem"
+    backwards: bool = False
 
     def target_row(self, prefix: Prefix) -> "ndarray":
         """M_b(. | prefix), V floats that sum to 1 but for rounding: a function of its length and last token.
@@ -56,13 +61,20 @@ class WideProblem:
         i = len(prefix)
         if i in self.agree:
             return self.draft_row(prefix)
-        return target_row(self.vocabulary, self.kind, self.seed, prefix, self.live[i] if i < self.gamma else ())
+        live = self._ids(self.live[i]) if i < self.gamma else ()
+        return self._row(target_row(self.vocabulary, self.kind, self.seed, self._ids(prefix), live))
 
     def draft_row(self, prefix: Prefix) -> "ndarray":
         """M_s(. | prefix): V floats, 0 but for the live tokens."""
         from .wide_rows import draft_row
 
-        return draft_row(self.vocabulary, self.seed, prefix, self.live[len(prefix)])
+        return self._row(draft_row(self.vocabulary, self.seed, self._ids(prefix), self._ids(self.live[len(prefix)])))
+
+    def _ids(self, tokens: Prefix) -> Prefix:
+        return tuple(self.vocabulary - 1 - t for t in tokens) if self.backwards else tokens
+
+    def _row(self, row: "ndarray") -> "ndarray":
+        return row[::-1].copy() if self.backwards else row
 
     def prefixes(self, length: int) -> Iterator[Prefix]:
         """The prefixes of that length that can be drafted."""
@@ -72,6 +84,7 @@ class WideProblem:
         """The specification. ``wide_from`` gives the same problem back."""
         fields = asdict(self)
         spec = {key: fields[key] for key in ("kind", "live", "seed")} | ({"agree": self.agree} if self.agree else {})
+        spec |= {"backwards": True} if self.backwards else {}
         return {"name": self.name, "vocabulary": self.vocabulary, "gamma": self.gamma, "wide": spec}
 
 
@@ -88,8 +101,16 @@ def wide_from(data: dict[str, Any], name: str = "problem") -> WideProblem:
     vocabulary = _whole(data.get("vocabulary"), 2, MOST_VOCABULARY, f"{name}: vocabulary")
     gamma = _whole(data.get("gamma"), 1, MOST_GAMMA, f"{name}: gamma")
     spec = data["wide"]
-    if not isinstance(spec, dict) or not {"kind", "live"} <= set(spec) <= {"kind", "live", "seed", "agree"}:
-        raise InputError(f"{name}: wide must have kind and live, and may have seed and agree")
+    if not isinstance(spec, dict) or not {"kind", "live"} <= set(spec) <= {
+        "kind",
+        "live",
+        "seed",
+        "agree",
+        "backwards",
+    }:
+        raise InputError(f"{name}: wide must have kind and live, and may have seed, agree and backwards")
+    if not isinstance(spec.get("backwards", False), bool):
+        raise InputError(f"{name}: backwards must be true or false, got {spec['backwards']!r}")
     if spec["kind"] not in KINDS:
         raise InputError(f"{name}: unknown kind {spec['kind']!r}; expected one of {', '.join(KINDS)}")
     live, agree = spec["live"], spec.get("agree", [])
@@ -103,6 +124,7 @@ def wide_from(data: dict[str, Any], name: str = "problem") -> WideProblem:
     problem = WideProblem(
         vocabulary, gamma, spec["kind"], tuple(map(tuple, live)), _whole(spec.get("seed", 0), 0, 2**32, f"{name}: seed"),
         tuple(_whole(i, 0, gamma - 1, f"{name}: a position of agree") for i in agree), str(data.get("name", name)),
+        spec.get("backwards", False),
     )  # fmt: skip
     rows = sum(math.prod(map(len, problem.live[:i])) for i in range(gamma + 1))
     if math.prod(map(len, live)) > MOST_BLOCKS or rows * vocabulary > MOST_ENTRIES * 4:
@@ -130,6 +152,13 @@ def wide(vocabulary: int, gamma: int, kind: str = "dense", seed: int = 0) -> Wid
     live = tuple((pairs[i % 3][1],) for i in range(gamma))
     agree = tuple(i for i in range(gamma) if i not in decided)
     return WideProblem(vocabulary, gamma, kind, live, seed, agree, f"wide-{kind}-V{vocabulary}-gamma{gamma}")
+
+
+def backwards(problem: WideProblem) -> WideProblem:
+    """The same with its ids in the opposite order: token t becomes V - 1 - t. Twice, it is the problem again."""
+    live = tuple(tuple(problem.vocabulary - 1 - t for t in tokens) for tokens in problem.live)
+    name = problem.name.removesuffix(BACKWARDS) if problem.backwards else problem.name + BACKWARDS
+    return replace(problem, live=live, backwards=not problem.backwards, name=name)
 
 
 def wide_battery() -> list[WideProblem]:

@@ -8,7 +8,7 @@ from ....models.battery import audit_battery, own_problems
 from ....models.errors import InputError, RunFailed
 from ....models.problem import AnyProblem, Problem
 from ....models.regions import covered
-from ....models.wide import WideProblem, own_wide_problem, wide_battery
+from ....models.wide import WideProblem, backwards, own_wide_problem, wide_battery
 from ....proofs.sandbox import Sandbox
 from ..report import Report
 from ..runner import examine
@@ -86,7 +86,8 @@ def with_stated_numbers(subject: SubjectSpec, settings: AuditSettings) -> Subjec
 
 def _wide(settings: AuditSettings) -> Sequence[WideProblem]:
     """The wide problems of an audit to which no problem was given."""
-    return settings.wide if settings.wide is not None else [*wide_battery(), own_wide_problem(settings.seed)]
+    own = own_wide_problem(settings.seed)
+    return settings.wide if settings.wide is not None else [*wide_battery(), own, backwards(own)]
 
 
 def _distinctly_named(problems: Sequence[AnyProblem]) -> list[AnyProblem]:

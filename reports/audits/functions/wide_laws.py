@@ -3,8 +3,10 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from ....models.errors import RunFailed
-from ....models.wide import WideProblem
+from ....models.wide import WideProblem, backwards
 from ....proofs.rounding_rule import MOST_HALF, look_up_at_most, wide_rounding_allowed
 from ....proofs.wide_claims import judge_wide
 from ....proofs.wide_measurement import WideMeasurement, measured_wide
@@ -60,6 +62,7 @@ class WideLaws:
             self.measurements = [WideMeasurement(typical, dtype, unknown=1.0, reason=reason)]
         else:
             self._measure()
+        self._compare_backwards()
         self._confirm()
         self._sample()
 
@@ -96,6 +99,15 @@ class WideLaws:
             self._withdraw("on a wide problem it does not repeat itself when its random numbers are repeated")
         if reads := why_reads_withdraw(session):
             self._withdraw(reads)
+
+    def _compare_backwards(self) -> None:
+        """Hold the law of a problem with its ids in the opposite order against the law of the problem itself."""
+        known = {m.problem.name: m for m in self.measurements if m.known}
+        for here in (m for m in known.values() if m.problem.backwards):
+            there = known.get(backwards(here.problem).name)
+            if there and (gap := _apart(there, here)) > there.tolerance + here.tolerance:
+                how = "ids in the opposite order has another law of what is emitted"
+                self.session.report.notice({"relation": f"{there.problem.name} with {how}, by TV {gap:.2g}"})
 
     def _confirm(self) -> None:
         """Hold a measured law against real calls."""
@@ -170,3 +182,12 @@ class WideLaws:
             claim="lossless", method="chi-square", verdict=REFUTED if found.refuted else NO_EVIDENCE,
             problem=problem.name, bound=found.limit, witness=witness, detail=detail,
         )  # fmt: skip
+
+
+def _apart(one: WideMeasurement, other: WideMeasurement) -> float:
+    """The total variation between what is emitted on a problem and on the same with its ids in the opposite order."""
+    v = one.problem.vocabulary
+    renamed = {tuple(v - 1 - t for t in prefix): row[::-1] for prefix, row in other.emitted.items()}
+    nothing = np.zeros(v)
+    prefixes = one.emitted.keys() | renamed.keys()
+    return sum(float(np.abs(one.emitted.get(x, nothing) - renamed.get(x, nothing)).sum()) for x in prefixes) / 2
