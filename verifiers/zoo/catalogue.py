@@ -178,6 +178,19 @@ MUTANTS = by_name(
     ZooEntry("M45", "precision:half_precision_rows", "acceptance in half precision",
         "mlxcel: float16 probabilities below 6e-8 vanish, and a small ratio turns into certain acceptance",
         "https://github.com/lablup/mlxcel/issues/992"),
+    # found later, in the order of their kinds above
+    ZooEntry("M46", "residual:coin_of_one_falls_off", "a coin of exactly 1 takes the last token",
+        "sglang: a hash of 32 bits became a float32 coin, whose top 129 values round to 1.0",
+        "https://github.com/sgl-project/sglang/issues/30822", refutes=("support",)),
+    ZooEntry("M47", "wrong_index:padding_accepted", "padding behind the block is accepted",
+        "flashinfer: rows of zeros behind the draft were accepted, and more tokens came out than the most possible",
+        "https://github.com/flashinfer-ai/flashinfer/issues/879"),
+    ZooEntry("M48", "wrong_index:place_in_tile_returned", "place in a tile returned as the token",
+        "vllm-ascend: the compiler broke the maximum with its index, and wrong token ids came back",
+        "https://github.com/vllm-project/vllm-ascend/issues/15118"),
+    ZooEntry("M49", "wrong_draft_rows:q_without_earlier_tokens", "one draw without replacement taken for independent ones",
+        "LMFlow (review): several draft tokens from one multinomial call, which draws without replacement",
+        "https://github.com/OptimalScale/LMFlow/pull/630"),
 )  # fmt: skip
 
 CONTROLS = by_name(

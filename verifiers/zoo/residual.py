@@ -59,3 +59,13 @@ def stale_buffer_subtracted(target: Floats, draft: Floats, tokens: Tokens, rng: 
         return draw(rng, excess(rest, draft[i]), drawable(rest, target[i]))
 
     return token_by_token(target, draft, tokens, rng, accepts, recovers)
+
+
+def coin_of_one_falls_off(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
+    """Looks the replacement up with a coin that can be exactly 1: then no edge lies above it, and the last token is taken."""
+
+    def recovers(i, x):
+        edges = np.cumsum(drawable(excess(target[i], draft[i]), target[i]))
+        return min(np.searchsorted(edges, (1 - rng.random()) * edges[-1], side="right"), len(edges) - 1)
+
+    return token_by_token(target, draft, tokens, rng, recovers=recovers)

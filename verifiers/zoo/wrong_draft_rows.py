@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .building_blocks import Floats, Generator, Tokens, normalised, token_by_token
+from .building_blocks import Floats, Generator, Tokens, drawable, normalised, token_by_token
 
 
 def softmax_for_greedy_draft(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
@@ -23,3 +23,12 @@ def q_at_another_temperature(target: Floats, draft: Floats, tokens: Tokens, rng:
 def q_of_the_best_beam(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Tests with flatter rows than those that a beam search, drawn to likely blocks, has in effect."""
     return token_by_token(target, normalised(np.sqrt(draft)), tokens, rng)
+
+
+def q_without_earlier_tokens(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
+    """Takes independent draws for one draw of several tokens without replacement: q loses the block's earlier tokens."""
+    rows = []
+    for i, row in enumerate(draft):
+        rest = np.where(np.isin(np.arange(len(row)), tokens[:i]), 0.0, row)
+        rows.append(drawable(rest, row))
+    return token_by_token(target, np.array(rows), tokens, rng)

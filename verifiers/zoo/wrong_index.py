@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .building_blocks import Floats, Generator, Tokens, draw, excess, ratio, token_by_token
+from .building_blocks import Floats, Generator, Tokens, draw, drawable, excess, ratio, token_by_token
 
 
 def first_token_unverified(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
@@ -43,3 +43,19 @@ def neighbour_overwrites(target: Floats, draft: Floats, tokens: Tokens, rng: Gen
     """
     ours, theirs = (token_by_token(target, draft, tokens, rng) for _ in range(2))
     return theirs if len(theirs) < len(ours) else ours
+
+
+def padding_accepted(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
+    """Tests the padding behind the block too, token 0 with rows of zeros: u * 0 <= 0 accepts it."""
+    emitted = token_by_token(target, draft, tokens, rng)
+    return [*emitted[:-1], 0, emitted[-1]] if len(emitted) > len(tokens) else emitted
+
+
+def place_in_tile_returned(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
+    """Runs the race for the replacement over tiles of two tokens, and returns the winner's place in its tile."""
+
+    def recovers(i, x):
+        rest = drawable(excess(target[i], draft[i]), target[i])
+        return np.argmax(rest / rng.exponential(size=len(rest))) % 2
+
+    return token_by_token(target, draft, tokens, rng, recovers=recovers)
