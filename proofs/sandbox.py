@@ -110,6 +110,11 @@ class Sandbox:
         first, *_ = self._answers(do="repeated", problem=as_json(problem), count=count, backwards=backwards)
         return first
 
+    def batches(self, problems: Sequence[Problem], seed: int) -> dict[str, Any]:
+        """Which rows of batches are influenced by others (``driven.batches``)."""
+        first, *_ = self._answers(do="batches", problems=[as_json(p) for p in problems], seed=seed)
+        return first
+
     def surroundings(self) -> dict[str, Any]:
         """What calls have asked of their surroundings, and how many were made."""
         first, *_ = self._answers(do="surroundings")

@@ -24,6 +24,9 @@ LOOP_CLAIMS = {
 }
 """The claims that an end-to-end run examines besides."""
 
+BATCH_CLAIMS = {"batch": "a row of a batch emits what it emits alone"}
+"""The claim that is examined besides where a verifier takes many requests in one call."""
+
 
 def merge_verdicts(verdicts: Iterable[str]) -> str:
     """The verdict on several pieces of evidence together: the worst of them; no-evidence if there is none."""
@@ -99,7 +102,7 @@ class Witness:
 class Evidence:
     """What was found out about one claim, on one problem, by one method.
 
-    claim: a key of CLAIMS or LOOP_CLAIMS, or the name of a statement of the papers.
+    claim: a key of CLAIMS, LOOP_CLAIMS or BATCH_CLAIMS, or the name of a statement of the papers.
     method: how it was examined, such as enumeration, interception, chi-square, betting.
     verdict: holds, refuted, no-evidence, not-claimed or error.
     problem: the name of what it was examined on.

@@ -115,6 +115,10 @@ class DrivenObject(DrivenSubject):
         self._given: dict[tuple[int, ...], tuple[list, list]] = {}
         self._written: set[str] = set()
 
+    @property
+    def convention(self) -> dict[str, Any]:
+        return super().convention | ({"together": True} if self.batch > 1 else {})
+
     def outcomes(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
         """One call for each request, or for each batch of them where it takes batches."""
         if self.batch == 1:

@@ -9,6 +9,7 @@ from ...models.errors import RunFailed
 from ...models.problem import Problem, any_problem_from, tree_problem_from
 from ...models.wide import WideProblem
 from ..driven import answers as driven_answers
+from ..driven.batches import influences
 from ..driven.programs import DrivenProgram
 from ..driven.subjects import DrivenObject, DrivenSubject, is_driven
 from . import explore, harness, loading
@@ -130,7 +131,13 @@ def _repeated(subject: DrivenSubject, request: dict[str, Any]) -> Iterator[dict[
     yield {"outcomes": [*map(encoded, outcomes)], "calls": subject.calls}
 
 
+def _batches(subject: DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    assert isinstance(subject, DrivenObject)
+    yield influences(subject, [problem_from(p) for p in request["problems"]], request["seed"])
+
+
 WORK = {
+    "batches": (_batches, "calling it with batches"),
     "law": (_law, "measuring its law"),
     "repeated": (_repeated, "calling it again"),
     "again": (again, "calling it again"),

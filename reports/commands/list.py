@@ -6,18 +6,18 @@ import click
 
 from ...models.pairs.presets import PRESETS
 from ...verifiers.adapters.registry import ADAPTERS
-from ...verifiers.evidence import CLAIMS
+from ...verifiers.evidence import BATCH_CLAIMS, CLAIMS
 from ...verifiers.registry import REFERENCES
 from ...verifiers.trees.registry import TREE_REFERENCES
-from ...verifiers.zoo.catalogue import MUTANTS
+from ...verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS
 from ...verifiers.zoo.tree_catalogue import TREE_MUTANTS
 from ..audits.checks import CHECKS
 
 LISTS = {
     "verifiers": {name: reference.source for name, reference in (REFERENCES | TREE_REFERENCES).items()},
-    "claims": CLAIMS,
+    "claims": CLAIMS | BATCH_CLAIMS,
     "checks": CHECKS,
-    "mutants": {name: f"{mutant.title}  {mutant.link}" for name, mutant in [*MUTANTS.items(), *TREE_MUTANTS.items()]},
+    "mutants": {name: f"{m.title}  {m.link}" for name, m in (MUTANTS | TREE_MUTANTS | BATCH_MUTANTS).items()},
     "adapters": {name: adapter.source for name, adapter in ADAPTERS.items()},
     "presets": {name: f"{p.target} with {' or '.join(p.drafts)}: {p.about}" for name, p in PRESETS.items()},
 }

@@ -7,6 +7,9 @@ with that value. Either a function of the plain calling convention, or an object
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+PLACEHOLDER = -1
+"""A draft token that is none, and a place of an output that holds none."""
+
 
 class Row(NamedTuple):
     """One request of a batch.

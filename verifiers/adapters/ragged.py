@@ -6,10 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from .protocol import Row
-
-PLACEHOLDER = -1
-"""A draft token that is none, and a place of the output that holds none."""
+from .protocol import PLACEHOLDER, Row
 
 UNIFORM = {"name": "accept", "kind": "uniform", "shape": ["gamma"], "bits": 53}
 NOISE = {"name": "noise", "kind": "exponential", "shape": ["V"]}

@@ -193,6 +193,31 @@ MUTANTS = by_name(
         "https://github.com/OptimalScale/LMFlow/pull/630"),
 )  # fmt: skip
 
+BATCH_MUTANTS = by_name(
+    ZooEntry("B01", "batched_rows:one_set_of_uniforms", "all rows are tested with the first row's uniforms",
+        "flashinfer: uniform samples were not unique to a request",
+        "https://github.com/flashinfer-ai/flashinfer/issues/425", refutes=("batch",)),
+    ZooEntry("B02", "batched_rows:offsets_of_padded_rows", "a ragged batch is read as a padded one",
+        "vllm: a fancy index that wrote into a copy left rows of mixed batches with other rows' numbers",
+        "https://github.com/vllm-project/vllm/issues/10863", refutes=("batch",)),
+    ZooEntry("B03", "batched_rows:greedy_rows_sampled", "greedy rows are sampled in mixed batches",
+        "vllm-ascend: the greedy flag was lost where a batch mixes greedy and sampled requests",
+        "https://github.com/vllm-project/vllm-ascend/issues/5417", refutes=("batch",)),
+    ZooEntry("B04", "batched_rows:draft_not_reordered", "draft rows stay behind when the batch is reordered",
+        "vllm: draft probabilities were not permuted along when the batch was reordered",
+        "https://github.com/vllm-project/vllm/issues/41044", refutes=("batch",)),
+    ZooEntry("B05", "batched_rows:placeholder_as_index", "a placeholder -1 is taken for an index",
+        "vllm: the block rule read a row at a placeholder's index",
+        "https://github.com/vllm-project/vllm/issues/50939", refutes=("batch",)),
+    ZooEntry("B06", "batched_rows:seed_of_the_slot", "the same seed has another stream in another slot",
+        "TensorRT-LLM: the batch shares one stream, and a request's numbers depend on where it stands in it",
+        "https://github.com/NVIDIA/TensorRT-LLM/issues/17599", refutes=("batch",)),
+    ZooEntry("B07", "batched_rows:shifted_numbers", "rows without drafts shift the numbers of the rows behind",
+        "vllm-ascend: random numbers were consumed for rows without drafts, so that results depend on batch mates",
+        "https://github.com/vllm-project/vllm-ascend/issues/13755", refutes=("batch",)),
+)  # fmt: skip
+"""Verifiers of batches whose rows influence each other; alone, each row is verified rightly."""
+
 CONTROLS = by_name(
     ZooEntry("C01", "controls:point_mass_rule", "point-mass rule with a sampled draft",
         "vllm: reported as wrong for sampled drafts; it accepts less, and any way to choose x is lossless",

@@ -12,6 +12,7 @@ from ....models.wide import WideProblem, backwards, own_wide_problem, wide_batte
 from ....proofs.sandbox import Sandbox
 from ..report import Report
 from ..runner import examine
+from .batch_rows import BatchRows
 from .exact_laws import ExactLaws
 from .explanation import Explanation
 from .hints import precision_hint
@@ -66,7 +67,13 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
             folders=subject.folders, program=subject.program, handed_over=subject.handed_over,
         ) as sandbox:  # fmt: skip
             session = FunctionSession(subject, dtype, problems, settings, report, sandbox)
-            parts = [Samples(session), Relations(session, related), WideLaws(session, wide), Explanation(session)]
+            parts = [
+                BatchRows(session),
+                Samples(session),
+                Relations(session, related),
+                WideLaws(session, wide),
+                Explanation(session),
+            ]
             if examine(report, [ExactLaws(session), *parts]):
                 settings.progress("done", len(problems), len(problems))
             report.subject["calls"] = max(report.subject.get("calls", 0), sandbox.calls)

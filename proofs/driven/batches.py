@@ -1,0 +1,123 @@
+"""Rows of a batch must not influence each other: each emits alone what it emits among others."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...models.problem import Problem
+from ...verifiers.adapters.protocol import PLACEHOLDER, Row
+from ..interception.harness import timed_call
+from ..interception.outcomes import Outcome, Raised
+from .answers import random_requests
+from .subjects import DrivenObject
+
+ROUNDS, FEWEST, SIZE = 32, 2, 8
+"""Batches of each kind, how many where there is no time for more, and rows in each."""
+
+SECONDS = 20.0
+"""Of processor time, after which no further round begins."""
+
+
+class Influence(NamedTuple):
+    """A row that others influence. way: of ``WAYS``; place: in the batch; alone, among: what it emits."""
+
+    way: str
+    rows: int
+    place: int
+    tokens: list[int]
+    alone: str
+    among: str
+
+
+def influences(subject: DrivenObject, problems: Sequence[Problem], seed: int) -> dict[str, Any]:
+    """What was tried, and the first row of each way that is influenced.
+
+    problems: of one vocabulary, of several lengths.
+    """
+    generator, since = np.random.default_rng([seed, 4]), time.process_time()
+    pools = [_pool(subject, problem, [seed, k]) for k, problem in enumerate(problems)]
+    tried = {way: 0 for way in WAYS if _takes(subject.function, way)}
+    influenced: dict[str, Influence] = {}
+    for k in range(ROUNDS):
+        if k >= FEWEST and time.process_time() - since > SECONDS:
+            break
+        for way in [way for way in tried if way not in influenced]:
+            tried[way] += 1
+            if one := _influenced(subject, way, WAYS[way](pools, generator)):
+                influenced[way] = one
+    return {"tried": tried, "rows": SIZE, "influenced": [one._asdict() for one in influenced.values()]}
+
+
+def _takes(function: Any, way: str) -> bool:
+    wants = {"placeholders in some": "placeholders", "greedy beside sampled": "mixes_greedy"}
+    return way not in wants or bool(getattr(function, wants[way], False))
+
+
+def _pool(subject: DrivenObject, problem: Problem, seed: Sequence[int]) -> list[Row]:
+    rows, requests = random_requests(subject, problem, 3 * SIZE, seed)
+    return [subject.row(rows, request) for request in requests]
+
+
+def _drawn(rows: Sequence[Row], generator: np.random.Generator, count: int = SIZE) -> list[Row]:
+    return [rows[int(k)] for k in generator.choice(len(rows), count, replace=False)]
+
+
+def _of_one_length(pools: list[list[Row]], generator: np.random.Generator) -> list[Row]:
+    return _drawn(pools[int(generator.integers(len(pools)))], generator)
+
+
+def _ragged(pools: list[list[Row]], generator: np.random.Generator) -> list[Row]:
+    return _drawn([row for pool in pools for row in pool], generator)
+
+
+def _with_placeholders(pools: list[list[Row]], generator: np.random.Generator) -> list[Row]:
+    rows = _ragged(pools, generator)
+    for k in generator.choice(SIZE, SIZE // 2, replace=False):
+        tokens = rows[k].tokens.clone() if hasattr(rows[k].tokens, "clone") else np.array(rows[k].tokens)
+        tokens[int(generator.integers(len(tokens))) :] = PLACEHOLDER
+        rows[k] = rows[k]._replace(tokens=tokens)
+    return rows
+
+
+def _with_greedy(pools: list[list[Row]], generator: np.random.Generator) -> list[Row]:
+    rows = _ragged(pools, generator)
+    for k in generator.choice(SIZE, SIZE // 2, replace=False):
+        rows[k] = rows[k]._replace(greedy=True)
+    return rows
+
+
+def _one_row_in_two_slots(pools: list[list[Row]], generator: np.random.Generator) -> list[Row]:
+    rows = _ragged(pools, generator)
+    return [*rows[: SIZE // 2], rows[0], *rows[SIZE // 2 : -1]]
+
+
+WAYS: dict[str, Callable[[list[list[Row]], np.random.Generator], list[Row]]] = {
+    "others of its length": _of_one_length,
+    "others of other lengths": _ragged,
+    "placeholders in some": _with_placeholders,
+    "greedy beside sampled": _with_greedy,
+    "the same row in another slot": _one_row_in_two_slots,
+}
+"""The company in which a row has to emit what it emits alone; each in the order drawn and in another."""
+
+
+def _influenced(subject: DrivenObject, way: str, rows: list[Row]) -> Influence | None:
+    alone = [_emitted(subject, [row])[0] for row in rows]
+    for order in (range(len(rows)), range(len(rows) - 1, -1, -1)):
+        among = _emitted(subject, [rows[k] for k in order])
+        for place, k in enumerate(order):
+            if among[place] != alone[k]:
+                return Influence(way, len(rows), place, [*map(int, rows[k].tokens)], str(alone[k]), str(among[place]))
+    return None
+
+
+def _emitted(subject: DrivenObject, rows: list[Row]) -> list[Outcome]:
+    """Of one call; what it raised for every row, if it did."""
+    answer: Any = timed_call(
+        subject.limits, False, lambda: [tuple(map(int, t)) for t in subject.function.together(rows)]
+    )
+    if isinstance(answer, Raised) or len(answer) != len(rows):
+        return [answer if isinstance(answer, Raised) else Raised("BadResult", f"{len(answer)} rows")] * len(rows)
+    return answer

@@ -1,0 +1,64 @@
+"""Rows of a batch that influence each other: refuted, each way by the company in which it shows; right ones are not."""
+
+import pytest
+
+from draftproof.models.battery import drawn
+from draftproof.proofs.driven.batches import WAYS, influences
+from draftproof.proofs.driven.subjects import DrivenObject
+from draftproof.proofs.time_limits import TimeLimits
+from draftproof.reports.audits.api import audit
+from draftproof.tests.subjects import driven
+from draftproof.verifiers.zoo import batched_rows
+from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS
+
+pytestmark = pytest.mark.interception
+
+OTHERS, RAGGED, PLACEHOLDERS, GREEDY, SLOT = WAYS
+SHOWN_BY = {
+    "B01": OTHERS, "B02": RAGGED, "B03": GREEDY, "B04": RAGGED, "B05": PLACEHOLDERS, "B06": SLOT, "B07": PLACEHOLDERS,
+}  # fmt: skip
+PROBLEMS = [drawn(3, gamma, "generic") for gamma in (1, 2, 3)]
+
+
+def ways(function, seed=0):
+    answer = influences(DrivenObject(function, "it", None, "float64", TimeLimits(30.0)), PROBLEMS, seed)
+    return answer["tried"], [one["way"] for one in answer["influenced"]]
+
+
+@pytest.mark.parametrize("name", BATCH_MUTANTS)
+def test_rows_that_influence_each_other_are_seen_in_the_company_that_shows_it(name):
+    for seed in range(3):
+        _, shown = ways(getattr(batched_rows, BATCH_MUTANTS[name].function.partition(":")[2]), seed)
+        assert SHOWN_BY[name] in shown
+
+
+def test_right_batches_are_not_refuted_in_any_company():
+    for seed in range(5):
+        assert ways(batched_rows.right, seed) == (dict.fromkeys(WAYS, 32), [])
+        assert ways(driven.together, seed)[1] == []
+
+
+def test_a_batch_that_raises_or_loses_rows_is_seen():
+    class Loses(batched_rows.Batched):
+        def together(self, rows):
+            return super().together(rows)[:5]
+
+    class Raises(batched_rows.Batched):
+        def together(self, rows):
+            if len({len(row.tokens) for row in rows}) > 1:
+                raise IndexError("rows of different lengths")
+            return super().together(rows)
+
+    assert set(ways(Loses(batched_rows.alone))[1]) == set(WAYS)
+    assert RAGGED in ways(Raises(batched_rows.alone))[1] and OTHERS not in ways(Raises(batched_rows.alone))[1]
+
+
+def test_an_audit_refutes_a_batch_though_each_row_alone_is_right():
+    settings = {"problems": [drawn(2, 1, "generic")], "explain": False}
+    right = audit(batched_rows.right, **settings)
+    assert right.verdict == "lossless" and right.subject["batches"][OTHERS] == "32 batches of 8"
+    wrong = audit(batched_rows.placeholder_as_index, **settings)
+    assert wrong.verdict == "refuted" and "batch" in wrong.claims
+    (refuted,) = [e for e in wrong.evidence if e.refuted and e.claim == "batch"]
+    assert refuted.problem == PLACEHOLDERS and "of 8 rows" in refuted.witness.why
+    assert all(e.holds for e in wrong.evidence if e.claim == "lossless")
