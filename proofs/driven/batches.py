@@ -115,9 +115,11 @@ def _influenced(subject: DrivenObject, way: str, rows: list[Row]) -> Influence |
 
 def _emitted(subject: DrivenObject, rows: list[Row]) -> list[Outcome]:
     """Of one call; what it raised for every row, if it did."""
-    answer: Any = timed_call(
-        subject.limits, False, lambda: [tuple(map(int, t)) for t in subject.function.together(rows)]
-    )
+
+    def emitted() -> Any:
+        return [tuple(map(int, tokens)) for tokens in subject.function.together(rows)]
+
+    answer: Any = timed_call(subject.limits, False, emitted)
     if isinstance(answer, Raised) or len(answer) != len(rows):
         return [answer if isinstance(answer, Raised) else Raised("BadResult", f"{len(answer)} rows")] * len(rows)
     return answer
