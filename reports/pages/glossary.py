@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from ...verifiers.evidence import LOOP_CLAIMS
+from ...verifiers.evidence import BATCH_CLAIMS, LOOP_CLAIMS
 
 GLOSSARY = {
     "speculative decoding": "A small model drafts several tokens, and the large one checks them all in one pass: the same "
@@ -53,7 +53,7 @@ GLOSSARY = {
     "drift": "How far the rows of the same text differ between passes of different shapes, by rounding alone.",
     "certificate": "A file with which anyone can check, in exact arithmetic, that no valid verifier accepts more.",
     "forged pair": "Two checkpoints written so that their law is exactly that of a problem.",
-} | {f"{claim} (claim)": f"{text[0].upper()}{text[1:]}." for claim, text in LOOP_CLAIMS.items()}
+} | {f"{claim} (claim)": f"{text[0].upper()}{text[1:]}." for claim, text in (LOOP_CLAIMS | BATCH_CLAIMS).items()}
 
 
 class Links:
@@ -74,7 +74,7 @@ class Links:
 
     def claim(self, claim: str) -> Markup:
         """A claim, of a verifier or of a loop around one."""
-        return self.known(f"{claim} (claim)" if claim in LOOP_CLAIMS else claim, claim)
+        return self.known(f"{claim} (claim)" if claim in LOOP_CLAIMS or claim in BATCH_CLAIMS else claim, claim)
 
     def glossary(self) -> Markup:
         """The sentences of the words used so far, in the order of the alphabet."""

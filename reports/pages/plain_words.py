@@ -17,6 +17,7 @@ REFUTED = {
     "alone.",
     "support": "It can write a token that the large model rules out.",
     "optimal": "It does not accept as many drafted tokens as the best rule does: slower than it could be, or not lossless.",
+    "batch": "Requests that are verified together influence each other: a text depends on which others are in its batch.",
 }  # fmt: skip
 
 STATES = {
