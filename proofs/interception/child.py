@@ -133,7 +133,7 @@ def _repeated(subject: DrivenSubject, request: dict[str, Any]) -> Iterator[dict[
 
 def _batches(subject: DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     assert isinstance(subject, DrivenObject)
-    yield influences(subject, [problem_from(p) for p in request["problems"]], request["seed"])
+    yield influences(subject, [tree_problem_from(p) for p in request["problems"]], request["seed"])
 
 
 WORK = {
