@@ -1,0 +1,151 @@
+"""The decoding loop with several paths for each text: exact laws on forged checkpoints, and rows of the paths' own texts."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from draftproof.models.battery import drawn_markov
+from draftproof.models.drafting import draft_tree
+from draftproof.models.errors import InputError
+from draftproof.models.generating.caches import CachedModel
+from draftproof.models.generating.several_paths import SeveralPaths, generate_by_paths, tree_of_paths
+from draftproof.models.problem import Problem
+from draftproof.proofs.enumeration import Branching, EnumeratedChance
+from draftproof.tests.models import generating_parts as parts
+from draftproof.verifiers.trees.draft_tree import Drafting
+
+pytestmark = pytest.mark.engine
+one_thread = pytest.fixture(autouse=True, scope="module")(parts.one_thread)
+
+TWO = (drawn_markov, 2, 2)
+ROUNDING = 1e-6
+
+
+class KeepsTheFirstPath(SeveralPaths):
+    """The cache goes on with the first path's keys and values, whichever was accepted."""
+
+    def verified(self, drafted):
+        given = super().verified(drafted)
+        self.accepted_row = [row - row % self.paths for row in self.accepted_row]
+        return given
+
+
+class RowsOfAnotherPath(SeveralPaths):
+    """The target's rows of a text's paths are in another order than their tokens."""
+
+    def target_scores(self, logits):
+        scores = super().target_scores(logits)
+        return scores.unflatten(0, (-1, self.paths)).roll(1, 1).flatten(0, 1)
+
+
+class Shifted(CachedModel):
+    shift = 0
+
+    def select(self, rows):
+        super().select(rows)
+        self.shift = 1
+
+    def positions(self, real):
+        return super().positions(real) + self.shift
+
+
+class PositionOff(SeveralPaths):
+    """Positions are one too large once a path was chosen."""
+
+    target_cache = Shifted
+
+
+def exact_law(rule, paths=2, loop=None, **settings):
+    """The law of what the loop emits on a forged pair, by running it for every way chance can fall."""
+    target, draft, start = parts.forged(*TWO)
+    law, scripts = {}, [((), 1.0)]
+    while scripts:
+        walks = []
+        for script in scripts:
+            walks.append(Branching(1.0))
+            walks[-1].pending = [script]
+            walks[-1].begin()
+        chances = [EnumeratedChance(walk) for walk in walks]
+        prompts = [[start]] * len(walks)
+        given = generate_by_paths(target, draft, prompts, rule, paths, chance=chances, loop=loop, **settings)
+        for text, walk in zip(given.tokens, walks, strict=True):
+            law[tuple(text)] = law.get(tuple(text), 0.0) + walk.probability
+        scripts = [script for walk in walks for script in walk.pending]
+    return law
+
+
+def off(rule, length, **settings):
+    law = exact_law(rule, max_new_tokens=length, **settings)
+    assert sum(law.values()) == pytest.approx(1)
+    return parts.distance(law, parts.law_of_text(drawn_markov(2, 2).target, length))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "spec-infer",
+        *(pytest.param(r, marks=pytest.mark.long) for r in ("k-seq", "traversal", "greedy-multi-path", "naive")),
+    ],
+)
+def test_texts_follow_the_target_exactly(rule):
+    assert off(rule, 2, gamma=1) < ROUNDING
+    assert off(rule, 3, gamma=2) < ROUNDING
+
+
+def test_a_lossy_rule_and_rows_of_another_path_do_not():
+    assert off("thresholds", 2, gamma=1) > 1e-3
+    assert off("spec-infer", 3, gamma=2, loop=RowsOfAnotherPath) > 1e-3
+
+
+def furthest(loop: Any, seed=0):
+    target, draft = parts.attentive("llama")
+    watched: Any = parts.watched(loop)
+    run = {}
+
+    class Noted(watched):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            run["loop"] = self
+
+    prompts = [[2, 3, 4], [5], [6, 7, 8, 9, 2]]
+    given = generate_by_paths(
+        target, draft, prompts, "spec-infer", 3, gamma=3, max_new_tokens=16, seed=seed, loop=Noted
+    )
+    assert all(len(text) == 16 for text in given.tokens) and len(given.tokens) == 3
+    assert all(set(each.rows) <= {0, 1, 2} for each in given.iterations)
+    return max(parts.furthest_rows(run["loop"].blocks, target, draft).values())
+
+
+def test_every_path_is_verified_with_the_rows_of_its_own_text():
+    assert furthest(SeveralPaths) < 1e-5
+
+
+@pytest.mark.parametrize("loop", [KeepsTheFirstPath, RowsOfAnotherPath, PositionOff])
+def test_loops_that_mix_paths_up_have_other_rows(loop):
+    assert furthest(loop) > 1e-3
+
+
+def test_the_tree_of_paths_is_the_one_that_is_drawn():
+    problem: Problem = drawn_markov(2, 2)
+    tree = draft_tree(problem.target, problem.draft, Drafting((2, 1)), EnumeratedChance(Branching(1.0)))
+    paths = [(tree.tokens[k], tree.tokens[2 + k]) for k in range(2)]
+    target = [[problem.target.row(path[:i]) for i in range(3)] for path in paths]
+    draft = [[problem.draft.row(path[:i]) for i in range(2)] for path in paths]
+    made = tree_of_paths(target, draft, [*map(list, paths)])
+    assert made.parents == tree.parents and made.tokens == tree.tokens
+    assert tuple(made.target) == tree.target and tuple(made.draft) == tree.draft
+
+
+def test_what_cannot_be_run_is_refused():
+    target, draft, start = parts.forged(*TWO)
+    for rule, words in (
+        ("hierarchical", "a single path"),
+        ("no-such", "no rule"),
+        ("without-replacement", "drawn without"),
+    ):
+        with pytest.raises(InputError, match=words):
+            generate_by_paths(target, draft, [[start]], rule, 2)
+    with pytest.raises(InputError, match="paths"):
+        generate_by_paths(target, draft, [[start]], "k-seq", 0)
+    assert torch.is_inference_mode_enabled() is False
