@@ -10,7 +10,7 @@ from ..audits.report import Report
 from . import figures
 from .glossary import Links
 from .plain_words import plain_sentence, problem_rows
-from .summary import allowance, also_refuted, price, reasons, regions, speaks_of, summaries
+from .summary import allowance, also_refuted, price, reasons, regions, server_lines, speaks_of, summaries
 
 FEW_PROBLEMS = 12
 """Up to which the deviation on each is shown unasked."""
@@ -39,6 +39,7 @@ def page(data: Mapping[str, Any]) -> str:
         reading=report.reading,
         sentence=plain_sentence(report),
         problem_rows=problem_rows(problem),
+        server_lines=server_lines(report.server) if report.server else [],
         speaks_of=speaks_of(report),
         witness=first,
         few_problems=len({e.problem for e in report.evidence}) <= FEW_PROBLEMS,

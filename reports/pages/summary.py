@@ -258,6 +258,8 @@ def run_lines(report: Report) -> list[tuple[str, str]]:
     """What a run has to show beside claims, as (name, text): the setting and the performance, or the samples."""
     if report.campaign is not None and report.evidence:
         return _campaign_lines(report.campaign, report.evidence[0], report.seed)
+    if report.server is not None:
+        return server_lines(report.server)
     return _loop_lines(report.end_to_end) if report.end_to_end else []
 
 
@@ -278,6 +280,26 @@ def _campaign_lines(campaign: Mapping[str, Any], evidence: Evidence, seed: int) 
         lines.append(("E[tau]", text))
     malformed = detail["strange"].items()
     return lines + [("strange", f"{kind}: {times:,} times, for example {one}") for kind, (times, one) in malformed]
+
+
+def server_lines(server: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a server says of itself, and what became of the requests, as (name, text)."""
+    names = [server["header"], *(f"model {name}" for name in server["answered_as"]), *server["fingerprints"]]
+    kinds, drafts, seeds = server["kinds"].items(), server["speculation"], server.get("same_seed")
+    counted = ", ".join(f"{name} {kind['counted']:,} of {kind['asked']:,}" for name, kind in kinds)
+    resumed = f"; the run went on {server['resumed']} times" if server["resumed"] else ""
+    figures = {"drafted": "tokens drafted", "accepted": "accepted", "tokens_per_event": "tokens an event"}
+    seen = ", ".join(f"{drafts[key]:,} {unit}" for key, unit in figures.items() if key in drafts)
+    lines = [
+        ("says it is", ", ".join(filter(None, names)) or "nothing"),
+        ("texts", f"{counted}; {server['at_once']} at once{resumed}"),
+        ("drafts seen", f"{seen} ({drafts['seen']})" if seen else drafts["seen"]),
+    ]
+    if pair := server["together_against_alone"]:
+        lines.append(
+            ("together", f"against alone p = {pair['p_value']:.2g}, detection limit TV {pair['limit']:.2g}")
+        )
+    return lines + ([("same seed", f"{seeds['same']} of {seeds['asked']} give the same text")] if seeds else [])
 
 
 def _loop_lines(run: EndToEnd) -> list[tuple[str, str]]:
