@@ -296,9 +296,7 @@ def server_lines(server: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("drafts seen", f"{seen} ({drafts['seen']})" if seen else drafts["seen"]),
     ]
     if pair := server["together_against_alone"]:
-        lines.append(
-            ("together", f"against alone p = {pair['p_value']:.2g}, detection limit TV {pair['limit']:.2g}")
-        )
+        lines.append(("together", f"against alone p = {pair['p_value']:.2g}, detection limit TV {pair['limit']:.2g}"))
     return lines + ([("same seed", f"{seeds['same']} of {seeds['asked']} give the same text")] if seeds else [])
 
 
