@@ -101,6 +101,7 @@ class _Walker(Tracer):
 class Recurring:
     """The law of a call that draws without bound.
 
+    leaves, returns: head of a loop -> the probability to come back to it no more, and to come back, from it on.
     rehearsed(tracer, outcome): what is done with each path that ends. ends: how many do.
     Raises: NotInterceptable where no choice comes back to an earlier one, or what follows it is not the same.
     """
@@ -109,6 +110,7 @@ class Recurring:
         self.call, self.rehearsed, self.tracer = call, rehearsed, _Walker()
         self.tree: dict[Script, Choice | Outcome | Back] = {}
         self.leaves: dict[Script, float] = {}
+        self.returns: dict[Script, float] = {}
         self.compared: set[Script] = set()
         self.ends = self.unlike = self.alike_for = 0
         self.slow = False
@@ -124,7 +126,7 @@ class Recurring:
     def law(self) -> Part:
         """The whole law, confirmed."""
         part = self._part(())
-        beyond = sum(self._left_after_rounds(head, leaves) for head, leaves in self.leaves.items())
+        beyond = sum(map(self._left_after_rounds, self.leaves))
         return part._replace(error=part.error + beyond)
 
     def _walk(self, script: Script, wander: random.Random | None = None) -> Outcome | None:
@@ -171,7 +173,7 @@ class Recurring:
         if not going_on:
             tracer.give_up("draws without end")
         if going_on != 1:
-            self.leaves[script] = float(going_on)
+            self.leaves[script], self.returns[script] = float(going_on), float(1 - going_on)
         return Part({o: p / going_on for o, p in law.items()}, {a: p / going_on for a, p in back.items()},
                     error / float(going_on))  # fmt: skip
 
@@ -199,13 +201,11 @@ class Recurring:
             often *= float(choice.shares[chosen]) / self.leaves.get(head[:n], 1.0)
         return often
 
-    def _left_after_rounds(self, head: Script, leaves: float) -> float:
-        """Leave a loop after 1, 2, ... rounds as the tree says it goes; the probability that a call goes on beyond.
-
-        leaves: the probability not to come back to the head, from it on.
-        """
+    def _left_after_rounds(self, head: Script) -> float:
+        """Leave a loop after 1, 2, ... rounds as the tree says it goes; the probability that a call goes on beyond."""
         LOOPS_LEFT[0] -= 1
-        often, rate = self._entered(head), math.log1p(-leaves)
+        often, leaves, returns = self._entered(head), self.leaves[head], self.returns[head]
+        rate = math.log(returns) if returns < 0.5 else math.log1p(-leaves)
         shortest = min(len(s) for s, what in self.tree.items() if isinstance(what, Back) and s[: what.to] == head)
         most = LONGEST_SCRIPT // (shortest - len(head))
         if (beyond := often * math.exp(most * rate)) > OF_USE:

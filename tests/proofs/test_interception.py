@@ -101,7 +101,11 @@ def nested(target_probs, draft_probs, draft_tokens):
             return [1]
     return [0 if random.random() < target_probs[0][0] else 1]
 def hardly_ever_ends(target_probs, draft_probs, draft_tokens):
-    while random.random() > 1e-9:
+    while random.random() > 1e-4:
+        pass
+    return [0 if random.random() < target_probs[0][0] else 1]
+def hardly_ever_goes_on(target_probs, draft_probs, draft_tokens):
+    while random.random() < 2.0**-53 and random.random() < 2.0**-53:
         pass
     return [0 if random.random() < target_probs[0][0] else 1]
 def changes_its_mind(target_probs, draft_probs, draft_tokens):
@@ -131,6 +135,7 @@ def test_loops_that_converge_slowly_or_change_are_not_cleared(sandbox, tmp_path)
     assert not nested.known, (
         "another behaviour after 300 rounds of a loop with a loop within it has a probability of 0.2"
     )
+    assert lossless(measure(sandbox, "hardly_ever_goes_on", problem, file)).holds
     before = sandbox.calls
     assert not measure(sandbox, "hardly_ever_ends", problem, file).known
     assert sandbox.calls - before < 100, (
