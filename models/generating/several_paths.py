@@ -42,7 +42,7 @@ def generate_by_paths(
     loop: a subclass of ``SeveralPaths``.
     Guarantee: each text follows the target's law under the settings, up to rounding, for a lossless rule.
     Raises: InputError as ``generate``, and for a rule that is not made for independent paths.
-    Source: Sun et al. 2023 (SpecTr), Algorithm 1.
+    Source: Sun et al. 2023 (SpecTr); Miao et al. 2024 (SpecInfer).
     """
     must_be_whole("paths", paths, 1, MOST_PATHS)
     chosen = TREE_REFERENCES.get(rule) if isinstance(rule, str) else rule

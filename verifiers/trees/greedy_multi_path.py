@@ -49,7 +49,8 @@ def greedy_multi_path(tree: DraftTree, chance: Chance) -> TreeVerdict:
 
     Block verification is given q^Gamma, the law of the chosen path, in place of M_s.
     Guarantee: valid for independent paths and any order of the tokens of a text that depends on nothing but the two rows.
-    Source: Thomas and Pal 2026, "Greedy Multi-Path Block Verification". Their order is any local one; by the ratio here.
+    Source: Thomas and Pal 2026, "Greedy Multi-Path Block Verification". Their order is any local one (so reviews
+    of it say; the text was not at hand); by the ratio here.
     """
     path, block = chosen_path(tree)
     paths = len(tree.children(CONTEXT))
