@@ -1,5 +1,5 @@
 (* What the theorems rest on: nothing but Coq itself. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Precision Lattice Rounding BlockRounding ProblemRounding Composition Endings EndOfSequence Dominance Remarks Rationals Law.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Precision Lattice Rounding BlockRounding ProblemRounding Composition Endings EndOfSequence Instances Dominance Remarks Rationals Law.
 Print Assumptions lemma_1.
 Print Assumptions lemma_3.
 Print Assumptions lemma_3_conditional.
@@ -76,6 +76,8 @@ Print Assumptions block_rounding.
 Print Assumptions near_law_here.
 Print Assumptions coin_here.
 Print Assumptions problem_rounding.
+Print Assumptions rounding_met.
+Print Assumptions long_run_met.
 Print Assumptions mapped_lossless.
 Print Assumptions one_hot_rule.
 Print Assumptions one_hot_sampled.
