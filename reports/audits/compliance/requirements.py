@@ -74,7 +74,7 @@ class Judged:
             return f"sampled only: nothing was refuted{seen}"
         if self.verdict == FAILED:
             parts = dict.fromkeys(row.part for row in counting if row.verdict == REFUTED)
-            return f"refuted by {', '.join(parts)}"
+            return f"refuted by the part{'s' if len(parts) > 1 else ''} {', '.join(parts)}"
         return "open: nothing is shown"
 
     @property

@@ -55,7 +55,7 @@ def _shown(part: Mapping[str, Any]) -> dict[str, Any]:
         prefixes = first.witness.prefixes if first and first.witness else ()
         pictures = (
             (deviation_by_precision(report.evidence), "Deviation from the target's law on each problem, by precision; left edge: "
-             "exactly 0; orange: what rounding is allowed"),
+             "exactly 0; crosses: refuted; orange: what rounding is allowed"),
             (figures.acceptance(report.curves), "Probability that at least i draft tokens are accepted; no valid verifier lies "
              "above block verification"),
             (figures.by_prefix(prefixes), "The two laws on the prefixes that deviate most"),

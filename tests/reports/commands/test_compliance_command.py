@@ -1,0 +1,99 @@
+"""draftproof compliance: exit statuses, interruptions, and one line for what is wrong."""
+
+import json
+
+import pytest
+
+from draftproof.reports.audits.compliance import collecting
+from draftproof.reports.commands.main import main
+from draftproof.reports.pages.compliance import folder as written
+
+pytestmark = pytest.mark.needs("weasyprint", "pypdf", "jsonschema")
+
+PLAN = """
+[plan]
+title = "t"
+[[part]]
+id = "rules"
+kind = "proofs"
+claims = ["lemma-8"]
+[[part]]
+id = "mine"
+kind = "audit"
+subject = "mine.py:f"
+[[requirement]]
+id = "R1"
+statement = "Lemma 8"
+claim = "lemma-8"
+parts = ["rules"]
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """The command in a folder with a plan, whose part mine does as it is told; no PDF is set."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    monkeypatch.setattr(written, "pdf", lambda html: b"%PDF")
+
+    def command(*words, mine=None):
+        def part(got, folder, checkpoint, progress):
+            got.rows = []
+            if mine:
+                raise mine
+
+        monkeypatch.setitem(collecting.RUNNERS, "audit", part)
+        monkeypatch.setattr("sys.argv", ["draftproof", "compliance", *words])
+        capsys.readouterr()
+        status = 0
+        try:
+            main()
+        except SystemExit as ended:
+            status = ended.code
+        return status, capsys.readouterr()
+
+    return command
+
+
+def test_the_status_is_that_of_the_contract(run, tmp_path):
+    from draftproof.models.errors import RunFailed
+
+    assert run("run", "plan.toml", "--out", "out")[0] == 0
+    status, shown = run("run", "plan.toml", "--out", "bad", mine=RunFailed("load", "no such file"))
+    assert (status, "mine: no such file" in shown.out) == (3, True)
+    (tmp_path / "plan.toml").write_text(PLAN.replace('parts = ["rules"]', 'parts = ["mine"]'))
+    assert run("run", "plan.toml", "--out", "out")[0] == 0
+    assert run("run", "plan.toml", "--out", "out", "--require-decision")[0] == 4
+
+
+def test_an_interruption_keeps_what_is_finished(run, tmp_path):
+    status, shown = run("run", "plan.toml", "--out", "out", mine=KeyboardInterrupt())
+    assert status == 130
+    assert "interrupted; 1 of 2 parts are in out, and the same command goes on from there" in shown.err
+    before = (tmp_path / "out" / "parts" / "rules.json").stat().st_mtime_ns
+    assert run("run", "plan.toml", "--out", "out")[0] == 0
+    assert (tmp_path / "out" / "parts" / "rules.json").stat().st_mtime_ns == before
+
+
+def test_what_cannot_be_used_is_refused_in_lines(run, tmp_path):
+    (tmp_path / "plan.toml").write_text("[plan]\n[[part]]\nid = 1\n")
+    status, shown = run("run", "plan.toml", "--out", "out")
+    assert (status, shown.err.count("plan.toml: ")) == (2, 4)
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "plan.toml").write_text(PLAN)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.doc").write_text("")
+    assert run("run", "plan.toml", "--out", "full")[0] == 2
+    assert run("verify", "nowhere")[0] == 2
+    assert run("init")[0] == run("init", "--out", "-")[0] == 0
+    assert run("init")[0] == 2
+
+
+def test_verify_says_what_is_refused(run, tmp_path):
+    run("run", "plan.toml", "--out", "out")
+    data = json.loads((tmp_path / "out" / "report.json").read_text())
+    data["requirements"][0]["verdict"] = "open"
+    (tmp_path / "out" / "report.json").write_text(json.dumps(data))
+    status, shown = run("verify", "out")
+    assert status == 1
+    assert "refused  report.json: says that R1 is open, and its evidence gives met" in shown.out
