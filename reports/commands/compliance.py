@@ -77,11 +77,12 @@ def _show(document: dict[str, Any], folder: Path, no_pdf: str | None) -> None:
 
     console = Console(highlight=False)
     colours = {"met": "green", "refuted": "red", "sampled only": "yellow", "open": "magenta"}
+    width = max(12, *(len(r["id"]) + 2 for r in document["requirements"]))
     for r in document["requirements"]:
         word = f"[{colours[r['verdict']]}]{r['verdict']:<13}[/]"
-        console.print(f"{escape(r['id']):<12}{word}{escape(r['statement'])}", soft_wrap=True)
+        console.print(f"{escape(r['id'].ljust(width))}{word}{escape(r['statement'])}", soft_wrap=True)
         for sentence in r["closing"] if r["verdict"] != "refuted" else ():
-            console.print(f"{'':<25}{escape(sentence)}", soft_wrap=True)
+            console.print(f"{'':<{width + 13}}{escape(sentence)}", soft_wrap=True)
     for part in document["parts"]:
         if part["why"]:
             console.print(f"[magenta]failure[/]     {escape(part['id'])}: {escape(part['why'])}", soft_wrap=True)

@@ -72,14 +72,14 @@ def first_plan(folder: Path) -> str:
         made.append("\n# Without wide vocabularies, which take some minutes more; the document says so.")
         made.append(_part(name, "audit", subject=name, quick=True))
         made += _required("A", name, f"the verifier inside {name}", ("float32", "bfloat16"))
-    for name, engine in ENGINES.items():
+    for number, (name, engine) in enumerate(ENGINES.items(), 1):
         if not engine.missing():
             made.append(
                 f"\n# {engine.source}, from outside, by samples: at best nothing is refuted, with a detection limit."
             )
             made.append(_part(f"{name}-texts", "engine", engine=name))
             statement = f"The text that {name} generates with a draft model follows the target's law, in float32"
-            made.append(_requirement(f"E-{name}", statement, "lossless", f"{name}-texts", dtype="float32"))
+            made.append(_requirement(f"E{number}", statement, "lossless", f"{name}-texts", dtype="float32"))
     if (folder / DEFAULT_FILE).is_file():
         made.append(_part("nights", "nightly", db=DEFAULT_FILE))
         made.append(_requirement("N1", "No night of the regression raised an alarm", "lossless", "nights"))

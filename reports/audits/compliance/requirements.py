@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....verifiers.evidence import ERROR, HOLDS, REFUTED
+from ..scope import WIDE_ROUNDING
 from .collecting import Collected
 from .evidence_rows import DECIDES, STRENGTHS, EvidenceRow, evidence_rows
 from .plan import ALL_CLAIMS, Requirement
@@ -67,7 +68,9 @@ class Judged:
         counting = [row for row in self.rows if row.counts]
         if self.verdict == MET:
             proved = {row.part for row in counting} == {row.part for row in counting if row.strength == "proof"}
-            return "met, by proof" if proved else "met on what was examined, not proved for all"
+            widest = max((row.limit for row in counting if row.limit is not None), default=0.0)
+            rounding = f", up to TV {widest:.2g}" if widest >= WIDE_ROUNDING else ""
+            return "met, by proof" if proved else f"met on what was examined{rounding}, not proved for all"
         if self.verdict == SAMPLED:
             limits = [row.limit for row in counting if row.limit is not None and row.unit == "total variation"]
             seen = f"; a total variation below {max(limits):.2g} remains unseen" if limits else ""
