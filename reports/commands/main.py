@@ -19,6 +19,7 @@ COMMANDS = {
     "campaign": "Sample a verifier millions of times, in parallel, resumable.",
     "nightly": "A nightly regression test with a lifetime error rate.",
     "engine": "Audit an inference engine end to end, on forged checkpoints.",
+    "engines": "What adapters and decoders there are, and a page of their audits.",
     "e2e": "Audit a decoding loop on a pair of models, end to end.",
     "compliance": "The document for an auditor: requirements, evidence, attestation, from a plan.",
     "report": "Show a report, compare two, merge several.",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .calling_convention import NotASubject
+from .registry import engine_folder
 
 
 class Edit(NamedTuple):
@@ -36,11 +37,6 @@ class Lifted(NamedTuple):
     functions: dict[str, Any]
     text: str
     record: dict[str, Any]
-
-
-def engine_folder(engine: str) -> Path:
-    """Where an engine is unpacked: in $DRAFTPROOF_ENGINES, by default .venv-engines in the current folder."""
-    return Path(os.environ.get("DRAFTPROOF_ENGINES") or ".venv-engines").absolute() / engine
 
 
 def version_of(engine: str) -> str | None:

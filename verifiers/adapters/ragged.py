@@ -54,14 +54,14 @@ def ragged(rows: Sequence[Row]) -> Ragged:
     greedy = torch.tensor([row.greedy for row in rows])
     bonus = last.div(torch.stack([row.random["bonus"] for row in rows]).float()).argmax(dim=-1)
     return Ragged(
-        torch.cat([row.tokens for row in rows]),
+        torch.cat([row.tokens for row in rows]).to(torch.int32),
         lengths,
         torch.tensor(lengths).cumsum(0).to(torch.int32),
         torch.cat([row.target[:-1] for row in rows]).float(),
         torch.cat([row.draft for row in rows]).float().contiguous(),
         torch.cat([row.random["accept"] for row in rows]),
         torch.stack([row.random["noise"] for row in rows]).float(),
-        torch.where(greedy, last.argmax(dim=-1), bonus)[:, None],
+        torch.where(greedy, last.argmax(dim=-1), bonus)[:, None].to(torch.int32),
         torch.where(greedy, 0.0, 1.0),
     )
 

@@ -1,8 +1,10 @@
 """The adapters by name: ours, and those that other distributions ship as entry points."""
 
+import os
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 ENTRY_POINTS = "draftproof.adapters"
@@ -12,6 +14,11 @@ ENTRY_POINTS = "draftproof.adapters"
 def not_installed(packages: Sequence[str]) -> list[str]:
     """Those of the packages that cannot be imported."""
     return [package for package in packages if find_spec(package) is None]
+
+
+def engine_folder(engine: str) -> Path:
+    """Where an engine is unpacked: in $DRAFTPROOF_ENGINES, by default .venv-engines in the current folder."""
+    return Path(os.environ.get("DRAFTPROOF_ENGINES") or ".venv-engines").absolute() / engine
 
 
 class Adapter(NamedTuple):
@@ -49,8 +56,6 @@ class Adapter(NamedTuple):
 
     def missing_engines(self) -> list[str]:
         """Those of the engines that are not unpacked."""
-        from .lifted import engine_folder
-
         return [engine for engine in self.engines if not engine_folder(engine).is_dir()]
 
 

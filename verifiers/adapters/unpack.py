@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from .lifted import engine_folder, version_of
+from .lifted import version_of
+from .registry import engine_folder
 
 
 class Distribution(NamedTuple):
