@@ -36,7 +36,7 @@ LOOPS_LEFT = [MOST_LOOPS]
 Script = tuple[int, ...]
 
 
-class Choice(NamedTuple):
+class LoopChoice(NamedTuple):
     """What was asked: probabilities, the place in each frame of third-party code, and by how much they may be wrong."""
 
     shares: tuple[Any, ...]
@@ -50,7 +50,7 @@ class Back(NamedTuple):
     to: int
 
 
-class Part(NamedTuple):
+class LoopPart(NamedTuple):
     """The law from a choice on.
 
     law: outcome -> probability. back: number of an earlier choice -> probability to come back to it.
@@ -68,7 +68,7 @@ class _Walker(Tracer):
     def __init__(self) -> None:
         super().__init__()
         self.in_groups = False
-        self.choices: list[Choice] = []
+        self.choices: list[LoopChoice] = []
         self.wander: random.Random | None = None
         self._error = 0.0
 
@@ -85,7 +85,7 @@ class _Walker(Tracer):
 
     def branch(self, probabilities: Any) -> int:
         at, shares = len(self.path), tuple(probabilities)
-        self.choices.append(Choice(shares, place_in_frames(), self._error))
+        self.choices.append(LoopChoice(shares, place_in_frames(), self._error))
         self._error = 0.0
         if at < len(self.script) and self.script[at] < len(shares) and shares[self.script[at]]:
             chosen = self.script[at]
@@ -108,7 +108,7 @@ class Recurring:
 
     def __init__(self, call: Callable[[], Outcome], rehearsed: Callable[[Tracer, Outcome], None]):
         self.call, self.rehearsed, self.tracer = call, rehearsed, _Walker()
-        self.tree: dict[Script, Choice | Outcome | Back] = {}
+        self.tree: dict[Script, LoopChoice | Outcome | Back] = {}
         self.leaves: dict[Script, float] = {}
         self.returns: dict[Script, float] = {}
         self.compared: set[Script] = set()
@@ -123,7 +123,7 @@ class Recurring:
         many = max(map(len, self.tree)) > MANY_CHOICES or ways**self.alike_for > 600
         return self.slow or (many and (ways > 1 or self.unlike > 0))
 
-    def law(self) -> Part:
+    def law(self) -> LoopPart:
         """The whole law, confirmed."""
         part = self._part(())
         beyond = sum(map(self._left_after_rounds, self.leaves))
@@ -138,7 +138,7 @@ class Recurring:
             return None
         return outcome
 
-    def _part(self, script: Script) -> Part:
+    def _part(self, script: Script) -> LoopPart:
         outcome, tracer = self._walk(script), self.tracer
         if len(tracer.path) < len(script):
             tracer.notice("state", STATE)
@@ -146,14 +146,14 @@ class Recurring:
         if outcome is not None:
             self.tree[script], self.ends = outcome, self.ends + 1
             self.rehearsed(tracer, outcome)
-            return Part({outcome: QQ(1)}, {}, 0.0)
+            return LoopPart({outcome: QQ(1)}, {}, 0.0)
         choices = tracer.choices
         here = choices[-1]
         for at in reversed(range(len(script))):
             same = choices[at].place == here.place and choices[at].shares == here.shares
             if same and self._alike(script[:at], script, here):
                 self.tree[script] = Back(at)
-                return Part({}, {at: QQ(1)}, 0.0)
+                return LoopPart({}, {at: QQ(1)}, 0.0)
         if len(script) >= DEEPEST:
             tracer.give_up(
                 f"draws without bound: {DEEPEST} random choices in one call and more, none like an earlier one"
@@ -174,10 +174,10 @@ class Recurring:
             tracer.give_up("draws without end")
         if going_on != 1:
             self.leaves[script], self.returns[script] = float(going_on), float(1 - going_on)
-        return Part({o: p / going_on for o, p in law.items()}, {a: p / going_on for a, p in back.items()},
+        return LoopPart({o: p / going_on for o, p in law.items()}, {a: p / going_on for a, p in back.items()},
                     error / float(going_on))  # fmt: skip
 
-    def _alike(self, one: Script, other: Script, choice: Choice) -> bool:
+    def _alike(self, one: Script, other: Script, choice: LoopChoice) -> bool:
         """Whether the same is asked and emitted after two choices, on each way and on others drawn at random."""
         ways = [(k,) for k, share in enumerate(choice.shares) if share and one not in self.compared]
         draw = PlainRandom(repr(other))
@@ -197,7 +197,7 @@ class Recurring:
         often = 1.0
         for n, chosen in enumerate(head):
             choice = self.tree[head[:n]]
-            assert isinstance(choice, Choice)
+            assert isinstance(choice, LoopChoice)
             often *= float(choice.shares[chosen]) / self.leaves.get(head[:n], 1.0)
         return often
 
@@ -242,7 +242,7 @@ class Recurring:
         script, here, predicted = [*head], head, []
         for n in range(len(head)):
             before = self.tree[head[:n]]
-            assert isinstance(before, Choice)
+            assert isinstance(before, LoopChoice)
             predicted.append(before.shares)
         while True:
             what = self.tree[here]
@@ -250,7 +250,7 @@ class Recurring:
                 rounds -= what.to == len(head)
                 here = here[: what.to]
                 continue
-            if not isinstance(what, Choice):
+            if not isinstance(what, LoopChoice):
                 return tuple(script), predicted, what
             ends = rounds <= 0
             ways = [k for k, p in enumerate(what.shares) if p and self._leads((*here, k), head, ends)]
@@ -265,7 +265,7 @@ class Recurring:
         what = self.tree[script]
         if isinstance(what, Back):
             return not ends and what.to == len(head)
-        if isinstance(what, Choice):
+        if isinstance(what, LoopChoice):
             return any(p and self._leads((*script, k), head, ends) for k, p in enumerate(what.shares))
         return ends
 
