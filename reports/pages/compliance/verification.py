@@ -8,6 +8,7 @@ from typing import Any
 
 from ....models.errors import InputError
 from ....models.libraries import require
+from ....proofs.proof_checkpoint import code_digest
 from ...audits.compliance.attestation import ATTESTATION_FILE, attestation, canonical
 from ...audits.compliance.code_files import code_files, sha256_of
 from ...audits.compliance.collecting import KEPT, Collected
@@ -44,6 +45,10 @@ def verified(folder: Path, code: Path) -> tuple[list[str], str]:
         changed, here = _against_code(data, code)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return [f"{REPORT}: not a document of this version of draftproof ({type(error).__name__}: {error})"], ""
+    if wrong and data["draftproof"]["code"] != code_digest():
+        changed.append(
+            f"{REPORT}: was written by other code or versions; verify it with those (draftproof {data['draftproof']['draftproof']})"
+        )
     return wrong + changed, here
 
 
