@@ -54,7 +54,7 @@ def rounding_bound(gamma: int, vocabulary: int, epsilon: float, lattice: float, 
     return coins + gamma * lattice + rows + last_draw
 
 
-class Step(NamedTuple):
+class RoundingStep(NamedTuple):
     """One prefix of a problem, exact: p, the excess x and the normaliser D = 1 - share, as floats (each within 2^-53 of itself).
 
     errors: sums over the tokens whose weight can be more than 0, of p b, of s and of the weight itself.
@@ -108,7 +108,7 @@ def both(first: float, second: float) -> float:
     return first + second + first * second
 
 
-def _step(target: Row, draft: Row, survival: Any, growth_of_weights: float) -> Step:
+def _step(target: Row, draft: Row, survival: Any, growth_of_weights: float) -> RoundingStep:
     share = sum(min(survival * b, s) for b, s in zip(target, draft, strict=True))
     excess = survival - share
     sums = [0.0, 0.0, 0.0]
@@ -116,16 +116,16 @@ def _step(target: Row, draft: Row, survival: Any, growth_of_weights: float) -> S
         if as_float(survival * b) * growth_of_weights * (1 + SURE) > as_float(s):
             for i, part in enumerate((survival * b, s, max(survival * b - s, 0))):
                 sums[i] += as_float(part)
-    return Step(as_float(survival), as_float(excess), as_float(1 - share), (sums[0], sums[1], sums[2]))
+    return RoundingStep(as_float(survival), as_float(excess), as_float(1 - share), (sums[0], sums[1], sums[2]))
 
 
-def _weights_error(step: Step, weight_error: float, off: float, unit: float) -> float:
+def _weights_error(step: RoundingStep, weight_error: float, off: float, unit: float) -> float:
     """(1 + u) (k p b + o s) + u w over the tokens that can have weight. Source: ProblemRounding.v, ``weights_near``."""
     survived, drafted, weights = step.errors
     return (1 + unit) * (weight_error * survived + off * drafted) + unit * weights
 
 
-def coin_cost(step: Step, weights_error: float, error: float, unit: float, depth: int) -> float:
+def coin_cost(step: RoundingStep, weights_error: float, error: float, unit: float, depth: int) -> float:
     """How much one coin of a problem moves the law: T n + e + u T D, n of its normaliser, e of the sum, T the most it can be.
 
     error: the survival's relative error. Source: ProblemRounding.v, ``coin_near_bound``.

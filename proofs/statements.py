@@ -183,7 +183,7 @@ STATEMENTS = [
               (TREES + "optimal_transport.py:best_plan", TREES + "optimal_transport.py:step",
                "proofs/certificates/make_transport.py:certificate", "proofs/certificates/check_transport.py:check")),
     Statement("Khisti et al. 2025; Hu et al. 2025", "the dual", "a choice of a set of tokens", "transport",
-              (TREES + "optimal_transport.py:Plan", "proofs/literature.py:two_drafts_suffice", "proofs/literature.py:choice_of_a_set")),
+              (TREES + "optimal_transport.py:TransportPlan", "proofs/literature.py:two_drafts_suffice", "proofs/literature.py:choice_of_a_set")),
     Statement("Thomas and Pal 2026", "the linear program", "what any valid rule accepts of a tree", "transport",
               ("proofs/certificates/make_tree_bound.py:certificate", "proofs/certificates/check_tree_bound.py:bound_of")),
     Statement("Thomas and Pal 2026", "greedy multi-path", "block verification of a chosen path", "several-drafts",

@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,14 @@ def unannotated(name: str, tree: ast.Module) -> list[str]:
 def test_every_public_function_says_its_types():
     assert [one for name, tree in MODULES.items() for one in unannotated(name, tree)] == []
     assert unannotated("m", ast.parse("def f(x): ...\nclass C:\n    def g(self) -> int: ...\n")) == ["m.f"]
+
+
+def named_twice(modules: dict[str, ast.AST]) -> list[str]:
+    """Classes of one name in two modules."""
+    names = Counter(node.name for tree in modules.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    return sorted(name for name, n in names.items() if n > 1)
+
+
+def test_no_two_classes_have_one_name():
+    assert named_twice(MODULES) == []
+    assert named_twice({"a": ast.parse("class C: ..."), "b": ast.parse("class C: ...\nclass D: ...")}) == ["C"]

@@ -13,12 +13,12 @@ from typing import Any
 
 from ...models.drafting import drafting_json
 from ...models.problem import Problem, as_json
-from ...verifiers.trees.optimal_transport import Plan, best_plan
+from ...verifiers.trees.optimal_transport import TransportPlan, best_plan
 from ..field import in_field
 from .check_transport import TRANSPORT_FORMAT
 
 
-def first_plan(problem: Problem) -> Plan:
+def first_plan(problem: Problem) -> TransportPlan:
     """The optimal plan of the first step of a problem over QQ."""
     rows = (tuple(model.row(())) for model in (problem.target, problem.draft))
     return best_plan(*rows, problem.tree.children[0], problem.tree.how)

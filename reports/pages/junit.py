@@ -14,7 +14,7 @@ NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML can hold."""
 
 
-class Case(NamedTuple):
+class JUnitCase(NamedTuple):
     """name: of the test case; outcome: passed, failure, error or skipped; text: why."""
 
     name: str
@@ -42,10 +42,12 @@ def junit(report: Report) -> str:
         outcome = outcomes.get(row.verdict, "skipped")
         if outcome == "failure" and row.claim not in report.claims:
             outcome, about = "skipped", f"does not decide: {about}"
-        cases.append(Case(f"{row.claim}, {row.dtype}, {row.how}", outcome, about))
+        cases.append(JUnitCase(f"{row.claim}, {row.dtype}, {row.how}", outcome, about))
     if report.failure or not cases:
         cases.append(
-            Case("the audit came to its end", "error", (report.failure or {}).get("message", "nothing was examined"))
+            JUnitCase(
+                "the audit came to its end", "error", (report.failure or {}).get("message", "nothing was examined")
+            )
         )
     return _xml(report.subject["name"], cases, {"verdict": report.reading, "scope": speaks_of(report)})
 
@@ -54,7 +56,7 @@ def junit_of_requirements(document: Mapping[str, Any]) -> str:
     """A case for each requirement: passed only if it is met; what is open or sampled only is skipped, with what would close it."""
     outcomes = {MET: "passed", FAILED: "failure"}
     cases = [
-        Case(
+        JUnitCase(
             f"{r['id']}: {r['statement']}",
             outcomes.get(r["verdict"], "skipped"),
             "\n".join([r["reading"], *r["closing"]]),
@@ -64,7 +66,7 @@ def junit_of_requirements(document: Mapping[str, Any]) -> str:
     return _xml(document["title"], cases, {"verdict": document["verdict"], "date": document["date"]})
 
 
-def _xml(suite: str, cases: Iterable[Case], properties: Mapping[str, str]) -> str:
+def _xml(suite: str, cases: Iterable[JUnitCase], properties: Mapping[str, str]) -> str:
     made = list(cases)
     counts = {f"{kind}s" if kind != "skipped" else kind: str(sum(case.outcome == kind for case in made))
               for kind in ("failure", "error", "skipped")}  # fmt: skip

@@ -47,7 +47,7 @@ def law_of_drafts(row: Row, count: int, how: str) -> dict[Drafts, Number]:
     return law
 
 
-class Plan(NamedTuple):
+class TransportPlan(NamedTuple):
     """An optimal transport from drafts to tokens.
 
     moved: drafts -> token -> Pr(these are drafted, and this one of them is accepted).
@@ -66,7 +66,7 @@ class Plan(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def best_plan(target: Row, draft: Row, count: int, how: str) -> Plan:
+def best_plan(target: Row, draft: Row, count: int, how: str) -> TransportPlan:
     """The largest flow from drafts to tokens: drafts S supply Pr(S), tokens take up to p(x), S leads to x where x is in S.
 
     By shortest augmenting paths, exact for exact numbers. The dual is the smallest cut.
@@ -92,7 +92,7 @@ def best_plan(target: Row, draft: Row, count: int, how: str) -> Plan:
             if free is not None:
                 break
         if free is None:
-            return Plan(moved, room, frozenset(came_from))
+            return TransportPlan(moved, room, frozenset(came_from))
         _augment(moved, supply, room, came_from, free)
 
 

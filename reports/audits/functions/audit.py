@@ -12,7 +12,7 @@ from ....models.wide import WideProblem, backwards, own_wide_problem, wide_batte
 from ....proofs.sandbox import Sandbox
 from ..report import Report
 from ..runner import examine
-from .batch_rows import BatchRows
+from .batch_influence import BatchInfluence
 from .exact_laws import ExactLaws
 from .explanation import Explanation
 from .hints import precision_hint
@@ -68,7 +68,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
         ) as sandbox:  # fmt: skip
             session = FunctionSession(subject, dtype, problems, settings, report, sandbox)
             parts = [
-                BatchRows(session),
+                BatchInfluence(session),
                 Samples(session),
                 Relations(session, related),
                 WideLaws(session, wide),

@@ -21,7 +21,7 @@ from ..report import Report
 from ..runner import examine
 from .completions import Completions, Lost, Refused, Wrong, api_base
 from .journal import Journal
-from .kinds import CHOICES, KINDS, Kind, Plan
+from .kinds import CHOICES, KINDS, Kind, RequestPlan
 from .remarks import findings, section
 from .sampling import Sampler
 from .settings import ServerSettings
@@ -44,7 +44,7 @@ def audit_server(
     """
     base = api_base(url)
     problem = settings.problem(target)
-    plan = Plan(problem, words_of(Path(target), problem.vocabulary), seed, settings.sent)
+    plan = RequestPlan(problem, words_of(Path(target), problem.vocabulary), seed, settings.sent)
     client = Completions(base, settings.request_timeout, settings.at_once, settings.key)
     try:
         names, header = client.models()
@@ -67,7 +67,7 @@ def audit_server(
     return report
 
 
-def _probed(client: Completions, plan: Plan, names: list[str]) -> Plan:
+def _probed(client: Completions, plan: RequestPlan, names: list[str]) -> RequestPlan:
     """The plan with the model's name, where the server wants one. One request, which is not counted.
 
     Raises: InputError if the server answers what is no completion.
@@ -104,7 +104,7 @@ class ServerTexts:
     """Texts of a server, kind by kind; fields as in ``audit_server``."""
 
     client: Completions
-    plan: Plan
+    plan: RequestPlan
     settings: ServerSettings
     journal: Journal
     report: Report

@@ -39,7 +39,7 @@ class Wrong(Exception):
 
 
 @dataclass
-class Answer:
+class Completion:
     """The texts of one request.
 
     texts: of its choices, by index.
@@ -117,7 +117,7 @@ class Completions:
         except (httpx2.HTTPError, ValueError, AttributeError):
             return [], ""
 
-    def ask(self, body: Mapping[str, Any]) -> Answer:
+    def ask(self, body: Mapping[str, Any]) -> Completion:
         """Send one request. Raises: Refused, Lost or Wrong."""
         try:
             with self.client.stream("POST", f"{self.base}/completions", json=body) as response:
@@ -169,8 +169,8 @@ class Completions:
                 raise Lost(f"no whole answer within {self.seconds:g} s")
         return content
 
-    def _whole(self, response: httpx2.Response) -> Answer:
-        content, answer = self._content(response), Answer()
+    def _whole(self, response: httpx2.Response) -> Completion:
+        content, answer = self._content(response), Completion()
         try:
             data = json.loads(content.decode("utf-8"))
         except UnicodeDecodeError:
@@ -180,8 +180,8 @@ class Completions:
         answer.take(data)
         return answer
 
-    def _streamed(self, response: httpx2.Response) -> Answer:
-        answer, until = Answer(), time.monotonic() + self.seconds
+    def _streamed(self, response: httpx2.Response) -> Completion:
+        answer, until = Completion(), time.monotonic() + self.seconds
         for event in self._events(response):
             if time.monotonic() > until:
                 raise Lost(f"no whole answer within {self.seconds:g} s")

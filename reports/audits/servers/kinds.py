@@ -11,7 +11,7 @@ from ....models.law import Markov, Prefix
 from ....models.problem import Problem
 from ..engines.child import ENDED
 from ..engines.texts import text_length
-from .completions import Answer, Lost
+from .completions import Completion, Lost
 from .words import Unreadable, Words
 
 CHOICES = 3
@@ -53,7 +53,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class RequestPlan:
     """What is sent, slot by slot, from the seed alone.
 
     problem: the pair, its target as it is sampled, of order 1.
@@ -106,7 +106,7 @@ class Plan:
             body["stop"] = [self.words.words[self.stop]]
         return {name: value for name, value in (body | dict(self.settings)).items() if value is not None}
 
-    def texts(self, kind: Kind, slot: int, answer: Answer) -> list[Prefix]:
+    def texts(self, kind: Kind, slot: int, answer: Completion) -> list[Prefix]:
         """What was emitted, a text for each choice: with its prompt's last token, filled up behind its end.
 
         Raises: Lost if the answer does not show it.
@@ -117,7 +117,7 @@ class Plan:
         wanted = self.length - len(last)
         return [(*last, *self._tokens(kind, answer, k, wanted)) for k in range(len(answer.texts))]
 
-    def _tokens(self, kind: Kind, answer: Answer, choice: int, wanted: int) -> list[int]:
+    def _tokens(self, kind: Kind, answer: Completion, choice: int, wanted: int) -> list[int]:
         try:
             tokens, ended = self.words.tokens(answer.texts[choice]), answer.ended[choice]
         except Unreadable as error:

@@ -8,7 +8,7 @@ from ....stattests.design import min_detectable_homogeneity
 from ....stattests.two_sample import homogeneity
 from ..error_rates import ALPHA, BETA
 from .journal import Journal
-from .kinds import KINDS, Plan
+from .kinds import KINDS, RequestPlan
 from .sampling import Seen
 from .settings import ServerSettings
 
@@ -17,7 +17,7 @@ SHOWN = 3
 
 
 def section(
-    base: str, plan: Plan, seen: Seen, journal: Journal, settings: ServerSettings, about: dict[str, Any]
+    base: str, plan: RequestPlan, seen: Seen, journal: Journal, settings: ServerSettings, about: dict[str, Any]
 ) -> dict[str, Any]:
     """The report's ``server``: counts of each kind of request, what was lost and refused, what can be seen of speculation."""
     kinds = {}
@@ -47,7 +47,7 @@ def speculation(seen: Seen) -> dict[str, Any]:
     return {"seen": "nowhere: neither timings nor the stream's events show drafts"}
 
 
-def _compared(plan: Plan, journal: Journal) -> dict[str, Any] | None:
+def _compared(plan: RequestPlan, journal: Journal) -> dict[str, Any] | None:
     """Two samples, one of requests alone and one of many at once: are their laws the same? None without both."""
     length = plan.problem.gamma + 1
     alone, together = (

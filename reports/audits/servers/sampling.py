@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 
 from ....models.errors import RunFailed
-from .completions import Answer, Completions, Lost, Refused, Wrong
+from .completions import Completion, Completions, Lost, Refused, Wrong
 from .journal import Journal
-from .kinds import Kind, Plan
+from .kinds import Kind, RequestPlan
 
 FIRST_WAIT, LONGEST_PAUSE = 0.1, 5.0
 """Seconds before a refused request is sent again, doubled each time."""
@@ -38,7 +38,7 @@ class Seen:
     streamed: int = 0
     events: int = 0
 
-    def take(self, kind: Kind, answer: Answer, texts: Sequence[Sequence[int]], length: int) -> None:
+    def take(self, kind: Kind, answer: Completion, texts: Sequence[Sequence[int]], length: int) -> None:
         """Add one answer."""
         self.excess += sum(len(text) > length for text in texts)
         self.choices[len(texts)] += kind.choices > 1
@@ -64,7 +64,7 @@ class Sampler:
     patience: seconds for which a refused request is sent again.
     """
 
-    def __init__(self, client: Completions, plan: Plan, journal: Journal, samples: int, at_once: int, until: float,
+    def __init__(self, client: Completions, plan: RequestPlan, journal: Journal, samples: int, at_once: int, until: float,
                  patience: float):  # fmt: skip
         self.client, self.plan, self.journal, self.samples = client, plan, journal, samples
         self.at_once, self.until, self.patience = at_once, until, patience

@@ -24,7 +24,7 @@ not refuted: counts that do not contradict a law; they cannot show that it holds
 ORDER = (FAILED, MISSING, NOT_REFUTED, PASSED, LEFT_OUT)
 
 
-class Judged(NamedTuple):
+class JudgedVector(NamedTuple):
     """One vector, judged.
 
     vector: its id.
@@ -52,7 +52,7 @@ class Judgement(NamedTuple):
     """All vectors, judged, in the order of the file."""
 
     results: Results
-    vectors: tuple[Judged, ...]
+    vectors: tuple[JudgedVector, ...]
 
     def statuses(self) -> Counter[str]:
         return Counter(judged.status for judged in self.vectors)
@@ -101,12 +101,12 @@ def _promised(vector: Mapping[str, Any], results: Results, fields: tuple[str, ..
     return [field for field in fields if field in results.gives]
 
 
-def _judged(vector: Mapping[str, Any], results: Results) -> Judged:
+def _judged(vector: Mapping[str, Any], results: Results) -> JudgedVector:
     promised, given = _promised(vector, results, FIELDS[:-1]), results.answers.get(vector["id"], {})
     fields: dict[str, str] = dict.fromkeys(FIELDS[:-1], LEFT_OUT)
     reasons: list[str] = []
     if promised and "error" in given:
-        return Judged(
+        return JudgedVector(
             vector["id"], tuple(vector["flags"]), fields | dict.fromkeys(promised, FAILED), f"error: {given['error']}"
         )
     for field in promised:
@@ -116,7 +116,7 @@ def _judged(vector: Mapping[str, Any], results: Results) -> Judged:
         why = _wrong(vector, field, given[field], results.dtype)
         fields[field] = FAILED if why else PASSED
         reasons += [f"{field}: {why}"] if why else []
-    return Judged(vector["id"], tuple(vector["flags"]), fields, "; ".join(reasons))
+    return JudgedVector(vector["id"], tuple(vector["flags"]), fields, "; ".join(reasons))
 
 
 def _wrong(vector: Mapping[str, Any], field: str, given: Any, dtype: str) -> str:
@@ -148,17 +148,17 @@ def _whole(given: Any) -> bool:
     return all(type(x) is int for x in (given if isinstance(given, list) else [given]))
 
 
-def _judged_law(vector: Mapping[str, Any], case: LawCase, results: Results) -> Judged:
+def _judged_law(vector: Mapping[str, Any], case: LawCase, results: Results) -> JudgedVector:
     flags, given = tuple(vector["flags"]), results.answers.get(vector["id"], {})
     if not _promised(vector, results, ("law",)):
-        return Judged(vector["id"], flags, {"law": LEFT_OUT})
+        return JudgedVector(vector["id"], flags, {"law": LEFT_OUT})
     if "error" in given:
-        return Judged(vector["id"], flags, {"law": FAILED}, f"error: {given['error']}")
+        return JudgedVector(vector["id"], flags, {"law": FAILED}, f"error: {given['error']}")
     if "law" not in given and "counts" not in given:
-        return Judged(vector["id"], flags, {"law": MISSING})
+        return JudgedVector(vector["id"], flags, {"law": MISSING})
     of_law = "law" in given
     status, why = (_exact_law if of_law else _counted)(case, given["law" if of_law else "counts"], results.dtype)
-    return Judged(vector["id"], flags, {"law": status}, why)
+    return JudgedVector(vector["id"], flags, {"law": status}, why)
 
 
 def _entries(case: LawCase, given: Any) -> Iterator[tuple[Prefix, Any]]:

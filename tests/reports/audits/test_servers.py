@@ -24,9 +24,9 @@ from draftproof.models.problem import as_json, problem_from
 from draftproof.reports.audits.engines.texts import judged
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.servers.audit import audit_server, lost_at_most
-from draftproof.reports.audits.servers.completions import Answer, Lost, api_base
+from draftproof.reports.audits.servers.completions import Completion, Lost, api_base
 from draftproof.reports.audits.servers.journal import IN_FLIGHT, Journal
-from draftproof.reports.audits.servers.kinds import KINDS, Plan
+from draftproof.reports.audits.servers.kinds import KINDS, RequestPlan
 from draftproof.reports.audits.servers.rows import sampled_rows
 from draftproof.reports.audits.servers.settings import ServerSettings
 from draftproof.reports.audits.servers.words import Unreadable, Words
@@ -367,8 +367,8 @@ def test_texts_of_words_and_of_characters_are_read_back_exactly():
         with pytest.raises(Unreadable):
             words.tokens(wrong)
     with pytest.raises(Lost, match="a text of 5 tokens, and a count that says 6"):
-        plan = Plan(THREE, Words(tuple("012"), " "), 0)
-        plan.texts(KINDS["alone"], 0, Answer(["0 0 0 0 0"], ["length"], usage=6))
+        plan = RequestPlan(THREE, Words(tuple("012"), " "), 0)
+        plan.texts(KINDS["alone"], 0, Completion(["0 0 0 0 0"], ["length"], usage=6))
 
 
 @pytest.mark.exact

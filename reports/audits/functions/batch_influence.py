@@ -10,7 +10,7 @@ PROBLEMS = tuple(drawn(3, gamma, "generic") for gamma in (1, 2, 3))
 """Rows of one vocabulary and of several lengths."""
 
 
-class BatchRows:
+class BatchInfluence:
     """Refutes, or says what was tried: that no row was influenced is no proof that none can be."""
 
     def __init__(self, session: FunctionSession):
