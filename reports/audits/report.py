@@ -187,10 +187,12 @@ class Report:
         return next((e for e in self.evidence if e.witness and e.witness.smallest), None)
 
     def shown_refutation(self) -> Evidence | None:
-        """The refutation to show first: the smallest."""
+        """The refutation to show first: of a problem, the smallest."""
         refuted = [(e, e.witness) for e in self.evidence if e.refuted and e.claim in self.claims and e.witness]
         return min(
-            refuted, key=lambda pair: (not pair[1].smallest, len(json.dumps(pair[1].problem))), default=(None, None)
+            refuted,
+            key=lambda pair: (not pair[1].smallest, not pair[1].problem, len(json.dumps(pair[1].problem))),
+            default=(None, None),
         )[0]
 
     def as_json(self) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class BatchInfluence:
                     why=f"place {one['place']} of {one['rows']} rows, {one['way']}",
                 ),
                 detail={"dtype": self.session.dtype},
+                replay=self.session.replay_of(PROBLEMS[:1], "--seed", str(self.session.settings.seed)),
             )
             for one in self.influenced
         ]  # fmt: skip

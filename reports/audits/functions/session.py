@@ -1,12 +1,13 @@
 """A third-party function in its child process, and what the parts of its audit share."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....models.battery import drawn, toy
 from ....models.errors import InputError
-from ....models.problem import AnyProblem, Problem
+from ....models.problem import AnyProblem, Problem, as_json
 from ....models.tree_battery import tree_audit_battery
 from ....proofs.interception.outcomes import decoded
 from ....proofs.measurement import Measurement, measured
@@ -17,7 +18,7 @@ from ....verifiers.zoo.catalogue import MUTANTS, ZooEntry
 from ....verifiers.zoo.tree_catalogue import TREE_MUTANTS
 from ..completed_law import Counts
 from ..report import Report
-from .replay import with_replay
+from .replay import audit_words, with_replay
 from .settings import AuditSettings
 from .subject import SubjectSpec
 
@@ -107,6 +108,13 @@ class FunctionSession:
             return replace(evidence, replay=self.replays[evidence.problem])
         dtypes = () if subject.program else subject.dtypes
         return with_replay(evidence, subject.words, self.settings, dtypes, subject.given_array, self.folders)
+
+    def replay_of(self, problems: Sequence[AnyProblem], *more: str) -> str:
+        """The command that audits these problems again, in this precision. more: words at its end."""
+        words = audit_words(self.subject.words, map(as_json, problems), self.folders)
+        precision = [] if self.subject.program else ["--dtype", self.dtype]
+        array = ["--array", self.subject.given_array] if self.subject.given_array else []
+        return shlex.join([*words, *precision, *array, *more])
 
 
 def probe_problems(problems: list[Problem]) -> list[Problem]:

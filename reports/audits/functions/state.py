@@ -8,7 +8,6 @@ may wait for more calls than an audit can make.
 """
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 from ....models.battery import drawn
 from ....models.errors import RunFailed
 from ....models.law import Prefix, prefix_key
-from ....models.problem import AnyProblem, Problem, as_json
+from ....models.problem import Problem, as_json
 from ....models.rationals import as_float
 from ....models.related import twins
 from ....proofs.audit_claims import lossless
@@ -25,7 +24,6 @@ from ....proofs.laws import total_variation
 from ....proofs.measurement import Measurement, measured
 from ....proofs.sandbox import Sandbox
 from .driven_state import withdraw_for_driven_state
-from .replay import audit_words
 from .session import FunctionSession, probe_problems
 
 MOST_PATHS = 24
@@ -102,7 +100,7 @@ def _examined(session: FunctionSession, original: Measurement) -> tuple[str | No
     problems = [problem, *twins(problem)]
     here = [_repeated(session, session.sandbox, p) for p in problems]
     session.measurements += [r.measurement for r in here[1:]]
-    session.replays |= {p.name: _replay(session, problems) for p in problems[1:]}
+    session.replays |= {p.name: session.replay_of(problems) for p in problems[1:]}
     unknown = next((r.measurement.reason for r in here if not r.measurement.known), None)
     if unknown or not here[0].walks:
         stateful = any("state" in r.measurement.findings for r in here)
@@ -152,7 +150,7 @@ def _otherwise_at_the_end(
     if _same(original, repeated.measurement):
         return None
     reason = f"its law on {original.problem.name} is another one after {calls:,} calls"
-    session.report.notice({"state": reason}, replay=_replay(session, session.settings.problems))
+    session.report.notice({"state": reason}, replay=session.replay_of(session.settings.problems))
     return reason
 
 
@@ -202,7 +200,7 @@ def _otherwise_elsewhere(
                     ]
                     return _shown(session, "in a fresh process, with another clock and environment", calls, problems)
             reason = f"in a fresh process its law on {problems[k].name} is another one"
-            session.report.notice({"state": reason}, replay=_replay(session, problems))
+            session.report.notice({"state": reason}, replay=session.replay_of(problems))
             return reason
     return None
 
@@ -220,7 +218,7 @@ def _shown(session: FunctionSession, when: str, calls: list[dict[str, Any]], pro
         f"{when} the same inputs and random numbers give another result: on {one['problem']['name']}, draft block "
         f"{one['draft_block']}, random numbers {one['numbers']}: {what} {one[what]} and {other[what]}"
     )
-    session.report.notice({"state": reason}, calls=calls, replay=_replay(session, problems))
+    session.report.notice({"state": reason}, calls=calls, replay=session.replay_of(problems))
     return reason
 
 
@@ -256,9 +254,3 @@ def _of_what_is_kept(session: FunctionSession, kept: list[str]) -> str | None:
     )
     session.report.notice({"state": reason})
     return reason
-
-
-def _replay(session: FunctionSession, problems: Sequence[AnyProblem]) -> str:
-    words = audit_words(session.subject.words, map(as_json, problems), session.folders)
-    array = session.subject.given_array
-    return shlex.join([*words, "--dtype", session.dtype, *(["--array", array] if array else [])])

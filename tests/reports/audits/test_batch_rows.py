@@ -61,4 +61,5 @@ def test_an_audit_refutes_a_batch_though_each_row_alone_is_right():
     assert wrong.verdict == "refuted" and "batch" in wrong.claims
     (refuted,) = [e for e in wrong.evidence if e.refuted and e.claim == "batch"]
     assert refuted.problem == PLACEHOLDERS and "of 8 rows" in refuted.witness.why
+    assert refuted.replay.startswith("draftproof audit ") and refuted.replay.endswith("--seed 0")
     assert all(e.holds for e in wrong.evidence if e.claim == "lossless")
