@@ -1,5 +1,6 @@
 """The files that were audited, by digest: of the code that a subject names, and of the models."""
 
+import ast
 import hashlib
 import shlex
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ def sha256_of(file: Path) -> str:
 def code_files(part: Part, folder: Path) -> dict[str, Path]:
     """name -> file, of what a part audits: its code, its problems, its models; without importing anything.
 
+    Of a Python file also those beside it, and those that the import statements of all these name.
     folder: that of the plan. A name is relative to it where the file is in it; files of packages are named from the package.
     """
     options = part.options
@@ -33,12 +35,52 @@ def code_files(part: Part, folder: Path) -> dict[str, Path]:
     for value in (options.get("subject"), options.get("engine")):
         if value is not None:
             files |= dict(_of_subject(value, folder))
-    for word in shlex.split(options["exec"]) if "exec" in options else ():
+    for word in _words(options.get("exec", "")):
         files |= dict(_of_path(word, folder))
+    scripts = [file for name, file in files.items() if file.suffix == ".py" and name == _name(file, folder)]
+    files |= {_name(file, folder): file for script in scripts for file in _beside_and_imported(script)}
     named = [options[name] for name in ("file", "target", "draft", "prompts", "problem") if name in options]
     for value in [*named, *options.get("problems", ())]:
-        files |= dict(_of_path(value, folder))
+        files |= dict(_of_path(value, folder, deep=value in (options.get("target"), options.get("draft"))))
+    for value in options.get("files", ()):
+        files |= dict(_of_path(value, folder, deep=True))
     return dict(sorted(files.items()))
+
+
+def all_files_are_known(part: Part, folder: Path) -> bool:
+    """Whether whatever a part's result depends on is among its ``code_files``, or draftproof's code or an installed version.
+
+    Third-party code can read anything: of it only the plan can say so, by ``files``. A URL has no digest.
+    """
+    options = part.options
+    if part.kind in ("server", "nightly", "report"):
+        return False
+    models = [options.get(name) for name in ("target", "draft")] if part.kind == "e2e" else []
+    if not all(name and (folder / Path(name).expanduser()).is_dir() for name in models):
+        return False  # of the Hub
+    if part.kind == "e2e" and "prompts" in options and not dict(_of_path(options["prompts"], folder)):
+        return False
+    if "files" in options:
+        return all(dict(_of_path(name, folder, deep=True)) for name in options["files"])
+    if "exec" in options:
+        return False
+    name = options.get("subject")
+    adapted = name in ADAPTERS and not ADAPTERS[name].engines
+    return (name is None or name in REFERENCES or adapted) and options.get("engine", "transformers") in ENGINES
+
+
+def packages_of(part: Part) -> tuple[str, ...]:
+    """The packages whose versions a part depends on, besides those that everything depends on."""
+    name = part.options.get("subject", part.options.get("engine"))
+    entry = ADAPTERS.get(name) or ENGINES.get(name)
+    return tuple(package.replace("_", "-") for package in entry.packages) if entry else ()
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:  # a quotation that is not closed: running the part says so
+        return command.split()
 
 
 def _of_subject(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
@@ -66,16 +108,20 @@ def _own(package: Path) -> Iterator[tuple[str, Path]]:
         yield f"draftproof/{file.relative_to(ROOT).as_posix()}", file
 
 
-def _of_path(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
-    """A file, or the files directly in a folder; nothing if the name is no path."""
+def _of_path(name: str, folder: Path, deep: bool = False) -> Iterator[tuple[str, Path]]:
+    """A file, or the files directly in a folder (deep: also in those below it); nothing if the name is no path."""
     try:
         path = (folder / Path(name).expanduser()).resolve()
-        chosen = sorted(f for f in path.iterdir() if f.is_file()) if path.is_dir() else [path] if path.is_file() else []
+        there = path.rglob("*") if deep and path.is_dir() else path.iterdir() if path.is_dir() else [path]
+        chosen = sorted(f for f in there if f.is_file() and f.parent.name != "__pycache__")
     except (OSError, ValueError, RuntimeError):
         return
     for file in chosen:
-        inside = file.is_relative_to(folder)
-        yield (file.relative_to(folder) if inside else file).as_posix(), file
+        yield _name(file, folder), file
+
+
+def _name(file: Path, folder: Path) -> str:
+    return (file.relative_to(folder) if file.is_relative_to(folder) else file).as_posix()
 
 
 def _of_module(name: str) -> Iterator[tuple[str, Path]]:
@@ -96,9 +142,31 @@ def _of_module(name: str) -> Iterator[tuple[str, Path]]:
                 return
 
 
-def neighbours(files: dict[str, Path]) -> list[Path]:
-    """Python files beside those of the plan's folder: what a file may import, as far as that can be seen from outside."""
-    folders = {
-        file.parent for name, file in files.items() if file.suffix == ".py" and not name.startswith("draftproof/")
-    }
-    return sorted(other for folder in folders for other in folder.glob("*.py"))
+def _beside_and_imported(script: Path) -> set[Path]:
+    """The Python files beside a script, and those below its folder that the import statements of all of them name."""
+    known: set[Path] = set()
+    new = {script, *script.parent.glob("*.py")}
+    while new:
+        known |= new
+        new = {file for one in new for file in _imported(one, script.parent)} - known
+    return known
+
+
+def _imported(file: Path, top: Path) -> Iterator[Path]:
+    """top: the folder in which a module without dots is looked for."""
+    try:
+        nodes = list(ast.walk(ast.parse(file.read_bytes())))
+    except (OSError, ValueError, SyntaxError, RecursionError):
+        return
+    for node in nodes:
+        names: list[tuple[Path, str]] = []
+        if isinstance(node, ast.Import):
+            names = [(top, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            start = file.parents[min(node.level, len(file.parents)) - 1] if node.level else top
+            names = [(start, ".".join(filter(None, (node.module, alias.name)))) for alias in node.names]
+        for start, name in names:
+            parts = name.split(".")
+            for k in range(1, len(parts) + 1):
+                place = start.joinpath(*parts[:k])
+                yield from (f for f in (place.with_suffix(".py"), place / "__init__.py") if f.is_file())

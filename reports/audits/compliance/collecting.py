@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ....models.environment import versions
 from ....models.errors import InputError, RunFailed
 from ....models.files import write_atomically
 from ....models.libraries import require
@@ -18,15 +19,12 @@ from ....proofs.paper_mapping import standing
 from ....proofs.proof_checkpoint import code_digest
 from ..functions.settings import Progress
 from ..report import Report
-from .code_files import code_files, neighbours, sha256_of
+from .code_files import all_files_are_known, code_files, packages_of, sha256_of
 from .plan import Part, Plan
 
 DONE, FAILED = "done", "failed"
 KEPT = "parts"
 """The folder of finished parts."""
-
-READ_ANEW = ("nightly", "report")
-"""Parts that are read, not run: whatever is kept of them could be out of date."""
 
 
 @dataclass
@@ -69,8 +67,8 @@ class Collected:
 def collect(plan: Plan, folder: Path, progress: Progress = lambda stage, done, total: None) -> Iterator[Collected]:
     """Each part of the plan, in turn. What ended is in ``folder``/parts before it is given out.
 
-    Guarantee: a part that is kept is not run again unless its fields, the files it names, draftproof's code or the versions
-    in use changed; what failed is run again. Raises: KeyboardInterrupt; what was finished before is kept.
+    Guarantee: a part that is kept is not run again unless its fields, its files, draftproof's code or the versions in use
+    changed; what failed is run again, and so is whatever can depend on files that are not known. Raises: KeyboardInterrupt; what was finished before is kept.
     """
     (folder / KEPT).mkdir(parents=True, exist_ok=True)
     code = code_digest()
@@ -78,11 +76,11 @@ def collect(plan: Plan, folder: Path, progress: Progress = lambda stage, done, t
         progress(f"{part.id}: {part.what}", number, len(plan.parts))
         named = code_files(part, plan.folder)
         digests = {name: sha256_of(file) for name, file in named.items()}
-        beside = [(file.name, sha256_of(file)) for file in neighbours(named)]
-        about = json.dumps([part.kind, part.options, sorted(digests.items()), beside, code], sort_keys=True)
+        installed = versions(*packages_of(part))
+        about = json.dumps([part.kind, part.options, sorted(digests.items()), installed, code], sort_keys=True)
         key = hashlib.sha256(about.encode()).hexdigest()
         kept = folder / KEPT / f"{part.id}.json"
-        known = _kept(kept, key) if part.kind not in READ_ANEW else None
+        known = _kept(kept, key) if all_files_are_known(part, plan.folder) else None
         if known is None:
             known = _run(part, plan, kept.with_suffix(f".{key[:12]}.checkpoint"), _of_part(progress, part))
             known.files = digests
@@ -131,12 +129,17 @@ def _placed(name: str, folder: Path) -> str:
     return f"{file}{colon}{attribute}" if file.exists() else name
 
 
+def _settings(part: Part) -> dict[str, Any]:
+    """Fields of a part, but for those that only say which files it depends on."""
+    return {name: value for name, value in part.options.items() if name != "files"}
+
+
 def _audit(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
     from ..functions.audit import run_audit
     from ..functions.settings import AuditSettings
     from ..functions.subject import program_from, subject_from
 
-    options = dict(got.part.options)
+    options = _settings(got.part)
     program, name = options.pop("exec", None), options.pop("subject", None)
     array, dtypes = options.pop("array", None), tuple(options.pop("dtypes", ()))
     if program:
@@ -154,7 +157,7 @@ def _audit(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -
 def _engine(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
     from ..engines.audit import audit_engine, engine_from
 
-    options = dict(got.part.options)
+    options = _settings(got.part)
     engine = engine_from(_placed(options.pop("engine"), folder))
     problems = [load_problem(_placed(p, folder)) for p in options.pop("problems", ())]
     got.report = audit_engine(engine, problems, progress=progress, **options).as_json()
@@ -191,7 +194,7 @@ def _e2e(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> 
     from ..loops.options import LoopOptions
     from ..loops.run import run_e2e
 
-    options = dict(got.part.options)
+    options = _settings(got.part)
     for name in ("target", "draft", "prompts"):
         if name in options:
             options[name] = _placed(options[name], folder)
@@ -204,7 +207,7 @@ def _campaign(got: Collected, folder: Path, checkpoint: Path, progress: Progress
     from ..campaigns.run import CampaignSettings, audit_by_campaign
     from ..functions.subject import subject_from
 
-    options = dict(got.part.options)
+    options = _settings(got.part)
     name, dtype = options.pop("subject"), options.pop("dtype", "float64")
     spec = subject_from(_placed(name, folder), options.pop("array", None), (dtype,))
     problem = load_problem(_placed(options.pop("problem"), folder))

@@ -98,8 +98,9 @@ DTYPES: Kind = (
 SAMPLING: dict[str, Kind] = {"seed": SEED, "samples": COUNT, "timeout": POSITIVE}
 
 PART_FIELDS: dict[str, dict[str, Kind]] = {
-    "audit": {"subject": TEXT, "exec": TEXT, "array": TEXT, "dtypes": DTYPES, "problems": TEXTS, "quick": FLAG, **SAMPLING},
-    "engine": {"engine": TEXT, "problems": TEXTS, "plain": FLAG, "settings": TABLE, **SAMPLING},
+    "audit": {"subject": TEXT, "exec": TEXT, "array": TEXT, "dtypes": DTYPES, "problems": TEXTS, "quick": FLAG, "files": TEXTS,
+              **SAMPLING},
+    "engine": {"engine": TEXT, "problems": TEXTS, "plain": FLAG, "settings": TABLE, "files": TEXTS, **SAMPLING},
     "server": {
         "url": TEXT, "target": TEXT, "model": TEXT, "gamma": COUNT, "kinds": TEXTS, "at_once": COUNT,
         "temperature": AT_LEAST_0, "top_k": SEED, "top_p": POSITIVE, "fields": TABLE, **SAMPLING,
@@ -108,11 +109,11 @@ PART_FIELDS: dict[str, dict[str, Kind]] = {
     "e2e": {
         "target": TEXT, "draft": TEXT, "preset": TEXT, "verifier": TEXT, "gamma": COUNT, "device": TEXT, "dtype": TEXT,
         "temperature": AT_LEAST_0, "top_k": SEED, "top_p": POSITIVE, "prompts": TEXT, "new_tokens": COUNT, "batch": COUNT,
-        **SAMPLING,
+        "files": TEXTS, **SAMPLING,
     },
     "campaign": {
         "subject": TEXT, "problem": TEXT, "array": TEXT, "dtype": TEXT, "workers": COUNT, "chunk": COUNT, "batch": COUNT,
-        **SAMPLING,
+        "files": TEXTS, **SAMPLING,
     },
     "report": {"file": TEXT},
     "proofs": {"run": FLAG, "claims": TEXTS, "methods": TEXTS},

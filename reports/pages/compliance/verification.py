@@ -42,7 +42,7 @@ def verified(folder: Path, code: Path) -> tuple[list[str], str]:
             [] if wrong else _against_pages(data, folder)
         )  # what they should say is not known where the JSON is wrong
         wrong += [*_against_attestation(data, folder), *pages]
-        changed, here = _against_code(data, code)
+        changed, here = against_code(data, code)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return [f"{REPORT}: not a document of this version of draftproof ({type(error).__name__}: {error})"], ""
     if wrong and data["draftproof"]["code"] != code_digest():
@@ -166,7 +166,7 @@ def _against_pages(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
             yield f"{name}: is not what {REPORT} gives"
 
 
-def _against_code(data: Mapping[str, Any], folder: Path) -> tuple[list[str], str]:
+def against_code(data: Mapping[str, Any], folder: Path) -> tuple[list[str], str]:
     """Audited files that changed, and how many of all are here."""
     wrong, here, every = [], 0, 0
     for part in data["parts"]:

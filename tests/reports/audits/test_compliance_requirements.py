@@ -9,7 +9,7 @@ import pytest
 
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.compliance import collecting
-from draftproof.reports.audits.compliance.code_files import code_files, sha256_of
+from draftproof.reports.audits.compliance.code_files import all_files_are_known, code_files
 from draftproof.reports.audits.compliance.collecting import Collected, collect
 from draftproof.reports.audits.compliance.evidence_rows import STRENGTHS, EvidenceRow, evidence_rows, strength_of
 from draftproof.reports.audits.compliance.first_plan import first_plan
@@ -307,8 +307,10 @@ def test_the_first_plan_is_a_plan_and_has_what_is_in_the_folder(tmp_path):
 
 def test_a_finished_part_is_kept_until_its_file_changes_and_a_failed_one_is_run_again(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text("x = 1\n")
+    (tmp_path / "data" / "deep").mkdir(parents=True)
+    (tmp_path / "data" / "deep" / "weights").write_text("1")
     (tmp_path / "plan.toml").write_text(
-        '[plan]\ntitle = "t"\n[[part]]\nid = "a"\nkind = "audit"\nsubject = "mine.py:f"\n'
+        '[plan]\ntitle = "t"\n[[part]]\nid = "a"\nkind = "audit"\nsubject = "mine.py:f"\nfiles = ["data"]\n'
         '[[part]]\nid = "s"\nkind = "server"\nurl = "http://x"\ntarget = "x"\n'
         '[[requirement]]\nid = "R"\nstatement = "s"\nclaim = "lossless"\nparts = ["a"]\n'
     )
@@ -333,6 +335,52 @@ def test_a_finished_part_is_kept_until_its_file_changes_and_a_failed_one_is_run_
     (tmp_path / "out" / "parts" / "a.json").write_text("{")
     run()
     assert runs == ["a"] * 4
+    (tmp_path / "data" / "deep" / "weights").write_text("2")
+    run()
+    assert runs == ["a"] * 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "known"),
+    [
+        ("audit", {"subject": "mine.py:f"}, False),
+        ("audit", {"subject": "mine.py:f", "files": ["mine.py", "pkg"]}, True),
+        ("audit", {"subject": "mine.py:f", "files": ["mine.py", "absent"]}, False),
+        ("audit", {"exec": "python -m helper.run"}, False),
+        ("audit", {"subject": "block"}, True),
+        ("audit", {"subject": "batched-block"}, True),
+        ("audit", {"subject": "json.decoder:JSONDecoder"}, False),
+        ("engine", {"engine": "transformers"}, True),
+        ("engine", {"engine": "mine.py:f"}, False),
+        ("server", {"url": "http://localhost:1", "target": "pkg"}, False),
+        ("e2e", {"target": "pkg", "draft": "pkg"}, True),
+        ("e2e", {"target": "pkg", "draft": "someone/of-the-hub"}, False),
+        ("e2e", {"preset": "gpt2"}, False),
+        ("proofs", {"run": True}, True),
+    ],
+)
+def test_a_part_is_kept_only_where_all_its_files_are_known(kind, options, known, tmp_path):
+    (tmp_path / "mine.py").write_text("")
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "impl.py").write_text("")
+    assert all_files_are_known(Part("p", kind, options), tmp_path) is known
+
+
+def test_what_is_not_known_by_its_files_is_run_again(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text("")
+    parts = [
+        ("own", 'kind = "audit"\nsubject = "mine.py:f"'),
+        ("url", 'kind = "server"\nurl = "http://x"\ntarget = "x"'),
+    ]
+    text = "".join(f'[[part]]\nid = "{name}"\n{rest}\n' for name, rest in parts)
+    required = '[[requirement]]\nid = "R"\nstatement = "s"\nclaim = "lossless"\n'
+    (tmp_path / "plan.toml").write_text(f'[plan]\ntitle = "t"\n{text}{required}')
+    runs = []
+    for kind in ("audit", "server"):
+        monkeypatch.setitem(collecting.RUNNERS, kind, lambda collected, *others: runs.append(collected.part.id))
+    for _ in range(2):
+        [*collect(load_plan(tmp_path / "plan.toml"), tmp_path / "out")]
+    assert runs == ["own", "url"] * 2
 
 
 def test_reports_are_read_with_their_older_versions_and_others_refused(tmp_path):
@@ -363,12 +411,23 @@ def test_reports_are_read_with_their_older_versions_and_others_refused(tmp_path)
 
 
 def test_the_files_of_a_subject_are_found_without_importing_it(tmp_path):
-    (tmp_path / "mine.py").write_text("raise SystemExit\n")
-    (tmp_path / "target").mkdir()
-    (tmp_path / "target" / "config.json").write_text("{}")
+    (tmp_path / "mine.py").write_text("raise SystemExit\ndef f():\n    from pkg.impl import accept\n")
+    (tmp_path / "beside.py").write_text("x = 1")
+    for name, content in (
+        ("pkg/__init__.py", ""), ("pkg/impl.py", "from .deep import rule"),
+        ("pkg/deep/__init__.py", ""), ("pkg/deep/rule.py", ""), ("pkg/unused.py", ""), ("target/config.json", "{}"),
+        ("target/shards/1", ""),
+    ):  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
     mine = code_files(Part("a", "audit", {"subject": "mine.py:f"}), tmp_path)
-    assert {name: sha256_of(file) for name, file in mine.items()} == {"mine.py": sha256_of(tmp_path / "mine.py")}
-    assert set(code_files(Part("l", "e2e", {"target": "target", "draft": "gone"}), tmp_path)) == {"target/config.json"}
+    imported = {"pkg/__init__.py", "pkg/impl.py", "pkg/deep/__init__.py", "pkg/deep/rule.py"}
+    assert mine.keys() == {"mine.py", "beside.py"} | imported
+    assert all(file == tmp_path / name for name, file in mine.items())
+    run = code_files(Part("a", "audit", {"exec": "python mine.py", "files": ["pkg"]}), tmp_path)
+    assert run.keys() == mine.keys() | {"pkg/unused.py"}
+    loop = Part("l", "e2e", {"target": "target", "draft": "gone"})
+    assert set(code_files(loop, tmp_path)) == {"target/config.json", "target/shards/1"}
     assert "draftproof/verifiers/token_verification.py" in code_files(
         Part("t", "audit", {"subject": "token"}), tmp_path
     )

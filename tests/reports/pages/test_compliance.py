@@ -16,15 +16,16 @@ from draftproof.reports.audits.compliance.attestation import (
     attestation,
     canonical,
 )
-from draftproof.reports.audits.compliance.collecting import collect
+from draftproof.reports.audits.compliance.code_files import code_files, sha256_of
+from draftproof.reports.audits.compliance.collecting import Collected, collect
 from draftproof.reports.audits.compliance.document import text
-from draftproof.reports.audits.compliance.plan import load_plan
+from draftproof.reports.audits.compliance.plan import Part, load_plan
 from draftproof.reports.pages.badge import badge
 from draftproof.reports.pages.compliance.folder import digests, write_folder
 from draftproof.reports.pages.compliance.page import page
 from draftproof.reports.pages.compliance.pdf import pdf
 from draftproof.reports.pages.compliance.said import Shown, differences, said_by_html, said_by_pdf
-from draftproof.reports.pages.compliance.verification import verified
+from draftproof.reports.pages.compliance.verification import against_code, verified
 from draftproof.tests.reports.pages.test_page import Sources
 
 pytestmark = pytest.mark.needs("weasyprint", "pypdf", "jsonschema")
@@ -253,6 +254,22 @@ def test_code_that_changed_since_is_refused(run, tmp_path, monkeypatch):
     wrong, here = verified(run[0], tmp_path)
     assert wrong == [f"{name}: is not the file that part block examined"]
     assert here.startswith("1 of ")
+
+
+def test_a_file_beside_the_audited_one_that_changed_since_is_refused(tmp_path):
+    here = tmp_path / "here"
+    (here / "pkg").mkdir(parents=True)
+    for name, content in (("mine.py", "import pkg.impl"), ("beside.py", ""), ("pkg/impl.py", "")):
+        (here / name).write_text(content)
+    part = Part("mine", "audit", {"subject": "mine.py:f"})
+    data = {"parts": [Collected(part, files={n: sha256_of(f) for n, f in code_files(part, here).items()}).as_json()]}
+    assert against_code(data, here) == ([], "3 of 3 audited files are here")
+    (here / "beside.py").write_text("y = 1")
+    (here / "pkg" / "impl.py").write_text("y = 1")
+    assert against_code(data, here)[0] == [
+        "beside.py: is not the file that part mine examined",
+        "pkg/impl.py: is not the file that part mine examined",
+    ]
 
 
 # ---------------------------------------------------------------- the attestation, badge and JUnit
