@@ -38,6 +38,7 @@ WRONG = (
     "hot",
     "impossible",
     "one-seed",
+    "hides-by-503",
 )
 """Loops that are right but for what surrounds them."""
 
@@ -134,8 +135,18 @@ class Handler(BaseHTTPRequestHandler):
             texts = [((*text[:-1], "</s>"), ended) for text, ended in texts]
         return [(list(map(str, text)), ended) for text, ended in texts]
 
+    def hidden(self, body, number):
+        """Texts that begin with 0 too often, half of which are refused: the rest have the right law where p(0) = 1/2."""
+        texts, forced = self.texts(body, number), self.server.random.random() < 1 / 3
+        while forced and texts[0][0][0] != "0":
+            texts = self.texts(body, number)
+        return None if texts[0][0][0] == "0" and self.server.random.random() < 1 / 2 else texts
+
     def complete(self, body, number, change=lambda texts: texts):
-        texts = change(self.texts(body, number))
+        texts = self.hidden(body, number) if self.server.loop == "hides-by-503" else self.texts(body, number)
+        if texts is None:
+            return self.reply({"error": "busy"}, 503, Retry_After="0")
+        texts = change(texts)
         if body.get("stream"):
             return self.stream(texts)
         choices = [

@@ -6,6 +6,7 @@ kinds         the kinds of requests (alone, together, streamed, ...) and the law
 rows          rows under temperature, top-k and top-p
 settings      how a server is asked
 journal       what was sent and answered, in a file that a killed run goes on from
-sampling      many requests at once; what is refused is asked again, what is lost is counted and not drawn again
+sampling      many requests at once; what is refused is asked again, what is lost is not
+seen          what answers show besides their texts
 audit         the examination of a server, and its report
 """

@@ -38,8 +38,8 @@ def audit_server(
 
     url: of the server, or of its API. target: what it serves, as ``draftproof forge`` wrote it.
     Guarantee: as ``texts.judged``, at a false-alarm rate of ALPHA over all kinds of requests, for independent texts. An
-    answer that is lost may depend on its text: tests allow for that (``lost_at_most``). Requests that are refused (no
-    connection, 429, 503) are taken not to depend on it.
+    answer that is lost, and one that came after a refusal with a status (429, 503), may depend on the text that was written
+    first: tests allow for that (``lost_at_most``). A request without a connection wrote none.
     Raises: InputError if the address is none of the API, or nothing was forged at ``target``.
     """
     base = api_base(url)
@@ -50,7 +50,7 @@ def audit_server(
         names, header = client.models()
         plan = _probed(client, plan, names)
         depends = {"url": base, "problem": as_json(plan.problem), "seed": seed, "samples": settings.samples,
-                   "fields": dict(plan.settings)}  # fmt: skip
+                   "fields": dict(plan.settings), "stop": plan.stop}  # fmt: skip
         journal = Journal.open(settings.checkpoint, depends)
     except BaseException:
         client.close()
@@ -62,7 +62,7 @@ def audit_server(
     finally:
         journal.close()
         client.close()
-    report.server = section(base, plan, run.sampler.seen, journal, settings, run.about)
+    report.server = section(base, plan, journal, settings, run.about)
     report.notice(findings(report.server, settings.model))
     return report
 
@@ -91,9 +91,10 @@ def _probed(client: Completions, plan: RequestPlan, names: list[str]) -> Request
 
 
 def lost_at_most(lost: int, asked: int, alpha: float) -> float:
-    """An upper bound on the probability that an answer is lost, at the rate alpha; 0 if none was.
+    """An upper bound on the probability that an answer is lost or drawn again, at the rate alpha; 0 if none was.
 
-    Texts that are answered then have a law within that total variation of that of all texts.
+    Texts that are counted then have a law within that total variation of that of the texts that are written first: of
+    those, all but that mass are counted as they are.
     Source: Clopper and Pearson 1934.
     """
     return float(betaincinv(lost + 1, asked - lost, 1 - alpha)) if 0 < lost < asked else float(lost > 0)
@@ -155,13 +156,15 @@ class ServerTexts:
         return groups
 
     def _judged(self, kinds: Sequence[Kind], problem: Problem, counts: Counter, alpha: float) -> Evidence:
-        asked, lost = self.settings.samples * len(kinds), sum(len(self.journal.lost[kind.name]) for kind in kinds)
-        may_be_lost = lost_at_most(lost, asked, alpha / 2)
+        asked, journal = self.settings.samples * len(kinds), self.journal
+        lost, redrawn = (sum(len(slots[kind.name]) for kind in kinds) for slots in (journal.lost, journal.redrawn))
+        missed = sum(len(journal.redrawn[kind.name].union(journal.lost[kind.name])) for kind in kinds)
+        may_be_lost = lost_at_most(missed, asked, alpha / 2)
         complete = all(kind.name in self.complete for kind in kinds)
-        evidence = judged(problem, counts, alpha / 2 if lost else alpha, complete, may_be_lost)
+        evidence = judged(problem, counts, alpha / 2 if missed else alpha, complete, may_be_lost)
         sampling = kinds[0].what if len(kinds) == 1 else f"pooled: {', '.join(kind.name for kind in kinds)}"
         how = {"sampling": sampling, "seed": self.report.seed, "settings": dict(self.plan.settings)}
-        losses = {"lost": lost, "lost_at_most": may_be_lost} if lost else {}
+        losses = {"lost": lost, "redrawn": redrawn, "lost_at_most": may_be_lost} if missed else {}
         joint = {"together": "the first tokens of the choices"} if problem.draft is problem.target else {}
         evidence = replace(evidence, detail={**evidence.detail, **how, **losses, **joint, **size_of(self.plan.problem)})
         return replace(evidence, replay=self._replay(kinds)) if evidence.witness else evidence

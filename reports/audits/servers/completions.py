@@ -23,11 +23,12 @@ class Refused(Exception):
     """The server did not take the request (no connection, 429, 503): it may be sent again.
 
     wait: seconds that the server asks to wait; None if it does not say.
+    read: whether it may have read the request, and so written a text; not without a connection.
     """
 
-    def __init__(self, why: str, wait: float | None = None):
+    def __init__(self, why: str, wait: float | None = None, read: bool = True):
         super().__init__(why)
-        self.wait = wait
+        self.wait, self.read = wait, read
 
 
 class Lost(Exception):
@@ -128,7 +129,7 @@ class Completions:
             cause = _root(error)
             if isinstance(cause, ssl.SSLError):
                 raise Wrong(f"no TLS at {self.base} ({_short(cause)}); is it http:// that is meant?") from None
-            raise Refused(f"no connection to {self.base} ({_short(cause)})") from None
+            raise Refused(f"no connection to {self.base} ({_short(cause)})", read=False) from None
         except httpx2.TimeoutException:
             raise Lost(f"no answer within {self.seconds:g} s") from None
         except httpx2.SSEError as error:

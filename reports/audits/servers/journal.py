@@ -23,13 +23,17 @@ class Journal:
 
     texts: what was emitted, for each choice.
     lost: why it is not known.
+    shown: what else the answer shows, as ``seen.shown`` has it.
     refusals: why requests were not taken -> how often.
+    redrawn: the slots that were sent again although the server may have written a text before it refused.
     resumed: how often the run went on from the file.
     """
 
     texts: dict[str, dict[int, list[Prefix]]] = field(default_factory=lambda: defaultdict(dict))
     lost: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
+    shown: dict[str, dict[int, dict[str, Any]]] = field(default_factory=lambda: defaultdict(dict))
     refusals: Counter[str] = field(default_factory=Counter)
+    redrawn: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     resumed: int = 0
     _open: set[tuple[str, int]] = field(default_factory=set)
     _file: IO[str] | None = None
@@ -77,10 +81,11 @@ class Journal:
             self._open.discard(at)
             if "texts" in entry:
                 self.texts[kind][slot] = [tuple(text) for text in entry["texts"]]
+                self.shown[kind][slot] = entry["shown"]
             elif "lost" in entry:
                 self.lost[kind][slot] = entry["lost"]
             elif "refused" in entry:
-                self.refusals[entry["refused"]] += 1
+                self._refuse(kind, slot, entry["refused"], entry["read"])
             elif "sent" in entry:
                 self._open.add(at)
         self._lose_open()
@@ -93,12 +98,12 @@ class Journal:
     def sent(self, kind: str, slot: int) -> None:
         self._enter(kind, slot, sent=True)
 
-    def refused(self, kind: str, slot: int, why: str) -> None:
-        """The server did not take it: it is as if it had not been sent."""
-        self._enter(kind, slot, refused=why)
+    def refused(self, kind: str, slot: int, why: str, read: bool) -> None:
+        """The server did not take it; unless it may have read it, it is as if it had not been sent."""
+        self._enter(kind, slot, refused=why, read=read)
 
-    def answered(self, kind: str, slot: int, texts: Sequence[Prefix]) -> None:
-        self._enter(kind, slot, texts=list(texts))
+    def answered(self, kind: str, slot: int, texts: Sequence[Prefix], shown: dict[str, Any]) -> None:
+        self._enter(kind, slot, texts=list(texts), shown=shown)
 
     def lose(self, kind: str, slot: int, why: str) -> None:
         self._enter(kind, slot, lost=why)
@@ -111,6 +116,11 @@ class Journal:
             if self._file:
                 self._file.close()
 
+    def _refuse(self, kind: str, slot: int, why: str, read: bool) -> None:
+        self.refusals[why] += 1
+        if read:
+            self.redrawn[kind].add(slot)
+
     def _lose_open(self) -> None:
         for kind, slot in self._open:
             self.lost[kind][slot] = IN_FLIGHT
@@ -122,11 +132,11 @@ class Journal:
             if self._closed:
                 return
             (self._open.add if "sent" in what else self._open.discard)((kind, slot))
-            for name, slots in (("texts", self.texts), ("lost", self.lost)):
+            for name, slots in (("texts", self.texts), ("lost", self.lost), ("shown", self.shown)):
                 if name in what:
                     slots[kind][slot] = what[name]
             if "refused" in what:
-                self.refusals[what["refused"]] += 1
+                self._refuse(kind, slot, what["refused"], what["read"])
             self._write({"kind": kind, "slot": slot, **what})
 
     def _write(self, entry: dict[str, Any]) -> None:

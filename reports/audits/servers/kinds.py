@@ -77,8 +77,13 @@ class RequestPlan:
 
     @property
     def stop(self) -> int:
-        """The token that stops texts: the most probable first one."""
-        return max(range(self.problem.vocabulary), key=lambda t: self.target.start[t])
+        """The token that stops texts: the most probable one, first of all at the beginning.
+
+        Guarantee: its word is part of no other, nor of two others, so that no text ends at another token.
+        """
+        words, target = self.words.words, self.target
+        alone = [t for t, word in enumerate(words) if sum(word in other for other in words) == 1]
+        return max(alone, key=lambda t: (target.start[t], sum(row[t] for row in target.after)))
 
     def prompt(self, kind: Kind, slot: int) -> Prefix:
         """The prompt of a slot: empty, or uniform tokens and a last one drawn from the target's first row.

@@ -9,7 +9,7 @@ from ....stattests.two_sample import homogeneity
 from ..error_rates import ALPHA, BETA
 from .journal import Journal
 from .kinds import KINDS, RequestPlan
-from .sampling import Seen
+from .seen import Seen
 from .settings import ServerSettings
 
 SHOWN = 3
@@ -17,16 +17,16 @@ SHOWN = 3
 
 
 def section(
-    base: str, plan: RequestPlan, seen: Seen, journal: Journal, settings: ServerSettings, about: dict[str, Any]
+    base: str, plan: RequestPlan, journal: Journal, settings: ServerSettings, about: dict[str, Any]
 ) -> dict[str, Any]:
     """The report's ``server``: counts of each kind of request, what was lost and refused, what can be seen of speculation."""
-    kinds = {}
+    kinds, seen = {}, Seen.of(answer for answers in journal.shown.values() for answer in answers.values())
     for name in settings.kinds:
         lost = journal.lost[name]
         prompts = Counter(plan.words.text(plan.prompt(KINDS[name], slot)) for slot in lost)
         kinds[name] = {
             "asked": settings.samples, "counted": len(journal.texts[name]), "lost": dict(Counter(lost.values())),
-            "lost_prompts": dict(prompts.most_common(SHOWN)),
+            "lost_prompts": dict(prompts.most_common(SHOWN)), "redrawn": len(journal.redrawn[name]),
         }  # fmt: skip
     return {
         "url": base, **about, "answered_as": sorted(filter(None, seen.models)),
@@ -34,7 +34,7 @@ def section(
         "refused": dict(journal.refusals), "resumed": journal.resumed, "longer_than_asked": seen.excess,
         "choices": {str(n): times for n, times in seen.choices.items() if times},
         "speculation": speculation(seen), "together_against_alone": _compared(plan, journal),
-        "not_examined": _not_examined(seen, journal, settings),
+        "not_examined": _not_examined(plan, seen, journal, settings),
     }  # fmt: skip
 
 
@@ -62,12 +62,16 @@ def _compared(plan: RequestPlan, journal: Journal) -> dict[str, Any] | None:
     return {"p_value": test.p_value, "false_alarm_rate": ALPHA, "limit": limit, "cells": test.cells}
 
 
-def _not_examined(seen: Seen, journal: Journal, settings: ServerSettings) -> list[str]:
+def _not_examined(plan: RequestPlan, seen: Seen, journal: Journal, settings: ServerSettings) -> list[str]:
     sentences = ["other requests than those that were sent: chat, grammars, penalties, logit biases, log-probabilities"]
     left_out = [kind.what for name, kind in KINDS.items() if name not in settings.kinds]
     sentences += [f"kinds of requests that were left out: {'; '.join(left_out)}"] if left_out else []
-    if journal.refusals:
-        sentences.append("whether a request is refused for what it would have said: refused ones were sent again")
+    if any(journal.redrawn.values()):
+        sentences.append(
+            "what refused requests would have said: they were sent again, and the limits allow for any text of theirs"
+        )
+    if "stop" in settings.kinds and not any(plan.stop in text for t in journal.texts["stop"].values() for text in t):
+        sentences.append("what a stop string does: no text came to one")
     if not seen.drafted and "in the stream" not in str(speculation(seen)["seen"]):
         sentences.append("whether the server speculates at all: its answers do not show it")
     if seen.choices[1] and "choices" in settings.kinds:
@@ -89,7 +93,7 @@ def findings(server: dict[str, Any], model: str | None) -> dict[str, str]:
         )
     if server["refused"]:
         why = "; ".join(f"{n} times: {reason}" for reason, n in server["refused"].items())
-        remarks["refused"] = f"requests were not taken ({why}); such a request is sent again"
+        remarks["refused"] = f"requests were not taken ({why}); they were sent again{_allowed(server['kinds'])}"
     if server["longer_than_asked"]:
         remarks["longer-texts"] = f"{server['longer_than_asked']} texts have more tokens than max_tokens"
     if model and server["answered_as"] not in ([], [model]):
@@ -99,3 +103,9 @@ def findings(server: dict[str, Any], model: str | None) -> dict[str, str]:
     if (seeds := server.get("same_seed")) and seeds["same"] < seeds["asked"]:
         remarks["seeds"] = f"{seeds['asked'] - seeds['same']} of {seeds['asked']} seeds sent again gave another text"
     return remarks
+
+
+def _allowed(kinds: dict[str, Any]) -> str:
+    """How many requests the limits allow for: a refusal with a status may depend on a text that was written."""
+    redrawn = sum(kind["redrawn"] for kind in kinds.values())
+    return f"; the limits allow for {redrawn} refused with a status, which may hide a text" if redrawn else ""

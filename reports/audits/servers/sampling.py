@@ -1,59 +1,20 @@
-"""Requests to a server, many at once: refused ones are sent again, lost ones are counted and never drawn again."""
+"""Requests to a server, many at once: refused ones are sent again and counted, lost ones counted and not drawn again."""
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from threading import Event, Lock, Thread
 
 from ....models.errors import RunFailed
-from .completions import Completion, Completions, Lost, Refused, Wrong
+from .completions import Completions, Lost, Refused, Wrong
 from .journal import Journal
 from .kinds import Kind, RequestPlan
+from .seen import shown
 
 FIRST_WAIT, LONGEST_PAUSE = 0.1, 5.0
 """Seconds before a refused request is sent again, doubled each time."""
 
 MOST_LOST = 10
 """Lost answers of one kind of request that a run goes on with; and a tenth of its requests."""
-
-
-@dataclass
-class Seen:
-    """What the answers of this run show besides their texts.
-
-    excess: texts that were longer than asked for.
-    choices: texts an answer had -> how often, where several were asked for.
-    models, fingerprints: that answers name.
-    drafted, accepted: tokens, by the timings of answers that have them.
-    streamed, events: tokens of streamed texts, and events they came in.
-    """
-
-    excess: int = 0
-    choices: Counter[int] = field(default_factory=Counter)
-    models: Counter[str] = field(default_factory=Counter)
-    fingerprints: Counter[str] = field(default_factory=Counter)
-    drafted: int = 0
-    accepted: int = 0
-    streamed: int = 0
-    events: int = 0
-
-    def take(self, kind: Kind, answer: Completion, texts: Sequence[Sequence[int]], length: int) -> None:
-        """Add one answer."""
-        self.excess += sum(len(text) > length for text in texts)
-        self.choices[len(texts)] += kind.choices > 1
-        self.models[answer.model] += 1
-        self.fingerprints[answer.fingerprint] += 1
-        self.drafted += _count(answer.timings, "draft_n")
-        self.accepted += _count(answer.timings, "draft_n_accepted")
-        if kind.stream:
-            self.streamed += sum(map(len, texts))
-            self.events += answer.events
-
-
-def _count(timings: Mapping[str, object], name: str) -> int:
-    value = timings.get(name)
-    return value if isinstance(value, int) else 0
 
 
 class Sampler:
@@ -68,7 +29,7 @@ class Sampler:
                  patience: float):  # fmt: skip
         self.client, self.plan, self.journal, self.samples = client, plan, journal, samples
         self.at_once, self.until, self.patience = at_once, until, patience
-        self.seen, self._lock, self._stop = Seen(), Lock(), Event()
+        self._lock, self._stop = Lock(), Event()
         self._failure: RunFailed | None = None
 
     def run(self, kind: Kind, progress: Callable[[int], None]) -> None:
@@ -117,7 +78,7 @@ class Sampler:
                 answer = self.client.ask(body)
                 texts = self.plan.texts(kind, slot, answer)
             except Refused as refused:
-                self.journal.refused(kind.name, slot, str(refused))
+                self.journal.refused(kind.name, slot, str(refused), refused.read)
                 pause = wait if refused.wait is None else refused.wait
                 if time.monotonic() + pause > began + self.patience:
                     why = f"{refused}, for {self.patience:g} s (--patience)"
@@ -126,16 +87,15 @@ class Sampler:
                     return
                 wait = min(2 * wait, LONGEST_PAUSE)
             except Wrong as wrong:
-                self.journal.refused(kind.name, slot, str(wrong))
+                self.journal.refused(kind.name, slot, str(wrong), True)
                 raise RunFailed("crash", f"{wrong}, {self._place(kind)}") from None
             except Lost as lost:
                 if not self._stop.is_set():
                     self._lose(kind, slot, str(lost))
                 return
             else:
-                with self._lock:
-                    self.seen.take(kind, answer, texts, self.plan.length)
-                    self.journal.answered(kind.name, slot, [text[: self.plan.length] for text in texts])
+                cut = [text[: self.plan.length] for text in texts]
+                self.journal.answered(kind.name, slot, cut, shown(kind, answer, texts, self.plan.length))
                 return
 
     def _lose(self, kind: Kind, slot: int, why: str) -> None:

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from draftproof.models.errors import InputError
 from draftproof.models.law import Markov
-from draftproof.models.problem import as_json, problem_from
+from draftproof.models.problem import Problem, as_json, problem_from
 from draftproof.reports.audits.engines.texts import judged
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.servers.audit import audit_server, lost_at_most
@@ -164,7 +164,18 @@ def test_requests_that_are_refused_are_sent_again_when_the_server_says_so(target
     assert time.monotonic() - began > 0.6
     assert report.server["refused"] == {"status 429": 2, "status 503": 1}
     assert report.server["kinds"]["alone"]["counted"] == 150 and report.verdict == "inconclusive"
-    assert any("refused ones were sent again" in sentence for sentence in report.not_examined)
+    assert any("what refused requests would have said" in sentence for sentence in report.not_examined)
+    (evidence,) = report.evidence
+    assert (evidence.detail["redrawn"], evidence.detail["lost"]) == (3, 0) and evidence.detail["lost_at_most"] > 3 / 150
+
+
+def test_a_wrong_loop_that_hides_behind_refusals_is_not_said_to_be_seen(target):
+    """Its texts are off by TV 1/6; what is counted is not: no test can see it, and the limit must not say so."""
+    with serving(THREE, "hides-by-503") as server:
+        report = audited(server.url, target, "together", samples=800)
+    (evidence,) = report.evidence
+    assert evidence.detail["redrawn"] > 200 and evidence.bound > evidence.detail["lost_at_most"] > 1 / 3
+    assert "refused with a status, which may hide a text" in report.findings["refused"]
 
 
 def test_a_server_that_is_always_busy_ends_the_run_after_the_patience(target):
@@ -306,6 +317,7 @@ def test_a_server_that_dies_ends_the_run_and_the_run_goes_on_where_it_stopped(ta
     assert second.server["kinds"]["together"]["counted"] == 300 - lost
     assert (second.verdict, second.server["resumed"]) == ("inconclusive", 1)
     assert second.server["refused"] == first.server["refused"] != {}
+    assert "redrawn" not in second.evidence[0].detail or not second.evidence[0].detail["redrawn"]
 
 
 def test_a_killed_audit_goes_on_and_what_was_in_flight_is_lost_and_said(target, tmp_path):
@@ -335,6 +347,20 @@ def test_a_killed_audit_goes_on_and_what_was_in_flight_is_lost_and_said(target, 
     said = report.server["kinds"]["together"]
     assert 1 <= said["lost"][IN_FLIGHT] <= 8 and said["counted"] == 120 - said["lost"][IN_FLIGHT]
     assert report.verdict == "inconclusive"
+
+
+def test_a_run_that_goes_on_shows_what_the_earlier_one_saw(target, tmp_path):
+    def busy(handler, number, body):
+        return number == 5 and handler.reply({}, 503, Retry_After="0")
+
+    with serving(THREE, fault=busy, name="other") as server:
+        first, second = (
+            audited(server.url, target, "streamed", samples=60, model="forged", checkpoint=str(tmp_path / "checkpoint"))
+            for _ in range(2)
+        )
+    assert (first.server["resumed"], second.server["resumed"], first.findings) == (0, 1, second.findings)
+    assert {**second.server, "resumed": 0} == first.server and first.server["answered_as"] == ["other"]
+    assert second.evidence[0].detail == first.evidence[0].detail and first.evidence[0].detail["redrawn"] == 1
 
 
 def test_a_file_that_is_no_checkpoint_is_left_as_it_is(tmp_path):
@@ -369,6 +395,22 @@ def test_texts_of_words_and_of_characters_are_read_back_exactly():
     with pytest.raises(Lost, match="a text of 5 tokens, and a count that says 6"):
         plan = RequestPlan(THREE, Words(tuple("012"), " "), 0)
         plan.texts(KINDS["alone"], 0, Completion(["0 0 0 0 0"], ["length"], usage=6))
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("vocabulary", [2, 10, 11, 12, 101])
+def test_the_word_that_stops_texts_is_part_of_no_other_text(vocabulary):
+    row = [Fraction(1, 2 * vocabulary)] * vocabulary
+    row[1] += Fraction(1, 2)
+    law = Markov(tuple(row), (tuple(row),) * vocabulary)
+    problem = Problem(vocabulary, 1, law, law)
+    words = Words(tuple(map(str, range(vocabulary))), " ")
+    plan = RequestPlan(problem, words, 0)
+    (stop,) = plan.body(KINDS["stop"], 0)["stop"]
+    assert (stop == "1") == (vocabulary <= 10)
+    for a in range(vocabulary):
+        text = words.text((a, 0))
+        assert (stop in text) == (stop in text.split())
 
 
 @pytest.mark.exact
