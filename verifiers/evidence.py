@@ -1,6 +1,6 @@
 """What can be claimed of a verifier, and evidence for or against it: the words that all packages share."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -146,3 +146,9 @@ class Evidence:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Evidence":
         return cls(**{**data, "witness": data["witness"] and Witness.from_json(data["witness"])})
+
+
+def without_smallest(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The evidence without what the search for the smallest problem says again of a refutation that is there already."""
+    refuted = {(e.claim, e.dtype) for e in evidence if e.refuted and not (e.witness and e.witness.smallest)}
+    return [e for e in evidence if not (e.witness and e.witness.smallest) or (e.claim, e.dtype) not in refuted]

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from ...verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence
+from ...verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence, without_smallest
 from ...verifiers.trees.draft_tree import WAYS
 
 
@@ -63,7 +63,7 @@ def scope(report: Run) -> dict[str, Any] | None:
 
     Of end-to-end runs the sizes are those of the pair.
     """
-    items = [e for e in report.evidence if not (e.witness and e.witness.smallest)]
+    items = without_smallest(report.evidence)
     if not items:
         return None
     run = report.end_to_end.setting if report.end_to_end else {}
@@ -205,7 +205,7 @@ def not_examined(report: Run, facts: Mapping[str, Any] | None) -> list[str]:
     """
     if facts is None:
         return ["anything: there is no evidence"]
-    items = [e for e in report.evidence if e.claim == "lossless" and not (e.witness and e.witness.smallest)]
+    items = [e for e in without_smallest(report.evidence) if e.claim == "lossless"]
     sentences = []
     if facts["vocabularies"]:
         sentences.append(f"vocabularies other than {ranges(facts['vocabularies'])}")

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ....models.errors import InputError
-from ....verifiers.evidence import ERROR, NOT_CLAIMED, REFUTED, Evidence
-from ..compliance.evidence_rows import DECIDES, PROOF_STRENGTH, strength_of
+from ....verifiers.evidence import ERROR, NOT_CLAIMED, REFUTED, Evidence, without_smallest
+from ..compliance.evidence_rows import DECIDES, proof_strength, strength_of
 from ..report import Report
 
 RANKS = ("refuted", "error", "open", "sampled", "observed", "driven", "resolution", "lattice", "exact", "certificate",
-         "symbolic", "proof")  # fmt: skip
+         "symbolic", "partial", "proof")  # fmt: skip
 """How much is known, from the worst on; refuted, and what stands behind observed, is decided."""
 
 
@@ -87,8 +87,8 @@ def states_of(data: Any, name: str) -> States:
 def _report(states: States, data: Mapping[str, Any], before: str = "") -> None:
     report = Report.from_json(data)
     groups: dict[tuple[str, str], list[Evidence]] = {}
-    for e in report.evidence:
-        if e.verdict != NOT_CLAIMED and not (e.witness and e.witness.smallest):
+    for e in without_smallest(report.evidence):
+        if e.verdict != NOT_CLAIMED:
             groups.setdefault((f"{before}{e.claim}, {e.dtype}", e.problem or ""), []).append(e)
     for (what, problem), group in groups.items():
         states.add(what, problem, _state(group))
@@ -174,7 +174,7 @@ def _history(states: States, data: Mapping[str, Any], before: str = "") -> None:
 def _proofs(states: States, data: Sequence[Mapping[str, Any]], before: str = "") -> None:
     words = {"refuted": "refuted", "error": "error", "no-evidence": "open"}
     for row in data:
-        rank = PROOF_STRENGTH[row["method"]] if row["verdict"] == "holds" else words[row["verdict"]]
+        rank = proof_strength(row) if row["verdict"] == "holds" else words[row["verdict"]]
         states.add(f"{before}{row['claim']} by {row['method']}", f"{row['what']}; {row['size']}", State(rank))
 
 

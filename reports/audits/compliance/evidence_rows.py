@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ....verifiers.evidence import ERROR, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
+from ....verifiers.evidence import ERROR, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts, without_smallest
 from ..report import Report
 from ..scope import SAMPLED as SAMPLING_METHODS
 from .collecting import FAILED, Collected
@@ -12,6 +12,7 @@ from .plan import Requirement
 
 STRENGTHS = {
     "proof": "proof",
+    "partial": "proof of the sizes, rules and cases stated",
     "symbolic": "proof for all models of a size",
     "certificate": "certificate, checked, on single problems",
     "exact": "exact enumeration",
@@ -24,7 +25,7 @@ STRENGTHS = {
 }
 """Kinds of evidence, from the strongest on, in words."""
 
-DECIDES = ("proof", "symbolic", "certificate", "exact", "lattice", "resolution", "driven")
+DECIDES = ("proof", "partial", "symbolic", "certificate", "exact", "lattice", "resolution", "driven")
 """Kinds that decide; the others can refute and cannot show more than that nothing was refuted."""
 
 PROOF_STRENGTH = {
@@ -34,6 +35,9 @@ PROOF_STRENGTH = {
     "certificate": "certificate",
     "enumeration": "exact",
 }
+
+EVERY_SIZE = ("every V, gamma, models with zeros, real field", "any finitely many real values")
+"""Sizes of which Coq's proofs are of the whole claim; what is stated otherwise is of a part of it, or under assumptions."""
 
 OBSERVING = ("reading", "forward-pass", "warp", "listening", "ends")
 """Methods that compare what a run did, and all of it."""
@@ -52,6 +56,7 @@ class EvidenceRow:
     shown: how the part's verdict reads, or what a proof speaks of.
     counts: whether it speaks of what the requirement is about.
     why: why it does not count, or could not be had.
+    unplaced: whether it does not count only because what it speaks of is not recorded.
     witness, replay: of a refutation.
     """
 
@@ -65,6 +70,7 @@ class EvidenceRow:
     shown: str = ""
     counts: bool = True
     why: str | None = None
+    unplaced: bool = False
     witness: str | None = None
     replay: str | None = None
 
@@ -95,7 +101,7 @@ def _nothing(got: Collected, why: str, verdict: str, counts: bool = False) -> Ev
 
 
 def _of_report(requirement: Requirement, got: Collected, report: Report) -> list[EvidenceRow]:
-    claimed = [e for e in report.evidence if e.claim == requirement.claim and not (e.witness and e.witness.smallest)]
+    claimed = [e for e in without_smallest(report.evidence) if e.claim == requirement.claim]
     groups: dict[tuple[str, str], list[Evidence]] = {}
     sampled = {(e.problem, _dtype(e, report)) for e in claimed if strength_of(e) == "sampled" and _limit(e) is not None}
     for e in claimed:
@@ -107,20 +113,30 @@ def _of_report(requirement: Requirement, got: Collected, report: Report) -> list
     rows = []
     for (dtype, strength), group in groups.items():
         row = _row(got.part.id, dtype, strength, group, report)
-        mismatch = scope_mismatch(requirement.scope, {**about, "dtype": dtype, "versions": report.environment})
         if row.verdict == NOT_CLAIMED:
-            mismatch = group[0].detail.get("why") or "the subject does not claim it"
-        rows.append(replace(row, counts=False, why=mismatch) if mismatch else row)
+            why = group[0].detail.get("why") or "the subject does not claim it"
+            rows.append(replace(row, counts=False, why=why))
+        else:
+            rows.append(_placed(row, requirement, {**about, "dtype": dtype or None}))
     return rows
 
 
+def _placed(row: EvidenceRow, requirement: Requirement, facts: Mapping[str, Any]) -> EvidenceRow:
+    """The row, which does not count where evidence with these facts does not speak of what is required."""
+    other, unrecorded = scope_mismatch(requirement.scope, facts)
+    if not other and not unrecorded:
+        return row
+    return replace(row, counts=False, why="; ".join([*other, *unrecorded]), unplaced=not other)
+
+
 def _dtype(e: Evidence, report: Report) -> str:
+    """The numbers that evidence speaks of; empty if that is not recorded."""
     dtypes = report.subject["dtypes"]
-    return str(e.detail["dtype"]) if "dtype" in e.detail else dtypes[0] if len(dtypes) == 1 else e.dtype
+    return str(e.detail["dtype"]) if "dtype" in e.detail else dtypes[0] if len(dtypes) == 1 else ""
 
 
 def strength_of(e: Evidence) -> str:
-    """The kind of a piece of evidence, a key of STRENGTHS; of a method that is not known, the weaker."""
+    """The kind of a piece of evidence, a key of STRENGTHS; of a method or a law of which it is not known, the weakest."""
     if e.method in OBSERVING:
         return "observed"
     if e.method in SAMPLING_METHODS or e.method == "mean":
@@ -128,7 +144,8 @@ def strength_of(e: Evidence) -> str:
     if e.verdict == NO_EVIDENCE:
         return "none"
     if e.method in ("enumeration", "closed-form", "interception", "driving"):
-        kind = str(e.detail.get("exactness", "exact"))
+        walked = "exact" if "chance" in e.detail else ""  # a loop's: every way that chance can fall
+        kind = str(e.detail.get("exactness", walked))
         return kind if kind in DECIDES else "observed"
     return "observed"
 
@@ -142,7 +159,8 @@ def _limit(e: Evidence) -> float | None:
 
 
 def _unit(e: Evidence) -> str:
-    return {"mean": "tokens a call", "argmax": "of the tokens"}.get(e.method, "total variation")
+    units = {"mean": "tokens a call", "argmax": "of the tokens"}
+    return units.get(e.method) or {"support": "of probability", "optimal": "tokens"}.get(e.claim, "total variation")
 
 
 def _row(part: str, dtype: str, strength: str, group: Sequence[Evidence], report: Report) -> EvidenceRow:
@@ -152,7 +170,9 @@ def _row(part: str, dtype: str, strength: str, group: Sequence[Evidence], report
     if strength == "sampled":
         limit = None if None in limits else max(filter(None, limits), default=None)
     else:
-        limit = max((float(e.bound) for e in group if e.bound is not None), default=None)
+        bounds = [float(e.bound) for e in group if e.bound is not None]
+        whole = len(bounds) == len(group) or strength not in DECIDES
+        limit = max(bounds, default=None) if whole else None
     units = {_unit(e) for e in group}
     first = next((e for e in worst if e.refuted and e.witness), None)
     reasons = {str(e.detail["reason"]) for e in worst if e.detail.get("reason")} if verdict == NO_EVIDENCE else ()
@@ -166,7 +186,7 @@ def _row(part: str, dtype: str, strength: str, group: Sequence[Evidence], report
 
 def _facts(report: Report) -> dict[str, Any]:
     """What a report says of its subject and of how that was run; what it does not say is not there."""
-    facts = {"subject": report.subject["name"], "digest": report.subject["digest"]}
+    facts = {"subject": report.subject["name"], "digest": report.subject["digest"], "versions": report.environment}
     if report.end_to_end:
         setting = report.end_to_end.setting
         return facts | {name: setting[name] for name in ("temperature", "device") if name in setting}
@@ -176,21 +196,24 @@ def _facts(report: Report) -> dict[str, Any]:
     return facts | ({"device": "cpu"} if "convention" in report.subject else {})
 
 
-def scope_mismatch(asked: Mapping[str, Any], facts: Mapping[str, Any]) -> str | None:
-    """Why evidence with these facts does not speak of what is asked; None if it does. What is not recorded does not match."""
-    wrong = []
+def scope_mismatch(asked: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Why evidence with these facts does not speak of what is asked: what differs, and what is not recorded.
+
+    What is not recorded does not match; where both lists are empty, the evidence speaks of what is asked.
+    """
+    other, unrecorded = [], []
     for name, value in asked.items():
         if name == "versions":
             versions = facts.get("versions") or {}
-            pairs = [(package, wanted, versions.get(package)) for package, wanted in value.items()]
+            triples = [(package, wanted, versions.get(package)) for package, wanted in value.items()]
         else:
-            pairs = [(name, value, facts.get(name))]
-        for what, wanted, known in pairs:
+            triples = [(name, value, facts.get(name))]
+        for what, wanted, known in triples:
             if known is None:
-                wrong.append(f"it does not record its {what}, asked is {_shown(wanted)}")
+                unrecorded.append(f"it does not record its {what}, asked is {_shown(wanted)}")
             elif known != wanted:
-                wrong.append(f"its {what} is {_shown(known)}, asked is {_shown(wanted)}")
-    return "; ".join(wrong) or None
+                other.append(f"its {what} is {_shown(known)}, asked is {_shown(wanted)}")
+    return other, unrecorded
 
 
 def _shown(value: Any) -> str:
@@ -212,17 +235,14 @@ def _of_history(requirement: Requirement, got: Collected) -> list[EvidenceRow]:
         known = [limit["total_variation"] for limit in limits if limit and limit["total_variation"] < 1]
         nights = max((limit["nights"] for limit in limits if limit), default=0)
         first = alarms[0] if alarms else None
-        mismatch = scope_mismatch(requirement.scope, {"subject": subject, "digest": version, "device": "cpu"})
-        rows.append(
-            EvidenceRow(
-                got.part.id, "", "sampled", REFUTED if alarms else NO_EVIDENCE,
-                f"{len(alarms) or len(checks)} of {len(checks)}", max(known) if len(known) == len(checks) else None,
-                shown=f"{subject} {version}: nightly draws, {len(alarms)} in alarm; within {nights} nights; {history.get('scope')}",
-                counts=mismatch is None, why=mismatch,
-                witness=f"{first['check']}: {_nightly_witness(first)}" if first else None,
-                replay=(first["witness"] or {}).get("replay") if first else None,
-            )
+        row = EvidenceRow(
+            got.part.id, "", "sampled", REFUTED if alarms else NO_EVIDENCE,
+            f"{len(alarms) or len(checks)} of {len(checks)}", max(known) if len(known) == len(checks) else None,
+            shown=f"{subject} {version}: nightly draws, {len(alarms)} in alarm; within {nights} nights; {history.get('scope')}",
+            witness=f"{first['check']}: {_nightly_witness(first)}" if first else None,
+            replay=(first["witness"] or {}).get("replay") if first else None,
         )  # fmt: skip
+        rows.append(_placed(row, requirement, {"subject": subject, "digest": version, "device": "cpu"}))
     failures = [f for f in history["failures"] if f["subject"] == requirement.scope.get("subject", f["subject"])]
     return rows + [
         _nothing(got, f"{f['subject']} could not be drawn from: {f['message']}", ERROR, True) for f in failures
@@ -251,18 +271,22 @@ def _by_method(
     requirement: Requirement, got: Collected, method: str, every: Sequence[Mapping[str, Any]]
 ) -> Iterable[EvidenceRow]:
     place = "on record in this version, not run here" if got.recorded else "run here"
-    mismatch = scope_mismatch(requirement.scope, {"dtype": "exact"})
-    for undecided in (False, True):
-        rows = [row for row in every if (row["verdict"] == NO_EVIDENCE) == undecided]
-        if not rows:
-            continue
+    kinds = [((row["verdict"] == NO_EVIDENCE), proof_strength(row)) for row in every]
+    for undecided, strength in sorted(set(kinds)):
+        rows = [row for row, kind in zip(every, kinds, strict=True) if kind == (undecided, strength)]
         verdict = merge_verdicts(row["verdict"] for row in rows)
         same = [row for row in rows if row["verdict"] == verdict]
         what = "; ".join(dict.fromkeys(f"{row['what']}: {row['size']}" for row in same))
-        refuted = verdict in (REFUTED, ERROR)
-        why = mismatch or ("not decided" if undecided else None)
-        yield EvidenceRow(
-            got.part.id, "exact", PROOF_STRENGTH[method], verdict, f"{len(same)} of {len(rows)}",
-            shown=f"{method}, {place}: {what}", counts=why is None, why=why,
-            witness=str(same[0]["detail"]) if refuted else None,
+        row = EvidenceRow(
+            got.part.id, "exact", strength, verdict, f"{len(same)} of {len(rows)}",
+            shown=f"{method}, {place}: {what}", counts=not undecided, why="not decided" if undecided else None,
+            witness=str(same[0]["detail"]) if verdict in (REFUTED, ERROR) else None,
         )  # fmt: skip
+        yield _placed(row, requirement, {"dtype": "exact"})
+
+
+def proof_strength(row: Mapping[str, Any]) -> str:
+    """The kind of a row of proofs: of Coq's, a proof only where it is of every size, and under no further condition."""
+    if row["method"] == "coq" and row["size"] not in EVERY_SIZE:
+        return "partial"
+    return PROOF_STRENGTH[row["method"]]

@@ -97,7 +97,7 @@ def first_plan(folder: Path) -> str:
 
 _RULES = {
     "theorem-1": "The rule of block verification is lossless for every vocabulary and every length of draft",
-    "theorem-2": "No valid verifier accepts more tokens an iteration than block verification does",
+    "theorem-2": "In one iteration no valid verifier accepts more tokens in expectation than block verification does",
 }
 
 

@@ -23,24 +23,42 @@ VERDICTS = {
 WORST_FIRST = (FAILED, OPEN, SAMPLED, MET)
 
 
-def verdict_of(rows: Sequence[EvidenceRow], detection_limit: float | None = None) -> str:
+def verdict_of(rows: Sequence[EvidenceRow], detection_limit: float | None = None, parts: Iterable[str] = ()) -> str:
     """The verdict that rows of evidence give: the worst of those that count.
 
-    detection_limit: the largest total variation that samples may leave unseen; without one any limit will do.
-    Guarantee: met only if there is a row that counts, and all of them hold by an exact law, a proof, or a certificate.
+    detection_limit: the largest total variation that may remain unseen; without one any limit will do.
+    parts: those that are asked for, besides those of the rows.
+    Guarantee: met only if every part has a row that counts, all of these hold by an exact law, a proof, or a certificate,
+    and of no refutation it is unknown whether it speaks of what is asked.
     """
     counting = [row for row in rows if row.counts]
     if any(row.verdict == REFUTED for row in counting):
         return FAILED
-    if not counting or not all(_shows(row, detection_limit) for row in counting):
+    if not counting or silent_parts(rows, parts) or any(row.unplaced and row.verdict == REFUTED for row in rows):
+        return OPEN
+    if not all(_shows(row, detection_limit) for row in counting):
         return OPEN
     return MET if all(row.strength in DECIDES for row in counting) else SAMPLED
 
 
+WITHOUT_LIMIT = ("proof", "partial", "symbolic", "certificate", "exact")
+"""Kinds of evidence that leave nothing unseen where they state no limit."""
+
+
+def silent_parts(rows: Sequence[EvidenceRow], parts: Iterable[str] = ()) -> list[str]:
+    """The parts, of those asked for and those of the rows, that have no row that counts."""
+    counting = {row.part for row in rows if row.counts}
+    return [part for part in dict.fromkeys([*parts, *(row.part for row in rows)]) if part not in counting]
+
+
 def _shows(row: EvidenceRow, detection_limit: float | None) -> bool:
     """Whether a row that is not refuted shows anything: it holds, or samples would have shown a deviation at their limit."""
+    if row.verdict == HOLDS and detection_limit is None:
+        return row.strength in DECIDES or row.strength == "observed"
     if row.verdict == HOLDS:
-        return row.strength in DECIDES or (row.strength == "observed" and detection_limit is None)
+        if row.unit != "total variation" or row.limit is None:
+            return row.strength in (DECIDES if row.unit != "total variation" else WITHOUT_LIMIT)
+        return row.strength in DECIDES and row.limit <= detection_limit
     if row.verdict == ERROR or row.strength != "sampled" or row.limit is None:
         return False
     return detection_limit is None or (row.unit == "total variation" and row.limit <= detection_limit)
@@ -60,7 +78,7 @@ class Judged:
 
     @property
     def verdict(self) -> str:
-        return verdict_of(self.rows, self.requirement.detection_limit)
+        return verdict_of(self.rows, self.requirement.detection_limit, self.requirement.parts)
 
     @property
     def reading(self) -> str:
@@ -89,9 +107,10 @@ class Judged:
         sentences = [_closing(row, wanted) for row in self.rows]
         if not self.requirement.parts:
             sentences = ["the plan names no part that is to show it"]
-        elif self.verdict == OPEN and not any(row.counts for row in self.rows):
+        elif self.verdict == OPEN and (silent := silent_parts(self.rows, self.requirement.parts)):
             asked = ", ".join(f"{name} {value}" for name, value in self.requirement.scope.items())
-            sentences.append(f"evidence on {self.requirement.claim}" + (f" with {asked}" if asked else ""))
+            wanted_of = f"evidence of {', '.join(silent)} on {self.requirement.claim}"
+            sentences.append(wanted_of + (f" with {asked}" if asked else ""))
         return list(dict.fromkeys(filter(None, sentences)))
 
     def as_json(self) -> dict[str, Any]:
@@ -119,6 +138,13 @@ def _closing(row: EvidenceRow, wanted: float | None) -> str:
         return f"{row.part} has samples without a detection limit: more of them are needed"
     if row.strength == "sampled" and wanted is not None and (row.limit or 0) > wanted:
         return f"{row.part} would have shown a total variation of {row.limit:.3g}, asked is {wanted:g}: more samples are needed"
+    if row.strength in DECIDES and not _shows(row, wanted) and row.verdict == HOLDS:
+        left = (
+            "does not say what total variation it leaves"
+            if row.limit is None
+            else f"leaves a total variation of {row.limit:.3g}"
+        )
+        return f"{row.part} {left}, asked is {wanted:g}"
     if row.strength in ("sampled", "observed"):
         return f"{row.part}: an exact law in place of {STRENGTHS[row.strength]}"
     return "" if row.verdict == HOLDS else f"{row.part}: {row.verdict} on {row.on}"

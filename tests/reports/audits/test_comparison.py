@@ -60,6 +60,7 @@ GOOD = report(item(), item(problem="q"))
         (report(SAMPLED), report(replace(SAMPLED, bound=0.05)), "better", ("limit 0.1", "limit 0.05")),
         (report(SAMPLED), report(item()), "known", ("sampled", "lattice")),
         (report(item(NO_EVIDENCE)), report(SAMPLED), "better", ("open", "sampled")),
+        (GOOD, report(item(), item(REFUTED, problem="q", witness=replace(WITNESS, smallest=True))), "worse", ("lattice", "refuted")),
         (report(item(REFUTED)), report(item()), "better", ("refuted", "lattice")),
         (report(item(REFUTED)), report(SAMPLED), "unknown", ("refuted", "sampled")),
         (report(item(REFUTED)), report(item(problem="z")), "unknown", ("refuted", "examined no more")),

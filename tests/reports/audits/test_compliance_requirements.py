@@ -8,6 +8,7 @@ from importlib.resources import files
 import pytest
 
 from draftproof.models.errors import InputError
+from draftproof.proofs.paper_mapping import standing
 from draftproof.reports.audits.compliance import collecting
 from draftproof.reports.audits.compliance.code_files import all_files_are_known, code_files
 from draftproof.reports.audits.compliance.collecting import Collected, collect
@@ -20,9 +21,10 @@ from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, NOT_CLAIMED
 
 pytestmark = pytest.mark.exact
 
-EXACT = EvidenceRow("a", "float64", "lattice", HOLDS, "3 of 3")
+EXACT = EvidenceRow("a", "float64", "lattice", HOLDS, "3 of 3", 1e-13)
 DRAWN = EvidenceRow("b", "float64", "sampled", NO_EVIDENCE, "3 of 3", 0.02)
 SEEN = EvidenceRow("c", "float64", "observed", HOLDS, "1 of 1")
+SMALLEST = Witness(sequence="0", expected="1", observed="0", smallest=True)
 WRONG = replace(EXACT, verdict=REFUTED)
 BROKEN = EvidenceRow("d", "", "none", ERROR, "", why="it crashed")
 
@@ -70,6 +72,14 @@ def verdict(evidence, **fields):
         ([EXACT, WRONG], None, FAILED),
         ([BROKEN, WRONG], None, FAILED),
         ([EXACT, replace(WRONG, counts=False)], None, MET),
+        ([EXACT, replace(WRONG, counts=False, unplaced=True)], None, OPEN),
+        ([EXACT, replace(WRONG, counts=False, part="n")], None, OPEN),
+        ([EXACT, replace(DRAWN, counts=False)], None, OPEN),
+        ([replace(EXACT, limit=0.9)], 0.001, OPEN),
+        ([replace(EXACT, limit=float("nan"))], 0.001, OPEN),
+        ([replace(EXACT, limit=None)], 0.001, OPEN),
+        ([replace(EXACT, limit=None, unit="of probability")], 0.001, MET),
+        ([replace(EXACT, limit=None, strength="proof")], 0.001, MET),
         ([replace(EXACT, counts=False)], None, OPEN),
         ([replace(EXACT, verdict=NOT_CLAIMED)], None, OPEN),
         ([EvidenceRow("n", "exact", "proof", NO_EVIDENCE, "1 of 1")], None, OPEN),
@@ -91,6 +101,9 @@ def test_only_exact_rows_that_count_and_hold_are_met():
     for pair in itertools.combinations_with_replacement(every, 2):
         counting = [row for row in pair if row.counts]
         assert (verdict_of(pair) == MET) == (bool(counting) and set(counting) <= good)
+        assert verdict_of(pair, parts=["a", "another"]) != MET
+        apart = (pair[0], replace(pair[1], part="b"))
+        assert (verdict_of(apart) == MET) == (len(counting) == 2 and set(counting) <= good)
 
 
 def test_the_whole_is_as_good_as_its_worst_requirement():
@@ -117,6 +130,10 @@ def test_the_whole_is_as_good_as_its_worst_requirement():
         ([item(claim="support")], OPEN),
         ([item(method="a new method")], SAMPLED),
         ([item(method="reading")], SAMPLED),
+        ([item(), item(REFUTED, problem="q", witness=SMALLEST)], FAILED),
+        ([item(detail={"exactness": "exact"}), item(REFUTED, detail={"dtype": "float32"}, witness=SMALLEST)], FAILED),
+        ([item(method="enumeration")], SAMPLED),
+        ([item(method="enumeration", detail={"chance": "enumerated"})], MET),
     ],
 )
 def test_a_report_gives_the_verdict_of_its_own_evidence(evidence, expected):
@@ -151,6 +168,45 @@ def test_evidence_of_another_scope_does_not_count_and_says_why(scope, why):
     assert judged(replace(required, scope=right), [got(item())]).verdict == MET
 
 
+def test_every_part_of_a_requirement_must_speak_of_what_is_asked():
+    """An audit that holds beside a history in alarm that records no dtype, and a refuted report without a device."""
+    check = {
+        "subject": "f",
+        "version": "sha256:1",
+        "check": "p",
+        "current": True,
+        "state": "alarm",
+        "witness": None,
+        "detects": None,
+    }
+    history = {"checks": [check], "state": "alarm", "failures": [], "scope": "1 problem"}
+    night = Collected(Part("n", "nightly", {"file": "n.json"}), history=history)
+    other = replace(got(item(REFUTED, witness=SMALLEST)), part=Part("srv", "report", {"file": "r.json"}))
+    other.report["subject"].pop("convention")
+    scope = {"dtype": "float64", "device": "cpu"}
+    alone = Requirement("R1", "it is lossless", "lossless", ("a",), scope)
+    assert judged(alone, [got(item()), night, other]).verdict == MET
+    for part in (night, other):
+        made = judged(replace(alone, parts=("a", part.part.id)), [got(item()), part])
+        assert (made.verdict, made.rows[1].unplaced) == (OPEN, True)
+        assert f"evidence of {part.part.id} on lossless with dtype float64, device cpu" in made.closing
+    assert judged(replace(alone, parts=("a", "n"), scope={"device": "cpu"}), [got(item()), night]).verdict == FAILED
+    assert judged(replace(alone, parts=("a", "gone")), [got(item())]).verdict == OPEN
+
+
+def test_a_refutation_whose_numbers_are_not_recorded_leaves_the_requirement_open():
+    unknown = Evidence(
+        claim="lossless", method="interception", verdict=REFUTED, problem="q", detail={"exactness": "exact"}
+    )
+    given = got(item(), unknown)
+    given.report["subject"]["dtypes"] = ["float64", "float32"]
+    required = Requirement("R1", "it is lossless", "lossless", ("a",), {"dtype": "float64"})
+    assert judged(required, [given]).verdict == OPEN
+    assert judged(replace(required, scope={}), [given]).verdict == FAILED
+    unknown = replace(unknown, detail=unknown.detail | {"dtype": "float32"})
+    assert judged(required, [got(item(), unknown)]).verdict == MET
+
+
 def test_a_run_of_a_loop_says_its_temperature():
     run = EndToEnd({"temperature": 0.7, "device": "cuda"})
     required = Requirement("R1", "at 0.7", "lossless", ("a",), {"temperature": 0.7, "device": "cuda"})
@@ -177,6 +233,49 @@ def test_proofs_on_record_count_for_exact_numbers_alone():
         assert judged(required, [given]).verdict == expected
         assert judged(replace(required, scope={"dtype": "bfloat16"}), [given]).verdict == OPEN
     assert "on record in this version, not run here" in evidence_rows(required, given)[0].shown
+
+
+@pytest.mark.parametrize(
+    ("size", "reading"),
+    [
+        ("every V, gamma, models with zeros, real field", "met, by proof"),
+        ("V 2, gamma 2", "met on what was examined, not proved for all"),
+        (
+            "every V, gamma, models with zeros, real field; an assumption",
+            "met on what was examined, not proved for all",
+        ),
+    ],
+)
+def test_only_a_proof_of_every_size_is_read_as_one(size, reading):
+    row = {
+        "claim": "lemma-8",
+        "method": "coq",
+        "what": "lemma_8",
+        "size": size,
+        "seconds": 1,
+        "detail": None,
+        "verdict": HOLDS,
+    }
+    given = Collected(Part("rules", "proofs"), rows=[row], recorded=True)
+    assert judged(Requirement("T1", "Lemma 8", "lemma-8", ("rules",)), [given]).reading == reading
+
+
+def test_of_what_is_on_record_only_whole_claims_are_read_as_proved():
+    rows = standing()
+    given = Collected(Part("rules", "proofs"), rows=rows, recorded=True)
+    proved = {
+        claim for claim in {row["claim"] for row in rows}
+        if judged(Requirement("T", claim, claim, ("rules",)), [given]).reading == "met, by proof"
+    }  # fmt: skip
+    assert {"lemma-2", "theorem-1", "theorem-2", "lemma-8", "theorem-3"} <= proved
+    assert not proved & {
+        "lemma-1",
+        "several-drafts",
+        "same-definitions",
+        "theorem-2-iterations",
+        "rounding",
+        "wall-time",
+    }
 
 
 def test_a_history_in_alarm_refutes_and_a_quiet_one_is_samples():
