@@ -1,6 +1,7 @@
 """What changed from one report to the next: better, worse, known that was not, unknown that was known."""
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import NamedTuple
 
 from ....models.errors import InputError
@@ -30,12 +31,15 @@ class Change(NamedTuple):
 def changes(old: States, new: States) -> list[Change]:
     """Every change of an item, of what was examined, and of limits. Raises: InputError for reports of two kinds.
 
-    Guarantee: a claim or a problem that is there no more, an exact law that gave way to samples, a limit that grew, is in
-    the list as worse or unknown.
+    Guarantee: a claim, a problem or a kind of sampling that is there no more, another subject or setting, an exact law that
+    gave way to samples, a limit that grew or is no number any more, is in the list as worse or unknown.
     """
     if old.kind != new.kind:
         raise InputError(f"a {old.kind} cannot be compared with a {new.kind}")
     made = [change for key in {**old.items, **new.items} for change in _changes(old, new, key)]
+    for name in {**old.fixed, **new.fixed}:
+        before, after = old.fixed.get(name, "none"), new.fixed.get(name, "none")
+        made += [Change(WORSE, name, "", before, after)] if before != after else []
     for name in {**old.sizes, **new.sizes}:
         before, after = old.sizes.get(name, set()), new.sizes.get(name, set())
         made += [Change(WORSE, name, "", size, "examined no more") for size in sorted(before - after)]
@@ -96,6 +100,7 @@ def _between(what: str, problem: str, before: State, after: State) -> Iterator[C
 
 
 def _numbers(what: str, problem: str, name: str, before: float | None, after: float | None) -> Iterator[Change]:
+    before, after = (n if n is not None and isfinite(n) else None for n in (before, after))
     if before is None and after is None:
         return
     if before is None or after is None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +45,14 @@ class States:
 
     kind: of the report. items: (what, problem or "") -> state.
     facts: versions, digests and seeds, by name. sizes: what was examined besides, name -> what: less of it is worse.
+    fixed: the subject and how it was asked, by name: of another one, what was known is known no more.
     """
 
     kind: str
     items: dict[tuple[str, str], State] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, set[str]] = field(default_factory=dict)
+    fixed: dict[str, str] = field(default_factory=dict)
 
     def add(self, what: str, problem: str, state: State) -> None:
         """Add an item; of two with one name the worse stays."""
@@ -94,8 +97,13 @@ def _report(states: States, data: Mapping[str, Any], before: str = "") -> None:
         states.add(what, problem, _state(group))
     if report.failure:
         states.add(f"{before}{NOTICED}failure", "", State("error", {report.failure["message"]: None}))
-    for claim in report.claims:
-        states.sizes.setdefault(f"{before}claims that decide", set()).add(claim)
+    subject = report.subject
+    states.fixed[f"{before}subject"] = f"{subject['name']} ({subject['source']})"
+    states.sizes[f"{before}claims that decide"] = set(report.claims)
+    sampled = [e.detail for e in report.evidence]
+    states.sizes[f"{before}sampling"] = {detail["sampling"] for detail in sampled if detail.get("sampling")}
+    for name, value in [pair for detail in sampled for pair in (detail.get("settings") or {}).items()]:
+        states.fixed[f"{before}setting {name}"] = json.dumps(value)
     for kind, text in report.findings.items():
         states.add(f"{before}{NOTICED}{kind}", "", State("error", {text: None}))
     for name in ("block_efficiency", "wall_clock_speedup"):
@@ -119,7 +127,13 @@ def _report(states: States, data: Mapping[str, Any], before: str = "") -> None:
 
 def _state(group: Sequence[Evidence]) -> State:
     """What all methods together know of a claim on a problem: a refutation, an error, else the strongest."""
-    limits = {e.method: _number(e.detail.get("detection_limit", e.bound)) for e in group if not e.refuted}
+    stated: dict[str, list[float | None]] = {}
+    for e in group:
+        if not e.refuted:
+            how = ", ".join(str(e.detail[name]) for name in ("sampling", "together") if e.detail.get(name))
+            name = f"{e.method}, {how}" if how else e.method
+            stated.setdefault(name, []).append(_number(e.detail.get("detection_limit", e.bound)))
+    limits = {name: _greatest(of) for name, of in stated.items()}
     if refuted := [e for e in group if e.verdict == REFUTED]:
         return State("refuted", limits, max((_number(e.total_variation) or 0.0 for e in refuted), default=None))
     if any(e.verdict == ERROR for e in group):
@@ -128,15 +142,22 @@ def _state(group: Sequence[Evidence]) -> State:
     return State(max(ranks, key=RANKS.index), limits)
 
 
+def _greatest(limits: Sequence[float | None]) -> float | None:
+    """None, which states none, is greater than any."""
+    numbers = [limit for limit in limits if limit is not None]
+    return max(numbers) if len(numbers) == len(limits) else None
+
+
 def _rank(e: Evidence) -> str:
     strength = strength_of(e)
-    if strength == "none" or (strength == "sampled" and e.detail.get("detection_limit", e.bound) is None):
+    if strength == "none" or (strength == "sampled" and _number(e.detail.get("detection_limit", e.bound)) is None):
         return "open"
     return strength
 
 
 def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
+    """A limit or a deviation; what is no finite number states none."""
+    return None if value is None or not isfinite(value) else float(value)
 
 
 def _compliance(states: States, data: Mapping[str, Any]) -> None:

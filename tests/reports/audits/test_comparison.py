@@ -44,6 +44,17 @@ def compared(old, new):
 
 
 SAMPLED = item(NO_EVIDENCE, "chi-square", bound=0.1)
+
+
+def served(limits, temperature=1.0):
+    """A server's report: kind of request -> detection limit."""
+    made = [item(NO_EVIDENCE, "chi-square", bound=limit) for limit in limits.values()]
+    details = [{"sampling": kind, "settings": {"temperature": temperature}} for kind in limits]
+    return report(*(replace(e, detail={**e.detail, **detail}) for e, detail in zip(made, details)))
+
+
+SERVED = served({"alone": 0.2, "together": 0.2, "pooled: alone, together": 0.1})
+OTHER = {"name": "g", "source": "g.py", "digest": "sha256:1", "dtypes": ["float64"], "convention": {}, "calls": 3}
 GOOD = report(item(), item(problem="q"))
 
 
@@ -70,6 +81,13 @@ GOOD = report(item(), item(problem="q"))
         (report(*GOOD.evidence, findings={"state": "counts"}), GOOD, "better", ("counts", "nothing")),
         (report(*GOOD.evidence, claims=("lossless", "support")), GOOD, "worse", ("support", "examined no more")),
         (report(item(), SAMPLED), report(item()), "worse", ("chi-square: stated", "not any more")),
+        (GOOD, report(*GOOD.evidence, subject=OTHER), "worse", ("f (f.py)", "g (g.py)")),
+        (SERVED, served({"alone": 0.2}), "worse", ("pooled: alone, together", "examined no more")),
+        (SERVED, served({"alone": 0.9, "together": 0.2, "pooled: alone, together": 0.1}), "worse", ("alone: limit 0.2", "limit 0.9")),
+        (SERVED, served({"alone": 0.2, "together": 0.2, "pooled: alone, together": 0.1}, 0.0), "worse", ("1.0", "0.0")),
+        (report(replace(SAMPLED, bound=0.9), SAMPLED), report(replace(SAMPLED, bound=0.95), SAMPLED), "worse", ("limit 0.9", "limit 0.95")),
+        (report(SAMPLED), report(replace(SAMPLED, bound=float("inf"))), "worse", ("limit 0.1", "no chi-square: limit")),
+        (GOOD, report(item(), item(problem="q", bound=float("nan"))), "worse", ("limit 1e-13", "no interception: limit")),
     ],
 )  # fmt: skip
 def test_every_change_is_said_by_its_kind(old, new, kind, words):
