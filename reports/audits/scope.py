@@ -219,7 +219,9 @@ def not_examined(report: Run, facts: Mapping[str, Any] | None) -> list[str]:
     if facts["requests_a_call"] == [1]:
         sentences.append("several requests in one call")
     others = [dtype for dtype in DTYPES if dtype not in facts["numbers"]]
-    if others and facts["numbers"] != ["exact"]:
+    if report.server is not None:
+        sentences.append("in which numbers the server computes: its answers do not show it")
+    elif others and facts["numbers"] != ["exact"]:
         sentences.append(f"rows in {', '.join(others)}")
     sentences += _of_functions(facts) if _is_function(report) else []
     if report.end_to_end:

@@ -163,12 +163,12 @@ def _number(value: Any) -> float | None:
 def _compliance(states: States, data: Mapping[str, Any]) -> None:
     ranks = {"met": "exact", "sampled only": "sampled", "open": "open", "refuted": "refuted"}
     for r in data["requirements"]:
+        what = f"requirement {r['id']}: {r['statement']}"
         limits = [row["limit"] for row in r["evidence"] if row["counts"] and row["limit"] is not None]
-        states.add(
-            f"requirement {r['id']}: {r['statement']}",
-            "",
-            State(ranks[r["verdict"]], {"evidence": max(limits, default=None)}),
-        )
+        asked = ", ".join([r["claim"], *(f"{name} {value}" for name, value in sorted(r["scope"].items()))])
+        states.add(what, asked, State(ranks[r["verdict"]], {"evidence": max(limits, default=None)}))
+        states.add(f"{what}: detection limit", "", State("observed", {"asked": r["detection_limit"]}))
+        states.sizes[f"{what}: parts"] = set(r["parts"])
     for part in data["parts"]:
         before = f"{part['id']}: "
         if part["state"] != "done":

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from ....proofs.interception.digests import UNKNOWN
 from ....verifiers.evidence import ERROR, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts, without_smallest
 from ..report import Report
 from ..scope import SAMPLED as SAMPLING_METHODS
@@ -116,6 +117,8 @@ def _of_report(requirement: Requirement, got: Collected, report: Report) -> list
         if row.verdict == NOT_CLAIMED:
             why = group[0].detail.get("why") or "the subject does not claim it"
             rows.append(replace(row, counts=False, why=why))
+        elif "another-model" in report.findings and row.verdict != REFUTED:
+            rows.append(replace(row, counts=False, why=report.findings["another-model"]))
         else:
             rows.append(_placed(row, requirement, {**about, "dtype": dtype or None}))
     return rows
@@ -130,7 +133,9 @@ def _placed(row: EvidenceRow, requirement: Requirement, facts: Mapping[str, Any]
 
 
 def _dtype(e: Evidence, report: Report) -> str:
-    """The numbers that evidence speaks of; empty if that is not recorded."""
+    """The numbers that evidence speaks of; empty if that is not recorded, as of a server, which chooses its own."""
+    if report.server is not None:
+        return ""
     dtypes = report.subject["dtypes"]
     return str(e.detail["dtype"]) if "dtype" in e.detail else dtypes[0] if len(dtypes) == 1 else ""
 
@@ -185,15 +190,28 @@ def _row(part: str, dtype: str, strength: str, group: Sequence[Evidence], report
 
 
 def _facts(report: Report) -> dict[str, Any]:
-    """What a report says of its subject and of how that was run; what it does not say is not there."""
-    facts = {"subject": report.subject["name"], "digest": report.subject["digest"], "versions": report.environment}
+    """What a report says of its subject and of how that was run; what it does not say is not there.
+
+    The versions are those of the machine of the audit: of a server nothing but its answers is known.
+    """
+    facts = {"subject": report.subject["name"]}
+    if report.subject["digest"] != UNKNOWN:
+        facts["digest"] = report.subject["digest"]
+    if report.server is None:
+        facts["versions"] = report.environment
     if report.end_to_end:
         setting = report.end_to_end.setting
-        return facts | {name: setting[name] for name in ("temperature", "device") if name in setting}
-    settings = [e.detail.get("settings") for e in report.evidence]
-    temperatures = {s["temperature"] for s in settings if isinstance(s, Mapping) and "temperature" in s}
-    facts |= {"temperature": temperatures.pop()} if len(temperatures) == 1 else {}
+        return facts | {name: setting[name] for name in ("device", "temperature", *UNRESTRICTED) if name in setting}
+    settings = [e.detail["settings"] for e in report.evidence if isinstance(e.detail.get("settings"), Mapping)]
+    for name in ("temperature", *UNRESTRICTED):
+        values = list(dict.fromkeys(_shown(s[name]) for s in settings if s.get(name) is not None))
+        if values:
+            facts[name] = next(s[name] for s in settings if s.get(name) is not None) if len(values) == 1 else values
     return facts | ({"device": "cpu"} if "convention" in report.subject else {})
+
+
+UNRESTRICTED = {"top_k": 0, "top_p": 1, "min_p": 0}
+"""Settings that leave the target's law as it is. Evidence with others counts only where the requirement names them."""
 
 
 def scope_mismatch(asked: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[list[str], list[str]]:
@@ -201,7 +219,12 @@ def scope_mismatch(asked: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[
 
     What is not recorded does not match; where both lists are empty, the evidence speaks of what is asked.
     """
-    other, unrecorded = [], []
+    other = [
+        f"its {name} is {_shown(facts[name])}, and none is asked for"
+        for name, neutral in UNRESTRICTED.items()
+        if name not in asked and facts.get(name) not in (None, neutral)
+    ]
+    unrecorded = []
     for name, value in asked.items():
         if name == "versions":
             versions = facts.get("versions") or {}

@@ -129,7 +129,8 @@ ONE_OF: dict[str, tuple[str, ...]] = {
 NEEDED = {"campaign": ("problem", "samples"), "server": ("target",)}
 
 SCOPE_FIELDS: dict[str, Kind] = {
-    "subject": TEXT, "dtype": TEXT, "temperature": AT_LEAST_0, "device": TEXT, "digest": TEXT, "versions": VERSIONS,
+    "subject": TEXT, "dtype": TEXT, "temperature": AT_LEAST_0, "top_k": SEED, "top_p": POSITIVE, "device": TEXT,
+    "digest": TEXT, "versions": VERSIONS,
 }  # fmt: skip
 """What the evidence of a requirement can be required to speak of."""
 

@@ -53,11 +53,13 @@ def silent_parts(rows: Sequence[EvidenceRow], parts: Iterable[str] = ()) -> list
 
 def _shows(row: EvidenceRow, detection_limit: float | None) -> bool:
     """Whether a row that is not refuted shows anything: it holds, or samples would have shown a deviation at their limit."""
-    if row.verdict == HOLDS and detection_limit is None:
-        return row.strength in DECIDES or row.strength == "observed"
     if row.verdict == HOLDS:
-        if row.unit != "total variation" or row.limit is None:
-            return row.strength in (DECIDES if row.unit != "total variation" else WITHOUT_LIMIT)
+        if detection_limit is None:
+            return row.strength in (*DECIDES, "observed")
+        if row.unit != "total variation":
+            return row.strength in DECIDES
+        if row.limit is None:
+            return row.strength in WITHOUT_LIMIT
         return row.strength in DECIDES and row.limit <= detection_limit
     if row.verdict == ERROR or row.strength != "sampled" or row.limit is None:
         return False

@@ -142,6 +142,33 @@ def test_histories_proofs_vectors_and_laws_are_compared():
         assert not changes(states_of(old, "a"), states_of(old, "b"))
 
 
+REQUIRED = {
+    "id": "R1", "statement": "s", "claim": "lossless", "parts": ["a", "b"], "scope": {"dtype": "float64"},
+    "detection_limit": 0.1, "verdict": "open", "evidence": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "kinds"),
+    [
+        ({}, set()),
+        ({"verdict": "met"}, {"known"}),
+        ({"verdict": "met", "claim": "support"}, {"worse", "known"}),
+        ({"verdict": "met", "scope": {}}, {"worse", "known"}),
+        ({"parts": ["a"]}, {"worse"}),
+        ({"detection_limit": 0.2}, {"worse"}),
+        ({"detection_limit": None}, {"worse"}),
+        ({"detection_limit": 0.05}, {"better"}),
+    ],
+)
+def test_a_requirement_that_asks_less_is_worse(asked, kinds):
+    documents = [
+        {"format": "f", "requirements": [r], "parts": [], "draftproof": {"code": "c"}}
+        for r in (REQUIRED, REQUIRED | asked)
+    ]
+    assert {change.kind for change in changes(*(states_of(d, "d") for d in documents))} == kinds
+
+
 @pytest.mark.parametrize("data", [{}, [], 3, None, {"schema_version": "9", "subject": 1, "evidence": []}, [{"claim": 1}],
                                   {"checks": 3, "state": 1, "failures": []}])  # fmt: skip
 def test_what_is_no_report_is_refused_in_one_line(data, tmp_path):

@@ -214,6 +214,53 @@ def test_a_run_of_a_loop_says_its_temperature():
     assert judged(replace(required, scope={"temperature": 1.0}), [got(item(), end_to_end=run)]).verdict == OPEN
 
 
+def of_server(**settings):
+    """Samples of a server at temperature 1, in which nothing was refuted."""
+    detail = {"dtype": "float32", "settings": {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0} | settings}
+    samples = item(NO_EVIDENCE, "chi-square", bound=0.05, detail=detail)
+    subject = {"name": "http://x", "source": "server: s", "digest": "unknown", "dtypes": ["float32"]}
+    return samples, {"subject": subject, "server": {"not_examined": []}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "scope", "why"),
+    [
+        ({}, {"temperature": 1.0}, None),
+        ({}, {"dtype": "float32"}, "it does not record its dtype, asked is float32"),
+        ({}, {"versions": {"transformers": "5.23.0"}}, "it does not record its transformers, asked is 5.23.0"),
+        ({}, {"digest": "unknown"}, "it does not record its digest, asked is unknown"),
+        ({}, {"device": "cpu"}, "it does not record its device, asked is cpu"),
+        ({"top_k": 1}, {"temperature": 1.0}, "its top_k is 1, and none is asked for"),
+        ({"top_p": 0.5}, {}, "its top_p is 0.5, and none is asked for"),
+        ({"min_p": 0.5}, {}, "its min_p is 0.5, and none is asked for"),
+        ({"top_k": 1}, {"top_k": 1}, None),
+        ({"top_k": 1}, {"top_k": 2}, "its top_k is 1, asked is 2"),
+        ({"temperature": None}, {"temperature": 1.0}, "it does not record its temperature, asked is 1"),
+    ],
+)
+def test_what_is_not_known_of_a_server_matches_no_scope(settings, scope, why):
+    samples, fields = of_server(**settings)
+    made = judged(Requirement("R1", "it is lossless", "lossless", ("a",), scope), [got(samples, **fields)])
+    assert (made.verdict, made.rows[0].why) == (OPEN if why else SAMPLED, why)
+
+
+def test_samples_of_a_server_that_names_another_model_do_not_count_unless_they_refute():
+    samples, fields = of_server()
+    fields["findings"] = {"another-model": "the answers name other-7b"}
+    required = Requirement("R1", "it is lossless", "lossless", ("a",))
+    made = judged(required, [got(samples, **fields)])
+    assert (made.verdict, made.rows[0].why) == (OPEN, "the answers name other-7b")
+    assert judged(required, [got(replace(samples, verdict=REFUTED), **fields)]).verdict == FAILED
+    assert not any("rows in" in sentence for sentence in got(samples, **fields).report["not_examined"])
+
+
+def test_settings_of_a_loop_that_restrict_its_law_are_named_or_do_not_count():
+    run = EndToEnd({"temperature": 1.0, "top_k": 50, "top_p": 1.0, "device": "cpu"})
+    required = Requirement("R1", "at 1", "lossless", ("a",), {"temperature": 1.0})
+    assert judged(required, [got(item(), end_to_end=run)]).verdict == OPEN
+    assert judged(replace(required, scope={"top_k": 50}), [got(item(), end_to_end=run)]).verdict == MET
+
+
 def test_a_part_that_failed_leaves_open_what_it_should_have_shown():
     required = Requirement("R1", "it is lossless", "lossless", ("a",))
     for failed in (got(item()), Collected(Part("a", "server", {"url": "http://x"}))):
