@@ -99,7 +99,7 @@ def _show(document: dict[str, Any], folder: Path, no_pdf: str | None) -> None:
               help="The folder of the plan, in which the audited files are looked for.")  # fmt: skip
 def verify(folder: str, code: str) -> None:
     """Check that DIR is what a run wrote: its schema, every digest, what the evidence gives, and that the page and the PDF
-    say what the JSON says.
+    are what the JSON gives.
 
     It shows that the files agree with each other, not who wrote them: for that, sign attestation.json. Exit status 1 if
     anything does not agree."""
@@ -110,5 +110,5 @@ def verify(folder: str, code: str) -> None:
         click.echo(f"refused  {line}")
     if wrong:
         raise SystemExit(REFUTED)
-    click.echo(f"agrees   {folder}: schema, digests, evidence, page and PDF; {here}")
+    click.echo(f"agrees   {folder}: schema, digests, evidence and page; {here}")
     raise SystemExit(OK)

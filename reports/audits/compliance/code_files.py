@@ -71,7 +71,7 @@ def all_files_are_known(part: Part, folder: Path) -> bool:
 
 def packages_of(part: Part) -> tuple[str, ...]:
     """The packages whose versions a part depends on, besides those that everything depends on."""
-    name = part.options.get("subject", part.options.get("engine"))
+    name = str(part.options.get("subject", part.options.get("engine")))
     entry = ADAPTERS.get(name) or ENGINES.get(name)
     return tuple(package.replace("_", "-") for package in entry.packages) if entry else ()
 

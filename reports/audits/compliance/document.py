@@ -26,6 +26,11 @@ NOT_SAID = (
 """What no compliance document says, whatever its verdicts."""
 
 
+def current_versions() -> dict[str, str]:
+    """Versions that a document and its pages depend on."""
+    return environment() | versions("weasyprint", "matplotlib", "jinja2")
+
+
 def today() -> str:
     """The date of a document: of SOURCE_DATE_EPOCH where that is set. Raises: InputError if it is no number of seconds."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
@@ -41,7 +46,7 @@ def document(plan: Plan, collected: Sequence[Collected], date: str) -> dict[str,
     about = {
         "title": plan.title, "date": date,
         "plan": {"file": "plan.toml", "sha256": hashlib.sha256(plan.source).hexdigest()},
-        "draftproof": {"code": code_digest(), **environment(), **versions("weasyprint")},
+        "draftproof": {"code": code_digest(), **current_versions()},
     }  # fmt: skip
     return derived(about, plan.requirements, collected)
 

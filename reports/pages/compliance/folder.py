@@ -27,6 +27,12 @@ REPORT, PAGE, PDF, PLAN, BADGE, JUNIT = (
     "junit.xml",
 )
 
+SIGNATURES = tuple(
+    f"{ATTESTATION_FILE}.{end}"
+    for end in ("asc", "bundle", "crt", "minisig", "pem", "sig", "sigstore", "sigstore.json")
+)
+"""Files that sign an attestation, as gpg, cosign, sigstore, openssl and minisign name them."""
+
 
 def require_folder(folder: Path) -> None:
     """Raises: InputError for what is no folder, or one with other files in it."""
@@ -48,7 +54,7 @@ def write_folder(folder: Path, plan: Plan, collected: Sequence[Collected]) -> tu
     Raises: InputError if a file cannot be written.
     """
     made = _dated(folder, document(plan, collected, today()))
-    html, why = page(made), None
+    html, why = page(json.loads(text(made))), None
     contents: dict[str, str | bytes] = {
         PLAN: plan.source, REPORT: text(made), PAGE: html,
         BADGE: badge(made["verdict"], made["date"]), JUNIT: junit_of_requirements(made),
@@ -81,10 +87,17 @@ def _dated(folder: Path, made: dict[str, Any]) -> dict[str, Any]:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """name -> SHA-256 of every file in a folder, but for the attestation and what signs it."""
-    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    """name -> SHA-256 of every plain file in a folder, but for the attestation and what signs it."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
     named = {file.relative_to(folder).as_posix(): file for file in files}
-    return {name: sha256_of(file) for name, file in named.items() if not name.startswith(ATTESTATION_FILE)}
+    return {name: sha256_of(file) for name, file in named.items() if name not in (ATTESTATION_FILE, *SIGNATURES)}
+
+
+def others_than_files(folder: Path) -> list[str]:
+    """What no run writes, and no digest speaks of: links, folders but that of the parts, devices."""
+    there = sorted(folder.rglob("*"))
+    names = [p.relative_to(folder).as_posix() for p in there if p.is_symlink() or not p.is_file()]
+    return [name for name in names if name != KEPT or (folder / KEPT).is_symlink()]
 
 
 def is_document(data: Any) -> bool:

@@ -1,6 +1,7 @@
 """The compliance document as a PDF: its HTML page, printed by WeasyPrint with contents and page numbers."""
 
 import hashlib
+import io
 import logging
 from typing import Any, NoReturn
 
@@ -25,3 +26,14 @@ def pdf(html: str) -> bytes:
 
 def _nothing_from_elsewhere(url: str, *arguments: Any, **options: Any) -> NoReturn:
     raise ValueError(f"{url}: the page loads nothing")
+
+
+def fonts_in(content: bytes) -> set[str]:
+    """The names of the fonts in a PDF, without the tags of their subsets."""
+    from pypdf import PdfReader
+
+    names: set[str] = set()
+    for one in PdfReader(io.BytesIO(content)).pages:
+        fonts: Any = one.get("/Resources", {}).get("/Font", {})
+        names |= {str(font.get_object().get("/BaseFont")).rpartition("+")[2] for font in fonts.get_object().values()}
+    return names

@@ -12,17 +12,20 @@ from ....proofs.proof_checkpoint import code_digest
 from ...audits.compliance.attestation import ATTESTATION_FILE, attestation, canonical
 from ...audits.compliance.code_files import code_files, sha256_of
 from ...audits.compliance.collecting import KEPT, Collected
-from ...audits.compliance.document import again
+from ...audits.compliance.document import again, current_versions
 from ...audits.compliance.plan import load_plan
 from ..badge import badge
 from ..junit import junit_of_requirements
-from .folder import BADGE, JUNIT, PAGE, PDF, PLAN, REPORT, digests, is_document
+from .folder import BADGE, JUNIT, PAGE, PDF, PLAN, REPORT, digests, is_document, others_than_files
 from .page import page
+from .pdf import fonts_in, pdf
 from .said import Shown, differences, said_by_html, said_by_pdf
 
 
 def verified(folder: Path, code: Path) -> tuple[list[str], str]:
-    """What is wrong with a folder, a line each (none: it is what a run wrote), and how many audited files are here, in words.
+    """What is wrong with a folder, a line each (none: it is what a run wrote), and what was compared, in words.
+
+    The words say how many audited files are here, and what of the PDF agrees: it, its text alone, or that there is none.
 
     code: the folder of the plan, where files that it names are looked for; those that are not there are not compared.
     Raises: InputError if there is no report.json, or a package is missing.
@@ -38,18 +41,18 @@ def verified(folder: Path, code: Path) -> tuple[list[str], str]:
         return wrong, ""
     try:
         wrong = [*_against_evidence(data), *_against_plan(data, folder), *_against_parts(data, folder)]
-        pages = (
-            [] if wrong else _against_pages(data, folder)
-        )  # what they should say is not known where the JSON is wrong
+        pages, of_pdf = (
+            ([], "") if wrong else _against_pages(data, folder)
+        )  # where the JSON is wrong nothing is known of them
         wrong += [*_against_attestation(data, folder), *pages]
         changed, here = against_code(data, code)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return [f"{REPORT}: not a document of this version of draftproof ({type(error).__name__}: {error})"], ""
-    if wrong and data["draftproof"]["code"] != code_digest():
+    if wrong and data["draftproof"] != {"code": code_digest(), **current_versions()}:
         changed.append(
             f"{REPORT}: was written by other code or versions; verify it with those (draftproof {data['draftproof']['draftproof']})"
         )
-    return wrong + changed, here
+    return wrong + changed, "; ".join(filter(None, (here, of_pdf)))
 
 
 def _against_schemas(data: Any) -> Iterator[str]:
@@ -125,6 +128,7 @@ def _against_parts(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
 
 def _against_attestation(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
     there = digests(folder)
+    yield from (f"{name}: is no plain file of a run" for name in others_than_files(folder))
     try:
         content = (folder / ATTESTATION_FILE).read_bytes()
         said = json.loads(content)
@@ -150,20 +154,44 @@ def _against_attestation(data: Mapping[str, Any], folder: Path) -> Iterator[str]
         yield f"{ATTESTATION_FILE}: is not the attestation of this run"
 
 
-def _against_pages(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
-    shown = Shown(page(data))
+def _against_pages(data: Mapping[str, Any], folder: Path) -> tuple[list[str], str]:
+    """What is wrong with the files for people, and what was compared of the PDF, in words."""
+    html = page(data)
+    shown = Shown(html)
+    wrong, of_pdf = [], "there is no PDF"
     try:
-        yield from differences(data, shown, said_by_html((folder / PAGE).read_text(encoding="utf-8")), PAGE)
+        there = (folder / PAGE).read_bytes()
+        wrong += differences(data, shown, said_by_html(there.decode()), PAGE)
+        if not wrong and there != html.encode():
+            wrong.append(f"{PAGE}: says what {REPORT} gives, and is not the page that it gives, byte for byte")
     except (OSError, UnicodeDecodeError):
-        yield f"{PAGE}: cannot be read"
+        wrong.append(f"{PAGE}: cannot be read")
     if (folder / PDF).exists():
         try:
-            yield from differences(data, shown, said_by_pdf((folder / PDF).read_bytes()), PDF)
-        except ValueError as error:
-            yield f"{PDF}: {error}"
+            content = (folder / PDF).read_bytes()
+            wrong_here = differences(data, shown, said_by_pdf(content), PDF)
+            drawn = None if wrong_here or wrong else _drawn_as(html, content, data["draftproof"].get("weasyprint"))
+            if drawn is False:
+                wrong_here.append(f"{PDF}: says what {REPORT} gives, and is not drawn as WeasyPrint draws that here")
+            of_pdf = "the PDF too" if drawn else "of the PDF the text alone: it was made with other versions or fonts"
+            wrong += wrong_here
+        except (OSError, ValueError) as error:
+            wrong.append(f"{PDF}: {error}")
     for name, content in ((BADGE, badge(data["verdict"], data["date"])), (JUNIT, junit_of_requirements(data))):
         if not (folder / name).is_file() or (folder / name).read_bytes() != content.encode():
-            yield f"{name}: is not what {REPORT} gives"
+            wrong.append(f"{name}: is not what {REPORT} gives")
+    return wrong, of_pdf
+
+
+def _drawn_as(html: str, content: bytes, version: str | None) -> bool | None:
+    """Whether a PDF is, byte for byte, what WeasyPrint makes of a page; None if that cannot be said with what is here."""
+    if version is None or current_versions().get("weasyprint") != version:
+        return None
+    try:
+        own = pdf(html)
+    except InputError:
+        return None
+    return True if own == content else False if fonts_in(own) == fonts_in(content) else None
 
 
 def against_code(data: Mapping[str, Any], folder: Path) -> tuple[list[str], str]:

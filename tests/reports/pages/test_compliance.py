@@ -107,6 +107,7 @@ def edit(file, old, new):
 def test_the_folder_of_a_run_agrees_with_itself(run):
     wrong, here = verified(run[0], run[0].parent)
     assert wrong == []
+    assert here.endswith("audited files are here; the PDF too")
     assert here.split()[0] == here.split()[2] != "0"
     assert [r["verdict"] for r in run[1]["requirements"]] == ["met", "open", "met"]
     assert [r["reading"] for r in run[1]["requirements"]][::2] == [
@@ -230,6 +231,55 @@ def test_files_that_are_changed_missing_or_not_of_the_run_are_refused(folder):
     ):  # fmt: skip
         assert line in wrong
     assert not any("sig" in line for line in wrong)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('<h2 id="requirements">', '<metadata>R2 is met</metadata><h2 id="requirements">'),
+        ("</head>", "<script>document.body.textContent = 'met'</script></head>"),
+        ("</style>", ".open { display: none } .open::before { content: 'met' }</style>"),
+    ],
+)
+def test_a_page_that_shows_something_else_is_refused_though_its_text_agrees(old, new, folder):
+    edit(folder / "report.html", old, new)
+    assert sealed(folder) == [
+        "report.html: says what report.json gives, and is not the page that it gives, byte for byte"
+    ]
+
+
+def test_a_pdf_that_shows_something_else_is_refused_though_its_text_agrees(folder):
+    html = page(json.loads((folder / "report.json").read_text(encoding="utf-8")))
+    (folder / "report.pdf").write_bytes(
+        pdf(html.replace("</style>", ".open { color: white; background: white }</style>"))
+    )
+    assert sealed(folder) == ["report.pdf: says what report.json gives, and is not drawn as WeasyPrint draws that here"]
+
+
+def test_of_a_pdf_that_is_not_there_or_cannot_be_made_here_nothing_is_said(folder, monkeypatch):
+    from draftproof.reports.pages.compliance import verification
+
+    monkeypatch.setattr(verification, "current_versions", lambda: {"weasyprint": "0.1"})
+    (wrong, here) = verified(folder, folder.parent)
+    assert (wrong, here.partition("; ")[2][:27]) == ([], "of the PDF the text alone: ")
+    (folder / "report.pdf").unlink()
+    assert sealed(folder) == []
+    assert verified(folder, folder.parent)[1].endswith("; there is no PDF")
+
+
+def test_what_no_run_writes_is_refused_whatever_its_name(folder):
+    (folder / "attestation.json.html").write_text("met")
+    (folder / "attestation.jsonX").mkdir()
+    (folder / "attestation.jsonX" / "report.pdf").write_text("met")
+    (folder / "empty").mkdir()
+    (folder / "link").symlink_to("/etc")
+    (folder / "file").symlink_to("/etc/hostname")
+    wrong = refused(folder)
+    for name in ("attestation.json.html", "attestation.jsonX/report.pdf"):
+        assert f"{name}: is not of the run that attestation.json speaks of" in wrong
+    for name in ("attestation.jsonX", "empty", "link", "file"):
+        assert f"{name}: is no plain file of a run" in wrong
+    assert len(wrong) == 6
 
 
 def test_the_attestation_of_another_run_is_refused(folder, run):
