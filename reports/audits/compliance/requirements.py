@@ -41,6 +41,12 @@ def verdict_of(rows: Sequence[EvidenceRow], detection_limit: float | None = None
     return MET if all(row.strength in DECIDES for row in counting) else SAMPLED
 
 
+def _variations(rows: Sequence[EvidenceRow]) -> list[float]:
+    """The total variations that rows leave unseen; what was only observed has none that can be stated."""
+    named = [row for row in rows if row.unit == "total variation" and row.strength != "observed"]
+    return [row.limit for row in named if row.limit is not None]
+
+
 WITHOUT_LIMIT = ("proof", "partial", "symbolic", "certificate", "exact")
 """Kinds of evidence that leave nothing unseen where they state no limit."""
 
@@ -88,11 +94,11 @@ class Judged:
         counting = [row for row in self.rows if row.counts]
         if self.verdict == MET:
             proved = {row.part for row in counting} == {row.part for row in counting if row.strength == "proof"}
-            widest = max((row.limit for row in counting if row.limit is not None), default=0.0)
+            widest = max(_variations(counting), default=0.0)
             rounding = f", up to TV {widest:.2g}" if widest >= WIDE_ROUNDING else ""
             return "met, by proof" if proved else f"met on what was examined{rounding}, not proved for all"
         if self.verdict == SAMPLED:
-            limits = [row.limit for row in counting if row.limit is not None and row.unit == "total variation"]
+            limits = _variations(counting)
             seen = f"; a total variation below {max(limits):.2g} remains unseen" if limits else ""
             return f"sampled only: nothing was refuted{seen}"
         if self.verdict == FAILED:

@@ -339,6 +339,14 @@ def test_a_history_in_alarm_refutes_and_a_quiet_one_is_samples():
         assert judged(made.requirement, [given]).verdict == (FAILED if expected == FAILED else OPEN)
 
 
+def test_the_reading_states_no_limit_that_is_none_of_a_total_variation():
+    required = Requirement("R1", "it is lossless", "lossless", ("a",))
+    unsaid = judged(required, [got(item(method="enumeration", bound=1e-13))])
+    assert (unsaid.verdict, unsaid.reading) == (SAMPLED, "sampled only: nothing was refuted")
+    tokens = judged(replace(required, claim="optimal"), [got(item(claim="optimal", bound=0.5))])
+    assert tokens.reading == "met on what was examined, not proved for all"
+
+
 def test_methods_that_are_not_known_are_taken_for_the_weaker_kind():
     assert strength_of(item(method="new")) == "observed"
     assert strength_of(item(method="mean")) == "sampled"
