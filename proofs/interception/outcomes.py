@@ -3,6 +3,8 @@
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
+from ...models.printable import printable
+
 
 class Raised(NamedTuple):
     """A call that raised.
@@ -24,7 +26,7 @@ def readable(error: BaseException) -> str:
         text = " ".join(str(error).split())
     except Exception:
         text = "(its message cannot be printed)"
-    return "".join(c if c.isprintable() else "?" for c in text.encode("utf-8", "replace").decode())[:160]
+    return printable(text)[:160]
 
 
 Outcome = tuple[int, ...] | Raised

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...models.errors import InputError
+from ...models.printable import printable
 from .exit_status import INCONCLUSIVE, INTERRUPTED, NOT_AUDITED, OK, REFUTED, stop
 from .output import write_text
 from .progress import progress_bar
@@ -107,7 +108,7 @@ def verify(folder: str, code: str) -> None:
 
     wrong, here = verified(Path(folder), Path(code))
     for line in wrong:
-        click.echo(f"refused  {line}")
+        click.echo(f"refused  {printable(line)}")
     if wrong:
         raise SystemExit(REFUTED)
     click.echo(f"agrees   {folder}: schema, digests, evidence and page; {here}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ....models.errors import InputError
+from ....models.printable import printable_data
 from ....verifiers.evidence import ERROR, NOT_CLAIMED, REFUTED, Evidence, without_smallest
 from ..compliance.evidence_rows import DECIDES, proof_strength, strength_of
 from ..report import Report
@@ -65,7 +66,7 @@ def load(file: str) -> Any:
     """The JSON of a report, or of a compliance folder's. Raises: InputError."""
     path = Path(file) / "report.json" if Path(file).is_dir() else Path(file)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return printable_data(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ from ....models.environment import versions
 from ....models.errors import InputError, RunFailed
 from ....models.files import write_atomically
 from ....models.libraries import require
+from ....models.printable import printable, printable_data
 from ....models.problem import any_problem_from, load_problem
 from ....proofs.paper_mapping import standing
 from ....proofs.proof_checkpoint import code_digest
 from ..functions.settings import Progress
+from ..nightly.verdicts import STATE_MEANINGS
 from ..report import Report
 from .code_files import all_files_are_known, code_files, packages_of, sha256_of
 from .plan import Part, Plan
@@ -68,7 +71,8 @@ def collect(plan: Plan, folder: Path, progress: Progress = lambda stage, done, t
     """Each part of the plan, in turn. What ended is in ``folder``/parts before it is given out.
 
     Guarantee: a part that is kept is not run again unless its fields, its files, draftproof's code or the versions in use
-    changed; what failed is run again, and so is whatever can depend on files that are not known. Raises: KeyboardInterrupt; what was finished before is kept.
+    changed; what failed is run again, and so is whatever can depend on files that are not known.
+    Raises: KeyboardInterrupt; what was finished before is kept.
     """
     (folder / KEPT).mkdir(parents=True, exist_ok=True)
     code = code_digest()
@@ -84,8 +88,12 @@ def collect(plan: Plan, folder: Path, progress: Progress = lambda stage, done, t
         if known is None:
             known = _run(part, plan, kept.with_suffix(f".{key[:12]}.checkpoint"), _of_part(progress, part))
             known.files = digests
-            content = json.dumps({"key": key, "part": known.as_json()}, ensure_ascii=False, sort_keys=True) + "\n"
+            made = {"key": key, "part": known.as_json(), "sha256": _digest(known.as_json())}
+            content = json.dumps(made, ensure_ascii=False, sort_keys=True) + "\n"
             write_atomically(kept, content)
+            if known.state == DONE:
+                for ended in kept.parent.glob(f"{part.id}.*.checkpoint"):
+                    ended.unlink()
             known = Collected.from_json(json.loads(content)["part"])  # as it is when it is read again
         yield known
 
@@ -95,13 +103,18 @@ def _of_part(progress: Progress, part: Part) -> Progress:
 
 
 def _kept(file: Path, key: str) -> Collected | None:
-    """What was kept of the same part, if it was finished."""
+    """What was kept of the same part, if it was finished, and is as it was written."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         known = Collected.from_json(data["part"])
-        return known if data["key"] == key and known.state == DONE else None
+        whole = data["sha256"] == _digest(data["part"])
+        return known if whole and data["key"] == key and known.state == DONE else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _digest(part: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(part, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
 def _run(part: Part, plan: Plan, checkpoint: Path, progress: Progress) -> Collected:
@@ -111,14 +124,16 @@ def _run(part: Part, plan: Plan, checkpoint: Path, progress: Progress) -> Collec
         RUNNERS[part.kind](got, plan.folder, checkpoint, progress)
     except (InputError, RunFailed) as error:
         got.state, got.why = FAILED, " ".join(str(error).split())
+    got.report, got.history = printable_data(got.report), printable_data(got.history)
     if got.report:
         got.report["standing"] = []  # that of the proofs is a part of its own
     if got.report and got.report["failure"]:
-        if got.report["failure"]["kind"] == "interrupted":
+        if got.report["failure"]["kind"] == "interrupted" and part.kind != "report":
             raise KeyboardInterrupt
         got.state, got.why = FAILED, got.report["failure"]["message"]
     if got.history and got.history["failures"]:
         got.why = "; ".join(f"{f['subject']}: {f['message']}" for f in got.history["failures"])
+    got.why = printable(got.why) if got.why else got.why
     return got
 
 
@@ -172,13 +187,13 @@ def _server(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
     url, target, seed = options.pop("url"), _placed(options.pop("target"), folder), options.pop("seed", 0)
     settings = ServerSettings(key=os.environ.get("OPENAI_API_KEY"), checkpoint=str(checkpoint), **options)
     got.report = audit_server(url, target, settings, seed, progress).as_json()
-    checkpoint.unlink(missing_ok=True)
 
 
 def _nightly(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
     if "file" in got.part.options:
         got.history = _json_of(folder / got.part.options["file"])
-        if not isinstance(got.history, dict) or not {"checks", "state", "failures"} <= got.history.keys():
+        if not _is_history(got.history):
+            got.history = None
             raise InputError(f"{got.part.options['file']}: not a nightly history (draftproof nightly status --json)")
         return
     require("sqlalchemy", extra="nightly")
@@ -187,6 +202,31 @@ def _nightly(got: Collected, folder: Path, checkpoint: Path, progress: Progress)
 
     with closing(History.read(_placed(got.part.options["db"], folder))) as history:
         got.history = status(history)
+
+
+def _is_history(data: Any) -> bool:
+    """Whether everything is there that is shown of a history."""
+    try:
+        texts = [data["state"], *(f[name] for f in data["failures"] for name in ("subject", "message"))]
+        numbers, nights = [data["lifetime_alpha"]], []
+        for check in data["checks"]:
+            texts += [check[name] for name in ("subject", "version", "check", "state")]
+            numbers += [check[name] for name in ("log_e", "largest_log_e", "alarm_at", "watch_at", "draws")]
+            nights += check["nights"]
+            for limit in check["detects"]["within"] if check["detects"] else ():
+                numbers += [limit["nights"], limit["total_variation"]]
+            witness, impossible = check["witness"], check["impossible"]
+            texts += [witness[name] for name in ("sequence", "expected", "observed", "replay") if witness]
+            texts += [impossible["sequence"]] if impossible else []
+            numbers += [impossible["count"]] if impossible else []
+            if check["state"] not in STATE_MEANINGS or not isinstance(check["current"], bool):
+                return False
+        numbers += [night["log_e"] for night in nights]
+        [datetime.fromisoformat(night["night"]) for night in nights]
+        [float(number) for number in numbers]
+        return data["state"] in STATE_MEANINGS and all(isinstance(text, str) for text in texts)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return False
 
 
 def _e2e(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
@@ -213,7 +253,6 @@ def _campaign(got: Collected, folder: Path, checkpoint: Path, progress: Progress
     problem = load_problem(_placed(options.pop("problem"), folder))
     settings = CampaignSettings(checkpoint=str(checkpoint), **options)
     got.report = audit_by_campaign(spec, problem, settings, progress).as_json()
-    checkpoint.unlink(missing_ok=True)
 
 
 def _report(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
@@ -261,7 +300,7 @@ def _proofs(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
 
 def _json_of(file: Path) -> Any:
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        return printable_data(json.loads(file.read_text(encoding="utf-8")))
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:

@@ -119,13 +119,15 @@ def _requirement(name: str, statement: str, claim: str, part: str, **scope: str)
 
 def _table(kind: str, fields: dict[str, object]) -> str:
     """A table of TOML; its texts and lists of texts are written as JSON writes them, which TOML reads alike."""
-    return "\n".join([f"\n[[{kind}]]", *(f"{name} = {json.dumps(value)}" for name, value in fields.items())])
+    return "\n".join(
+        [f"\n[[{kind}]]", *(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items())]
+    )
 
 
 def _verifiers_in(folder: Path) -> list[str]:
     """file.py:function of the functions in a folder's files that take the arguments of a verifier."""
     found = []
-    for file in sorted(folder.glob("*.py")):
+    for file in sorted(file for file in folder.glob("*.py") if file.name.isprintable()):
         try:
             body = ast.parse(file.read_text(encoding="utf-8")).body
         except (OSError, ValueError, SyntaxError, RecursionError):

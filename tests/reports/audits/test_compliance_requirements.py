@@ -588,3 +588,88 @@ def test_the_files_of_a_subject_are_found_without_importing_it(tmp_path):
     assert code_files(Part("j", "audit", {"subject": "json.decoder:JSONDecoder"}), tmp_path).keys() == {
         "json/decoder.py"
     }
+
+
+def planned(folder, *parts):
+    """What the parts of a plan in a folder give, each part the text of its fields."""
+    text = "".join(f'[[part]]\nid = "p{number}"\n{fields}\n' for number, fields in enumerate(parts))
+    required = '[[requirement]]\nid = "R"\nstatement = "s"\nclaim = "lossless"\n'
+    (folder / "plan.toml").write_text(f'[plan]\ntitle = "t"\n{text}{required}')
+    return [*collect(load_plan(folder / "plan.toml"), folder / "out")]
+
+
+def test_a_kept_part_that_was_changed_is_run_again(tmp_path, monkeypatch):
+    runs, wrong = [], got(item(REFUTED)).report
+
+    def audited(collected, *others):
+        runs.append(collected.part.id)
+        collected.report = wrong
+
+    monkeypatch.setitem(collecting.RUNNERS, "audit", audited)
+    for content in (got(item()).report, {}, None):
+        planned(tmp_path, 'kind = "audit"\nsubject = "block"')
+        kept = tmp_path / "out" / "parts" / "p0.json"
+        data = json.loads(kept.read_text())
+        data["part"]["report"] = content
+        kept.write_text(json.dumps(data))
+    (last,) = planned(tmp_path, 'kind = "audit"\nsubject = "block"')
+    assert (runs, last.report["evidence"][0]["verdict"]) == (["p0"] * 4, REFUTED)
+
+
+def test_the_checkpoint_of_a_part_that_failed_stays_and_that_of_one_that_is_done_goes(tmp_path, monkeypatch):
+    failure = {"kind": "timeout", "message": "stopped"}
+
+    def campaign(collected, folder, checkpoint, progress):
+        checkpoint.write_text("draws")
+        collected.report = got(item(), failure=failure).report
+
+    monkeypatch.setitem(collecting.RUNNERS, "campaign", campaign)
+    fields = 'kind = "campaign"\nsubject = "block"\nproblem = "p"\nsamples = 5'
+    left = lambda: len([*(tmp_path / "out" / "parts").glob("*.checkpoint")])  # noqa: E731
+    assert (planned(tmp_path, fields)[0].state, left()) == ("failed", 1)
+    failure = {"kind": "interrupted", "message": "interrupted"}
+    with pytest.raises(KeyboardInterrupt):
+        planned(tmp_path, fields)
+    assert left() == 1
+    failure = None
+    assert (planned(tmp_path, fields)[0].state, left()) == ("done", 0)
+
+
+def test_an_interrupted_report_is_a_part_that_failed_and_ends_no_run(tmp_path):
+    report = got(item(), failure={"kind": "interrupted", "message": "interrupted after 1 problem"}).report
+    (tmp_path / "r.json").write_text(json.dumps(report | {"verdict": "error"}))
+    made, rules = planned(tmp_path, 'kind = "report"\nfile = "r.json"', 'kind = "proofs"')
+    assert (made.state, made.why, rules.state) == ("failed", "interrupted after 1 problem", "done")
+
+
+CHECK = {
+    "subject": "f", "version": "1", "current": True, "check": "c", "state": "quiet", "log_e": 0.1, "largest_log_e": 0.2,
+    "alarm_at": 7.9, "watch_at": "inf", "draws": 10, "detects": {"within": [{"nights": 1, "total_variation": 0.1}]},
+    "witness": None, "impossible": None, "nights": [{"night": "2026-11-20", "log_e": 0.1, "draws": 10}],
+}  # fmt: skip
+
+
+def test_a_history_that_is_not_whole_is_a_part_that_failed(tmp_path):
+    whole = {"checks": [CHECK], "state": "quiet", "failures": [], "lifetime_alpha": 0.001, "scope": None}
+    without = [{name: value for name, value in CHECK.items() if name != gone} for gone in CHECK]
+    odd = [
+        CHECK | {"nights": [{"night": "x", "log_e": 1}]},
+        CHECK | {"state": "good"},
+        CHECK | {"witness": {"sequence": "1"}},
+    ]
+    histories = [whole, *(whole | {"checks": [check]} for check in (*without, *odd)), whole | {"failures": [{}]}, [], 1]
+    for number, history in enumerate(histories):
+        (tmp_path / f"{number}.json").write_text(json.dumps(history))
+    parts = [f'kind = "nightly"\nfile = "{number}.json"' for number in range(len(histories))]
+    first, *others = planned(tmp_path, *parts)
+    assert first.state == "done"
+    assert [(one.state, one.history) for one in others] == [("failed", None)] * (len(histories) - 1)
+
+
+def test_the_first_plan_names_files_as_they_are_and_none_whose_name_cannot_be_shown(tmp_path):
+    for name in ("ver😀.py", "ä.py", "bad\x1b.py", "bad\x7f.py"):
+        (tmp_path / name).write_text("def f(target_probs, draft_probs, draft_tokens, rng): ...\n")
+    (tmp_path / "plan.toml").write_text(first_plan(tmp_path), encoding="utf-8")
+    subjects = [part.options.get("subject") for part in load_plan(tmp_path / "plan.toml").parts]
+    assert subjects[:2] == ["ver😀.py:f", "ä.py:f"] or subjects[:2] == ["ä.py:f", "ver😀.py:f"]
+    assert not any("bad" in str(subject) for subject in subjects)

@@ -139,6 +139,39 @@ def test_another_process_writes_the_same_bytes(run):
     assert (folder / ATTESTATION_FILE).read_bytes() == (run[0] / ATTESTATION_FILE).read_bytes()
 
 
+def test_control_characters_of_a_report_are_shown_nowhere_and_the_folder_agrees(tmp_path, capsys):
+    from click.testing import CliRunner
+
+    from draftproof.reports.audits.report import Report
+    from draftproof.reports.commands.compliance import command
+    from draftproof.reports.commands.report import command as reports
+    from draftproof.verifiers.evidence import HOLDS, Evidence
+
+    evil = "\x1b[2J\x1b[32mmet\x9b\r"
+    report = Report({"name": evil, "source": evil, "digest": "sha256:1", "dtypes": ["float64"], "convention": {}})
+    report.add([Evidence(claim="lossless", method="interception", verdict=HOLDS, problem=evil,
+                         detail={"dtype": "float64", "exactness": "lattice"})])  # fmt: skip
+    report.findings = {"stateful": evil}
+    report.failure = {"kind": "timeout", "message": evil}
+    made = tmp_path / "report.json"
+    made.write_text(json.dumps(report.as_json()))
+    (tmp_path / "plan.toml").write_text(
+        '[plan]\ntitle = "t"\n[[part]]\nid = "r"\nkind = "report"\nfile = "report.json"\n'
+        '[[requirement]]\nid = "R1"\nstatement = "s"\nclaim = "lossless"\nparts = ["r"]\n'
+    )
+    invoke, out = CliRunner().invoke, str(tmp_path / "out")
+    for group, words, status in (
+        (command, ["run", str(tmp_path / "plan.toml"), "--out", out], 3),
+        (command, ["verify", out, "--code", str(tmp_path)], 0),
+        (reports, ["show", str(made)], 3),
+        (reports, ["diff", str(made), str(made)], 0),
+    ):
+        done = invoke(group, words)
+        assert done.exit_code == status, done.output
+        assert "met" in done.output or words[0] in ("verify", "diff")
+        assert all(c.isprintable() or c == "\n" for c in done.output), words
+
+
 # ---------------------------------------------------------------- planted manipulations
 
 
