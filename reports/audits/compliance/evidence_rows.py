@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import isnan
 from typing import Any
 
 from ....proofs.interception.digests import UNKNOWN
@@ -148,6 +149,8 @@ def strength_of(e: Evidence) -> str:
         return "sampled"
     if e.verdict == NO_EVIDENCE:
         return "none"
+    if e.bound is not None and isnan(e.bound):
+        return "observed"
     if e.method in ("enumeration", "closed-form", "interception", "driving"):
         walked = "exact" if "chance" in e.detail else ""  # a loop's: every way that chance can fall
         kind = str(e.detail.get("exactness", walked))
@@ -158,7 +161,9 @@ def strength_of(e: Evidence) -> str:
 def _limit(e: Evidence) -> float | None:
     """What samples may leave unseen, if they have a limit that means anything."""
     number = e.detail.get("detection_limit", e.bound)
-    if number is None or e.detail.get("too_wide") or (_unit(e) == "total variation" and float(number) >= 1):
+    if number is None or isnan(number) or e.detail.get("too_wide"):
+        return None
+    if _unit(e) == "total variation" and float(number) >= 1:
         return None
     return float(number)
 

@@ -133,6 +133,8 @@ def test_the_whole_is_as_good_as_its_worst_requirement():
         ([item(), item(REFUTED, problem="q", witness=SMALLEST)], FAILED),
         ([item(detail={"exactness": "exact"}), item(REFUTED, detail={"dtype": "float32"}, witness=SMALLEST)], FAILED),
         ([item(method="enumeration")], SAMPLED),
+        ([item(), item(bound=float("nan"), problem="q")], SAMPLED),
+        ([item(NO_EVIDENCE, "chi-square", bound=float("nan"))], OPEN),
         ([item(method="enumeration", detail={"chance": "enumerated"})], MET),
     ],
 )
