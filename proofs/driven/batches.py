@@ -21,12 +21,13 @@ SECONDS = 20.0
 
 
 class Influence(NamedTuple):
-    """A row that others influence. way: of ``WAYS``; place: in the batch; alone, among: what it emits."""
+    """A row that others influence. way: of ``WAYS``; place: in the batch; parents: of a tree; alone, among: what it emits."""
 
     way: str
     rows: int
     place: int
     tokens: list[int]
+    parents: list[int]
     alone: str
     among: str
 
@@ -34,10 +35,14 @@ class Influence(NamedTuple):
 def influences(subject: DrivenObject, problems: Sequence[Problem], seed: int) -> dict[str, Any]:
     """What was tried, and the first row of each way that is influenced.
 
-    problems: of one vocabulary, of several lengths.
+    problems: of one vocabulary, of several lengths; trees of several shapes with as many nodes are of one length.
     """
     generator, since = np.random.default_rng([seed, 4]), time.process_time()
-    pools = [_pool(subject, problem, [seed, k]) for k, problem in enumerate(problems)]
+    of_length: dict[int, list[Row]] = {}
+    for k, problem in enumerate(problems):
+        for row in _pool(subject, problem, [seed, k]):
+            of_length.setdefault(len(row.tokens), []).append(row)
+    pools = [*of_length.values()]
     tried = {way: 0 for way in WAYS if _takes(subject.function, way)}
     influenced: dict[str, Influence] = {}
     for k in range(ROUNDS):
@@ -47,7 +52,8 @@ def influences(subject: DrivenObject, problems: Sequence[Problem], seed: int) ->
             tried[way] += 1
             if one := _influenced(subject, way, WAYS[way](pools, generator)):
                 influenced[way] = one
-    return {"tried": tried, "rows": SIZE, "influenced": [one._asdict() for one in influenced.values()]}
+    shown = [one._asdict() for one in influenced.values()]
+    return {"tried": tried, "rows": SIZE, "largest": subject.largest, "influenced": shown}
 
 
 def _takes(function: Any, way: str) -> bool:
@@ -109,8 +115,13 @@ def _influenced(subject: DrivenObject, way: str, rows: list[Row]) -> Influence |
         among = _emitted(subject, [rows[k] for k in order])
         for place, k in enumerate(order):
             if among[place] != alone[k]:
-                return Influence(way, len(rows), place, [*map(int, rows[k].tokens)], str(alone[k]), str(among[place]))
+                tokens, parents = ([*map(int, given)] for given in (rows[k].tokens, _parents(rows[k])))
+                return Influence(way, len(rows), place, tokens, parents, str(alone[k]), str(among[place]))
     return None
+
+
+def _parents(row: Row) -> Sequence[int]:
+    return () if row.parents is None else row.parents
 
 
 def _emitted(subject: DrivenObject, rows: list[Row]) -> list[Outcome]:
@@ -122,4 +133,5 @@ def _emitted(subject: DrivenObject, rows: list[Row]) -> list[Outcome]:
     answer: Any = timed_call(subject.limits, False, emitted)
     if isinstance(answer, Raised) or len(answer) != len(rows):
         return [answer if isinstance(answer, Raised) else Raised("BadResult", f"{len(answer)} rows")] * len(rows)
+    subject.largest = max(subject.largest, len(rows))
     return answer

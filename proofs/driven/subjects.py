@@ -99,7 +99,7 @@ def is_driven(subject: Any) -> bool:
 class DrivenObject(DrivenSubject):
     """A Python object with ``random`` and ``__call__(target, draft, tokens, random)``.
 
-    One with ``parents = True`` verifies draft trees: ``__call__(target, draft, tokens, parents, random)``.
+    largest: requests in one call that was answered. One with ``parents = True`` verifies draft trees: ``__call__(target, draft, tokens, parents, random)``.
     """
 
     def __init__(self, function: Any, name: str, array: str | None, dtype: str, limits: TimeLimits):
@@ -111,6 +111,7 @@ class DrivenObject(DrivenSubject):
                 f"{name} says that it draws its own random numbers; expected f(target, draft, tokens[, rng])"
             )
         self.batch = getattr(function, "batch", 1) if hasattr(function, "together") else 1
+        self.largest = 1
         self._rows: Rows | None = None
         self._given: dict[tuple[int, ...], tuple[list, list]] = {}
         self._written: set[str] = set()
@@ -166,6 +167,7 @@ class DrivenObject(DrivenSubject):
             how = f"raises {answers}" if isinstance(answers, Raised) else f"answers {len(answers)} of them"
             self.findings["batch"] = f"a call with {len(requests)} requests {how}"[:400]
             return [self._outcome(rows, request) for request in requests]
+        self.largest = max(self.largest, len(requests))
         return [timed_call(self.limits, False, lambda answer=answer: tokens_of(answer)) for answer in answers]
 
     def _look_at(self, request: Request, row: Row) -> None:

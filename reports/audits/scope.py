@@ -10,7 +10,7 @@ Keys of ``Evidence.detail`` that are read here, each where a method has it:
         mass of tokens without such a call, and the mass whose outcome is not known.
     missed, confirmations: of a driven subject: mass that random requests to confirm its law may not have met; their number.
     real_calls: {"calls", "limit"}: calls with real random numbers, and the total variation that they would have shown.
-And of ``Report.subject``: calls, of the function in one process; quick, where wide problems were left out.
+And of ``Report.subject``: calls, of the function in one process; requests_a_call, the most; quick, where wide problems were left out.
 """
 
 from collections import Counter
@@ -70,6 +70,8 @@ def scope(report: Run) -> dict[str, Any] | None:
     sizes = [e.detail for e in items if "vocabulary" in e.detail] + ([run] if "vocabulary" in run else [])
     probabilities = [d["smallest_probability"] for d in sizes if d.get("smallest_probability")]
     requests = {int(e.detail.get("requests_a_call") or run.get("batch") or _batch(report)) for e in items}
+    if most := report.subject.get("requests_a_call"):
+        requests.add(int(most))
     gammas = {int(d["gamma"]) for d in sizes if str(d.get("gamma")).isdigit()}
     laws = _laws(items) if not run else {}  # each examination of a loop has a row of its own
     closed = [e for e in items if e.claim == "lossless" and e.detail.get("exactness") in ("resolution", "driven")]
@@ -164,7 +166,9 @@ def _of_which(kind: str, facts: Mapping[str, Any]) -> str:
 
 
 def _requests(sizes: list[int]) -> str:
-    return "one request a call" if sizes == [1] else f"{ranges(sizes)} requests a call"
+    if sizes == [1]:
+        return "one request a call"
+    return f"{f'up to {sizes[-1]}' if sizes[0] == 1 else ranges(sizes)} requests a call"
 
 
 def _reading(report: Run, items: list[Evidence], facts: Mapping[str, Any]) -> str:

@@ -81,6 +81,20 @@ class Driven:
 right, wrong = Driven(), Driven(wrong=True)
 
 
+class Together(Driven):
+    """For trees drawn with equal siblings. wrong: requests with as many nodes share the parents of the first of them."""
+
+    batch, drafting = 64, ("iid",)
+
+    def together(self, rows):
+        first = {len(r.tokens): r.parents for r in reversed(rows)}
+        parents = [first[len(r.tokens)] if self.wrong else r.parents for r in rows]
+        return [by_uniforms(r.target, r.draft, r.tokens, list(p), r.random) for p, r in zip(parents, rows)]
+
+
+together, shares_parents = Together(), Together(wrong=True)
+
+
 def main():
     print(json.dumps({"protocol": "draftproof-1", "name": "trees", "parents": True, "batch": 64, "random": NUMBERS}))
     sys.stdout.flush()

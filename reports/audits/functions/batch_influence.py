@@ -3,11 +3,16 @@
 from collections.abc import Sequence
 
 from ....models.battery import drawn
+from ....models.problem import Problem
+from ....models.tree_battery import drawing
 from ....verifiers.evidence import REFUTED, Evidence, Witness
 from .session import FunctionSession
 
 PROBLEMS = tuple(drawn(3, gamma, "generic") for gamma in (1, 2, 3))
 """Rows of one vocabulary and of several lengths."""
+
+TREES = ((2,), (1, 1), (2, 1), (1, 1, 1, 1))
+"""Numbers of children: of 2 and of 4 nodes, two shapes each."""
 
 
 class BatchInfluence:
@@ -17,30 +22,43 @@ class BatchInfluence:
         self.session = session
         self.influenced: list[dict] = []
 
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """Blocks, or trees of several shapes, drawn in each way that the subject is judged by."""
+        shapes = [(how, children) for how in self.session.trees for children in TREES]
+        trees = [drawing(drawn(3, len(children), "generic"), *children, how=how) for how, children in shapes]
+        return trees or PROBLEMS
+
     def run(self) -> None:
         session = self.session
         convention = session.report.subject.get("convention", {})
         if not session.driven or not convention.get("together") or session.sandbox.ended:
             return
         session.settings.progress("calling it with batches", 0, 1)
-        answer = session.sandbox.batches(PROBLEMS, session.settings.seed)
+        answer = session.sandbox.batches(self.problems, session.settings.seed)
         self.influenced = answer["influenced"]
         session.report.subject["batches"] = {
             way: f"{n} batches of {answer['rows']}" for way, n in answer["tried"].items()
         }
+        known = session.report.subject.get("requests_a_call", answer["largest"])
+        session.report.subject["requests_a_call"] = min(known, answer["largest"])
 
     def evidence(self, complete: bool) -> Sequence[Evidence]:
         if self.influenced:
             self.session.report.claims = (*self.session.report.claims, "batch")
+        settings = self.session.settings
+        drafting = ["--drafting", ",".join(settings.drafting)] if settings.drafting else []
+        replay = self.session.replay_of(self.problems[:1], *drafting, "--seed", str(settings.seed))
         return [
             Evidence(
                 claim="batch", method="rows alone and together", verdict=REFUTED, problem=one["way"],
                 witness=Witness(
                     sequence=",".join(map(str, one["tokens"])), expected=one["alone"], observed=one["among"],
                     why=f"place {one['place']} of {one['rows']} rows, {one['way']}",
+                    parents=",".join(map(str, one["parents"])) or None,
                 ),
                 detail={"dtype": self.session.dtype},
-                replay=self.session.replay_of(PROBLEMS[:1], "--seed", str(self.session.settings.seed)),
+                replay=replay,
             )
             for one in self.influenced
         ]  # fmt: skip

@@ -2,12 +2,13 @@
 
 import pytest
 
-from draftproof.models.battery import drawn
+from draftproof.models.battery import drawn, toy
+from draftproof.models.tree_battery import drawing
 from draftproof.proofs.driven.batches import WAYS, influences
 from draftproof.proofs.driven.subjects import DrivenObject
 from draftproof.proofs.time_limits import TimeLimits
 from draftproof.reports.audits.api import audit
-from draftproof.tests.subjects import driven
+from draftproof.tests.subjects import driven, trees
 from draftproof.verifiers.zoo import batched_rows
 from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS
 
@@ -63,3 +64,14 @@ def test_an_audit_refutes_a_batch_though_each_row_alone_is_right():
     assert refuted.problem == PLACEHOLDERS and "of 8 rows" in refuted.witness.why
     assert refuted.replay.startswith("draftproof audit ") and refuted.replay.endswith("--seed 0")
     assert all(e.holds for e in wrong.evidence if e.claim == "lossless")
+
+
+def test_batches_of_trees_have_several_shapes_and_the_scope_says_how_many_requests_a_call_had():
+    settings = {"problems": [drawing(toy(1), 2)], "explain": False}
+    right, wrong = audit(trees.together, **settings), audit(trees.shares_parents, **settings)
+    assert right.verdict == "lossless" and wrong.verdict == "refuted"
+    assert "up to 64 requests a call" in right.scope["says"]
+    assert "several requests in one call" not in right.not_examined
+    refuted = [e for e in wrong.evidence if e.refuted and e.claim in wrong.claims]
+    assert {e.claim for e in refuted} == {"batch"} and {e.problem for e in refuted} == {OTHERS, RAGGED, SLOT}
+    assert all(e.witness.parents for e in refuted) and '"drafting"' in refuted[0].replay
