@@ -41,10 +41,10 @@ def verified(folder: Path, code: Path) -> tuple[list[str], str]:
         return wrong, ""
     try:
         wrong = [*_against_evidence(data), *_against_plan(data, folder), *_against_parts(data, folder)]
-        pages, of_pdf = (
-            ([], "") if wrong else _against_pages(data, folder)
-        )  # where the JSON is wrong nothing is known of them
-        wrong += [*_against_attestation(data, folder), *pages]
+        attested, pages, of_pdf = list(_against_attestation(data, folder)), [], ""
+        if not wrong:  # else what they should say is not known
+            pages, of_pdf = _against_pages(data, folder, draw=not attested)
+        wrong += attested + pages
         changed, here = against_code(data, code)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return [f"{REPORT}: not a document of this version of draftproof ({type(error).__name__}: {error})"], ""
@@ -154,8 +154,11 @@ def _against_attestation(data: Mapping[str, Any], folder: Path) -> Iterator[str]
         yield f"{ATTESTATION_FILE}: is not the attestation of this run"
 
 
-def _against_pages(data: Mapping[str, Any], folder: Path) -> tuple[list[str], str]:
-    """What is wrong with the files for people, and what was compared of the PDF, in words."""
+def _against_pages(data: Mapping[str, Any], folder: Path, draw: bool) -> tuple[list[str], str]:
+    """What is wrong with the files for people, and what was compared of the PDF, in words.
+
+    draw: whether the PDF is made again, which takes a second, where its text agrees.
+    """
     html = page(data)
     shown = Shown(html)
     wrong, of_pdf = [], "there is no PDF"
@@ -170,7 +173,11 @@ def _against_pages(data: Mapping[str, Any], folder: Path) -> tuple[list[str], st
         try:
             content = (folder / PDF).read_bytes()
             wrong_here = differences(data, shown, said_by_pdf(content), PDF)
-            drawn = None if wrong_here or wrong else _drawn_as(html, content, data["draftproof"].get("weasyprint"))
+            drawn = (
+                None
+                if wrong_here or wrong or not draw
+                else _drawn_as(html, content, data["draftproof"].get("weasyprint"))
+            )
             if drawn is False:
                 wrong_here.append(f"{PDF}: says what {REPORT} gives, and is not drawn as WeasyPrint draws that here")
             of_pdf = "the PDF too" if drawn else "of the PDF the text alone: it was made with other versions or fonts"
