@@ -18,12 +18,13 @@ from typing import Any
 
 from ...models.errors import RunFailed
 from ...verifiers.adapters.calling_convention import MAX_TOKEN, PARENTS, BadResult, NotASubject, tokens_of
+from ...verifiers.trees.draft_tree import WAYS
 from ..interception.outcomes import Outcome, Raised, readable
 from ..interception.rows_in_use import Rows
 from ..rounding_rule import EPSILON
 from ..time_limits import TimeLimits
 from .declared import declared
-from .subjects import DrivenSubject, Request, digest_of_files
+from .subjects import DrivenSubject, Request, digest_of_files, takes_trees
 
 PROTOCOL = "draftproof-1"
 LONGEST_LINE = 2**20
@@ -202,7 +203,8 @@ class DrivenProgram(DrivenSubject):
             raise NotASubject(f'its first line has "batch" {batch!r}; expected a whole number from 1 to {MOST_BATCH}')
         if "random" not in hello:
             raise NotASubject('its first line has no "random"; expected a list of random numbers, or "own"')
-        self.dtype, self.batch, self.trees = dtype, batch, hello.get(PARENTS) is True
+        self.dtype, self.batch, self.trees = dtype, batch, takes_trees(hello.get(PARENTS, False), "its first line")
+        self.drafting = hello.get("drafting", WAYS)
         self.random = declared(hello["random"], dtype)
         if any(one.keyed for one in self.random or ()):
             raise NotASubject('"keyed" random numbers are for Python objects: a program cannot ask a table')

@@ -12,8 +12,9 @@ import numpy as np
 from ...models.problem import Problem
 from ...verifiers.adapters.calling_convention import PARENTS, NotASubject, tokens_of
 from ...verifiers.adapters.protocol import Row
+from ...verifiers.trees.draft_tree import WAYS
 from ..interception.harness import of_trees, same, timed_call
-from ..interception.outcomes import Outcome, Raised
+from ..interception.outcomes import Outcome, Raised, readable
 from ..interception.rows_in_use import Rows, rows_for
 from ..time_limits import TimeLimits
 from .declared import SIGNIFICAND, Declared, declared
@@ -38,7 +39,7 @@ class DrivenSubject(ABC):
     """A subject to drive. Whatever it is, ``outcomes`` asks it.
 
     random: the numbers that it takes; None if it draws its own from a seed. batch: requests that it takes at once.
-    array, dtype: of its rows. findings: what was noticed. trees: whether it takes draft trees.
+    array, dtype: of its rows. findings: what was noticed. trees, drafting: whether it takes draft trees, and how they are drawn.
     new_keys: calls of keyed generators for keys that the layout does not know: block -> name -> keys, and whether an array.
     """
 
@@ -48,7 +49,7 @@ class DrivenSubject(ABC):
     def __init__(self, name: str, array: str | None, dtype: str, limits: TimeLimits):
         self.name, self.array, self.dtype, self.limits = name, array, dtype, limits
         self.function: Any = None
-        self.trees = False
+        self.trees, self.drafting = False, WAYS
         self.findings: dict[str, str] = {}
         self.description: dict[str, Any] = {}
         self.new_keys: dict[tuple[int, ...], dict[str, list[tuple[tuple[Key, ...], bool]]]] = {}
@@ -87,6 +88,13 @@ class DrivenSubject(ABC):
         """What each request came to, in their order. Raises: NeverReturned, RunFailed."""
 
 
+def takes_trees(said: Any, name: str) -> bool:
+    """Whether a subject says that it takes ``parents``. Raises: NotASubject for anything but a boolean."""
+    if type(said) is not bool:
+        raise NotASubject(f"{name} has {PARENTS} {readable(ValueError(repr(said)))[:100]}; expected true or false")
+    return said
+
+
 def is_driven(subject: Any) -> bool:
     """Whether a Python object says which random numbers it takes."""
     return (
@@ -104,7 +112,8 @@ class DrivenObject(DrivenSubject):
 
     def __init__(self, function: Any, name: str, array: str | None, dtype: str, limits: TimeLimits):
         super().__init__(name, array or getattr(function, "array", None) or "numpy", dtype, limits)
-        self.function, self.trees = function, getattr(function, PARENTS, False) is True
+        self.function, self.trees = function, takes_trees(getattr(function, PARENTS, False), name)
+        self.drafting = getattr(function, "drafting", WAYS)
         self.random = declared(function.random, dtype)
         if self.random is None:
             raise NotASubject(

@@ -53,7 +53,7 @@ class Subject:
         self.name, self.limits = name, limits
         self.plan = plan_call(self.function, name)
         self.array = array or getattr(self.function, "array", None)
-        self.dtype, self.trees = dtype, self.plan.trees
+        self.dtype, self.trees, self.drafting = dtype, self.plan.trees, getattr(self.function, "drafting", WAYS)
         self.findings: dict[str, str] = {}
         self.description: dict[str, Any] = {}
         self.written: set[str] = set()
@@ -139,9 +139,10 @@ def of_trees(subject: Any) -> dict[str, Any]:
     """
     if not subject.trees:
         return {}
-    ways = tuple(getattr(subject.function, "drafting", WAYS))
-    if not ways or not set(ways) <= set(WAYS):
-        raise NotASubject(f"{subject.name} says that trees are drawn {ways!r}; expected some of {', '.join(WAYS)}")
+    ways, several = subject.drafting, isinstance(subject.drafting, (list, tuple, set, frozenset))
+    if not several or not ways or any(type(way) is not str or way not in WAYS for way in ways):
+        said = readable(ValueError(repr(ways)))[:100]
+        raise NotASubject(f"{subject.name} has drafting {said}; expected a list or tuple of some of {', '.join(WAYS)}")
     return {"trees": [way for way in WAYS if way in ways]}
 
 

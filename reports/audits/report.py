@@ -28,7 +28,7 @@ FINDINGS = {
     "never-returned": "does not return",
     "nan": "computes with NaN",
     "coarse-uniform": "draws uniforms of less precision than the rows",
-    "drafting": "is right for some ways of drawing trees alone",
+    "drafting": "is refuted for some ways of drawing trees alone",
     "padding": "returns padding with the tokens",
     "precision": "deviates by no more than float32 rounds",
     "not-wide": "is not examined on wide problems",

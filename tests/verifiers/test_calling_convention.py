@@ -8,7 +8,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from draftproof.verifiers.adapters.calling_convention import BadResult, arguments, rounded, tokens_of
+from draftproof.verifiers.adapters.calling_convention import (
+    BadResult,
+    NotASubject,
+    arguments,
+    call,
+    plan_call,
+    rounded,
+    tokens_of,
+)
 
 FORKS = """
 import os, sys
@@ -76,3 +84,23 @@ def test_rows_that_are_lists_hold_the_numbers_of_their_type():
     assert rounded([1 + 2**-8, 1 + 3 * 2**-8], "bfloat16") == [1.0, 1 + 2**-6]  # half to even
     assert rounded([0.1], "float32") == [float(np.float32(0.1))]
     assert arguments([[1 / 3]], [], [], "list", "float64")[0] == [[1 / 3]]
+
+
+def test_parents_by_position_alone_are_the_fourth_argument_or_are_refused():
+    def fourth(a, b, c, parents, /, rng=None):
+        return [a, b, c, parents, rng]
+
+    def named_alike(target_probs, draft_probs, draft_tokens, /, parents):
+        return [target_probs, draft_probs, draft_tokens, parents]
+
+    def first(parents, a, b, c, /):
+        return []
+
+    def drawing(a, b, c, rng, /):
+        return []
+
+    assert call(fourth, plan_call(fourth, "f"), [1, 2, 3, 4], 5) == [1, 2, 3, 4, 5]
+    assert call(named_alike, plan_call(named_alike, "f"), [1, 2, 3, 4], None) == [1, 2, 3, 4]
+    for function, wrong in ((first, "parents"), (drawing, "rng")):
+        with pytest.raises(NotASubject, match=f"'{wrong}' by position alone"):
+            plan_call(function, "f")

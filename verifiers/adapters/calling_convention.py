@@ -38,11 +38,13 @@ class CallPlan(NamedTuple):
     by_name: whether the arguments are passed by name.
     random: the argument for randomness, if any.
     trees: whether it takes ``parents``, and so verifies draft trees.
+    parents_by_name: whether they are passed by name, not as the fourth argument.
     """
 
     by_name: bool
     random: str | None
     trees: bool = False
+    parents_by_name: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,14 +80,18 @@ def plan_call(function: Any, name: str) -> CallPlan:
     single = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     single = [p for p in single if p.name not in (random, PARENTS)]
     needed = [p.name for p in single if p.default is p.empty]
-    by_name = keywords >= set(ARGUMENT_NAMES)
+    by_place = [p.name for p in parameters if p.kind == p.POSITIONAL_ONLY]
+    by_name = keywords - set(by_place) >= set(ARGUMENT_NAMES)
+    if random in by_place or (PARENTS in by_place and by_place[3:4] != [PARENTS]):
+        wrong = random if random in by_place else PARENTS
+        raise NotASubject(f"{name} takes {wrong!r} by position alone; expected it by name: {EXPECTED_SIGNATURE}")
     room = sum(p.kind != p.KEYWORD_ONLY for p in single) >= 3 or any(p.kind == p.VAR_POSITIONAL for p in parameters)
     if len(needed) > 3 or (by_name and set(needed) - set(ARGUMENT_NAMES)):
         required = f"{len(needed)} required arguments ({', '.join(needed)})"
         raise NotASubject(f"{name} takes {required}; expected {EXPECTED_SIGNATURE}")
     if not by_name and (not room or any(p.kind == p.KEYWORD_ONLY and p.name in needed for p in parameters)):
         raise NotASubject(f"{name} takes ({', '.join(p.name for p in parameters)}); expected {EXPECTED_SIGNATURE}")
-    return CallPlan(by_name, random, PARENTS in keywords)
+    return CallPlan(by_name, random, PARENTS in keywords, PARENTS not in by_place)
 
 
 def _a(word: str) -> str:
@@ -132,7 +138,7 @@ def call(function: Callable, plan: CallPlan, given: Sequence[Any], random: Any) 
     A process that it forked and that comes back from the call ends here: else each further call would double them.
     """
     options = {plan.random: random} if plan.random else {}
-    if plan.trees:
+    if plan.trees and plan.parents_by_name:
         *given, options[PARENTS] = given
     process = os.getpid()
     try:

@@ -19,7 +19,7 @@ from .hints import precision_hint
 from .reference import ReferenceLaws
 from .relations import Relations, restated_problems
 from .samples import Samples
-from .session import FunctionSession, probe_problems
+from .session import FunctionSession, probe_problems, ways_asked_for
 from .settings import AuditSettings
 from .subject import SubjectSpec
 from .wide_laws import WideLaws
@@ -45,6 +45,8 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
     wide = [p for p in given if isinstance(p, WideProblem)] or ([] if given or settings.quick else _wide(settings))
     if subject.reference is not None and given and not problems:
         raise InputError(f"{given[0].name}: laws of reference verifiers are exact; wide problems have rows of floats")
+    if ways_asked_for(settings) and subject.reference is not None:
+        raise InputError(f"{subject.name} verifies blocks, and no trees are drawn for it; expected no drafting")
     if subject.reference is not None and (tree := next((p for p in problems if not p.tree.chain), None)):
         raise InputError(f"{tree.name}: it draws a tree of several drafts; expected a problem of a single path")
     if subject.reference is not None:

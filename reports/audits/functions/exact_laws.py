@@ -59,11 +59,12 @@ class ExactLaws:
                 break
         self._withdraw(why_withdrawn(session))
         session.report.notice(padding_hint(session.measurements, self.judged))
-        session.report.notice(drafting_hint(session.measurements, self.judged))
-        if not any(e.refuted and e.claim in session.settings.claims for judged in self.judged for e in judged):
+        decided = any(e.refuted and e.claim in session.settings.claims for judged in self.judged for e in judged)
+        if not decided:
             withdraw_for_state(session)
             judged = zip_longest(session.measurements, self.judged)  # twins of a problem are new, and not judged yet
             self.judged = [items if items and m.known else judge(m) for m, items in judged]
+        session.report.notice(drafting_hint(session.measurements, self.judged, compared=not decided))
         self.judged = [
             [replace(e, detail=e.detail | {"real_calls": m.real_calls}) if m.real_calls else e for e in judged]
             for m, judged in zip(session.measurements, self.judged)

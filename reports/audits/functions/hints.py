@@ -23,8 +23,13 @@ def padding_hint(measurements: Sequence[Measurement], judged: Sequence[Sequence[
     return {"padding": text} if text else {}
 
 
-def drafting_hint(measurements: Sequence[Measurement], judged: Sequence[Sequence[Evidence]]) -> dict[str, str]:
-    """Whether results are right wherever trees are drawn in some ways, and wrong in others; changes no verdict."""
+def drafting_hint(
+    measurements: Sequence[Measurement], judged: Sequence[Sequence[Evidence]], compared: bool
+) -> dict[str, str]:
+    """Whether results are right wherever trees are drawn in some ways, and wrong in others; changes no verdict.
+
+    compared: whether calls of one problem after another were, which shows state.
+    """
     verdicts: dict[str, set[str]] = {}
     for measurement, items in zip(measurements, judged):
         if measurement.draws_trees and measurement.known:
@@ -34,8 +39,11 @@ def drafting_hint(measurements: Sequence[Measurement], judged: Sequence[Sequence
     if not right or len(right) == len(verdicts):
         return {}
     wrong = " and ".join(way for way in verdicts if way not in right)
-    text = f"lossless holds for trees drawn {' and '.join(right)}, and is refuted for trees drawn {wrong}"
-    return {"drafting": f"{text}; if it is made for the first alone, judge it by them: --drafting {','.join(right)}"}
+    text = (
+        f"on the problems examined, lossless is refuted for trees drawn {wrong}, not for trees drawn {' and '.join(right)}"
+        + ("" if compared else " (calls of one problem after another were not compared)")
+    )
+    return {"drafting": f"{text}; if it is made for the latter alone, judge it by them: --drafting {','.join(right)}"}
 
 
 def precision_hint(evidence: Sequence[Evidence]) -> dict[str, str]:

@@ -14,6 +14,7 @@ from ....proofs.measurement import Measurement, measured
 from ....proofs.sandbox import Sandbox
 from ....verifiers.adapters.calling_convention import PARENTS
 from ....verifiers.evidence import Evidence
+from ....verifiers.trees.draft_tree import TOP, WAYS
 from ....verifiers.zoo.catalogue import MUTANTS, ZooEntry
 from ....verifiers.zoo.tree_catalogue import TREE_MUTANTS
 from ..completed_law import Counts
@@ -67,13 +68,16 @@ class FunctionSession:
 
         Raises: InputError for trees where it verifies blocks.
         """
-        given, wanted = self.settings.problems, self.settings.drafting
+        given, wanted = self.settings.problems, ways_asked_for(self.settings)
         if meant_for:
             self.trees = tuple(way for way in meant_for if not wanted or way in wanted)
             if not self.trees:
                 raise InputError(
                     f"{self.subject.name} says that its trees are drawn {' or '.join(meant_for)}; none was asked for"
                 )
+            other = next((p for p in self.problems if p.tree.how not in wanted and not _drawn_alike(p, wanted)), None)
+            if given and wanted and other:
+                raise InputError(f"{other.name}: its trees are drawn {other.tree.how}; asked for: {', '.join(wanted)}")
             self.problems = self.problems if given else tree_audit_battery(self.trees)
             return
         if tree := next((p for p in self.problems if not p.tree.chain), None):
@@ -115,6 +119,19 @@ class FunctionSession:
         precision = [] if self.subject.program else ["--dtype", self.dtype]
         array = ["--array", self.subject.given_array] if self.subject.given_array else []
         return shlex.join([*words, *precision, *array, *more])
+
+
+def _drawn_alike(problem: Problem, ways: Sequence[str]) -> bool:
+    """Whether a single path is drawn as in one of these ways: it has no siblings."""
+    return problem.tree.chain and problem.tree.how != TOP and any(way != TOP for way in ways)
+
+
+def ways_asked_for(settings: AuditSettings) -> tuple[str, ...]:
+    """The ways of drawing trees that were asked for. Raises: InputError for anything but a list or tuple of them."""
+    ways = settings.drafting
+    if not isinstance(ways, (list, tuple)) or any(type(way) is not str or way not in WAYS for way in ways):
+        raise InputError(f"drafting is {ways!r}; expected a list or tuple of some of {', '.join(WAYS)}")
+    return tuple(ways)
 
 
 def probe_problems(problems: list[Problem]) -> list[Problem]:

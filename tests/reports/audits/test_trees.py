@@ -1,5 +1,6 @@
 """Third-party verifiers of draft trees, audited: the zoo's mutants and controls, driven ones, what is refused."""
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -10,8 +11,12 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
 from draftproof.models.tree_battery import drawing, tree_audit_battery
 from draftproof.proofs.audit_claims import judge, lossless
+from draftproof.proofs.driven.programs import DrivenProgram
+from draftproof.proofs.driven.subjects import DrivenObject
+from draftproof.proofs.interception.harness import of_trees
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.proofs.time_limits import TimeLimits
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.audit import run_audit
 from draftproof.reports.audits.functions.settings import AuditSettings
@@ -20,6 +25,8 @@ from draftproof.reports.audits.functions.zoo import audit_entry
 from draftproof.reports.audits.report import Report
 from draftproof.reports.pages.page import page
 from draftproof.tests.reports.report_schema import validate
+from draftproof.tests.subjects.trees import Driven
+from draftproof.verifiers.adapters.calling_convention import NotASubject
 from draftproof.verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
 from draftproof.verifiers.zoo.tree_catalogue import TREE_CONTROLS, TREE_MUTANTS
 
@@ -110,6 +117,8 @@ def test_a_rule_for_one_way_of_drawing_is_refuted_for_others_with_a_hint_and_cle
     name, problems = f"{SUBJECTS}:k_sequential_that_says_nothing", IN_ALL_WAYS[:3]
     report = audit(name, problems, explain=False)
     assert report.verdict == "refuted" and "--drafting iid" in report.findings["drafting"]
+    hint = report.findings["drafting"]
+    assert hint.startswith("on the problems examined") and "one problem after another were not compared" in hint
     assert audit(name, problems[:1], explain=False).verdict == "lossless"
     assert {p.tree.how for p in tree_audit_battery((TOP,))} == {TOP}
 
@@ -133,6 +142,13 @@ def test_trees_for_a_function_of_blocks_and_ways_of_drawing_that_nothing_is_mean
         audit(block, [drawing(toy(1), 2)])
     with pytest.raises(InputError, match="no trees are drawn for it"):
         audit(block, [toy(1)], drafting=(IID,))
+    with pytest.raises(InputError, match="no trees are drawn for it"):
+        audit("block", drafting=(IID,))
+    for wrong in (5, IID, [IID, "any"]):
+        with pytest.raises(InputError, match=r"drafting is .*; expected a list or tuple of some of iid"):
+            audit("block", drafting=wrong)
+    with pytest.raises(InputError, match="its trees are drawn top; asked for: iid"):
+        audit(f"{SUBJECTS}:k_sequential_that_says_nothing", [drawing(GENERIC, 2, how=TOP)], drafting=(IID,))
     with pytest.raises(InputError, match="none was asked for"):
         audit(TREE_CONTROLS["D05"].target, drafting=(TOP,))
     with pytest.raises(InputError, match="draftproof law spec-infer"):
@@ -162,3 +178,33 @@ def test_programs_are_sent_parents(argument, verdict):
     report = run_audit(program_from(command), AuditSettings(problems=DRIVEN[:1], explain=False))
     assert report.verdict == verdict, report.failure
     assert report.subject["convention"]["trees"] == [IID, WITHOUT_REPLACEMENT, TOP]
+
+
+@pytest.mark.parametrize("said", [[["iid"]], None, 7, [{}], IID, (), ["any"]], ids=str)
+def test_ways_of_drawing_of_another_form_are_refused_in_one_line(said):
+    subject = DrivenObject(Driven(), "it", None, "float64", TimeLimits(5.0))
+    subject.drafting = said
+    with pytest.raises(NotASubject, match=r"it has drafting .*; expected a list or tuple of some of iid"):
+        of_trees(subject)
+
+
+@pytest.mark.parametrize("said", ["yes", 1, None])
+def test_parents_are_declared_by_a_boolean(said):
+    function = Driven()
+    function.parents = said
+    with pytest.raises(NotASubject, match=r"it has parents .*; expected true or false"):
+        DrivenObject(function, "it", None, "float64", TimeLimits(5.0))
+    with pytest.raises(NotASubject, match=r"its first line has parents .*; expected true or false"):
+        introduced(parents=said)
+
+
+def test_a_program_says_how_its_trees_are_drawn():
+    program = introduced(parents=True, drafting=[IID])
+    assert of_trees(program) == {"trees": [IID]}
+    program.pipes.end()
+
+
+def introduced(**said):
+    """A program with this in its first line."""
+    line = json.dumps({"protocol": "draftproof-1", "random": "own", **said})
+    return DrivenProgram(shlex.join(["sh", "-c", f"echo '{line}'; cat"]), TimeLimits(5.0), 1.0)
