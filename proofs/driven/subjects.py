@@ -39,7 +39,8 @@ class DrivenSubject(ABC):
     """A subject to drive. Whatever it is, ``outcomes`` asks it.
 
     random: the numbers that it takes; None if it draws its own from a seed. batch: requests that it takes at once.
-    array, dtype: of its rows. findings: what was noticed. trees, drafting: whether it takes draft trees, and how they are drawn.
+    array, dtype: of its rows. findings: what was noticed.
+    trees, drafting: whether it takes draft trees, and how they are drawn.
     new_keys: calls of keyed generators for keys that the layout does not know: block -> name -> keys, and whether an array.
     """
 
@@ -107,7 +108,8 @@ def is_driven(subject: Any) -> bool:
 class DrivenObject(DrivenSubject):
     """A Python object with ``random`` and ``__call__(target, draft, tokens, random)``.
 
-    largest: requests in one call that was answered. One with ``parents = True`` verifies draft trees: ``__call__(target, draft, tokens, parents, random)``.
+    One with ``parents = True`` verifies draft trees: ``__call__(target, draft, tokens, parents, random)``.
+    largest: the most requests in one call that was answered.
     """
 
     def __init__(self, function: Any, name: str, array: str | None, dtype: str, limits: TimeLimits):
