@@ -28,6 +28,8 @@ STATES = {
 }  # fmt: skip
 """Of a nightly."""
 
+NO_DRAWS = "No sample was drawn so far, so nothing is known."
+
 
 def plain_sentence(report: Report) -> str:
     """The verdict in plain sentences, no stronger than the evidence."""

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from ...audits.nightly.verdicts import STATE_MEANINGS
 from ..page import rendered
-from ..plain_words import STATES
+from ..plain_words import NO_DRAWS, STATES
 from . import summary
 from .figure import history
 
@@ -22,5 +22,7 @@ def page(report: Mapping[str, Any]) -> str:
         panels.append({"subject": subject, "checks": checks, "picture": Markup(picture) if picture else None})
     alarms = [check for check in report["checks"] if check["state"] == "alarm"]
     content = {"report": report, "panels": panels, "alarms": alarms, "states": STATE_MEANINGS, "summary": summary}
-    content |= {"sentence": STATES.get(report["state"], "")}
+    content |= {
+        "sentence": STATES.get(report["state"], "") if any(check["nights"] for check in report["checks"]) else NO_DRAWS
+    }
     return rendered("nightly/nightly.html.j2", **content)
