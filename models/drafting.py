@@ -58,6 +58,22 @@ def draft_tree(target: Model, draft: Model, drafting: Drafting, chance: Chance, 
     return DraftTree(targets, tuple(rows), tuple(tokens), tuple(parents), drafting.how)
 
 
+def most_nodes(draft: Model, drafting: Drafting) -> int:
+    """N of the largest tree that can be drawn: less than ``drafting.nodes`` where a row runs out of tokens."""
+
+    def below(text: Prefix) -> int:
+        if len(text) == len(drafting.children):
+            return 0
+        row, count = draft.row(text), drafting.children[len(text)]
+        if drafting.how == TOP:
+            likely = sorted(range(len(row)), key=lambda t: (-row[t], t))[:count]
+            return sum(1 + below((*text, x)) for x in likely)
+        sizes = sorted((1 + below((*text, x)) for x, q in enumerate(row) if q != 0), reverse=True)
+        return count * sizes[0] if drafting.how == IID else sum(sizes[:count])
+
+    return below(())
+
+
 class _Given:
     """Chance that draws given tokens, and the probability with which it would draw them."""
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ..verifiers.draft_block import Block
 from ..verifiers.trees.draft_tree import IID, TOP, Drafting
-from .drafting import drafting_from, drafting_json, single_path
+from .drafting import drafting_from, drafting_json, most_nodes, single_path
 from .errors import InputError
 from .law import ContextFree, Markov, Model, Prefix, Shifted, Table, prefix_key, prefix_of_key
 from .rationals import as_float, as_fraction, parse_rational
@@ -277,5 +277,6 @@ def size_of(problem: Problem) -> dict[str, Any]:
     smallest = min((p for p in (as_float(p) for row in rows for p in row) if p > 0), default=None)
     size = {"vocabulary": problem.vocabulary, "gamma": problem.gamma, "smallest_probability": smallest}
     if problem.drafting is not None:
-        size |= {"nodes": problem.drafting.nodes, "drafting": problem.drafting.how}
+        most = most_nodes(problem.draft, problem.drafting)
+        size |= {"nodes": most, "drafting": problem.drafting.how, "children": list(problem.drafting.children)}
     return size

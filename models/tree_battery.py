@@ -40,11 +40,25 @@ def tree_battery() -> list[Problem]:
 FEW, MOST = 20, 100
 """Draft trees of a problem that is in every audit's battery; and of the first of each larger shape and kind of vocabulary."""
 
+AUDITED = (
+    (drawn(3, 1, "generic"), (4,)), (drawn(4, 1, "generic"), (4,)),
+    (drawn(2, 2, "generic"), (2, 2)), (drawn(2, 2, "generic"), (3, 1)),
+    (drawn(3, 2, "generic"), (1, 2)), (drawn(3, 2, "generic"), (1, 3)),
+    (drawn(2, 3, "generic"), (1, 1, 1)), (drawn(2, 3, "generic"), (1, 1, 2)),
+)  # fmt: skip
+"""More numbers of children for audits: where a bug acts only there, all smaller trees are verified rightly."""
+
 
 def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
-    """The problems on which an audit examines a function: those above with few trees, and one of each larger shape."""
+    """The problems on which an audit examines a function: those above with few trees, and one of each larger shape.
+
+    Of a larger shape it is one whose rows depend on the context, if there is one: where all rows are alike, a row of
+    another node is no mistake.
+    """
+    more = [drawing(pair, *children, how=how) for how in WAYS for pair, children in AUDITED]
+    problems = sorted([*tree_battery(), *more], key=lambda p: isinstance(p.draft, ContextFree))
     chosen, shapes = [], set[tuple[int, Drafting]]()
-    for problem in tree_battery():
+    for problem in problems:
         trees, shape = _trees(problem), (problem.vocabulary, problem.tree)
         if problem.tree.how in ways and (trees <= FEW or (trees <= MOST and shape not in shapes)):
             chosen.append(problem)

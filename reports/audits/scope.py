@@ -83,6 +83,7 @@ def scope(report: Run) -> dict[str, Any] | None:
         "smallest_probability": min(probabilities, default=None),
         "drafting": list(dict.fromkeys(d["drafting"] for d in sizes if "drafting" in d)),
         "nodes": max((d["nodes"] for d in sizes if "nodes" in d), default=None),
+        "children": _children(sizes),
         "numbers": list(dict.fromkeys(e.dtype for e in items)),
         "requests_a_call": sorted(requests),
         "laws": dict(laws),
@@ -94,6 +95,14 @@ def scope(report: Run) -> dict[str, Any] | None:
     }
     over = "one pair of models" if run else counted(facts["problems"], "problem")
     return facts | {"says": _says(over, facts) + _covered(report), "reading": _reading(report, items, facts)}
+
+
+def _children(sizes: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """V -> numbers of children a depth, of trees: "2x1" for two at the first and one at the second."""
+    shapes = sorted(
+        {(d["vocabulary"], tuple(d["children"])) for d in sizes if "children" in d}, key=lambda s: (s[0], len(s[1]), s)
+    )
+    return {str(v): ["x".join(map(str, c)) for w, c in shapes if w == v] for v in sorted({v for v, _ in shapes})}
 
 
 def _batch(report: Run) -> int:
@@ -246,6 +255,8 @@ def _of_trees(facts: Mapping[str, Any]) -> list[str]:
     others = [way for way in WAYS if way not in facts["drafting"]]
     return [
         f"trees of more than {facts['nodes']} nodes, and those in which nodes of one depth have different numbers of children",
+        "other numbers of children a depth than "
+        + "; ".join(f"{', '.join(shapes)} over {v} tokens" for v, shapes in facts["children"].items()),
         *([f"trees drawn {' or '.join(others)}"] if others else []),
     ]
 

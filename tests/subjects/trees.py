@@ -28,6 +28,36 @@ def emits_a_text_that_was_not_drafted(target_probs, draft_probs, draft_tokens, p
     return [first, int(rng.choice(2, p=target_probs[1]))]
 
 
+def recursive_rejection(target, draft, tokens, parents, rng, row_at_a_leaf=None, sure_from=None):
+    """row_at_a_leaf: (node, depth) -> the target's row that is drawn from. sure_from: this sibling is accepted outright."""
+    emitted, node = [], -1
+    while len(children := np.flatnonzero(parents == node)):
+        p = target[node + 1]
+        for k, n in enumerate(children):
+            x, q = tokens[n], draft[n]
+            if k == sure_from or rng.random() * q[x] < p[x]:
+                emitted.append(int(x))
+                node = n
+                break
+            rest = np.maximum(p - q, 0)
+            p = rest / rest.sum() if rest.sum() > 0 else p
+        else:
+            return [*emitted, int(rng.choice(len(p), p=p))]
+    p = target[row_at_a_leaf(node, len(emitted)) if row_at_a_leaf else node + 1]
+    return [*emitted, int(rng.choice(len(p), p=p))]
+
+
+def bonus_of_the_parent_at_depth_3(target_probs, draft_probs, draft_tokens, parents, rng):
+    def row(node, depth):
+        return (parents[node] if depth == 3 else node) + 1
+
+    return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng, row)
+
+
+def fourth_sibling_accepted_outright(target_probs, draft_probs, draft_tokens, parents, rng):
+    return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng, sure_from=3)
+
+
 REMEMBERED = {}
 
 

@@ -8,11 +8,16 @@ from pathlib import Path
 import pytest
 
 from draftproof.models.battery import drawn, toy
+from draftproof.models.drafting import draft_tree
 from draftproof.models.errors import InputError
+from draftproof.models.law import ContextFree
+from draftproof.models.problem import size_of
 from draftproof.models.tree_battery import drawing, tree_audit_battery
 from draftproof.proofs.audit_claims import judge, lossless
 from draftproof.proofs.driven.programs import DrivenProgram
 from draftproof.proofs.driven.subjects import DrivenObject
+from draftproof.proofs.enumeration import law_of
+from draftproof.proofs.field import in_field
 from draftproof.proofs.interception.harness import of_trees
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
@@ -208,3 +213,21 @@ def introduced(**said):
     """A program with this in its first line."""
     line = json.dumps({"protocol": "draftproof-1", "random": "own", **said})
     return DrivenProgram(shlex.join(["sh", "-c", f"echo '{line}'; cat"]), TimeLimits(5.0), 1.0)
+
+
+def test_every_number_of_children_is_drawn_where_rows_depend_on_the_text_and_sizes_are_those_of_trees_that_are_drawn():
+    battery = tree_audit_battery()
+    for how in (IID, WITHOUT_REPLACEMENT, TOP):
+        dependent = {p.tree.children for p in battery if p.tree.how == how and not isinstance(p.draft, ContextFree)}
+        assert dependent >= {(4,), (1, 2), (1, 3), (2, 2), (3, 1), (1, 1, 1), (1, 1, 2)}, how
+    runs_out = drawing(drawn(3, 2, "zeros"), 3, 2, how=WITHOUT_REPLACEMENT)
+    problem = in_field(runs_out)
+    trees = law_of(lambda chance: draft_tree(problem.target, problem.draft, problem.tree, chance).tokens)
+    assert size_of(runs_out)["nodes"] == max(map(len, trees)) < runs_out.tree.nodes
+
+
+@pytest.mark.parametrize("name", ["bonus_of_the_parent_at_depth_3", "fourth_sibling_accepted_outright"])
+def test_a_mistake_that_acts_only_in_one_shape_of_tree_is_refuted(sandbox, name):
+    sandbox.load(f"{SUBJECTS}:{name}", [toy(1)])
+    small = [p for p in tree_audit_battery((IID,)) if p.tree.children in ((1, 1, 1), (4,))]
+    assert any(lossless(measured(p, "float64", sandbox.law(p))).refuted for p in small)
