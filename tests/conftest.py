@@ -39,7 +39,7 @@ MARKERS = {
     "engine": "needs torch and transformers; audits the published code",
     "browser": "opens the HTML report in headless Chromium",
     "simulation": "long: false-alarm and miss rates confirmed by many simulated audits (make simulations)",
-    "zoo": "long: audits of the mutants and controls beyond a third of them (make zoo)",
+    "zoo": "long: audits of the mutants and controls beyond a quarter of them (make zoo)",
     "long": "further settings of what a shorter test examines (make long)",
     "broken_proof": "long: changes of code and statements that must break a Coq proof (make broken-proofs)",
     "deceiver": "long: whole audits of wrong verifiers written to be cleared, beyond one of each class (make deceivers)",

@@ -122,7 +122,10 @@ def test_a_bad_specification_is_one_clear_line(spec, says):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(("dtype", "weights", "running_sum"), [("float64", 1e-15, 1e-12), ("float32", 1e-6, 5e-4)])
+@pytest.mark.parametrize(
+    ("dtype", "weights", "running_sum"),
+    [("float64", 1e-15, 1e-12), pytest.param("float32", 1e-6, 5e-4, marks=pytest.mark.long)],
+)
 def test_the_reference_in_a_precision_is_within_what_rounding_is_allowed(dtype, weights, running_sum):
     problem = wide(32_769, 1)
     measurement = WideMeasurement(problem, dtype)

@@ -137,7 +137,10 @@ def test_noise_shared_in_the_batch_is_seen(exact, name):
     assert not independent_and_equal_in_law(exact, name, PAIRS)
 
 
-@pytest.mark.parametrize("name", ["token_next_row", "block_next_row", "block_coins"])
+@pytest.mark.parametrize(
+    "name",
+    ["block_next_row", *(pytest.param(name, marks=pytest.mark.long) for name in ("token_next_row", "block_coins"))],
+)
 def test_the_audit_refutes_a_planted_bug(name):
     report = audit(f"{FILE}:{name}", [drawn(2, 2, "generic")], explain=False)
     assert report.verdict == "refuted", report.failure

@@ -42,11 +42,11 @@ def write(tmp_path):
     return written
 
 
-THIRDS = [pytest.param(entry, marks=[pytest.mark.zoo] if k % 3 else []) for k, entry in enumerate(ENTRIES)]
-"""Every run of the tests audits a third of the zoo, ``make zoo`` all of it."""
+QUARTERS = [pytest.param(entry, marks=[pytest.mark.zoo] if k % 4 else []) for k, entry in enumerate(ENTRIES)]
+"""Every run of the tests audits a quarter of the zoo, ``make zoo`` all of it."""
 
 
-@pytest.mark.parametrize("entry", THIRDS, ids=lambda e: e.name)
+@pytest.mark.parametrize("entry", QUARTERS, ids=lambda e: e.name)
 def test_the_zoo_every_mutant_is_refuted_and_every_control_cleared(entry):
     report, row = audit_entry(entry)
     assert row["as_expected"], (entry.title, report.verdict, report.failure)

@@ -97,7 +97,7 @@ def test_a_passing_trained_pair_has_a_detection_limit(trained):
 
 
 @engine
-@pytest.mark.parametrize("verifier", ["block", "greedy-block"])
+@pytest.mark.parametrize("verifier", ["block", pytest.param("greedy-block", marks=pytest.mark.long)])
 def test_half_precision_is_named_and_its_drift_is_no_part_of_the_verdict(trained, verifier):
     report = examined(trained, verifier=verifier, dtype="bfloat16")
     assert refuted(report) == set()

@@ -117,6 +117,7 @@ def test_the_folder_of_a_run_agrees_with_itself(run):
     assert run[1]["date"] == "2023-11-14"
 
 
+@pytest.mark.long
 def test_another_process_writes_the_same_bytes(run):
     """Of everything: the PDF too has no times and no random numbers."""
     folder = run[0].parent / "again"
