@@ -45,7 +45,9 @@ def laws_by_prompt():
     return {prompt: parts.law_of_text(Markov(row, model.after), 3) for prompt, row in rows.items()}
 
 
-@pytest.mark.parametrize("name", ["plain", "token", "block", "greedy-block"])
+@pytest.mark.parametrize(
+    "name", ["block", *(pytest.param(name, marks=pytest.mark.long) for name in ("plain", "token", "greedy-block"))]
+)
 def test_texts_follow_the_target_behind_prompts_of_several_lengths_in_one_batch(name):
     """Deviations of 11% in total variation from any prompt's law would be seen."""
     counts = counts_by_prompt(name)

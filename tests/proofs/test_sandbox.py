@@ -55,9 +55,10 @@ def test_leaving_by_sys_exit_is_an_answer_not_an_end(tmp_path):
     ("name", "text"),
     [
         ("never_returns", "a call did not return within 1 s of processor time (--timeout 2)"),
-        (
+        pytest.param(
             "never_returns_and_swallows",
             ":never_returns_and_swallows: not done within 2 s of processor time (--timeout 2)",
+            marks=pytest.mark.long,
         ),
         ("sleeps", "a call did not return within 11 s of wall-clock time (--timeout 2)"),
     ],

@@ -33,7 +33,9 @@ RIGHT = ["by_choice", "by_multinomial", "by_search", "by_method_search", "by_com
          "by_choices", "from_the_other_end", "by_race", "by_gumbel_of_uniforms", "by_noise_drawn_beforehand"]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.long] if k % 2 else []) for k, n in enumerate(RIGHT)]
+)
 def test_a_right_verifier_holds_on_wide_rows_however_it_draws(sandbox, name):
     few = (DENSE_DRAFT, own_wide_problem(1)) if name in ("by_search", "by_race") else ()
     for problem in (wide(129, 2, "zeros"), wide(32_769, 1, "dense"), *few):

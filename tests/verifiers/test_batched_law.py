@@ -106,15 +106,20 @@ def test_so_it_is_on_the_whole_battery(sandbox, name):
 @pytest.mark.parametrize(
     "name",
     [
-        *("token", "block", "greedy", "token_torch", "block_torch", "greedy_torch", "block_waits", "greedy_waits"),
-        *("token_chunks", "block_chunks"),
+        *("block", "greedy_torch", "block_waits", "token_chunks"),
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in ("token", "greedy", "token_torch", "block_torch", "greedy_waits", "block_chunks")
+        ),
     ],
 )
 def test_so_it_is_for_probabilities_without_numba_as_on_cuda_and_in_narrow_chunks(sandbox, name):
     assert equal_in_law(sandbox, name, TELLING[:4])
 
 
-@pytest.mark.parametrize("name", ["token_pair", "block_pair", "greedy_pair"])
+@pytest.mark.parametrize(
+    "name", ["block_pair", *(pytest.param(name, marks=pytest.mark.long) for name in ("token_pair", "greedy_pair"))]
+)
 def test_the_members_of_a_batch_are_independent_and_follow_their_own_law(sandbox, name):
     assert independent_and_equal_in_law(sandbox, name, PAIRS)
 

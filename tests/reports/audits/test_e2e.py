@@ -135,7 +135,10 @@ def test_the_rationals_that_a_pair_was_forged_from_are_recovered_where_they_can_
 
 
 @engine
-@pytest.mark.parametrize("verifier", ["token", "block", "greedy-block", "block-stream"])
+@pytest.mark.parametrize(
+    "verifier",
+    ["block", *(pytest.param(name, marks=pytest.mark.long) for name in ("token", "greedy-block", "block-stream"))],
+)
 def test_a_pair_with_impossible_tokens_is_not_refuted(zeros, verifier):
     assert refuted(examined(zeros, verifier=verifier)) == set()
 

@@ -267,11 +267,11 @@ def test_a_setting_that_is_not_name_and_json_is_refused(setting):
 
 @pytest.mark.engine
 def test_transformers_assisted_generation_passes_with_a_detection_limit():
-    report = audit_engine(ENGINES["transformers"], [MARKOV], samples=1000)
+    report = audit_engine(ENGINES["transformers"], [MARKOV], samples=500)
     assert report.verdict == "inconclusive", report.failure
     (evidence,) = report.evidence
-    assert evidence.detail["samples"] == 1000
-    assert evidence.bound < 0.2
+    assert evidence.detail["samples"] == 500
+    assert evidence.bound < 0.3
 
 
 @pytest.mark.engine

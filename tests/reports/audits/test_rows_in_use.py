@@ -23,7 +23,9 @@ softmax.rows_in_use = lambda rows: np.exp(np.log(rows)) / np.exp(np.log(rows)).s
 )
 
 
-@pytest.mark.parametrize("problem", [drawn(3, 1, "generic"), wide(129, 1)], ids=["small", "wide"])
+@pytest.mark.parametrize(
+    "problem", [drawn(3, 1, "generic"), pytest.param(wide(129, 1), marks=pytest.mark.long)], ids=["small", "wide"]
+)
 def test_rows_in_use_that_are_not_those_given_are_not_believed(tmp_path, problem):
     (tmp_path / "subject.py").write_text(SOURCE)
     flat, softmax = (audit(f"{tmp_path / 'subject.py'}:{f}", [problem], explain=False) for f in ("flat", "softmax"))

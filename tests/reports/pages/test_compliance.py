@@ -290,6 +290,7 @@ def test_a_pdf_that_shows_something_else_is_refused_though_its_text_agrees(folde
     assert sealed(folder) == ["report.pdf: says what report.json gives, and is not drawn as WeasyPrint draws that here"]
 
 
+@pytest.mark.long
 def test_of_a_pdf_that_is_not_there_or_cannot_be_made_here_nothing_is_said(folder, monkeypatch):
     from draftproof.reports.pages.compliance import verification
 

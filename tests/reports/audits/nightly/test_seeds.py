@@ -117,7 +117,7 @@ def shown(path, nightly):
     [
         (SLOWLY, signal.SIGKILL),
         pytest.param(SLOWLY, signal.SIGINT, marks=pytest.mark.long),
-        (SLOWLY.replace("np.maximum(p - q, 0)", "p"), signal.SIGKILL),
+        pytest.param(SLOWLY.replace("np.maximum(p - q, 0)", "p"), signal.SIGKILL, marks=pytest.mark.long),
     ],
 )
 def test_a_night_with_a_seed_that_was_cut_short_goes_on_and_ends_as_if_it_had_not_been(
