@@ -56,6 +56,12 @@ def compiled(tmp_path_factory):
     return folder, pickle.loads(said.read_bytes())
 
 
+@pytest.fixture
+def place(compiled, tmp_path):
+    """A copy of it: a comparison writes its questions there, and other workers ask theirs at the same time."""
+    return shutil.copytree(compiled[0], tmp_path / "place")
+
+
 def test_nothing_is_assumed_or_left_open_in_the_sources():
     for file in coq.SOURCES.glob("*.v"):
         text = re.sub(r"\(\*.*?\*\)", "", file.read_text(), flags=re.DOTALL)
@@ -265,8 +271,8 @@ def test_a_change_of_a_statement_breaks_its_proof(compiled, tmp_path, file, righ
 
 
 @needs_coq
-def test_coq_and_python_give_the_same_law_entry_by_entry(compiled):
-    rows = compare(PROBLEMS, folder=compiled[0])
+def test_coq_and_python_give_the_same_law_entry_by_entry(place):
+    rows = compare(PROBLEMS, folder=place)
     assert [row for row in rows if row.verdict != HOLDS] == []
     assert len(rows) == 3 * len(PROBLEMS)
     compared = {(row.problem, row.compared) for row in rows}
@@ -274,31 +280,31 @@ def test_coq_and_python_give_the_same_law_entry_by_entry(compiled):
 
 
 @needs_coq
-def test_coq_and_python_give_the_same_text_after_two_iterations(compiled):
+def test_coq_and_python_give_the_same_text_after_two_iterations(place):
     problems = [toy(2), drawn_markov(2, 2, "mixed"), drawn_markov(3, 1, "mixed")]
-    rows = compare(problems, iterations=2, folder=compiled[0])
+    rows = compare(problems, iterations=2, folder=place)
     assert [row for row in rows if row.verdict != HOLDS] == []
     assert len(rows) == 3 * len(problems)
     with pytest.raises(InputError, match="no row for the prefix"):
-        compare([drawn(2, 2, "generic")], iterations=2, folder=compiled[0])
+        compare([drawn(2, 2, "generic")], iterations=2, folder=place)
 
 
 @needs_coq
-def test_a_wrong_verifier_is_not_tied_to_the_definition(compiled):
+def test_a_wrong_verifier_is_not_tied_to_the_definition(place):
     wrong = {
         "token_verify": SAMPLES_TARGET,
         "block_verify": Reference("no-normaliser", partial(longest_sub_block, NO_NORMALISER), "a mutant"),
         "greedy_verify": Reference("uncapped", partial(longest_sub_block, UNCAPPED_GREEDY), "a mutant"),
     }
-    rows = compare([drawn(3, 2, "generic")], folder=compiled[0], verifiers=wrong)
+    rows = compare([drawn(3, 2, "generic")], folder=place, verifiers=wrong)
     assert [(row.definition, row.verdict) for row in rows] == [(name, REFUTED) for name in wrong]
     assert all(re.fullmatch(r"(E\[tau\]|Pr\(.*\)): \S+ in Coq, \S+ in Python", row.detail) for row in rows)
 
 
 @needs_coq
-def test_greedy_block_verification_in_the_wrong_loop_is_not_tied_to_its_own(compiled):
+def test_greedy_block_verification_in_the_wrong_loop_is_not_tied_to_its_own(place):
     plain = reference("greedy-block")._replace(modifies_target=False)
-    (row,) = compare([toy(2)], iterations=2, folder=compiled[0], verifiers={"greedy_verify": plain})
+    (row,) = compare([toy(2)], iterations=2, folder=place, verifiers={"greedy_verify": plain})
     assert row.verdict == REFUTED
 
 
