@@ -11,18 +11,24 @@ from ..models.files import write_atomically
 from ..verifiers.evidence import HOLDS, REFUTED
 from .proving import Proof, ProofRow, run
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[1]
+"""The package draftproof."""
 
 
 def code_digest() -> str:
     """What a proof's outcome depends on besides its own size: every source of the product, and the versions in use."""
-    sources = [
-        p for p in ROOT.rglob("*") if p.suffix in (".py", ".v") and not {"tests", ".venv", "build"} & set(p.parts)
-    ]
+    sources = [p for p in ROOT.rglob("*") if is_source(p)]
     digest = hashlib.sha256(repr((environment(), versions("z3-solver", "scipy"))).encode())
     for path in sorted(sources):
         digest.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
     return digest.hexdigest()
+
+
+def is_source(path: Path) -> bool:
+    """Whether a file is one of the product's sources, of which ``code_digest`` speaks."""
+    if path.suffix not in (".py", ".v") or not path.is_relative_to(ROOT):
+        return False
+    return not {"tests", ".venv", "build"} & set(path.relative_to(ROOT).parts)  # whatever the folders above are called
 
 
 class ProofCheckpoint:

@@ -120,6 +120,11 @@ class Sandbox:
         first, *_ = self._answers(do="surroundings")
         return first
 
+    def modules(self) -> list[str]:
+        """The files of the modules that the child has imported by now, besides those it started with."""
+        first, *_ = self._answers(do="modules")
+        return first["files"]
+
     def kept(self, problem: Problem, block: Sequence[int], walk: Walk) -> list[str]:
         """The names of what changes with every repetition of a call."""
         call = {"block": list(block), "walk": [walk.points, walk.drawn, walk.one_by_one]}

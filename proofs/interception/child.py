@@ -136,12 +136,17 @@ def _batches(subject: DrivenSubject, request: dict[str, Any]) -> Iterator[dict[s
     yield influences(subject, [tree_problem_from(p) for p in request["problems"]], request["seed"])
 
 
+def _modules(subject: Any, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield {"files": loading.files_of_modules()}
+
+
 WORK = {
     "batches": (_batches, "calling it with batches"),
     "law": (_law, "measuring its law"),
     "repeated": (_repeated, "calling it again"),
     "again": (again, "calling it again"),
     "kept": (kept, "looking at what it keeps"),
+    "modules": (_modules, "listing the modules that it imported"),
     "surroundings": (surroundings, "looking at what it asked"),
 }
 """What is done for a request, besides sampling, and how that is called."""

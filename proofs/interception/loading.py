@@ -2,7 +2,9 @@
 
 import importlib
 import importlib.util
+import inspect
 import operator
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +15,9 @@ from ...verifiers.adapters.calling_convention import NotASubject
 from .outcomes import readable
 
 FORMS = "package.module:function or path/to/file.py:function"
+
+STARTED_WITH = dict(sys.modules)
+"""The modules of this process before any third-party one."""
 
 
 def load(subject: str) -> Any:
@@ -56,6 +61,15 @@ def used(folders: Sequence[str], subject: str) -> list[str]:
             parents = Path(file).absolute().parents
             places.add(str(parents[min(name.count(".") + (Path(file).stem == "__init__"), len(parents) - 1)]))
     return [folder for folder in folders if folder in places and folder != own]
+
+
+def files_of_modules() -> list[str]:
+    """The files of all modules that are there by now, besides those that this process started with."""
+    new = [module for name, module in list(sys.modules.items()) if module is not STARTED_WITH.get(name)]
+    files = (
+        inspect.getattr_static(module, "__file__", None) for module in new
+    )  # a module may decide what getattr does
+    return sorted({os.path.abspath(file) for file in files if isinstance(file, str)})
 
 
 def dotted_name(file: Path) -> tuple[Path, list[str]]:

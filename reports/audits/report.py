@@ -84,6 +84,8 @@ class Report:
     server: of a server that was sampled: what was sent, answered and lost, and what it says of itself.
     campaign: of sampling campaigns: samples, seconds, counts and where they come from.
     regions: dtype -> region in which a bug can hide -> how many of its cells the small problems cover, of how many.
+    modules: files of the modules that the subject's process had imported after its calls; None if that is not known. Not in
+        the JSON form, which names no folders of a machine.
     scoped: whether it says what it speaks of (``scope``); earlier reports do not.
     """
 
@@ -101,6 +103,7 @@ class Report:
     campaign: dict[str, Any] | None = None
     server: dict[str, Any] | None = None
     regions: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    modules: set[str] | None = None
     scoped: bool = True
     _scope: tuple[list[Any], dict[str, Any] | None] | None = field(default=None, init=False, repr=False, compare=False)
 

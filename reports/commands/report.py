@@ -1,12 +1,14 @@
 """The commands draftproof report show, diff and merge: reports that were written before."""
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .exit_status import OK, REFUTED, of_verdict
+from ...models.errors import InputError
+from .exit_status import NOT_AUDITED, OK, REFUTED, of_verdict
 from .output import Output, require_writable, write_text
 from .parameters import json_option, report_options
 
@@ -86,9 +88,14 @@ def merge(files: tuple[str, ...], file: str) -> None:
 @report_options
 @click.option("--sarif", "sarif_file", metavar="FILE", help="Write refutations that are certain as SARIF 2.1.0.")
 @click.option("--badge", "badge_file", metavar="FILE", help="Write a badge (SVG) with the verdict and its date.")
-@click.option("--date", metavar="DATE", help="Of the badge.  [default: today, or that of SOURCE_DATE_EPOCH]")
+@click.option(
+    "--date",
+    metavar="DATE",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="Of the badge.  [default: today, or that of SOURCE_DATE_EPOCH]",
+)
 def show(file: str, json_file: str | None, html_file: str | None, require_decision: bool, sarif_file: str | None,
-         badge_file: str | None, date: str | None) -> None:  # fmt: skip
+         badge_file: str | None, date: datetime | None) -> None:  # fmt: skip
     """Show the report in FILE, of any version, or a compliance folder's, and write it in other forms."""
     output = Output(json_file, html_file, sarif_file, badge=badge_file)
     require_writable(badge_file)
@@ -105,7 +112,8 @@ def show(file: str, json_file: str | None, html_file: str | None, require_decisi
         if badge_file:
             from ..pages.badge import badge
 
-            write_text(badge_file, badge(verdict, str(data.get("date", "")) or date or today()))
+            own = data["date"] if kind == "compliance document" else f"{date:%Y-%m-%d}" if date else today()
+            write_text(badge_file, badge(verdict, own))
 
     show_one(data, file, output, require_decision, with_badge)
 
@@ -120,12 +128,17 @@ def _show_report(data: Any, file: str, output: Output, require_decision: bool, b
 
 
 def _show_history(data: Any, file: str, output: Output, require_decision: bool, badge: Badge) -> None:
+    from ..audits.nightly.verdicts import ALARM, worst_state
     from ..pages.nightly.summary import show as show_history
 
+    current = [check for check in data["checks"] if check["current"]]
+    if (state := worst_state([check["state"] for check in current])) != data["state"]:
+        raise InputError(f"{file}: says {data['state']}, and its checks give {state}")
+    failed = bool(data["failures"]) and state != ALARM
     output.write(data)
-    badge(str(data["state"]))
-    show_history(data, [check for check in data["checks"] if check["current"]], output.console)
-    raise SystemExit(REFUTED if data["state"] == "alarm" else OK)
+    badge("error" if failed else state)
+    show_history(data, current, output.console)
+    raise SystemExit(NOT_AUDITED if failed else REFUTED if state == ALARM else OK)
 
 
 def _show_states(data: Any, file: str, output: Output, require_decision: bool, badge: Badge) -> None:
@@ -137,21 +150,23 @@ def _show_states(data: Any, file: str, output: Output, require_decision: bool, b
     for (what, problem), state in states.items.items():
         limits = ", ".join(f"{name} {limit:.3g}" for name, limit in state.limits.items() if limit is not None)
         output.echo(f"{state.rank:<13}{what}{f' on {problem}' if problem else ''}{f' ({limits})' if limits else ''}")
-    refuted = any(state.rank == "refuted" for state in states.items.values())
-    verdict = (
-        str(data["verdict"])
-        if isinstance(data, dict) and "verdict" in data
-        else "refuted"
-        if refuted
-        else "not refuted"
-    )
+    ranks = {state.rank for state in states.items.values()}
+    verdict = next((rank for rank in ("refuted", "error", "open") if rank in ranks), "not refuted")
+    if states.kind == "compliance document":
+        from ..audits.compliance.document import again
+
+        try:
+            verdict = again(data)["verdict"]
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"{file}: not a document of this version ({type(error).__name__}: {error})") from None
+        if verdict != data["verdict"]:
+            raise InputError(f"{file}: says {data['verdict']}, and its evidence gives {verdict}")
     badge(verdict)
     output.echo(f"\n{Path(file).name}: {states.kind}, {verdict}")
-    raise SystemExit(REFUTED if refuted else OK)
+    raise SystemExit(REFUTED if verdict == "refuted" else NOT_AUDITED if "error" in ranks else OK)
 
 
 def _report_from(data: Any, name: str) -> Any:
-    from ...models.errors import InputError
     from ..audits.comparison.states import states_of
     from ..audits.report import Report
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ...verifiers.evidence import ERROR, HOLDS, REFUTED
-from ..audits.compliance.requirements import FAILED, MET
+from ..audits.compliance.requirements import FAILED, MET, OPEN
 from ..audits.report import Report
 from .summary import speaks_of, summaries
 
@@ -26,6 +26,7 @@ def junit(report: Report) -> str:
     """A case for each claim, in each precision, by each method: passed only if it holds.
 
     What decides nothing is skipped: no evidence, and what is refuted of a claim that does not decide the report's verdict.
+    A claim that decides and was not examined is an error.
     """
     outcomes = {HOLDS: "passed", REFUTED: "failure", ERROR: "error"}
     cases = []
@@ -43,6 +44,8 @@ def junit(report: Report) -> str:
         if outcome == "failure" and row.claim not in report.claims:
             outcome, about = "skipped", f"does not decide: {about}"
         cases.append(JUnitCase(f"{row.claim}, {row.dtype}, {row.how}", outcome, about))
+    unexamined = [claim for claim in report.claims if claim not in {e.claim for e in report.evidence}]
+    cases += [JUnitCase(claim, "error", "it decides the verdict, and was not examined") for claim in unexamined]
     if report.failure or not cases:
         cases.append(
             JUnitCase(
@@ -53,8 +56,11 @@ def junit(report: Report) -> str:
 
 
 def junit_of_requirements(document: Mapping[str, Any]) -> str:
-    """A case for each requirement: passed only if it is met; what is open or sampled only is skipped, with what would close it."""
-    outcomes = {MET: "passed", FAILED: "failure"}
+    """A case for each requirement: passed only if it is met; what is open is an error, for a CI passes over what is skipped.
+
+    What is sampled only is skipped: nothing was refuted. Each with what would close it.
+    """
+    outcomes = {MET: "passed", FAILED: "failure", OPEN: "error"}
     cases = [
         JUnitCase(
             f"{r['id']}: {r['statement']}",

@@ -40,11 +40,26 @@ def changes(old: States, new: States) -> list[Change]:
     for name in {**old.fixed, **new.fixed}:
         before, after = old.fixed.get(name, "none"), new.fixed.get(name, "none")
         made += [Change(WORSE, name, "", before, after)] if before != after else []
+    for name in {**old.rates, **new.rates}:
+        made += _of_rates(name, old.rates.get(name), new.rates.get(name))
     for name in {**old.sizes, **new.sizes}:
         before, after = old.sizes.get(name, set()), new.sizes.get(name, set())
         made += [Change(WORSE, name, "", size, "examined no more") for size in sorted(before - after)]
         made += [Change(BETTER, name, "", "not examined", size) for size in sorted(after - before)]
     return made
+
+
+def _of_rates(name: str, before: tuple[float, float] | None, after: tuple[float, float] | None) -> list[Change]:
+    """Better or worse where the intervals have nothing in common, but for rounding."""
+    shown = [
+        "none" if rate is None else " to ".join(f"{end:.4g}" for end in dict.fromkeys(rate)) for rate in (before, after)
+    ]
+    if before is None or after is None:
+        return [Change(WORSE if after is None else BETTER, name, "", *shown)]
+    slack = SLACK * max(map(abs, (*before, *after)))
+    if after[1] < before[0] - slack:
+        return [Change(WORSE, name, "", *shown)]
+    return [Change(BETTER, name, "", *shown)] if after[0] > before[1] + slack else []
 
 
 def got_worse(made: list[Change]) -> bool:
@@ -91,7 +106,13 @@ def _between(what: str, problem: str, before: State, after: State) -> Iterator[C
             kind = BETTER if ranks[1] > ranks[0] else WORSE
         yield Change(kind, what, problem, before.rank, after.rank)
     if before.rank == after.rank == "refuted" and before.deviation is not None and after.deviation is not None:
-        yield from _numbers(what, problem, "off by TV", before.deviation, after.deviation)
+        yield from _numbers(
+            what,
+            problem,
+            "lost tokens a call" if "optimal, " in what else "off by TV",
+            before.deviation,
+            after.deviation,
+        )
     for method, limit in before.limits.items():
         if method in after.limits:
             yield from _numbers(what, problem, f"{method}: limit", limit, after.limits[method])

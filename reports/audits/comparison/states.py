@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from ....models.errors import InputError
 from ....models.printable import printable_data
 from ....verifiers.evidence import ERROR, NOT_CLAIMED, REFUTED, Evidence, without_smallest
 from ..compliance.evidence_rows import DECIDES, proof_strength, strength_of
-from ..report import Report
+from ..report import EndToEnd, Report
 
 RANKS = ("refuted", "error", "open", "sampled", "observed", "driven", "resolution", "lattice", "exact", "certificate",
          "symbolic", "partial", "proof")  # fmt: skip
@@ -47,6 +48,7 @@ class States:
     kind: of the report. items: (what, problem or "") -> state.
     facts: versions, digests and seeds, by name. sizes: what was examined besides, name -> what: less of it is worse.
     fixed: the subject and how it was asked, by name: of another one, what was known is known no more.
+    rates: what is better the more it is, by name: an interval.
     """
 
     kind: str
@@ -54,6 +56,7 @@ class States:
     facts: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, set[str]] = field(default_factory=dict)
     fixed: dict[str, str] = field(default_factory=dict)
+    rates: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def add(self, what: str, problem: str, state: State) -> None:
         """Add an item; of two with one name the worse stays."""
@@ -107,9 +110,11 @@ def _report(states: States, data: Mapping[str, Any], before: str = "") -> None:
         states.fixed[f"{before}setting {name}"] = json.dumps(value)
     for kind, text in report.findings.items():
         states.add(f"{before}{NOTICED}{kind}", "", State("error", {text: None}))
-    for name in ("block_efficiency", "wall_clock_speedup"):
-        if report.end_to_end and (interval := report.end_to_end.figures.get(f"{name}_interval")):
-            states.facts[f"{before}{name.replace('_', ' ')}"] = f"{interval[0]:.3g} to {interval[1]:.3g}"
+    if report.end_to_end:
+        _loop(states, report.end_to_end, before)
+    for e in report.evidence:
+        if accepted := e.detail.get("accepted"):
+            states.rates[f"{before}accepted draft tokens on {e.problem}"] = _interval(accepted["interval"])
     scope = report.scope or {}
     for name in ("vocabularies", "gammas", "numbers", "requests_a_call"):
         states.sizes[f"{before}{name.replace('_', ' ')}"] = {str(size) for size in scope.get(name, ())}
@@ -126,6 +131,17 @@ def _report(states: States, data: Mapping[str, Any], before: str = "") -> None:
     states.facts |= {f"{before}{name}": version for name, version in report.environment.items()}
 
 
+def _loop(states: States, run: EndToEnd, before: str) -> None:
+    """Of the figures only block efficiency is better or worse: the speed-up is that of a machine and of what else ran on it."""
+    for name, value in run.setting.items():
+        if name not in ("command", "loop", "vocabulary"):
+            states.fixed[f"{before}setting {name}"] = json.dumps(value)
+    if interval := run.figures.get("block_efficiency_interval"):
+        states.rates[f"{before}block efficiency"] = _interval(interval)
+    if interval := run.figures.get("wall_clock_speedup_interval"):
+        states.facts[f"{before}wall clock speedup"] = f"{interval[0]:.3g} to {interval[1]:.3g}"
+
+
 def _state(group: Sequence[Evidence]) -> State:
     """What all methods together know of a claim on a problem: a refutation, an error, else the strongest."""
     stated: dict[str, list[float | None]] = {}
@@ -136,11 +152,21 @@ def _state(group: Sequence[Evidence]) -> State:
             stated.setdefault(name, []).append(_number(e.detail.get("detection_limit", e.bound)))
     limits = {name: _greatest(of) for name, of in stated.items()}
     if refuted := [e for e in group if e.verdict == REFUTED]:
-        return State("refuted", limits, max((_number(e.total_variation) or 0.0 for e in refuted), default=None))
+        return State("refuted", limits, max((_deviation(e) for e in refuted), default=None))
     if any(e.verdict == ERROR for e in group):
         return State("error", limits)
     ranks = [_rank(e) for e in group]
     return State(max(ranks, key=RANKS.index), limits)
+
+
+def _interval(ends: Sequence[float]) -> tuple[float, float]:
+    low, high = ends
+    return low, high
+
+
+def _deviation(e: Evidence) -> float:
+    """Total variation; of the claim to be optimal the tokens a call that are lost."""
+    return _number(e.detail.get("tokens_per_call_lost") if e.claim == "optimal" else e.total_variation) or 0.0
 
 
 def _greatest(limits: Sequence[float | None]) -> float | None:
@@ -177,6 +203,8 @@ def _compliance(states: States, data: Mapping[str, Any]) -> None:
         for key, read in (("report", _report), ("history", _history), ("proofs", _proofs)):
             if key in part:
                 read(states, part[key], before)
+        if "proofs" in part:
+            states.sizes[f"{before}proofs run here"] = set() if part["recorded"] else {"all"}
         states.facts |= {f"{before}{name}": digest for name, digest in part["files"].items()}
     states.facts |= {name: value for name, value in data["draftproof"].items() if name != "code"}
     states.facts["draftproof's code"] = data["draftproof"]["code"]
@@ -209,7 +237,8 @@ def _vectors(states: States, data: Mapping[str, Any]) -> None:
     ranks = {"failed": "refuted", "missing": "error", "left out": "open", "not refuted": "sampled", "passed": "exact"}
     for judged in data["judged"]:
         states.add("vectors", judged["id"], State(ranks[judged["status"]]))
-    states.facts |= {name: str(data[name]) for name in ("program", "vectors", "dtype")}
+    states.facts["program"] = str(data["program"])
+    states.fixed |= {name: str(data[name]) for name in ("vectors", "dtype")}
 
 
 def _tables(states: States, data: Mapping[str, Any]) -> None:
@@ -220,10 +249,12 @@ def _tables(states: States, data: Mapping[str, Any]) -> None:
 
 
 def _law(states: States, data: Mapping[str, Any]) -> None:
-    off = data["total_variation"]
-    states.add(f"{data['verifier']}: lossless", "", State("exact" if data["lossless"] else "refuted"))
-    states.facts |= {name: str(data[name]) for name in ("vocabulary", "gamma", "iterations") if name in data}
-    states.facts["total variation"] = str(off)
+    off = float(Fraction(data["total_variation"]))
+    states.add(f"{data['verifier']}: lossless", "", State("exact" if data["lossless"] else "refuted", {}, off))
+    states.fixed |= {name: str(data[name]) for name in ("vocabulary", "gamma", "iterations", "dtype") if name in data}
+    if "expected_tokens" in data:
+        tokens = float(Fraction(data["expected_tokens"]))
+        states.rates["expected tokens"] = (tokens, tokens)
 
 
 KINDS: dict[str, Any] = {

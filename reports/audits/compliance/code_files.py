@@ -3,12 +3,12 @@
 import ast
 import hashlib
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 
 from ....verifiers.adapters.engines import ENGINES
-from ....verifiers.adapters.registry import ADAPTERS
+from ....verifiers.adapters.registry import ADAPTERS, OURS
 from ....verifiers.registry import REFERENCES
 from .plan import Part
 
@@ -24,11 +24,12 @@ def sha256_of(file: Path) -> str:
     return digest.hexdigest()
 
 
-def code_files(part: Part, folder: Path) -> dict[str, Path]:
+def code_files(part: Part, folder: Path, imported: Sequence[str] | None = None) -> dict[str, Path]:
     """name -> file, of what a part audits: its code, its problems, its models; without importing anything.
 
-    Of a Python file also those beside it, and those that the import statements of all these name.
     folder: that of the plan. A name is relative to it where the file is in it; files of packages are named from the package.
+    imported: the files that its code was seen to import; where that is not known, of a Python file also those beside it, and
+        those that the import statements of all these name.
     """
     options = part.options
     files: dict[str, Path] = {}
@@ -37,8 +38,12 @@ def code_files(part: Part, folder: Path) -> dict[str, Path]:
             files |= dict(_of_subject(value, folder))
     for word in _words(options.get("exec", "")):
         files |= dict(_of_path(word, folder))
-    scripts = [file for name, file in files.items() if file.suffix == ".py" and name == _name(file, folder)]
-    files |= {_name(file, folder): file for script in scripts for file in _beside_and_imported(script)}
+    if imported is None:
+        scripts = [file for name, file in files.items() if file.suffix == ".py" and name == name_of(file, folder)]
+        seen = {file for script in scripts for file in _beside_and_imported(script)}
+    else:
+        seen = {Path(file) for file in imported} - {*files.values()}
+    files |= {name_of(file, folder): file for file in seen if file.is_file()}
     named = [options[name] for name in ("file", "target", "draft", "prompts", "problem") if name in options]
     for value in [*named, *options.get("problems", ())]:
         files |= dict(_of_path(value, folder, deep=value in (options.get("target"), options.get("draft"))))
@@ -47,10 +52,11 @@ def code_files(part: Part, folder: Path) -> dict[str, Path]:
     return dict(sorted(files.items()))
 
 
-def all_files_are_known(part: Part, folder: Path) -> bool:
+def all_files_are_known(part: Part, folder: Path, imports_are_known: bool = False) -> bool:
     """Whether whatever a part's result depends on is among its ``code_files``, or draftproof's code or an installed version.
 
-    Third-party code can read anything: of it only the plan can say so, by ``files``. A URL has no digest.
+    imports_are_known: whether its process said, after the calls, which modules it had imported. Third-party code can read
+    other files besides: of those only the plan can say so, by ``files``. A URL has no digest.
     """
     options = part.options
     if part.kind in ("server", "nightly", "report"):
@@ -65,8 +71,16 @@ def all_files_are_known(part: Part, folder: Path) -> bool:
     if "exec" in options:
         return False
     name = options.get("subject")
-    adapted = name in ADAPTERS and not ADAPTERS[name].engines
+    if imports_are_known and ":" in _loaded_from(name or options.get("engine", "")):
+        return True
+    adapted = any(adapter.name == name and not adapter.engines for adapter in OURS)
     return (name is None or name in REFERENCES or adapted) and options.get("engine", "transformers") in ENGINES
+
+
+def _loaded_from(name: str) -> str:
+    """What a name means to the child: its own form, or what an adapter that another distribution ships names."""
+    shipped = name in ADAPTERS and ADAPTERS[name] not in OURS
+    return ADAPTERS[name].target if shipped else name
 
 
 def packages_of(part: Part) -> tuple[str, ...]:
@@ -117,10 +131,10 @@ def _of_path(name: str, folder: Path, deep: bool = False) -> Iterator[tuple[str,
     except (OSError, ValueError, RuntimeError):
         return
     for file in chosen:
-        yield _name(file, folder), file
+        yield name_of(file, folder), file
 
 
-def _name(file: Path, folder: Path) -> str:
+def name_of(file: Path, folder: Path) -> str:
     return (file.relative_to(folder) if file.is_relative_to(folder) else file).as_posix()
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -20,9 +21,10 @@ from ....models.problem import any_problem_from, load_problem
 from ....proofs.paper_mapping import standing
 from ....proofs.proof_checkpoint import code_digest
 from ..functions.settings import Progress
-from ..nightly.verdicts import STATE_MEANINGS
+from ..nightly.verdicts import STATE_MEANINGS, worst_state
 from ..report import Report
-from .code_files import all_files_are_known, code_files, packages_of, sha256_of
+from .code_files import all_files_are_known, code_files, name_of, packages_of, sha256_of
+from .imported_code import ImportedCode, imported_code
 from .plan import Part, Plan
 
 DONE, FAILED = "done", "failed"
@@ -41,6 +43,7 @@ class Collected:
     history: of a nightly, in the JSON form of its status.
     rows: of proofs, as ``draftproof prove --json``; recorded: whether they are those on record, not run now.
     files: name -> SHA-256 of the files that it examined.
+    modules: files of the modules that its code was seen to import; None where that is not known. Not in the JSON form.
     """
 
     part: Part
@@ -51,6 +54,7 @@ class Collected:
     rows: list[dict[str, Any]] | None = None
     recorded: bool = False
     files: dict[str, str] = field(default_factory=dict)
+    modules: set[str] | None = None
 
     def as_json(self) -> dict[str, Any]:
         gave = {"report": self.report, "history": self.history, "proofs": self.rows}
@@ -78,18 +82,21 @@ def collect(plan: Plan, folder: Path, progress: Progress = lambda stage, done, t
     code = code_digest()
     for number, part in enumerate(plan.parts):
         progress(f"{part.id}: {part.what}", number, len(plan.parts))
-        named = code_files(part, plan.folder)
-        digests = {name: sha256_of(file) for name, file in named.items()}
-        installed = versions(*packages_of(part))
-        about = json.dumps([part.kind, part.options, sorted(digests.items()), installed, code], sort_keys=True)
-        key = hashlib.sha256(about.encode()).hexdigest()
         kept = folder / KEPT / f"{part.id}.json"
-        known = _kept(kept, key) if all_files_are_known(part, plan.folder) else None
+        known = _kept(kept, part, plan.folder, code)
         if known is None:
-            known = _run(part, plan, kept.with_suffix(f".{key[:12]}.checkpoint"), _of_part(progress, part))
-            known.files = digests
-            made = {"key": key, "part": known.as_json(), "sha256": _digest(known.as_json())}
-            content = json.dumps(made, ensure_ascii=False, sort_keys=True) + "\n"
+            began, (first, before) = time.time_ns(), _key(part, plan.folder, code, None)
+            known = _run(part, plan, kept.with_suffix(f".{first[:12]}.checkpoint"), _of_part(progress, part))
+            imported = imported_code(known.modules)
+            key, named = _key(part, plan.folder, code, imported)
+            known.files = {name: digest for name, (digest, _) in named.items()}
+            changed = [name for name, now in named.items() if before.get(name, now) != now or now[1] > began]
+            if changed and known.state == DONE:
+                known.state, known.why = FAILED, f"{', '.join(changed[:3])} changed while it ran"
+            seen = imported and {"files": [name_of(Path(file), plan.folder) for file in imported.files],
+                                 "packages": imported.packages}  # fmt: skip
+            made = {"key": key, "imported": seen, "part": known.as_json(), "sha256": _digest(known.as_json())}
+            content = kept_text(made)
             write_atomically(kept, content)
             if known.state == DONE:
                 for ended in kept.parent.glob(f"{part.id}.*.checkpoint"):
@@ -98,19 +105,39 @@ def collect(plan: Plan, folder: Path, progress: Progress = lambda stage, done, t
         yield known
 
 
+def _key(part: Part, folder: Path, code: str, imported: ImportedCode | None) -> tuple[str, dict[str, tuple[str, int]]]:
+    """The digest of everything that a part depends on, and its files: name -> SHA-256, and when it was changed."""
+    named = code_files(part, folder, imported.files if imported else None)
+    files = {name: (sha256_of(file), file.stat().st_mtime_ns) for name, file in named.items()}
+    digests = {name: digest for name, (digest, _) in files.items()}
+    installed = versions(*packages_of(part), *(imported.packages if imported else ()))
+    about = [part.kind, part.options, digests, installed, code, imported.neighbours() if imported else []]
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest(), files
+
+
 def _of_part(progress: Progress, part: Part) -> Progress:
     return lambda stage, done, total: progress(f"{part.id}: {stage}", done, total)
 
 
-def _kept(file: Path, key: str) -> Collected | None:
-    """What was kept of the same part, if it was finished, and is as it was written."""
+def _kept(file: Path, part: Part, folder: Path, code: str) -> Collected | None:
+    """What was kept of the same part, if it was finished, is as it was written, and nothing that it depends on changed."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
-        known = Collected.from_json(data["part"])
-        whole = data["sha256"] == _digest(data["part"])
-        return known if whole and data["key"] == key and known.state == DONE else None
+        known, seen = Collected.from_json(data["part"]), data["imported"]
+        imported = seen and ImportedCode(tuple(str(folder / name) for name in seen["files"]), tuple(seen["packages"]))
+        if known.state != DONE or data["sha256"] != _digest(data["part"]):
+            return None
+        same = (
+            all_files_are_known(part, folder, bool(imported)) and data["key"] == _key(part, folder, code, imported)[0]
+        )
+        return known if same else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def kept_text(data: Any) -> str:
+    """What is kept of a part, as the file's content."""
+    return json.dumps(data, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def _digest(part: dict[str, Any]) -> str:
@@ -166,7 +193,8 @@ def _audit(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -
     problems = [load_problem(_placed(p, folder), any_problem_from) for p in options.pop("problems", ())]
     if spec.torch:
         require("torch")
-    got.report = run_audit(spec, AuditSettings(problems=problems, progress=progress, **options)).as_json()
+    made = run_audit(spec, AuditSettings(problems=problems, progress=progress, **options))
+    got.report, got.modules = made.as_json(), made.modules
 
 
 def _engine(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
@@ -175,7 +203,8 @@ def _engine(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
     options = _settings(got.part)
     engine = engine_from(_placed(options.pop("engine"), folder))
     problems = [load_problem(_placed(p, folder)) for p in options.pop("problems", ())]
-    got.report = audit_engine(engine, problems, progress=progress, **options).as_json()
+    made = audit_engine(engine, problems, progress=progress, **options)
+    got.report, got.modules = made.as_json(), made.modules
 
 
 def _server(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
@@ -224,7 +253,8 @@ def _is_history(data: Any) -> bool:
         numbers += [night["log_e"] for night in nights]
         [datetime.fromisoformat(night["night"]) for night in nights]
         [float(number) for number in numbers]
-        return data["state"] in STATE_MEANINGS and all(isinstance(text, str) for text in texts)
+        own = worst_state([check["state"] for check in data["checks"] if check["current"]])
+        return data["state"] == own and all(isinstance(text, str) for text in texts)
     except (KeyError, TypeError, ValueError, AttributeError):
         return False
 

@@ -6,7 +6,17 @@ from math import isnan
 from typing import Any
 
 from ....proofs.interception.digests import UNKNOWN
-from ....verifiers.evidence import ERROR, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts, without_smallest
+from ....verifiers.evidence import (
+    BATCH_CLAIMS,
+    ERROR,
+    LOOP_CLAIMS,
+    NO_EVIDENCE,
+    NOT_CLAIMED,
+    REFUTED,
+    Evidence,
+    merge_verdicts,
+    without_smallest,
+)
 from ..report import Report
 from ..scope import SAMPLED as SAMPLING_METHODS
 from .collecting import FAILED, Collected
@@ -122,6 +132,19 @@ def _of_report(requirement: Requirement, got: Collected, report: Report) -> list
             rows.append(replace(row, counts=False, why=report.findings["another-model"]))
         else:
             rows.append(_placed(row, requirement, {**about, "dtype": dtype or None}))
+    return rows + (_beneath(requirement, got, report) if requirement.claim == "lossless" else [])
+
+
+def _beneath(requirement: Requirement, got: Collected, report: Report) -> list[EvidenceRow]:
+    """Refuted claims on which losslessness rests: of a batch it is refuted with them, of a loop it is not shown."""
+    rows = []
+    for claim, says in {**BATCH_CLAIMS, **LOOP_CLAIMS}.items():
+        group = [e for e in report.evidence if e.refuted and e.claim == claim and claim in report.claims]
+        for dtype in dict.fromkeys(_dtype(e, report) for e in group):
+            mine = [e for e in group if _dtype(e, report) == dtype]
+            row = replace(_row(got.part.id, dtype, strength_of(mine[0]), mine, report), why=f"not so: {says} ({claim})")
+            row = _placed(row, requirement, {**_facts(report), "dtype": dtype or None})
+            rows.append(replace(row, counts=False, unplaced=True) if row.counts and claim in LOOP_CLAIMS else row)
     return rows
 
 

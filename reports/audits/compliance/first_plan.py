@@ -17,8 +17,8 @@ HEAD = """# What has to be shown of a deployment, and what is to show it:
 # requirement names ({scope}) must be what the evidence speaks of: else it does
 # not count, and the document says why. A requirement without evidence is open, never met.
 #
-# files = [...] names the files and folders that third-party code depends on: where it is given, a finished part is not run
-# again until one of them changes.
+# A finished part is kept until a file changes that it is known to depend on: of an audited function those that it imports.
+# What code reads besides (data, a program's own files) is not known: name it, files = [...].
 #
 # Kinds of parts, and their fields:
 {kinds}

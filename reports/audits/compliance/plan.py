@@ -10,11 +10,11 @@ from typing import Any
 from ....models.errors import InputError
 from ....models.files import load_toml
 from ....proofs.statements import METHODS, PROVABLE_CLAIMS
-from ....verifiers.evidence import CLAIMS, LOOP_CLAIMS
+from ....verifiers.evidence import BATCH_CLAIMS, CLAIMS, LOOP_CLAIMS
 
 PLAN_FILE = "compliance.toml"
 
-ALL_CLAIMS = {**CLAIMS, **LOOP_CLAIMS, **PROVABLE_CLAIMS}
+ALL_CLAIMS = {**CLAIMS, **BATCH_CLAIMS, **LOOP_CLAIMS, **PROVABLE_CLAIMS}
 """What a requirement can claim: of audits, of end-to-end runs, of the papers' statements."""
 
 ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")

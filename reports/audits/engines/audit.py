@@ -108,6 +108,7 @@ class EngineTexts:
             )
         self.report.environment |= about.get("versions", {})
         self.report.subject["digest"] = about.get("digest", "unknown")
+        self.report.modules = {*about["modules"]} if "modules" in about else None
         for problem, (counts, failure) in zip(self.problems, self.sampled, strict=True):
             if failure:
                 kind, why = failure

@@ -8,7 +8,7 @@ from typing import Any
 
 from ....models.environment import versions
 from ....proofs.interception.digests import digest_of
-from ....proofs.interception.loading import load
+from ....proofs.interception.loading import files_of_modules, load
 from ....proofs.interception.outcomes import readable
 from ....proofs.interception.serving import Server
 from ....verifiers.adapters.calling_convention import NotASubject
@@ -30,8 +30,8 @@ def main() -> None:
         return
     for number, job in enumerate(request["jobs"]):
         _run(sample, job, request["settings"], number, server)
-    packages = versions(*request["packages"])
-    server.answer(digest=digest_of(sample), versions={name.replace("_", "-"): v for name, v in packages.items()})
+    packages = {name.replace("_", "-"): v for name, v in versions(*request["packages"]).items()}
+    server.answer(digest=digest_of(sample), versions=packages, modules=files_of_modules())
 
 
 def _run(sample: Callable, job: dict[str, Any], settings: dict[str, Any], number: int, server: Server) -> None:

@@ -63,6 +63,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
             report.fail(failure.kind, str(failure))
             return report
         report.subject["dtypes"] = list(subject.dtypes)
+    modules: list[set[str] | None] = []
     for dtype in subject.dtypes:
         with Sandbox(
             subject.target, subject.array, dtype, timeout=settings.timeout, memory=settings.memory, torch=subject.torch,
@@ -76,15 +77,27 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
                 WideLaws(session, wide),
                 Explanation(session),
             ]
-            if examine(report, [ExactLaws(session), *parts]):
+            if complete := examine(report, [ExactLaws(session), *parts]):
                 settings.progress("done", len(problems), len(problems))
+            modules.append(_modules(sandbox) if complete else None)
             report.subject["calls"] = max(report.subject.get("calls", 0), sandbox.calls)
         if not session.trees:  # regions are those of blocks
             report.regions[dtype] = covered((m.problem, m.tolerance) for m in session.measurements if m.known)
         report.notice(precision_hint(report.evidence))
         if report.interrupted or (report.failure and not any(e.holds for e in report.evidence)):
             break
+    report.modules = set().union(*filter(None, modules)) if modules and None not in modules else None
     return report
+
+
+def _modules(sandbox: Sandbox) -> set[str] | None:
+    """The files of the modules of a subject; None where its process has ended, or it is a program of its own."""
+    if sandbox.program:
+        return None
+    try:
+        return {*sandbox.modules()}
+    except RunFailed:
+        return None
 
 
 def with_stated_numbers(subject: SubjectSpec, settings: AuditSettings) -> SubjectSpec:

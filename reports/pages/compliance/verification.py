@@ -11,8 +11,8 @@ from ....models.libraries import require
 from ....proofs.proof_checkpoint import code_digest
 from ...audits.compliance.attestation import ATTESTATION_FILE, attestation, canonical
 from ...audits.compliance.code_files import code_files, sha256_of
-from ...audits.compliance.collecting import KEPT, Collected
-from ...audits.compliance.document import again, current_versions
+from ...audits.compliance.collecting import KEPT, Collected, kept_text
+from ...audits.compliance.document import again, current_versions, text
 from ...audits.compliance.plan import load_plan
 from ..badge import badge
 from ..junit import junit_of_requirements
@@ -40,7 +40,7 @@ def verified(folder: Path, code: Path) -> tuple[list[str], str]:
     if wrong := list(_against_schemas(data)):
         return wrong, ""
     try:
-        wrong = [*_against_evidence(data), *_against_plan(data, folder), *_against_parts(data, folder)]
+        wrong = [*_against_evidence(data, folder), *_against_plan(data, folder), *_against_parts(data, folder)]
         attested, pages, of_pdf = list(_against_attestation(data, folder)), [], ""
         if not wrong:  # else what they should say is not known
             pages, of_pdf = _against_pages(data, folder, draw=not attested)
@@ -74,8 +74,10 @@ def _against_schemas(data: Any) -> Iterator[str]:
                 yield f"{REPORT}: the report of part {part.get('id')}: {error.json_path}: {error.message[:200]}"
 
 
-def _against_evidence(data: Mapping[str, Any]) -> Iterator[str]:
+def _against_evidence(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
     """What the parts in the document give, by this code."""
+    if (folder / REPORT).read_bytes() != text(data).encode():  # a name that is there twice is read in two ways
+        yield f"{REPORT}: is not written as a run writes it"
     derived = json.loads(json.dumps(again(data)))
     for said, gives in zip(data["requirements"], derived["requirements"], strict=True):
         if said["verdict"] != gives["verdict"]:
@@ -118,11 +120,14 @@ def _against_plan(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
 def _against_parts(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
     for part in data["parts"]:
         try:
-            kept = json.loads((folder / KEPT / f"{part['id']}.json").read_text(encoding="utf-8"))["part"]
-        except (OSError, ValueError, KeyError, TypeError):
+            content = (folder / KEPT / f"{part['id']}.json").read_text(encoding="utf-8")
+            kept = json.loads(content)
+        except (OSError, ValueError):
             yield f"{KEPT}/{part['id']}.json: cannot be read"
             continue
-        if kept != json.loads(json.dumps(Collected.from_json(part).as_json())):
+        if content != kept_text(kept):
+            yield f"{KEPT}/{part['id']}.json: is not written as a run writes it"
+        elif kept["part"] != json.loads(json.dumps(Collected.from_json(part).as_json())):
             yield f"{KEPT}/{part['id']}.json: is not part {part['id']} of {REPORT}"
 
 
@@ -208,8 +213,9 @@ def against_code(data: Mapping[str, Any], folder: Path) -> tuple[list[str], str]
         now = code_files(Collected.from_json(part).part, folder.resolve())
         every += len(part["files"])
         for name, digest in part["files"].items():
-            if name in now:
+            file = now.get(name) or folder / name  # what code was seen to import is under its path
+            if file.is_file():
                 here += 1
-                if sha256_of(now[name]) != digest:
+                if sha256_of(file) != digest:
                     wrong.append(f"{name}: is not the file that part {part['id']} examined")
     return wrong, f"{here} of {every} audited files are here"

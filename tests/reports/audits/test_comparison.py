@@ -22,12 +22,11 @@ pytestmark = pytest.mark.exact
 WITNESS = Witness(sequence="0", expected="2/3", observed="1/2\x00<b>", problem={"vocabulary": 2})
 
 
-def item(verdict=HOLDS, method="interception", claim="lossless", problem="p", bound=1e-13, **fields):
+def item(verdict=HOLDS, method="interception", claim="lossless", problem="p", bound: float | None = 1e-13, **fields):
     exactness = {"exactness": "lattice"} if method == "interception" and verdict != NO_EVIDENCE else {}
     size = {"dtype": "float64", "vocabulary": 2, "gamma": 1, "smallest_probability": 0.1}
-    return Evidence(
-        claim=claim, method=method, verdict=verdict, problem=problem, bound=bound, detail=size | exactness, **fields
-    )
+    detail = size | exactness | fields.pop("detail", {})
+    return Evidence(claim=claim, method=method, verdict=verdict, problem=problem, bound=bound, detail=detail, **fields)
 
 
 def report(*evidence, digest="sha256:1", **fields):
@@ -54,6 +53,19 @@ def served(limits, temperature=1.0):
 
 
 SERVED = served({"alone": 0.2, "together": 0.2, "pooled: alone, together": 0.1})
+
+
+def slower(lost):
+    return report(
+        item(REFUTED, claim="optimal", total_variation=None, detail={"tokens_per_call_lost": lost, "dtype": "float64"})
+    )
+
+
+def looped(temperature=0.7, interval=(2.0, 2.2)):
+    figures = {"block_efficiency": 2.1, "block_efficiency_interval": interval}
+    return report(item(), end_to_end=EndToEnd({"temperature": temperature, "command": "c"}, figures))
+
+
 OTHER = {"name": "g", "source": "g.py", "digest": "sha256:1", "dtypes": ["float64"], "convention": {}, "calls": 3}
 GOOD = report(item(), item(problem="q"))
 
@@ -88,10 +100,19 @@ GOOD = report(item(), item(problem="q"))
         (report(replace(SAMPLED, bound=0.9), SAMPLED), report(replace(SAMPLED, bound=0.95), SAMPLED), "worse", ("limit 0.9", "limit 0.95")),
         (report(SAMPLED), report(replace(SAMPLED, bound=float("inf"))), "worse", ("limit 0.1", "no chi-square: limit")),
         (GOOD, report(item(), item(problem="q", bound=float("nan"))), "worse", ("limit 1e-13", "no interception: limit")),
+        (slower(0.1), slower(0.3), "worse", ("lost tokens a call 0.1", "lost tokens a call 0.3")),
+        (looped(), looped(temperature=0.0), "worse", ("0.7", "0.0")),
+        (looped(), looped(interval=(1.0, 1.2)), "worse", ("2 to 2.2", "1 to 1.2")),
+        (looped(), looped(interval=(2.1, 2.3)), None, ()),
+        (looped(), looped(interval=None), "worse", ("2 to 2.2", "none")),
+        (looped(), looped(interval=(3.0, 3.2)), "better", ("2 to 2.2", "3 to 3.2")),
     ],
 )  # fmt: skip
 def test_every_change_is_said_by_its_kind(old, new, kind, words):
     made = compared(old, new)
+    if kind is None:
+        assert made == []
+        return
     assert any(c.kind == kind and words[0] in c.before and words[1] in c.after for c in made), made
     assert got_worse(made) == (kind in ("worse", "unknown"))
 
@@ -128,7 +149,8 @@ def test_older_versions_are_compared_as_they_are_read(name):
 def test_histories_proofs_vectors_and_laws_are_compared():
     check = {"subject": "f", "version": "v", "check": "p", "current": True, "state": "quiet", "detects": None}
     row = {"claim": "lemma-1", "method": "coq", "what": "w", "size": "s", "verdict": "holds"}
-    law = {"verifier": "block", "lossless": True, "total_variation": "0"}
+    law = {"verifier": "block", "lossless": True, "total_variation": "0", "expected_tokens": "20/9", "gamma": 2}
+    lossy = law | {"lossless": False, "total_variation": "1/10"}
     vectors = {"judged": [{"id": "v1", "status": "passed"}], "vectors": "d", "program": "p", "dtype": "float32"}
     for old, new in (
         ({"checks": [check], "state": "quiet", "failures": []}, {"checks": [check | {"state": "alarm"}], "state": "alarm", "failures": []}),
@@ -136,6 +158,11 @@ def test_histories_proofs_vectors_and_laws_are_compared():
         ([row], [row | {"verdict": "no-evidence"}]),
         ([row], [row | {"what": "other"}]),
         (law, law | {"lossless": False}),
+        (lossy, lossy | {"total_variation": "0.11"}),
+        (law, law | {"expected_tokens": "19/9"}),
+        (law, law | {"gamma": 1}),
+        (vectors, vectors | {"dtype": "bfloat16"}),
+        (vectors, vectors | {"vectors": "others"}),
         (vectors, vectors | {"judged": [{"id": "v1", "status": "left out"}]}),
     ):  # fmt: skip
         assert got_worse(changes(states_of(old, "a"), states_of(new, "b")))
@@ -236,8 +263,65 @@ def test_the_commands_end_with_the_statuses_of_the_contract(tmp_path, monkeypatc
     assert (status, shown.err.count("\n")) == (2, 1)
 
 
+def test_proofs_that_were_run_and_are_now_on_record_alone_are_worse():
+    row = {"claim": "lemma-1", "method": "coq", "what": "w", "size": "s", "verdict": "holds"}
+    documents = [
+        {"format": "f", "requirements": [], "draftproof": {"code": "c"},
+         "parts": [{"id": "r", "state": "done", "proofs": [row], "recorded": recorded, "files": {}}]}
+        for recorded in (False, True)
+    ]  # fmt: skip
+    ran, on_record = (states_of(document, "d") for document in documents)
+    assert got_worse(changes(ran, on_record)) and not got_worse(changes(on_record, ran))
+
+
+def test_what_is_shown_is_what_the_evidence_gives_and_a_badge_says_no_more(tmp_path, monkeypatch, capsys):
+    """A verdict or a state that was edited, a date that is none, answers that are missing, subjects that could not be drawn from."""
+    monkeypatch.chdir(tmp_path)
+    check = {"subject": "f", "version": "v", "check": "p", "current": True, "state": "alarm", "detects": None}
+    history = {
+        "checks": [check],
+        "state": "quiet",
+        "failures": [],
+        "lifetime_alpha": 1e-3,
+        "scope": None,
+        "history": "h",
+    }
+    missing = {"judged": [{"id": "v1", "status": "missing"}], "vectors": "d", "program": "p", "dtype": "float32"}
+    rows = [{"claim": "lemma-1", "method": "coq", "what": "w", "size": "s", "verdict": "no-evidence"}]
+    failed = history | {"checks": [], "failures": [{"subject": "g", "message": "m"}]}
+
+    def show(data, *words):
+        (tmp_path / "one.json").write_text(json.dumps(data))
+        monkeypatch.setattr("sys.argv", ["draftproof", "report", "show", "one.json", "--badge", "badge.svg", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capsys.readouterr()
+        written = tmp_path / "badge.svg"
+        label = ET.parse(written).getroot().get("aria-label") if written.exists() else None
+        written.unlink(missing_ok=True)
+        return ended.value.code, label, shown.err
+
+    assert show(history)[:2] == (2, None)
+    assert show(GOOD.as_json(), "--date", "proved for all models")[:2] == (2, None)
+    assert show(missing, "--date", "2026-01-01")[:2] == (3, "draftproof: error, 2026-01-01")
+    assert show(failed, "--date", "2026-01-01")[:2] == (3, "draftproof: error, 2026-01-01")
+    assert show(rows, "--date", "2026-01-01")[:2] == (0, "draftproof: open, 2026-01-01")
+    assert show(GOOD.as_json() | {"date": "forever"}, "--date", "2026-01-01")[1] == "draftproof: lossless, 2026-01-01"
+    empty = {
+        "title": "t",
+        "date": "2026-01-01",
+        "plan": {},
+        "draftproof": {"code": "c"},
+        "format": "draftproof-compliance-1",
+    }
+    status, label, error = show(empty | {"requirements": [], "parts": [], "verdict": "met"})
+    assert (status, label) == (2, None) and "says met, and its evidence gives open" in error
+
+
 def test_junit_has_no_pass_without_evidence_that_holds():
     cases = ET.fromstring(junit(report(item(NO_EVIDENCE), item(REFUTED, claim="optimal")))).iter("testcase")
     assert [case[0].tag for case in cases] == ["skipped", "skipped"]
     failed = ET.fromstring(junit(report(failure={"kind": "crash", "message": "boom"})))
-    assert [case[0].tag for case in failed.iter("testcase")] == ["error"]
+    assert [case[0].tag for case in failed.iter("testcase")] == ["error", "error"]
+    other = ET.fromstring(junit(report(item(claim="support"))))
+    assert [len(case) and case[0].tag for case in other.iter("testcase")] == [0, "error"], "lossless was not examined"

@@ -263,6 +263,20 @@ def test_settings_of_a_loop_that_restrict_its_law_are_named_or_do_not_count():
     assert judged(replace(required, scope={"top_k": 50}), [got(item(), end_to_end=run)]).verdict == MET
 
 
+def test_what_losslessness_rests_on_is_not_passed_over():
+    """Right alone and in batches of one length, and in others not; a loop whose rows are of another text."""
+    exact = item(detail={"exactness": "exact"})
+    for claim, expected in (("batch", FAILED), ("rows", OPEN), ("noise", OPEN), ("optimal", MET)):
+        wrong = item(REFUTED, claim=claim, problem="q")
+        part = got(exact, wrong, claims=("lossless", claim))
+        asked = Requirement("R1", "it is lossless", "lossless", ("a",), {"dtype": "float64"})
+        assert judged(asked, [part]).verdict == (expected if claim != "optimal" else MET), claim
+        assert judged(replace(asked, claim=claim), [part]).verdict == FAILED
+        assert judged(replace(asked, scope={"dtype": "float32"}), [part]).verdict == OPEN
+        undecided = got(exact, wrong, claims=("lossless",))
+        assert judged(asked, [undecided]).verdict == MET, "as the audit was asked"
+
+
 def test_a_part_that_failed_leaves_open_what_it_should_have_shown():
     required = Requirement("R1", "it is lossless", "lossless", ("a",))
     for failed in (got(item()), Collected(Part("a", "server", {"url": "http://x"}))):
@@ -505,6 +519,7 @@ def test_a_finished_part_is_kept_until_its_file_changes_and_a_failed_one_is_run_
         ("audit", {"exec": "python -m helper.run"}, False),
         ("audit", {"subject": "block"}, True),
         ("audit", {"subject": "batched-block"}, True),
+        ("audit", {"subject": "theirs"}, False),
         ("audit", {"subject": "json.decoder:JSONDecoder"}, False),
         ("engine", {"engine": "transformers"}, True),
         ("engine", {"engine": "mine.py:f"}, False),
@@ -515,11 +530,18 @@ def test_a_finished_part_is_kept_until_its_file_changes_and_a_failed_one_is_run_
         ("proofs", {"run": True}, True),
     ],
 )
-def test_a_part_is_kept_only_where_all_its_files_are_known(kind, options, known, tmp_path):
+def test_a_part_is_kept_only_where_all_its_files_are_known(kind, options, known, tmp_path, monkeypatch):
+    from draftproof.verifiers.adapters.registry import ADAPTERS, Adapter
+
+    monkeypatch.setitem(ADAPTERS, "theirs", Adapter("theirs", "theirs.adapter:verify", (), "", "shipped by theirs 1.0"))
     (tmp_path / "mine.py").write_text("")
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg" / "impl.py").write_text("")
     assert all_files_are_known(Part("p", kind, options), tmp_path) is known
+    own = str(options.get("subject", options.get("engine", "")))
+    assert all_files_are_known(Part("p", kind, options), tmp_path, True) is (
+        known or ("files" not in options and (":" in own or own == "theirs"))
+    )
 
 
 def test_what_is_not_known_by_its_files_is_run_again(tmp_path, monkeypatch):

@@ -253,6 +253,15 @@ def test_evidence_edited_in_the_json_and_its_part_is_refused_by_the_digests_alon
     assert "parts/block.json: its digest is not the one in attestation.json" in refused(folder)
 
 
+def test_a_name_that_is_there_twice_is_refused(folder):
+    """One reader takes the first, another the last: the JSON says two things."""
+    edit(folder / "report.json", '"verdict": "open",\n "counts"', '"verdict": "met",\n "verdict": "open",\n "counts"')
+    edit(folder / "parts" / "block.json", '{"imported"', '{"imported": {}, "imported"')
+    assert sealed(folder) == [
+        "report.json: is not written as a run writes it", "parts/block.json: is not written as a run writes it",
+    ]  # fmt: skip
+
+
 def test_files_that_are_changed_missing_or_not_of_the_run_are_refused(folder):
     (folder / "badge.svg").write_text(badge("met", "2023-11-14"))
     (folder / "extra.txt").write_text("")
@@ -378,8 +387,10 @@ def test_the_attestation_is_an_in_toto_statement_and_open_is_never_passed(run):
 
 def test_junit_has_a_case_a_requirement_and_the_badge_the_verdict(run):
     suite = ET.parse(run[0] / "junit.xml").getroot()[0]
-    assert [len(case) and case[0].tag for case in suite.iter("testcase")] == [0, "skipped", 0]
-    assert suite.get("skipped") == "1" and suite.get("name") == run[1]["title"]
+    assert [len(case) and case[0].tag for case in suite.iter("testcase")] == [0, "error", 0], (
+        "what is open is not green"
+    )
+    assert suite.get("errors") == "1" and suite.get("name") == run[1]["title"]
     shown = ET.parse(run[0] / "badge.svg").getroot()
     assert shown.get("aria-label") == "draftproof: open, 2023-11-14"
     assert "<script>" not in badge(EVIL, "<b>")
