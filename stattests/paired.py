@@ -6,7 +6,7 @@ while the order is not as they say.
 """
 
 import reprlib
-from math import log
+from math import exp, log
 from numbers import Real
 from typing import NamedTuple
 
@@ -22,6 +22,9 @@ from .power import Shift, detectable_by_bets, log_mean_exp, log_rates, log_sum_e
 
 PAIRED_STAKES = STAKES[1:]
 """Shares of the fortune that are staked. Not all of it: one difference of -b would end the bet."""
+
+MOST_NEEDED = 1e9
+"""Pairs beyond which the number needed is not stated."""
 
 GREATER, LESS, UNDECIDED = "greater", "less", "undecided"
 
@@ -102,6 +105,23 @@ class PairedOrder:
         lower, upper = (self.bound * float(np.clip(mean + sign * radius, -1, 1)) for sign in (-1, 1))
         return PairedResult(self.bound * mean, lower, upper, self._n, greater, less, verdict)
 
+    def pairs_needed(self) -> int | None:
+        """About how many pairs in all it takes for the interval to leave 0, if mean and variance stay as they are.
+
+        None where the mean is 0, or more than MOST_NEEDED would be needed. Guarantee: none, it is an extrapolation.
+        Raises: InputError before the first.
+        """
+        mean, n = abs(self.standing.mean) / self.bound, self._n
+
+        def beyond(times: float) -> float:
+            return _radius(self._spread * times, self.alpha) / (n * times) - mean
+
+        if beyond(1) <= 0:
+            return n
+        if beyond(MOST_NEEDED / n) >= 0:
+            return None
+        return rounded_up(n * exp(root(lambda times: beyond(exp(times)), 0.0, log(MOST_NEEDED / n), relative=1e-6)))
+
     def _settle(self, shares: np.ndarray) -> None:
         staked = np.outer(PAIRED_STAKES, shares)
         paths = fortune_paths(self._logs, np.log1p(np.stack([staked, -staked])))
@@ -161,7 +181,7 @@ def _radius(spread: float, alpha: float) -> float:
     """How far the sum of d / b is from the sum of its conditional means, at most."""
     price = (-np.log1p(-PAIRED_STAKES) - PAIRED_STAKES) * spread / 4
     goal = log(2 * len(PAIRED_STAKES) / alpha)
-    most = float(((goal + price) * 2 / PAIRED_STAKES).min())
+    most = float(((goal + price) * 2 / PAIRED_STAKES).min()) * (1 + 1e-9)
     return root(lambda s: float(log_sum_exp(PAIRED_STAKES * s / 2 - price)) - goal, 0.0, most, relative=1e-12)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...verifiers.batched.emitted import Emitted
+from ...verifiers.batched.emitted import Emitted, EmittedPaths
 from ...verifiers.chance import Chance
 from ...verifiers.registry import Reference
 from ..errors import InputError, OutOfMemoryError
@@ -159,12 +159,13 @@ class DecodingLoop:
         """The logarithms of the target's law at each row of the blocks, up to constants."""
         return self.warp(logits[..., : self.vocabulary])
 
-    def verified(self, drafted: Drafted) -> Emitted:
+    def verified(self, drafted: Drafted) -> Emitted | EmittedPaths:
         """The verdict on a batch of blocks; under Algorithm 6 against the modified target, and noting the new one."""
         if not self.verifier.modifies_target:
             return self.verifier.verify(drafted, self.chances)
         now, seen = self.nested.applied(drafted)
         given = self.verifier.verify(now, self.chances)
+        assert isinstance(given, Emitted), "several paths do not modify the target"
         self.nested.followed(seen, given)
         return given
 

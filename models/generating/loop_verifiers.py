@@ -9,13 +9,14 @@ from torch import Tensor
 
 from ...verifiers.batched.block_verification import block_verification
 from ...verifiers.batched.chunks import Excess
-from ...verifiers.batched.emitted import Emitted, emitted
+from ...verifiers.batched.emitted import Emitted, EmittedPaths, emitted
 from ...verifiers.batched.greedy_block_verification import greedy_block_verification
 from ...verifiers.batched.rows import BatchRows, rows_of
 from ...verifiers.batched.token_verification import token_verification
 from ...verifiers.draft_block import Block
 from ...verifiers.lenient_token_verification import lenient_token_verification
 from ...verifiers.registry import REFERENCES, Reference
+from ...verifiers.trees.registry import TreeReference
 from ..errors import InputError
 from .randomness import BatchChance
 
@@ -50,21 +51,29 @@ class LoopVerifier(NamedTuple):
     name: that of its reference, or ``LENIENT``.
     verify: of a batch of blocks and its chance.
     modifies_target: whether its loop is Algorithm 6, which modifies the target for the next tokens.
-    lenience: l of lenient token verification; None for the others, which are lossless.
+    lenience: l of lenient token verification; None for the others.
+    rule: the rule for trees, of a verifier of several draft paths (``path_verifiers.path_verifier``); None for blocks.
+    paths: draft paths of a text.
     """
 
     name: str
-    verify: Callable[[Drafted, BatchChance], Emitted]
+    verify: Callable[[Drafted, BatchChance], Emitted | EmittedPaths]
     modifies_target: bool = False
     lenience: float | None = None
+    rule: TreeReference | None = None
+    paths: int = 1
 
     @property
     def lossy(self) -> str:
         """What is given up; empty for a lossless verifier."""
+        if self.rule is not None:
+            return "" if self.rule.lossless else self.rule.source
         return "" if self.lenience is None or self.lenience == 1 else f"lenience {self.lenience:g}"
 
-    def reference(self, number: Callable[[Fraction], Any] = float) -> Reference:
-        """Its exact form, one block at a time. number: from a fraction to a number of the rows' kind."""
+    def reference(self, number: Callable[[Fraction], Any] = float) -> Reference | TreeReference:
+        """Its exact form, one block or tree at a time. number: from a fraction to a number of the rows' kind."""
+        if self.rule is not None:
+            return self.rule
         if self.lenience is None:
             return REFERENCES[self.name]
         verify = lenient_token_verification(number(Fraction(str(self.lenience))))

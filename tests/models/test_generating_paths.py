@@ -8,10 +8,11 @@ import torch
 from draftproof.models.battery import drawn_markov
 from draftproof.models.drafting import draft_tree
 from draftproof.models.errors import InputError
-from draftproof.models.generating.caches import CachedModel
-from draftproof.models.generating.several_paths import SeveralPaths, generate_by_paths, tree_of_paths
+from draftproof.models.generating.path_verifiers import tree_of_paths
+from draftproof.models.generating.several_paths import SeveralPaths, generate_by_paths
 from draftproof.models.problem import Problem
 from draftproof.proofs.enumeration import Branching, EnumeratedChance
+from draftproof.reports.audits.loops.mutants import KeepsTheFirstPath, PositionsOff, RowsOfAnotherPath
 from draftproof.tests.models import generating_parts as parts
 from draftproof.verifiers.trees.draft_tree import Drafting
 
@@ -20,40 +21,6 @@ one_thread = pytest.fixture(autouse=True, scope="module")(parts.one_thread)
 
 TWO = (drawn_markov, 2, 2)
 ROUNDING = 1e-6
-
-
-class KeepsTheFirstPath(SeveralPaths):
-    """The cache goes on with the first path's keys and values, whichever was accepted."""
-
-    def verified(self, drafted):
-        given = super().verified(drafted)
-        self.accepted_row = [row - row % self.paths for row in self.accepted_row]
-        return given
-
-
-class RowsOfAnotherPath(SeveralPaths):
-    """The target's rows of a text's paths are in another order than their tokens."""
-
-    def target_scores(self, logits):
-        scores = super().target_scores(logits)
-        return scores.unflatten(0, (-1, self.paths)).roll(1, 1).flatten(0, 1)
-
-
-class Shifted(CachedModel):
-    shift = 0
-
-    def select(self, rows):
-        super().select(rows)
-        self.shift = 1
-
-    def positions(self, real):
-        return super().positions(real) + self.shift
-
-
-class PositionOff(SeveralPaths):
-    """Positions are one too large once a path was chosen."""
-
-    target_cache = Shifted
 
 
 def exact_law(rule, paths=2, loop=None, **settings):
@@ -121,7 +88,7 @@ def test_every_path_is_verified_with_the_rows_of_its_own_text():
     assert furthest(SeveralPaths) < 1e-5
 
 
-@pytest.mark.parametrize("loop", [KeepsTheFirstPath, RowsOfAnotherPath, PositionOff])
+@pytest.mark.parametrize("loop", [KeepsTheFirstPath, RowsOfAnotherPath, PositionsOff])
 def test_loops_that_mix_paths_up_have_other_rows(loop):
     assert furthest(loop) > 1e-3
 

@@ -259,3 +259,20 @@ def test_what_is_no_number_is_an_error_of_one_line(call, message):
     with pytest.raises(InputError, match=message) as raised:
         call()
     assert "\n" not in str(raised.value)
+
+
+def test_the_number_of_pairs_that_is_said_to_be_needed_decides_and_a_tenth_fewer_do_not():
+    observed = np.tile([-0.4, 0.5], 200)
+    order = PairedOrder(1.0, 1e-3)
+    assert order.observe(observed).lower < 0
+    needed = order.pairs_needed()
+
+    def tiled(n):
+        return PairedOrder(1.0, 1e-3).observe(np.resize(observed, n))
+
+    assert needed > 400 and tiled(int(needed * 1.05)).lower > 0 > tiled(int(needed * 0.9)).lower
+    order = PairedOrder(1.0, 1e-3)
+    order.observe([0.5, -0.5])
+    assert order.pairs_needed() is None
+    order.observe([0.9] * 200)
+    assert order.pairs_needed() == 202

@@ -9,6 +9,7 @@ from draftproof.verifiers.adapters.batched_tensors import token as token_logits
 from draftproof.verifiers.batched import chunks
 from draftproof.verifiers.batched.block_verification import block_verification
 from draftproof.verifiers.batched.greedy_block_verification import greedy_block_verification
+from draftproof.verifiers.batched.independent_paths import DraftPaths, by_descent, k_seq, multi_round
 from draftproof.verifiers.batched.rows import Probabilities, rows_of
 from draftproof.verifiers.batched.sampling import Uniforms, uniforms
 from draftproof.verifiers.batched.token_verification import token_verification
@@ -84,6 +85,24 @@ def pair(verify, chance=uniforms):
 token_pair, block_pair, greedy_pair = map(pair, (token_verification, block_verification, greedy_verification))
 
 
+def of_paths(step):
+    """A verifier of trees of independent paths, whose nodes stand level by level, by a rule of the batched form."""
+
+    def called(target_probs, draft_probs, draft_tokens, parents, generator):
+        paths = int((parents == -1).sum())
+        nodes = torch.arange(len(parents)).view(-1, paths).T
+        rows = torch.cat([torch.zeros(paths, 1, dtype=torch.int64), nodes + 1], 1)
+        given = DraftPaths(target_probs[rows][None], draft_probs[nodes][None], draft_tokens[nodes][None])
+        verdict = by_descent(given, uniforms(given.tokens[0], generator, generator), step)
+        return verdict.tokens[0, : int(verdict.accepted[0]) + 1]
+
+    called.array, called.drafting = "torch", ("iid",)
+    return called
+
+
+paths_spec_infer, paths_k_seq = of_paths(multi_round), of_paths(k_seq)
+
+
 # ---------------------------------------------------------------- planted bugs
 
 
@@ -148,3 +167,11 @@ greedy_noise = subject(greedy_verification, chance=shared_with_the_residual)
 token_pair_noise, block_pair_noise, greedy_pair_noise = (
     pair(verify, shared_in_the_batch) for verify in (token_verification, block_verification, greedy_verification)
 )
+
+
+def drawn_from_the_target(siblings):
+    """Y from the target's row after all rejections."""
+    return multi_round(siblings)[0], siblings.target
+
+
+paths_spec_infer_target = of_paths(drawn_from_the_target)

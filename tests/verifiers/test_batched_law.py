@@ -7,6 +7,7 @@ import pytest
 
 from draftproof.models.battery import audit_battery, drawn, toy
 from draftproof.models.rationals import as_float
+from draftproof.models.tree_battery import drawing
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.laws import output_law, total_variation
 from draftproof.proofs.measurement import measured
@@ -14,6 +15,7 @@ from draftproof.proofs.rounding_rule import rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
 from draftproof.verifiers.registry import reference
+from draftproof.verifiers.trees.registry import tree_reference
 
 pytestmark = [pytest.mark.interception, pytest.mark.engine]
 FILE = Path(__file__).parents[1] / "subjects" / "batched.py"
@@ -122,6 +124,34 @@ def test_so_it_is_for_probabilities_without_numba_as_on_cuda_and_in_narrow_chunk
 )
 def test_the_members_of_a_batch_are_independent_and_follow_their_own_law(sandbox, name):
     assert independent_and_equal_in_law(sandbox, name, PAIRS)
+
+
+TWO_PATHS = [
+    drawing(drawn(3, 1, "generic"), 2),
+    drawing(drawn(2, 2, "zeros"), 2, 1),
+    drawing(drawn(3, 1, "peaked"), 3),
+    drawing(drawn(3, 2, "mixed"), 2, 1),
+]
+
+
+def off_the_rule(exact, name, problem):
+    rule = tree_reference(name.removeprefix("paths_").removesuffix("_target").replace("_", "-"))
+    exact.load(f"{FILE}:{name}", [toy(1)])
+    found = measured(problem, "float64", exact.law(problem))
+    assert found.known, found.reason
+    return as_float(total_variation(found.outcomes(), output_law(found.in_use, rule)))
+
+
+def test_a_rule_of_several_paths_has_the_law_of_its_reference_and_with_a_planted_bug_another(exact):
+    assert off_the_rule(exact, "paths_spec_infer", TWO_PATHS[0]) < 1e-14
+    assert off_the_rule(exact, "paths_spec_infer_target", TWO_PATHS[0]) > 1e-3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["paths_spec_infer", "paths_k_seq"])
+@pytest.mark.parametrize("problem", TWO_PATHS, ids=lambda p: p.name)
+def test_rules_of_several_paths_have_the_law_of_their_reference(exact, name, problem):
+    assert off_the_rule(exact, name, problem) < 1e-14
 
 
 @pytest.mark.parametrize(

@@ -22,3 +22,28 @@ def emitted(drafted: Tensor, accepted: Tensor, last: Tensor) -> Emitted:
     tau = accepted[:, None]
     tokens = torch.cat([drafted, last], 1).scatter_(1, tau, last).masked_fill_(steps > tau, PADDING)
     return Emitted(tokens, accepted)
+
+
+class EmittedPaths(NamedTuple):
+    """The output for several draft paths of each text, K rows of a batch one below the other: alike in all rows of a text.
+
+    tokens, accepted: as in ``Emitted``.
+    rows: the row of the batch whose path was accepted, [B K].
+    """
+
+    tokens: Tensor
+    accepted: Tensor
+    rows: Tensor
+
+
+def emitted_paths(drafted: Tensor, accepted: Tensor, path: Tensor, last: Tensor) -> EmittedPaths:
+    """X^tau of the accepted path and Y, for all rows of a text.
+
+    drafted: [B K, gamma].
+    accepted, path: tau, and the index of the path that begins with X^tau, [B].
+    last: Y, [B, 1].
+    """
+    paths = len(drafted) // len(path)
+    first = torch.arange(0, len(drafted), paths, device=drafted.device)
+    rows, accepted, last = (each.repeat_interleave(paths, 0) for each in (first + path, accepted, last))
+    return EmittedPaths(*emitted(drafted[rows], accepted, last), rows)

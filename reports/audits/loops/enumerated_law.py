@@ -1,6 +1,5 @@
 """The exact law of the first tokens that the loop writes on a small forged pair: the loop as a program over chance."""
 
-from ....models.generating.loop_verifiers import loop_verifier
 from ....models.law import Prefix, prefix_key
 from ....models.problem import as_json
 from ....models.rationals import as_float
@@ -30,6 +29,9 @@ class EnumeratedLaw:
     def __init__(self, session: LoopSession, forged: ForgedLaw):
         self.session, self.forged = session, forged
         self.length = session.settings.first_gamma + 2
+        drafts = session.verifier.paths * session.settings.first_gamma
+        if session.verifier.paths > 1 and forged.start ** (2 * drafts + 2) > MAX_PATHS:
+            self.length = 2  # of two iterations the ways are too many
         if session.settings.greedy:
             self.length = max(self.length, min(MAX_GREEDY_TOKENS, session.options.new_tokens))
         self.holds = False
@@ -44,7 +46,7 @@ class EnumeratedLaw:
 
     def walked(self) -> dict[Prefix, float] | None:
         """law(text) = sum over the paths that end in it; None if they are too many. All open paths in one batch."""
-        session, verifier = self.session, loop_verifier(self.session.verifier.reference())
+        session, verifier = self.session, self.session.exact_verifier
         law: dict[Prefix, float] = {}
         scripts, paths = [((), 1.0)], 0
         while scripts:
@@ -93,7 +95,7 @@ class EnumeratedLaw:
             witness=witness,
             detail={
                 "dtype": self.session.pair.dtype, "tokens": self.length, "law": self.forged.source,
-                "chance": "enumerated, in the place of the loop's streams", "verifier": "one block at a time",
+                "chance": "enumerated, in the place of the loop's streams", "verifier": "one tree at a time" if self.session.verifier.rule else "one block at a time",
             },
         )  # fmt: skip
         return [evidence]

@@ -58,6 +58,8 @@ class InputRecorder:
         self.model = model
         self.handles = [each.register_forward_pre_hook(self.record, with_kwargs=True) for each in {model, base}]
         self.handles.append(model.register_forward_hook(self.leave, always_call=True))
+        self.cached, self.select_cached = cached, cached.select
+        cached.select = self.select
 
     def leave(self, *_: Any) -> None:
         self.inside = False
@@ -65,6 +67,7 @@ class InputRecorder:
     def remove(self) -> None:
         for handle in self.handles:
             handle.remove()
+        self.cached.select = self.select_cached
 
     def record(self, module: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         if self.paused or self.inside:
@@ -82,7 +85,8 @@ class InputRecorder:
         self.passes.append(PassInputs(self.tokens, self.positions, mask))
 
     def select(self, rows: Sequence[int]) -> None:
-        """Go on with these rows of the batch."""
+        """Go on with these rows of the batch, as the cache does, whichever rows the loop means."""
+        self.select_cached(rows)
         self.tokens, self.positions = self.tokens[rows], self.positions[rows]
 
     def difference(self, inputs: PassInputs, row: int, text: list[int]) -> tuple[str, list[int], list[int]] | None:

@@ -1,9 +1,10 @@
 """Decoding loops with a known bug each: ``DecodingLoop`` with one part replaced, and the bugs they descend from.
 
-Each runs as ``generate(..., verifier=mutant.verifier, loop=mutant.loop, **mutant.settings)``.
+Each runs as ``generate(..., verifier=mutant.verifier, loop=mutant.loop, **mutant.settings)``, those of several paths by
+``generate_by_paths``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -17,7 +18,8 @@ from ....models.generating.loop import DecodingLoop
 from ....models.generating.loop_verifiers import Drafted
 from ....models.generating.randomness import Streams, uniform_draws
 from ....models.generating.sampling import warp
-from ....verifiers.batched.emitted import Emitted
+from ....models.generating.several_paths import SeveralPaths
+from ....verifiers.batched.emitted import Emitted, EmittedPaths
 from ....verifiers.batched.sampling import Uniforms
 
 Loop = type[DecodingLoop]
@@ -36,6 +38,7 @@ class LoopMutant(NamedTuple):
     link: its address.
     settings: under which it shows, beside the defaults.
     verifier: with which it shows.
+    paths: draft paths of a text, with which it shows.
     ragged: whether it shows only in batches of prompts of several lengths.
     """
 
@@ -47,6 +50,7 @@ class LoopMutant(NamedTuple):
     link: str
     settings: Mapping[str, Any] = MappingProxyType({})
     verifier: str = "block"
+    paths: int = 1
     ragged: bool = False
 
 
@@ -204,7 +208,7 @@ class LastTokenEnds(DecodingLoop):
     "Sun et al. 2025, Appendix C: greedy block verification needs Algorithm 6, not Algorithm 3",
     "https://arxiv.org/abs/2403.10444", verifier="greedy-block")  # fmt: skip
 class NotCarried(DecodingLoop):
-    def verified(self, drafted: Drafted) -> Emitted:
+    def verified(self, drafted: Drafted) -> Emitted | EmittedPaths:
         return self.verifier.verify(drafted, self.chances)
 
 
@@ -256,3 +260,64 @@ class SharedWithDraft(DecodingLoop):
     "https://github.com/vllm-project/vllm/pull/54282")  # fmt: skip
 class SharedWithResidual(DecodingLoop):
     streams = CoinDrawsToo
+
+
+# ---------------------------------------------------------------- several paths
+
+
+TWO_PATHS: Mapping[str, Any] = MappingProxyType({"verifier": "spec-infer", "paths": 2})
+
+
+class ShiftedByChoice(CachedModel):
+    """Positions one too large once a path was chosen."""
+
+    shift = 0
+
+    def select(self, rows: Sequence[int]) -> None:
+        super().select(rows)
+        self.shift = 1
+
+    def positions(self, real: Tensor) -> Tensor:
+        return super().positions(real) + self.shift
+
+
+class SameForAllPaths(Streams):
+    """The draft tokens of all paths of a text, two here, are drawn with the same random numbers."""
+
+    def generators(self, seed: int, row: int) -> list[np.random.Generator]:
+        first = super().generators(seed, row - row % 2)
+        return [first[0], *super().generators(seed, row)[1:]]
+
+
+@_mutant(
+    "L15", "the cache goes on with the first path, whichever was accepted", "target rows",
+    "L02 with paths: keys and values of tokens that were not accepted stay in the cache", "", **TWO_PATHS)  # fmt: skip
+class KeepsTheFirstPath(SeveralPaths):
+    def verified(self, drafted: Drafted) -> EmittedPaths:
+        given = super().verified(drafted)
+        self.accepted_rows = [row - row % self.paths for row in self.accepted_rows]
+        return given
+
+
+@_mutant(
+    "L16", "positions one off once a path was chosen", "target rows",
+    "L04 with paths: positions counted by what was drafted", "", **TWO_PATHS)  # fmt: skip
+class PositionsOff(SeveralPaths):
+    target_cache = ShiftedByChoice
+
+
+@_mutant(
+    "L17", "tokens of one path verified by the target's rows of another", "text",
+    "TensorRT-LLM: the wrong slice of the logits for the verification of a dynamic tree",
+    "https://github.com/NVIDIA/TensorRT-LLM/issues/15098", **TWO_PATHS)  # fmt: skip
+class RowsOfAnotherPath(SeveralPaths):
+    def target_scores(self, logits: Tensor) -> Tensor:
+        scores = super().target_scores(logits)
+        return scores.unflatten(0, (-1, self.paths)).roll(1, 1).flatten(0, 1)
+
+
+@_mutant(
+    "L18", "all paths of a text drawn with the same random numbers", "text",
+    "L12 within a text: paths that are one path, verified as independent", "", **TWO_PATHS)  # fmt: skip
+class PathsDrawnAlike(SeveralPaths):
+    streams = SameForAllPaths

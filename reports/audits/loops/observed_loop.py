@@ -14,7 +14,7 @@ from ....models.generating.loop import DecodingLoop
 from ....models.generating.loop_verifiers import Drafted
 from ....models.generating.result import Generated
 from ....models.generating.sampling import Warp
-from ....verifiers.batched.emitted import Emitted
+from ....verifiers.batched.emitted import Emitted, EmittedPaths
 from .forward_passes import full_pass, row_distance
 from .model_inputs import InputRecorder, Misread
 from .random_numbers import RandomNumberLog
@@ -90,7 +90,7 @@ def observed(loop: type[DecodingLoop], observations: Observations, rows: int = 2
             self.target_logits = logits[..., : self.vocabulary]
             return super().target_scores(logits)
 
-        def verified(self, drafted: Drafted) -> Emitted:
+        def verified(self, drafted: Drafted) -> Emitted | EmittedPaths:
             complete = len(self.draft_logits) == drafted.tokens.shape[1]
             logits = {"target": self.target_logits, "draft": torch.stack(self.draft_logits, 1) if complete else None}
             self.target_logits, self.draft_logits = None, []
@@ -105,12 +105,6 @@ def observed(loop: type[DecodingLoop], observations: Observations, rows: int = 2
             observations.blocks += 1
             observations.numbers.iteration = observations.blocks
             return emitted
-
-        def continue_with(self, rows: list[int]) -> None:
-            if rows and len(rows) < len(self.open):
-                for recorder in self.recorders.values():
-                    recorder.select(rows)
-            super().continue_with(rows)
 
     return Observed
 
@@ -149,7 +143,7 @@ class BlockObserver:
                     observations.passes += 1
                     difference = recorder.difference(inputs, row, text + block[:length])
                     if difference:
-                        place = self.loop.open[row], observations.blocks, len(text) + length
+                        place = self.prompt(row), observations.blocks, len(text) + length
                         observations.misread.append(Misread(name, *place, *difference))
 
     def compare_laws(self) -> None:
@@ -181,4 +175,8 @@ class BlockObserver:
     def _add(self, rows: list[RowDistance], name: str, row: int, distances: list[float]) -> None:
         start = len(self.texts[row])
         for place, distance in enumerate(distances):
-            rows.append(RowDistance(name, self.loop.open[row], self.observations.blocks, start + place, distance))
+            rows.append(RowDistance(name, self.prompt(row), self.observations.blocks, start + place, distance))
+
+    def prompt(self, row: int) -> int:
+        """The number of the prompt behind which a row of the batch is written."""
+        return self.loop.open[row] // self.loop.verifier.paths

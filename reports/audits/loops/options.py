@@ -19,7 +19,9 @@ class LoopOptions:
     target, draft: folders, or names of the Hub.
     preset: a named pair.
     drafter: which drafter of the preset.
-    verifier: a name of ``loop_verifiers.loop_verifier``; None for the mutant's, or block verification.
+    verifier: a name of ``loop_verifiers.loop_verifier``, or of a rule for trees; None for the mutant's, or block
+        verification.
+    paths: draft paths of a text, for a rule for trees; None for the mutant's, or one.
     gamma: a number, "adaptive", or "adaptive:C" with a given cost ratio C.
     device, dtype: of both models.
     temperature, top_k, top_p: None for the mutant's, or those of ``LoopSettings``.
@@ -39,6 +41,7 @@ class LoopOptions:
     preset: str | None = None
     drafter: int = 0
     verifier: str | None = None
+    paths: int | None = None
     gamma: str = "4"
     device: str = "cpu"
     dtype: str = "float32"

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ....models.environment import environment
+from ....models.generating.path_verifiers import independent_paths
 from ....models.generating.settings import text_config
 from ....models.threads import torch_threads
 from ..error_rates import ALPHA
@@ -91,7 +92,7 @@ def _laws(session: LoopSession, alpha: float) -> tuple[list[Examination], Enumer
 
 
 def _subject(session: LoopSession) -> dict[str, Any]:
-    name = session.options.verifier or session.verifier.name
+    name = _decoding(session)
     return {
         "name": f"{name}, mutant {session.mutant.name}" if session.mutant else name,
         "source": " and ".join(session.pair.names), "digest": _digest(session), "dtypes": [session.pair.dtype],
@@ -106,11 +107,23 @@ def _setting(session: LoopSession) -> dict[str, Any]:
     return {
         "vocabulary": text_config(pair.target).vocab_size,
         "target": pair.names[0], "draft": pair.names[1], "device": pair.device, "dtype": pair.dtype,
-        "loop": f"{session.verifier.name}, gamma {options.gamma}, {sampled}, {rows} rows, {options.new_tokens} new tokens",
-        "gamma": options.gamma, **sampling, "eos": sorted(session.settings.end_tokens), "new_tokens": options.new_tokens,
-        "batch": rows, "lossy": session.verifier.lossy, "mutant": session.mutant.name if session.mutant else None,
-        "command": options.command(),
+        "loop": f"{_decoding(session)}, gamma {options.gamma}, {sampled}, {rows} texts, {options.new_tokens} new tokens",
+        "gamma": options.gamma, "paths": session.verifier.paths, **sampling, "eos": sorted(session.settings.end_tokens),
+        "new_tokens": options.new_tokens, "batch": rows, "lossy": session.verifier.lossy, "mutant": session.mutant.name if session.mutant else None,
+        "command": options.command(), **(size_of_tree(session) if session.verifier.rule else {}),
     }  # fmt: skip
+
+
+def size_of_tree(session: LoopSession) -> dict[str, Any]:
+    """How the longest paths are drawn, as of a problem that draws trees."""
+    drafting = independent_paths(session.verifier.paths, session.settings.longest_gamma)
+    return {"nodes": drafting.nodes, "drafting": drafting.how, "children": list(drafting.children)}
+
+
+def _decoding(session: LoopSession) -> str:
+    """The verifier, and the draft paths that it is given of each text."""
+    name, paths = session.options.verifier or session.verifier.name, session.verifier.paths
+    return f"{name} with {paths} draft paths" if session.verifier.rule else name
 
 
 def _device(session: LoopSession) -> dict[str, str]:

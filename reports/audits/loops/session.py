@@ -11,16 +11,19 @@ import numpy as np
 from ....models.errors import InputError, RunFailed
 from ....models.generating.loop import DecodingLoop
 from ....models.generating.loop_verifiers import LoopVerifier, loop_verifier
+from ....models.generating.path_verifiers import path_verifier
 from ....models.generating.plain import NO_VERIFIER, PlainLoop
 from ....models.generating.result import Generated
 from ....models.generating.sampling import Warp, warp
 from ....models.generating.settings import LoopSettings
+from ....models.generating.several_paths import SeveralPaths
 from ....models.libraries import is_of_memory, reason
 from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair
 from ....models.pairs.presets import load_preset
 from ....models.pairs.prompts import EMBEDDED, prompts
 from ....verifiers.chance import Chance
+from ....verifiers.trees.registry import TREE_REFERENCES, TreeReference
 from ..functions.settings import Progress
 from .mutants import LOOP_MUTANTS, LoopMutant
 from .options import LoopOptions
@@ -59,7 +62,17 @@ class LoopSession:
 
     @property
     def loop(self) -> type[DecodingLoop]:
-        return self.mutant.loop if self.mutant else DecodingLoop
+        if self.mutant:
+            return self.mutant.loop
+        return DecodingLoop if self.verifier.rule is None else SeveralPaths
+
+    @property
+    def exact_verifier(self) -> LoopVerifier:
+        """The verifier one block or tree at a time, as a given chance drives it."""
+        reference = self.verifier.reference()
+        if isinstance(reference, TreeReference):
+            return path_verifier(reference, self.verifier.paths, self.settings.longest_gamma, batched=False)
+        return loop_verifier(reference)
 
     @property
     def batch_size(self) -> int:
@@ -134,7 +147,7 @@ def open_session(options: LoopOptions, progress: Progress = lambda stage, done, 
         raise InputError(f"no mutant {options.mutant!r}; known: {', '.join(LOOP_MUTANTS)}")
     mutant = LOOP_MUTANTS[options.mutant] if options.mutant else None
     settings = options.settings(mutant.settings if mutant else None)
-    verifier = loop_verifier(options.verifier or (mutant.verifier if mutant else "block"))
+    verifier = _verifier(options, mutant, settings.longest_gamma)
     progress("loading", 0, 1)
     if options.preset:
         pair = load_preset(options.preset, options.drafter, options.device, options.dtype)
@@ -151,6 +164,18 @@ def open_session(options: LoopOptions, progress: Progress = lambda stage, done, 
     else:
         texts = [pair.encode(text, options.new_tokens) for text in prompts(options.prompts or EMBEDDED)]
     return LoopSession(options, pair, verifier, mutant, settings, start, texts, progress)
+
+
+def _verifier(options: LoopOptions, mutant: LoopMutant | None, gamma: int) -> LoopVerifier:
+    name = options.verifier or (mutant.verifier if mutant else "block")
+    paths = options.paths or (mutant.paths if mutant else 1)
+    verifier = path_verifier(name, paths, gamma) if name in TREE_REFERENCES or paths > 1 else loop_verifier(name)
+    if mutant and issubclass(mutant.loop, SeveralPaths) != (verifier.rule is not None):
+        expected = f"{mutant.verifier} with {mutant.paths}"
+        raise InputError(
+            f"mutant {mutant.name}: {name} with {paths} draft paths a text; expected a verifier as {expected}"
+        )
+    return verifier
 
 
 def start_token(pair: Pair) -> int | None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
+from ....models.generating.path_verifiers import independent_paths
 from ....models.problem import as_json
 from ....models.rationals import as_float
 from ....proofs.field import in_field, rational
@@ -80,7 +81,10 @@ class TextCounts:
     def expected_accepted(self) -> float | None:
         """E[tau] of the verifier's first block, exactly; None if that takes too long."""
         gamma = self.gamma
-        if self.forged.start ** (gamma + 1) * (gamma + 1) > MAX_OUTCOMES:
+        drafts = gamma + self.session.verifier.paths - 1  # one path, and the first token of each other one
+        if self.forged.start ** (drafts + 1) * (drafts + 1) > MAX_OUTCOMES:
             return None
-        first = in_field(replace(self.forged.problem, gamma=gamma))
-        return as_float(expected_accepted(output_law(first, self.session.verifier.reference(rational))))
+        verifier = self.session.verifier
+        drafting = independent_paths(verifier.paths, gamma) if verifier.rule else None
+        first = in_field(replace(self.forged.problem, gamma=gamma, drafting=drafting))
+        return as_float(expected_accepted(output_law(first, verifier.reference(rational))))

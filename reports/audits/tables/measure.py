@@ -10,8 +10,9 @@ from ....models.generating.loop import generate
 from ....models.generating.loop_verifiers import LoopVerifier
 from ....models.generating.plain import decode_plainly
 from ....models.generating.result import Generated
+from ....models.generating.several_paths import generate_by_paths
 from ....models.pairs.pair import Pair
-from .plan import PLAIN, Column, MeasurementCell, TablesPlan
+from .plan import PATH_VERIFIERS, PLAIN, Column, MeasurementCell, TablesPlan
 from .same_blocks import SameBlocks
 from .subjects import PromptGroup
 
@@ -60,6 +61,9 @@ class Bench:
         }  # fmt: skip
         if column.verifier == PLAIN:
             return decode_plainly(pair.target, group.prompts, **settings)
+        if column.verifier in PATH_VERIFIERS:
+            of_paths = column.verifier, self.plan.paths
+            return generate_by_paths(pair.target, pair.draft, group.prompts, *of_paths, gamma=column.gamma, **settings)
         return generate(pair.target, pair.draft, group.prompts, rule or column.verifier, gamma=column.gamma, **settings)
 
     def _same_blocks(self, cell: MeasurementCell, group: PromptGroup) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ....stattests.paired import PairedOrder
 from .estimates import Totals
-from .plan import PLAIN, Column, MeasurementCell, TablesPlan
+from .plan import PATH_VERIFIERS, PLAIN, Column, MeasurementCell, TablesPlan
 
 ORDERINGS_ALPHA = 0.05
 """Probability that any verdict of a run is wrong, shared equally by all orderings that are tested."""
@@ -18,6 +18,14 @@ CALLS, BLOCKS, CLOCK = "calls of two runs", "same blocks", "wall clock"
 
 PERCENT_OF_GAMMA, TOKENS, RELATIVE = "% of gamma", "tokens a call", "% of both"
 UNIT_FACTORS = {PERCENT_OF_GAMMA: 100, TOKENS: 1, RELATIVE: 100}
+
+FASTER = (("block", "token"), ("block", PLAIN), ("token", PLAIN),
+          *((better, rule) for rule in PATH_VERIFIERS for better in ("block", "token")))  # fmt: skip
+"""Which the paper's tables have as faster, those of several paths in every row of Table 5."""
+
+ACCEPTS_MORE = (("greedy-block", "token"), ("block", "greedy-block"),
+                *((rule, worse) for rule in PATH_VERIFIERS for worse in ("token", "block")), PATH_VERIFIERS)  # fmt: skip
+"""Which accept more in every row of Table 4, or 5."""
 
 Values = Callable[[MeasurementCell], Sequence[float]]
 
@@ -69,7 +77,7 @@ def _of_runs(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Orderin
             values = where_temperature((t,), quantities.calls("block", "token", plan.gammas_above_1))
             yield Ordering("block > token", CALLS, f"T = {t:g}, all drafters and gamma", PERCENT_OF_GAMMA, 1.0, values)
     for gamma in plan.gammas_above_1:
-        for better, worse in (("greedy-block", "token"), ("block", "greedy-block")):
+        for better, worse in ACCEPTS_MORE:
             if {better, worse} <= set(plan.verifiers):
                 values = where_temperature(plan.positive_temperatures, quantities.calls(better, worse, [gamma]))
                 where = f"gamma {gamma}, all T > 0 and drafters"
@@ -117,7 +125,7 @@ def _of_growth(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Order
 
 def _of_clock(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Ordering]:
     """Seconds a token, run against run."""
-    for better, worse in (("block", "token"), ("block", PLAIN), ("token", PLAIN)):
+    for better, worse in FASTER:
         if not {better, worse} <= {*plan.verifiers, PLAIN}:
             continue
         every = [(drafter, gamma) for drafter in plan.drafters() for gamma in plan.gammas_above_1]
@@ -219,6 +227,8 @@ def orderings(plan: TablesPlan, totals: Totals, alpha: float = ORDERINGS_ALPHA) 
     log_e: of the bet against "never above 0" or against "never below", the larger one (a narrower hypothesis than that
         of the verdict)
     detectable: a mean further from 0 would have been decided, at the variance observed
+    needed: of what is undecided, about how many observations would decide it, at the mean and variance observed; None for a
+        mean of 0
     Guarantee: with probability at least 1 - alpha every interval holds the mean, over what was observed, of what could be
     expected each time given all before, whenever one looks, or stops; so no verdict is wrong.
     Source: ``stattests.paired``.
@@ -232,11 +242,14 @@ def _verdict_row(ordering: Ordering, totals: Totals, alpha: float) -> dict[str, 
     observed = [value for cell in totals.cells for value in ordering.values(cell)]
     if not observed:
         return {**row, "verdict": "not measured", "n": 0}
-    standing = PairedOrder(ordering.bound, alpha).observe(observed)
+    order = PairedOrder(ordering.bound, alpha)
+    standing = order.observe(observed)
+    verdict = "confirmed" if standing.lower > 0 else "refuted" if standing.upper < 0 else "undecided"
     return {
         **row,
-        "verdict": "confirmed" if standing.lower > 0 else "refuted" if standing.upper < 0 else "undecided",
+        "verdict": verdict,
         "n": standing.n, "mean": standing.mean, "lower": standing.lower, "upper": standing.upper,
         "log_e": max(standing.log_e_greater, standing.log_e_less),
         "detectable": max(standing.mean - standing.lower, standing.upper - standing.mean),
+        **({"needed": order.pairs_needed()} if verdict == "undecided" else {}),
     }  # fmt: skip

@@ -11,7 +11,7 @@ from ....proofs.field import in_field
 from ....proofs.laws import acceptance_ccdf, output_law
 from ....verifiers.registry import reference
 from .estimates import SAME_BLOCK, SAME_TOKEN, Estimate, Totals, block_efficiency, improvement, quotient, speedup
-from .plan import Column, TablesPlan
+from .plan import PATH_VERIFIERS, VERIFIERS, Column, TablesPlan
 
 DATA_SET_NAMES = {
     "lm1b": "LM1B", "gpt-prompts": "GPT Prompt", "webqa": "Web QA", "piqa": "PIQA", "sharegpt": "Share GPT",
@@ -22,6 +22,7 @@ DATA_SET_NAMES = {
 ALL_PROMPTS, AVERAGE = "all prompts", "average"
 EFFICIENCY, SPEEDUP, IMPROVEMENT = "block efficiency", "wall clock speedup", "improvement in %"
 TOKEN, BLOCK, GREEDY = "token", "block", "greedy-block"
+K_SEQ, SPEC_INFER = PATH_VERIFIERS
 COLUMNS = [f"{quantity}: {column}" for quantity in (EFFICIENCY, SPEEDUP) for column in (TOKEN, BLOCK, IMPROVEMENT)]
 
 PAPER_SETTINGS = {1: (0, 8), 6: (0, 4), 7: (0, 6), 8: (1, 4), 9: (1, 6), 10: (1, 8)}
@@ -53,6 +54,8 @@ def paper_tables(plan: TablesPlan, totals: Totals) -> list[Table]:
     at_1 = totals.select(1.0)
     by_number = {number: _by_data_set(plan, at_1, number, *setting) for number, setting in PAPER_SETTINGS.items()}
     by_number |= {2: _by_temperature(plan, totals), 4: _with_greedy(plan, at_1)}
+    if plan.path_verifiers:
+        by_number[5] = _with_several_paths(plan, at_1)
     rest = _averages(plan, at_1), _all_settings(plan, totals), _same_blocks(plan, totals)
     return [*(by_number[number] for number in sorted(by_number)), *rest]
 
@@ -134,6 +137,18 @@ def _with_greedy(plan: TablesPlan, at_1: Totals) -> Table:
     return _table("Table 4", f"{title}; paper: PaLM-2-S with PaLM-2-XXS", "data set", [TOKEN, BLOCK, GREEDY], rows)
 
 
+def _with_several_paths(plan: TablesPlan, at_1: Totals) -> Table:
+    columns = (TOKEN, BLOCK, K_SEQ, SPEC_INFER)
+    in_paper = {name: [number for quantity in ("block_efficiency", "wall_clock_speedup") for number in row[quantity].values()]
+                for name, row in paper_table(5)["rows"].items()}  # fmt: skip
+    quantities = [quantity(Column(0, name, 8)) for quantity in (block_efficiency, speedup) for name in columns]
+    rows = _data_set_rows(at_1, lambda t: [t.estimate(one) for one in quantities], in_paper, ALL_PROMPTS, None)
+    here = f"gamma = 8, T = 1, batches of {plan.batch}, {plan.paths} draft paths for {K_SEQ} and {SPEC_INFER}"
+    title = f"{here}, {_drafter(plan, 0)}; paper: batches of 8, 2 draft paths, PaLM-2-S with PaLM-2-XXS"
+    names = [f"{quantity}: {name}" for quantity in (EFFICIENCY, SPEEDUP) for name in columns]
+    return _table("Table 5", title, "data set", names, rows)
+
+
 def _averages(plan: TablesPlan, at_1: Totals) -> Table:
     """Figure 4, which is a table."""
     published = paper()["figures"][0]["rows"]
@@ -200,7 +215,7 @@ def acceptance_lengths(plan: TablesPlan, totals: Totals) -> dict[str, Any]:
     measured = {
         name: at_1.acceptance(column)
         for name in plan.verifiers
-        if any((column := Column(0, name, gamma)) in columns for columns in at_1.columns.values())
+        if name in VERIFIERS and any((column := Column(0, name, gamma)) in columns for columns in at_1.columns.values())
     }
     return {"toy": exact, "gamma": gamma, "measured": measured}
 

@@ -9,6 +9,8 @@ from ....models.errors import InputError
 
 PLAIN = "plain"
 VERIFIERS = ("token", "block", "greedy-block")
+PATH_VERIFIERS = ("k-seq", "spec-infer")
+"""Rules for several draft paths: SpecTr's and SpecInfer's, by their names in ``verifiers.trees.registry``."""
 
 
 class Column(NamedTuple):
@@ -49,6 +51,7 @@ class TablesPlan:
     data: sources of prompts
     prompts, seeds: how many
     gammas, temperatures: rising
+    paths: draft paths of a text, of PATH_VERIFIERS
     batch: prompts decoded at once
     threads: of torch on the CPU, None for its default
 
@@ -68,6 +71,7 @@ class TablesPlan:
     temperatures: tuple[float, ...] = (0.0, 0.2, 0.6, 1.0)
     seeds: int = 3
     verifiers: tuple[str, ...] = VERIFIERS
+    paths: int = 2
     batch: int = 1
     threads: int | None = None
 
@@ -89,6 +93,11 @@ class TablesPlan:
     def token_and_block(self) -> bool:
         """Whether both token and block verification are measured."""
         return {"token", "block"} <= set(self.verifiers)
+
+    @property
+    def path_verifiers(self) -> tuple[str, ...]:
+        """Those that are given several draft paths of each text."""
+        return tuple(name for name in self.verifiers if name in PATH_VERIFIERS)
 
     def drafters(self) -> range:
         return range(len(self.drafts))
@@ -120,7 +129,10 @@ class TablesPlan:
         return columns
 
     def as_json(self) -> dict[str, Any]:
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        settings = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        if not self.path_verifiers:
+            del settings["paths"]  # as before there were several: a stopped run goes on
+        return settings
 
 
 def require_same_settings(before: dict[str, Any], now: dict[str, Any], where: str) -> None:

@@ -41,7 +41,13 @@ def ordering_evidence(ordering: Mapping[str, Any]) -> str:
     """log E, and the smallest mean that these pairs would have decided."""
     if not ordering["n"]:
         return UNMEASURED
-    return f"log E {ordering['log_e']:.1f}; detectable: {_scaled(ordering, 'detectable'):.2g}"
+    evidence = f"log E {ordering['log_e']:.1f}; detectable: {_scaled(ordering, 'detectable'):.2g}"
+    return evidence + (f"; needs about {_rounded(ordering['needed'])} pairs" if ordering.get("needed") else "")
+
+
+def _rounded(number: int) -> str:
+    """To two digits: it is an extrapolation."""
+    return f"{float(f'{number:.2g}'):,.0f}"
 
 
 def _scaled(ordering: Mapping[str, Any], name: str) -> float:
@@ -50,25 +56,30 @@ def _scaled(ordering: Mapping[str, Any], name: str) -> float:
 
 def verdict_counts(orderings: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
     """One line a statement and measure: how many settings are confirmed, refuted, undecided."""
-    groups: dict[tuple[str, str], Counter[str]] = {}
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for ordering in orderings:
-        groups.setdefault((ordering["statement"], ordering["measure"]), Counter())[ordering["verdict"]] += 1
-    return [
-        (statement, measure, ", ".join(f"{times} {verdict}" for verdict, times in verdicts.items()))
-        for (statement, measure), verdicts in groups.items()
-    ]
+        groups.setdefault((ordering["statement"], ordering["measure"]), []).append(ordering)
+    return [(statement, measure, _verdicts(group)) for (statement, measure), group in groups.items()]
+
+
+def _verdicts(orderings: Sequence[Mapping[str, Any]]) -> str:
+    counts = Counter(ordering["verdict"] for ordering in orderings)
+    needed = min((ordering["needed"] for ordering in orderings if ordering.get("needed")), default=None)
+    text = ", ".join(f"{times} {verdict}" for verdict, times in counts.items())
+    return text + (f" (the nearest needs about {_rounded(needed)} pairs)" if needed else "")
 
 
 def setting_lines(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The settings of the run, by name."""
     given, cells = report["settings"], report["cells"]
+    paths = f", {given['paths']} draft paths for k-seq and spec-infer" if "paths" in given else ""
     threads = f", {given['threads']} thread{'s' * (given['threads'] > 1)}" if given["threads"] else ""
     prompts = f"{given['prompts']} of {', '.join(given['data'])}, {given['new_tokens']} new tokens each"
     lines = [
         ("target", given["target"]),
         *((f"drafter {n}", name) for n, name in enumerate(given["drafts"], 1)),
         ("device", f"{given['device']} ({given['machine']}), {given['dtype']}{threads}"),
-        ("prompts", f"{prompts}, {given['batch']} at a time"),
+        ("prompts", f"{prompts}, {given['batch']} at a time{paths}"),
         ("seeds", f"{given['seeds']} (one at T = 0, where no seed changes a text)"),
         ("versions", f"torch {given['torch']}, transformers {given['transformers']}"),
     ]

@@ -7,6 +7,7 @@ import torch
 
 from draftproof.models.generating.loop import DecodingLoop, generate
 from draftproof.models.generating.sampling import warp
+from draftproof.models.generating.several_paths import SeveralPaths, generate_by_paths
 from draftproof.reports.audits.loops.forward_passes import (
     chunked_passes,
     full_pass,
@@ -140,6 +141,35 @@ def test_a_law_that_is_not_the_warped_logits_shows_in_the_scores(name, model):
     assert {seen.model for seen in observations.laws if seen.distance > 1e-3} == {model}
     assert observations.misread == []
     assert max(seen.distance for seen in observations.rows) < 1e-5
+
+
+def observed_paths(loop, **settings):
+    observations = Observations()
+    generate_by_paths(*parts.attentive("llama"), RAGGED, "spec-infer", 2, loop=observed(loop, observations),
+                      **{"max_new_tokens": 20, "gamma": 3, "seed": 3, **settings})  # fmt: skip
+    return observations
+
+
+@pytest.mark.parametrize(
+    ("name", "parts_misread", "law_off", "numbers_twice"),
+    [
+        (None, set(), False, False),
+        ("L15", {"tokens"}, False, False),
+        ("L16", {"positions"}, False, False),
+        ("L17", set(), True, False),
+        ("L18", set(), False, True),
+    ],
+)
+def test_loops_of_several_paths_are_observed_as_those_of_one(name, parts_misread, law_off, numbers_twice):
+    observations = observed_paths(LOOP_MUTANTS[name].loop if name else SeveralPaths)
+    assert {wrong.part for wrong in observations.misread} == parts_misread
+    assert {seen.prompt for seen in observations.rows} == {0, 1, 2, 3}
+    assert (max(seen.distance for seen in observations.laws) > 1e-3) == law_off
+    assert bool(observations.numbers.reused) == numbers_twice
+    if name in ("L15", "L16"):
+        assert max(seen.distance for seen in observations.rows) > 1e-3
+    else:
+        assert max(seen.distance for seen in observations.rows) < 1e-5
 
 
 def test_draft_tokens_are_handed_on_with_the_law_that_they_should_have():

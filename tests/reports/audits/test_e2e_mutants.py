@@ -5,9 +5,14 @@ import shlex
 import pytest
 from click.testing import CliRunner
 
+from draftproof.models.errors import InputError
 from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
+from draftproof.reports.audits.loops.options import LoopOptions
+from draftproof.reports.audits.loops.session import open_session
 from draftproof.reports.commands.e2e import command as e2e
+from draftproof.reports.pages.page import page
 from draftproof.tests.reports.audits.e2e_parts import examined, refuted, shared_report, timed_twice
+from draftproof.tests.reports.report_schema import validate
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE
 
 pytestmark = pytest.mark.engine
@@ -30,6 +35,10 @@ ON_FORGED = {
     "L12": {NOISE, COUNTED, BETS},
     "L13": {NOISE, COUNTED},
     "L14": {NOISE},
+    "L15": {READ},
+    "L16": {READ},
+    "L17": {WARPED, EXACT, COUNTED},
+    "L18": {NOISE, COUNTED},
 }
 """What refutes each mutant, at the least, on a forged pair, whose rows do not look at the cache."""
 
@@ -43,6 +52,10 @@ ON_TRAINED = {
     "L12": {NOISE, BETS},
     "L13": {NOISE},
     "L14": {NOISE},
+    "L15": {READ, PASSES},
+    "L16": {READ, PASSES},
+    "L17": {WARPED},
+    "L18": {NOISE},
 }
 """The same where rows do look at the cache. L11 is missing: what it does to the law is too little for so few tokens."""
 
@@ -51,12 +64,12 @@ def test_every_mutant_is_examined_somewhere():
     assert set(ON_FORGED) == set(LOOP_MUTANTS) == set(ON_TRAINED) | {"L11"}
 
 
-SEEN_ON_TRAINED = {"L02", "L03", "L04", "L05"}
-"""Refuted in the same ways as L01 on a forged pair, and on a trained one in every run of the tests."""
+SEEN_ELSEWHERE = {"L02", "L03", "L04", "L05", "L16", "L17", "L18"}
+"""Refuted in the same ways as L01 and L15 on a forged pair, and on a trained one or by the observed loop in every run of the tests."""
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] if name in SEEN_ON_TRAINED else []) for name in LOOP_MUTANTS]
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in SEEN_ELSEWHERE else []) for name in LOOP_MUTANTS]
 )
 def test_the_mutant_is_refuted_on_a_forged_pair(forged, name):
     report = examined(forged, mutant=name)
@@ -110,6 +123,33 @@ def test_the_right_loop_is_not_refuted_on_a_trained_pair_in_the_same_settings(tr
     bets = next(item for item in report.evidence if (item.claim, item.method) == BETS)
     assert 0 < bets.bound < 0.5
     assert ("bonus" in bets.detail["families"]) == (verifier != "greedy-block")
+
+
+@pytest.mark.parametrize(
+    "rule", ["spec-infer", *(pytest.param(r, marks=pytest.mark.long) for r in ("k-seq", "traversal"))]
+)
+def test_the_right_loop_of_several_paths_is_not_refuted_and_what_was_drafted_is_said(forged, rule, tmp_path):
+    report = examined(forged, verifier=rule, paths=2, samples=3000)
+    assert refuted(report) == set()
+    verdicts = {(item.claim, item.method): item.verdict for item in report.evidence}
+    assert verdicts[COUNTED] == verdicts[BETS] == verdicts["acceptance", "mean"] == NO_EVIDENCE
+    assert verdicts[EXACT] == verdicts[READ] == verdicts[PASSES] == verdicts[WARPED] == verdicts[NOISE] == HOLDS
+    data = report.as_json()
+    validate(data)
+    assert (data["end_to_end"]["paths"], data["end_to_end"]["children"]) == (2, [2, 1])
+    assert data["scope"]["nodes"] == 4 and "trees of up to 4 nodes drawn iid" in data["scope"]["says"]
+    assert data["subject"]["name"] == f"{rule} with 2 draft paths" and "2 draft paths" in page(data)
+
+
+def test_what_cannot_be_run_with_several_paths_is_refused(forged):
+    for options, words in (
+        ({"verifier": "block", "paths": 2}, "no rule for trees 'block'"),
+        ({"verifier": "hierarchical", "paths": 2}, "expected a rule for 2 independent paths"),
+        ({"mutant": "L06", "verifier": "spec-infer", "paths": 2}, "mutant L06: .*expected a verifier as block with 1"),
+        ({"mutant": "L15", "verifier": "block"}, "no rule for trees 'block'"),
+    ):
+        with pytest.raises(InputError, match=words):
+            open_session(LoopOptions(**{**forged, **options}))
 
 
 @pytest.mark.parametrize("name", ["L03", "L06"])

@@ -10,8 +10,11 @@ from draftproof.reports.audits.tables.estimates import Totals, block_efficiency,
 from draftproof.reports.audits.tables.orderings import ORDERINGS_ALPHA, orderings, planned_orderings
 from draftproof.reports.audits.tables.plan import PLAIN, Column, MeasurementCell
 from draftproof.reports.audits.tables.record import Record
+from draftproof.reports.audits.tables.report import tables_report
+from draftproof.reports.pages.tables.page import markdown, page
 from draftproof.tests.reports.audits import tables_parts as parts
 
+SETTINGS = {"machine": "none", "torch": "2", "transformers": "5"}
 COMPARED = ("block > token", "gain grows with gamma")
 
 
@@ -152,3 +155,34 @@ def test_a_record_gives_back_its_cells_and_has_the_keys_of_earlier_versions_in_i
     assert (header["format"], header["version"]) == ("draftproof tables", 1)
     assert list(first) == ["seed", "group", "temperature", "data", "columns", "on_the_same"]
     assert list(first["on_the_same"][0]) == ["drafter", "gamma", "token", "block"]
+
+
+PATHS = {"verifiers": ("token", "block", "k-seq", "spec-infer"), "gammas": (8,), "batch": 8, "temperatures": (1.0,)}
+
+
+def test_rules_for_several_paths_are_judged_as_in_table_5_and_stand_beside_its_numbers():
+    plan = parts.planted_plan(**PATHS)
+    cells = parts.planted(plan, -0.15)  # of block verification alone
+    judged = verdicts(plan, cells)
+    assert judged["spec-infer > block", "calls of two runs"] == {"confirmed"}
+    assert judged["k-seq > spec-infer", "calls of two runs"] == {"undecided"}
+    assert verdicts(plan, parts.planted(plan, 0.15))["k-seq > block", "calls of two runs"] == {"refuted"}
+    assert {f"{fast} faster than {slow}" for fast in ("block", "token") for slow in ("k-seq", "spec-infer")} <= {
+        statement for statement, _ in judged
+    }
+    report = tables_report(plan, plan.as_json() | SETTINGS, cells, len(cells))
+    table = next(table for table in report["tables"] if table["label"] == "Table 5")
+    assert len(table["columns"]) == 8 and "batches of 8, 2 draft paths" in table["title"]
+    rows = {row["name"]: [cell["paper"] for cell in row["cells"]] for row in table["rows"]}
+    assert rows["GPT Prompt"] == [[3.394], [3.715], [3.898], [3.833], [1.3], [1.381], [1.29], [1.263]]
+    assert all(cell["here"]["value"] > 1 for row in table["rows"] if row["name"] == "one" for cell in row["cells"])
+    shown = markdown(report)
+    assert "## Table 5" in shown and "2 draft paths for k-seq and spec-infer" in shown and "needs about" in shown
+    assert 'class="undecided"' in page(report)
+
+
+def test_a_plan_of_single_paths_has_no_table_5_and_the_settings_of_earlier_runs():
+    plan = parts.planted_plan()
+    assert "paths" not in plan.as_json() and parts.planted_plan(**PATHS).as_json()["paths"] == 2
+    labels = [table["label"] for table in tables_report(plan, {}, parts.planted(plan), 0)["tables"]]
+    assert "Table 4" in labels and "Table 5" not in labels

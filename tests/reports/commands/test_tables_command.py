@@ -288,3 +288,42 @@ def test_the_pair_of_a_preset_has_the_papers_drafters_in_its_order(monkeypatch):
     assert default_data("vicuna", target) == ("spec-bench",)
     assert default_data("qwen3", target)[0] == "lm1b"
     assert default_data(None, "nowhere/target") == ("embedded",)
+
+
+def test_several_paths_are_measured_beside_single_ones_and_fill_table_5(pair, tmp_path):
+    words = [
+        "--target",
+        pair / "target",
+        "--draft",
+        pair / "draft",
+        "--out",
+        tmp_path / "out",
+        "--gamma",
+        "8",
+        "--temperature",
+        "1",
+    ]
+    words += [
+        "--seeds",
+        "1",
+        "--prompts",
+        "3",
+        "--new-tokens",
+        "8",
+        "--batch",
+        "2",
+        "--verifiers",
+        "token,block,k-seq,spec-infer",
+    ]
+    done = run(*words)
+    assert done.exit_code == 0, done.output
+    assert "k-seq > spec-infer, by calls of two runs" in done.output
+    report = json.loads((tmp_path / "out" / "tables.json").read_text())
+    assert report["settings"]["paths"] == 2
+    table = next(table for table in report["tables"] if table["label"] == "Table 5")
+    overall = next(row for row in table["rows"] if row["name"] == "all prompts")
+    assert all(cell["here"]["value"] > 0 for cell in overall["cells"])
+    refused = run(*words, "--paths", "3")
+    assert isinstance(refused.exception, InputError) and "was measured with paths 2, and 3 is asked for" in str(
+        refused.exception
+    )
