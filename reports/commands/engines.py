@@ -11,25 +11,27 @@ from ...verifiers.adapters.registry import ADAPTERS
 
 @click.command(name="engines")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="Audit each adapter that is there, and write DIR/engines.md; reports that DIR has are used again.")  # fmt: skip
-@click.option("--only", multiple=True, metavar="NAME", help="This adapter (may be repeated).")
+              help="Audit each that is there, and write the page: DIR/engines.md, engines.html, issue texts in DIR/engines. "
+              "Reports that DIR has are used again, those of draftproof engine URL --json DIR/NAME.json too.")  # fmt: skip
+@click.option("--only", multiple=True, metavar="NAME", help="This one (may be repeated).")
 def command(out: Path | None, only: tuple[str, ...]) -> None:
-    """Every installed adapter and decoder; with --out, a page of what their audits came to, on a few problems."""
-    if unknown := [name for name in only if name not in ADAPTERS]:
-        raise InputError(f"{', '.join(unknown)}: expected adapters, {', '.join(ADAPTERS)}")
-    if out is None:
+    """Every adapter and decoder; with --out, a page of what their audits came to, on a few problems."""
+    if out is None and not only:
         _list()
         return
-    from ..pages.engines import audited, page
+    from ..audits.engines.survey import SURVEYED, reports_in, runs_in, surveyed
+    from ..pages.engines import write
 
+    if unknown := [name for name in only if name not in SURVEYED]:
+        raise InputError(f"{', '.join(unknown)}: expected some of {', '.join(SURVEYED)}")
+    if out is None:
+        raise click.UsageError("--only says which are audited for --out DIR")
     out.mkdir(parents=True, exist_ok=True)
-    chosen = [a for a in ADAPTERS.values() if (not only or a.name in only) and not a.missing()]
-    reports = {}
-    for adapter in chosen:
-        reports[adapter.name] = audited(adapter, out)
-        click.echo(f"{adapter.name:<20}  {reports[adapter.name]['verdict']}")
-    (out / "engines.md").write_text(page(reports, out.name), encoding="utf-8")
-    click.echo(str(out / "engines.md"))
+    for name, what in SURVEYED.items():
+        if (not only or name in only) and not what.missing():
+            click.echo(f"{name:<28}  {surveyed(name, out)['verdict']}")
+    for file in write(out, reports_in(out), runs_in(out)):
+        click.echo(str(file))
 
 
 def _list() -> None:

@@ -1,76 +1,156 @@
-"""reports/engines.md: what audits of the adapted engines came to, made from their reports."""
+"""The page of engines: what audits of them came to, in Markdown and in HTML, made from their reports."""
 
-import json
-import os
-import platform
 from collections.abc import Mapping, Sequence
-from datetime import date
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ...models.battery import toy
-from ...verifiers.adapters.registry import ADAPTERS, Adapter
-from ..audits.functions.audit import run_audit
-from ..audits.functions.settings import AuditSettings
-from ..audits.functions.subject import subject_from
+from ...verifiers.adapters.engines import Engine
+from ...verifiers.evidence import Evidence, merge_verdicts
+from ..audits.engines.survey import NOT_RUN, SURVEYED, SurveyRun
 from ..audits.report import Report
-from .summary import summaries
+from .engine_issues import CLAIMS, FOLDER, issue, refuted, version_of
+from .page import rendered
+from .summary import Summary, summaries
 
-HEAD = """# Engines, audited
+HEAD = """Written by `draftproof engines --out FOLDER`. Each verifier is the engine's own code, unpacked by `make engines` or installed, and not
+edited but as its report records. The problems are few (the paper's example, and rows with zeros; fewer under Triton's
+interpreter): `draftproof audit NAME` has the battery. What *holds* is refuted by nothing on these problems, to the limit stated,
+and is no proof; a CPU ran everything, and no kernel was compiled for a GPU. Loops around the verifiers, samplers and
+temperatures are examined only from outside, on forged models, by samples: these never show that something is right."""
 
-Written by `draftproof engines --out FOLDER` on {day}, {machine}. Each verifier is the engine's own code, unpacked by `make engines`
-or installed, and not edited but as its report records (`{folder}/NAME.json`, `lifted`). The problems are few (the paper's
-example, blocks of 2 and of 3; under Triton's interpreter of 2 alone): `draftproof audit NAME` has the battery. What *holds* is
-refuted by nothing on these problems, to the limit stated, and is no proof; a CPU ran everything, and no kernel was compiled for a
-GPU. Loops around the verifiers, samplers and temperatures are not examined.
-
-| adapter | version | claims of itself | claim | numbers | verdict | on | how | worst | allowed |
-|---|---|---|---|---|---|---|---|---|---|
-"""
+COLUMNS = ("engine", "version", "rule", "says of itself", "numbers", "text", "impossible tokens", "batches", "how", "worst",
+           "allowed or limit", "tokens a call", "run on", "processor time")  # fmt: skip
 
 
-def audited(adapter: Adapter, folder: Path) -> dict[str, Any]:
-    """The report of an engine in its JSON form, from the folder if it is there.
+class EngineRow(NamedTuple):
+    """One engine in one type of numbers; fields as COLUMNS.
 
-    Raises: InputError if it cannot be begun.
+    text, support, batch: verdicts on the claims lossless, support and batch; empty where a claim was not examined.
+    tokens: of a call in expectation, and the most that a valid verifier has, on the first problem.
     """
-    file = folder / f"{adapter.name}.json"
-    if not file.is_file():
-        problems = [toy(2)] if "triton" in adapter.engines else [toy(2), toy(3)]
-        settings = AuditSettings(problems=problems, explain=False, timeout=300.0)
-        report = run_audit(subject_from(adapter.name), settings)
-        file.write_text(json.dumps(report.as_json(), indent=1) + "\n", encoding="utf-8")
-    return json.loads(file.read_text(encoding="utf-8"))
+
+    engine: str
+    version: str
+    rule: str
+    claims: str
+    numbers: str
+    text: str
+    support: str
+    batch: str
+    how: str
+    worst: str
+    limit: str
+    tokens: str
+    run: str
+    took: str
 
 
-def page(reports: Mapping[str, Mapping[str, Any]], folder: str) -> str:
-    """The text of the page. reports: by adapter; those of ADAPTERS that have none were not run, and why is said."""
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    lines, witnesses = [], []
-    for name, data in reports.items():
-        report = Report.from_json(dict(data))
-        lines += _rows(ADAPTERS[name], report)
-        if shown := report.shown_refutation():
-            witnesses.append(f"- `{name}`, {shown.claim}: {shown.witness}. `{shown.replay}`")
-    missing = [f"- `{a.name}`: {', '.join(a.missing()) or 'was not asked for'}" for a in ADAPTERS.values()
-               if a.name not in reports]  # fmt: skip
-    text = HEAD.format(day=date.today().isoformat(), machine=machine, folder=folder) + "\n".join(lines) + "\n"
-    for title, items in (("Witnesses of what decides", witnesses), ("Not run, and what was missing", missing)):
-        text += f"\n## {title}\n\n" + "\n".join(items or ["none"]) + "\n"
-    return text
-
-
-def _rows(adapter: Adapter, report: Report) -> Sequence[str]:
-    lifted = report.subject.get("convention", {}).get("lifted", [])
-    version = ", ".join(sorted({f"{one['engine']} {one['version']}" for one in lifted})) or report.environment.get(
-        adapter.name, ""
+def rows_of(name: str, report: Report, run: SurveyRun) -> list[EngineRow]:
+    """The rows of one engine, one for each type of numbers."""
+    what = SURVEYED.get(name)
+    said = getattr(what, "claims", "") or ("lossless" if isinstance(what, Engine) else "")
+    version, rule, took = (
+        version_of(name, report),
+        report.subject["source"],
+        "" if run.seconds is None else f"{run.seconds:.0f} s",
     )
-    if report.failure:
-        return [f"| `{adapter.name}` | {version} | {adapter.claims} | | | error | | {report.failure} | | |"]
-    return [
-        f"| `{adapter.name}` | {version} | {adapter.claims} | {' | '.join(map(str, row))} |" for row in _cells(report)
-    ]
+    when = f"{run.day}, {run.machine}"
+    if not report.evidence:
+        why = report.failure["message"] if report.failure else "nothing was examined"
+        return [EngineRow(name, version, rule, said, "", "error", "", "", why, "", "", "", when, took)]
+    rows = []
+    for numbers in dict.fromkeys(e.dtype for e in report.evidence):
+        mine = [e for e in report.evidence if e.dtype == numbers]
+        laws = [s for s in summaries(report) if s.dtype == numbers and s.claim == "lossless"]
+        text, support, batch = (_verdict(mine, claim, report) for claim in CLAIMS)
+        how, worst, limit = (_joined(laws, field) for field in ("how", "worst", "limit"))
+        law = (how, worst, limit, _tokens(mine), when, took)
+        rows.append(EngineRow(name, version, rule, said, numbers, text, support, batch, *law))
+    return rows
 
 
-def _cells(report: Report) -> list[tuple[str, ...]]:
-    return [(s.claim, s.dtype, s.verdict, s.problems, s.how, s.worst, s.limit) for s in summaries(report)]
+def _verdict(evidence: Sequence[Evidence], claim: str, report: Report) -> str:
+    verdicts = [e.verdict for e in evidence if e.claim == claim]
+    if claim == "batch" and not verdicts:
+        return "nothing noticed" if report.subject.get("batches") else ""
+    if not verdicts:
+        return ""
+    worst = merge_verdicts(verdicts)
+    return f"{worst}, {verdicts.count(worst)} of {len(verdicts)}"
+
+
+def _joined(laws: Sequence[Summary], field: str) -> str:
+    return "; ".join(dict.fromkeys(filter(None, (getattr(law, field) for law in laws))))
+
+
+def _tokens(evidence: Sequence[Evidence]) -> str:
+    for e in evidence:
+        if e.claim == "optimal" and {"expected_accepted", "optimum"} <= e.detail.keys():
+            known, most = (float(Fraction(str(e.detail[key]))) + 1 for key in ("expected_accepted", "optimum"))
+            return f"{known:.4g} of {most:.4g} on {e.problem}"
+    return ""
+
+
+def missing_of(reports: Mapping[str, Any]) -> dict[str, str]:
+    """Engines that have no report, and why."""
+    absent = {}
+    for name, what in SURVEYED.items():
+        if name not in reports:
+            needs = ", ".join(what.missing())
+            absent[name] = f"needs {needs}" if needs else "was not asked for"
+    return absent | NOT_RUN
+
+
+def page(reports: Mapping[str, Mapping[str, Any]], runs: Mapping[str, SurveyRun]) -> tuple[str, str, dict[str, str]]:
+    """The page in Markdown and in HTML, and the issues by name.
+
+    reports: in their JSON form, by name; engines that have none were not run, and why is said.
+    """
+    rows: list[EngineRow] = []
+    shown: list[tuple[str, str, Evidence]] = []
+    issues: dict[str, str] = {}
+    for name, data in reports.items():
+        report = Report.from_json(data)
+        rows += rows_of(name, report, runs[name])
+        for claim, evidence in refuted(report).items():
+            shown.append((name, claim, evidence))
+            issues[f"{name}-{claim}"] = issue(name, report, evidence)
+    absent = missing_of(reports)
+    markdown = _markdown(rows, shown, absent)
+    scripts = {key for key in issues if (FOLDER / f"{key}.py").is_file()}
+    html = rendered("engines.html.j2", head=HEAD.replace("`", "").replace("*", ""), columns=COLUMNS, rows=rows, refuted=shown,
+                    absent=absent, scripts=scripts)  # fmt: skip
+    return markdown, html, issues
+
+
+def _markdown(rows: Sequence[EngineRow], shown: Sequence[tuple[str, str, Evidence]], absent: Mapping[str, str]) -> str:
+    lines = ["# Engines, audited", "", HEAD, "", _line(COLUMNS), "|" + "---|" * len(COLUMNS)]
+    lines += [_line((f"`{row.engine}`", *row[1:])) for row in rows]
+    lines += ["", "## Refuted", ""]
+    for name, claim, evidence in shown:
+        key = f"{name}-{claim}"
+        lines.append(
+            f"- `{name}`, {claim}: {evidence.witness}. [Issue](engines/{key}.md), [reproduction](engines/{key}.py)"
+        )
+    lines += ["" if shown else "none", "## Not run, and why", ""]
+    lines += [f"- {f'`{name}`' if name in SURVEYED else name}: {why}" for name, why in absent.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def write(folder: Path, reports: Mapping[str, Mapping[str, Any]], runs: Mapping[str, SurveyRun]) -> list[Path]:
+    """Write engines.md, engines.html and engines/NAME-CLAIM.md into the folder; what was written."""
+    markdown, html, issues = page(reports, runs)
+    texts = {
+        "engines.md": markdown,
+        "engines.html": html,
+        **{f"engines/{key}.md": text for key, text in issues.items()},
+    }
+    (folder / "engines").mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in texts]

@@ -2,9 +2,9 @@
 
 import torch
 
+from draftproof.verifiers.adapters.batched_tensors import Together, softmax
 from draftproof.verifiers.adapters.batched_tensors import block as block_logits
 from draftproof.verifiers.adapters.batched_tensors import greedy_block as greedy_logits
-from draftproof.verifiers.adapters.batched_tensors import softmax
 from draftproof.verifiers.adapters.batched_tensors import token as token_logits
 from draftproof.verifiers.batched import chunks
 from draftproof.verifiers.batched.block_verification import block_verification
@@ -175,3 +175,14 @@ def drawn_from_the_target(siblings):
 
 
 paths_spec_infer_target = of_paths(drawn_from_the_target)
+
+
+class FirstRowsCoins(Together):
+    """A bug planted on purpose: every row is tested with the coins of the first."""
+
+    def _verified(self, rows):
+        coins = rows[0].random["acceptance"]
+        return super()._verified([row._replace(random={**row.random, "acceptance": coins}) for row in rows])
+
+
+block_of_the_first_row = FirstRowsCoins(block_verification)

@@ -6,8 +6,13 @@ import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
+from draftproof.proofs.driven import batches
+from draftproof.proofs.driven.subjects import DrivenObject
+from draftproof.proofs.interception.loading import load
+from draftproof.proofs.time_limits import TimeLimits
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.audit import run_audit
+from draftproof.reports.audits.functions.batch_influence import PROBLEMS
 from draftproof.reports.audits.functions.settings import AuditSettings
 from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.verifiers.adapters.registry import ADAPTERS, not_installed
@@ -73,6 +78,26 @@ def test_samples_of_it_are_completed_by_the_modified_target_too(modifies_target)
     report = judged("greedy", modifies_target, levels=("statistical",), samples=5_000)
     assert (report.verdict == "refuted") == (not modifies_target), report.failure
     assert {e.method for e in report.evidence if e.claim == "lossless" and e.witness} <= {"chi-square"}
+
+
+@pytest.mark.parametrize("name", [*(f"{name}-together" for name in NAMES), f"{FILE}:block_of_the_first_row"])
+def test_many_requests_in_one_call_do_not_influence_each_other_and_if_they_do_it_is_seen(name, monkeypatch):
+    monkeypatch.setattr(batches, "ROUNDS", 3)
+    subject = DrivenObject(load(subject_from(name).target), name, "torch", "float32", TimeLimits(60.0))
+    answer = batches.influences(subject, PROBLEMS, seed=0)
+    right = name in ADAPTERS
+    assert bool(answer["influenced"]) != right
+    assert not right or [*answer["tried"].values()] == [3] * 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_with_many_requests_in_one_call_the_law_is_lossless(name):
+    spec = subject_from(f"{name}-together")._replace(dtypes=("float32",))
+    report = run_audit(spec, AuditSettings(problems=[toy(2)], explain=False))
+    assert report.verdict == "lossless", report.failure
+    assert report.subject["batches"]["others of other lengths"] == "32 batches of 8"
+    assert verdicts(report, "optimal") == {"token": {"refuted"}, "block": {"holds"}}.get(name[8:], {"not-claimed"})
 
 
 def test_a_night_knows_that_it_modifies_the_target():

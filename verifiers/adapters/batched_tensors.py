@@ -1,9 +1,9 @@
-"""draftproof's own batched tensor verifiers, called by the plain convention with a batch of one.
+"""draftproof's own batched tensor verifiers: by the plain convention with a batch of one, and driven, many requests a call.
 
 A second implementation of the algorithms, audited like third-party code. As in a decoding loop they get logits.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -12,9 +12,10 @@ from torch import Tensor
 from ..batched.block_verification import block_verification
 from ..batched.greedy_block_verification import greedy_block_verification
 from ..batched.rows import rows_of
-from ..batched.sampling import uniforms
+from ..batched.sampling import Uniforms, uniforms
 from ..batched.token_verification import token_verification
 from .calling_convention import declare
+from .protocol import Row
 
 
 def softmax(probabilities: Tensor) -> Tensor:
@@ -39,3 +40,43 @@ def as_plain(verify: Callable[..., Any]) -> Callable[..., Tensor]:
 token = as_plain(token_verification)
 block = as_plain(block_verification)
 greedy_block = as_plain(greedy_block_verification)
+
+
+class Together:
+    """A batched verifier, whose random numbers are inputs, with many requests in one call; one call for each length."""
+
+    random = (
+        {"name": "acceptance", "kind": "uniform", "shape": ["gamma"], "bits": 53},
+        {"name": "residual", "kind": "uniform", "shape": [2], "bits": 53},
+    )
+    array, batch = "torch", 64
+    placeholders = mixes_greedy = False
+    rows_in_use = staticmethod(softmax)
+
+    def __init__(self, verify: Callable[..., Any]):
+        self.verify = verify
+
+    def together(self, rows: Sequence[Row]) -> list[list[int]]:
+        emitted: list[list[int]] = [[]] * len(rows)
+        for length in {len(row.tokens) for row in rows}:
+            places = [k for k, row in enumerate(rows) if len(row.tokens) == length]
+            for k, tokens in zip(places, self._verified([rows[k] for k in places])):
+                emitted[k] = tokens
+        return emitted
+
+    def _verified(self, rows: Sequence[Row]) -> list[list[int]]:
+        target, draft, tokens = (
+            torch.stack(given) for given in zip(*([row.target, row.draft, row.tokens] for row in rows))
+        )
+        chance = Uniforms(*(torch.stack([row.random[name] for row in rows]) for name in ("acceptance", "residual")))
+        given = self.verify(rows_of(target.log(), draft.log(), tokens, logits=True), chance)
+        tokens, accepted = given[0] if self.verify is greedy_block_verification else given
+        return [line[: int(n) + 1].tolist() for line, n in zip(tokens, accepted)]
+
+    def __call__(self, target: Tensor, draft: Tensor, tokens: Tensor, random: Any) -> list[int]:
+        return self.together([Row(target, draft, tokens, random)])[0]
+
+
+token_together = Together(token_verification)
+block_together = Together(block_verification)
+greedy_block_together = Together(greedy_block_verification)

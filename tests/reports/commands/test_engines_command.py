@@ -1,11 +1,15 @@
-"""draftproof engines: what there is, and the page about audits of it."""
+"""draftproof engines: what there is, the page about audits of it, issues and reproductions."""
 
+import ast
 import json
+import re
 
+import pytest
 from click.testing import CliRunner
 
+from draftproof.reports.audits.engines.survey import SURVEYED
 from draftproof.reports.commands.main import cli
-from draftproof.reports.pages.engines import page
+from draftproof.reports.pages.engine_issues import FIXES, FOLDER
 from draftproof.verifiers.adapters.registry import ADAPTERS
 
 EVIDENCE = {"claim": "lossless", "method": "driving", "verdict": "refuted", "problem": "toy", "total_variation": 0.22,
@@ -25,27 +29,90 @@ def test_every_adapter_and_decoder_is_listed_with_what_it_states(monkeypatch, tm
     assert "(needs sglang, triton)" in done.output and "bonus token: outside" in done.output
     assert "openvino-genai" in done.output
     wrong = run("--only", "no-such-engine")
-    assert "no-such-engine: expected adapters, transformers" in str(wrong.exception)
+    assert "no-such-engine: expected some of transformers, batched-token" in str(wrong.exception)
 
 
-def test_the_page_says_what_was_refuted_with_its_witness_and_what_was_not_run(monkeypatch, tmp_path):
+def report_of(folder, name, **changes):
+    """A report of block verification, changed, as one of an engine in a folder."""
+    problem = '{"vocabulary": 2, "gamma": 1, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
+    file = folder / f"{name}.json"
+    CliRunner().invoke(cli, ["audit", "block", "--problem", problem, "--json", str(file)])
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+
+@pytest.fixture
+def written(monkeypatch, tmp_path):
+    """The folder of a page: an adapter that is refuted, one that is not, one without a law, and a server."""
     monkeypatch.setenv("DRAFTPROOF_ENGINES", str(tmp_path))
-    report = json.loads(run_of_block(tmp_path))
-    lifted = [{"engine": "vllm-ascend", "version": "0.23.0.post1"}]
-    report["subject"]["convention"] = {"lifted": lifted}
-    report |= {"evidence": [EVIDENCE], "verdict": "refuted"}
-    text = page({"vllm-ascend-block": report}, "out")
+    lifted = {"engine": "vllm-ascend", "version": "0.23.0.post1", "file": "sampler.py", "digest": "sha256:0123", "edits": [
+        {"old": "pin", "new": "", "why": "there is no device"}]}  # fmt: skip
+    subject = {"name": "x", "source": "vllm-ascend rejection_sample", "digest": "", "dtypes": [],
+               "convention": {"lifted": [lifted]}}  # fmt: skip
+    report_of(tmp_path, "vllm-ascend-block", evidence=[EVIDENCE], verdict="refuted", subject=subject)
+    report_of(tmp_path, "sglang-block")
+    report_of(tmp_path, "a-server", failure={"kind": "crash", "message": "it closed its output"}, evidence=[])
+    done = run("--out", str(tmp_path), "--only", "vllm-ascend-block", "--only", "sglang-block")
+    assert done.exit_code == 0, done.output
+    return tmp_path
+
+
+EVIDENCE["witness"]["problem"] = {
+    "vocabulary": 2, "gamma": 3, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}  # fmt: skip
+
+
+def test_the_page_says_what_was_refuted_with_its_witness_and_what_was_not_run(written):
+    text, html = (written / "engines.md").read_text(), (written / "engines.html").read_text()
+    row = next(line for line in text.splitlines() if line.startswith("| `vllm-ascend-block`"))
+    assert "| vllm-ascend 0.23.0.post1 |" in row and "| a higher acceptance rate | float32 | refuted, 1 of 1 |" in row
+    assert "| TV 0.22 | TV 0.0012 |" in row and "cores" not in row, "when it was put there is known, not on what"
     assert (
-        "| `vllm-ascend-block` | vllm-ascend 0.23.0.post1 | a higher acceptance rate | lossless | float32 | refuted |"
+        "- `vllm-ascend-block`, lossless: 0: expected 1/3, observed 5/9. [Issue](engines/vllm-ascend-block-lossless.md)"
         in text
     )
-    assert "TV 0.22" in text and "- `vllm-ascend-block`, lossless: 0: expected 1/3, observed 5/9" in text
-    assert "- `sglang-block`: sglang, triton" in text and "no proof" in text
+    assert "| `sglang-block` |" in text and "| holds, 1 of 1 | holds, 1 of 1 |" in text and "2.333 of 2.333" not in text
+    assert "| `a-server` |" in text and "it closed its output" in text
+    assert "- `sglang-token`: needs sglang, triton" in text and "CUDA only" in text and "no proof" in text
+    for shown in (
+        "refuted, 1 of 1",
+        "expected 1/3, observed 5/9",
+        "needs sglang, triton",
+        "engines/vllm-ascend-block-lossless.py",
+    ):
+        assert shown in html
 
 
-def run_of_block(folder):
-    """A report to put evidence into."""
-    problem = '{"vocabulary": 2, "gamma": 1, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
-    file = folder / "report.json"
-    CliRunner().invoke(cli, ["audit", "block", "--problem", problem, "--json", str(file)])
-    return file.read_text(encoding="utf-8")
+def test_an_issue_has_the_witness_by_hand_the_reproduction_and_what_would_fix_it(written):
+    text = (written / "engines" / "vllm-ascend-block-lossless.md").read_text()
+    assert text.startswith("# vllm-ascend 0.23.0.post1: sampled text does not follow the target model's distribution")
+    for part in ("| target | always | 1/3, 2/3 |", "| 0 | 1/3 | 5/9 |", "```python", "Algorithm 2", "`pin` -> ``: there is no device",
+                 "Total variation between the two laws: 0.22", "$ draftproof audit vllm-ascend-block"):  # fmt: skip
+        assert part in text
+    assert [file.name for file in (written / "engines").iterdir()] == ["vllm-ascend-block-lossless.md"]
+
+
+def without(text):
+    """What a row of the committed page that is refuted has no issue, reproduction or fix for; scripts that are not as they have to be."""
+    lacking = []
+    for name, claim in re.findall(r"^- `([\w.-]+)`, (\w+): ", text, re.M):
+        key = f"{name}-{claim}"
+        script = FOLDER / f"{key}.py"
+        if not (FOLDER / f"{key}.md").is_file() or not script.is_file() or key not in FIXES:
+            lacking.append(key)
+            continue
+        lines = [line for line in script.read_text().splitlines() if line.strip()]
+        ast.parse(script.read_text())
+        if len(lines) > 20 or "draftproof" in script.read_text():
+            lacking.append(f"{key}: {len(lines)} lines")
+    return lacking
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="the page is in the repository, not in the wheel")
+def test_each_refuted_row_of_the_page_has_an_issue_and_a_reproduction_of_twenty_lines_without_this_project():
+    text = (FOLDER.parent / "engines.md").read_text()
+    listed = re.findall(r"^- `([\w.-]+)`, (\w+): ", text, re.M)
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    refuted = {row[0].strip("| `") for row in rows if any(cell.startswith("refuted") for cell in row[5:8])}
+    assert refuted == {name for name, _ in listed} and listed
+    assert without(text) == []
+    assert without("- `sglang-block`, lossless: 0") == ["sglang-block-lossless"]
+    assert set(SURVEYED) >= refuted

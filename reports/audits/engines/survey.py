@@ -1,0 +1,112 @@
+"""All adapters, engines and servers on a few problems each: the reports that the page of engines is made from."""
+
+import json
+import os
+import platform
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ....models.battery import drawn, own_problems, toy
+from ....models.files import write_atomically
+from ....models.problem import Problem
+from ....verifiers.adapters.engines import ENGINES, Engine
+from ....verifiers.adapters.registry import ADAPTERS, Adapter
+from ..functions.audit import run_audit
+from ..functions.settings import AuditSettings
+from ..functions.subject import subject_from
+from ..report import Report
+from .audit import audit_engine
+
+OUTSIDE = "-from-outside"
+"""Ending of the names of engines that are audited from outside: some have an adapter too."""
+
+RUNS = "runs.json"
+TIMEOUT = 300.0
+OUTSIDE_SAMPLES = 4_000
+
+SURVEYED: dict[str, Adapter | Engine] = {**ADAPTERS, **{name + OUTSIDE: engine for name, engine in ENGINES.items()}}
+"""What can be run here by name; servers have to be started, and their reports are put into the folder."""
+
+NOT_RUN = {
+    "FlashInfer, `chain_speculative_sampling`": "CUDA only: its kernels are compiled for a GPU when they are first called",
+    "TensorRT-LLM": "CUDA only",
+    "SGLang, `tree_speculative_sampling_target_only`": "CUDA only; of its chain kernel see above",
+    "vLLM V1, Triton kernels": "CUDA only; the same rule is run above, in the operators compiled for CPUs",
+    "vLLM model runner V2, `fly` and `synthetic`; typical acceptance": "lossy by design: there is nothing to refute",
+    "rtp-llm, exllamav3, lmdeploy": "CUDA only",
+    "Hierarchical Speculative Decoding (commit b8575e2)": "in no package index; its `generation/utils.py` does not parse "
+    "(TabError, line 5366), and its `algorithm.py` uses names that it does not define",
+}
+"""What could not be run, and why."""
+
+
+class SurveyRun(NamedTuple):
+    """When and on what a report was made. seconds: of processor time; None of a report that was put into the folder."""
+
+    day: str
+    machine: str
+    seconds: float | None = None
+
+
+def problems_of(adapter: Adapter, seed: int = 0) -> list[Problem]:
+    """The paper's example and rows with zeros; of a further seed what an audit draws from it. Few for an interpreter."""
+    interpreted = "triton" in adapter.engines
+    if seed:
+        own = own_problems(seed)
+        return [p for p in own if p.gamma * p.vocabulary <= 3] if interpreted else own
+    few = [toy(2), drawn(3, 1, "zeros")]
+    return few if interpreted else [*few, toy(3), drawn(3, 2, "zeros")]
+
+
+def examined(what: Adapter | Engine, seed: int = 0) -> Report:
+    """The report of an adapter, or of an engine from outside.
+
+    seed: of an engine's texts; of an adapter's problems too, if it is not 0.
+    """
+    if isinstance(what, Engine):
+        return audit_engine(what, samples=OUTSIDE_SAMPLES, seed=seed)
+    settings = AuditSettings(problems=problems_of(what, seed), explain=False, timeout=TIMEOUT, seed=seed)
+    return run_audit(subject_from(what.name), settings)
+
+
+def surveyed(name: str, folder: Path) -> Mapping[str, Any]:
+    """The report of one of SURVEYED in its JSON form, from the folder if it is there, else made and kept there."""
+    file = folder / f"{name}.json"
+    if not file.is_file():
+        since = _processor_time()
+        report = examined(SURVEYED[name])
+        write_atomically(file, report.text())
+        machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+        run = SurveyRun(date.today().isoformat(), machine, round(_processor_time() - since, 1))
+        write_atomically(folder / RUNS, json.dumps({**_written(folder), name: run._asdict()}, indent=1) + "\n")
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def reports_in(folder: Path) -> dict[str, Mapping[str, Any]]:
+    """All reports in the folder by name, those of SURVEYED first."""
+    files = {file.stem: file for file in sorted(folder.glob("*.json")) if file.name != RUNS}
+    names = [*(name for name in SURVEYED if name in files), *(name for name in files if name not in SURVEYED)]
+    return {name: json.loads(files[name].read_text(encoding="utf-8")) for name in names}
+
+
+def runs_in(folder: Path) -> dict[str, SurveyRun]:
+    """When the reports in the folder were made; of one that was put there, the day of its file."""
+    known = _written(folder)
+    runs = {}
+    for file in folder.glob("*.json"):
+        day = date.fromtimestamp(file.stat().st_mtime).isoformat()
+        runs[file.stem] = SurveyRun(**known[file.stem]) if file.stem in known else SurveyRun(day, platform.machine())
+    return runs
+
+
+def _written(folder: Path) -> dict[str, Any]:
+    file = folder / RUNS
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+def _processor_time() -> float:
+    """Of this process and of its children that have ended."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system

@@ -1,0 +1,129 @@
+"""For each refutation of an engine the text of an issue for its maintainers, made from the report."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...verifiers.evidence import Evidence
+from ..audits.report import Report
+from .plain_words import REFUTED, problem_rows
+
+FOLDER = Path(__file__).parents[1] / "engines"
+"""Issue texts, and reproductions that need the engine and nothing of this project."""
+
+CLAIMS = ("lossless", "support", "batch")
+"""The claims whose refutation is a bug; that fewer tokens are accepted than could be is none."""
+
+TITLES = {
+    "lossless": "sampled text does not follow the target model's distribution",
+    "support": "a token to which the target gives probability 0 can be emitted",
+    "batch": "what a request emits depends on the other requests of its batch",
+}
+
+FIXES = {
+    "vllm-ascend-block-lossless": "The rule compares cumprod(min(p/q, 1)) with cumprod(u). Block verification (Sun et al. 2025, "
+    "Algorithm 2) keeps p_i = min(p_{i-1} p/q, 1), accepts the longest i with u_i <= h_i, where h_i = S_i / (S_i + 1 - p_i), "
+    "S_i = sum_x max(p_i p(x) - q(x), 0), and h_i = p_i at the last position, with a uniform of its own for each i, and then "
+    "draws from max(p_tau p - q, 0), normalised. `use_block_verify` has to reach the function that draws the recovered token.",
+    "vllm-ascend-block-batch": "The choice of the rule by the longest request of the batch (`max_spec_len`) has to be made by "
+    "each request's own number of draft tokens, or by the setting alone.",
+    "openvino-genai-from-outside-lossless": "Accept the draft token x with probability min(1, p(x) / q(x)), p and q the two "
+    "models' probabilities of x itself, against a uniform real number; after a rejection draw from max(p - q, 0), normalised, "
+    "of the same row.",
+    "transformers-support": "`r_i <= probability_ratio` is true for r_i = 0 and a ratio of 0. With `<` the law is the same but for "
+    "that point.",
+    "vllm-support": "The test is `>=`; with a strict comparison the uniform 0 accepts nothing that is impossible.",
+    "vllm-ascend-token-support": "The test is `>=`; with a strict comparison the uniform 0 accepts nothing that is impossible.",
+    "vllm-ascend-block-support": "The test is `>=`; with a strict comparison the uniform 0 accepts nothing that is impossible.",
+    "eagle-support": "The test is `r <= acp`; with `<` the uniform 0 accepts nothing that is impossible.",
+}
+"""What would make each right, by name and claim, where it is known."""
+
+
+def refuted(report: Report) -> dict[str, Evidence]:
+    """Of each claim whose refutation is a bug the refutation to show: on the smallest problem."""
+    shown: dict[str, Evidence] = {}
+    for evidence in report.evidence:
+        if evidence.refuted and evidence.claim in CLAIMS and evidence.witness:
+            known = shown.get(evidence.claim)
+            if known is None or _size(evidence) < _size(known):
+                shown[evidence.claim] = evidence
+    return {claim: shown[claim] for claim in CLAIMS if claim in shown}
+
+
+def _size(evidence: Evidence) -> int:
+    return len(json.dumps(evidence.witness.problem)) if evidence.witness else 0
+
+
+def version_of(name: str, report: Report) -> str:
+    """The engine and its version, as far as the report has them."""
+    lifted = report.subject.get("convention", {}).get("lifted", [])
+    known = sorted({f"{one['engine']} {str(one['version'])[:12]}" for one in lifted})
+    packages = [package for package in report.environment if package.replace("_", "-") in name]
+    return ", ".join(known or [f"{package} {report.environment[package]}" for package in packages[-1:]])
+
+
+def issue(name: str, report: Report, evidence: Evidence) -> str:
+    """The text of an issue, in Markdown.
+
+    name: of the engine on the page. evidence: a refutation (see ``refuted``).
+    """
+    key = f"{name}-{evidence.claim}"
+    fix = FIXES.get(key, "Not known.")
+    script = FOLDER / f"{key}.py"
+    code = script.read_text(encoding="utf-8").strip() if script.is_file() else "# none yet"
+    parts = [
+        f"# {version_of(name, report) or name}: {TITLES[evidence.claim]}",
+        f"{report.subject['source']}.",
+        "## What happens",
+        REFUTED[evidence.claim],
+        *_by_hand(evidence),
+        "## To see it",
+        f"```python\n{code}\n```",
+        "## What would fix it",
+        fix,
+        "## How it was found",
+        *_how(report, evidence),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _by_hand(evidence: Evidence) -> Iterator[str]:
+    """The problem and the two laws, small enough to be checked by hand."""
+    witness = evidence.witness
+    assert witness
+    yield "## By hand"
+    rows = problem_rows(witness.problem)
+    if rows:
+        lines = [f"| {model} | {when} | {', '.join(row)} |" for model, when, row in rows]
+        head = f"Probabilities of the tokens 0, 1, ..; {witness.problem['gamma']} draft tokens a block.\n\n| model | when | row |"
+        yield "\n".join([head, "|---|---|---|", *lines])
+    elif witness.problem:
+        yield f"The pair, as JSON: `{json.dumps(witness.problem, separators=(',', ':'))}`"
+    if witness.draft_block is not None:
+        yield f"Drafted: {witness.draft_block}."
+    outcome = "row with draft tokens" if evidence.claim == "batch" else "emitted"
+    lines = [f"| {e.sequence} | {e.expected} | {e.observed} |" for e in witness.entries[:8]]
+    yield "\n".join([f"| {outcome} | expected | observed |", "|---|---|---|", *lines])
+    if witness.why:
+        yield f"{witness.why[0].upper()}{witness.why[1:]}."
+    if evidence.total_variation is not None and evidence.claim == "lossless":
+        limit = (
+            f", where {float(evidence.bound):.2g} is within rounding or chance" if evidence.bound is not None else ""
+        )
+        yield f"Total variation between the two laws: {float(evidence.total_variation):.3g}{limit}."
+
+
+def _how(report: Report, evidence: Evidence) -> Iterator[str]:
+    convention = report.subject.get("convention", {})
+    for one in convention.get("lifted", []):
+        yield (
+            f"- `{one['file']}`, {one['digest'][:23]}.., run unmodified but for {len(one['edits'])} recorded edits"
+            + "".join(f"\n  - `{edit['old']}` -> `{edit['new']}`: {edit['why']}" for edit in one["edits"])
+        )
+    samples = evidence.detail.get("samples")
+    yield f"By {evidence.method}{f', {samples:,} samples' if samples else ''}; " + (
+        "the numbers observed are estimates." if samples else "the numbers observed are exact up to the stated limit."
+    )
+    if evidence.replay:
+        yield f"```console\n$ {evidence.replay}\n```"
