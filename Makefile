@@ -13,7 +13,7 @@ STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test docs exact simulations deceivers controls broken-proofs zoo long engines servers prove tables bench mechanized note lint clean
+.PHONY: setup audit test docs exact simulations deceivers controls broken-proofs zoo long engines engines-seeds servers prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -74,6 +74,10 @@ long: $(READY)
 engines: $(READY)
 	$(BIN)/python -m draftproof.verifiers.adapters.unpack
 	$(BIN)/python -m pytest -m unpacked tests/reports/audits/test_unpacked_engines.py
+
+# The page of engines, and 19 fresh seeds of each: an hour and more; goes on when interrupted.
+engines-seeds: $(READY)
+	$(BIN)/draftproof engines --out out/engines --seeds 20
 
 zoo: $(READY)
 	$(BIN)/draftproof audit --zoo

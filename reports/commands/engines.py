@@ -7,16 +7,20 @@ import click
 from ...models.errors import InputError
 from ...verifiers.adapters.engines import ENGINES
 from ...verifiers.adapters.registry import ADAPTERS
+from .exit_status import REFUTED, stop
 
 
 @click.command(name="engines")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
               help="Audit each that is there, and write the page: DIR/engines.md, engines.html, issue texts in DIR/engines. "
               "Reports that DIR has are used again, those of draftproof engine URL --json DIR/NAME.json too.")  # fmt: skip
+@click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, metavar="N",
+              help="Audit each with N - 1 fresh seeds besides, in DIR/seeds.jsonl; goes on where it was ended. Exit status 1 "
+              "if one that is known to be wrong is not refuted, or another one is.")  # fmt: skip
 @click.option("--only", multiple=True, metavar="NAME", help="This one (may be repeated).")
-def command(out: Path | None, only: tuple[str, ...]) -> None:
+def command(out: Path | None, seeds: int, only: tuple[str, ...]) -> None:
     """Every adapter and decoder; with --out, a page of what their audits came to, on a few problems."""
-    if out is None and not only:
+    if out is None and not only and seeds == 1:
         _list()
         return
     from ..audits.engines.survey import SURVEYED, reports_in, runs_in, surveyed
@@ -25,13 +29,30 @@ def command(out: Path | None, only: tuple[str, ...]) -> None:
     if unknown := [name for name in only if name not in SURVEYED]:
         raise InputError(f"{', '.join(unknown)}: expected some of {', '.join(SURVEYED)}")
     if out is None:
-        raise click.UsageError("--only says which are audited for --out DIR")
+        raise click.UsageError("--only and --seeds say what is audited for --out DIR")
     out.mkdir(parents=True, exist_ok=True)
-    for name, what in SURVEYED.items():
-        if (not only or name in only) and not what.missing():
-            click.echo(f"{name:<28}  {surveyed(name, out)['verdict']}")
+    chosen = [name for name, what in SURVEYED.items() if (not only or name in only) and not what.missing()]
+    for name in chosen:
+        click.echo(f"{name:<28}  {surveyed(name, out)['verdict']}")
     for file in write(out, reports_in(out), runs_in(out)):
         click.echo(str(file))
+    if seeds > 1:
+        _fresh_seeds(chosen, seeds, out)
+
+
+def _fresh_seeds(names: list[str], seeds: int, out: Path) -> None:
+    """Exit status 1 if a verdict is not as it is known to be."""
+    from ..audits.engines.survey_seeds import seed_rows, unexpected
+
+    wrong = 0
+    for row in seed_rows(names, seeds, out / "seeds.jsonl"):
+        wrong += unexpected(row)
+        why = row["failure"] or "; ".join(row["refuted"][:2])
+        click.echo(f"seed {row['seed']:>3}  {row['name']:<28}  {row['verdict']:<12} {why[:80]}".rstrip())
+    said = f"{len(names)} engines, {seeds - 1} fresh seeds: {wrong} verdicts are not as they are known to be"
+    if wrong:
+        stop(said, REFUTED)
+    click.echo(said)
 
 
 def _list() -> None:

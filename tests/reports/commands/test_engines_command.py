@@ -7,10 +7,13 @@ import re
 import pytest
 from click.testing import CliRunner
 
+from draftproof.reports.audits.engines import survey_seeds
 from draftproof.reports.audits.engines.survey import SURVEYED
+from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
 from draftproof.reports.pages.engine_issues import FIXES, FOLDER
 from draftproof.verifiers.adapters.registry import ADAPTERS
+from draftproof.verifiers.evidence import Evidence
 
 EVIDENCE = {"claim": "lossless", "method": "driving", "verdict": "refuted", "problem": "toy", "total_variation": 0.22,
             "bound": 0.0012, "detail": {"dtype": "float32", "exactness": "driven"},
@@ -88,6 +91,32 @@ def test_an_issue_has_the_witness_by_hand_the_reproduction_and_what_would_fix_it
                  "Total variation between the two laws: 0.22", "$ draftproof audit vllm-ascend-block"):  # fmt: skip
         assert part in text
     assert [file.name for file in (written / "engines").iterdir()] == ["vllm-ascend-block-lossless.md"]
+
+
+def test_fresh_seeds_go_on_where_they_were_ended_and_an_unexpected_verdict_is_exit_status_1(written, monkeypatch):
+    made = []
+
+    def examined(what, seed):
+        made.append((what.name, seed))
+        report = Report.begin(what.name, "", ["float32"], seed)
+        report.fail("crash", "it ended")
+        if what.name == "vllm-ascend-block" or seed == 3:
+            report.add([Evidence.from_json(EVIDENCE)])
+        return report
+
+    monkeypatch.setattr(survey_seeds, "examined", examined)
+    monkeypatch.setattr(survey_seeds, "code_digest", lambda: "this code")
+    monkeypatch.setattr(SURVEYED["vllm-ascend-block"].__class__, "missing", lambda self: [])
+    words = ["--out", str(written), "--only", "vllm-ascend-block", "--only", "sglang-block", "--seeds"]
+    done = run(*words, "3")
+    assert done.exit_code == 0 and "2 fresh seeds: 0 verdicts are not as they are known to be" in done.output
+    assert made == [(name, seed) for seed in (1, 2) for name in ("vllm-ascend-block", "sglang-block")]
+    assert "seed   1  sglang-block                  error        it ended" in done.output
+    again = run(*words, "4")
+    assert again.exit_code == 1 and len(made) == 6 and "1 verdicts are not as they are known to be" in again.output
+    monkeypatch.setattr(survey_seeds, "code_digest", lambda: "other code")
+    run(*words, "2")
+    assert len(made) == 8
 
 
 def without(text):
