@@ -236,7 +236,7 @@ def not_examined(report: Run, facts: Mapping[str, Any] | None) -> list[str]:
         sentences.append("in which numbers the server computes: its answers do not show it")
     elif others and facts["numbers"] != ["exact"]:
         sentences.append(f"rows in {', '.join(others)}")
-    sentences += _of_functions(facts) if _is_function(report) else []
+    sentences += _of_functions(facts, bool(report.subject["convention"].get("program"))) if _is_function(report) else []
     if report.end_to_end:
         sentences.append("other models, prompts, longer texts, and settings of sampling than those of this run")
     sentences += _regions(report) + _gaps(items)
@@ -283,11 +283,13 @@ def _is_function(report: Run) -> bool:
     return report.end_to_end is None and report.campaign is None and "convention" in report.subject
 
 
-def _of_functions(facts: Mapping[str, Any]) -> list[str]:
+def _of_functions(facts: Mapping[str, Any], program: bool) -> list[str]:
     return [
         "what changes after more calls than were made"
         + (f" ({facts['calls']:,} in one process)" if facts["calls"] else ""),
-        "other devices than the processor: the function ran on the CPU",
+        "other devices than the program's own"
+        if program
+        else "other devices than the processor: the function ran on the CPU",
         "the loop around the function: what is drafted, which rows it is given (draftproof e2e)",
     ]
 

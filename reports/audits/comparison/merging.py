@@ -26,6 +26,8 @@ def merged(reports: Mapping[str, Report]) -> Report:
             raise InputError(
                 f"{name}: a run of a loop, a campaign or a server; expected audits of a function or an engine"
             )
+        if not report.evidence and not report.failure:
+            raise InputError(f"{name}: nothing was examined")
         if report.subject["digest"] == UNKNOWN:
             raise InputError(f"{name}: the digest of its subject is unknown; it cannot be told from another version")
     for name, report in others:
@@ -39,6 +41,8 @@ def merged(reports: Mapping[str, Report]) -> Report:
         made.diagnosis += [same for same in report.diagnosis if same not in made.diagnosis]
         for kind, text in report.findings.items():
             made.notice({kind: text}, **report.shown.get(kind, {}))
+            if text not in made.findings[kind]:
+                made.findings[kind] += f"; {text}"
         for dtype, regions in report.regions.items():
             known = made.regions.setdefault(dtype, {})
             for region, count in regions.items():  # which cells are covered is not recorded: at least the larger number
@@ -52,6 +56,8 @@ def merged(reports: Mapping[str, Report]) -> Report:
 def _facts(a: Report, b: Report) -> list[tuple[str, Any, Any]]:
     facts = [(what, a.subject[what], b.subject[what]) for what in SAME]
     facts.append(("deciding claims", list(a.claims), list(b.claims)))
+    problems = [report.subject.get("problems", {}) for report in (a, b)]
+    facts += [(f"problem {name}", problems[0][name], problems[1][name]) for name in problems[0] if name in problems[1]]
     return facts + [
         (name, a.environment.get(name), b.environment.get(name)) for name in {**a.environment, **b.environment}
     ]
@@ -63,4 +69,7 @@ def _subject(reports: Sequence[Report]) -> dict[str, Any]:
     subject["dtypes"] = list(dict.fromkeys(d for report in reports for d in report.subject["dtypes"]))
     calls = [report.subject["calls"] for report in reports if "calls" in report.subject]
     subject |= {"calls": max(calls)} if calls else {}
+    parts = dict.fromkeys(part for report in reports for part in report.subject.get("not_compared", ()))
+    problems = {name: digest for report in reports for name, digest in report.subject.get("problems", {}).items()}
+    subject |= ({"not_compared": [*parts]} if parts else {}) | ({"problems": problems} if problems else {})
     return subject | ({"quick": True} if all(report.subject.get("quick") for report in reports) else {})

@@ -101,6 +101,7 @@ def _report(states: States, data: Mapping[str, Any], before: str = "") -> None:
         states.add(what, problem, _state(group))
     if report.failure:
         states.add(f"{before}{NOTICED}failure", "", State("error", {report.failure["message"]: None}))
+        states.facts[f"{before}failure"] = report.failure["message"]
     subject = report.subject
     states.fixed[f"{before}subject"] = f"{subject['name']} ({subject['source']})"
     states.sizes[f"{before}claims that decide"] = set(report.claims)
@@ -110,6 +111,11 @@ def _report(states: States, data: Mapping[str, Any], before: str = "") -> None:
         states.fixed[f"{before}setting {name}"] = json.dumps(value)
     for kind, text in report.findings.items():
         states.add(f"{before}{NOTICED}{kind}", "", State("error", {text: None}))
+        states.facts[f"{before}{kind}"] = text  # another text of one kind is said, and not judged
+    for part in subject.get("not_compared", ()):
+        states.add(f"{before}{NOTICED}not compared: {part}", "", State("error", {part: None}))
+    for name, digest in subject.get("problems", {}).items():
+        states.fixed[f"{before}problem {name}"] = digest
     if report.end_to_end:
         _loop(states, report.end_to_end, before)
     for e in report.evidence:
@@ -150,6 +156,8 @@ def _state(group: Sequence[Evidence]) -> State:
             how = ", ".join(str(e.detail[name]) for name in ("sampling", "together") if e.detail.get(name))
             name = f"{e.method}, {how}" if how else e.method
             stated.setdefault(name, []).append(_number(e.detail.get("detection_limit", e.bound)))
+            for what, number in _confirmed(e).items():
+                stated.setdefault(f"{name}, {what}", []).append(_number(number))
     limits = {name: _greatest(of) for name, of in stated.items()}
     if refuted := [e for e in group if e.verdict == REFUTED]:
         return State("refuted", limits, max((_deviation(e) for e in refuted), default=None))
@@ -165,8 +173,21 @@ def _interval(ends: Sequence[float]) -> tuple[float, float]:
 
 
 def _deviation(e: Evidence) -> float:
-    """Total variation; of the claim to be optimal the tokens a call that are lost."""
+    """Total variation; of the claim to be optimal the tokens a call that are lost, of the support a probability."""
+    if e.claim == "support" and e.witness:
+        base, _, power = e.witness.observed.partition("^")
+        try:
+            return float(Fraction(base)) ** int(power or 1)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            return 0.0
     return _number(e.detail.get("tokens_per_call_lost") if e.claim == "optimal" else e.total_variation) or 0.0
+
+
+def _confirmed(e: Evidence) -> dict[str, Any]:
+    """What of a law was not seen to be so, by name: the larger, the less is known."""
+    unseen = {name.replace("_", " "): e.detail[name] for name in ("missed", "mass_not_called") if name in e.detail}
+    real = e.detail.get("real_calls")
+    return unseen | ({"real calls": real["limit"]} if isinstance(real, Mapping) else {})
 
 
 def _greatest(limits: Sequence[float | None]) -> float | None:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,8 +20,9 @@ from ....models.printable import printable, printable_data
 from ....models.problem import any_problem_from, load_problem
 from ....proofs.paper_mapping import standing
 from ....proofs.proof_checkpoint import code_digest
+from ....proofs.statements import METHODS
 from ..functions.settings import Progress
-from ..nightly.verdicts import STATE_MEANINGS, worst_state
+from ..nightly.verdicts import ALARM, STATE_MEANINGS, worst_state
 from ..report import Report
 from .code_files import all_files_are_known, code_files, name_of, packages_of, sha256_of
 from .imported_code import ImportedCode, imported_code
@@ -94,11 +95,11 @@ def collect(plan: Plan, folder: Path, progress: Progress = lambda stage, done, t
             if changed and known.state == DONE:
                 known.state, known.why = FAILED, f"{', '.join(changed[:3])} changed while it ran"
             seen = imported and {"files": [name_of(Path(file), plan.folder) for file in imported.files],
-                                 "packages": imported.packages}  # fmt: skip
+                                 "packages": imported.packages, "beside": imported.beside(plan.folder)}  # fmt: skip
             made = {"key": key, "imported": seen, "part": known.as_json(), "sha256": _digest(known.as_json())}
             content = kept_text(made)
             write_atomically(kept, content)
-            if known.state == DONE:
+            if known.state == DONE or part.kind == "server":  # by the next run another server may be there
                 for ended in kept.parent.glob(f"{part.id}.*.checkpoint"):
                     ended.unlink()
             known = Collected.from_json(json.loads(content)["part"])  # as it is when it is read again
@@ -111,7 +112,7 @@ def _key(part: Part, folder: Path, code: str, imported: ImportedCode | None) -> 
     files = {name: (sha256_of(file), file.stat().st_mtime_ns) for name, file in named.items()}
     digests = {name: digest for name, (digest, _) in files.items()}
     installed = versions(*packages_of(part), *(imported.packages if imported else ()))
-    about = [part.kind, part.options, digests, installed, code, imported.neighbours() if imported else []]
+    about = [part.kind, part.options, digests, installed, code, imported.beside(folder) if imported else {}]
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest(), files
 
 
@@ -221,7 +222,7 @@ def _server(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
 def _nightly(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
     if "file" in got.part.options:
         got.history = _json_of(folder / got.part.options["file"])
-        if not _is_history(got.history):
+        if not is_history(got.history):
             got.history = None
             raise InputError(f"{got.part.options['file']}: not a nightly history (draftproof nightly status --json)")
         return
@@ -233,8 +234,8 @@ def _nightly(got: Collected, folder: Path, checkpoint: Path, progress: Progress)
         got.history = status(history)
 
 
-def _is_history(data: Any) -> bool:
-    """Whether everything is there that is shown of a history."""
+def is_history(data: Any) -> bool:
+    """Whether everything is there that is shown of a history, and its states are those of its numbers."""
     try:
         texts = [data["state"], *(f[name] for f in data["failures"] for name in ("subject", "message"))]
         numbers, nights = [data["lifetime_alpha"]], []
@@ -249,6 +250,8 @@ def _is_history(data: Any) -> bool:
             texts += [impossible["sequence"]] if impossible else []
             numbers += [impossible["count"]] if impossible else []
             if check["state"] not in STATE_MEANINGS or not isinstance(check["current"], bool):
+                return False
+            if check["state"] != ALARM and float(check["largest_log_e"]) > float(check["alarm_at"]):
                 return False
         numbers += [night["log_e"] for night in nights]
         [datetime.fromisoformat(night["night"]) for night in nights]
@@ -312,12 +315,10 @@ def _require_schema(report: dict[str, Any], file: str) -> None:
 
 def _proofs(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
     from ....proofs.proving import all_proofs, run
-    from ....proofs.statements import METHODS
 
     claims, methods = got.part.options.get("claims", ()), got.part.options.get("methods", METHODS)
     if not got.part.options.get("run"):
-        got.recorded = True
-        got.rows = [r for r in standing() if (not claims or r["claim"] in claims) and r["method"] in methods]
+        got.recorded, got.rows = True, on_record(got.part.options)
         return
     if "z3" in methods:
         require("z3", extra="prove")
@@ -326,6 +327,12 @@ def _proofs(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
     for number, row in enumerate(run(proofs), 1):
         got.rows.append(row._asdict())
         progress(f"{row.claim} by {row.method}", number, len(proofs))
+
+
+def on_record(options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows on record in this version that a part of proofs asks for."""
+    claims, methods = options.get("claims", ()), options.get("methods", METHODS)
+    return [row for row in standing() if (not claims or row["claim"] in claims) and row["method"] in methods]
 
 
 def _json_of(file: Path) -> Any:

@@ -6,6 +6,7 @@ from math import isnan
 from typing import Any
 
 from ....proofs.interception.digests import UNKNOWN
+from ....verifiers.adapters.engines import ENGINES
 from ....verifiers.evidence import (
     BATCH_CLAIMS,
     ERROR,
@@ -130,6 +131,8 @@ def _of_report(requirement: Requirement, got: Collected, report: Report) -> list
             rows.append(replace(row, counts=False, why=why))
         elif "another-model" in report.findings and row.verdict != REFUTED:
             rows.append(replace(row, counts=False, why=report.findings["another-model"]))
+        elif any(e.detail.get("sampling") == "plain" for e in group) and row.verdict != REFUTED:
+            rows.append(replace(row, counts=False, why="it was sampled without a draft: that is no speculation"))
         else:
             rows.append(_placed(row, requirement, {**about, "dtype": dtype or None}))
     return rows + (_beneath(requirement, got, report) if requirement.claim == "lossless" else [])
@@ -160,6 +163,8 @@ def _dtype(e: Evidence, report: Report) -> str:
     """The numbers that evidence speaks of; empty if that is not recorded, as of a server, which chooses its own."""
     if report.server is not None:
         return ""
+    if "sampling" in e.detail and (report.subject["name"] not in ENGINES or e.detail.get("settings")):
+        return ""  # an engine that draftproof does not know, or was set otherwise, computes in what it likes
     dtypes = report.subject["dtypes"]
     return str(e.detail["dtype"]) if "dtype" in e.detail else dtypes[0] if len(dtypes) == 1 else ""
 
@@ -235,7 +240,9 @@ def _facts(report: Report) -> dict[str, Any]:
         values = list(dict.fromkeys(_shown(s[name]) for s in settings if s.get(name) is not None))
         if values:
             facts[name] = next(s[name] for s in settings if s.get(name) is not None) if len(values) == 1 else values
-    return facts | ({"device": "cpu"} if "convention" in report.subject else {})
+    convention = report.subject.get("convention")
+    here = convention is not None and not convention.get("program")  # which may use others
+    return facts | ({"device": "cpu"} if here else {})
 
 
 UNRESTRICTED = {"top_k": 0, "top_p": 1, "min_p": 0}

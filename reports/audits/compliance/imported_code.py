@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ....proofs.interception.digests import is_standard
 from ....proofs.proof_checkpoint import is_source
+from .code_files import name_of
 
 INSTALLED = {"site-packages", "dist-packages"}
 IMPORTABLE = {".py", ".pyc", ".so", ".pyd"}
@@ -24,10 +25,13 @@ class ImportedCode(NamedTuple):
     files: tuple[str, ...]
     packages: tuple[str, ...]
 
-    def neighbours(self) -> list[tuple[str, list[str]]]:
-        """What else could be imported from the folders of the files: a new name can take the place of another."""
+    def beside(self, top: Path) -> dict[str, list[str]]:
+        """What else could be imported from the folders of the files: a new name can take the place of another.
+
+        top: what folders are named from, where they are in it.
+        """
         folders = sorted({Path(file).parent for file in self.files})
-        return [(str(folder), sorted(p.name for p in folder.iterdir() if _importable(p))) for folder in folders]
+        return {name_of(folder, top): importable(folder) for folder in folders}
 
 
 def imported_code(modules: Iterable[str] | None) -> ImportedCode | None:
@@ -53,5 +57,6 @@ def _top(path: Path) -> str:
     return path.parts[at + 1].partition(".")[0] if at + 1 < len(path.parts) else ""
 
 
-def _importable(path: Path) -> bool:
-    return path.suffix in IMPORTABLE or (path / "__init__.py").is_file()
+def importable(folder: Path) -> list[str]:
+    """The names of modules and packages in a folder."""
+    return sorted(p.name for p in folder.iterdir() if p.suffix in IMPORTABLE or (p / "__init__.py").is_file())

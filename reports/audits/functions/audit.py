@@ -1,12 +1,14 @@
 """The audit of a verifier given as a function: a report from a subject and settings."""
 
+import hashlib
 import itertools
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ....models.battery import audit_battery, own_problems
 from ....models.errors import InputError, RunFailed
-from ....models.problem import AnyProblem, Problem
+from ....models.problem import AnyProblem, Problem, as_json
 from ....models.regions import covered
 from ....models.wide import WideProblem, backwards, own_wide_problem, wide_battery
 from ....proofs.sandbox import Sandbox
@@ -56,6 +58,8 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
         return report
     if settings.quick and not given:
         report.subject["quick"] = True
+    if given:  # of one name there can be others
+        report.subject["problems"] = {problem.name: _digest(problem) for problem in given}
     if subject.program:
         try:
             subject = with_stated_numbers(subject, settings)
@@ -88,6 +92,10 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
             break
     report.modules = set().union(*filter(None, modules)) if modules and None not in modules else None
     return report
+
+
+def _digest(problem: AnyProblem) -> str:
+    return hashlib.sha256(json.dumps(as_json(problem), sort_keys=True).encode()).hexdigest()
 
 
 def _modules(sandbox: Sandbox) -> set[str] | None:

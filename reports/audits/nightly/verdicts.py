@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ....stattests.holm import cohort_alpha, holm
-from .history import CheckHistory
+
+if TYPE_CHECKING:  # it needs SQLAlchemy, which a compliance document does not
+    from .history import CheckHistory
 
 QUIET, WATCH, ALARM = "quiet", "watch", "alarm"
 
@@ -29,7 +31,7 @@ class CheckState(NamedTuple):
     watch_at: float
 
 
-def check_states(rows: Iterable[CheckHistory], lifetime_alpha: float) -> dict[int, CheckState]:
+def check_states(rows: "Iterable[CheckHistory]", lifetime_alpha: float) -> dict[int, CheckState]:
     """The state of each check, by its id; ``rows`` has all checks of every cohort in it."""
     cohorts: dict[int, list[CheckHistory]] = {}
     for row in rows:
@@ -37,7 +39,7 @@ def check_states(rows: Iterable[CheckHistory], lifetime_alpha: float) -> dict[in
     return {number: state for cohort in cohorts.values() for number, state in _cohort(cohort, lifetime_alpha).items()}
 
 
-def _cohort(cohort: Sequence[CheckHistory], lifetime_alpha: float) -> dict[int, CheckState]:
+def _cohort(cohort: "Sequence[CheckHistory]", lifetime_alpha: float) -> dict[int, CheckState]:
     """The states of all checks of one cohort.
 
     alarm: Holm's procedure refutes the check at the cohort's share of the lifetime error rate, by the largest log E so
@@ -52,7 +54,7 @@ def _cohort(cohort: Sequence[CheckHistory], lifetime_alpha: float) -> dict[int, 
     return {row.id: CheckState(*state) for row, state in zip(cohort, levels, strict=True)}
 
 
-def current_versions(rows: Sequence[CheckHistory]) -> set[tuple[str, str]]:
+def current_versions(rows: "Sequence[CheckHistory]") -> set[tuple[str, str]]:
     """(subject, version) drawn from on the subject's last night: two versions in use side by side are both current."""
     last = {row.subject: row.night for row in sorted(rows, key=lambda row: row.night)}
     return {(row.subject, row.version) for row in rows if row.night == last[row.subject]}

@@ -50,7 +50,7 @@ def audit_server(
         names, header = client.models()
         plan = _probed(client, plan, names)
         depends = {"url": base, "problem": as_json(plan.problem), "seed": seed, "samples": settings.samples,
-                   "fields": dict(plan.settings), "stop": plan.stop}  # fmt: skip
+                   "fields": dict(plan.settings), "stop": plan.stop, "served": [header, *names]}  # fmt: skip
         journal = Journal.open(settings.checkpoint, depends)
     except BaseException:
         client.close()

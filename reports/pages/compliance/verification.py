@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,15 @@ from typing import Any
 from ....models.errors import InputError
 from ....models.libraries import require
 from ....proofs.proof_checkpoint import code_digest
+from ....verifiers.adapters.engines import ENGINES
 from ...audits.compliance.attestation import ATTESTATION_FILE, attestation, canonical
 from ...audits.compliance.code_files import code_files, sha256_of
-from ...audits.compliance.collecting import KEPT, Collected, kept_text
+from ...audits.compliance.collecting import DONE, KEPT, Collected, is_history, kept_text, on_record
 from ...audits.compliance.document import again, current_versions, text
+from ...audits.compliance.evidence_rows import DECIDES, strength_of
+from ...audits.compliance.imported_code import importable
 from ...audits.compliance.plan import load_plan
+from ...audits.report import Report
 from ..badge import badge
 from ..junit import junit_of_requirements
 from .folder import BADGE, JUNIT, PAGE, PDF, PLAN, REPORT, digests, is_document, others_than_files
@@ -40,19 +45,25 @@ def verified(folder: Path, code: Path) -> tuple[list[str], str]:
     if wrong := list(_against_schemas(data)):
         return wrong, ""
     try:
-        wrong = [*_against_evidence(data, folder), *_against_plan(data, folder), *_against_parts(data, folder)]
+        wrong = [*_against_evidence(data, folder), *_against_plan(data, folder), *contradictions(data)]
+        wrong += _against_parts(data, folder)
         attested, pages, of_pdf = list(_against_attestation(data, folder)), [], ""
         if not wrong:  # else what they should say is not known
             pages, of_pdf = _against_pages(data, folder, draw=not attested)
         wrong += attested + pages
-        changed, here = against_code(data, code)
+        changed, here = against_code(data, code, folder)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return [f"{REPORT}: not a document of this version of draftproof ({type(error).__name__}: {error})"], ""
-    if wrong and data["draftproof"] != {"code": code_digest(), **current_versions()}:
+    others = "" if _of_these_versions(data) else "it says that other code or versions wrote it"
+    if wrong and others:
         changed.append(
             f"{REPORT}: was written by other code or versions; verify it with those (draftproof {data['draftproof']['draftproof']})"
         )
-    return wrong + changed, "; ".join(filter(None, (here, of_pdf)))
+    return wrong + changed, "; ".join(filter(None, (here, of_pdf, others)))
+
+
+def _of_these_versions(data: Mapping[str, Any]) -> bool:
+    return data["draftproof"] == {"code": code_digest(), **current_versions()}
 
 
 def _against_schemas(data: Any) -> Iterator[str]:
@@ -131,6 +142,40 @@ def _against_parts(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
             yield f"{KEPT}/{part['id']}.json: is not part {part['id']} of {REPORT}"
 
 
+def contradictions(data: Mapping[str, Any]) -> Iterator[str]:
+    """What cannot be, whatever was measured: words of a report that are not its evidence's, another subject than the plan's."""
+    for part in data["parts"]:
+        options, where = part["options"], f"{REPORT}: part {part['id']}"
+        if "report" in part:
+            said, name = part["report"], options.get("subject") if part["kind"] == "audit" else options.get("engine")
+            gives = json.loads(json.dumps(Report.from_json(said).as_json()))
+            yield from (
+                f"{where}: {field} is not what its evidence gives"
+                for field in ("verdict", "scope", "not_examined")
+                if field in said and said[field] != gives[field]
+            )
+            if name and (part["kind"] == "audit" or name in ENGINES) and said["subject"]["name"] != name:
+                yield f"{where}: is of {said['subject']['name']}, the plan names {name}"
+            if "subject" in options and options.get("dtypes", said["subject"]["dtypes"]) != said["subject"]["dtypes"]:
+                yield f"{where}: is of other numbers than the plan names"
+            for e in Report.from_json(said).evidence:
+                exact = e.claim == "lossless" and strength_of(e) in DECIDES
+                beyond = e.total_variation is not None and e.bound is not None and e.total_variation > e.bound
+                if exact and e.holds and (beyond or e.witness):
+                    yield f"{where}: holds on {e.problem}, and deviates by more than it allows"
+        if "history" in part and not is_history(part["history"]):
+            yield f"{where}: a history whose states are not those of its numbers"
+        if "proofs" in part:
+            if part["recorded"] == bool(options.get("run")):
+                yield f"{where}: the plan says {'to run' if part['recorded'] else 'not to run'} the proofs"
+            if (
+                part["recorded"]
+                and _of_these_versions(data)
+                and part["proofs"] != json.loads(json.dumps(on_record(options)))
+            ):
+                yield f"{where}: its proofs are not those on record in this version"
+
+
 def _against_attestation(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
     there = digests(folder)
     yield from (f"{name}: is no plain file of a run" for name in others_than_files(folder))
@@ -148,6 +193,8 @@ def _against_attestation(data: Mapping[str, Any], folder: Path) -> Iterator[str]
             yield f"{name}: is not of the run that {ATTESTATION_FILE} speaks of"
         elif name not in own:
             yield f"{name}: is missing, and {ATTESTATION_FILE} names it"
+        elif name in there and not _is_written(name, data):
+            yield f"{name}: is no file that a run writes"
         elif own[name] != listed[name]:
             yield f"{name}: its digest is not the one in {ATTESTATION_FILE}"
     for name in ("result", "passedTests", "warnedTests", "failedTests"):
@@ -157,6 +204,13 @@ def _against_attestation(data: Mapping[str, Any], folder: Path) -> Iterator[str]
         yield f"{ATTESTATION_FILE}: its subjects are not those that {REPORT} examined"
     if own == listed and content != canonical(expected):
         yield f"{ATTESTATION_FILE}: is not the attestation of this run"
+
+
+def _is_written(name: str, data: Mapping[str, Any]) -> bool:
+    """Whether a run writes a file of this name; the checkpoint of a part that failed stays."""
+    of_parts = {f"{KEPT}/{part['id']}.json" for part in data["parts"]}
+    failed = any(fnmatch(name, f"{KEPT}/{part['id']}.*.checkpoint") for part in data["parts"] if part["state"] != DONE)
+    return name in {REPORT, PAGE, PDF, PLAN, BADGE, JUNIT, *of_parts} or failed
 
 
 def _against_pages(data: Mapping[str, Any], folder: Path, draw: bool) -> tuple[list[str], str]:
@@ -206,16 +260,26 @@ def _drawn_as(html: str, content: bytes, version: str | None) -> bool | None:
     return True if own == content else False if fonts_in(own) == fonts_in(content) else None
 
 
-def against_code(data: Mapping[str, Any], folder: Path) -> tuple[list[str], str]:
-    """Audited files that changed, and how many of all are here."""
-    wrong, here, every = [], 0, 0
+def against_code(data: Mapping[str, Any], code: Path, folder: Path | None = None) -> tuple[list[str], str]:
+    """Audited files that changed, others beside them that could take their place, and how many of all are here.
+
+    code: the folder of the plan. folder: that of the run, which says what lay beside what was imported.
+    """
+    wrong, here, every, code = [], 0, 0, code.resolve()
     for part in data["parts"]:
-        now = code_files(Collected.from_json(part).part, folder.resolve())
+        kept = folder / KEPT / f"{part['id']}.json" if folder else None
+        imported = json.loads(kept.read_text(encoding="utf-8"))["imported"] if kept and kept.is_file() else None
+        now = code_files(Collected.from_json(part).part, code, () if imported else None)
         every += len(part["files"])
         for name, digest in part["files"].items():
-            file = now.get(name) or folder / name  # what code was seen to import is under its path
+            file = now.get(name) or code / name  # what code was seen to import is under its path
             if file.is_file():
                 here += 1
                 if sha256_of(file) != digest:
                     wrong.append(f"{name}: is not the file that part {part['id']} examined")
+        new = [name for name in now if name not in part["files"]]
+        for place, names in (imported["beside"] if imported else {}).items():
+            there = importable(code / place) if (code / place).is_dir() else []
+            new += [(Path(place) / name).as_posix() for name in there if name not in names]
+        wrong += [f"{name}: was not there when part {part['id']} was examined" for name in new]
     return wrong, f"{here} of {every} audited files are here"

@@ -22,6 +22,16 @@ pytestmark = pytest.mark.exact
 WITNESS = Witness(sequence="0", expected="2/3", observed="1/2\x00<b>", problem={"vocabulary": 2})
 
 
+GOOD_SUBJECT = {
+    "name": "f",
+    "source": "f.py",
+    "digest": "sha256:1",
+    "dtypes": ["float64"],
+    "convention": {},
+    "calls": 3,
+}
+
+
 def item(verdict=HOLDS, method="interception", claim="lossless", problem="p", bound: float | None = 1e-13, **fields):
     exactness = {"exactness": "lattice"} if method == "interception" and verdict != NO_EVIDENCE else {}
     size = {"dtype": "float64", "vocabulary": 2, "gamma": 1, "smallest_probability": 0.1}
@@ -30,8 +40,7 @@ def item(verdict=HOLDS, method="interception", claim="lossless", problem="p", bo
 
 
 def report(*evidence, digest="sha256:1", **fields):
-    subject = {"name": "f", "source": "f.py", "digest": digest, "dtypes": ["float64"], "convention": {}, "calls": 3}
-    made = Report(subject, environment={"numpy": "2"})
+    made = Report(GOOD_SUBJECT | {"digest": digest}, environment={"numpy": "2"})
     made.add(evidence)
     for name, value in fields.items():
         setattr(made, name, value)
@@ -59,6 +68,18 @@ def slower(lost):
     return report(
         item(REFUTED, claim="optimal", total_variation=None, detail={"tokens_per_call_lost": lost, "dtype": "float64"})
     )
+
+
+def leaking(chance):
+    return report(item(REFUTED, claim="support", bound=None, witness=replace(WITNESS, expected="0", observed=chance)))
+
+
+def confirmed(**detail):
+    return report(item(detail=detail))
+
+
+def about(**subject):
+    return report(item(), subject={**GOOD_SUBJECT, **subject})
 
 
 def looped(temperature=0.7, interval=(2.0, 2.2)):
@@ -101,6 +122,12 @@ GOOD = report(item(), item(problem="q"))
         (report(SAMPLED), report(replace(SAMPLED, bound=float("inf"))), "worse", ("limit 0.1", "no chi-square: limit")),
         (GOOD, report(item(), item(problem="q", bound=float("nan"))), "worse", ("limit 1e-13", "no interception: limit")),
         (slower(0.1), slower(0.3), "worse", ("lost tokens a call 0.1", "lost tokens a call 0.3")),
+        (leaking("2^-53"), leaking("2^-20"), "worse", ("1.11e-16", "9.54e-07")),
+        (confirmed(mass_not_called=0.0), confirmed(mass_not_called=0.9), "worse", ("limit 0", "limit 0.9")),
+        (confirmed(missed=1e-12, confirmations=99), confirmed(missed=0.5, confirmations=2), "worse", ("limit 1e-12", "limit 0.5")),
+        (confirmed(real_calls={"calls": 2000, "limit": 0.05}), confirmed(), "worse", ("real calls: stated", "not any more")),
+        (about(), about(not_compared=["a"]), "worse", ("nothing", "a")),
+        (about(problems={"p": "1"}), about(problems={"p": "2"}), "worse", ("1", "2")),
         (looped(), looped(temperature=0.0), "worse", ("0.7", "0.0")),
         (looped(), looped(interval=(1.0, 1.2)), "worse", ("2 to 2.2", "1 to 1.2")),
         (looped(), looped(interval=(2.1, 2.3)), None, ()),
@@ -225,11 +252,21 @@ def test_merged_reports_have_all_evidence_and_a_refutation_of_one_refutes_the_wh
         (report(item(), claims=("support",)), "deciding claims"),
         (report(item(), environment={"numpy": "3"}), "its numpy is 3"),
         (report(item(), end_to_end=EndToEnd()), "a run of a loop"),
+        (report(), "nothing was examined"),
+        (about(problems={"p": "2"}), "its problem p is 2"),
     ],
 )
 def test_reports_on_other_code_are_not_merged(other, why):
     with pytest.raises(InputError, match=why):
-        merged({"a": GOOD, "b": other})
+        merged({"a": report(*GOOD.evidence, subject=GOOD_SUBJECT | {"problems": {"p": "1"}}), "b": other})
+
+
+def test_what_one_report_says_besides_evidence_is_in_the_whole():
+    first, second = about(problems={"p": "1"}), about(problems={"q": "2"}, not_compared=["a"])
+    first.findings, second.findings = {"state": "one"}, {"state": "two"}
+    whole = merged({"a": first, "b": second})
+    assert (whole.subject["not_compared"], whole.subject["problems"]) == (["a"], {"p": "1", "q": "2"})
+    assert whole.findings == {"state": "one; two"}
 
 
 def test_the_commands_end_with_the_statuses_of_the_contract(tmp_path, monkeypatch, capsys):

@@ -256,6 +256,35 @@ def test_samples_of_a_server_that_names_another_model_do_not_count_unless_they_r
     assert not any("rows in" in sentence for sentence in got(samples, **fields).report["not_examined"])
 
 
+@pytest.mark.parametrize(
+    ("name", "detail", "scope", "expected"),
+    [
+        ("transformers", {"sampling": "speculative", "settings": {}}, {"dtype": "float32"}, SAMPLED),
+        (
+            "transformers",
+            {"sampling": "speculative", "settings": {"torch_dtype": "bfloat16"}},
+            {"dtype": "float32"},
+            OPEN,
+        ),
+        ("theirs.py:sample", {"sampling": "speculative", "settings": {}}, {"dtype": "float32"}, OPEN),
+        ("theirs.py:sample", {"sampling": "speculative", "settings": {}}, {}, SAMPLED),
+        ("transformers", {"sampling": "plain", "settings": {}}, {}, OPEN),
+    ],
+)
+def test_an_engine_counts_with_a_draft_and_in_numbers_that_are_known(name, detail, scope, expected):
+    sampled = item(NO_EVIDENCE, "chi-square", bound=0.1, detail={"dtype": "float32", **detail})
+    part = got(sampled, subject={"name": name, "source": "s", "digest": "sha256:1", "dtypes": ["float32"]})
+    assert judged(Requirement("R", "s", "lossless", ("a",), scope), [part]).verdict == expected
+
+
+def test_of_a_program_the_device_is_not_known():
+    for convention, expected in (({"random": "driven"}, MET), ({"random": "driven", "program": "kernel 1"}, OPEN)):
+        subject = {"name": "f", "source": "s", "digest": "sha256:1", "dtypes": ["float64"], "convention": convention}
+        part = got(item(), subject=subject)
+        assert judged(Requirement("R", "s", "lossless", ("a",), {"device": "cpu"}), [part]).verdict == expected
+        assert any("ran on the CPU" in said for said in part.report["not_examined"]) == (expected == MET)
+
+
 def test_settings_of_a_loop_that_restrict_its_law_are_named_or_do_not_count():
     run = EndToEnd({"temperature": 1.0, "top_k": 50, "top_p": 1.0, "device": "cpu"})
     required = Requirement("R1", "at 1", "lossless", ("a",), {"temperature": 1.0})
@@ -657,6 +686,9 @@ def test_the_checkpoint_of_a_part_that_failed_stays_and_that_of_one_that_is_done
     assert left() == 1
     failure = None
     assert (planned(tmp_path, fields)[0].state, left()) == ("done", 0)
+    failure = {"kind": "timeout", "message": "another server may be there by the next run"}
+    monkeypatch.setitem(collecting.RUNNERS, "server", campaign)
+    assert (planned(tmp_path, 'kind = "server"\nurl = "http://x"\ntarget = "x"')[0].state, left()) == ("failed", 0)
 
 
 def test_an_interrupted_report_is_a_part_that_failed_and_ends_no_run(tmp_path):

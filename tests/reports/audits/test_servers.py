@@ -27,6 +27,7 @@ from draftproof.reports.audits.servers.audit import audit_server, lost_at_most
 from draftproof.reports.audits.servers.completions import Completion, Lost, api_base
 from draftproof.reports.audits.servers.journal import IN_FLIGHT, Journal
 from draftproof.reports.audits.servers.kinds import KINDS, RequestPlan
+from draftproof.reports.audits.servers.remarks import findings
 from draftproof.reports.audits.servers.rows import sampled_rows
 from draftproof.reports.audits.servers.settings import ServerSettings
 from draftproof.reports.audits.servers.words import Unreadable, Words
@@ -211,6 +212,8 @@ def test_longer_texts_and_another_model_are_findings_and_the_law_is_judged(targe
     assert report.verdict == "inconclusive" and report.server["longer_than_asked"] == 300
     assert report.findings["longer-texts"].startswith("300 texts have more tokens")
     assert report.findings["another-model"] == "asked for 'forged', the answers name other"
+    two = report.server | {"answered_as": ["version-1", "version-2"]}
+    assert findings(two, None)["another-model"] == "the answers name several models: version-1, version-2"
 
 
 def test_a_server_that_ignores_n_is_said_to_and_its_texts_are_judged(target):
@@ -312,6 +315,8 @@ def test_a_server_that_dies_ends_the_run_and_the_run_goes_on_where_it_stopped(ta
         assert next(server.numbers) <= 600 - counted + 10
         with pytest.raises(InputError, match="of another run; samples differs"):
             audited(server.url, target, "together", samples=20, checkpoint=file)
+    with serving(THREE, port=port, name="version-2"), pytest.raises(InputError, match="of another run; served differs"):
+        audited(server.url, target, "together", "seeds", checkpoint=file)
     lost = sum(second.server["kinds"]["together"]["lost"].values())
     assert 1 <= lost <= 16, "for each of 8 at once the one in flight, and one that the dying server's queue took"
     assert second.server["kinds"]["together"]["counted"] == 300 - lost

@@ -1,6 +1,8 @@
 """draftproof compliance: exit statuses, interruptions, and one line for what is wrong."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -97,3 +99,19 @@ def test_verify_says_what_is_refused(run, tmp_path):
     status, shown = run("verify", "out")
     assert status == 1
     assert "refused  report.json: says that R1 is open, and its evidence gives met" in shown.out
+
+
+def test_a_plan_is_run_where_only_the_audits_own_packages_are_installed(tmp_path):
+    """Everything else in a plan that needs more says so as a part that failed; without WeasyPrint there is no PDF."""
+    (tmp_path / "plan.toml").write_text(
+        PLAN.replace('kind = "audit"\nsubject = "mine.py:f"', 'kind = "nightly"\ndb = "n"')
+    )
+    absent = ("sqlalchemy", "weasyprint", "pypdf", "jsonschema", "httpx2", "z3", "sybil", "dask", "ray")
+    code = (
+        f"import sys; sys.modules |= dict.fromkeys({absent}); from draftproof.reports.commands.main import main; main()"
+    )
+    words = [sys.executable, "-c", code, "compliance", "run", "plan.toml", "--out", "out"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr.strip()) == (3, ""), done.stderr
+    assert "R1          met" in done.stdout and "install draftproof[compliance]" in done.stdout
+    assert "mine: sqlalchemy not found; install draftproof[nightly]" in done.stdout

@@ -25,7 +25,7 @@ from draftproof.reports.pages.compliance.folder import digests, write_folder
 from draftproof.reports.pages.compliance.page import page
 from draftproof.reports.pages.compliance.pdf import pdf
 from draftproof.reports.pages.compliance.said import Shown, differences, said_by_html, said_by_pdf
-from draftproof.reports.pages.compliance.verification import against_code, verified
+from draftproof.reports.pages.compliance.verification import against_code, contradictions, verified
 from draftproof.tests.reports.pages.test_page import Sources
 
 pytestmark = pytest.mark.needs("weasyprint", "pypdf", "jsonschema")
@@ -253,6 +253,44 @@ def test_evidence_edited_in_the_json_and_its_part_is_refused_by_the_digests_alon
     assert "parts/block.json: its digest is not the one in attestation.json" in refused(folder)
 
 
+def held(report):
+    report["evidence"][0].update(verdict="holds", total_variation=0.7, bound=0.0)
+
+
+CHECK = {
+    "subject": "f", "version": "v", "check": "p", "current": True, "state": "quiet", "log_e": 9.0, "largest_log_e": 9.0,
+    "alarm_at": 7.0, "watch_at": 4.0, "draws": 9, "detects": None, "witness": None, "impossible": None, "nights": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("at", "change", "words"),
+    [
+        (0, lambda part: held(part["report"]), "deviates by more than it allows"),
+        (0, lambda part: part["report"].update(verdict="refuted"), "verdict is not what its evidence gives"),
+        (0, lambda part: part["report"].update(not_examined=[]), "not_examined is not what its evidence gives"),
+        (0, lambda part: part["report"]["subject"].update(name="token"), "is of token, the plan names block"),
+        (0, lambda part: part["options"].update(dtypes=["float32"]), "is of other numbers than the plan names"),
+        (1, lambda part: part.update(recorded=False), "the plan says not to run the proofs"),
+        (1, lambda part: part["proofs"][0].update(method="coq"), "its proofs are not those on record"),
+        (2, lambda part: part.update(history={"state": "quiet", "failures": [], "lifetime_alpha": 0.1, "checks": [CHECK]}), "states are not"),
+    ],
+)  # fmt: skip
+def test_what_contradicts_itself_is_refused_whoever_sealed_it(at, change, words, run):
+    document = json.loads(json.dumps(run[1]))
+    assert [*contradictions(document)] == []
+    change(document["parts"][at])
+    assert any(words in line for line in contradictions(document))
+
+
+def test_a_file_that_no_run_writes_is_refused_though_the_attestation_names_it(folder):
+    (folder / "certificate.txt").write_text("all requirements are met")
+    (folder / "parts" / "other.json").write_text("{}")
+    assert sealed(folder) == [
+        "certificate.txt: is no file that a run writes", "parts/other.json: is no file that a run writes",
+    ]  # fmt: skip
+
+
 def test_a_name_that_is_there_twice_is_refused(folder):
     """One reader takes the first, another the last: the JSON says two things."""
     edit(folder / "report.json", '"verdict": "open",\n "counts"', '"verdict": "met",\n "verdict": "open",\n "counts"')
@@ -344,7 +382,8 @@ def test_code_that_changed_since_is_refused(run, tmp_path, monkeypatch):
 
     name = "draftproof/verifiers/block_verification.py"
     (tmp_path / "other.py").write_text("changed")
-    monkeypatch.setattr(verification, "code_files", lambda part, folder: {name: tmp_path / "other.py"})
+    only = lambda part, *others: {name: tmp_path / "other.py"} if part.id == "block" else {}  # noqa: E731
+    monkeypatch.setattr(verification, "code_files", only)
     wrong, here = verified(run[0], tmp_path)
     assert wrong == [f"{name}: is not the file that part block examined"]
     assert here.startswith("1 of ")
@@ -364,6 +403,15 @@ def test_a_file_beside_the_audited_one_that_changed_since_is_refused(tmp_path):
         "beside.py: is not the file that part mine examined",
         "pkg/impl.py: is not the file that part mine examined",
     ]
+    (here / "random.py").write_text("def random(): return 0.0")
+    assert "random.py: was not there when part mine was examined" in against_code(data, here)[0]
+    (tmp_path / "parts").mkdir()
+    seen = {"files": ["mine.py"], "packages": [], "beside": {".": ["beside.py", "mine.py"]}}
+    (tmp_path / "parts" / "mine.json").write_text(json.dumps({"imported": seen}))
+    del data["parts"][0]["files"]["beside.py"], data["parts"][0]["files"]["pkg/impl.py"]
+    assert against_code(data, here, tmp_path)[0] == ["random.py: was not there when part mine was examined"]
+    (here / "random.py").unlink()
+    assert against_code(data, here, tmp_path) == ([], "1 of 1 audited files are here")
 
 
 # ---------------------------------------------------------------- the attestation, badge and JUnit
