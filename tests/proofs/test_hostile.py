@@ -1,0 +1,105 @@
+"""A hundred hostile subjects: whatever is returned, raised or done to the process, the audit stands and says what it was."""
+
+from contextlib import ExitStack
+
+import pytest
+
+from draftproof.models.battery import toy
+from draftproof.models.errors import RunFailed
+from draftproof.proofs.measurement import measured
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.tests.proofs import test_driven_programs, test_sandbox
+from draftproof.tests.subjects import hostile
+
+pytestmark = pytest.mark.interception
+
+RETURNED = {
+    "bytes": "returned text (b'01')", "a dict": "keys 0", "a set": "returned a set", "half a token": "returned 0.5 among",
+    "a complex number": "returned 1j", "a fraction": "returned 1/2", "a decimal": "returned 0.1", "an object": "<object object at",
+    "a class": "returned <class 'int'>", "a function": "returned a function", "ellipsis": "returned Ellipsis",
+    "an exception": "returned odd among", "a list of text": "returned text ('0')", "a list of None": "returned None among",
+    "a list in itself": "RecursionError: maximum recursion depth", "an endless iterator": "generator, expected the emitted tokens",
+    "two rows": "returned [0.0, 0.0]", "an array of objects": "<object object at", "an array of dates": "returned 2020-01-01",
+    "nan": "returned nan", "infinity": "returned inf", "a masked array": "returned None among", "a billion tokens": "a range, expected",
+    "an odd length": "returned an Odd", "an odd iterator": "returned an Odd", "an odd number": "among the tokens",
+    "an odd text": "returned an Odd", "an odd array": "returned an Odd",
+}  # fmt: skip
+RAISED = {
+    "no text": "NoText: (its message cannot be printed)", "a long text": "ValueError: xxx", "control characters": "ValueError: ?[2J ??",
+    "half a character": "ValueError: ?", "an interrupt": "KeyboardInterrupt", "an exit": "SystemExit: bye",
+    "the end of a generator": "GeneratorExit", "the end of an iterator": "StopIteration", "no memory": "MemoryError",
+    "too deep": "RecursionError", "an error of its own": "the process ended (exit status 1)", "an assertion": "AssertionError",
+    "a caught signal": "KeyboardInterrupt",
+}  # fmt: skip
+ENDED = {
+    "leaves": "exit status 3", "aborts": "killed by SIGABRT", "is killed": "killed by SIGKILL", "is terminated": "killed by SIGTERM",
+    "reads no memory": "killed by SIGSEGV", "closes everything": "exit status 1", "runs another program": "exit status 1",
+    "takes its processor time away": "s of processor time", "takes its files away": "exit status 5",
+    "breaks a module": "ValueError: odd",
+}  # fmt: skip
+
+WITHOUT_A_LAW = {
+    "closes its output": "OSError", "starts threads": "", "forgets a module": "KeyError: 'json'",
+}  # fmt: skip
+"""What does not go on as before: what an outcome says, or the reason why there is no law; threads are too many sooner or later."""
+
+
+def target(kind, name):
+    return f"{hostile.__file__}:{kind}_{name}".replace(" ", "_")
+
+
+@pytest.fixture(scope="module")
+def running():
+    """Gives a child process: the same again as long as it runs."""
+    with ExitStack() as ends:
+        started: list[Sandbox] = []
+
+        def child(subject):
+            if not started or started[-1].ended:
+                started.append(ends.enter_context(Sandbox(subject, timeout=3, memory=2.0, waiting=1)))
+                started[-1].start([toy(1)])
+            else:
+                started[-1].load(subject, [toy(1)])
+            return started[-1]
+
+        yield child
+
+
+SAID = [("returns", name, text) for name, text in RETURNED.items()] + [
+    ("raises", name, text) for name, text in RAISED.items()
+]
+SAID += [("stays" if name in hostile.STAYS else "ends", name, text) for name, text in ENDED.items()]
+
+
+@pytest.mark.parametrize(("kind", "name", "text"), SAID, ids=lambda value: str(value)[:30])
+def test_a_subject_that_answers_with_no_tokens_or_ends_its_process_is_one_line_that_says_how(kind, name, text, running):
+    with pytest.raises(RunFailed) as caught:
+        running(target(kind, name))
+    line = str(caught.value)
+    assert text in line and "\n" not in line and len(line) < 1000 and line.isprintable()
+
+
+@pytest.mark.parametrize("name", [name for name in hostile.STAYS if name not in ENDED])
+def test_what_a_subject_does_besides_leaves_its_law_as_it_is_or_is_said(name, running):
+    measurement = measured(toy(1), "float64", running(target("stays", name)).law(toy(1)))
+    if name in WITHOUT_A_LAW:
+        said = f"{measurement.reason} {measurement.outcomes() if measurement.known else ''}"
+        assert WITHOUT_A_LAW[name] in said and not measurement.outcomes() == {(0,): 1, (1,): 0}
+        return
+    law = measurement.outcomes()
+    assert measurement.known and [float(law[token,]) for token in (0, 1)] == pytest.approx([1 / 3, 2 / 3], abs=1e-15)
+
+
+def cases(module):
+    """Settings of the parametrised tests of a module."""
+    marks = (mark for test in vars(module).values() for mark in getattr(test, "pytestmark", ()) if test is not module)
+    return sum(len(mark.args[1]) for mark in marks if mark.name == "parametrize" and mark.args[0] != "name")
+
+
+def test_there_are_a_hundred_of_them_and_each_is_expected_to_be_named():
+    assert (
+        RETURNED.keys() | RAISED.keys() | ENDED.keys()
+        >= hostile.RETURNS.keys() | hostile.RAISES.keys() | hostile.ENDS.keys()
+    )
+    here = len(SAID) + len(set(hostile.STAYS) - set(ENDED))
+    assert here + cases(test_driven_programs) + cases(test_sandbox) >= 100
