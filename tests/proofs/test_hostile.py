@@ -39,9 +39,9 @@ ENDED = {
 }  # fmt: skip
 
 WITHOUT_A_LAW = {
-    "closes its output": "OSError", "starts threads": "", "forgets a module": "KeyError: 'json'",
+    "closes its output": "OSError", "starts threads": "thread", "forgets a module": "KeyError: 'json'",
 }  # fmt: skip
-"""What does not go on as before: what an outcome says, or the reason why there is no law; threads are too many sooner or later."""
+"""What does not go on as before: what an outcome says, or the reason why there is no law (of threads only where they are too many)."""
 
 
 def target(kind, name):
@@ -82,9 +82,8 @@ def test_a_subject_that_answers_with_no_tokens_or_ends_its_process_is_one_line_t
 @pytest.mark.parametrize("name", [name for name in hostile.STAYS if name not in ENDED])
 def test_what_a_subject_does_besides_leaves_its_law_as_it_is_or_is_said(name, running):
     measurement = measured(toy(1), "float64", running(target("stays", name)).law(toy(1)))
-    if name in WITHOUT_A_LAW:
-        said = f"{measurement.reason} {measurement.outcomes() if measurement.known else ''}"
-        assert WITHOUT_A_LAW[name] in said and not measurement.outcomes() == {(0,): 1, (1,): 0}
+    if name in WITHOUT_A_LAW and (name != "starts threads" or not measurement.known):
+        assert WITHOUT_A_LAW[name] in f"{measurement.reason} {measurement.outcomes() if measurement.known else ''}"
         return
     law = measurement.outcomes()
     assert measurement.known and [float(law[token,]) for token in (0, 1)] == pytest.approx([1 / 3, 2 / 3], abs=1e-15)

@@ -20,7 +20,7 @@ class Odd:
     """An object that raises, or does not end, in one of its methods."""
 
     def __init__(self, **methods):
-        self.__class__ = type("Odd", (), {name: method for name, method in methods.items()})
+        self.__class__ = type("Odd", (), {**methods})
 
 
 def _raises(*_):
