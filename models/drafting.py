@@ -1,11 +1,21 @@
 """How a draft tree is drawn: drafting as a program over chance."""
 
 from collections.abc import Iterator
+from itertools import permutations
 from typing import Any, cast
 
 from ..verifiers.arithmetic import Row, normalised
 from ..verifiers.chance import Chance
-from ..verifiers.trees.draft_tree import CONTEXT, IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, DraftTree
+from ..verifiers.trees.draft_tree import (
+    CONTEXT,
+    IID,
+    TOP,
+    WAYS,
+    WITHOUT_REPLACEMENT,
+    Drafting,
+    DraftTree,
+    drafting_by_parents,
+)
 from .errors import InputError
 from .law import Model, Prefix
 
@@ -43,13 +53,15 @@ def draft_tree(target: Model, draft: Model, drafting: Drafting, chance: Chance, 
     tokens: list[int] = []
     parents: list[int] = []
     rows: list[Row] = []
-    texts, level = {CONTEXT: context}, [CONTEXT]
-    for count in drafting.children:
+    texts, level = {CONTEXT: context}, [(CONTEXT, CONTEXT)]
+    for depth in range(len(drafting.children)):
         below = []
-        for parent in level:
-            for x, row in siblings(tuple(draft.row(texts[parent])), count, drafting.how, chance):
+        for parent, place in level:
+            places = drafting.places(place, depth)
+            drawn = siblings(tuple(draft.row(texts[parent])), len(places), drafting.how, chance)
+            for (x, row), child in zip(drawn, places):  # fewer siblings where a row runs out of tokens
                 texts[len(tokens)] = (*texts[parent], x)
-                below.append(len(tokens))
+                below.append((len(tokens), child))
                 tokens.append(x)
                 parents.append(parent)
                 rows.append(row)
@@ -61,17 +73,24 @@ def draft_tree(target: Model, draft: Model, drafting: Drafting, chance: Chance, 
 def most_nodes(draft: Model, drafting: Drafting) -> int:
     """N of the largest tree that can be drawn: less than ``drafting.nodes`` where a row runs out of tokens."""
 
-    def below(text: Prefix) -> int:
-        if len(text) == len(drafting.children):
+    def below(text: Prefix, node: int) -> int:
+        places = drafting.places(node, len(text))
+        if not places:
             return 0
-        row, count = draft.row(text), drafting.children[len(text)]
+        row = draft.row(text)
         if drafting.how == TOP:
-            likely = sorted(range(len(row)), key=lambda t: (-row[t], t))[:count]
-            return sum(1 + below((*text, x)) for x in likely)
-        sizes = sorted((1 + below((*text, x)) for x, q in enumerate(row) if q != 0), reverse=True)
-        return count * sizes[0] if drafting.how == IID else sum(sizes[:count])
+            likely = sorted(range(len(row)), key=lambda t: (-row[t], t))
+            return sum(1 + below((*text, x), place) for x, place in zip(likely, places))
+        tokens = [x for x, q in enumerate(row) if q != 0]
+        sizes = {place: [1 + below((*text, x), place) for x in tokens] for place in set(places)}
+        if drafting.how == IID:
+            return sum(max(sizes[place]) for place in places)
+        if drafting.parents is None:
+            return sum(sorted(sizes[0], reverse=True)[: len(places)])
+        orders = permutations(range(len(tokens)), min(len(places), len(tokens)))
+        return max(sum(sizes[place][k] for k, place in zip(order, places)) for order in orders)
 
-    return below(())
+    return below((), CONTEXT)
 
 
 class _Given:
@@ -98,27 +117,47 @@ def replayed(target: Model, draft: Model, drafting: Drafting, tokens: Prefix) ->
 def drafting_from(data: Any, gamma: int, where: str) -> Drafting | None:
     """A way of drafting from its JSON form, ``{"children": [3, 2], "how": "iid"}`` or ``{"paths": 2}``; None if absent.
 
+    A ragged tree has ``parents`` in place of ``children``: [-1, -1, 0] where the first of two nodes alone has a child.
+
     Raises: InputError.
     """
     if data is None:
         return None
-    forms = '{"children": [3, 2], "how": "iid"} or {"paths": 2}'
-    if not isinstance(data, dict) or not (set(data) == {"paths"} or {"children"} <= set(data) <= {"children", "how"}):
+    forms = '{"children": [3, 2], "how": "iid"}, {"parents": [-1, -1, 0]} or {"paths": 2}'
+    given = set(data) - {"how"} if isinstance(data, dict) else set()
+    if given not in ({"children"}, {"parents"}, {"paths"}) or set(data) == {"paths", "how"}:
         raise InputError(f"{where}: expected drafting as {forms}")
+    how = data.get("how", IID)
+    if how not in WAYS:
+        raise InputError(f"{where}: how is {how!r}, expected {IID}, {WITHOUT_REPLACEMENT} or {TOP}")
+    if "parents" in data:
+        return _by_parents(data["parents"], how, gamma, where)
     counts = [data["paths"], *[1] * (gamma - 1)] if "paths" in data else data["children"]
     if not isinstance(counts, list) or len(counts) != gamma:
         raise InputError(f"{where}: drafting needs the number of children for each of the {gamma} depths")
     if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in counts):
         raise InputError(f"{where}: a number of drafts must be a whole number of at least 1, got {counts}")
-    how = data.get("how", IID)
-    if how not in WAYS:
-        raise InputError(f"{where}: how is {how!r}, expected {IID}, {WITHOUT_REPLACEMENT} or {TOP}")
     drafting = Drafting(tuple(counts), how)
     if drafting.nodes > MOST_NODES:
         raise InputError(f"{where}: a tree of {drafting.nodes} nodes, expected at most {MOST_NODES}")
     return drafting
 
 
+def _by_parents(parents: Any, how: str, gamma: int, where: str) -> Drafting:
+    if not isinstance(parents, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in parents):
+        raise InputError(f"{where}: parents must be a list of whole numbers, got {parents!r}")
+    if len(parents) > MOST_NODES:
+        raise InputError(f"{where}: a tree of {len(parents)} nodes, expected at most {MOST_NODES}")
+    try:
+        drafting = drafting_by_parents(tuple(parents), how)
+    except ValueError as error:
+        raise InputError(f"{where}: {error}") from None
+    if len(drafting.children) != gamma:
+        raise InputError(f"{where}: a tree of depth {len(drafting.children)} where gamma is {gamma}")
+    return drafting
+
+
 def drafting_json(drafting: Drafting) -> dict[str, Any]:
     """The JSON form of a way of drafting."""
-    return {"children": list(drafting.children), "how": drafting.how}
+    shape = {"children": drafting.children} if drafting.parents is None else {"parents": drafting.parents}
+    return {name: list(numbers) for name, numbers in shape.items()} | {"how": drafting.how}

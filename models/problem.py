@@ -44,13 +44,17 @@ class Problem:
     @property
     def drafts(self) -> int:
         """How many draft blocks or trees can be drawn, at most."""
+        if self.tree.parents is not None:
+            return math.prod(map(self._ways, Counter(self.tree.parents).values()))
         drafts, parents = 1, 1
         for count in self.tree.children:
-            ways = {TOP: 1, IID: self.vocabulary**count}.get(
-                self.tree.how, math.perm(self.vocabulary, min(count, self.vocabulary))
-            )
-            drafts, parents = drafts * ways**parents, parents * count
+            drafts, parents = drafts * self._ways(count) ** parents, parents * count
         return drafts
+
+    def _ways(self, count: int) -> int:
+        """How many ways there are to draw so many siblings, at most."""
+        without = math.perm(self.vocabulary, min(count, self.vocabulary))
+        return {TOP: 1, IID: self.vocabulary**count}.get(self.tree.how, without)
 
     def block(self, tokens: Prefix, context: Prefix = ()) -> Block:
         """The block that a verifier sees when X^gamma = tokens is drafted after the context."""
@@ -278,5 +282,5 @@ def size_of(problem: Problem) -> dict[str, Any]:
     size = {"vocabulary": problem.vocabulary, "gamma": problem.gamma, "smallest_probability": smallest}
     if problem.drafting is not None:
         most = most_nodes(problem.draft, problem.drafting)
-        size |= {"nodes": most, "drafting": problem.drafting.how, "children": list(problem.drafting.children)}
+        size |= {"nodes": most, "drafting": problem.drafting.how, "children": str(problem.drafting).split("x")}
     return size

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
 
-from ..verifiers.trees.draft_tree import IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting
+from ..verifiers.trees.draft_tree import IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, drafting_by_parents
 from .battery import drawn, toy
 from .law import ContextFree
 from .problem import Problem
@@ -37,6 +37,12 @@ def tree_battery() -> list[Problem]:
     ]
 
 
+def ragged(problem: Problem, *parents: int, how: str = IID) -> Problem:
+    """The same pair of models, with trees drawn whose nodes have these parents."""
+    drafting = drafting_by_parents(parents, how)
+    return replace(problem, name=f"{problem.name}-{how}-{drafting}", drafting=drafting)
+
+
 FEW, MOST = 20, 100
 """Draft trees of a problem that is in every audit's battery; and of the first of each larger shape and kind of vocabulary."""
 
@@ -49,6 +55,13 @@ AUDITED = (
 """More numbers of children for audits: where a bug acts only there, all smaller trees are verified rightly."""
 
 
+RAGGED = (
+    (drawn(3, 2, "generic"), (-1, -1, 0)), (drawn(3, 2, "zeros"), (-1, -1, 1)),
+    (drawn(2, 2, "generic"), (-1, -1, 0, 0, 1)), (drawn(2, 3, "generic"), (-1, -1, 1, 2)),
+)  # fmt: skip
+"""Parents of trees whose nodes of one depth have different numbers of children, for audits."""
+
+
 def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
     """The problems on which an audit examines a function: those above with few trees, and one of each larger shape.
 
@@ -56,7 +69,8 @@ def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
     another node is no mistake.
     """
     more = [drawing(pair, *children, how=how) for how in WAYS for pair, children in AUDITED]
-    problems = sorted([*tree_battery(), *more], key=lambda p: isinstance(p.draft, ContextFree))
+    uneven = [ragged(pair, *parents, how=how) for how in WAYS for pair, parents in RAGGED]
+    problems = sorted([*tree_battery(), *more, *uneven], key=lambda p: isinstance(p.draft, ContextFree))
     chosen, shapes = [], set[tuple[int, Drafting]]()
     for problem in problems:
         trees, shape = _trees(problem), (problem.vocabulary, problem.tree)

@@ -7,7 +7,7 @@ from itertools import product
 
 from ..models.law import ContextFree, Table
 from ..models.problem import Problem
-from ..verifiers.trees.draft_tree import Drafting
+from ..verifiers.trees.draft_tree import Drafting, drafting_by_parents
 
 
 def size(problem: Problem) -> tuple:
@@ -47,10 +47,11 @@ def _simpler(problem: Problem) -> Iterator[Problem]:
     """Simpler problems, the boldest changes first."""
     first_target, first_draft = ContextFree(tuple(problem.target.row(()))), ContextFree(tuple(problem.draft.row(())))
     children, how = problem.tree.children, problem.tree.how
-    for shorter in range(1, problem.gamma):
+    yield from _with_less_of_a_ragged_tree(problem)
+    for shorter in range(1, problem.gamma) if problem.tree.parents is None else ():
         drafting = problem.drafting and Drafting(children[:shorter], how)
         yield replace(problem, gamma=shorter, drafting=drafting)
-    for depth, count in enumerate(children):
+    for depth, count in enumerate(children) if problem.tree.parents is None else ():
         if count > 1:
             yield replace(problem, drafting=Drafting((*children[:depth], count - 1, *children[depth + 1 :]), how))
     if not (isinstance(problem.target, ContextFree) and isinstance(problem.draft, ContextFree)):
@@ -60,6 +61,15 @@ def _simpler(problem: Problem) -> Iterator[Problem]:
     if problem.vocabulary > 2:
         yield from filter(None, (_without(problem, dropped) for dropped in reversed(range(problem.vocabulary))))
     yield from _plainer_rows(problem)
+
+
+def _with_less_of_a_ragged_tree(problem: Problem) -> Iterator[Problem]:
+    """Without one of the nodes that have no children."""
+    parents = problem.tree.parents or ()
+    for leaf in (n for n in reversed(range(len(parents))) if n not in parents):
+        left = tuple(p - (p > leaf) for n, p in enumerate(parents) if n != leaf)
+        drafting = drafting_by_parents(left, problem.tree.how)
+        yield replace(problem, gamma=len(drafting.children), drafting=drafting)
 
 
 def _without(problem: Problem, dropped: int) -> Problem | None:

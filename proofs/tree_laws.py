@@ -5,6 +5,7 @@ The output law maps each emitted sequence, the accepted path and one token more,
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 from ..models.drafting import draft_tree, siblings
@@ -19,6 +20,7 @@ from ..verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT, DraftTre
 from ..verifiers.trees.greedy_multi_path import chosen_rows, greedy_multi_path
 from ..verifiers.trees.registry import TreeReference
 from ..verifiers.trees.traversal import traversal
+from ..verifiers.trees.typical import is_typical, typical
 from .block_laws import OutputLaw, sub_block_law
 from .enumeration import ONE, law_of
 
@@ -191,9 +193,45 @@ def chosen_path_law(problem: Problem) -> OutputLaw:
     return sub_block_law(replace(problem, draft=chosen, drafting=None), block_verification.RULE)
 
 
+def deepest_path_law(problem: Problem) -> OutputLaw:
+    """The output law of typical acceptance: which siblings are drawn decides which path is the deepest that is typical.
+
+    Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
+    """
+    counts, how = problem.tree.children, problem.tree.how
+
+    @cache
+    def deepest(text: Prefix) -> OutputLaw:
+        """The law of the deepest text that is accepted, below and with this one; the first drawn of several."""
+        if len(text) == problem.gamma:
+            return {text: ONE}
+        target = problem.target.row(text)
+        states: dict[Any, Any] = {(tuple(problem.draft.row(text)), text): ONE}
+        for k in range(counts[len(text)]):
+            following: dict[Any, Any] = {}
+            for (row, best), mass in states.items():
+                for x, q in enumerate(_drawn_from(row, k, how)) if row else [(None, 1)]:
+                    if q == 0:
+                        continue
+                    after = row if x is None else _row_after(row, x, k, how)
+                    typical = x is not None and is_typical(target, x)
+                    for other, p in deepest((*text, x)).items() if typical else [(best, ONE)]:
+                        state = after, other if len(other) > len(best) else best
+                        following[state] = following.get(state, 0) + mass * q * p
+            states = following
+        law: OutputLaw = {}
+        for (_, best), mass in states.items():
+            law[best] = law.get(best, 0) + mass
+        return law
+
+    outcomes = deepest(()).items()
+    return {(*text, y): mass * p for text, mass in outcomes for y, p in enumerate(problem.target.row(text)) if p != 0}
+
+
 PASSES: dict[VerifyTree, Callable[[Problem], OutputLaw]] = {
     traversal: traversal_law,
     greedy_multi_path: chosen_path_law,
+    typical: deepest_path_law,
 }
 """Rules that have a faster law of their own."""
 
@@ -205,6 +243,8 @@ def tree_law(problem: Problem, rule: TreeReference) -> OutputLaw:
     """
     if not rule.is_for(problem.tree):
         raise InputError(f"{problem.name}: {rule.name} is for {rule.meant_for}")
+    if problem.tree.parents is not None:
+        return enumerated_tree_law(problem, rule.verify)
     if rule.step is not None:
         return descent_law(problem, rule.step)
     faster = PASSES.get(rule.verify)

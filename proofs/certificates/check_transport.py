@@ -38,10 +38,11 @@ def _drafting(problem: dict) -> tuple[int, str]:
     """How many tokens are drafted after the context, and how."""
     try:
         drafting = problem["drafting"]
-        count, how = drafting["children"][0], drafting["how"]
+        parents, how = drafting.get("parents"), drafting["how"]
+        count = parents.count(-1) if type(parents) is list else drafting["children"][0]
         if type(count) is not int or count < 1 or how not in ("iid", "without-replacement", "top"):
             raise Rejected("its problem does not say how trees are drawn")
-    except (KeyError, TypeError, IndexError):
+    except (KeyError, TypeError, IndexError, AttributeError):
         raise Rejected("its problem does not say how trees are drawn") from None
     if len(problem["target"][""]) ** count > MOST_DRAWS:
         raise Rejected(f"{count} drafts are too many to look at every way to draw them")

@@ -12,13 +12,19 @@ FIELDS = {"format", "problem", "bound", "potential"}
 MOST_TREES = 65_536
 """Every draft tree is looked at."""
 
+MOST_NODES = 64
+
 Texts = frozenset[tuple[int, ...]]
 
 
-class DraftedBy(NamedTuple):
-    """children: of each node at each depth; how: iid, without-replacement or top."""
+Shape = tuple["Shape", ...]
+"""The subtrees below a node, one for each child."""
 
-    children: tuple[int, ...]
+
+class DraftedBy(NamedTuple):
+    """shape: of the tree, as the subtrees below the context; how: iid, without-replacement or top."""
+
+    shape: Shape
     how: str
 
 
@@ -46,20 +52,42 @@ def pair_and_drafting(problem: dict) -> tuple[ProblemPair, DraftedBy]:
     """The models of a problem and how its trees are drawn."""
     pair = ProblemPair(problem)
     try:
-        children, how = problem["drafting"]["children"], problem["drafting"]["how"]
-        drafting = DraftedBy(tuple(children), how)
+        parents, how = _parents(problem["drafting"]), problem["drafting"]["how"]
     except (KeyError, TypeError):
         raise Rejected("its problem does not say how trees are drawn") from None
-    counts = all(type(n) is int and n >= 1 for n in drafting.children)
-    if not counts or len(drafting.children) != pair.gamma or how not in ("iid", "without-replacement", "top"):
+    depths = [0]
+    for n, parent in enumerate(parents):
+        if type(parent) is not int or not -1 <= parent < n:
+            raise Rejected("its problem does not say how trees are drawn")
+        depths.append(depths[parent + 1] + 1)
+    if (
+        max(depths) != pair.gamma
+        or list(parents) != sorted(parents)
+        or how not in ("iid", "without-replacement", "top")
+    ):
         raise Rejected("its problem does not say how trees are drawn")
-    nodes, level = 0, 1
-    for count in drafting.children:
-        level *= count
-        nodes += level
-        if nodes > 64 or pair.vocabulary**nodes > MOST_TREES:
-            raise Rejected(f"its draft trees are too many to look at, expected at most {MOST_TREES:,}")
-    return pair, drafting
+    if pair.vocabulary ** len(parents) > MOST_TREES:
+        raise Rejected(f"its draft trees are too many to look at, expected at most {MOST_TREES:,}")
+
+    def below(node: int) -> Shape:
+        return tuple(below(n) for n, parent in enumerate(parents) if parent == node)
+
+    return pair, DraftedBy(below(-1), how)
+
+
+def _parents(drafting: dict) -> list[int]:
+    """The parents of the nodes, level by level, as given or from the number of children at each depth."""
+    if "parents" in drafting:
+        if len(drafting["parents"]) > MOST_NODES:
+            raise Rejected("its draft trees are of too many nodes")
+        return list(drafting["parents"])
+    parents, level = [], [-1]
+    for count in drafting["children"]:
+        if type(count) is not int or not 1 <= count <= MOST_NODES or len(level) * count > MOST_NODES:
+            raise Rejected("its problem does not say how trees are drawn, or of too many nodes")
+        parents += [node for node in level for _ in range(count)]
+        level = list(range(len(parents) - len(level) * count, len(parents)))
+    return parents
 
 
 def bound_of(pair: ProblemPair, drafting: DraftedBy, potential: dict[tuple[int, ...], Fraction]) -> Fraction:
@@ -89,13 +117,13 @@ def _trees(pair: ProblemPair, drafting: DraftedBy) -> dict[Texts, Fraction]:
     """The law of the set of texts that a draft tree has, without the context."""
 
     @cache
-    def below(text: tuple[int, ...]) -> dict[Texts, Fraction]:
-        if len(text) == pair.gamma:
+    def below(text: tuple[int, ...], shape: Shape) -> dict[Texts, Fraction]:
+        if not shape:
             return {frozenset(): Fraction(1)}
         row = pair.draft[text]
         best = sorted(range(pair.vocabulary), key=lambda t: (-row[t], t))
         states: dict[tuple[tuple[int, ...], Texts], Fraction] = {((), frozenset()): Fraction(1)}
-        for k in range(drafting.children[len(text)]):
+        for k, subtree in enumerate(shape):
             following: dict[tuple[tuple[int, ...], Texts], Fraction] = {}
             for (taken, texts), mass in states.items():
                 if drafting.how == "top":
@@ -107,7 +135,7 @@ def _trees(pair: ProblemPair, drafting: DraftedBy) -> dict[Texts, Fraction]:
                 for token in (t for t, q in enumerate(left) if q):
                     child = (*text, token)
                     after = tuple(sorted((*taken, token))) if drafting.how == "without-replacement" else ()
-                    for more, p in below(child).items():
+                    for more, p in below(child, subtree).items():
                         key = after, texts | {child} | more
                         following[key] = following.get(key, Fraction(0)) + mass * left[token] / sum(left) * p
             states = following
@@ -116,4 +144,4 @@ def _trees(pair: ProblemPair, drafting: DraftedBy) -> dict[Texts, Fraction]:
             law[texts] = law.get(texts, Fraction(0)) + mass
         return law
 
-    return below(())
+    return below((), drafting.shape)

@@ -98,11 +98,10 @@ def scope(report: Run) -> dict[str, Any] | None:
 
 
 def _children(sizes: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """V -> numbers of children a depth, of trees: "2x1" for two at the first and one at the second."""
-    shapes = sorted(
-        {(d["vocabulary"], tuple(d["children"])) for d in sizes if "children" in d}, key=lambda s: (s[0], len(s[1]), s)
-    )
-    return {str(v): ["x".join(map(str, c)) for w, c in shapes if w == v] for v in sorted({v for v, _ in shapes})}
+    """V -> numbers of children a depth, of trees: "2x1" for two at the first and one at the second, "2x1+0" for one and none."""
+    every = {(d["vocabulary"], tuple(map(str, d["children"]))) for d in sizes if "children" in d}
+    shapes = sorted(every, key=lambda s: (s[0], len(s[1]), s))
+    return {str(v): ["x".join(c) for w, c in shapes if w == v] for v in sorted({v for v, _ in shapes})}
 
 
 def _batch(report: Run) -> int:
@@ -253,8 +252,10 @@ def _of_trees(facts: Mapping[str, Any]) -> list[str]:
     if not facts["nodes"]:
         return []
     others = [way for way in WAYS if way not in facts["drafting"]]
+    uneven = any("+" in shape for shapes in facts["children"].values() for shape in shapes)
+    ragged = "" if uneven else ", those in which nodes of one depth have different numbers of children"
     return [
-        f"trees of more than {facts['nodes']} nodes, and those in which nodes of one depth have different numbers of children",
+        f"trees of more than {facts['nodes']} nodes{ragged}, and those whose shape depends on what was drawn",
         "other numbers of children a depth than "
         + "; ".join(f"{', '.join(shapes)} over {v} tokens" for v, shapes in facts["children"].items()),
         *([f"trees drawn {' or '.join(others)}"] if others else []),

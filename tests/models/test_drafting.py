@@ -10,12 +10,12 @@ from sympy import QQ
 from draftproof import audit
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
-from draftproof.models.problem import as_json, problem_from, tree_problem_from
-from draftproof.models.tree_battery import drawing, tree_battery
+from draftproof.models.problem import as_json, problem_from, size_of, tree_problem_from
+from draftproof.models.tree_battery import RAGGED, drawing, ragged, tree_battery
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import joint_law
 from draftproof.proofs.tree_laws import drawn_trees
-from draftproof.verifiers.trees.draft_tree import TOP, WITHOUT_REPLACEMENT, Drafting
+from draftproof.verifiers.trees.draft_tree import TOP, WITHOUT_REPLACEMENT, Drafting, drafting_by_parents
 
 pytestmark = pytest.mark.exact
 SCHEMA = json.loads(files("draftproof.models").joinpath("problem.schema.json").read_text())
@@ -26,12 +26,22 @@ def with_drafting(drafting):
 
 
 def test_every_tree_problem_survives_a_round_trip_and_fits_the_schema():
-    battery = tree_battery()
+    battery = [*tree_battery(), *(ragged(pair, *parents, how=TOP) for pair, parents in RAGGED)]
     assert len({p.name for p in battery}) == len(battery)
     for problem in battery:
         data = json.loads(json.dumps(as_json(problem)))
         jsonschema.Draft202012Validator(SCHEMA).validate(data)
         assert as_json(tree_problem_from(data)) == data
+
+
+def test_a_ragged_tree_is_drawn_by_its_parents_and_an_even_one_is_no_ragged_one():
+    problem = ragged(drawn(2, 2, "generic"), -1, -1, 1, 1)
+    assert {tree.parents for tree in drawn_trees(in_field(problem))} == {(-1, -1, 1, 1)}
+    assert (str(problem.tree), problem.tree.nodes, problem.drafts, problem.tree.paths) == ("2x0+2", 4, 16, None)
+    runs_out = ragged(drawn(3, 2, "one-hot-draft"), -1, -1, 1, how=WITHOUT_REPLACEMENT)
+    assert {tree.parents for tree in drawn_trees(in_field(runs_out))} == {(-1,)}
+    assert size_of(runs_out)["nodes"] == 1 and size_of(problem)["children"] == ["2", "0+2"]
+    assert drafting_by_parents((-1, -1, 0, 1)) == Drafting((2, 1))
 
 
 def test_independent_paths_are_a_tree_that_branches_once():
@@ -52,6 +62,12 @@ def test_independent_paths_are_a_tree_that_branches_once():
         ({"paths": 2, "how": "iid"}, "expected drafting as"),
         ([2, 1], "expected drafting as"),
         ({"children": [9, 9]}, "a tree of 90 nodes, expected at most 64"),
+        ({"parents": [-1, -1, 1, 0]}, "expected each node behind its parent, level by level"),
+        ({"parents": [-1, 2, 1]}, "expected each node behind its parent, level by level"),
+        ({"parents": [-1, True]}, "a list of whole numbers"),
+        ({"parents": [-1] * 65}, "a tree of 65 nodes, expected at most 64"),
+        ({"parents": [-1, -1]}, "a tree of depth 1 where gamma is 2"),
+        ({"parents": [-1, 0], "children": [1, 1]}, "expected drafting as"),
     ],
 )
 def test_bad_drafting_is_refused_in_one_line(drafting, message):

@@ -10,7 +10,7 @@ from draftproof.models.battery import drawn, exact_battery, toy
 from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json
 from draftproof.models.rationals import as_float
-from draftproof.models.tree_battery import drawing, tree_battery
+from draftproof.models.tree_battery import drawing, ragged, tree_battery
 from draftproof.proofs.certificates.check import Rejected
 from draftproof.proofs.certificates.check_tree_bound import check
 from draftproof.proofs.certificates.make_transport import transport_bound
@@ -24,6 +24,7 @@ from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference
 
 pytestmark = pytest.mark.certificate
 SMALL = [p for p in tree_battery() if p.vocabulary**p.tree.nodes <= 100]
+SMALL += [ragged(drawn(2, 2, "generic"), -1, -1, 1), ragged(drawn(2, 2, "mixed"), -1, -1, 0, how=WITHOUT_REPLACEMENT)]
 
 
 def proved(problem):
@@ -74,6 +75,10 @@ def test_a_biased_rule_passes_the_bound():
         (lambda data: data | {"potential": data["potential"] | {"0,0,0": "-5"}}, "not the 131/81 claimed"),
         (lambda data: data | {"problem": data["problem"] | {"drafting": {"children": [2], "how": "iid"}}}, "how trees"),
         (lambda data: data | {"problem": data["problem"] | {"drafting": {"children": [30, 1], "how": "iid"}}}, "too many"),
+        (lambda data: data | {"problem": data["problem"] | {"drafting": {"children": [99, 1], "how": "iid"}}}, "too many"),
+        (lambda data: data | {"problem": data["problem"] | {"drafting": {"parents": [-1, -1], "how": "iid"}}}, "how trees"),
+        (lambda data: data | {"problem": data["problem"] | {"drafting": {"parents": [-1, 1], "how": "iid"}}}, "how trees"),
+        (lambda data: data | {"problem": data["problem"] | {"drafting": {"parents": [-1, -1, 1], "how": "iid"}}}, "claimed"),
         (lambda data: data | {"problem": data["problem"] | {"drafting": {"children": [1, 1], "how": "iid"}}}, "claimed"),
     ],
 )  # fmt: skip

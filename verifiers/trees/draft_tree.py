@@ -20,16 +20,27 @@ WAYS = (IID, WITHOUT_REPLACEMENT, TOP)
 class Drafting:
     """How a tree is drawn.
 
-    children: of each node at depth 0..gamma-1, [gamma].
+    children: of each node at depth 0..gamma-1, [gamma]; of a ragged tree the most of each depth.
     how: IID, WITHOUT_REPLACEMENT or TOP.
+    parents: of a ragged tree, whose nodes of one depth have different numbers of children: as in ``DraftTree``, level by
+        level; None of others. Which nodes have children does not depend on what is drawn.
     """
 
     children: tuple[int, ...]
     how: str = IID
+    parents: tuple[int, ...] | None = None
+
+    def places(self, node: int, depth: int) -> Sequence[int]:
+        """Which nodes of ``parents`` the children of one are; of others only as many zeros as there are children."""
+        if self.parents is not None:
+            return [n for n, parent in enumerate(self.parents) if parent == node]
+        return [0] * self.children[depth] if depth < len(self.children) else []
 
     @property
     def nodes(self) -> int:
         """N, if no row runs out of tokens."""
+        if self.parents is not None:
+            return len(self.parents)
         total, level = 0, 1
         for count in self.children:
             level *= count
@@ -44,7 +55,34 @@ class Drafting:
     @property
     def paths(self) -> int | None:
         """K, if K independent paths are drawn."""
-        return self.children[0] if self.how == IID and set(self.children[1:]) <= {1} else None
+        independent = self.how == IID and self.parents is None and set(self.children[1:]) <= {1}
+        return self.children[0] if independent else None
+
+    def __str__(self) -> str:
+        """The numbers of children, depth by depth: "2x1", or "2x1+0" where the second of two has none."""
+        if self.parents is None:
+            return "x".join(map(str, self.children))
+        level, depths = [CONTEXT], []
+        for _ in self.children:
+            depths.append("+".join(str(self.parents.count(node)) for node in level))
+            level = [n for node in level for n in self.places(node, 0)]
+        return "x".join(depths)
+
+
+def drafting_by_parents(parents: tuple[int, ...], how: str = IID) -> Drafting:
+    """The way of drafting a tree with these parents, level by level; a ragged one unless its depths are even.
+
+    Raises: ValueError where a node comes before one of an earlier level, or before its parent.
+    """
+    if not parents or list(parents) != sorted(parents) or any(not CONTEXT <= p < n for n, p in enumerate(parents)):
+        raise ValueError(f"parents {list(parents)}: expected each node behind its parent, level by level")
+    level, children, even = [CONTEXT], [], True
+    while any(node in parents for node in level):
+        counts = [parents.count(node) for node in level]
+        children.append(max(counts))
+        even = even and len(set(counts)) == 1
+        level = [n for n, parent in enumerate(parents) if parent in level]
+    return Drafting(tuple(children), how, None if even else parents)
 
 
 class DraftTree(NamedTuple):

@@ -12,14 +12,18 @@ def as_float(p: Number) -> float:
     return p if isinstance(p, float) else int(p.numerator) / int(p.denominator)
 
 
-def is_typical(row: Row, token: int, epsilon: float, delta: float) -> bool:
+EPSILON, DELTA = 0.09, 0.3
+"""As in the code of Medusa."""
+
+
+def is_typical(row: Row, token: int, epsilon: float = EPSILON, delta: float = DELTA) -> bool:
     """Whether p(x) >= min(epsilon, delta exp(-H(p))), H the entropy in nats."""
     p = [as_float(w) for w in row]
     entropy = -sum(w * math.log(w) for w in p if w > 0)
     return p[token] >= min(epsilon, delta * math.exp(-entropy))
 
 
-def typical_acceptance(epsilon: float = 0.09, delta: float = 0.3) -> VerifyTree:
+def typical_acceptance(epsilon: float = EPSILON, delta: float = DELTA) -> VerifyTree:
     """Accept the deepest node whose whole path is typical (the first drawn of several), then Y ~ p.
 
     Guarantee: not valid. With one draft of one token, and A the typical tokens, the law is q(x) [x in A] + q(not A) p(x). The
@@ -36,3 +40,6 @@ def typical_acceptance(epsilon: float = 0.09, delta: float = 0.3) -> VerifyTree:
         return TreeVerdict(best, chance.draw(tree.target[best + 1]))
 
     return verify
+
+
+typical = typical_acceptance()

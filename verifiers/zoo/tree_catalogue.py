@@ -28,6 +28,8 @@ TREE_MUTANTS = by_name(
         "sglang's coin against the siblings' accumulated mass is made for different siblings; here they are drawn independently",
         "https://github.com/sgl-project/sglang/issues/35771"),
     ZooEntry("T11", "wrong_trees:weight_not_updated", "weight of a node unchanged after its children failed", BY_READING, TRAVERSAL),
+    ZooEntry("T12", "wrong_trees:children_shared_out_evenly", "parents of a ragged tree taken for those of an even one",
+        BY_READING, SPECINFER),
 )  # fmt: skip
 
 TREE_CONTROLS = by_name(

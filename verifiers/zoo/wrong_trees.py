@@ -113,6 +113,18 @@ def weight_not_updated(target: Floats, draft: Floats, tokens: Indices, parents: 
     return from_the_leaves(target, draft, tokens, parents, rng, lambda surplus, weight: weight)
 
 
+def children_shared_out_evenly(
+    target: Floats, draft: Floats, tokens: Indices, parents: Indices, rng: Generator
+) -> list[int]:
+    """The nodes of a depth belong in equal shares to those above, whatever their parents are."""
+    even, level = np.array(parents), [CONTEXT]
+    while below := [n for n, parent in enumerate(parents) if parent in level]:
+        for k, n in enumerate(below):
+            even[n] = level[k * len(level) // len(below)]
+        level = below
+    return multi_round(target, draft, tokens, even, rng)
+
+
 declare(row_before_the_elder_was_removed, drafting=(WITHOUT_REPLACEMENT,))
 declare(each_as_if_alone, drafting=(IID,))
 declare(equal_siblings_counted_twice, drafting=(IID,))

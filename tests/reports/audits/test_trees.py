@@ -12,7 +12,7 @@ from draftproof.models.drafting import draft_tree
 from draftproof.models.errors import InputError
 from draftproof.models.law import ContextFree
 from draftproof.models.problem import size_of
-from draftproof.models.tree_battery import drawing, tree_audit_battery
+from draftproof.models.tree_battery import drawing, ragged, tree_audit_battery
 from draftproof.proofs.audit_claims import judge, lossless
 from draftproof.proofs.driven.programs import DrivenProgram
 from draftproof.proofs.driven.subjects import DrivenObject
@@ -42,7 +42,7 @@ GENERIC, PEAKED, DEEPER = drawn(3, 1, "generic"), drawn(3, 1, "peaked"), drawn(3
 IN_ALL_WAYS = [
     drawing(GENERIC, 2, how=IID), drawing(PEAKED, 2, how=WITHOUT_REPLACEMENT), drawing(GENERIC, 3, how=TOP),
     drawing(DEEPER, 2, 1, how=IID), drawing(DEEPER, 2, 2, how=WITHOUT_REPLACEMENT), drawing(DEEPER, 2, 2, how=TOP),
-    drawing(drawn(2, 3, "mixed"), 2, 1, 1, how=IID),
+    drawing(drawn(2, 3, "mixed"), 2, 1, 1, how=IID), ragged(drawn(2, 2, "generic"), -1, -1, 1, how=IID),
 ]  # fmt: skip
 ENTRIES = [*TREE_MUTANTS.values(), *TREE_CONTROLS.values()]
 
@@ -220,10 +220,26 @@ def test_every_number_of_children_is_drawn_where_rows_depend_on_the_text_and_siz
     for how in (IID, WITHOUT_REPLACEMENT, TOP):
         dependent = {p.tree.children for p in battery if p.tree.how == how and not isinstance(p.draft, ContextFree)}
         assert dependent >= {(4,), (1, 2), (1, 3), (2, 2), (3, 1), (1, 1, 1), (1, 1, 2)}, how
+        uneven = {p.tree.parents for p in battery if p.tree.how == how and p.tree.parents}
+        assert uneven == {(-1, -1, 0), (-1, -1, 1), (-1, -1, 0, 0, 1), (-1, -1, 1, 2)}, how
     runs_out = drawing(drawn(3, 2, "zeros"), 3, 2, how=WITHOUT_REPLACEMENT)
     problem = in_field(runs_out)
     trees = law_of(lambda chance: draft_tree(problem.target, problem.draft, problem.tree, chance).tokens)
     assert size_of(runs_out)["nodes"] == max(map(len, trees)) < runs_out.tree.nodes
+
+
+def test_ragged_trees_are_said_to_be_examined_and_what_goes_wrong_in_them_alone_shrinks_to_one(sandbox):
+    name = TREE_MUTANTS["T12"].target
+    sandbox.load(name, [toy(1)])
+    even = drawing(drawn(2, 2, "generic"), 2, 1)
+    assert lossless(measured(even, "float64", sandbox.law(even))).holds
+    report = audit(name, [ragged(drawn(2, 2, "generic"), -1, -1, 1, 1)])
+    assert report.verdict == "refuted" and report.smallest.witness.problem["drafting"]["parents"] == [-1, -1, 1]
+    data = report.as_json()
+    validate(data)
+    assert data["scope"]["children"] == {"2": ["2x0+2"]}
+    assert not any("different numbers of children" in sentence for sentence in data["not_examined"])
+    assert any("those whose shape depends on what was drawn" in sentence for sentence in data["not_examined"])
 
 
 @pytest.mark.parametrize("name", ["bonus_of_the_parent_at_depth_3", "fourth_sibling_accepted_outright"])
