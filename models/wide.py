@@ -26,8 +26,15 @@ MOST_VOCABULARY, MOST_GAMMA, MOST_BLOCKS = 1_000_000, 64, 512
 BACKWARDS = "-backwards"
 """Suffix of the name of a problem with its ids in the opposite order."""
 
-KINDS = ("dense", "tails", "zeros", "ties", "peaked")
+EXCHANGED = "-exchanged"
+"""Suffix of the name of a problem two of whose target's entries have changed places."""
+
+KINDS = ("dense", "tails", "zeros", "ties", "peaked", "near")
 """What the target's rows can be like (``wide_rows``)."""
+
+
+FLAGS = ("backwards", "exchanged")
+"""Fields that a specification has where they are true."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,8 @@ class WideProblem:
     seed: of the rows.
     agree: positions at which both models are sure of the live token: nothing is decided there.
     backwards: whether the rows are made for ids in the opposite order: token t has what V - 1 - t has without.
+    exchanged: whether in each of the target's rows the largest and the smallest entry of tokens that are not live have
+      changed places: a cache that knows rows by their ends, sum or largest entry takes them for those without.
     """
 
     vocabulary: int
@@ -50,19 +59,21 @@ class WideProblem:
     agree: tuple[int, ...] = ()
     name: str = "problem"
     backwards: bool = False
+    exchanged: bool = False
 
     def target_row(self, prefix: Prefix) -> "ndarray":
         """M_b(. | prefix), V floats that sum to 1 but for rounding: a function of its length and last token.
 
         The live tokens share 1/8 to 3/4 of it, the others the rest.
         """
-        from .wide_rows import target_row
+        from .wide_rows import exchanged, target_row
 
         i = len(prefix)
         if i in self.agree:
             return self.draft_row(prefix)
         live = self._ids(self.live[i]) if i < self.gamma else ()
-        return self._row(target_row(self.vocabulary, self.kind, self.seed, self._ids(prefix), live))
+        row = target_row(self.vocabulary, self.kind, self.seed, self._ids(prefix), live)
+        return self._row(exchanged(row, live) if self.exchanged else row)
 
     def draft_row(self, prefix: Prefix) -> "ndarray":
         """M_s(. | prefix): V floats, 0 but for the live tokens."""
@@ -84,7 +95,7 @@ class WideProblem:
         """The specification. ``wide_from`` gives the same problem back."""
         fields = asdict(self)
         spec = {key: fields[key] for key in ("kind", "live", "seed")} | ({"agree": self.agree} if self.agree else {})
-        spec |= {"backwards": True} if self.backwards else {}
+        spec |= {flag: True for flag in FLAGS if fields[flag]}
         return {"name": self.name, "vocabulary": self.vocabulary, "gamma": self.gamma, "wide": spec}
 
 
@@ -101,16 +112,10 @@ def wide_from(data: dict[str, Any], name: str = "problem") -> WideProblem:
     vocabulary = _whole(data.get("vocabulary"), 2, MOST_VOCABULARY, f"{name}: vocabulary")
     gamma = _whole(data.get("gamma"), 1, MOST_GAMMA, f"{name}: gamma")
     spec = data["wide"]
-    if not isinstance(spec, dict) or not {"kind", "live"} <= set(spec) <= {
-        "kind",
-        "live",
-        "seed",
-        "agree",
-        "backwards",
-    }:
-        raise InputError(f"{name}: wide must have kind and live, and may have seed, agree and backwards")
-    if not isinstance(spec.get("backwards", False), bool):
-        raise InputError(f"{name}: backwards must be true or false, got {spec['backwards']!r}")
+    if not isinstance(spec, dict) or not {"kind", "live"} <= set(spec) <= {"kind", "live", "seed", "agree", *FLAGS}:
+        raise InputError(f"{name}: wide must have kind and live, and may have seed, agree, {' and '.join(FLAGS)}")
+    if flag := next((flag for flag in FLAGS if not isinstance(spec.get(flag, False), bool)), None):
+        raise InputError(f"{name}: {flag} must be true or false, got {spec[flag]!r}")
     if spec["kind"] not in KINDS:
         raise InputError(f"{name}: unknown kind {spec['kind']!r}; expected one of {', '.join(KINDS)}")
     live, agree = spec["live"], spec.get("agree", [])
@@ -124,7 +129,7 @@ def wide_from(data: dict[str, Any], name: str = "problem") -> WideProblem:
     problem = WideProblem(
         vocabulary, gamma, spec["kind"], tuple(map(tuple, live)), _whole(spec.get("seed", 0), 0, 2**32, f"{name}: seed"),
         tuple(_whole(i, 0, gamma - 1, f"{name}: a position of agree") for i in agree), str(data.get("name", name)),
-        spec.get("backwards", False),
+        *(spec.get(flag, False) for flag in FLAGS),
     )  # fmt: skip
     rows = sum(math.prod(map(len, problem.live[:i])) for i in range(gamma + 1))
     if math.prod(map(len, live)) > MOST_BLOCKS or rows * vocabulary > MOST_ENTRIES * 4:
@@ -161,16 +166,32 @@ def backwards(problem: WideProblem) -> WideProblem:
     return replace(problem, live=live, backwards=not problem.backwards, name=name)
 
 
+SPECIAL_IDS = {
+    32_000: (1, 2), 128_256: (128_009,), 151_936: (151_643, 151_645), 262_144: (1, 106)
+}  # fmt: skip
+"""Tokens that begin and end texts in published vocabularies of these sizes: code may treat them in a way of their own."""
+
+
 def wide_battery() -> list[WideProblem]:
     """What third-party code is run on besides the battery of small vocabularies, smallest first."""
     sizes = [
-        (8, 1, "ties"), (9, 2, "dense"), (8, 7, "dense"), (8, 8, "dense"), (9, 9, "zeros"), (8, 16, "dense"),
-        (8, 33, "dense"), (127, 1, "dense"), (128, 2, "zeros"), (129, 2, "dense"), (257, 2, "tails"), (1003, 2, "dense"),
+        (8, 1, "ties"), (9, 2, "dense"), *((8, gamma, "dense") for gamma in (6, 7, 8)), (9, 9, "zeros"),
+        *((8, gamma, "dense") for gamma in (*range(10, 17), 33)),
+        (127, 1, "dense"), (128, 2, "zeros"), (129, 2, "dense"), (257, 2, "tails"), (300, 1, "dense"), (1003, 2, "dense"),
         (32_000, 2, "dense"), (32_767, 1, "tails"), (32_768, 1, "zeros"), (32_769, 1, "dense"), (50_257, 1, "ties"),
         (65_537, 1, "dense"), (128_256, 2, "dense"), (151_936, 1, "tails"), (262_144, 1, "dense"),
     ]  # fmt: skip
+    problems = [_with_special_ids(wide(*size)) for size in sizes]
+    twins = [replace(p, exchanged=True, name=p.name + EXCHANGED) for p in problems if p.vocabulary == 300]
     dense_draft = WideProblem(70, 1, "dense", (tuple(range(70)),), name="wide-dense-draft-V70-gamma1")
-    return sorted([dense_draft, *(wide(*size) for size in sizes)], key=lambda problem: problem.vocabulary)
+    near = WideProblem(2000, 1, "near", (tuple(range(3, 2000, 14)),), name="wide-near-draft-V2000-gamma1")
+    return sorted([dense_draft, near, *problems, *twins], key=lambda problem: problem.vocabulary)
+
+
+def _with_special_ids(problem: WideProblem) -> WideProblem:
+    """The same with the special ids of its vocabulary at the first position."""
+    special = SPECIAL_IDS.get(problem.vocabulary)
+    return replace(problem, live=(special, *problem.live[1:])) if special else problem
 
 
 def own_wide_problem(seed: int) -> WideProblem:

@@ -37,8 +37,13 @@ def _peaked(draw: np.random.Generator, size: int) -> Row:
     return weights
 
 
+def _near(draw: np.random.Generator, size: int) -> Row:
+    """The live tokens have nearly what the draft gives them, so that little is left (``target_row``)."""
+    return _dense(draw, size)
+
+
 KINDS: dict[str, Callable[[np.random.Generator, int], Row]] = {
-    "dense": _dense, "tails": _tails, "zeros": _zeros, "ties": _ties, "peaked": _peaked,
+    "dense": _dense, "tails": _tails, "zeros": _zeros, "ties": _ties, "peaked": _peaked, "near": _near,
 }  # fmt: skip
 
 
@@ -51,14 +56,25 @@ def _weights(seed: int, prefix: Prefix, which: int, live: tuple[int, ...]) -> Ro
 
 
 def target_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tuple[int, ...]) -> Row:
-    """A row of that kind, in which the live tokens, if there are any, share 1/8 to 3/4."""
+    """A row of that kind, in which the live tokens, if there are any, share 1/8 to 3/4; of kind near all but 1/501."""
     draw = _draw(seed, prefix, 0)
     row = KINDS[kind](draw, vocabulary)
     if live:
-        weights = _weights(seed, prefix, 1, live)
+        weights, odds = _weights(seed, prefix, 1, live), draw.choice([1 / 7, 2 / 3, 3.0])
+        if kind == "near":
+            weights, odds = _weights(seed, prefix, 2, live) * (1 + 1e-3 * draw.random(len(live))), 500.0
         row[list(live)] = 0.0
-        row[list(live)] = weights / weights.sum() * draw.choice([1 / 7, 2 / 3, 3.0]) * (row.sum() or 1.0)
+        row[list(live)] = weights / weights.sum() * odds * (row.sum() or 1.0)
     return row / row.sum()
+
+
+def exchanged(row: Row, live: tuple[int, ...]) -> Row:
+    """The row with its largest and its smallest entry of tokens that are not live in each other's place."""
+    others = np.setdiff1d(np.arange(len(row)), live)
+    ends = [others[row[others].argmax()], others[row[others].argmin()]]
+    row = row.copy()
+    row[ends] = row[ends[::-1]]
+    return row
 
 
 def draft_row(vocabulary: int, seed: int, prefix: Prefix, live: tuple[int, ...]) -> Row:

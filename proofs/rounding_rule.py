@@ -86,24 +86,27 @@ def wide_rounding_allowed(gamma: int, dtype: str, vocabulary: int, off: float = 
     return min(allowed, 1e-12 if dtype == "float64" else MOST_HALF)
 
 
-def look_up_allowed(masses: "ndarray", dtype: str, bits: int) -> float:
-    """What a look-up in a running sum is allowed besides: sum over k of min(w_k, (u S_k + 2^-bits / 2) / 2).
+def look_up_allowed(masses: "ndarray", dtype: str, bits: int, most: "ndarray | None" = None) -> float:
+    """What a look-up in a running sum is allowed besides: sum over k of min(w_k, u S_k) + min(w_k, 2^-bits / 4).
 
     masses: w, the row's probabilities in the order of the sum; those left out count with every sum. bits: of the uniform that is looked up, k / 2^bits.
+    most: what an entry can have had at most, on the same scale; the sum may have lost it altogether.
     u S_k: in the standard model each addition is off by u = epsilon / 2 of the sum so far, from whichever end it runs:
-    S_k = max(w_1 + .. + w_k, w_k + .. + w_V). 2^-bits / 2: an entry covers one point of the uniform's lattice more or
-    less; where f of a point is left over, 2 f (1 - f) on average. Half of all this is the total variation, and no entry
-    loses more than it has. A dense row: V (3 epsilon / 16 + 2^-bits / 4), in float64 1.8e-11 at V = 262,144, where a right
-    look-up deviates by 7e-12; in float32 0.0057 at V = 151,936 (24 bits), in a row of tails of that width 2e-5.
+    S_k = max(w_1 + .. + w_k, w_k + .. + w_V), and no entry loses more than it has. Half of it is what entries are off,
+    half what the last sum is, by which all are divided: equal entries after most of the mass are all off to one side.
+    2^-bits / 4: an entry covers one point of the uniform's lattice more or less; where f of a point is left over,
+    2 f (1 - f) on average, and half of that is the total variation. A dense row: V (3 epsilon / 8 + 2^-bits / 4), in
+    float64 2.9e-11 at V = 262,144, where a right look-up deviates by 7e-12; in float32 0.009 at V = 151,936 (24 bits).
     """
     up_to = masses.cumsum()
     reach = up_to.clip(min=up_to[-1] - up_to + masses) + (1 - up_to[-1])
-    return float(masses.clip(max=(EPSILON[dtype] / 2 * reach + 2.0**-bits / 2) / 2).sum())
+    had = masses if most is None else masses.clip(min=most)
+    return float((had.clip(max=EPSILON[dtype] / 2 * reach) + had.clip(max=2.0**-bits / 4)).sum())
 
 
 def look_up_at_most(dtype: str, vocabulary: int) -> float:
     """The most that a look-up of numbers of that type is allowed, where it is not known whether and how one is done."""
-    return vocabulary * EPSILON[dtype] * 3 / 8
+    return vocabulary * EPSILON[dtype] / 2
 
 
 def wide_resolution_allowed(dtype: str) -> float:

@@ -85,14 +85,15 @@ class Sandbox:
         return self._child is None or self._child.ended
 
     def law(
-        self, problem: AnyProblem, walks: bool = False, scales: tuple[float, float] = (1.0, 1.0)
+        self, problem: AnyProblem, walks: bool = False, scales: tuple[float, float] = (1.0, 1.0), hand_in: bool = True
     ) -> Iterator[dict[str, Any]]:
         """The child's answers on one problem: the rows in use, then one law for each draft block.
 
         walks: whether to add calls with plain numbers on every path.
         scales: what the rows of target and draft are multiplied by; wide problems' are not.
+        hand_in: whether a generator is handed in where it is optional.
         """
-        yield from self._answers(do="law", problem=as_json(problem), walks=walks, scales=scales)
+        yield from self._answers(do="law", problem=as_json(problem), walks=walks, scales=scales, hand_in=hand_in)
 
     def again(self, problems: Sequence[Problem], calls: Sequence[tuple[int, Sequence[int], Walk]]) -> list[Walk]:
         """Make calls with plain numbers, in this order: what came of each.

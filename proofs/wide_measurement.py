@@ -74,6 +74,15 @@ class WideMeasurement:
         """The smallest positive probability of a target's row."""
         return min(float(row[row > 0].min()) for row in self.target.values())
 
+    def right(self, prefix: Prefix, first: int, size: int) -> Row:
+        """The target's probabilities of prefix + (first + k,), k < size; 0 where it is none that can be drafted."""
+        masses = np.zeros(size)
+        if prefix in self.target:
+            reached = math.prod(float(self.target[prefix[:i]][token]) for i, token in enumerate(prefix))
+            start, end = max(first, 0), min(first + size, self.problem.vocabulary)
+            masses[start - first : end - first] = reached * self.target[prefix][start:end]
+        return masses
+
     def withdraw(self) -> None:
         """Nothing that was measured is to be believed."""
         self.emitted, self.malformed, self.unknown = {}, {}, 1.0
@@ -212,8 +221,10 @@ def _put_block(
         if law["look_up"]:
             bits, summed = law["look_up"]
             masses = weights * (law["part"] / math.fsum(weights))
-            allowed = look_up_allowed(masses, summed or measurement.dtype, bits)
-            measurement.looked_up += drafted * law["probability"] / law["part"] * allowed
+            reached = drafted * law["probability"] / law["part"]
+            most = measurement.right(prefix, law["first"], len(masses)) / reached
+            allowed = look_up_allowed(masses, summed or measurement.dtype, bits, most)
+            measurement.looked_up += reached * allowed
         masses = weights * (drafted * law["probability"] / math.fsum(weights))
         measurement.called += law["called"]
         measurement.least = min(law["called"], measurement.least or law["called"])

@@ -46,6 +46,7 @@ class DrivenSubject(ABC):
 
     random: tuple[Declared, ...] | None
     batch: int = 1
+    gaps = False
 
     def __init__(self, name: str, array: str | None, dtype: str, limits: TimeLimits):
         self.name, self.array, self.dtype, self.limits = name, array, dtype, limits

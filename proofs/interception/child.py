@@ -41,6 +41,8 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     origin = {"folders": loading.used(new, name), "not_compared": _not_compared(name, function, request["handed_over"])}
     server.begin(f"the first calls of {name}", server.limits.timeout)
     convention = subject.probe([tree_problem_from(p) for p in request["probe"]]) | dict(getattr(function, "origin", {}))
+    if sys.argv[-1] == ELSEWHERE and isinstance(subject, harness.Subject):
+        subject.mind_layout([tree_problem_from(p) for p in request["probe"]])
     packages = versions(*(name for name in ("torch", "transformers", "numpy") if name in sys.modules))
     _describe(subject, digest, convention, origin, packages)
     return subject
@@ -94,7 +96,7 @@ def _law(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -> I
     rows = rows_for(problem, subject)
     yield rows.answer()
     walks: list[Walk] | None = [] if request["walks"] else None
-    for block, explored in harness.laws(subject, problem, walks, request["scales"]):
+    for block, explored in harness.laws(subject, problem, walks, request["scales"], request["hand_in"]):
         if isinstance(explored, harness.NeverReturned):
             yield {"block": list(block), "never_returned": str(explored)}
             break

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..field import QQ
 from . import arrays, hook_numpy, hook_random, hook_system, numbers, race
-from .following import following_once
+from .following import LEFT_PATH, following_once
 from .groups import CALLS_OF_VALUES, LEFT, Regroup, blame, confirm
 from .numbers import BY_VALUE
 from .outcomes import Outcome, Raised, Walk, kind_of
@@ -58,6 +58,7 @@ def install_torch() -> None:
 
     torch.set_num_threads(1)
     hook_torch.install()
+    WATCH.mind_torch(torch)
 
 
 REHEARSALS_WITHOUT_CHANCE = 8
@@ -223,7 +224,7 @@ def rehearse(
             walks.append(_walk(tracer, with_plain_numbers, points, [*tracer.rehearsed[1]]))
         if kind_of(with_plain_numbers) == kind_of(outcome):
             continue
-        if which in ENDS[1:] and isinstance(with_plain_numbers, Raised):
+        if which in ENDS[1:] and isinstance(with_plain_numbers, Raised) and with_plain_numbers.error != LEFT_PATH:
             # log(0) and the like: one point of the lattice, on which the traced number was never asked.
             tracer.notice("raises-at-end", f"{with_plain_numbers}, where a uniform is at an end of its range")
             continue

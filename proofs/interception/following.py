@@ -9,6 +9,9 @@ from . import hook_numpy
 from .outcomes import Outcome, Raised
 from .tracer import ACTIVE, NotInterceptable, PathLeft, Tracer
 
+LEFT_PATH = "otherwise"
+"""The error of an outcome that is a rehearsal which left its path."""
+
 
 def _fingerprint():
     torch = sys.modules.get("torch")
@@ -44,7 +47,7 @@ def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
         except NotInterceptable as stopped:
             if tracer.rehearsal is None or tracer.failure is not None:
                 raise
-            outcome = Raised("otherwise", stopped.reason)  # a rehearsal that leaves the path: an outcome like others
+            outcome = Raised(LEFT_PATH, stopped.reason)  # a rehearsal that leaves the path: an outcome like others
     if tracer.failure is not None:  # a bare "except:" of third-party code may have swallowed it
         raise tracer.failure
     if tracer.left:

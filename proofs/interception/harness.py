@@ -46,6 +46,8 @@ class NeverReturned(BaseException):
 class Subject:
     """A third-party function with everything needed to call it."""
 
+    gaps = False
+
     def __init__(self, function: Any, name: str, array: str | None, dtype: str, limits: TimeLimits):
         WATCH.forget()
         explore.forget()
@@ -57,6 +59,7 @@ class Subject:
         self.findings: dict[str, str] = {}
         self.description: dict[str, Any] = {}
         self.written: set[str] = set()
+        self.returned: tuple[Any, tuple[int, ...]] | None = None
         if self.plan.random == "generator" and self.array is None:
             self.array = "torch"
         if self.array == "torch":
@@ -79,11 +82,23 @@ class Subject:
                             first, why = next(iter(refusals.items()))
                             how = f"takes {ARRAY_TEXT[array]}: with {ARRAY_TEXT[first]} it raises {why}"
                             self.findings["array"] = how
-                        return {"array": array, "random": self.plan.random or "global generators"} | of_trees(self)
+                        random = {"random": self.plan.random or "global generators"}
+                        random |= {"optional": True} if self.plan.optional else {}
+                        return {"array": array, **random, **of_trees(self)}
                     reasons.append(str(outcome) if outcome.error != "BadResult" else outcome.message)
             refusals[array] = reasons[0] if reasons else "nothing"
         why = next(iter(refusals.values()))
         raise NotASubject(f"{self.name} {'' if why.startswith('returned') else 'raises on every call: '}{why}")
+
+    def mind_layout(self, problems: list[Problem]) -> None:
+        """From here on hand in arrays that are not contiguous, and tensors without gradients, unless it refuses those."""
+        self.gaps = True
+        if self.array == "torch":
+            sys.modules["torch"].set_grad_enabled(False)
+        try:
+            self.probe(problems)
+        except NotASubject:
+            self.gaps = False
 
     def real_random(self, seed: int) -> Any:
         """The generator to hand in, if one is asked for; it is followed while a tracer is active."""
@@ -101,15 +116,34 @@ class Subject:
         first, rows.called = not rows.called, True
         WATCH.calls += 1
         try:
-            return timed_call(self.limits, first, lambda: tokens_of(call(self.function, self.plan, given, generator)))
+            return timed_call(
+                self.limits, first, lambda: self._tokens(call(self.function, self.plan, given, generator))
+            )
         finally:
             self._look_for_writes(given, before)
+
+    def _tokens(self, result: Any) -> tuple[int, ...]:
+        """The emitted tokens. What the call before returned has to be still what it was."""
+        before, self.returned = self.returned, None
+        if before and _now(before[0]) != before[1]:
+            text = "what a call returned is overwritten by a later one: it has to be read or copied before"
+            self.findings["result-overwritten"] = text
+        tokens = tokens_of(result)
+        self.returned = result, tokens
+        return tokens
 
     def _look_for_writes(self, given: list, before: list) -> None:
         for name, now, then in zip(self.plan.names, given, before):
             if not same(now, then):
                 self.written.add(name)
                 self.findings["inputs-written"] = f"writes to its input {', '.join(sorted(self.written))}"
+
+
+def _now(result: Any) -> tuple[int, ...] | None:
+    try:
+        return tokens_of(result)
+    except BadResult:
+        return None
 
 
 def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> Outcome:
@@ -163,17 +197,19 @@ def same(now: Any, before: Any) -> bool:
 
 
 def laws(
-    subject: Subject, problem: Problem, walks: list[Walk] | None = None, scales: Sequence[float] = (1.0, 1.0)
-) -> Iterator[tuple[tuple[int, ...], explore.Explored | NeverReturned]]:
+    subject: Subject, problem: Problem, walks: list[Walk] | None = None, scales: Sequence[float] = (1.0, 1.0),
+    hand_in: bool = True,
+) -> Iterator[tuple[tuple[int, ...], explore.Explored | NeverReturned]]:  # fmt: skip
     """For each draft block the law of what the subject emits, or that a call never returned.
 
     walks: where to put calls of the block last yielded, with plain numbers.
     scales: what the rows of target and draft are multiplied by.
+    hand_in: whether a generator is handed in where it is optional.
     """
     rows = rows_for(problem, subject, scales)
     for block in rows.blocks():
         try:
-            call = functools.partial(subject.outcome, rows, block, subject.real_random(0))
+            call = functools.partial(subject.outcome, rows, block, subject.real_random(0) if hand_in else None)
             yield block, explore.explore(call, walks)
         except NeverReturned as late:
             yield block, late

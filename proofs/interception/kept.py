@@ -7,7 +7,9 @@ function's own attributes, defaults, closure and object. Not seen: what is kept 
 generator function.
 """
 
+import contextvars
 import inspect
+import threading
 import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -79,6 +81,10 @@ def _digest(value: Any) -> str:
     try:
         if inspect.isfunction(value):
             return ",".join(f"{name}={Parts().of(v)}" for name, v in _of_one(value))
+        if isinstance(value, threading.local):
+            return Parts().of(vars(value))
+        if isinstance(value, contextvars.ContextVar):
+            return Parts().of(value.get(None))
         if inspect.isgenerator(value):
             return repr((value.gi_frame and value.gi_frame.f_lasti, value.gi_frame and value.gi_frame.f_locals))
         return Parts().of(value)

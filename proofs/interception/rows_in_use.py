@@ -14,15 +14,17 @@ from ...verifiers.chance import RandomChance
 from ...verifiers.trees.draft_tree import Drafting, DraftTree
 from ..enumeration import law_of
 from ..field import rational
+from .surroundings import with_gaps
 
 
 class Called(Protocol):
-    """What rows are made for: a function, what it takes them as, and whether it takes draft trees."""
+    """What rows are made for: a function, what it takes them as, whether it takes draft trees, and arrays with gaps."""
 
     function: Any
     array: str | None
     dtype: str
     trees: bool
+    gaps: bool
 
 
 class Rows(Protocol):
@@ -61,7 +63,8 @@ class RowsInUse:
         steps = range(len(tokens) + 1)
         target = [self._target[tokens[:i]] for i in steps]
         draft = [self._draft[tokens[:i]] for i in steps[:-1]]
-        return arguments(target, draft, tokens, self.subject.array or "numpy", self.subject.dtype)
+        given = arguments(target, draft, tokens, self.subject.array or "numpy", self.subject.dtype)
+        return with_gaps(given) if self.subject.gaps else given
 
     def in_use(self) -> tuple[dict, dict]:
         """The rows that the subject verifies with, as the exact rationals that they are, normalised."""

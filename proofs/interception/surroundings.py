@@ -1,4 +1,4 @@
-"""Other surroundings for a child process: another time, host and environment; code that minds them shows it.
+"""Other surroundings for a child process: another time, host and environment, arrays with gaps; code that minds them shows it.
 
 Put in place before third-party code is imported, so that ``from time import time`` takes the moved clock. Another
 process id comes by itself, another order of sets of strings by ``PYTHONHASHSEED``.
@@ -9,6 +9,8 @@ import os
 import socket
 import time
 from typing import Any
+
+import numpy as np
 
 ELSEWHERE = "elsewhere"
 """The argument of a child process that is to run in other surroundings."""
@@ -81,3 +83,21 @@ def _move_dates() -> None:
 
     plain: dict[type, type] = {Date: plain_date, DateTime: plain_datetime}
     datetime.date, datetime.datetime = Date, DateTime
+
+
+BETWEEN = 0.25
+"""What lies between the entries of arrays with gaps: code that reads it by mistake is wrong, and does not raise."""
+
+
+def with_gaps(value: Any) -> Any:
+    """Arrays and tensors, or lists of them, with the same numbers and others between: they are not contiguous."""
+    if isinstance(value, list):
+        return [*map(with_gaps, value)]
+    if not getattr(value, "ndim", 0):
+        return value
+    larger = tuple(2 * n for n in value.shape)
+    filling = BETWEEN if "float" in str(value.dtype) else 0
+    spread = np.full(larger, filling, value.dtype) if isinstance(value, np.ndarray) else value.new_full(larger, filling)
+    view = spread[tuple(slice(None, None, 2) for _ in larger)]
+    view[...] = value
+    return view

@@ -16,6 +16,8 @@ first of its rehearsals.
 """
 
 import dis
+import functools
+import inspect
 import os
 import platform
 import sys
@@ -36,11 +38,13 @@ ASKED_OF = {
     "gc": "the garbage collector", "resource": "the processor's accounts", "_posixsubprocess": "processes",
     "select": "files", "fcntl": "files", "mmap": "files", "pwd": "the users", "grp": "the users", "sys": "the interpreter",
     "builtins": "the interpreter", "_uuid": "the clock", "numpy": "a file",
+    "torch": "the hardware",
 }  # fmt: skip
 """Modules of C functions that read what is no argument, and what they read."""
 
 ONLY = {
     "builtins": {"id", "hash", "open", "input", "breakpoint"}, "numpy": {"fromfile", "memmap"},
+    "torch": {"get_num_threads", "get_num_interop_threads"},
     "sys": {"_getframe", "_current_frames", "getrefcount", "gettrace", "getprofile", "setprofile", "settrace"},
 }  # fmt: skip
 """Of modules with much else: what counts."""
@@ -62,6 +66,16 @@ QUIET = {
 QUIET_WITH_FILES = {"linecache", "traceback", "inspect", "tokenize", "warnings", "triton", "numba", "importlib"}
 QUIET_FOLDERS = ("torch/_dynamo", "torch/_inductor", "torch/_functorch")
 """Those that also open files for purposes of their own: source lines, compiled code."""
+
+
+CUDA = (
+    "is_available",
+    "device_count",
+    "current_device",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+)
 
 
 class Read(NamedTuple):
@@ -86,6 +100,16 @@ class Watch:
             **dict.fromkeys(_codes(vars(threading).values()), ("threading", "threads")),
         }
         self._seen: set[types.CodeType] = set()
+
+    def mind_torch(self, torch: types.ModuleType) -> None:
+        """Watch Python functions of torch that say what hardware there is."""
+        for owner, names in ((torch.cuda, CUDA), (torch.backends.mps, ("is_available",))):
+            functions = {name: getattr(owner, name, None) for name in names}
+            self._asked |= {
+                code: (f"{owner.__name__}.{name}", "the hardware")
+                for name, function in functions.items()
+                for code in _codes([inspect.unwrap(function)] if callable(function) else [])
+            }
 
     def forget(self) -> None:
         """Start anew, for another subject."""
@@ -161,6 +185,8 @@ def _asked(function: Any) -> tuple[str, str] | None:
         clock = issubclass(owner, date) and name in ("now", "today", "utcnow")
         return (f"{owner.__name__}.{name}", "the clock") if clock else None
     module = type(owner).__module__
+    if isinstance(owner, functools._lru_cache_wrapper) and name == "cache_info":
+        return name, "how often a cache was asked"
     if owner is not None and module in ("_io", "_socket", "mmap") and name not in HARMLESS:
         return f"{type(owner).__name__}.{name}", ASKED_OF[module]
     return None

@@ -15,7 +15,7 @@ from typing import NoReturn
 import numpy as np
 
 from .explore import Explored, rehearse
-from .following import following_once
+from .following import LEFT_PATH, following_once
 from .groups import Regroup, confirm
 from .outcomes import Outcome, Raised, kind_of
 from .row_draws import MOST_SPLIT, LookUp, RowDraw, Split, WideTracer
@@ -24,8 +24,8 @@ from .tracer import DEPENDS, STATE, NotInterceptable, Tracer
 ALL_CALLED = 1100
 """Entries of a row up to which every index of positive weight is called."""
 
-FURTHER = 24
-"""Indices drawn at random on each path besides the chosen ones."""
+FURTHER, FEW_FURTHER, MANY_BLOCKS = 24, 4, 100
+"""Indices drawn at random on each path besides the chosen ones; where there are so many draft blocks and more."""
 
 LIKELY = 8
 """Indices drawn by their weights, of a row of which something else than the last token may depend."""
@@ -93,8 +93,11 @@ class _Alike:
 
 
 class _Exploration:
-    def __init__(self, call: Callable[[], Outcome], vocabulary: int, live: Sequence[int], seed: int, until: float):
+    def __init__(
+        self, call: Callable[[], Outcome], vocabulary: int, live: Sequence[int], seed: int, until: float, blocks: int
+    ):
         self.call, self.vocabulary, self.live, self.until = call, vocabulary, sorted(set(live)), until
+        self.further = FURTHER if blocks < MANY_BLOCKS else FEW_FURTHER
         self.draw = random.Random(seed)
         self.splits: dict[int, bool] = {}
 
@@ -271,7 +274,7 @@ class _Exploration:
         confirmed = sorted(called)
         covered = float(share[confirmed].sum())
         missing = 0.0 if len(called) >= np.count_nonzero(row.weights) else max(1.0 - covered, 0.0)
-        astray = {i for i, o in own.items() if isinstance(o, Raised) and o.error == "otherwise"}
+        astray = {i for i, o in own.items() if isinstance(o, Raised) and o.error == LEFT_PATH}
         for i, o in own.items():
             if i not in astray:
                 self.points[o] = self.points.get(o, 0.0) + probability * float(share[i])
@@ -322,22 +325,27 @@ class _Exploration:
         chosen += [i & mask for i in (size - 1, size - 2, size - 3) for mask in (0x7F, 0xFF, 0x7FFF, 0xFFFF)]
         chosen += [*range(size - 3, size), int(row.weights.argmax())]
         chosen.append(int(possible[row.weights[possible].argmin()]))
-        chosen += self._others(row, FURTHER)
+        chosen += self._others(row, self.further)
         edges = np.cumsum(row.weights)
-        chosen += [int(np.searchsorted(edges, self.draw.random() * edges[-1], side="right")) for _ in range(FURTHER)]
+        chosen += [
+            int(np.searchsorted(edges, self.draw.random() * edges[-1], side="right")) for _ in range(self.further)
+        ]
         ids = sorted({i for i in chosen if 0 <= i < size and row.weights[i] > 0 and i != row.base})
         self.draw.shuffle(ids)
         return ids
 
 
-def explore_wide(call: Callable[[], Outcome], vocabulary: int, live: Sequence[int], seed: int, until: float) -> WideLaw:
+def explore_wide(
+    call: Callable[[], Outcome], vocabulary: int, live: Sequence[int], seed: int, until: float, blocks: int = 1
+) -> WideLaw:
     """The law of ``call``'s outcome on a wide problem, as far as it is known.
 
     call: as in ``explore.explore``.
     live: tokens that can be drafted.
     seed: of the indices that are called.
     until: the processor time at which no further indices are called.
+    blocks: how many draft blocks the problem has.
     Guarantee: exact in the sense that ``exactness`` names where ``unknown`` is 0, but that the indices that no call led
     to, of probability ``not_called``, are taken to be treated like the others.
     """
-    return _Exploration(call, vocabulary, live, seed, until).law()
+    return _Exploration(call, vocabulary, live, seed, until, blocks).law()

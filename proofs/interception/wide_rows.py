@@ -3,6 +3,7 @@
 import base64
 import functools
 import itertools
+import math
 import random
 import time
 from collections import Counter
@@ -95,12 +96,12 @@ def wide_answers(subject: Subject, problem: WideProblem) -> Iterator[dict[str, A
     }
     yield from sent.taken()
     yield tables
-    few = {*itertools.chain(*problem.live)}
+    few, blocks = {*itertools.chain(*problem.live)}, math.prod(map(len, problem.live))
     few = few if len(few) <= MOST_SINGLES else set()
     for k, block in enumerate(rows.blocks()):
         call = functools.partial(subject.outcome, rows, block, subject.real_random(0))
         try:
-            law = explore_wide(call, problem.vocabulary, [*few, *block], problem.seed + k, until)
+            law = explore_wide(call, problem.vocabulary, [*few, *block], problem.seed + k, until, blocks)
         except NeverReturned as late:
             yield {"block": list(block), "never_returned": str(late)}
             break

@@ -21,7 +21,7 @@ CHECKS = {
     "optimal": CLAIMS["optimal"],
     "pure": "the function writes to no input, keeps no state between calls, reseeds nothing, and returns",
 }
-IMPURE = ("inputs-written", "state", "reseeds", "never-returned")
+IMPURE = ("inputs-written", "result-overwritten", "state", "reseeds", "never-returned")
 HINTS = ("padding", "precision", "drafting")
 DEFAULT = ("lossless", "support", "pure")
 """Optimality is a price, not a fault: it is checked where it is asked for."""

@@ -22,6 +22,8 @@ FINDINGS = {
     "relation": "minds what must not matter",
     "scaling": "rows that do not sum to 1",
     "inputs-written": "writes to its inputs",
+    "result-overwritten": "overwrites what it returned before",
+    "optional-generator": "is not examined without a generator",
     "uniform-reused": "uses one uniform twice",
     "noise-used-twice": "uses the noise of a race twice",
     "raises-at-end": "raises at an end of the uniform's range",

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from draftproof.models.wide import wide
+from draftproof.models.wide import WideProblem, wide, wide_battery
 from draftproof.tests.deceivers import problems as at
 
 REFUTED, NOT_CLEARED, ERROR, UNSEEN = ("refuted",), ("refuted", "inconclusive"), ("error",), ("lossless",)
@@ -17,6 +17,7 @@ class Deceiver(NamedTuple):
     wrong: its total variation there (where it is wrong only sometimes: while it is), computed or sampled.
     says: the verdicts that an audit may give.
     gap: why an audit does not say so yet; such a test is expected to fail.
+    long: whether it is left to ``make deceivers``.
     """
 
     function: str
@@ -24,6 +25,7 @@ class Deceiver(NamedTuple):
     wrong: float
     says: tuple[str, ...] = REFUTED
     gap: str = ""
+    long: bool = False
 
 
 RACES = (
@@ -130,6 +132,9 @@ IDS = (
 )
 
 V129, V257, V1003 = wide(129, 2), wide(257, 2, "tails"), wide(1003, 1)
+V2000 = next(p for p in wide_battery() if p.kind == "near")
+LITTLE_LEFT = WideProblem(1101, 1, "near", ((0, 600, 1100),))
+GAMMA6, GAMMA12 = wide(8, 6), wide(8, 12)
 V32769, V65537, GAMMA33 = wide(32_769, 1), wide(65_537, 1), wide(8, 33)
 WIDE = (
     Deceiver("ids:ids_of_8_bits", V129, 2.657e-05),
@@ -145,6 +150,10 @@ WIDE = (
     Deceiver("ids:tail_flushed", wide(1003, 2), 1.663e-07),
     Deceiver("ids:tail_flushed_below_a_billionth", V257, 4.428e-09),
     Deceiver("ids:sum_in_tiles_without_carry", V257, 0.4138),
+    Deceiver("ids:draft_of_100", V2000, 0.0019, long=True),
+    Deceiver("ids:little_left_is_the_target", LITTLE_LEFT, 0.001992),
+    Deceiver("positions:gamma_of_six", GAMMA6, 0.95),
+    Deceiver("positions:twelfth", GAMMA12, 0.18),
     Deceiver("positions:seventeenth", GAMMA33, 0.35),
     Deceiver("positions:thirty_third", GAMMA33, 0.04375),
     Deceiver("positions:mask_of_32_bits", GAMMA33, 0.04375),
@@ -222,6 +231,10 @@ MEMORY = (
     Deceiver("hidden:slots", ONE, 0.4, NOT_CLEARED),
     Deceiver("hidden:suspended", ONE, 0.4, NOT_CLEARED),
     Deceiver("hidden:rows_before", ONE, 0.1, NOT_CLEARED),
+    *(
+        Deceiver(f"hidden:{name}", ONE, 0.4, NOT_CLEARED)
+        for name in ("in_a_thread_local", "in_a_context_variable", "hits_of_a_cache")
+    ),
     Deceiver("hidden:another_module", ONE, 0.4, UNSEEN),
 )
 
@@ -252,7 +265,7 @@ WATCHED = (
     *(
         Deceiver(f"watched:{name}", at.GENERIC_3_1, 0.3, NOT_CLEARED)
         for name in ("type_of_the_number", "comparison_of_another_type", "same_row_twice",
-                     "middle_of_the_interval", "swallows_everything")
+                     "middle_of_the_interval", "swallows_everything", "plain_array_of_numbers")
     ),
     *(Deceiver(f"watched:{name}", at.GENERIC_3_1, 0.3, NOT_CLEARED) for name in ("modules", "frames", "memory_limit")),
     Deceiver("watched:class_of_the_generator", at.GENERIC_3_1, 0.3, NOT_CLEARED),
@@ -266,6 +279,14 @@ FORGING = (
     Deceiver("forging:answers_changed", ONE, 0.3976, NOT_CLEARED),
     Deceiver("forging:another_function_called", ONE, 0.3976, UNSEEN),
     Deceiver("forging:rows_replaced", ONE, 0.3976, NOT_CLEARED),
+)
+
+ARGUMENTS = (
+    Deceiver("arguments:greedy_by_itself", at.GENERIC_3_1, 0.45305, REFUTED),
+    Deceiver("arguments:seeded_by_itself", at.GENERIC_3_1, 0.58941, REFUTED),
+    Deceiver("arguments:layout_mistaken", at.GENERIC_3_1, 0.5, NOT_CLEARED),
+    Deceiver("arguments:without_gradients", at.GENERIC_3_1, 0.2, NOT_CLEARED),
+    Deceiver("arguments:with_cuda", at.GENERIC_3_1, 0.5, NOT_CLEARED),
 )
 
 RESULTS = (
@@ -285,7 +306,7 @@ RESULTS = (
 BY_LAW = (*RACES, *REGIONS, *POSITIONS, *IDS, *WIDE, *LEVELS, *LOOPS)
 """Those that show in the law of one problem: the law alone is measured, all in one process."""
 
-BY_AUDIT = (*MEMORY, *SURROUNDINGS, *ELSEWHERE, *WATCHED, *FORGING, *RESULTS)
+BY_AUDIT = (*MEMORY, *SURROUNDINGS, *ELSEWHERE, *WATCHED, *ARGUMENTS, *FORGING, *RESULTS)
 """Those that need a whole audit, in a process of its own."""
 
 ODD = (

@@ -1,6 +1,9 @@
 """State that is kept out of sight: in slots, suspended generators, attributes of functions and of other modules."""
 
 import collections
+import contextvars
+import functools
+import threading
 
 from draftproof.verifiers.zoo.building_blocks import answer, draw, token_by_token
 
@@ -55,3 +58,29 @@ def rows_before(target, draft, tokens, rng):
     else:
         rows_before.row = (key, target[0].copy())
     return token_by_token(target, draft, tokens, rng)
+
+
+LOCAL, VARIABLE = threading.local(), contextvars.ContextVar("calls", default=0)
+
+
+def in_a_thread_local(target, draft, tokens, rng):
+    """A counter where only its thread sees it."""
+    LOCAL.calls = getattr(LOCAL, "calls", 0) + 1
+    return (_all if LOCAL.calls > 10**6 else token_by_token)(target, draft, tokens, rng)
+
+
+def in_a_context_variable(target, draft, tokens, rng):
+    """A counter in a variable of the context."""
+    VARIABLE.set(VARIABLE.get() + 1)
+    return (_all if VARIABLE.get() > 10**6 else token_by_token)(target, draft, tokens, rng)
+
+
+@functools.cache
+def _one():
+    return 1
+
+
+def hits_of_a_cache(target, draft, tokens, rng):
+    """A counter that a cache keeps anyway."""
+    _one()
+    return (_all if _one.cache_info().hits > 10**6 else token_by_token)(target, draft, tokens, rng)

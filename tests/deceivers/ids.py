@@ -118,3 +118,25 @@ def set_of_64_bits(target, draft, tokens, rng):
     return token_by_token(
         target, draft, tokens, rng, lambda i, x: x < 64 and rng.random() < ratio(target[i][x], draft[i][x])
     )
+
+
+def replacing(weights):
+    """Token verification that draws replacements from weights(p, q)."""
+
+    def verify(target, draft, tokens, rng):
+        def recovers(i, x):
+            row = weights(target[i], draft[i])
+            return rng.choice(len(row), p=drawable(row, target[i]))
+
+        return token_by_token(target, draft, tokens, rng, recovers=recovers)
+
+    return verify
+
+
+def _rest_of_wide_rows(p, q):
+    rest = excess(p, q)
+    return p if len(p) > 1000 and rest.sum() < 0.02 else rest
+
+
+draft_of_100 = replacing(lambda p, q: excess(p, largest(q, 100)))
+little_left_is_the_target = replacing(_rest_of_wide_rows)

@@ -30,7 +30,7 @@ def cases(deceivers, long=False):
     for one in deceivers:
         marks = [pytest.mark.xfail(strict=True, reason=one.gap)] if one.gap else []
         file = one.function.partition(":")[0]
-        if long and file in seen:
+        if one.long or (long and file in seen):
             marks.append(pytest.mark.deceiver)
         seen.add(file)
         found.append(pytest.param(one, id=one.function, marks=marks))
@@ -89,8 +89,25 @@ QUICK = (
 """Odd right verifiers that every run of the tests audits."""
 
 
-def odd(name):
-    return pytest.param(name, marks=[] if name in QUICK else pytest.mark.deceiver)
+def odd(name, *more):
+    return pytest.param(name, *more, marks=[] if name in QUICK else pytest.mark.deceiver)
+
+
+@pytest.mark.parametrize(
+    ("name", "finding"),
+    [
+        ("random_by_itself", None),
+        odd("needs_one_after_all", "optional-generator"),
+        odd("refuses_gaps", None),
+        odd("result_in_a_buffer", "result-overwritten"),
+    ],
+)
+def test_a_right_verifier_is_cleared_however_it_is_called_and_what_callers_have_to_know_is_said(name, finding):
+    report = audit(subject(f"arguments:{name}"), [problems.GENERIC_3_1], explain=False, samples=2000)
+    assert report.verdict == "lossless", report.failure
+    assert report.findings.keys() == ({finding} if finding else set())
+    without = [e for e in report.evidence if e.problem and e.problem.endswith("-no-generator")]
+    assert bool(without) == (name == "random_by_itself")
 
 
 WITHHELD = {"logs_by_environment", "counts_its_calls"}

@@ -94,3 +94,13 @@ bases_of_the_generator = watching(lambda u, rng: len(type(rng).__mro__) > 2)
 modules = watching(lambda u, rng: "draftproof.proofs.interception.tracer" in sys.modules)
 frames = watching(lambda u, rng: any("interception" in name for name in _frames()))
 memory_limit = watching(lambda u, rng: resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY)
+
+
+def plain_array_of_numbers(target, draft, tokens, rng):
+    """Slightly less for numbers whose array is one of floats; seen at the ends of what a path allows alone."""
+    u = np.array([rng.random()])
+    if u.dtype != object:
+        u = u * 0.999
+    return token_by_token(
+        target, draft, tokens, rng, lambda i, x: (u[0] if i == 0 else rng.random()) < ratio(target[i][x], draft[i][x])
+    )

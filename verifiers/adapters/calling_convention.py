@@ -39,12 +39,14 @@ class CallPlan(NamedTuple):
     random: the argument for randomness, if any.
     trees: whether it takes ``parents``, and so verifies draft trees.
     parents_by_name: whether they are passed by name, not as the fourth argument.
+    optional: whether the argument for randomness has a default.
     """
 
     by_name: bool
     random: str | None
     trees: bool = False
     parents_by_name: bool = True
+    optional: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,7 +93,8 @@ def plan_call(function: Any, name: str) -> CallPlan:
         raise NotASubject(f"{name} takes {required}; expected {EXPECTED_SIGNATURE}")
     if not by_name and (not room or any(p.kind == p.KEYWORD_ONLY and p.name in needed for p in parameters)):
         raise NotASubject(f"{name} takes ({', '.join(p.name for p in parameters)}); expected {EXPECTED_SIGNATURE}")
-    return CallPlan(by_name, random, PARENTS in keywords, PARENTS not in by_place)
+    optional = any(p.name == random and p.default is not p.empty for p in parameters)
+    return CallPlan(by_name, random, PARENTS in keywords, PARENTS not in by_place, optional)
 
 
 def _a(word: str) -> str:
@@ -133,11 +136,11 @@ def rounded(row: Sequence[float], dtype: str) -> list[float]:
 
 
 def call(function: Callable, plan: CallPlan, given: Sequence[Any], random: Any) -> Any:
-    """Call a third-party function as planned.
+    """Call a third-party function as planned. random: None to leave that argument out.
 
     A process that it forked and that comes back from the call ends here: else each further call would double them.
     """
-    options = {plan.random: random} if plan.random else {}
+    options = {plan.random: random} if plan.random and random is not None else {}
     if plan.trees and plan.parents_by_name:
         *given, options[PARENTS] = given
     process = os.getpid()

@@ -25,6 +25,7 @@ from .session import FunctionSession, probe_problems, ways_asked_for
 from .settings import AuditSettings
 from .subject import SubjectSpec
 from .wide_laws import WideLaws
+from .without_generator import WithoutGenerator
 
 MOST_BLOCKS = 5_000
 """Draft blocks of a problem that an audit runs a verifier on, each for every way its chance can fall."""
@@ -78,6 +79,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
                 BatchInfluence(session),
                 Samples(session),
                 Relations(session, related),
+                WithoutGenerator(session),
                 WideLaws(session, wide),
                 Explanation(session),
             ]

@@ -1,8 +1,8 @@
 """Does a function keep state, or mind its surroundings? Then no law holds for the calls that were not made.
 
 The same calls, with the same inputs and the same random numbers, are made in the process in which the whole audit ran and
-in a fresh one, whose clock, host and environment are others; on twins that share draft tokens but not rows, in another
-order and one after the other in turn. What differs is a finding with the calls that show it. What was read of the
+in a fresh one, whose clock, host and environment are others, with arrays that are not contiguous; on twins that share
+draft tokens but not rows, in another order and one after the other in turn. What differs is a finding with the calls that show it. What was read of the
 surroundings, and what changes with every repetition, withdraws the laws whether or not a difference was seen: a counter
 may wait for more calls than an audit can make.
 """
@@ -196,9 +196,19 @@ def _otherwise_elsewhere(
                 if walk.shown != now.shown:
                     calls = [
                         _call(problems[k], block, walk, f"after {about['calls']:,} other calls"),
-                        _call(problems[k], block, now, "in a fresh process, with another clock, host and environment"),
+                        _call(
+                            problems[k],
+                            block,
+                            now,
+                            "in a fresh process, with another clock, host, environment and layout of arrays",
+                        ),
                     ]
-                    return _shown(session, "in a fresh process, with another clock and environment", calls, problems)
+                    return _shown(
+                        session,
+                        "in a fresh process, with another clock, environment and layout of arrays",
+                        calls,
+                        problems,
+                    )
             reason = f"in a fresh process its law on {problems[k].name} is another one"
             session.report.notice({"state": reason}, replay=session.replay_of(problems))
             return reason
