@@ -9,12 +9,15 @@ from typing import Any, Protocol
 from ...models.drafting import draft_tree, replayed
 from ...models.law import Prefix, Table, prefix_key
 from ...models.problem import Problem
-from ...verifiers.adapters.calling_convention import arguments
+from ...verifiers.adapters.calling_convention import arguments, copied
 from ...verifiers.chance import RandomChance
 from ...verifiers.trees.draft_tree import Drafting, DraftTree
 from ..enumeration import law_of
 from ..field import rational
 from .surroundings import with_gaps
+
+MOST_KEPT = 4096
+"""Blocks whose arguments are kept: a block is called with many times."""
 
 
 class Called(Protocol):
@@ -36,6 +39,10 @@ class Rows(Protocol):
         """The arguments for a draft block or tree, fresh."""
         ...
 
+    def given(self, tokens: tuple[int, ...]) -> tuple[list, list]:
+        """The same for a call, and once more to compare with after it."""
+        ...
+
 
 class RowsInUse:
     """A problem's rows as the subject gets them, in its precision, multiplied by ``scales`` (target, draft).
@@ -45,6 +52,7 @@ class RowsInUse:
 
     def __init__(self, problem: Problem, subject: Called, scales: Sequence[float] = (1.0, 1.0)):
         self.problem, self.subject, self.called, self.sums_off = problem, subject, False, 0.0
+        self._kept: dict[tuple[int, ...], list] = {}
         *earlier, last = ([*problem.prefixes(length)] for length in range(problem.gamma + 1))
         prefixes = [prefix for group in earlier for prefix in group]
         target, draft = scales
@@ -65,6 +73,14 @@ class RowsInUse:
         draft = [self._draft[tokens[:i]] for i in steps[:-1]]
         given = arguments(target, draft, tokens, self.subject.array or "numpy", self.subject.dtype)
         return with_gaps(given) if self.subject.gaps else given
+
+    def given(self, tokens: tuple[int, ...]) -> tuple[list, list]:
+        if tokens not in self._kept:
+            if len(self._kept) == MOST_KEPT:
+                self._kept.clear()
+            self._kept[tokens] = self.arguments(tokens)
+        kept = self._kept[tokens]
+        return (self.arguments(tokens) if self.subject.array == "torch" else copied(kept)), kept
 
     def in_use(self) -> tuple[dict, dict]:
         """The rows that the subject verifies with, as the exact rationals that they are, normalised."""

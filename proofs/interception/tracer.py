@@ -216,8 +216,12 @@ class Tracer(Branching):
         return self.drawn[-1]
 
     def draw_row(self, weights: Any, look_up: Any = None) -> int:
-        """An index drawn by whole weights, one for each of many entries. look_up: used on wide problems."""
-        exact = [rational(w) for w in weights]
+        """An index drawn by whole weights, one for each of many entries.
+
+        weights: or a function that makes them, which is not called where a call with plain numbers is led to an index.
+        look_up: used on wide problems.
+        """
+        exact = [rational(w) for w in (weights() if callable(weights) else weights)]
         total = sum(exact)
         return self.choose([w / total for w in exact])
 

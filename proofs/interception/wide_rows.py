@@ -29,6 +29,8 @@ class WideRows:
 
     def __init__(self, problem: WideProblem, subject: Subject):
         self.problem, self.subject, self.called = problem, subject, False
+        self._asked: tuple[Prefix, bool] | None = None
+        self._kept: list = []
         prefixes = [x for n in range(problem.gamma + 1) for x in problem.prefixes(n)]
         self.target = {x: problem.target_row(x) for x in prefixes}
         self.draft = {x: problem.draft_row(x) for x in prefixes if len(x) < problem.gamma}
@@ -43,6 +45,13 @@ class WideRows:
         draft = np.stack([self.draft[tokens[:i]] for i in steps[:-1]])
         return self._as_array(target, draft, tokens)
 
+    def given(self, tokens: Prefix) -> tuple[list, list]:
+        tracer = active()
+        asked = tokens, tracer is None or tracer.rehearsal is not None
+        if asked != self._asked:  # one block is called with many times, first traced and then with plain numbers
+            self._asked, self._kept = asked, self.arguments(tokens)
+        return self.arguments(tokens), self._kept
+
     def _as_array(self, target: np.ndarray, draft: np.ndarray, tokens: Prefix) -> list:
         array, dtype = self.subject.array or "numpy", self.subject.dtype
         if array == "torch":
@@ -50,7 +59,7 @@ class WideRows:
 
             kind = getattr(torch, dtype)
             return [torch.from_numpy(target).to(kind), torch.from_numpy(draft).to(kind), torch.tensor(tokens)]
-        target, draft = (rows.astype(dtype) for rows in (target, draft))
+        target, draft = (rows.astype(dtype, copy=False) for rows in (target, draft))
         if array == "list":
             return [target.tolist(), draft.tolist(), list(tokens)]
         tracer = active()
@@ -62,7 +71,8 @@ class WideRows:
 
     def in_use(self, row: np.ndarray) -> np.ndarray:
         """A row that the subject verifies with, float64, not normalised."""
-        given = self._as_array(row[None], row[None], ())[0]
+        own = row[None].copy()  # third-party code gets it
+        given = self._as_array(own, own, ())[0]
         use = getattr(self.subject.function, "rows_in_use", None)
         used = (use(given) if use else given)[0]
         return np.asarray(used.double().numpy() if hasattr(used, "double") else used, dtype=np.float64)

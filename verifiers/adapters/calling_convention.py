@@ -126,6 +126,13 @@ def arguments(
     return [np.array(target, dtype=kind), np.array(draft, dtype=kind), *whole]
 
 
+def copied(given: Any) -> Any:
+    """Arguments once more: lists and NumPy arrays in them are copied."""
+    if isinstance(given, list) and given and isinstance(given[0], (list, np.ndarray)):
+        return [copied(part) for part in given]
+    return given.copy()
+
+
 def rounded(row: Sequence[float], dtype: str) -> list[float]:
     """The nearest numbers of a type, as floats that hold them exactly."""
     if dtype != "bfloat16":
