@@ -221,7 +221,8 @@ class Tracer(Branching):
         weights: or a function that makes them, which is not called where a call with plain numbers is led to an index.
         look_up: used on wide problems.
         """
-        exact = [rational(w) for w in (weights() if callable(weights) else weights)]
+        row: Any = weights() if callable(weights) else weights
+        exact = [rational(w) for w in row]
         total = sum(exact)
         return self.choose([w / total for w in exact])
 
