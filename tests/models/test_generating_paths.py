@@ -84,10 +84,12 @@ def furthest(loop: Any, seed=0):
     return max(parts.furthest_rows(run["loop"].blocks, target, draft).values())
 
 
+@pytest.mark.long
 def test_every_path_is_verified_with_the_rows_of_its_own_text():
     assert furthest(SeveralPaths) < 1e-5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loop", [KeepsTheFirstPath, RowsOfAnotherPath, PositionsOff])
 def test_loops_that_mix_paths_up_have_other_rows(loop):
     assert furthest(loop) > 1e-3

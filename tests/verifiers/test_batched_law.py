@@ -142,6 +142,7 @@ def off_the_rule(exact, name, problem):
     return as_float(total_variation(found.outcomes(), output_law(found.in_use, rule)))
 
 
+@pytest.mark.long
 def test_a_rule_of_several_paths_has_the_law_of_its_reference_and_with_a_planted_bug_another(exact):
     assert off_the_rule(exact, "paths_spec_infer", TWO_PATHS[0]) < 1e-14
     assert off_the_rule(exact, "paths_spec_infer_target", TWO_PATHS[0]) > 1e-3
