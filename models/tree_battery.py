@@ -1,11 +1,12 @@
 """Problems that draw trees: equal siblings, children of weight 0, duplicate tokens, ragged depth, ties, a single child."""
 
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
 
-from ..verifiers.trees.draft_tree import IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, drafting_by_parents
+from ..verifiers.trees.draft_tree import CONTEXT, IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, drafting_by_parents
 from .battery import drawn, toy
 from .law import ContextFree
 from .problem import Problem
@@ -78,6 +79,37 @@ def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
             chosen.append(problem)
             shapes |= {shape} if trees > FEW else set()
     return chosen
+
+
+OWN_TREES = (3, 1, 4), (2, 2, 5), (2, 3, 6)
+"""V, gamma and the most nodes of the problems that an audit draws from its seed."""
+
+
+def own_tree_problems(seed: int, ways: Sequence[str] = WAYS) -> list[Problem]:
+    """Three problems for each way of drawing, drawn from an audit's seed: rows of every scale, trees of any shape.
+
+    The same seed gives the same ones; their names carry it.
+    """
+    draw, problems = random.Random(f"trees/{seed}"), []
+    for how in WAYS:
+        for vocabulary, gamma, most in OWN_TREES:
+            pair = drawn(vocabulary, gamma, ("log-odds", "late-log-odds")[gamma > 1], draw.randrange(2**32))
+            problem = ragged(pair, *_drawn_parents(draw, gamma, most), how=how)
+            name = f"own-V{vocabulary}-gamma{gamma}-{how}-{problem.tree}-seed{seed}"
+            problems += [replace(problem, name=name)] if how in ways else []
+    return problems
+
+
+def _drawn_parents(draw: random.Random, gamma: int, most: int) -> tuple[int, ...]:
+    """Parents of a tree of that depth, level by level, with at most so many nodes."""
+    parents: list[int] = []
+    level = [CONTEXT]
+    for depth in range(gamma):
+        room = most - len(parents) - (gamma - depth - 1)
+        chosen = sorted(draw.choices(level, k=1 + draw.randrange(room)))
+        level = list(range(len(parents), len(parents) + len(chosen)))
+        parents += chosen
+    return tuple(parents)
 
 
 def _trees(problem: Problem) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from ....models.battery import drawn, toy
 from ....models.errors import InputError
 from ....models.problem import AnyProblem, Problem, as_json
-from ....models.tree_battery import tree_audit_battery
+from ....models.tree_battery import own_tree_problems, tree_audit_battery
 from ....proofs.interception.outcomes import decoded
 from ....proofs.measurement import Measurement, measured
 from ....proofs.sandbox import Sandbox
@@ -78,7 +78,8 @@ class FunctionSession:
             other = next((p for p in self.problems if p.tree.how not in wanted and not _drawn_alike(p, wanted)), None)
             if given and wanted and other:
                 raise InputError(f"{other.name}: its trees are drawn {other.tree.how}; asked for: {', '.join(wanted)}")
-            self.problems = self.problems if given else tree_audit_battery(self.trees)
+            own = own_tree_problems(self.settings.seed, self.trees)
+            self.problems = self.problems if given else [*tree_audit_battery(self.trees), *own]
             return
         if tree := next((p for p in self.problems if not p.tree.chain), None):
             raise InputError(

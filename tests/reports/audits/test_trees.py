@@ -11,8 +11,8 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.drafting import draft_tree
 from draftproof.models.errors import InputError
 from draftproof.models.law import ContextFree
-from draftproof.models.problem import size_of
-from draftproof.models.tree_battery import drawing, ragged, tree_audit_battery
+from draftproof.models.problem import as_json, size_of, tree_problem_from
+from draftproof.models.tree_battery import drawing, own_tree_problems, ragged, tree_audit_battery
 from draftproof.proofs.audit_claims import judge, lossless
 from draftproof.proofs.driven.programs import DrivenProgram
 from draftproof.proofs.driven.subjects import DrivenObject
@@ -247,6 +247,19 @@ def test_ragged_trees_are_said_to_be_examined_and_what_goes_wrong_in_them_alone_
     assert data["scope"]["children"] == {"2": ["2x0+2"]}
     assert not any("different numbers of children" in sentence for sentence in data["not_examined"])
     assert any("those whose shape depends on what was drawn" in sentence for sentence in data["not_examined"])
+
+
+def test_an_audit_draws_trees_of_its_own_from_its_seed_and_controls_hold_on_them(sandbox):
+    assert own_tree_problems(1) == own_tree_problems(1)
+    assert {p.name for p in own_tree_problems(1)}.isdisjoint(p.name for p in own_tree_problems(2))
+    assert {p.tree.how for p in own_tree_problems(3, (TOP,))} == {TOP}
+    for seed in range(20):
+        for problem in own_tree_problems(seed):
+            assert problem.drafts <= 81 and tree_problem_from(as_json(problem)).drafting == problem.drafting
+    problems = own_tree_problems(1)[:3]
+    for entry, refuted in ((TREE_CONTROLS["D06"], False), (TREE_MUTANTS["T06"], True)):
+        sandbox.load(entry.target, [toy(1)])
+        assert any(lossless(measured(p, "float64", sandbox.law(p))).refuted for p in problems) == refuted
 
 
 @pytest.mark.parametrize("name", ["bonus_of_the_parent_at_depth_3", "fourth_sibling_accepted_outright"])
