@@ -26,6 +26,7 @@ EXTRAS = {
     "httpx2": "servers",
     "gguf": "gguf",
     "weasyprint": "compliance",
+    "triton": "kernels",
     "pypdf": "compliance",
 }
 """Optional packages, and the extra of draftproof that installs each."""

@@ -16,7 +16,7 @@ from ..interception.rows_in_use import RowsInUse
 from .asking import Asking, about, answered, joint
 from .coordinates import Uniform
 from .layout import Layout
-from .partition import Cut, Leaf, Partition, Point, TooManyLeaves, leaf_of, leaves, replaced
+from .partition import LARGE_BATCH, SECTIONS, Cut, Leaf, Partition, Point, TooManyLeaves, leaf_of, leaves, replaced
 from .products import Products
 from .races import NotARace, Racing
 from .subjects import DrivenSubject, Request
@@ -250,7 +250,8 @@ class DrivenLaws:
 
     def _block(self, block: tuple[int, ...]) -> Asking[None]:
         layout = self.layouts[block]
-        partition = Partition(layout.coordinates, layout.axes, self.known)
+        sections = SECTIONS if self.subject.batch >= LARGE_BATCH else 2
+        partition = Partition(layout.coordinates, layout.axes, self.known, sections)
         racing = Racing(layout.coordinates, layout.rows)
         law = self.laws[block] = BlockLaw(block, layout, partition, racing)
         start = racing.even(layout.start())

@@ -24,6 +24,9 @@ MOST_LEAVES = 300
 REMEMBERED = 6
 """Cuts of a number that are tried first when it has to be cut again."""
 
+LARGE_BATCH, SECTIONS = 1024, 16
+"""Where so many requests are one call, an interval is cut into so many parts at a time: calls cost more than requests."""
+
 
 class TooManyLeaves(Exception):
     """The partition does not end: decisions do not depend on one number at a time."""
@@ -82,11 +85,13 @@ class Partition:
 
     coordinates: of a point. axes: those that are cut, in the order in which cuts are looked for.
     known: cuts found before, by axis: those of related blocks are often the same.
+    sections: parts into which an interval is cut at a time in a search for a threshold.
     """
 
     coordinates: Sequence[Coordinate]
     axes: Sequence[int]
     known: dict[int, list[int]] = field(default_factory=dict)
+    sections: int = 2
 
     def grown(self, start: Point) -> Asking["Leaf | Cut"]:
         """The tree over all points that agree with ``start`` off the axes. Raises: TooManyLeaves."""
@@ -161,9 +166,11 @@ class Partition:
             if near == first != far:
                 return axis, k
         while abs(there - here) > 1:
-            middle = (here + there) // 2
-            (outcome,) = yield [moved(point, axis, middle)]
-            here, there = (middle, there) if outcome == first else (here, middle)
+            parts = min(self.sections, abs(there - here))
+            inside = [here + (there - here) * k // parts for k in range(1, parts)]
+            outcomes = yield [moved(point, axis, k) for k in inside]
+            other = next((k for k, outcome in enumerate(outcomes) if outcome != first), len(inside))
+            here, there = [here, *inside, there][other : other + 2]
         at = min(here, there)
         self.known[axis] = [at, *(k for k in self.known.get(axis, ()) if k != at)][:REMEMBERED]
         return axis, at

@@ -15,6 +15,7 @@ from email.parser import HeaderParser
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..triton_kernels.interpreting import set_up
 from .calling_convention import NotASubject
 from .registry import engine_folder
 
@@ -120,26 +121,5 @@ def use_triton() -> Any:
     import triton  # pyright: ignore[reportMissingImports]
     from triton.runtime import interpreter  # pyright: ignore[reportMissingImports]
 
-    # A check of each integer operation for overflow, which compiled kernels do not have, takes a third of the time.
-    interpreter.interpreter_builder.options = interpreter.InterpreterOptions(sanitize_overflow=False)
-    _patch_once(interpreter)
+    set_up(interpreter)
     return triton
-
-
-def _patch_once(interpreter: Any) -> None:
-    """Triton's interpreter patches its language anew at each launch and each call of a device function: here once for each.
-
-    It stays patched in this process, which compiles no kernel. Most of the time of a small launch went there.
-    """
-    patch, patched = getattr(interpreter, "_patch_lang", None), set[Any]()
-    if patch is None or hasattr(patch, "once"):
-        return
-
-    def once(function: Any) -> Any:
-        if function not in patched:
-            patched.add(function)
-            patch(function)
-        return interpreter._LangPatchScope()
-
-    once.once = True  # pyright: ignore[reportFunctionMemberAccess]
-    interpreter._patch_lang = once

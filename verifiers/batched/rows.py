@@ -162,16 +162,18 @@ class Probabilities:
         target, draft = row_of(self.target, self.blocks, at), row_of(self.draft, self.blocks, at.clamp(max=gamma - 1))
         left = (target * p.clamp(max=1).to(target.dtype)[:, None]).sub_(draft.mul_(share[:, None])).clamp_(min=0)
         empty = left.sum(-1, keepdim=True) <= 0
-        return self._in_chunks(torch.where(empty, target, left))
+        return in_chunks(torch.where(empty, target, left), self.blocks)
 
-    def _in_chunks(self, weights: Tensor) -> Excess:
-        count, width = chunked(weights.shape[1])
-        missing = count * width - weights.shape[1]
-        if missing:
-            weights = torch.nn.functional.pad(weights, (0, missing))
-        weights = weights.view(-1, count, width)
-        edges = running_sums(weights.sum(-1))
-        return Excess(edges, width, lambda chunk: running_sums(weights[self.blocks, chunk[:, 0]]))
+
+def in_chunks(weights: Tensor, blocks: Tensor) -> Excess:
+    """Weights [B, V] of each of the blocks, 0 to B - 1."""
+    count, width = chunked(weights.shape[1])
+    missing = count * width - weights.shape[1]
+    if missing:
+        weights = torch.nn.functional.pad(weights, (0, missing))
+    weights = weights.view(-1, count, width)
+    edges = running_sums(weights.sum(-1))
+    return Excess(edges, width, lambda chunk: running_sums(weights[blocks, chunk[:, 0]]))
 
 
 def row_of(rows: Tensor, blocks: Tensor, at: Tensor) -> Tensor:

@@ -53,8 +53,12 @@ class Night:
 
 
 def default_subjects() -> list[str]:
-    """The reference verifiers, and the adapters whose packages are installed; engines that are unpacked have to be named."""
-    return [*REFERENCES, *(name for name, one in ADAPTERS.items() if not one.engines and not one.missing())]
+    """The reference verifiers, and the adapters whose packages are installed and that take a night's float64 rows.
+
+    Engines that are unpacked have to be named.
+    """
+    usable = (name for name, one in ADAPTERS.items() if not one.engines and "float64" in one.dtypes)
+    return [*REFERENCES, *(name for name in usable if not ADAPTERS[name].missing())]
 
 
 def run_night(history: History, subjects: Sequence[SubjectSpec], night: Night) -> dict[str, Any]:

@@ -1,0 +1,125 @@
+"""The Triton kernels on a CUDA device: the time of a call over the time to read its inputs once.
+
+Limits, at V = 128,256 and gamma = 8, from float32 probabilities: at B = 64 at most 1.3 times that floor (token) and 1.6 (block); at
+B = 1 at most 60 microseconds above it; block at most 1.25 times token; faster than transformers' function at B = 1, 20 times at
+B = 8. "graph" is the same call captured in a CUDA graph: what a serving loop pays.
+
+Each call is on the next of several batches, together larger than the device's cache. Medians of calls between two events. Half
+of the draft tokens are accepted or more, as where speculation pays.
+"""
+
+import argparse
+import statistics
+
+import torch
+
+from draftproof.verifiers.adapters.hf_transformers import emitted_tokens, published
+from draftproof.verifiers.batched.backends import verify
+from draftproof.verifiers.batched.sampling import uniforms
+
+VOCABULARY, GAMMA = 128_256, 8
+CACHE_BYTES = 2**28
+LIMITS = {"token": 1.3, "block": 1.6}
+ABOVE_FLOOR, BLOCK_OVER_TOKEN, FASTER = 60e-6, 1.25, {1: 1.0, 8: 20.0}
+
+
+def batch_of(size, seed):
+    """Probabilities, drafted tokens and uniforms on the device."""
+    make = torch.Generator("cuda").manual_seed(seed)
+    kind = {"generator": make, "device": "cuda"}
+    target = 3 * torch.randn(size, GAMMA + 1, VOCABULARY, **kind)
+    draft = target[:, :GAMMA] + 0.5 * torch.randn(size, GAMMA, VOCABULARY, **kind)
+    target, draft = target.softmax(-1), draft.softmax(-1)
+    tokens = torch.multinomial(draft.flatten(0, 1), 1, generator=make).view(size, GAMMA)
+    return target, draft, tokens, uniforms(tokens, make, make)
+
+
+def calls(size, batches):
+    """name -> a call on batch k. The floor reads all inputs once."""
+    found = {"read": lambda k: (batches[k][0].sum(), batches[k][1].sum())}
+    logits = [(b[0].log(), b[1].log(), *b[2:]) for b in batches[:2]]
+    for name in ("token", "block"):
+        found[name] = lambda k, a=name: verify(a, *batches[k], logits=False, backend="kernels")
+        found[f"{name}, logits"] = lambda k, a=name: verify(a, *logits[k % 2], logits=True, backend="kernels")
+        found[f"{name}, tensors"] = lambda k, a=name: verify(a, *batches[k], logits=False, backend="tensors")
+        graphs = [captured(lambda b=b, a=name: verify(a, *b, logits=False, backend="kernels")) for b in batches[:4]]
+        found[f"{name}, graph"] = lambda k, g=graphs: g[k % len(g)].replay()
+    try:
+        published()
+    except ImportError:
+        return found
+    texts = [(logits[0][0][k : k + 1], logits[0][1][k : k + 1], logits[0][2][k : k + 1]) for k in range(size)]
+    found["transformers"] = lambda _: [emitted_tokens(*text) for text in texts]
+    return found
+
+
+def captured(call):
+    """A CUDA graph of a call."""
+    call()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        call()
+    return graph
+
+
+def seconds_of(call, count, batches):
+    """The median of that many calls."""
+    for k in range(3):
+        call(k % batches)
+    times = []
+    for k in range(count):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda.synchronize()
+        start.record()
+        call(k % batches)
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end) / 1000)
+    return statistics.median(times)
+
+
+def held(size, seconds):
+    """Each limit that speaks of this batch size, and whether it was kept."""
+    said, floor = {}, seconds["read"]
+    for name, limit in LIMITS.items():
+        if size == 64:
+            said[f"{name} at most {limit} times the floor"] = seconds[name] <= limit * floor
+        if size == 1:
+            said[f"{name} at most {1e6 * ABOVE_FLOOR:.0f} us above the floor"] = seconds[name] - floor <= ABOVE_FLOOR
+        if size in FASTER and "transformers" in seconds:
+            said[f"{name} {FASTER[size]:g} times faster than transformers"] = (
+                seconds["transformers"] >= FASTER[size] * seconds[name]
+            )
+    said[f"block at most {BLOCK_OVER_TOKEN} times token"] = seconds["block"] <= BLOCK_OVER_TOKEN * seconds["token"]
+    return said
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 8, 64])
+    parser.add_argument("--calls", type=int, default=50)
+    asked = parser.parse_args()
+    if not torch.cuda.is_available():
+        parser.error("needs a CUDA device and a torch that sees it; without one there is nothing to time here")
+    print(
+        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, V = {VOCABULARY:,}, gamma {GAMMA}, float32 probabilities"
+    )
+    for size in asked.batch:
+        bytes_each = 4 * size * (2 * GAMMA + 1) * VOCABULARY
+        batches = [batch_of(size, seed) for seed in range(max(2, min(8, -(-CACHE_BYTES // bytes_each))))]
+        seconds = {
+            name: seconds_of(call, 5 if name == "transformers" and size > 8 else asked.calls, len(batches))
+            for name, call in calls(size, batches).items()
+        }
+        print(
+            f"\nB = {size}, {bytes_each / 1e6:.0f} MB of inputs, read at {bytes_each / seconds['read'] / 1e9:,.0f} GB/s"
+        )
+        for name, each in seconds.items():
+            print(f"{name:20}{1e6 * each:>12,.1f} us{each / seconds['read']:>10.2f} x read")
+        for what, kept in held(size, seconds).items():
+            print(f"{'held' if kept else 'exceeded':10}{what}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""Runs that are kept: a folder for each, with what the run wrote and what it was run on.
+
+reports/evidence/NAME/: run.json (``Run``), report.json and page.html of ``audit``, ``e2e`` and ``engine``, or tables.json,
+tables.md and tables.html of ``tables``. What documents say of a run is ``Kept.line``, word for word; a test holds them to it.
+"""
+
+import json
+import platform
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ...models.environment import environment
+from ...models.errors import InputError
+
+RUN, REPORT, PAGE, TABLES = "run.json", "report.json", "page.html", "tables.json"
+WRITES = {
+    "audit": ("--json", REPORT, "--html", PAGE), "e2e": ("--json", REPORT, "--html", PAGE),
+    "engine": ("--json", REPORT, "--html", PAGE), "tables": ("--out", ""),
+}  # fmt: skip
+"""Commands that can be kept, with the options by which they write into the folder."""
+
+HEAD = "| run | device | command | verdict | tokens a target call | times plain decoding's speed | date |\n|---|---|---|---|---|---|---|"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run was. command: to run it again. date: UTC, of its end. seconds: by the clock. status: its exit status.
+
+    device, driver: of the GPU as nvidia-smi has them, or the processor and "none". environment: versions.
+    """
+
+    command: str
+    date: str
+    seconds: float
+    status: int
+    device: str
+    driver: str
+    environment: Mapping[str, str]
+
+
+def run_of(words: Sequence[str], seconds: float, status: int) -> Run:
+    """The facts of a run that has just ended; words: of the command, without the options of WRITES."""
+    gpu = _gpu() if any("cuda" in word for word in words) else None
+    device, driver = gpu or (_processor(), "none")
+    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return Run(shlex.join(["draftproof", *words]), date, round(seconds, 1), status, device, driver, environment())
+
+
+def _gpu() -> tuple[str, str] | None:
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        first = subprocess.run(query, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()[0]
+    except (OSError, subprocess.SubprocessError, IndexError):
+        return None
+    name, _, driver = first.partition(", ")
+    return name, driver
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A folder. report: of the run, None of tables."""
+
+    name: str
+    run: Run
+    report: Mapping[str, Any] | None
+
+    @property
+    def line(self) -> str:
+        """The row of a table with the columns of HEAD."""
+        figures = ["", ""]
+        verdict = f"exit status {self.run.status}"
+        if self.report:
+            verdict = self.report["verdict"]
+            figures = [_figure(self.report, name) for name in ("block_efficiency", "wall_clock_speedup")]
+        cells = [self.name, self.run.device, f"`{self.run.command}`", verdict, *figures, self.run.date[:10]]
+        return f"| {' | '.join(cells)} |"
+
+
+def _figure(report: Mapping[str, Any], name: str) -> str:
+    value = report.get(name)
+    if value is None:
+        return ""
+    interval = report.get("end_to_end", {}).get("figures", {}).get(f"{name}_interval")
+    return f"{value:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
+
+
+def write_run(folder: Path, run: Run) -> None:
+    """Add run.json to the folder."""
+    (folder / RUN).write_text(json.dumps(asdict(run), indent=1) + "\n", encoding="utf-8")
+
+
+def kept(folder: Path) -> Kept:
+    """A folder, read. Raises: InputError that says what is missing or not as it should be."""
+    try:
+        run = Run(**json.loads((folder / RUN).read_text(encoding="utf-8")))
+        report = None if (folder / TABLES).is_file() else json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(
+            f"{folder}: {error}; expected {RUN} with {REPORT} or {TABLES}, as draftproof evidence writes them"
+        ) from None
+    missing = next((file for file in ([PAGE] if report else ["tables.md"]) if not (folder / file).is_file()), None)
+    if missing:
+        raise InputError(f"{folder}: has no {missing}")
+    if report and report["environment"].get("torch") != run.environment.get("torch"):
+        raise InputError(
+            f"{folder}: its report was made with torch {report['environment'].get('torch')}, not in this run"
+        )
+    return Kept(folder.name, run, report)

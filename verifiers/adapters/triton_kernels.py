@@ -1,0 +1,115 @@
+"""draftproof's own Triton kernels, compiled on a CUDA device or under Triton's interpreter: driven, like any engine's.
+
+Uniforms are inputs (53 bits). As attributes: ``token``, ``block``, ``greedy_block``, from probabilities; with ``_logits`` from
+logits (at temperature TEMPERATURE, which is undone in what they are given), with ``_one_hot`` without draft rows, with
+``_keyed`` by the generator inside the kernels, for which a table stands in.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..batched.keyed_uniforms import Seeds
+from ..batched.sampling import Uniforms
+from ..triton_kernels import launching, numbers
+from ..triton_kernels.runtime import INTERPRETED, triton
+from .calling_convention import NotASubject
+from .protocol import PLACEHOLDER, Row
+
+TEMPERATURE = 1.75
+ALGORITHMS = {"token": "token", "block": "block", "greedy_block": "greedy-block"}
+GIVEN = (
+    {"name": "accept", "kind": "uniform", "shape": ["gamma"], "bits": 53},
+    {"name": "last", "kind": "uniform", "shape": [2], "bits": 53},
+)
+KEYED = ({"name": "philox", "kind": "uniform", "keyed": True, "bits": 53},)
+
+
+class Kernels:
+    """algorithm: as of ``batched.backends.verify``. form: "", "logits", "one_hot" or "keyed".
+
+    kernels, keyed: the modules of the kernels and of their random numbers.
+    """
+
+    array, batch, placeholders = "torch", 4096, True
+
+    def __init__(self, algorithm: str, form: str = "", kernels: Any = launching, keyed: Any = numbers):
+        if form == "keyed" and not INTERPRETED:
+            raise NotASubject(
+                "a table stands in for the kernels' generator under Triton's interpreter: TRITON_INTERPRET=1"
+            )
+        self.algorithm, self.form, self.kernels, self.numbers = algorithm, form, kernels, keyed
+        self.random: Sequence[Mapping[str, Any]] = KEYED if form == "keyed" else GIVEN
+        self.mixes_greedy = form == "logits"
+        if form == "logits":
+            self.rows_in_use = _in_use
+        self.origin = {"triton": triton.__version__, "compiled": not INTERPRETED, "bonus": "drawn inside"}
+
+    def together(self, rows: Sequence[Row]) -> list[list[int]]:
+        """All rows in one launch, those with shorter blocks padded."""
+        most = max(len(row.tokens) for row in rows)
+        device = "cpu" if INTERPRETED else "cuda"
+        tokens = torch.stack([_padded(torch.as_tensor(row.tokens), most, PLACEHOLDER) for row in rows])
+        target = torch.stack([_padded(row.target, most + 1, 0) for row in rows])
+        draft = None if self.form == "one_hot" else torch.stack([_padded(row.draft, most, 0) for row in rows])
+        temperature = None
+        if self.form == "logits":
+            target, draft = _heated(target), None if draft is None else _heated(draft)
+            temperature = torch.tensor([0.0 if row.greedy else TEMPERATURE for row in rows])
+        tokens, target, draft = (None if x is None else x.to(device) for x in (tokens, target, draft))
+        chance = self._chance(rows, most)
+        given = self.kernels.launch(self.algorithm, target, draft, tokens, chance, temperature=temperature)
+        return [t[: int(n) + 1] for t, n in zip(given.tokens.tolist(), given.accepted)]
+
+    def _chance(self, rows: Sequence[Row], most: int) -> Uniforms | Seeds:
+        if self.form != "keyed":
+            coins = torch.stack([_padded(row.random["accept"].double(), most, 0) for row in rows])
+            return Uniforms(coins, torch.stack([row.random["last"].double() for row in rows]))
+        self.numbers.keyed_uniform = _Table([row.random["philox"] for row in rows])
+        return Seeds(torch.arange(len(rows)), torch.full((len(rows),), 7))
+
+    def __call__(self, target: Any, draft: Any, tokens: Any, random: Any) -> list[int]:
+        return self.together([Row(target, draft, tokens, random)])[0]
+
+
+class _Table:
+    """Stands in for ``numbers.keyed_uniform``: the number of a key from the table of the request whose number is the seed."""
+
+    def __init__(self, tables: Sequence[Any]):
+        self.tables, self.known = tables, dict[tuple[int, int], float]()
+
+    def __call__(self, seed: Any, call: Any, place: Any) -> Any:
+        """Programs that need a number again make it again: it is asked of the table once."""
+        at = int(getattr(getattr(place, "handle", place), "data", getattr(place, "value", place)))
+        seeds = seed.handle.data % len(self.tables)
+        for k in {*map(int, seeds)} - {k for k, p in self.known if p == at}:
+            self.known[k, at] = self.tables[k](0, at)
+        values = [self.known[int(k), at] for k in seeds]
+        like = numbers.tl.zeros(seeds.shape, numbers.tl.float64)
+        like.handle.data[:] = values
+        return like
+
+
+def _padded(rows: Tensor, length: int, by: float) -> Tensor:
+    return torch.nn.functional.pad(rows, (*[0] * (2 * rows.ndim - 1), length - len(rows)), value=by)
+
+
+def _heated(probabilities: Tensor) -> Tensor:
+    """Logits that are these probabilities at TEMPERATURE."""
+    return (probabilities.float().log() * TEMPERATURE).to(probabilities.dtype)
+
+
+def _in_use(probabilities: Tensor) -> Tensor:
+    """The rows that are verified with: softmax of the logits in float32."""
+    return _heated(probabilities).float().div(TEMPERATURE).softmax(dim=-1)
+
+
+def __getattr__(name: str) -> Kernels:
+    for algorithm, known in ALGORITHMS.items():
+        if name == algorithm or (
+            name.startswith(algorithm) and name[len(algorithm) + 1 :] in ("logits", "one_hot", "keyed")
+        ):
+            return globals().setdefault(name, Kernels(known, name[len(algorithm) + 1 :]))
+    raise AttributeError(name)

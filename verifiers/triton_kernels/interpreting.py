@@ -1,0 +1,25 @@
+"""Triton's interpreter, set up for many small launches."""
+
+from typing import Any
+
+
+def set_up(interpreter: Any) -> None:
+    """Leave out what takes most of the time of a small launch. interpreter: ``triton.runtime.interpreter``.
+
+    A check of each integer operation for overflow, which compiled kernels do not have; and that its language is patched anew at
+    each launch and each call of a device function: here once for each. It stays patched in this process, which compiles no
+    kernel.
+    """
+    interpreter.interpreter_builder.options = interpreter.InterpreterOptions(sanitize_overflow=False)
+    patch, patched = getattr(interpreter, "_patch_lang", None), set[Any]()
+    if patch is None or hasattr(patch, "once"):
+        return
+
+    def once(function: Any) -> Any:
+        if function not in patched:
+            patched.add(function)
+            patch(function)
+        return interpreter._LangPatchScope()
+
+    once.once = True  # pyright: ignore[reportFunctionMemberAccess]
+    interpreter._patch_lang = once

@@ -1,0 +1,78 @@
+"""The kernels on a batch: shapes, room for what they write, launches."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..batched.emitted import Emitted
+from ..batched.keyed_uniforms import Seeds
+from ..batched.sampling import Uniforms
+from . import block_verification, token_verification
+from .parts import normalise
+from .runtime import INTERPRETED, triton
+
+TILE = 1024
+"""Tokens of a tile, at most."""
+
+AT_ONCE = 2**18
+"""Requests times tokens of a tile in one program of the interpreter, whose operations take as long for one as for many.
+
+Compiled, a program has one request.
+"""
+
+# Fused, p M_b - M_s would round otherwise than in the tensor version, and equal rows would leave a residual.
+OPTIONS: dict[str, Any] = {} if INTERPRETED else {"enable_fp_fusion": False}
+
+
+def launch(
+    algorithm: str,
+    target: Tensor,
+    draft: Tensor | None,
+    tokens: Tensor,
+    chance: Uniforms | Seeds,
+    *,
+    temperature: Tensor | None,
+) -> Emitted:
+    """A batch verified by the kernels; arguments as of ``batched.backends.verify``, in one piece in memory each.
+
+    temperature: [B], of logits; None: the rows are probabilities.
+    """
+    batch, gamma, vocabulary = *tokens.shape, target.shape[2]
+    tile = min(TILE, triton.next_power_of_2(vocabulary))
+    tiles = triton.cdiv(vocabulary, tile)
+    rows = min(AT_ONCE // tile, triton.next_power_of_2(batch)) if INTERPRETED else 1
+    groups = triton.cdiv(batch, rows)
+    sizes = {"ROWS": rows, "TILE": tile, **OPTIONS}
+    scales = draft_scales = None
+    if temperature is not None:
+        temperature = temperature.to(target.device, torch.float32).contiguous()
+        scales = _scales(target, temperature, groups, sizes)
+        draft_scales = None if draft is None else _scales(draft, temperature, groups, sizes)
+    if algorithm == "token":
+        kernels, grid, sums = token_verification, (groups, tiles), (batch, tiles)
+    else:
+        kernels, grid, sums = block_verification, (groups, gamma + 1, tiles), (batch, gamma + 1, tiles)
+        sizes["GREEDY"] = algorithm == "greedy-block"
+    partial = torch.empty(sums, dtype=torch.float32, device=target.device)
+    emitted, accepted = tokens.new_empty((batch, gamma + 1)), tokens.new_empty(batch)
+    given = (target, draft, scales, draft_scales, temperature, tokens, *_numbers(chance, target.device), partial)
+    sizes["GAMMA"] = gamma
+    kernels.sum_tiles[grid](*given, batch, vocabulary, tiles, **sizes)
+    most = triton.next_power_of_2(tiles)
+    kernels.finish[(groups,)](*given, emitted, accepted, batch, vocabulary, tiles, MOST_TILES=most, **sizes)
+    return Emitted(emitted, accepted)
+
+
+def _scales(rows: Tensor, temperature: Tensor, groups: int, sizes: dict[str, Any]) -> Tensor:
+    batch, count, vocabulary = rows.shape
+    scales = torch.empty((batch, count, 2), dtype=torch.float32, device=rows.device)
+    normalise[(groups, count)](rows, scales, temperature, batch, vocabulary, COUNT=count, **sizes)
+    return scales
+
+
+def _numbers(chance: Uniforms | Seeds, device: torch.device) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """Coins, picks and keys, as ``numbers.uniform`` takes them."""
+    if isinstance(chance, Seeds):
+        return None, None, torch.stack([chance.seed, chance.call], dim=1).to(device)
+    return chance.acceptance.to(device).contiguous(), chance.residual.to(device).contiguous(), None
