@@ -41,6 +41,8 @@ FINDINGS = {
     "another-model": "names another model than was asked for",
     "together-differs": "emits other texts when asked many at once",
     "seeds": "gives several texts for one seed",
+    "fewer texts": "had no time for more texts",
+    "fewer repeats": "had no time for more repeats",
 }
 """What an audit notices besides the law, by the key under which it is reported."""
 

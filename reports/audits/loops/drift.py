@@ -1,5 +1,6 @@
 """Drift between passes of different shapes, and what it allows: measured first, and apart from the loop under test."""
 
+from time import monotonic
 from typing import Any
 
 from ....models.generating.caches import CachedModel
@@ -9,6 +10,9 @@ from .session import LoopSession
 
 DRIFT_TEXTS = 4
 """Texts that are read in every shape, written by plain decoding."""
+
+FEWEST_DRIFT_TEXTS, DRIFT_SHARE = 2, 0.25
+"""Texts that are read where more would take longer than this share of the run's time."""
 
 MIN_DRIFT_TOKENS = 32
 """Tokens that these texts have at least, and three blocks: what is read in one chunk does not drift."""
@@ -44,12 +48,20 @@ class DriftMeasurement:
         block, batched, seeds = session.settings.longest_gamma + 1, session.batch_size > 1, session.seeds("drift")
         prompts = session.batch(DRIFT_TEXTS)
         length = self.length(max(map(len, prompts)), block, batched)
-        texts = []
+        texts, started = [], monotonic()
         for batch in [prompts] if batched else [[prompt] for prompt in prompts]:
             written = session.decode_plainly(batch, length, next(seeds), eos=())
             texts += [prompt + tokens for prompt, tokens in zip(batch, written.tokens, strict=True)]
+        texts = texts[: self.affordable(len(texts), monotonic() - started, batched)]
         for name, model in session.models.items():
-            self.drifts[name] = measure_drift(model, texts, block, session.pair.vocabulary, session.warp, batched)
+            self.drifts[name] = measure_drift(
+                model, texts, block, session.pair.vocabulary, session.warp, batched, session.check_time
+            )
+
+    def affordable(self, texts: int, seconds: float, batched: bool) -> int:
+        """Texts that there is time to read a token at a time, by both models. seconds: that writing all of them took."""
+        each = 2 * seconds / (1 if batched else texts)
+        return max(FEWEST_DRIFT_TEXTS, min(texts, int(DRIFT_SHARE * self.session.options.timeout / max(each, 1e-9))))
 
     def length(self, prompt: int, block: int, batched: bool) -> int:
         """Tokens to write: as many as the loop, at the least; more than that only as far as the context allows."""

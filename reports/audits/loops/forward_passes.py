@@ -3,7 +3,7 @@
 Nothing here uses the loop or its caches: these are the rows that the loop's are compared with.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, NamedTuple
 
@@ -26,10 +26,13 @@ def full_pass(model: Any, text: Sequence[int], vocabulary: int) -> Tensor:
 
 
 @torch.inference_mode()
-def chunked_passes(model: Any, text: Sequence[int], size: int, vocabulary: int) -> Tensor:
-    """The same, ``size`` tokens at a time on a cache that only grows."""
+def chunked_passes(
+    model: Any, text: Sequence[int], size: int, vocabulary: int, before_pass: Callable[[], None] = lambda: None
+) -> Tensor:
+    """The same, ``size`` tokens at a time on a cache that only grows. before_pass: called to end it by an exception."""
     cache, parts = empty_cache(model), []
     for start in range(0, len(text), size):
+        before_pass()
         out = model(input_ids=_tokens(model, [text[start : start + size]]), past_key_values=cache, use_cache=True)
         cache = out.past_key_values
         parts.append(_cut(out.logits[0], vocabulary))
@@ -77,8 +80,9 @@ class Drift(NamedTuple):
 
 
 def measure_drift(
-    model: Any, texts: Sequence[Sequence[int]], block: int, vocabulary: int, warp: Warp, batched: bool = True
-) -> list[Drift]:
+    model: Any, texts: Sequence[Sequence[int]], block: int, vocabulary: int, warp: Warp, batched: bool = True,
+    before_pass: Callable[[], None] = lambda: None,
+) -> list[Drift]:  # fmt: skip
     """Drift of passes of one token, of ``block`` tokens, and of rows of a padded batch.
 
     texts: of several blocks each, as a first chunk is read as the whole text is; of n texts in the batch, text k is
@@ -86,8 +90,8 @@ def measure_drift(
     batched: False for a model that takes no batch.
     """
     shapes = {
-        "one token": (texts, [chunked_passes(model, text, 1, vocabulary) for text in texts]),
-        f"blocks of {block}": (texts, [chunked_passes(model, text, block, vocabulary) for text in texts]),
+        shape: (texts, [chunked_passes(model, text, size, vocabulary, before_pass) for text in texts])
+        for shape, size in (("one token", 1), (f"blocks of {block}", block))
     }
     if batched:
         ragged = [text[: max(2, len(text) - len(text) * n // (2 * len(texts)))] for n, text in enumerate(texts)]

@@ -70,7 +70,7 @@ def _examined(session: LoopSession) -> Report:
         laws, enumerated = _laws(session, alpha)
         texts = written_texts(session, drift, alpha, enumerated)
         examine(report, [inputs, *laws, texts, timing], MEMORY_HINT)
-        report.notice(inputs.notices() | texts.notices())
+        report.notice(inputs.notices() | texts.notices() | timing.notices())
         run.figures = timing.figures()
     run.drift = drift.as_json()
     report.evidence = [

@@ -47,7 +47,7 @@ class LoopSession:
     start: the start token of a forged pair, else None.
     prompts: token ids behind which texts are written.
     progress: called with the stage, the steps done, and their number.
-    began: the time at which the run began, in seconds.
+    began: the time at which the run began, in seconds: loading is part of it.
     """
 
     options: LoopOptions
@@ -91,9 +91,13 @@ class LoopSession:
         self.progress(stage, done, total)
         self.check_time()
 
+    def past(self, share: float) -> bool:
+        """Whether this share of the run's seconds is over: a part that can end early does then, with what it has."""
+        return monotonic() - self.began > share * self.options.timeout
+
     def check_time(self) -> None:
         """Raises: RunFailed when the seconds of the whole run are over."""
-        if monotonic() - self.began > self.options.timeout:
+        if self.past(1.0):
             raise RunFailed("timeout", f"not done within {self.options.timeout:g} s")
 
     def seeds(self, part: str) -> Iterator[int]:
@@ -129,9 +133,10 @@ class LoopSession:
             raise RunFailed("raises", f"the loop raised {type(error).__name__}: {reason(error)}") from error
 
     def decode_plainly(self, prompts: Sequence[Sequence[int]], length: int, seed: int, **changes: Any) -> Generated:
-        """Plain decoding of the same prompts. changes: of the settings."""
+        """Plain decoding of the same prompts. changes: of the settings. Raises: RunFailed when the time is up."""
         settings = replace(self.settings, gamma=1, seed=seed, max_new_tokens=length, **changes)
-        return PlainLoop(self.pair.target, None, prompts, NO_VERIFIER, settings).run()
+        running = PlainLoop(self.pair.target, None, prompts, NO_VERIFIER, settings, before_step=self.check_time)
+        return running.run()
 
     def batch(self, rows: int | None = None) -> list[list[int]]:
         """Prompts for a batch, those of the session in turn."""
@@ -148,6 +153,7 @@ def open_session(options: LoopOptions, progress: Progress = lambda stage, done, 
     mutant = LOOP_MUTANTS[options.mutant] if options.mutant else None
     settings = options.settings(mutant.settings if mutant else None)
     verifier = _verifier(options, mutant, settings.longest_gamma)
+    began = monotonic()
     progress("loading", 0, 1)
     if options.preset:
         pair = load_preset(options.preset, options.drafter, options.device, options.dtype)
@@ -163,7 +169,7 @@ def open_session(options: LoopOptions, progress: Progress = lambda stage, done, 
         texts = forged_prompts(start, pair, options)
     else:
         texts = [pair.encode(text, options.new_tokens) for text in prompts(options.prompts or EMBEDDED)]
-    return LoopSession(options, pair, verifier, mutant, settings, start, texts, progress)
+    return LoopSession(options, pair, verifier, mutant, settings, start, texts, progress, began)
 
 
 def _verifier(options: LoopOptions, mutant: LoopMutant | None, gamma: int) -> LoopVerifier:

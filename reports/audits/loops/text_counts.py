@@ -18,6 +18,9 @@ from .session import LoopSession
 COUNTED_TEXTS, COUNTED_ROWS = 20_000, 2_000
 """Texts, and rows of a batch, where the command does not say."""
 
+COUNTS_SHARE = 0.5
+"""Share of the run's time after which no further batch is begun: the limits are those of the texts that there are."""
+
 MAX_OUTCOMES = 100_000
 """V^gamma (gamma + 1) V up to which E[tau] is enumerated."""
 
@@ -37,9 +40,9 @@ class TextCounts:
         length, batch = text_length(self.problem), self.session.options.batch or COUNTED_ROWS
         for seed in self.session.seeds("counts"):
             done = sum(self.texts.values())
-            self.session.step("the law of the first tokens", done, self.samples)
-            if done >= self.samples:
+            if done >= self.samples or (done and self.session.past(COUNTS_SHARE)):
                 return
+            self.session.step("the law of the first tokens", done, self.samples)
             written = self.session.decode([[self.forged.start]] * min(batch, self.samples - done), length, seed)
             self.texts.update(self.forged.text(text, length) for text in written.tokens)
             self.accepted.update(written.iterations[0].accepted)

@@ -5,12 +5,16 @@ from typing import Any
 
 from scipy.stats import t
 
+from ....models.errors import RunFailed
 from ....models.generating.efficiency import block_efficiency, wall_clock_speedup
 from ....models.generating.result import Generated
 from ....verifiers.evidence import Evidence
 from .session import LoopSession
 
 TIMED_REPEATS = 5
+
+TIMING_SHARE = 0.9
+"""Share of the run's time after which no further repeat is begun."""
 CONFIDENCE = 0.95
 
 
@@ -20,19 +24,35 @@ class Timing:
     def __init__(self, session: LoopSession):
         self.session = session
         self.pairs: list[tuple[Generated, Generated]] = []
+        self.late = False
 
     def run(self) -> None:
         session, prompts, length = self.session, self.session.batch(), self.session.options.new_tokens
         loop, plain = session.decode, session.decode_plainly
         for repeat, seed in zip(range(TIMED_REPEATS), session.seeds("timing"), strict=False):
+            self.late = session.past(TIMING_SHARE)
+            if self.late:
+                return
             session.step("wall clock", repeat, TIMED_REPEATS)
-            first, second = (
-                decode(prompts, length, seed) for decode in ((plain, loop) if repeat % 2 else (loop, plain))
-            )
+            try:
+                first, second = (
+                    decode(prompts, length, seed) for decode in ((plain, loop) if repeat % 2 else (loop, plain))
+                )
+            except RunFailed:
+                self.late = session.past(1.0)
+                if not self.late:
+                    raise
+                return
             self.pairs.append((second, first) if repeat % 2 else (first, second))
 
     def evidence(self, complete: bool) -> list[Evidence]:
         return []
+
+    def notices(self) -> dict[str, str]:
+        """That the time was up before all repeats."""
+        limit = f"--timeout {self.session.options.timeout:g}"
+        done = f"{len(self.pairs)} of {TIMED_REPEATS} repeats in the time given ({limit})"
+        return {"fewer repeats": f"wall clock: {done}"} if self.late else {}
 
     def figures(self) -> dict[str, Any]:
         """Both figures with their intervals; empty if nothing was measured.

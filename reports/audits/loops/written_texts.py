@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from ....models.errors import RunFailed
 from ....models.generating.efficiency import block_efficiency
 from ....models.generating.result import Generated
 from ....proofs.closed_forms import lenience_bias
@@ -21,6 +22,9 @@ from .session import LoopSession
 
 WRITTEN_TEXTS = 64
 """Texts, where the command does not say."""
+
+TEXTS_SHARE = 0.75
+"""Share of the run's time after which no further batch of texts is begun."""
 
 FAVOURITE, TWIN, BONUS = "draft's favourite", "the row beside", "bonus"
 EVERY_TOKEN = "argmax", "tail", "draft above target"
@@ -49,13 +53,18 @@ class WrittenTexts(ABC):
         session, rows, turn = self.session, min(self.session.batch_size, self.samples), 0
         copies = self.copies if rows > 1 else 1
         for seed in session.seeds("texts"):
-            session.step("texts", self.count, self.samples)
-            if self.count >= self.samples:
+            if self.count and (self.count >= self.samples or session.past(TEXTS_SHARE)):
                 return
+            session.step("texts", self.count, self.samples)
             taken = [session.prompts[(turn + k) % len(session.prompts)] for k in range(-(-rows // copies))]
             turn += len(taken)
             prompts = [list(prompt) for prompt in taken for _ in range(copies)][:rows]
-            run = session.decode(prompts, session.options.new_tokens, seed)
+            try:
+                run = session.decode(prompts, session.options.new_tokens, seed)
+            except RunFailed:
+                if not self.count or not session.past(1.0):
+                    raise
+                return
             self.runs.append(run)
             for row, prompt in enumerate(prompts):
                 self.take(prompt, run, row, run.tokens[row - 1] if row % copies else [])
@@ -80,7 +89,12 @@ class WrittenTexts(ABC):
         return [*self.ends_evidence(), *self.law_evidence()] if self.count else []
 
     def notices(self) -> dict[str, str]:
-        return {}
+        """That the time was up before all texts were written."""
+        if not 0 < self.count < self.samples:
+            return {}
+        limit = f"--timeout {self.session.options.timeout:g}"
+        return {"fewer texts": f"{self.count} of {self.samples} texts, {self.tokens} tokens, in the time given ({limit}); "
+                "limits are as wide as that makes them"}  # fmt: skip
 
     def logits(self, model: Any, prompt: list[int], tokens: list[int]) -> Tensor:
         """The logits before each token of a text."""
@@ -180,13 +194,13 @@ class GreedyTexts(WrittenTexts):
     def notices(self) -> dict[str, str]:
         """How far agreement at temperature 0 reaches."""
         if not self.distinct or self.wrong:
-            return {}
+            return super().notices()
         tokens, reach = sum(self.distinct.values()) - len(self.ties), "other texts were not examined"
         if self.enumerated and not self.ties:
             length = self.session.options.new_tokens
             reach = f"the exact law was enumerated for texts of {length} tokens behind the start token"
         agreed = f"agrees with the target's argmax on {tokens:,} tokens of {len(self.distinct):,} texts"
-        return {"reach": f"at temperature 0 the loop {agreed}; {reach}"}
+        return super().notices() | {"reach": f"at temperature 0 the loop {agreed}; {reach}"}
 
 
 class SampledTexts(WrittenTexts):

@@ -1,5 +1,6 @@
 """What stops an end-to-end run, what is in the report then, and bad input in one line."""
 
+import itertools
 import json
 import sys
 
@@ -7,7 +8,7 @@ import pytest
 import torch
 
 from draftproof.models.errors import RunFailed
-from draftproof.reports.audits.loops import session, text_counts
+from draftproof.reports.audits.loops import drift, session, text_counts
 from draftproof.reports.audits.loops.drift import DriftMeasurement
 from draftproof.reports.audits.loops.options import LoopOptions
 from draftproof.reports.audits.loops.session import LoopSession
@@ -107,6 +108,34 @@ def test_a_run_ends_when_its_time_is_up(trained, tmp_path):
     report = examined(trained, timeout=1e-3)
     assert report.failure == {"kind": "timeout", "message": "not done within 0.001 s"}
     assert report.verdict == "error"
+
+
+@engine
+def test_a_run_whose_time_ends_among_its_texts_says_what_it_has_with_a_wider_limit(trained, monkeypatch):
+    """A clock that goes on by 10 ms at every look, of which each iteration and each draft token takes one."""
+    report = {}
+    for samples, timeout in ((64, 1000.0), (100_000, 8.0)):
+        looks = itertools.count(0, 0.01)
+        monkeypatch.setattr(session, "monotonic", lambda looks=looks: next(looks))
+        monkeypatch.setattr(drift, "monotonic", lambda: 0.0)
+        report[samples] = examined(trained, samples=samples, timeout=timeout)
+        assert next(looks) < 1.02 * timeout
+        assert (report[samples].failure, report[samples].verdict) == (None, "inconclusive")
+    bets = {n: next(e for e in r.evidence if (e.claim, e.method) == ("lossless", "betting")) for n, r in report.items()}
+    assert 0 < bets[100_000].detail["texts"] < 64 == bets[64].detail["texts"]
+    assert bets[100_000].bound > bets[64].bound
+    said = report[100_000].findings
+    assert f"{bets[100_000].detail['texts']} of 100000 texts" in said["fewer texts"]
+    assert set(said) - set(report[64].findings) <= {"fewer texts", "fewer repeats"}
+    assert "fewer texts" not in report[64].findings
+
+
+@engine
+def test_drift_is_measured_on_as_many_texts_as_there_is_time_for():
+    given = session.LoopSession.__new__(session.LoopSession)
+    given.options = LoopOptions(target="a", draft="b", timeout=60.0)
+    part = DriftMeasurement(given)
+    assert [part.affordable(4, seconds, True) for seconds in (0.0, 1.0, 2.5, 60.0)] == [4, 4, 3, 2]
 
 
 @engine
