@@ -21,6 +21,7 @@ COMMANDS = {
     "engine": "Audit an inference engine end to end, on forged checkpoints.",
     "engines": "What adapters and decoders there are, and a page of their audits.",
     "e2e": "Audit a decoding loop on a pair of models, end to end.",
+    "evidence": "Run a command and keep what it shows, with device, driver, versions and date.",
     "compliance": "The document for an auditor: requirements, evidence, attestation, from a plan.",
     "report": "Show a report, compare two, merge several.",
     "vectors": "Test vectors for verifiers in any language, and the judge of their answers.",
