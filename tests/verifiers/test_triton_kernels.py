@@ -234,3 +234,37 @@ def test_they_compile_for_a_device_that_is_not_here():
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.splitlines()[-1] == "21 compiled"
+
+
+@pytest.mark.parametrize(("algorithm", "logits"), [("token", False), ("block", True)])
+def test_no_entry_is_read_more_often_than_the_kernels_say(algorithm, logits, small_tiles, monkeypatch):
+    """Each entry once (token: of the rows at tau alone); once more of logits, for the sums; of the last token's tile once more."""
+    from triton.runtime.interpreter import InterpreterBuilder
+
+    tile, vocabulary, gamma = 8, 40, 3
+    monkeypatch.setattr(small_tiles, "TILE", tile)
+    target, other, tokens = large(8, vocabulary, gamma)  # as many as a program takes: none stands in for another
+    target, draft = target.float(), ((target[:, :gamma] + other) / 2).float()
+    given = [x.log() if logits else x for x in (target, draft)]
+    read = [np.zeros(x.numel(), int) for x in given]
+    load = InterpreterBuilder.create_masked_load
+
+    def counted(self, ptrs, mask, *others):
+        for x, counts in zip(given, read):
+            at = (ptrs.data[mask.data].astype(np.int64) - x.data_ptr()) // 4
+            np.add.at(counts, at[(at >= 0) & (at < x.numel())], 1)
+        return load(self, ptrs, mask, *others)
+
+    monkeypatch.setattr(InterpreterBuilder, "create_masked_load", counted)
+    emitted, accepted = verify(algorithm, *given, tokens, uniforms(tokens), logits=logits, backend="kernels")
+    for counts, x in zip(read, given):
+        counts = counts.reshape(x.shape)
+        assert counts.any()
+        for b, tau in enumerate(accepted.tolist()):
+            drafted = [int(t) for t in tokens[b]]  # their ratios are gathered, by each program anew
+            last = int(emitted[b, tau]) // tile * tile
+            for i in range(x.shape[1]):
+                most = np.full(vocabulary, int(logits) + int(algorithm == "block" or i == tau))
+                most[last : last + tile] += i == min(tau, x.shape[1] - 1)
+                most[drafted] = 10_000
+                assert bool((counts[b, i] <= most).all())
