@@ -1,6 +1,8 @@
 """Pairs from folders and the Hub's cache: one vocabulary for both, and whatever is wrong is said in one line."""
 
+import hashlib
 import json
+import os
 import shutil
 
 import pytest
@@ -8,6 +10,7 @@ import torch
 import transformers
 
 from draftproof.models.errors import InputError
+from draftproof.models.generating.settings import LoopSettings
 from draftproof.models.pairs.loading import load_pair, must_agree
 from draftproof.tests.models.pairs_parts import WORDS, save
 
@@ -184,6 +187,57 @@ def test_what_the_hub_s_cache_has_is_loaded_offline_with_its_commit(hub, folders
     assert pair.commits == (commit, None)
     (hub / "snapshots" / commit / "model.safetensors").unlink()
     assert "not downloaded yet" in message_of(NAME, folders[WORDS])
+
+
+def mirror(cache, name, folder):
+    """A model in the Hub's layout: blobs, a snapshot of links to them, refs/main."""
+    place, commit = cache / f"models--{name.replace('/', '--')}", "89abcdef" * 5
+    snapshot = place / "snapshots" / commit
+    for part in (snapshot, place / "blobs", place / "refs"):
+        part.mkdir(parents=True)
+    (place / "refs" / "main").write_text(commit)
+    for file in folder.iterdir():
+        blob = place / "blobs" / hashlib.sha256(file.read_bytes()).hexdigest()
+        shutil.copy(file, blob)
+        (snapshot / file.name).symlink_to(os.path.relpath(blob, snapshot))
+    return snapshot
+
+
+def sharded(folder, tied, **said):
+    """The same checkpoint in several files, with what else models of the Hub have."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    model.config.tie_word_embeddings = tied
+    model.tie_weights()
+    model.generation_config = transformers.GenerationConfig(**said)
+    for file in folder.glob("model*"):
+        file.unlink()
+    model.save_pretrained(folder, max_shard_size="20KB")
+    assert len([*folder.glob("model-*.safetensors")]) > 1
+    return folder
+
+
+def test_a_mirror_in_the_hubs_layout_is_loaded_offline_in_shards_with_tied_weights_and_settings_of_its_own(
+    hub, tmp_path
+):
+    settings = {"do_sample": True, "temperature": 0.6, "top_k": 20, "eos_token_id": [1, 5]}
+    snapshots = [
+        mirror(hub.parent, name, sharded(save(tmp_path / name, 320, seed=k), tied=bool(k), **settings))
+        for k, name in enumerate(("org/target", "org/draft"))
+    ]
+    pair = load_pair("org/target", "org/draft")
+    assert (pair.vocabulary, pair.end) == (WORDS, (1, 5)) and pair.commits == ("89abcdef" * 5,) * 2
+    assert pair.draft.get_input_embeddings().weight is pair.draft.get_output_embeddings().weight
+    assert pair.target.get_input_embeddings().weight is not pair.target.get_output_embeddings().weight
+    assert LoopSettings().temperature == 1.0, "what a model recommends is not what is verified"
+    mirror(hub.parent, "org/other", save(tmp_path / "other", words=264))
+    assert message_of("org/target", "org/other").startswith("the tokenizers differ: id 264 is ")
+    next(snapshots[0].glob("model-*.safetensors")).resolve().unlink()  # a download that was cut short
+    assert message_of("org/target", "org/draft").startswith("org/target: not downloaded yet, and HF_HUB_OFFLINE is set")
+    (snapshots[1] / "model.safetensors.index.json").unlink()
+    (snapshots[1] / "model.safetensors.index.json").write_text("[]")
+    assert "not an index of weights; expected a JSON object with the field weight_map" in message_of(
+        "org/draft", "org/draft"
+    )
 
 
 @pytest.mark.parametrize(
