@@ -56,10 +56,12 @@ def _size(evidence: Evidence) -> int:
 
 
 def version_of(name: str, report: Report) -> str:
-    """The engine and its version, as far as the report has them."""
+    """The engine and its version, as far as the report has them; of a server what it says of itself."""
+    if report.server:
+        return ", ".join(filter(None, (report.server["header"], *report.server["fingerprints"])))
     lifted = report.subject.get("convention", {}).get("lifted", [])
     known = sorted({f"{one['engine']} {str(one['version'])[:12]}" for one in lifted})
-    packages = [package for package in report.environment if package.replace("_", "-") in name]
+    packages = sorted((package for package in report.environment if package in name), key=len)
     return ", ".join(known or [f"{package} {report.environment[package]}" for package in packages[-1:]])
 
 

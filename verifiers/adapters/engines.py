@@ -41,5 +41,10 @@ ENGINES = {
             "draftproof.verifiers.adapters.openvino_generation:sample",
             ("openvino", "openvino_genai", "openvino_tokenizers", "torch", "transformers"), "openvino", 10_000,
         ),
+        Engine(
+            "onnxruntime-genai", "onnxruntime_genai: Generator with a draft model",
+            "draftproof.verifiers.adapters.onnxruntime_generation:sample",
+            ("onnxruntime", "onnxruntime_genai", "onnx", "onnx_ir", "torch", "transformers"), "onnxruntime", 10_000,
+        ),
     )
 }  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 from draftproof.models.battery import drawn, toy
 from draftproof.models.forge import forge
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.engines.audit import engine_problems
+from draftproof.reports.audits.engines.audit import audit_engine, engine_problems
 from draftproof.reports.pages.engine_issues import FOLDER
 from draftproof.verifiers.adapters.engines import ENGINES
 from draftproof.verifiers.adapters.registry import ADAPTERS, engine_folder

@@ -9,6 +9,7 @@ import pytest
 from draftproof.models.battery import drawn, toy
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
+from draftproof.reports.pages.engine_issues import FOLDER
 from draftproof.reports.pages.nightly.page import page as nightly_page
 from draftproof.reports.pages.page import page
 from draftproof.tests.reports.browser import needs_chromium
@@ -77,6 +78,12 @@ def test_nothing_serious_on_the_page_of_a_nightly(browser, history):
     assert "Something is wrong" in html
     for width, colours in SETTINGS[1:]:
         assert serious(browser, html, width, colours) == []
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="the page is in the repository, not in the wheel")
+def test_nothing_serious_on_the_page_of_engines(browser):
+    for width, colours in SETTINGS[1:]:
+        assert serious(browser, (FOLDER.parent / "engines.html").read_text(encoding="utf-8"), width, colours) == []
 
 
 PLANTED = {
