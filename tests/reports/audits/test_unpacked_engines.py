@@ -37,6 +37,15 @@ def test_an_engine_has_the_law_that_is_known(name):
     assert by_claim["optimal", toy(2).name].holds == (name in OPTIMAL)
 
 
+def test_onnxruntime_genai_from_outside_is_not_refuted_and_has_its_limit():
+    engine = ENGINES["onnxruntime-genai"]
+    if missing := engine.missing():
+        pytest.skip(f"needs {' and '.join(missing)}: pip install draftproof[onnxruntime]")
+    report = audit_engine(engine, engine_problems()[:1], samples=1_000)
+    assert (report.verdict, report.failure) == ("inconclusive", None)
+    assert report.evidence[0].bound < 0.5
+
+
 FILES = {
     "vllm": "vllm/_C_AVX2.abi3.so",
     "vllm-ascend": "vllm_ascend/sample/rejection_sampler.py",
