@@ -1,8 +1,8 @@
 """Defects drawn at random, and the rate at which the default problems of an audit refute them, by size and by region.
 
-A defect has a region (of p, q, p/q, the residual, position, token id, width, ties), a mistake, and a size: the
-probability of the mistake where it acts. Not found are those too small for float64's rounding rule and those whose
-region no problem reaches.
+A defect has a region (of p, q, p/q, the surviving probability, the residual, position, gamma, token id, width, ties), or two,
+a mistake, and a size: how often the mistake is made there (``tests/models/defects.py``). Not refuted are those too small for
+float64's rounding rule, those whose region no problem reaches, and those that are no mistake there.
 """
 
 import sys
@@ -18,6 +18,7 @@ from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.wide_claims import judge_wide
 from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.tests.deceivers import drawn
+from draftproof.tests.models.defects import drawn_defect
 
 NUMBER = 100
 WIDEST = 70_000
@@ -43,14 +44,14 @@ def main(number: int = NUMBER) -> None:
     start = time.perf_counter()
     with Sandbox("", timeout=120) as sandbox:
         for k in range(number):
-            one = drawn.defect(k)
+            one = drawn_defect(k, wide=True)
             by = refutation(sandbox, k, problems)
-            found[int(f"{one.size:.0e}".partition("e")[2])].append(by is not None)
-            regions[one.region].append(by is not None)
+            found[one.one_in].append(by is not None)
+            regions[one.region.partition(" and ")[0]].append(by is not None)
             if by is None:
-                missed.append(f"  d{k}: {one.where}, {one.mistake} with {one.size:.2g}")
+                missed.append(f"  d{k}: {one.words}")
     print(f"defects drawn at random: {number}, on {len(problems)} problems, {time.perf_counter() - start:.0f} s")
-    print("by size of the mistake, decades:  " + ", ".join(f"1e{d} {_rate(found[d])}" for d in sorted(found)[::-1]))
+    print("by size of the mistake:  " + ", ".join(f"one in {n:,} {_rate(found[n])}" for n in sorted(found)))
     print("by region:  " + ", ".join(f"{region} {_rate(hits)}" for region, hits in sorted(regions.items())))
     print("\n".join(["not refuted:", *missed]))
 

@@ -1,102 +1,71 @@
-"""Verifiers with a defect drawn at random, by number: where it acts, what it does there, how often.
+"""Defects drawn at random (``tests/models/defects.py``) in NumPy code, as an audit gets it.
 
-``drawn.py:d17`` is token verification with defect 17; the benchmark counts how many of them an audit refutes.
+``drawn.py:d17`` has the defect of seed 17; the benchmark counts how many of them an audit refutes.
 """
 
-import random
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
-from draftproof.verifiers.zoo.building_blocks import answer, draw, excess, ratio
+from draftproof.tests.models.defects import Drawn, Place, drawn_defect
+from draftproof.verifiers.zoo.building_blocks import answer, draw, excess, ratio, share, survivals
 
 
-class Place(NamedTuple):
-    """Where in a call the defect may act. p, q: of the draft token x; left: the residual's mass there."""
-
-    i: int
-    gamma: int
-    vocabulary: int
-    x: int
-    p: float
-    q: float
-    left: float
-    ties: int
+def _without_smallest(row: np.ndarray) -> np.ndarray:
+    smallest = row[row > 0].min()
+    return np.where(row == smallest, 0.0, row) if (row > smallest).any() else row
 
 
-def _scale(chance: random.Random) -> float:
-    """A probability, at every scale alike: from 1e-8 to 1 - 1e-8."""
-    small = 10.0 ** -chance.uniform(0.3, 8)
-    return small if chance.random() < 0.5 else 1 - small
+ROWS: dict[str, Callable[[Place, np.ndarray], np.ndarray]] = {
+    "target": lambda place, row: place.target,
+    "draft": lambda place, row: place.draft if place.drafted else row,
+    "largest": lambda place, row: np.where(np.arange(len(row)) == row.argmax(), 1.0, 0.0),
+    "smallest dropped": lambda place, row: _without_smallest(row),
+    "flat": lambda place, row: (row > 0).astype(float),
+}
+"""What is drawn from instead, as ``defects.DRAWS`` for arrays."""
 
 
-def _region(chance: random.Random) -> tuple[str, str, Callable[[Place], bool]]:
-    """(class, description, predicate) of the region."""
-    t, k, above = _scale(chance), chance.randrange(9), chance.random() < 0.5
-    width = 2 ** chance.choice((2, 3, 7, 8, 10, 15, 16, 17))
-    sign, word = (1, ">") if above else (-1, "<")
-    return chance.choice(
-        [
-            ("p", f"p {word} {t:.3g}", lambda at: sign * at.p > sign * t),
-            ("q", f"q {word} {t:.3g}", lambda at: sign * at.q > sign * t),
-            ("p and q", f"p and q {word} {t:.3g}", lambda at: min(sign * at.p, sign * at.q) > sign * t),
-            ("ratio", f"p / q {word} {t:.3g}, below 1", lambda at: at.p < at.q and sign * at.p > sign * t * at.q),
-            ("residual", f"mass of the residual < {t:.3g}", lambda at: at.left < t),
-            ("position", f"position {k}", lambda at: at.i == k),
-            ("length", f"gamma > {k}", lambda at: at.gamma > k),
-            ("last position", f"last of more than {k}", lambda at: at.i == at.gamma - 1 >= k),
-            ("id", f"id {k}", lambda at: at.x == k),
-            ("id", f"id >= {width}", lambda at: at.x >= width),
-            ("width", f"V > {width}", lambda at: at.vocabulary > width),
-            ("ties", f"{2 + k % 2} equal entries", lambda at: at.ties >= 2 + k % 2),
-        ]
-    )
-
-
-class Defect(NamedTuple):
-    """One drawn defect.
-
-    region: its class. where: in words. acts: whether it acts there.
-    mistake: accept, reject, target (the replacement comes from it).
-    size: the probability of the mistake where it acts.
-    """
-
-    region: str
-    where: str
-    acts: Callable[[Place], bool]
-    mistake: str
-    size: float
-
-
-def defect(number: int) -> Defect:
-    """The defect of that number; always the same."""
-    chance = random.Random(f"defect {number}")
-    return Defect(*_region(chance), chance.choice(("accept", "reject", "target")), 10.0 ** -chance.uniform(0, 8))
-
-
-def verifier(wrong: Defect) -> Callable[..., list[int]]:
-    """Token verification with the defect."""
+def verifier(drawn: Drawn) -> Callable[..., list[int]]:
+    """Token or block verification with the defect."""
+    defect, size = drawn.defect, 1.0 / drawn.one_in
 
     def verify(target: Any, draft: Any, tokens: Any, rng: Any) -> list[int]:
-        for i, x in enumerate(tokens):
-            p, q = target[i], draft[i]
-            rest = excess(p, q)
-            at = Place(i, len(tokens), len(p), x, p[x], q[x], rest.sum(), int((p == p[x]).sum()))
-            chance, acts = min(ratio(at.p, at.q), 1.0), wrong.acts(at)
-            if acts and wrong.mistake == "accept":
-                chance += wrong.size * (1 - chance)
-            if acts and wrong.mistake == "reject":
-                chance *= 1 - wrong.size
-            if not rng.random() < chance:
-                misled = acts and wrong.mistake == "target" and rng.random() < wrong.size
-                return answer(tokens[:i], draw(rng, p if misled else rest, p))
-        return answer(tokens, rng.choice(len(target[-1]), p=target[-1] / np.sum(target[-1])))
+        gamma = len(tokens)
+        block = SimpleNamespace(tokens=tuple(map(int, tokens)), gamma=gamma)
+
+        def emitted(i: int, rest: np.ndarray, survival: float) -> list[int]:
+            row = rest if rest.sum() > 0 else target[i]
+            place = Place(block, i, None, survival, target[i], draft[i] if i < gamma else None)
+            if defect.mistake in ROWS and defect.where(place) and (size == 1 or rng.random() < size):
+                row = ROWS[defect.mistake](place, row)
+            return answer(tokens[:i], draw(rng, row, target[i]))
+
+        def kept(i: int, survival: float, coin: float) -> bool:
+            place = Place(block, i + 1, block.tokens[i], survival, target[i], draft[i])
+            return rng.random() < float(defect.coin(place, coin))
+
+        if drawn.algorithm == "token":
+            for i, x in enumerate(block.tokens):
+                coin = min(ratio(target[i][x], draft[i][x]), 1.0)
+                if not kept(i, coin, coin):
+                    return emitted(i, excess(target[i], draft[i]), 1.0)
+            return emitted(gamma, target[-1], 1.0)
+        p = survivals(target, draft, tokens)
+        for i in range(gamma, 0, -1):
+            rest = excess(target[i], draft[i], p[i]) if i < gamma else target[-1]
+            if kept(i - 1, p[i], share(rest.sum(), 1.0 - p[i]) if i < gamma else p[i]):
+                return emitted(i, rest, p[i])
+        return emitted(0, excess(target[0], draft[0]), 1.0)
 
     return verify
 
 
+@cache
 def __getattr__(name: str) -> Callable[..., list[int]]:
     if name.startswith("d") and name[1:].isdigit():
-        return verifier(defect(int(name[1:])))
+        return verifier(drawn_defect(int(name[1:]), wide=True))
     raise AttributeError(name)

@@ -1,10 +1,15 @@
-"""Verifiers that are wrong in one region and right elsewhere, as programs over chance, and the exact bias of each."""
+"""Defects in one region, given or drawn at random: verifiers that have them, as programs over chance, and the exact bias of each.
+
+The same defects in NumPy code, as an audit gets it, are in ``tests/deceivers/drawn.py``.
+"""
 
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from draftproof.models.problem import Problem
 from draftproof.models.rationals import as_float, as_fraction
@@ -23,25 +28,58 @@ from draftproof.verifiers.registry import Reference
 class Place:
     """Where a verifier decides on draft token i = 1..gamma, or (token None) draws what comes after i tokens.
 
-    survival: p_i. target, draft: the rows before the token; after the block the draft's is None.
+    survival: p_i. target, draft: the rows before the token, lists or arrays; after the block the draft's is None.
     """
 
-    block: Block
+    block: Any
     i: int
     token: int | None
-    survival: Fraction
+    survival: Any
     target: Any
     draft: Any
 
     @property
-    def p(self) -> Fraction:
+    def p(self) -> Any:
         """The target's probability of the draft token; where one is drawn, its largest."""
-        return as_fraction(max(self.target) if self.token is None else self.target[self.token])
+        return _number(max(self.target) if self.token is None else self.target[self.token])
 
     @property
-    def q(self) -> Fraction:
+    def q(self) -> Any:
         """The draft's."""
-        return as_fraction(max(self.draft) if self.token is None else self.draft[self.token])
+        return _number(max(self.draft) if self.token is None else self.draft[self.token])
+
+    @property
+    def drafted(self) -> bool:
+        return self.draft is not None
+
+    @property
+    def left(self) -> float:
+        """The mass of token verification's residual; -1 after the block."""
+        if not self.drafted:
+            return -1.0
+        if isinstance(self.target, np.ndarray):
+            return float(np.maximum(self.target - self.draft, 0.0).sum())
+        return as_float(sum(residual(self.target, self.draft)))
+
+    @property
+    def ties(self) -> int:
+        """Tokens that the target gives as much as the draft token; 0 where one is drawn."""
+        if self.token is None:
+            return 0
+        return sum(
+            self.target == self.target[self.token]
+            if isinstance(self.target, np.ndarray)
+            else (p == self.target[self.token] for p in self.target)
+        )
+
+    @property
+    def equal(self) -> bool:
+        """Whether both models have the same row."""
+        return self.drafted and all(p == q for p, q in zip(self.target, self.draft))
+
+
+def _number(x: Any) -> Any:
+    return x if isinstance(x, float) else as_fraction(x)
 
 
 @dataclass(frozen=True)
@@ -57,12 +95,14 @@ class Defect:
     share: Any = ONE
     instead: str = ""
 
+    def coin(self, place: Place, coin: Any) -> Any:
+        """The probability to keep the draft token, where it should be ``coin``."""
+        wrong = {"accept": 1, "reject": 0, "other": 0}.get(self.mistake)
+        return coin + (wrong - coin) * self.share if wrong is not None and self.where(place) else coin
+
     def decides(self, place: Place, chance: Chance, coin: Any) -> bool:
         """Whether the draft token is kept."""
-        wrong = {"accept": 1, "reject": 0, "other": 0}.get(self.mistake)
-        if wrong is not None and self.where(place):
-            coin += (wrong - coin) * self.share
-        return chance.flip(coin)
+        return chance.flip(self.coin(place, coin))
 
     def draws(self, place: Place, chance: Chance, weights: list) -> int:
         """The token that comes after the kept ones."""
@@ -99,41 +139,66 @@ def window(draw: random.Random) -> tuple[float, float]:
     return draw.choice([(0, high), (low, 1), (low, high)])
 
 
-def drawn_region(draw: random.Random) -> tuple[str, Callable[[Place], bool]]:
-    """A region drawn at random, by name and as a condition on places."""
+def drawn_region(draw: random.Random, wide: bool = False) -> tuple[str, Callable[[Place], bool]]:
+    """A region drawn at random, by name and as a condition on places. wide: also those that small problems do not have."""
     (low, high), (least, most) = window(draw), window(draw)
     number, token, above = draw.randint(1, 5), draw.randint(-2, 4), draw.random() < 0.5
-
-    def mass(place: Place) -> float:
-        return as_float(sum(residual(place.target, place.draft))) if place.draft else -1.0
-
     regions: dict[str, Callable[[Place], Any]] = {
         "p": lambda x: low <= x.p <= high,
-        "q": lambda x: x.draft and low <= x.q <= high,
-        "p and q": lambda x: x.draft and low <= x.p <= high and least <= x.q <= most,
-        "p / q": lambda x: x.draft and low <= min(x.p, x.q) / max(x.p, x.q, VISIBLE) <= high and above == (x.p > x.q),
+        "q": lambda x: x.drafted and low <= x.q <= high,
+        "p and q": lambda x: x.drafted and low <= x.p <= high and least <= x.q <= most,
+        "p / q": lambda x: x.drafted and low <= min(x.p, x.q) / max(x.p, x.q, VISIBLE) <= high and above == (x.p > x.q),
         "survival": lambda x: low <= x.survival <= high,
-        "residual": lambda x: low <= mass(x) <= high,
+        "residual": lambda x: low <= x.left <= high,
         "position": lambda x: x.i == number,
         "gamma": lambda x: x.block.gamma == number,
         "id": lambda x: x.token in (token, len(x.target) + token),
         "repeats": lambda x: len(set(x.block.tokens)) < x.block.gamma,
-        "equal rows": lambda x: x.draft and list(x.target) == list(x.draft),
-        "ties": lambda x: x.token is not None and list(x.target).count(x.target[x.token]) > 1,
+        "equal rows": lambda x: x.equal,
+        "ties": lambda x: x.ties > 1,
     }
+    if wide:
+        size, length = 2 ** draw.choice((3, 7, 8, 10, 15, 16, 17)), draw.randint(5, 17)
+        regions |= {
+            "id of width": lambda x: x.token is not None and x.token >= size,
+            "width": lambda x: len(x.target) > size,
+            "long gamma": lambda x: x.block.gamma == length,
+            "late position": lambda x: x.i == length,
+        }
     return draw.choice([*regions.items()])
 
 
-def drawn_defect(seed: int) -> tuple[str, Reference]:
-    """A defect drawn at random, what it is in words and as a verifier: region (or two), mistake, size, algorithm."""
+class Drawn(NamedTuple):
+    """A defect drawn at random.
+
+    region: its name, or two. one_in: how often the mistake is made there. algorithm: token or block.
+    """
+
+    region: str
+    one_in: int
+    algorithm: str
+    defect: Defect
+
+    @property
+    def words(self) -> str:
+        return f"{self.algorithm}: {self.defect.mistake}, one in {self.one_in}, by {self.region}"
+
+    @property
+    def reference(self) -> Reference:
+        """The verifier with it, as a program over chance."""
+        return {"token": token_verifier, "block": block_verifier}[self.algorithm](self.defect)
+
+
+def drawn_defect(seed: int, wide: bool = False) -> Drawn:
+    """The defect of that seed: region (or two), mistake, size, algorithm. wide: as in ``drawn_region``."""
     draw = random.Random(f"defect/{seed}")
-    (name, first), (other, second) = drawn_region(draw), drawn_region(draw)
+    (name, first), (other, second) = drawn_region(draw, wide), drawn_region(draw, wide)
     if draw.random() < 0.7:
         other, second = "", lambda place: True
     mistake, one_in = draw.choice(["accept", "reject", *DRAWS]), draw.choice([1, 1, 10, 1000, 10**6])
-    make = draw.choice([token_verifier, block_verifier])
-    words = f"{make.__name__}: {mistake}, one in {one_in}, by {name}{other and ' and ' + other}"
-    return words, make(Defect(lambda place: bool(first(place) and second(place)), mistake, ONE / one_in))
+    algorithm = draw.choice(["token", "block"])
+    defect = Defect(lambda place: bool(first(place) and second(place)), mistake, ONE / one_in)
+    return Drawn(name + (f" and {other}" if other else ""), one_in, algorithm, defect)
 
 
 ALL = Fraction(1)

@@ -82,7 +82,7 @@ def shows(verifier: Reference, problems: Iterable[Problem]) -> bool:
 def test_of_the_defects_drawn_at_random_that_small_problems_can_show_the_battery_shows_nearly_all():
     others = [problem for seed in range(1, 6) for problem in own_problems(seed)]
     drawn = [drawn_defect(seed) for seed in range(60)]
-    missed = [(words, verifier) for words, verifier in drawn if not shows(verifier, BATTERY)]
-    seen_elsewhere = [words for words, verifier in missed if shows(verifier, others)]
+    missed = [one for one in drawn if not shows(one.reference, BATTERY)]
+    seen_elsewhere = [one.words for one in missed if shows(one.reference, others)]
     assert len(drawn) - len(missed) >= 36, "most of what is drawn has an effect"
     assert len(seen_elsewhere) <= 1, seen_elsewhere
