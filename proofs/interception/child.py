@@ -19,6 +19,7 @@ from .outcomes import Walk, encoded, encoded_walk
 from .repeating import again, kept, surroundings
 from .rows_in_use import rows_for
 from .serving import Server
+from .settings import settings_read
 from .surroundings import ELSEWHERE, move
 from .watch import WATCH
 from .wide_rows import wide_answers, wide_samples
@@ -34,9 +35,16 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     name = request["subject"]
     server.begin(f"importing {name}", server.limits.timeout)
     new = loading.search(request["folders"])
-    function = loading.load(name)
+    with settings_read() as read:
+        function = loading.load(name)
     given = name, request["array"], request["dtype"], server.limits
     subject = DrivenObject(function, *given) if is_driven(function) else harness.Subject(function, *given)
+    if read:
+        lines = ", ".join(f"{variable} ({place})" for variable, place in sorted(read.items())[:5])
+        text = (
+            f"when it is imported it reads of the environment {lines}: the verdict speaks of what they are set to here"
+        )
+        subject.findings["settings"] = text
     digest = digest_of(function)  # before a call changes what it remembers
     origin = {"folders": loading.used(new, name), "not_compared": _not_compared(name, function, request["handed_over"])}
     server.begin(f"the first calls of {name}", server.limits.timeout)

@@ -19,6 +19,7 @@ FINDINGS = {
     "reseeds": "reseeds its random numbers",
     "state": "keeps state between calls",
     "surroundings": "reads more than its arguments",
+    "settings": "reads settings when it is imported",
     "relation": "minds what must not matter",
     "scaling": "rows that do not sum to 1",
     "inputs-written": "writes to its inputs",

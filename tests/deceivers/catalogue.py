@@ -306,7 +306,9 @@ RESULTS = (
 BY_LAW = (*RACES, *REGIONS, *POSITIONS, *IDS, *WIDE, *LEVELS, *LOOPS)
 """Those that show in the law of one problem: the law alone is measured, all in one process."""
 
-BY_AUDIT = (*MEMORY, *SURROUNDINGS, *ELSEWHERE, *WATCHED, *ARGUMENTS, *FORGING, *RESULTS)
+SETTINGS = (Deceiver("surroundings:with_a_setting", at.GENERIC_3_1, 0.3, UNSEEN),)
+
+BY_AUDIT = (*MEMORY, *SETTINGS, *SURROUNDINGS, *ELSEWHERE, *WATCHED, *ARGUMENTS, *FORGING, *RESULTS)
 """Those that need a whole audit, in a process of its own."""
 
 ODD = (

@@ -151,6 +151,12 @@ def test_problems_without_a_law_on_their_twins_do_not_withdraw_the_others():
     assert report.verdict == "inconclusive"
 
 
+def test_settings_that_are_read_at_import_are_named(box):
+    found = box.load(subject("surroundings:with_a_setting"), [toy(1)])["findings"]
+    assert "VERIFY_FAST (surroundings.py:" in found["settings"] and found["settings"].count("(") == 1
+    assert "settings" not in box.load(subject("odd:log_space"), [toy(1)])["findings"]
+
+
 def test_what_no_audit_can_see_is_in_the_documentation():
     page = Path(draftproof.__file__).parent / "docs" / "blind-spots.md"
     if not page.exists():
