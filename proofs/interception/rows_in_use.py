@@ -80,7 +80,8 @@ class RowsInUse:
                 self._kept.clear()
             self._kept[tokens] = self.arguments(tokens)
         kept = self._kept[tokens]
-        return (self.arguments(tokens) if self.subject.array == "torch" else copied(kept)), kept
+        anew = self.subject.array == "torch" or self.subject.gaps  # a copy of an array with gaps has none
+        return (self.arguments(tokens) if anew else copied(kept)), kept
 
     def in_use(self) -> tuple[dict, dict]:
         """The rows that the subject verifies with, as the exact rationals that they are, normalised."""

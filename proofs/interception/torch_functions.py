@@ -13,11 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .arrays import traced_array
+from .arrays import WIDE, traced_array
 from .keys import plain_key
 from .numbers import Traced
 from .race import race
-from .row_draws import WideTracer, lookup
+from .row_draws import WideTracer, lookup, points_at
+from .sources import Lattice
 from .tensors import (
     TracedTensor,
     flatten,
@@ -212,6 +213,8 @@ class Functions:
     def elementwise(self, func: Callable, name: str, args: tuple, kwargs: dict, like: Tensor) -> Tensor:
         """func element by element; ``like`` has the shape and type of the result."""
         shape = tuple(like.shape)
+        if name in COMPARE and not kwargs and (passed := self._looked_up(func, COMPARE[name], *args)) is not None:
+            return passed.reshape(shape)
         slots, build = flatten((args, kwargs))
         columns = []
         for slot in slots:
@@ -229,6 +232,27 @@ class Functions:
             return torch.tensor([x.item() if isinstance(x, torch.Tensor) else x for x in results],
                                 dtype=like.dtype).reshape(shape)  # fmt: skip
         return tensor_of(results.reshape(shape), like.dtype)
+
+    def _looked_up(self, func: Callable, name: str, one: Any, other: Any) -> Tensor | None:
+        """A random number compared with a row of cuts, on a wide problem; None where it is no such comparison."""
+        first = isinstance(one, TracedTensor)
+        number, cuts = (one, other) if first else (other, one)
+        if not isinstance(self.tracer, WideTracer) or name in ("eq", "ne") or not isinstance(number, TracedTensor):
+            return None
+        if type(cuts) is not torch.Tensor or cuts.numel() < WIDE or number.numel() > 1 or number.dtype != cuts.dtype:
+            return None  # of another type a number without dimension takes the row's
+        single = numbers_of(number).item()
+        if not isinstance(single, Traced) or not isinstance(single.source, Lattice):
+            return None
+        row, ascending = cuts.reshape(-1).clone(), (name in ("gt", "ge")) == first
+
+        def passed(values: Tensor) -> np.ndarray:
+            true = (func(values, row) if first else func(row, values)).numpy()
+            return true if ascending else ~true
+
+        lookup(self.tracer, single, passed)
+        below = passed(points_at(single, np.full(1, single.source.low)))
+        return torch.from_numpy(below if ascending else ~below)
 
     def _one(self, func: Callable, name: str, build: Callable, operands: tuple, like: Tensor) -> Any:
         random = [x for x in operands if isinstance(x, Traced)]

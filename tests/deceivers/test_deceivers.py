@@ -151,6 +151,14 @@ def test_problems_without_a_law_on_their_twins_do_not_withdraw_the_others():
     assert report.verdict == "inconclusive"
 
 
+def test_arrays_of_a_process_with_other_surroundings_have_gaps_unless_they_are_refused():
+    for name, verdict in (("layout_mistaken", "refuted"), ("refuses_gaps", "holds")):
+        with Sandbox(subject(f"arguments:{name}"), elsewhere={}) as there:
+            there.start([problems.GENERIC_3_1])
+            answers = there.law(problems.GENERIC_3_1)
+            assert lossless(measured(problems.GENERIC_3_1, "float64", answers)).verdict == verdict
+
+
 def test_settings_that_are_read_at_import_are_named(box):
     found = box.load(subject("surroundings:with_a_setting"), [toy(1)])["findings"]
     assert "VERIFY_FAST (surroundings.py:" in found["settings"] and found["settings"].count("(") == 1

@@ -26,3 +26,17 @@ def test_the_deviation_that_a_precision_causes_is_measured(name, dtype, least, m
     law = judge_wide(measurement)[0]
     assert law.holds and measurement.unknown == 0.0, measurement.reason
     assert least <= law.total_variation <= most
+
+
+def test_thresholds_of_a_running_sum_have_a_law_and_a_tile_left_out_is_refuted():
+    laws = {}
+    problem = wide(4001, 1)
+    with Sandbox("", "torch", "float64", torch=True) as sandbox:
+        for name in ("by_thresholds", "without_the_last_tile"):
+            sandbox.load(f"draftproof.tests.subjects.wide_torch:{name}", [toy(1)])
+            measurement = measured_wide(problem, "float64", sandbox.law(problem))
+            laws[name] = judge_wide(measurement)[0]
+            assert measurement.unknown == 0.0 and measurement.paths < 10, measurement.reason
+    right, wrong = laws["by_thresholds"], laws["without_the_last_tile"]
+    assert right.holds and right.total_variation < 1e-12
+    assert wrong.refuted and 1e-4 < wrong.total_variation < 0.1
