@@ -23,7 +23,7 @@ SOLVED_TO = 1e-6
 """How far the bound of a draft tree may lie above the linear program's optimum, which a solver in floats finds."""
 
 UNDECIDED = (
-    "{} {:.2g} in {}: one epsilon a decision is TV {rule:.2g}, the rounding of block verification's formulas on this problem "
+    "{} {:.2g} in {}: one epsilon a decision is TV {rule:.2g}, the rounding of the reference's formulas on this problem "
     "at most TV {theorem:.2g} (proofs/note.md, section 5); between the two nothing is decided"
 )
 """Why a deviation is neither called rounding nor refuted."""

@@ -8,11 +8,18 @@ from ..models.drafting import replayed
 from ..models.law import Model, Prefix, Table, prefix_of_key
 from ..models.problem import Problem
 from ..models.rationals import as_float
-from ..verifiers.trees.draft_tree import CONTEXT, TOP, DraftTree
+from ..verifiers.trees.draft_tree import CONTEXT, DraftTree
 from .field import QQ, in_field, rational
 from .interception.outcomes import decoded
 from .laws import completion
-from .rounding_rule import EPSILON, explained_by_rounding, resolution_allowed, rounding_allowed, rows_in_use_allowed
+from .rounding_rule import (
+    EPSILON,
+    draws_trees,
+    explained_by_rounding,
+    resolution_allowed,
+    rounding_allowed,
+    rows_in_use_allowed,
+)
 
 
 @dataclass
@@ -75,7 +82,7 @@ class Measurement:
     @property
     def draws_trees(self) -> bool:
         """Whether what is drafted is more than a single path."""
-        return not self.problem.tree.chain or self.problem.tree.how == TOP
+        return draws_trees(self.problem)
 
     def tree(self, tokens: Prefix) -> tuple[DraftTree, Any]:
         """The draft tree with these tokens, and the probability with which it is drawn."""
@@ -159,12 +166,9 @@ def measured(
             measurement.blocks[block] = {decoded(o): rational(p) for o, p in answer["law"]}
     if measurement.known and resolution > resolution_allowed(dtype):
         measurement.reason = f"its law is known only to within {resolution:.1g}, a claim in {dtype} needs {resolution_allowed(dtype):.1g}"
-    rule = theorem = rounding_allowed(problem.tree.nodes, dtype, sums_off)
-    if (
-        not modifies_target and not measurement.draws_trees
-    ):  # the theorem is block verification's; others have the rule alone
-        theorem = explained_by_rounding(measurement.in_use, dtype, sums_off)
-        measurement.rounding = {"rule": rule, "theorem": theorem}
+    rule = rounding_allowed(problem.tree.nodes, dtype, sums_off)
+    theorem = explained_by_rounding(measurement.in_use, dtype, sums_off, modifies_target)
+    measurement.rounding = {"rule": rule, "theorem": theorem}
     measurement.tolerance, measurement.explained = min(rule, theorem) + resolution, max(rule, theorem) + resolution
     return measurement
 

@@ -1,15 +1,20 @@
 """The rule by which a deviation is called rounding: how large a total variation it may be, by dtype.
 
-``explained_by_rounding`` is a theorem's bound, for block verification in the reference's formulas, on the very problem.
-``rounding_allowed`` is one epsilon a decision, a yardstick for whatever formulas a function computes. A deviation within
-both is rounding; one beyond both is none; between them nothing is decided (``audit_claims.lossless``).
+``explained_by_rounding`` is a theorem's bound, for the reference's formulas on the very problem: of block and of token
+verification, of greedy block verification, of recursive rejection for draft trees. ``rounding_allowed`` is one epsilon a
+decision, a yardstick for whatever formulas a function computes. A deviation within both is rounding; one beyond both is
+none; between them nothing is decided (``audit_claims.lossless``). Beyond ``MOST`` no deviation is excused, whatever made it.
 """
 
 import math
 from typing import TYPE_CHECKING
 
 from ..models.problem import Problem
-from .rounding_theorem import lookup_bound, problem_bound
+from ..verifiers.trees.draft_tree import TOP
+from .greedy_rounding import greedy_bound
+from .rounding_theorem import PAIRWISE, lookup_bound, problem_bound, sum_depth, sum_error, token_bound
+from .tree_rounding import tree_bound
+from .wide_rounding import Rows, wide_bound
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -22,8 +27,8 @@ LOGARITHMS = 2.0**-46
 """The relative error of a probability above e^-64 that comes out of its logarithm in float64."""
 
 HALF = ("float16", "bfloat16")
-MOST_HALF = 0.05
-"""The most that is allowed of half precision, so that a claim does not become empty."""
+MOST = MOST_HALF = 0.05
+"""The most that is allowed of any precision, so that a claim does not become empty; only half precision comes to it."""
 
 
 def rounding_allowed(gamma: int, dtype: str, off: float = 0.0) -> float:
@@ -44,17 +49,29 @@ def rounding_allowed(gamma: int, dtype: str, off: float = 0.0) -> float:
     return min(allowed, 1e-12 if dtype == "float64" else MOST_HALF)
 
 
-def explained_by_rounding(problem: Problem, dtype: str, off: float = 0.0) -> float:
-    """The total variation that rounding of block verification can make on this problem: ``rounding_theorem.problem_bound``.
+def draws_trees(problem: Problem) -> bool:
+    """Whether what is drafted is more than a single path that is drawn."""
+    return not problem.tree.chain or problem.tree.how == TOP
 
-    The reference's formulas, each operation within epsilon / 2 of itself, sums in order; coins decided, and the last token
-    looked up in an exact running sum, by uniforms of spacing epsilon / 2; rows off by ``off`` and by 2^-46, for code that
-    has them by way of logarithms. Other formulas (token verification's are fewer, of the same kind) are not covered.
-    problem: with the rows in use. At most 1e-12 in float64, 0.05 else, as ``rounding_allowed``.
+
+def explained_by_rounding(problem: Problem, dtype: str, off: float = 0.0, modifies_target: bool = False) -> float:
+    """The total variation that rounding of the reference's formulas can make on this problem.
+
+    Block or token verification, the larger of the two; of greedy block verification; where trees are drawn, of recursive
+    rejection. Each operation within epsilon / 2 of itself, sums in order; coins decided, and the last token looked up in
+    an exact running sum, by uniforms of spacing epsilon / 2; rows off by ``off`` and by 2^-46, for code that has them by
+    way of logarithms. Other formulas are not covered.
+    problem: with the rows in use. modifies_target: True of greedy block verification. At most 0.05.
     """
     lattice = EPSILON[dtype] / 2
-    bound = problem_bound(problem, EPSILON[dtype], lattice, off + LOGARITHMS, lookup_bound(problem.vocabulary, lattice))
-    return min(bound, 1e-12 if dtype == "float64" else MOST_HALF)
+    given = problem, EPSILON[dtype], lattice, off + LOGARITHMS, lookup_bound(problem.vocabulary, lattice)
+    if modifies_target:
+        bound = greedy_bound(*given)
+    elif draws_trees(problem):
+        bound = tree_bound(*given)
+    else:
+        bound = max(problem_bound(*given), token_bound(*given))
+    return min(bound, MOST)
 
 
 def rows_in_use_allowed(dtype: str) -> float:
@@ -84,6 +101,17 @@ def wide_rounding_allowed(gamma: int, dtype: str, vocabulary: int, off: float = 
     """
     allowed = (gamma + 1) * (EPSILON[dtype] * (1 + math.log2(vocabulary) / 2) + 2.0**-46) + 2 * gamma * off
     return min(allowed, 1e-12 if dtype == "float64" else MOST_HALF)
+
+
+def wide_explained(target: Rows, draft: Rows, dtype: str, off: float, order: str) -> float:
+    """``explained_by_rounding`` on a wide problem, but for a look-up: block or token verification, sums in that order.
+
+    Rows are divided by their sums besides, in pairs: an entry is off by that many operations more.
+    target, draft: prefix that can be drafted -> row in use, [V]. At most 0.05.
+    """
+    unit = EPSILON[dtype] / 2
+    off += LOGARITHMS + sum_error(unit, sum_depth(len(target[()]), PAIRWISE))
+    return min(wide_bound(target, draft, EPSILON[dtype], unit, off, order), MOST)
 
 
 def look_up_allowed(masses: "ndarray", dtype: str, bits: int, most: "ndarray | None" = None) -> float:
@@ -117,6 +145,11 @@ def wide_resolution_allowed(dtype: str) -> float:
     return min(16 * resolution_allowed(dtype), MOST_HALF)
 
 
-def sampling_slack(gamma: int, dtype: str) -> float:
-    """The total variation that samples do not count as a deviation: none where rounding is far below what they see."""
-    return 0.0 if dtype in ("exact", "float64") else rounding_allowed(gamma, dtype)
+def sampling_slack(problem: Problem, dtype: str, modifies_target: bool = False) -> float:
+    """The total variation that samples do not count as a deviation: none where rounding is far below what they see.
+
+    Else what the rule or the theorem can account for, whichever is more: beyond it nothing is rounding.
+    """
+    if dtype in ("exact", "float64"):
+        return 0.0
+    return max(rounding_allowed(problem.tree.nodes, dtype), explained_by_rounding(problem, dtype, 0.0, modifies_target))

@@ -1,4 +1,4 @@
-"""How far floating point can move block verification's law: the bounds of ProblemRounding.v, BlockRounding.v and Lattice.v.
+"""How far floating point can move the law of block and of token verification: ProblemRounding.v, TreeRounding.v, Lattice.v.
 
 The code is the reference's (``verifiers/block_verification.py``): p_i = min(p_{i-1} * (p / q), 1), weights max(p_i p - q, 0),
 their sum S, the coin S / ((S + 1) - p_i). ``rounding_bound`` is for all problems of a size, ``problem_bound`` for one problem
@@ -27,6 +27,11 @@ def growth(unit: float, operations: int) -> float:
 def sum_depth(vocabulary: int, order: str = IN_ORDER) -> int:
     """How many additions an addend goes through: V - 1 in order, ceil(log2 V) pairwise. Source: Rounding.v, ``sum_near``."""
     return vocabulary - 1 if order == IN_ORDER else math.ceil(math.log2(vocabulary))
+
+
+def sum_error(unit: float, depth: int) -> float:
+    """The relative error of weights divided by their computed sum. Source: TreeRounding.v, ``sum_error``."""
+    return both(growth(unit, depth) / (1 - growth(unit, depth)), unit)
 
 
 def coin_error(unit: float, operations: int, depth: int) -> float:
@@ -89,9 +94,9 @@ def problem_bound(problem: Problem, epsilon: float, lattice: float, off: float =
         draft = problem.draft.row(prefix)
         weight_error = both(both(error, off), unit)
         step = _step(target, draft, survival, (1 + weight_error) / (1 - off))
-        here = weights_error = _weights_error(step, weight_error, off, unit)
+        here = in_weights = weights_error(step, weight_error, off, unit)
         if prefix:
-            here += coin_cost(step, weights_error, error, unit, depth) + step.normaliser * lattice
+            here += coin_cost(step, in_weights, error, unit, depth) + step.normaliser * lattice
         longer = both(both(error, quotient), unit)
         for token, (b, s) in enumerate(zip(target, draft, strict=True)):
             if s != 0:
@@ -101,6 +106,32 @@ def problem_bound(problem: Problem, epsilon: float, lattice: float, off: float =
         return here
 
     return cost((), ONE, 0.0) * (1 + SURE) + last_draw
+
+
+def token_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.0, last_draw: float = 0.0) -> float:
+    """The total variation by which rounding can move token verification's law on this problem.
+
+    sum over prefixes x of Pr(x is drafted and accepted) (coin + row) + last_draw, with ``problem_bound``'s errors at p = 1
+    and k = 0. No sum over the vocabulary counts.
+    Source: TreeRounding.v, ``token_rounding``.
+    """
+    unit = epsilon / 2
+    ratio_error, weight_error = both(both(both(off, off / (1 - off)), unit), unit), both(off, unit)
+
+    def cost(prefix: Prefix) -> float:
+        target = problem.target.row(prefix)
+        if len(prefix) == problem.gamma:
+            return off
+        draft = problem.draft.row(prefix)
+        step = _step(target, draft, ONE, (1 + weight_error) / (1 - off))
+        here = lattice + weights_error(step, weight_error, off, unit)
+        for token, (b, s) in enumerate(zip(target, draft, strict=True)):
+            if kept := as_float(min(b, s)):
+                cut = as_float(b / s) * (1 - ratio_error) >= 1 + SURE
+                here += kept * ((0.0 if cut else ratio_error) + cost((*prefix, token)))
+        return here
+
+    return cost(()) * (1 + SURE) + last_draw
 
 
 def both(first: float, second: float) -> float:
@@ -119,18 +150,18 @@ def _step(target: Row, draft: Row, survival: Any, growth_of_weights: float) -> R
     return RoundingStep(as_float(survival), as_float(excess), as_float(1 - share), (sums[0], sums[1], sums[2]))
 
 
-def _weights_error(step: RoundingStep, weight_error: float, off: float, unit: float) -> float:
+def weights_error(step: RoundingStep, weight_error: float, off: float, unit: float) -> float:
     """(1 + u) (k p b + o s) + u w over the tokens that can have weight. Source: ProblemRounding.v, ``weights_near``."""
     survived, drafted, weights = step.errors
     return (1 + unit) * (weight_error * survived + off * drafted) + unit * weights
 
 
-def coin_cost(step: RoundingStep, weights_error: float, error: float, unit: float, depth: int) -> float:
+def coin_cost(step: RoundingStep, in_weights: float, error: float, unit: float, depth: int) -> float:
     """How much one coin of a problem moves the law: T n + e + u T D, n of its normaliser, e of the sum, T the most it can be.
 
     error: the survival's relative error. Source: ProblemRounding.v, ``coin_near_bound``.
     """
-    of_sum = weights_error + growth(unit, depth) * (step.excess + weights_error)
+    of_sum = in_weights + growth(unit, depth) * (step.excess + in_weights)
     shifted = of_sum + error * step.survival + unit * (step.excess + of_sum + 1)
     of_normaliser = shifted + unit * (step.normaliser + shifted)
     left = step.normaliser * (1 - SURE) - of_normaliser * (1 + SURE)

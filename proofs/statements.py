@@ -32,7 +32,8 @@ PROVABLE_CLAIMS = {
     "composition": "block verification stays lossless with any maps of rows, with drafts that end by a rule that sees the draft alone "
     "(not one that looks at its coins), with sure drafts and the one-hot rule, and in batches",
     "lattice": "uniforms k / N move the law by at most gamma / N + V / (2 N); <= lets a token of probability 0 through once in N, < never",
-    "rounding": "block verification in floating point is within a bound in gamma, u and the depth of the sums, in total variation",
+    "rounding": "block, token and greedy block verification and recursive rejection in floating point are within a bound in u, in "
+    "total variation: block verification's in gamma and the depth of the sums, and each one's on a problem, prefix by prefix",
     "same-definitions": "the Coq definitions and the Python code give the same laws, entry by entry, on the problems compared",
     "tokens-per-iteration": "token verification decodes (1 - a^{gamma+1}) / (1 - a) tokens an iteration at acceptance rate a",
     "wall-time": "the wall-time factor, when speculation pays, and the best gamma",
@@ -141,7 +142,12 @@ STATEMENTS = [
               (COQ + "Precision.v:near_law", COQ + "Lattice.v:uniforms_on_a_lattice", COQ + "Lattice.v:support_leak")),
     Statement(SUN, "Algorithm 2 in floating point", "rounding, under the standard model", "rounding",
               ("proofs/rounding_theorem.py:rounding_bound", COQ + "BlockRounding.v:block_rounding",
-               "proofs/rounding_theorem.py:problem_bound", "proofs/rounding_rule.py:explained_by_rounding", COQ + "ProblemRounding.v:problem_rounding")),
+               "proofs/rounding_theorem.py:problem_bound", "proofs/rounding_rule.py:explained_by_rounding", COQ + "ProblemRounding.v:problem_rounding",
+               "proofs/wide_rounding.py:wide_bound", "proofs/rounding_rule.py:wide_explained")),
+    Statement(SUN, "Algorithm 1 in floating point", "rounding, under the standard model", "rounding",
+              ("proofs/rounding_theorem.py:token_bound", COQ + "TreeRounding.v:token_rounding")),
+    Statement(SUN, "Algorithm 4 in floating point", "rounding, under the standard model", "rounding",
+              ("proofs/greedy_rounding.py:greedy_bound", COQ + "GreedyRounding.v:greedy_rounding")),
     Statement(SUN, "Lemma 7", "stochastic dominance", "lemma-7", (CHECKED + "lemma_7", COQ + "Dominance.v:lemma_7")),
     Statement(SUN, "Section C, C.1", "greedy block verification on the example: why its target is modified; neither dominates",
               "remark-c1", ("proofs/obligations/by_enumeration.py:remark_c1", COQ + "Remarks.v:greedy_in_plain_loop_biased",

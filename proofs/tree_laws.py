@@ -140,20 +140,20 @@ def traversal_law(problem: Problem) -> OutputLaw:
         if row is None:
             yield state, mass
             return
-        drawn = _drawn_from(row, k, how)
+        drawn = drawn_from(row, k, how)
         rest = residual(p, drawn, a)
         surplus = sum(rest)
         rejected = (tuple(normalised(rest)) if surplus != 0 else p, quotient(surplus, surplus + 1 - a, 1))
         for x, q in enumerate(drawn):
             if q != 0:
                 left = undecided_after((*text, x), minimum(a * p[x] / q, 1), mass * q)
-                yield (_row_after(row, x, k, how), *rejected), left
+                yield (row_after(row, x, k, how), *rejected), left
 
     undecided_after((), ONE, ONE)
     return law
 
 
-def _drawn_from(row: Row, k: int, how: str) -> Row:
+def drawn_from(row: Row, k: int, how: str) -> Row:
     """The row that the k-th sibling is drawn from, where ``row`` is what its elder siblings left."""
     if how != TOP:
         return row
@@ -161,7 +161,7 @@ def _drawn_from(row: Row, k: int, how: str) -> Row:
     return [int(t == chosen) for t in range(len(row))]
 
 
-def _row_after(row: tuple, x: int, k: int, how: str) -> tuple | None:
+def row_after(row: tuple, x: int, k: int, how: str) -> tuple | None:
     """What the k-th sibling, x, leaves for the next; None if nothing."""
     if how == TOP:
         return row if k + 1 < len(row) else None
@@ -210,10 +210,10 @@ def deepest_path_law(problem: Problem) -> OutputLaw:
         for k in range(counts[len(text)]):
             following: dict[Any, Any] = {}
             for (row, best), mass in states.items():
-                for x, q in enumerate(_drawn_from(row, k, how)) if row else [(None, 1)]:
+                for x, q in enumerate(drawn_from(row, k, how)) if row else [(None, 1)]:
                     if q == 0:
                         continue
-                    after = row if x is None else _row_after(row, x, k, how)
+                    after = row if x is None else row_after(row, x, k, how)
                     typical = x is not None and is_typical(target, x)
                     for other, p in deepest((*text, x)).items() if typical else [(best, ONE)]:
                         state = after, other if len(other) > len(best) else best

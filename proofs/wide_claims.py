@@ -7,9 +7,11 @@ import numpy as np
 
 from ..models.law import Prefix, prefix_key
 from ..verifiers.evidence import CLAIMS, HOLDS, NO_EVIDENCE, REFUTED, Evidence, LawEntry, Witness
-from .audit_claims import MAX_ENTRIES
+from .audit_claims import MAX_ENTRIES, UNDECIDED
 from .wide_measurement import WideMeasurement
 from .wide_reference import reference_deviations
+
+IN_PAIRS = " (for sums over the vocabulary in order; in pairs at most TV {theorem_pairwise:.2g})"
 
 
 def judge_wide(measurement: WideMeasurement) -> list[Evidence]:
@@ -53,11 +55,26 @@ def lossless_wide(measurement: WideMeasurement) -> Evidence:
     reference_total_variation: of token verification computed plainly in the same precision (``wide_reference``).
     """
     deviation, witness = measurement.total_variation, None
-    if deviation > measurement.tolerance:
+    if deviation > measurement.explained:
         entries = _entries(measurement)
         witness = Witness(**entries[0]._asdict(), problem=measurement.problem.as_json(), laws=entries)
-    beside = {"reference_total_variation": reference_deviations(measurement)} if measurement.emitted else {}
-    return _evidence("lossless", measurement, witness, deviation, measurement.tolerance, **beside)
+    beside: dict[str, Any] = {"rounding": measurement.rounding} if measurement.rounding else {}
+    beside |= {"reference_total_variation": reference_deviations(measurement)} if measurement.emitted else {}
+    bound = measurement.explained if witness else measurement.tolerance
+    evidence = _evidence("lossless", measurement, witness, deviation, bound, **beside)
+    return _undecided(evidence, measurement, deviation, measurement.tolerance, "TV")
+
+
+def _undecided(
+    evidence: Evidence, measurement: WideMeasurement, deviation: float, allowed: float, what: str
+) -> Evidence:
+    """The evidence; without a verdict where one of rule and theorem explains the deviation and the other does not."""
+    if evidence.refuted or deviation <= allowed:
+        return evidence
+    reason = UNDECIDED.format(what, deviation, measurement.dtype, **measurement.rounding) + IN_PAIRS.format(
+        **measurement.rounding
+    )
+    return replace(evidence, verdict=NO_EVIDENCE, detail=evidence.detail | {"reason": reason})
 
 
 def _entries(measurement: WideMeasurement) -> tuple[LawEntry, ...]:
@@ -98,14 +115,17 @@ def optimal_wide(measurement: WideMeasurement, law: Evidence) -> Evidence:
     if law.refuted or measurement.malformed:
         return plain.not_claimed("not lossless on this problem: the optimum is that of valid verifiers")
     accepted, optimum = measurement.expected_accepted(), measurement.optimum()
-    slack = measurement.problem.gamma * measurement.tolerance + 1e-13
-    witness = None
-    if abs(accepted - optimum) > slack:
+    slack = measurement.problem.gamma * measurement.explained + 1e-13
+    gap, witness = abs(accepted - optimum), None
+    if gap > slack:
         problem = measurement.problem.as_json()
         witness = Witness(sequence="E[tau]", expected=f"{optimum:.12g}", observed=f"{accepted:.12g}", problem=problem)
     lost = max(optimum - accepted, 0.0) if witness else 0.0
     detail = {"expected_accepted": f"{accepted:.12g}", "optimum": f"{optimum:.12g}", "tokens_per_call_lost": lost}
-    return _evidence("optimal", measurement, witness, None, slack, **detail)
+    evidence = _evidence("optimal", measurement, witness, None, slack, **detail)
+    return _undecided(
+        evidence, measurement, gap, measurement.problem.gamma * measurement.tolerance + 1e-13, "E[tau] off by"
+    )
 
 
 def _known(evidence: Evidence, measurement: WideMeasurement) -> Evidence:

@@ -24,9 +24,11 @@ from .rounding_rule import (
     MOST_HALF,
     look_up_allowed,
     rows_in_use_allowed,
+    wide_explained,
     wide_resolution_allowed,
     wide_rounding_allowed,
 )
+from .rounding_theorem import IN_ORDER, PAIRWISE
 
 Row = np.ndarray
 
@@ -44,6 +46,7 @@ class WideMeasurement:
     called: calls that confirmed a path's row; least: the fewest of a row.
     not_called: probability of the tokens that no call led to.
     looked_up: what of the tolerance is for look-ups in a running sum.
+    explained, rounding: as in ``Measurement``, and "theorem_pairwise", for sums in pairs: what holds is within that.
     exactness, tolerance, dtype, paths, reason, findings: as in ``Measurement``; the reason, where ``unknown`` is not 0.
     """
 
@@ -61,6 +64,8 @@ class WideMeasurement:
     looked_up: float = 0.0
     exactness: str = "exact"
     tolerance: float = 0.0
+    explained: float = 0.0
+    rounding: dict[str, float] = field(default_factory=dict)
     paths: int = 0
     reason: str | None = None
     findings: dict[str, str] = field(default_factory=dict)
@@ -82,6 +87,24 @@ class WideMeasurement:
             start, end = max(first, 0), min(first + size, self.problem.vocabulary)
             masses[start - first : end - first] = reached * self.target[prefix][start:end]
         return masses
+
+    def allow(self, sums_off: float, resolution: float) -> None:
+        """Set up to what a deviation is rounding, and up to what it may be: by the rule, and by the theorem.
+
+        In which order a function sums is not known: it is cleared within the bound for sums in pairs, and refuted beyond
+        that for sums in order.
+        """
+        problem, dtype = self.problem, self.dtype
+        most = MOST_HALF if dtype in HALF else 1.0
+        rule = min(wide_rounding_allowed(problem.gamma, dtype, problem.vocabulary, sums_off), most)
+        in_order = in_pairs = rule
+        if self.target:
+            rows = self.target, self.draft, dtype, sums_off
+            in_order, in_pairs = (wide_explained(*rows, order) for order in (IN_ORDER, PAIRWISE))
+        self.rounding = {"rule": rule, "theorem": in_order, "theorem_pairwise": in_pairs}
+        besides = self.looked_up
+        self.tolerance = min(min(rule, in_pairs) + besides, most) + resolution
+        self.explained = min(max(rule, in_order) + besides, most) + resolution
 
     def withdraw(self) -> None:
         """Nothing that was measured is to be believed."""
@@ -198,11 +221,10 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
         resolution = max(resolution, answer["resolution"])
         _put_block(measurement, block, drafted, answer, rows)
     measurement.unknown += left if measurement.reason and left > 1e-12 else 0.0
-    allowed = wide_rounding_allowed(problem.gamma, dtype, problem.vocabulary, sums_off) + measurement.looked_up
-    measurement.tolerance = min(allowed, MOST_HALF if dtype in HALF else 1.0) + resolution
+    measurement.allow(sums_off, resolution)
     if resolution > wide_resolution_allowed(dtype):
         measurement.reason = measurement.reason or f"its law is known only to within {resolution:.1g}"
-    if measurement.strays and measurement.reason is None and measurement.total_variation <= measurement.tolerance:
+    if measurement.strays and measurement.reason is None and measurement.total_variation <= measurement.explained:
         measurement.reason = "it emits tokens that were not drafted before its last: their law is not compared here"
     return measurement
 

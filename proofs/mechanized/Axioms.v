@@ -1,5 +1,5 @@
 (* What the theorems rest on: nothing but Coq itself. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Precision Lattice Rounding BlockRounding ProblemRounding Composition Endings EndOfSequence Instances Dominance Remarks Rationals Law.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Precision Lattice Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding Composition Endings EndOfSequence Instances Dominance Remarks Rationals Law.
 Print Assumptions lemma_1.
 Print Assumptions lemma_3.
 Print Assumptions lemma_3_conditional.
@@ -73,10 +73,16 @@ Print Assumptions sum_near.
 Print Assumptions coin_near.
 Print Assumptions row_near.
 Print Assumptions block_rounding.
+Print Assumptions near_law_rows.
 Print Assumptions near_law_here.
 Print Assumptions coin_here.
 Print Assumptions problem_rounding.
+Print Assumptions greedy_rounding.
+Print Assumptions tree_rounding.
+Print Assumptions token_rounding.
 Print Assumptions rounding_met.
+Print Assumptions greedy_rounding_met.
+Print Assumptions tree_rounding_met.
 Print Assumptions long_run_met.
 Print Assumptions mapped_lossless.
 Print Assumptions one_hot_rule.

@@ -53,7 +53,7 @@ by rewrite addrC; apply: ler_norm_add.
 Qed.
 Definition coin_bound i : R := (if (i < gamma)%N then coin_error u (2 * i) d else growth u (2 * i)) + eta.
 Definition row_bound i : R := growth u (2 * i + 2).
-Let ple x y (_ : ~~ stops x) := p_of_le Mb Ms c x y.
+Let ple : forall x, ~~ stops x -> later Ms c p x <= p x := q_later (fun x y _ => p_of_le Mb Ms c x y).
 Let p01 := p_of_range Mb Ms c.
 
 Lemma used_near x : (size x <= gamma)%N ->

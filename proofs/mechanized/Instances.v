@@ -1,7 +1,7 @@
 (* The hypotheses of the theorems on rounding and on strategies can be met, whatever the models: no theorem is empty. *)
 From mathcomp Require Import all_ssreflect all_algebra zify.
 From mathcomp.algebra_tactics Require Import ring.
-From Draftproof Require Import Models Algorithms Verifier Block SubBlocks Precision Rounding BlockRounding ProblemRounding Strategies Endings.
+From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding Strategies Endings.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -65,6 +65,51 @@ have -> : kap (rcons x y) = survival_error u 0 (kap x) by rewrite /kap size_rcon
 rewrite /next_error; case: ifP => // _; apply: survival_error_ge0 => //; [exact: ltr01 | exact: kaps0].
 Qed.
 End Rounding.
+
+(* For the other verifiers: exact numbers are a computation within the standard model. *)
+Section ExactNumbers.
+Variables (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (c : seq V) (u : R) (d : nat).
+Hypothesis u0 : 0 <= u.
+Notation b x := (Mb (c ++ x)).
+Notation s x := (Ms (c ++ x)).
+Notation g := (g_of Mb Ms c).
+Let exactly (z : R) : Rounding.rounds u z z. Proof. exact: rounds_itself. Qed.
+Let no_error (z : R) : rel 0 z z. Proof. by rewrite /rel subrr normr0 mul0r. Qed.
+Let whole (z : R) : 0 <= z -> within u d z z.
+Proof. by move=> z0; rewrite /within subrr normr0 mulr_ge0 ?growth_ge0. Qed.
+Theorem greedy_rounding_met : [/\ ratios_given u (fun x => b x) (fun x => s x) g,
+    forall x, both_weights_given u (fun x => b x) (fun x => s x) g
+      (fun x => over (b x) (s x) (g x)) (fun x => less (b x) (s x) (g x)) x &
+    forall x, quotient_computed u d (fun x => over (b x) (s x) (g x)) (fun x => less (b x) (s x) (g x))
+      (fun x => sumV (over (b x) (s x) (g x)) / sumV (less (b x) (s x) (g x))) x].
+Proof.
+split=> [|x|x].
+- split=> // x y; exists (b x y / s x y), (g x * (b x y / s x y)); split=> //.
+  by rewrite g_of_rcons mulrA.
+- exists (fun y => g x * b x y), (fun y => g x * b x y - s x y), (fun y => s x y - g x * b x y) => y.
+  by split.
+have w0 : 0 <= sumV (over (b x) (s x) (g x)) by apply: sumV_ge0 => y; apply: over_ge0.
+have v0 : 0 <= sumV (less (b x) (s x) (g x)) by apply: sumV_ge0 => y; rewrite /less le_maxr lexx orbT.
+by exists (sumV (over (b x) (s x) (g x))), (sumV (less (b x) (s x) (g x))); split=> //; split=> //; apply: whole.
+Qed.
+Theorem tree_rounding_met n x r t : SeveralDrafts.drawn n t -> (forall y, 0 <= r y) -> sumV r = 1 ->
+  computes u 0 0 d id (fun x => b x) x r t (recursive_rejection Mb c x r t).
+Proof.
+move=> h; elim: h x r => {n t} [n|n q below next q0 q1 _ IHb _ IHn] x r r0 r1.
+  apply: (@ComputesDone _ _ _ _ _ _ _ _ _ _ r r) => //; first by split=> // y; rewrite r1 mulr1.
+  by split=> //; rewrite /total_variation (sumV_eq (g := fun=> 0)) ?sumV0 ?mul0r // => y; rewrite subrr normr0.
+have [res0 res1] := residual_row q 1 r0 r1.
+apply: (@ComputesSibling _ _ _ _ _ _ _ _ _ _ q below next q (h_token r q) (over r q 1) (excess r q 1) (residual r q 1)
+  (fun y => recursive_rejection Mb c (rcons x y) (b (rcons x y)) (below y))
+  (fun y => recursive_rejection Mb c x (residual r q 1) (next y))) => // [y|y||nz y|y|y].
+- by exists (r y / q y).
+- by exists (r y - q y) => //; rewrite /over mul1r.
+- by apply: whole; apply: sumV_ge0 => y; apply: over_ge0.
+- by rewrite /residual (negPf nz).
+- by apply: IHb; [apply: row_ge0 | apply: row_sum].
+- exact: IHn.
+Qed.
+End ExactNumbers.
 
 (* Limits of calls per token: with gamma = 0 every call gives one token, and both limits are 1. *)
 Theorem long_run_met (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) :

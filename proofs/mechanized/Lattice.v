@@ -184,9 +184,9 @@ Theorem uniforms_on_a_lattice (U : seq V -> V -> R) : (forall x y, 0 <= U x y <=
     - draft Ms c ends gamma [::] (fun X => sub_verify coin row X U)|
   <= gamma%:R / N%:R + (size (tokens V))%:R / (2 * N)%:R.
 Proof.
-move=> u; have k01 x := coin_of_range p01 ple x.
-have r0 x y := row_of_ge0 p01 ple x y; have r1 x : sumV (row x) = 1 by exact: row_of_sum.
-apply: (near_law_uniform erefl p01 ple) => // [x|x y|x|x|x].
+move=> u; have k01 x := coin_of_range p01 (q_later ple) x.
+have r0 x y := row_of_ge0 ple x y; have r1 x : sumV (row x) = 1 by exact: row_of_sum.
+apply: (near_law_uniform erefl p01 (q_later ple)) => // [x|x y|x|x|x].
 - by case: (Fl (k01 x)).
 - exact: looked_up_ge0.
 - exact: looked_up_sum.

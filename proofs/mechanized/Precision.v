@@ -43,7 +43,7 @@ Section Near.
 Variables (V : vocabulary) (R : realFieldType) (Mb Ms : model V R).
 Variables (gamma : nat) (c : seq V) (ends : pred (seq V)) (q : seq V -> R).
 Hypotheses (q1 : q [::] = 1) (q01 : forall x, 0 <= q x <= 1).
-Hypothesis q_le : forall x y, ~~ final gamma ends x -> Ms (c ++ x) y * q (rcons x y) <= q x * Mb (c ++ x) y.
+Hypothesis later_le : forall x, ~~ final gamma ends x -> later Ms c q x <= q x.
 Implicit Types (x : seq V) (a : R).
 Notation coin := (coin_of Ms gamma c ends q).
 Notation row := (row_of Mb Ms gamma c ends q).
@@ -56,7 +56,7 @@ Definition ending x : R := if stops x then q x else q x - later Ms c q x.
 Lemma none_range x : 0 <= none x <= 1.
 Proof.
 rewrite /none; case: (boolP (stops x)) => [_|nf]; first by rewrite ler01 lexx.
-by have [l0 _ l1] := later_range q01 q_le nf; rewrite subr_ge0 l1 ler_subl_addr ler_addl.
+by have [l0 _ l1] := later_range q01 later_le nf; rewrite subr_ge0 l1 ler_subl_addr ler_addl.
 Qed.
 Lemma worth_stops k A n x a : (size x + n)%N = gamma -> stops x -> worth k A n x a = a.
 Proof.
@@ -75,7 +75,7 @@ rewrite -sumVD; apply: sumV_eq => y; rewrite -mulrDr; congr (_ * _).
 have hn' : (size (rcons x y) + n)%N = gamma by rewrite size_rcons addSnnS.
 have -> : 1 - q (rcons x y) = (1 - coin (rcons x y)) * none (rcons x y).
   rewrite /none; case: (boolP (stops (rcons x y))) => [f|nf']; first by rewrite /coin_of f mulr1.
-  by rewrite mulrBl mul1r (coin_ofE q01 q_le nf'); ring.
+  by rewrite mulrBl mul1r (coin_ofE q01 later_le nf'); ring.
 rewrite /flip [in LHS](IH _ (A _) hn') [in LHS](IH _ a hn') [in RHS](IH _ (A _) hn'); ring.
 Qed.
 
@@ -164,7 +164,7 @@ Fixpoint held (B : seq V -> R) n x : R :=
   else q x * B x.
 Lemma held_worth B : worth coin B gamma [::] (B [::]) = held B gamma [::].
 Proof.
-rewrite (@keeping_core _ _ Mb Ms gamma c ends q q1 q01 q_le B (fun x => held B (gamma - size x) x)) ?subn0 // => x.
+rewrite (@keeping_core _ _ Ms gamma c ends q q1 q01 later_le B (fun x => held B (gamma - size x) x)) ?subn0 // => x.
   rewrite /final negb_or -ltnNge => /andP[lt /negPf ne].
   rewrite -(subnSK lt) /= ne; congr (_ + _); apply: sumV_eq => y.
   by rewrite size_rcons.
@@ -174,7 +174,7 @@ Qed.
 Lemma ending_ge0 x : 0 <= ending x.
 Proof.
 rewrite /ending; case: (boolP (stops x)) => [_|nf]; first by have /andP[] := q01 x.
-by have [_ l _] := later_range q01 q_le nf; rewrite subr_ge0.
+by have [_ l _] := later_range q01 later_le nf; rewrite subr_ge0.
 Qed.
 Lemma rows_near n x : (size x + n)%N = gamma -> `|held A' n x - held A n x| <= beta x + below beta n x.
 Proof.
@@ -201,17 +201,17 @@ End Rows.
 
 (* Coins and rows together: the law of what is emitted, for every test between 0 and 1.  Each error counts as
    often as its prefix is drafted. *)
-Theorem near_law_here coin' (row' : seq V -> V -> R) alpha beta (U : seq V -> V -> R) :
-  (forall x, 0 <= coin' x <= 1) -> (forall x y, 0 <= row' x y) -> (forall x, sumV (row' x) = 1) ->
+Theorem near_law_rows coin' (last last' : seq V -> V -> R) alpha beta (U : seq V -> V -> R) :
+  (forall x, 0 <= coin' x <= 1) -> (forall x, sumV (last x) = 1) -> (forall x y, 0 <= last' x y) -> (forall x, sumV (last' x) = 1) ->
   (forall x, (size x <= gamma)%N -> none x * `|coin' x - coin x| <= alpha x) ->
-  (forall x, (size x <= gamma)%N -> ending x * total_variation (row x) (row' x) <= beta x) ->
+  (forall x, (size x <= gamma)%N -> ending x * total_variation (last x) (last' x) <= beta x) ->
   (forall x y, 0 <= U x y <= 1) ->
-  `|draft Ms c ends gamma [::] (fun X => sub_verify coin' row' X U)
-    - draft Ms c ends gamma [::] (fun X => sub_verify coin row X U)|
+  `|draft Ms c ends gamma [::] (fun X => sub_verify coin' last' X U)
+    - draft Ms c ends gamma [::] (fun X => sub_verify coin last X U)|
   <= below alpha gamma [::] + (beta [::] + below beta gamma [::]).
 Proof.
-move=> c01 r0 r1 ca rb u; rewrite !sub_verify_worth.
-pose A' k := draw (row' k) (U k); pose A k := draw (row k) (U k).
+move=> c01 l1 r0 r1 ca rb u; rewrite !sub_verify_worth.
+pose A' k := draw (last' k) (U k); pose A k := draw (last k) (U k).
 rewrite -/(A' [::]) -/(A [::]) (_ : worth coin' _ gamma [::] _ = worth coin' A' gamma [::] (A' [::])) //.
 rewrite (_ : worth coin (fun k => _) gamma [::] _ = worth coin A gamma [::] (A [::])) //.
 have A01 x : 0 <= A' x <= 1.
@@ -224,8 +224,17 @@ apply: le_trans (ler_norm_add _ _) _; apply: ler_add.
   exact: (@coins_near coin' alpha A' c01 A01 ca gamma [::] (A' [::]) (add0n gamma) (A01 [::])).
 rewrite !held_worth; apply: (@rows_near beta A A' _ gamma [::]) => // x le.
 apply: le_trans (rb x le); apply: ler_wpmul2l; first exact: ending_ge0.
-by apply: tv_bounds => //; apply: row_of_sum.
+by apply: tv_bounds.
 Qed.
+Theorem near_law_here coin' (row' : seq V -> V -> R) alpha beta (U : seq V -> V -> R) :
+  (forall x, 0 <= coin' x <= 1) -> (forall x y, 0 <= row' x y) -> (forall x, sumV (row' x) = 1) ->
+  (forall x, (size x <= gamma)%N -> none x * `|coin' x - coin x| <= alpha x) ->
+  (forall x, (size x <= gamma)%N -> ending x * total_variation (row x) (row' x) <= beta x) ->
+  (forall x y, 0 <= U x y <= 1) ->
+  `|draft Ms c ends gamma [::] (fun X => sub_verify coin' row' X U)
+    - draft Ms c ends gamma [::] (fun X => sub_verify coin row X U)|
+  <= below alpha gamma [::] + (beta [::] + below beta gamma [::]).
+Proof. by move=> c01; apply: near_law_rows => //; apply: row_of_sum. Qed.
 (* The same with one bound for all prefixes of a length. *)
 Theorem near_law coin' (row' : seq V -> V -> R) alpha beta d (U : seq V -> V -> R) :
   (forall x, 0 <= coin' x <= 1) -> (forall x y, 0 <= row' x y) -> (forall x, sumV (row' x) = 1) -> (forall i, 0 <= beta i) ->

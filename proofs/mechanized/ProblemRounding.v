@@ -94,11 +94,8 @@ Variables (V : vocabulary) (R : realFieldType) (u o k : R) (d : nat) (b s B S : 
 Hypotheses (u0 : 0 <= u) (u1 : u <= 1) (o0 : 0 <= o) (o1 : o < 1) (k0 : 0 <= k).
 Hypotheses (b0 : forall y, 0 <= b y) (s0 : forall y, 0 <= s y) (b1 : sumV b = 1) (s1 : sumV s = 1).
 Hypotheses (Bb : forall y, rel o (b y) (B y)) (Ss : forall y, rel o (s y) (S y)).
-Hypotheses (p01 : 0 <= p <= 1) (P01 : 0 <= P <= 1) (Pp : rel k p P).
+Hypotheses (p0 : 0 <= p) (P0 : 0 <= P) (Pp : rel k p P).
 Notation rounds := (rounds u).
-Let p0 : 0 <= p. Proof. by case/andP: p01. Qed.
-Let p1 : p <= 1. Proof. by case/andP: p01. Qed.
-Let P0 : 0 <= P. Proof. by case/andP: P01. Qed.
 Let o1' : 0 <= 1 - o. Proof. by rewrite subr_ge0 ltW. Qed.
 Lemma given_ge0 (r r' : V -> R) y : 0 <= r y -> rel o (r y) (r' y) -> 0 <= r' y.
 Proof. by move=> r0 /rel_range[le _]; apply: le_trans le; apply: mulr_ge0. Qed.
@@ -110,22 +107,27 @@ Definition survival_error : R := both (both k (both (both o (o / (1 - o))) u)) u
 Definition next_error y : R := if 1 <= (1 - survival_error) * (p * b y / s y) then 0 else survival_error.
 Lemma survival_error_ge0 : 0 <= survival_error.
 Proof. by rewrite !both_ge0 // divr_ge0. Qed.
-Lemma survival_here y r t : rounds (B y / S y) r -> rounds (P * r) t ->
-  rel (next_error y) (next_p b s p y) (Num.min t 1) /\ 0 <= Num.min t 1 <= 1.
+Lemma ratio_here y r t : rounds (B y / S y) r -> rounds (P * r) t -> rel survival_error (p * b y / s y) t /\ 0 <= t.
 Proof.
 move=> hr ht; have B0 := given_ge0 (b0 y) (Bb y); have S0 := given_ge0 (s0 y) (Ss y).
 have i0 : 0 <= o / (1 - o) by apply: divr_ge0.
 have r0 : 0 <= r := rounds_ge0 u1 (divr_ge0 B0 S0) hr.
-have t0 : 0 <= t := rounds_ge0 u1 (mulr_ge0 P0 r0) ht.
 have q : rel (both o (o / (1 - o))) (b y / s y) (B y / S y).
   by apply: rel_mul => //; [rewrite invr_ge0 | apply: rel_inv].
 have hr' := rel_rounds u0 (both_ge0 o0 i0) (divr_ge0 (b0 y) (s0 y)) q hr.
 have f0 : 0 <= both (both o (o / (1 - o))) u by rewrite !both_ge0.
 have hp := rel_mul k0 p0 (divr_ge0 (b0 y) (s0 y)) Pp hr'.
 have z0 : 0 <= p * (b y / s y) by rewrite mulr_ge0 // divr_ge0.
-have := rel_rounds u0 (both_ge0 k0 f0) z0 hp ht; rewrite -/survival_error /next_p mulrA in z0 * => h.
+split; first by have := rel_rounds u0 (both_ge0 k0 f0) z0 hp ht; rewrite mulrA.
+exact: (rounds_ge0 u1 (mulr_ge0 P0 r0) ht).
+Qed.
+Lemma survival_here y r t : rounds (B y / S y) r -> rounds (P * r) t ->
+  rel (next_error y) (next_p b s p y) (Num.min t 1) /\ 0 <= Num.min t 1 <= 1.
+Proof.
+move=> hr ht; have [h t0] := ratio_here hr ht.
+have z0 : 0 <= p * b y / s y by rewrite divr_ge0 ?mulr_ge0.
 split; last by rewrite le_minr t0 ler01 le_minl lexx orbT.
-rewrite /next_error; case: ifP => [big|_]; last exact: rel_min survival_error_ge0 z0 t0 h.
+rewrite /next_error /next_p; case: ifP => [big|_]; last exact: rel_min survival_error_ge0 z0 t0 h.
 by have [-> ->] := rel_cut survival_error_ge0 z0 h big; rewrite /rel subrr normr0 mul0r.
 Qed.
 
@@ -159,6 +161,7 @@ by have := le_trans (ler_norm _) hx; rewrite ler_subl_addr [m + _]addrC.
 Qed.
 
 (* All weights w, their sum e', and the coin. *)
+Hypothesis p1 : p <= 1.
 Variables (w : V -> R) (e' a' D' : R).
 Hypothesis wn : forall y, `|w y - over b s p y| <= weight_near y.
 Hypotheses (w0 : forall y, 0 <= w y) (e'w : within u d (sumV w) e') (e'0 : 0 <= e').
@@ -307,23 +310,23 @@ Definition coin_cost x : R := if stops x then kap x * p x + eta
   else coin_near_bound u o (kap x) d (b x) (s x) (p x) + (1 - share (b x) (s x) (p x)) * eta.
 Definition row_cost x : R := if stops x then p x * o else weights_near u o (kap x) (b x) (s x) (p x).
 Hypotheses (alpha_ge : forall x, coin_cost x <= alpha x) (beta_ge : forall x, row_cost x <= beta x).
-Let ple x y (_ : ~~ stops x) := p_of_le Mb Ms c x y.
+Let ple : forall x, ~~ stops x -> later Ms c p x <= p x := q_later (fun x y _ => p_of_le Mb Ms c x y).
 Let p01 := p_of_range Mb Ms c.
 
 Lemma survivals_here x : rel (kap x) (p x) (P x) /\ 0 <= P x <= 1.
 Proof.
 case: Pc => P1 Ps; elim/last_ind: x => [|x y [IH P01]].
   by rewrite P1 /p_of /= /rel subrr normr0 mulr1 kap0 lexx ler01.
-have [r [t [hr ht ->]]] := Ps x y.
-have [h h01] := survival_here u0 u1 o0 o1 (kap0 x) (row_ge0 Mb _) (row_ge0 Ms _) (Bb x) (Ss x) (p01 x) P01 IH hr ht.
+have [r [t [hr ht ->]]] := Ps x y; have /andP[q0 _] := p01 x; have /andP[P0 _] := P01.
+have [h h01] := survival_here u0 u1 o0 o1 (kap0 x) (row_ge0 Mb _) (row_ge0 Ms _) (Bb x) (Ss x) q0 P0 IH hr ht.
 rewrite p_of_rcons; split=> //; apply: le_trans h _; apply: ler_wpmul2r (kap_step x y).
-case/andP: (p01 x) => q0 _; have /andP[] // : 0 <= next_p (b x) (s x) (p x) y <= 1 by apply: next_p_range.
+have /andP[] // : 0 <= next_p (b x) (s x) (p x) y <= 1 by apply: next_p_range.
 Qed.
 Lemma weights_here x : (forall y, `|w x y - over (b x) (s x) (p x) y| <= weight_near u o (kap x) (b x) (s x) (p x) y)
   /\ forall y, 0 <= w x y.
 Proof.
-have [Px P01] := survivals_here x; have [z [e we]] := wc x; split=> y; have [hz he ->] := we y.
-  exact: (weight_here u0 u1 o0 (kap0 x) (row_ge0 Mb _) (row_ge0 Ms _) (Bb x) (Ss x) (p01 x) Px hz he).
+have [Px _] := survivals_here x; have /andP[q0 _] := p01 x; have [z [e we]] := wc x; split=> y; have [hz he ->] := we y.
+  exact: (weight_here u0 u1 o0 (kap0 x) (row_ge0 Mb _) (row_ge0 Ms _) (Bb x) (Ss x) q0 Px hz he).
 by rewrite le_maxr lexx orbT.
 Qed.
 Lemma taken_near x : none Ms gamma c ends p x * `|coin_taken x - coin x| <= alpha x.
@@ -338,7 +341,7 @@ apply: le_trans (ler_wpmul2l n0 (ler_norm_add _ _)) _; rewrite mulrDr /coin_cost
 move: n0 hF; rewrite /h coin_block /none; case: ifP => f n0 hF; first by rewrite !mul1r; apply: ler_add; [apply: Px|].
 rewrite later_share in n0 *; have [e' [a [D [[e'0 e'w] ar Dr Hr]]]] := Hc x.
 apply: ler_add; last exact: ler_wpmul2l.
-exact: (coin_here u0 u1 (row_sum Mb _) (p01 x) Px wn e'w e'0 ar Dr Hr).
+have /andP[_ q1] := p01 x; exact: (coin_here u0 u1 (row_sum Mb _) Px q1 wn e'w e'0 ar Dr Hr).
 Qed.
 Lemma given_row_near (r : V -> R) x : sumV r = 1 -> (forall y, 0 <= r y) -> (forall y, r y * sumV (B x) = B x y) ->
   total_variation (b x) r <= o.

@@ -24,8 +24,6 @@ rewrite reach_ge0 le_minr reach_step //=; apply: reach_le_draft.
 by rewrite size_rcons.
 Qed.
 
-Lemma draft_gen n pre F : draft Ms c pred0 n pre F = gen Ms n (c ++ pre) F.
-Proof. by elim: n pre F => [|n IH] pre F //=; apply: sumV_eq => y; rewrite IH rcons_cat. Qed.
 
 Section Construction.
 Variable r : seq V -> R.
@@ -68,7 +66,7 @@ Definition keeping X : (seq V -> V -> R) -> R := sub_verify coin row X.
 Lemma keeping_program X : program X (keeping X).
 Proof.
 apply: sub_program => x; [apply: coin_of_range | move=> y; apply: row_of_ge0 | apply: row_of_sum];
-  by [apply: q_range | apply: q_step].
+  by [apply: q_range | apply: q_later q_step | apply: q_step].
 Qed.
 Lemma keeping_valid : valid Mb Ms gamma c keeping.
 Proof.
@@ -83,7 +81,7 @@ move=> le; pose B k : R := if (i <= size k)%N then F (take i k) else 0.
 transitivity (worth Ms c pred0 coin B gamma [::] (B [::])).
   by rewrite -(sub_block_worth _ _ _ _ B) draft_gen cats0.
 pose Phi x := gen Ms (i - size x) (c ++ x) (fun z => q (x ++ z) * F (take i (x ++ z))).
-rewrite (@keeping_core _ _ Mb Ms gamma c pred0 q q_root q_range q_step B Phi) /B => [|x|x].
+rewrite (@keeping_core _ _ Ms gamma c pred0 q q_root q_range (q_later q_step) B Phi) /B => [|x|x].
 - rewrite /Phi subn0 cats0; apply: gen_eq => z hz.
   by rewrite /= -hz take_size.
 - rewrite /final orbF -ltnNge => lt; rewrite /Phi.

@@ -84,7 +84,6 @@ End Coins.
 Section Keeping.
 Variable q : seq V -> R.
 Hypotheses (q1 : q [::] = 1) (q01 : forall x, 0 <= q x <= 1).
-Hypothesis q_le : forall x y, ~~ final x -> s x y * q (rcons x y) <= q x * b x y.
 Definition later x : R := sumV (fun y => s x y * q (rcons x y)).
 Definition coin_of x : R :=
   if final x then q x else if 1 - later x == 0 then 1 else (q x - later x) / (1 - later x).
@@ -92,11 +91,12 @@ Definition row_of x y : R :=
   if final x then b x y else if q x - later x == 0 then b x y
   else (q x * b x y - s x y * q (rcons x y)) / (q x - later x).
 
+(* For the coins it is enough that no prefix is kept less often than some longer one. *)
+Section OnTheWhole.
+Hypothesis later_le : forall x, ~~ final x -> later x <= q x.
 Lemma later_range x : ~~ final x -> [/\ 0 <= later x, later x <= q x & later x <= 1].
 Proof.
-move=> nf; have lq : later x <= q x.
-  rewrite -[q x]mulr1 -(row_sum Mb (c ++ x)) -sumVZ; apply: sumV_le => y; exact: q_le.
-have /andP[q0 l1] := q01 x; split=> //; last exact: le_trans lq l1.
+move=> nf; have lq := later_le nf; have /andP[q0 l1] := q01 x; split=> //; last exact: le_trans lq l1.
 by apply: sumV_ge0 => y; apply: mulr_ge0; rewrite ?row_ge0 //; have /andP[] := q01 (rcons x y).
 Qed.
 Lemma coin_ofE x : ~~ final x -> coin_of x * (1 - later x) = q x - later x.
@@ -114,30 +114,6 @@ have d0 : 0 < 1 - later x by rewrite lt0r ne subr_ge0.
 rewrite divr_ge0 ?subr_ge0 // ler_pdivr_mulr // mul1r ler_add2r.
 by have /andP[] := q01 x.
 Qed.
-Lemma row_ofE x U : ~~ final x -> draw (row_of x) U * (q x - later x)
-  = sumV (fun y => (q x * b x y - s x y * q (rcons x y)) * U y).
-Proof.
-move=> nf; rewrite /draw -sumVZr; apply: sumV_eq => y; rewrite /row_of (negPf nf).
-have [/eqP e|ne] := boolP (q x - later x == 0); last by rewrite mulrAC mulfVK.
-have z : q x * b x y - s x y * q (rcons x y) = 0.
-  apply: (sumV_eq0 (f := fun y => q x * b x y - s x y * q (rcons x y))) => [z|].
-    by rewrite subr_ge0 q_le.
-  by rewrite sumVB sumVZ row_sum mulr1.
-by rewrite e z mulr0 mul0r.
-Qed.
-Lemma row_of_ge0 x y : 0 <= row_of x y.
-Proof.
-rewrite /row_of; case: (boolP (final x)) => [_|nf]; first exact: row_ge0.
-have [_ lq _] := later_range nf; case: ifP => _; first exact: row_ge0.
-by rewrite divr_ge0 // subr_ge0 // q_le.
-Qed.
-Lemma row_of_sum x : sumV (row_of x) = 1.
-Proof.
-rewrite /row_of; case: (boolP (final x)) => [_|nf]; first exact: row_sum.
-have [_|ne] := boolP (q x - later x == 0); first exact: row_sum.
-by rewrite sumVZr sumVB sumVZ row_sum mulr1 mulfV.
-Qed.
-
 (* The one induction: Phi x is what the prefix x is worth, times its probability q x. *)
 Section Core.
 Variables (A Phi : seq V -> R).
@@ -171,12 +147,39 @@ have [f|nf] := boolP (final [::]).
 by rewrite keeping_core_from // -Phi_step // q1.
 Qed.
 End Core.
+End OnTheWhole.
+Lemma row_of_sum x : sumV (row_of x) = 1.
+Proof.
+rewrite /row_of; case: (boolP (final x)) => [_|nf]; first exact: row_sum.
+have [_|ne] := boolP (q x - later x == 0); first exact: row_sum.
+by rewrite sumVZr sumVB sumVZ row_sum mulr1 mulfV.
+Qed.
 
+Hypothesis q_le : forall x y, ~~ final x -> s x y * q (rcons x y) <= q x * b x y.
+Lemma q_later x : ~~ final x -> later x <= q x.
+Proof. by move=> nf; rewrite -[q x]mulr1 -(row_sum Mb (c ++ x)) -sumVZ; apply: sumV_le => y; apply: q_le. Qed.
+Lemma row_ofE x U : ~~ final x -> draw (row_of x) U * (q x - later x)
+  = sumV (fun y => (q x * b x y - s x y * q (rcons x y)) * U y).
+Proof.
+move=> nf; rewrite /draw -sumVZr; apply: sumV_eq => y; rewrite /row_of (negPf nf).
+have [/eqP e|ne] := boolP (q x - later x == 0); last by rewrite mulrAC mulfVK.
+have z : q x * b x y - s x y * q (rcons x y) = 0.
+  apply: (sumV_eq0 (f := fun y => q x * b x y - s x y * q (rcons x y))) => [z|].
+    by rewrite subr_ge0 q_le.
+  by rewrite sumVB sumVZ row_sum mulr1.
+by rewrite e z mulr0 mul0r.
+Qed.
+Lemma row_of_ge0 x y : 0 <= row_of x y.
+Proof.
+rewrite /row_of; case: (boolP (final x)) => [_|nf]; first exact: row_ge0.
+have lq := q_later nf; case: ifP => _; first exact: row_ge0.
+by rewrite divr_ge0 // subr_ge0 // q_le.
+Qed.
 Theorem keeping_fair (U : seq V -> R) : (forall x, (size x <= gamma)%N -> U x = sumV (fun y => b x y * U (rcons x y))) ->
   draft gamma [::] (fun X => sub_verify coin_of row_of X (fun k y => U (rcons k y))) = U [::].
 Proof.
 move=> Uf; rewrite sub_verify_worth -[RHS]mul1r -q1.
-rewrite (@keeping_core _ (fun x => q x * sumV (fun y => b x y * U (rcons x y)))) => [|x nf|x f].
+rewrite (@keeping_core q_later _ (fun x => q x * sumV (fun y => b x y * U (rcons x y)))) => [|x nf|x f].
 - by rewrite -Uf.
 - rewrite [(q x - _) * _]mulrC row_ofE // -sumVD -sumVZ; apply: sumV_eq => y.
   have le : (size (rcons x y) <= gamma)%N.
@@ -186,6 +189,10 @@ by rewrite /row_of f.
 Qed.
 End Keeping.
 End SubBlocks.
+(* A draft that nothing ends. *)
+Lemma draft_gen (V : vocabulary) (R : realFieldType) (Ms : model V R) (c : seq V) n pre F :
+  draft Ms c pred0 n pre F = gen Ms n (c ++ pre) F.
+Proof. by elim: n pre F => [|n IH] pre F //=; apply: sumV_eq => y; rewrite IH rcons_cat. Qed.
 
 (* Block verification keeps x with p(x) of Equation (9), wherever drafting ends. *)
 Section BlockVerification.

@@ -60,7 +60,7 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
     output.write([row._asdict() for row in rows])
     _show(rows, len(proofs), output)
     if interrupted:
-        where = f"; they are in {checkpoint}, and the same command resumes from there" if checkpoint else ""
+        where = f"; they are in {checkpoint}, and the same command resumes from there" if checkpoint and rows else ""
         stop(f"interrupted after {len(rows)} of {len(proofs)} proofs{where}", INTERRUPTED)
     verdict = merge_verdicts(row.verdict for row in rows)
     raise SystemExit(of_verdict("inconclusive" if verdict == NO_EVIDENCE else verdict, require_decision))

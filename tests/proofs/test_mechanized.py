@@ -33,7 +33,8 @@ THEOREMS = {
     "theorem_2_fails", "theorem_2_fails_gamma_2", "theorem_2_fails_gamma_3", "sure_bonus_valid", "sure_bonus_rows",
     "theorem_2_boundary", "theorem_2_gamma_1", "theorem_2_gamma_2", "theorem_2_context_free", "program_run",
     "reach_polytope", "certified_optimum", "adaptive_fair", "near_law", "uniforms_on_a_lattice", "support_leak", "block_rounding",
-    "one_hot_rule", "batch_marginal", "lemma_2_eos", "lemma_2_up_to_eos", "block_lossless_eos", "after_eos_anything", "problem_rounding", "rounding_met", "long_run_met", "lemma_7", "greedy_in_plain_loop_biased",
+    "one_hot_rule", "batch_marginal", "lemma_2_eos", "lemma_2_up_to_eos", "block_lossless_eos", "after_eos_anything", "problem_rounding", "greedy_rounding", "tree_rounding", "token_rounding", "near_law_rows",
+    "rounding_met", "greedy_rounding_met", "tree_rounding_met", "long_run_met", "lemma_7", "greedy_in_plain_loop_biased",
     "modified_point_mass", "greedy_more_in_one_fewer_in_three", "ends_by_coin_not_valid", "long_run_rate", "Qc_realFieldType", "emitted_fastE",
 }  # fmt: skip
 PROBLEMS = [
@@ -222,6 +223,9 @@ def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_pa
             "most * normaliser_near_here + sum_near_here + u * most * D.",
             "most * normaliser_near_here + u * most * D.",
         ),
+        ("GreedyRounding", "at_most * n + e + u * at_most * D.", "at_most * n + u * at_most * D."),
+        ("TreeRounding", "(e : R) : R := 2%:R * weights_off b q e /", "(e : R) : R := weights_off b q e /"),
+        ("TreeRounding", "eta + draw (s x) (token_coin_off x) +", "eta +"),
         ("Instances", "Hypotheses (u0 : 0 <= u) (e0 : `|e| <= u).", "Hypotheses (u0 : 0 <= u) (e0 : `|e| <= 1)."),
         ("Dominance", "{homo f : x y / x <= y} -> mean", "mean"),
         (
@@ -253,6 +257,9 @@ def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_pa
         "texts that go on after E.O.S.",
         "survivals without an error",
         "coins without the error of their sums",
+        "a quotient without the error of its numerator",
+        "weights divided by their sum at no cost",
+        "token verification's coins without an error",
         "rounding by more than the unit",
         "a function that does not increase",
         "greedy already behind after two iterations",

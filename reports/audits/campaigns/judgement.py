@@ -41,7 +41,7 @@ class Judge:
             )
         self.problem, self.seed, self.dtype = problem, seed, dtype
         self.law = completed_law(problem, modifies_target)
-        self.slack = sampling_slack(problem.gamma, dtype)
+        self.slack = sampling_slack(in_field(problem), dtype, modifies_target)
 
     def bound(self, tally: Tally) -> float:
         """The total variation that the deviation from lossless is below, at 1 - ALPHA (for one look)."""

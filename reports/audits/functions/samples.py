@@ -58,7 +58,7 @@ def goodness(measurement: Measurement, counts: Counts, alpha: float, seed: int) 
     problem, dtype = measurement.problem, measurement.dtype
     law = completed_law(problem, measurement.modifies_target, measurement.in_use)
     sequences, malformed = law.completed(counts, seed)
-    slack = sampling_slack(problem.tree.nodes, dtype)
+    slack = sampling_slack(measurement.in_use, dtype, measurement.modifies_target)
     deviation = law.deviation(sequences, malformed, slack, alpha)
     fit = deviation.fit
     detail = {

@@ -92,7 +92,7 @@ class WideLaws:
                 session.start()
             session.report.notice(measurement.findings)
             self.measurements.append(measurement)
-            refuted = measurement.total_variation > measurement.tolerance
+            refuted = measurement.total_variation > measurement.explained
             if refuted or sum(not m.known for m in self.measurements) >= GAVE_UP:
                 break
         if any("state" in m.findings for m in self.measurements):
@@ -153,12 +153,13 @@ class WideLaws:
             self.samples.append(self._goodness(measurement, counts, alpha))
 
     def _refuted_wide(self) -> bool:
-        return any(m.total_variation > m.tolerance for m in self.measurements if m.known or m.emitted)
+        return any(m.total_variation > m.explained for m in self.measurements if m.known or m.emitted)
 
     def _goodness(self, measurement: WideMeasurement, counts: dict, alpha: float) -> Evidence:
         problem, cells = measurement.problem, WideCells(measurement)
         dtype, vocabulary = measurement.dtype, problem.vocabulary
-        allowed = wide_rounding_allowed(problem.gamma, dtype, vocabulary) + look_up_at_most(dtype, vocabulary)
+        allowed = max(wide_rounding_allowed(problem.gamma, dtype, vocabulary), measurement.rounding.get("theorem", 0.0))
+        allowed += look_up_at_most(dtype, vocabulary)
         slack = 0.0 if dtype == "float64" else min(allowed, MOST_HALF)
         completed = cells.completed(counts, self.session.settings.seed)
         target, strange = cells.target(), {o for o in completed if isinstance(o, str)}

@@ -10,7 +10,7 @@ from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import joint_law
 from draftproof.proofs.measurement import Measurement
-from draftproof.proofs.rounding_rule import rounding_allowed
+from draftproof.proofs.rounding_rule import sampling_slack
 from draftproof.reports.audits import completed_law as completed
 from draftproof.reports.audits.functions.samples import goodness
 from draftproof.stattests.rounding import deviation
@@ -37,11 +37,12 @@ def evidence(dtype, size, n=200_000, seed=1, strange=0):
 def test_a_right_source_is_not_refuted_in_any_precision(dtype):
     found = evidence(dtype, 0.0)
     assert found.verdict == NO_EVIDENCE
-    assert found.detail["rounding_allowed"] == (0 if dtype == "float64" else rounding_allowed(PROBLEM.gamma, dtype))
+    assert found.detail["rounding_allowed"] == sampling_slack(in_field(PROBLEM), dtype)
+    assert (found.detail["rounding_allowed"] > 0) == (dtype != "float64")
 
 
 def test_what_rounding_explains_is_refuted_where_there_is_no_such_rounding():
-    size = 0.8 * rounding_allowed(PROBLEM.gamma, "bfloat16")
+    size = 0.8 * sampling_slack(in_field(PROBLEM), "bfloat16")
     assert [evidence(dtype, size).verdict for dtype in ("float64", "float32", "bfloat16")] == [
         REFUTED, REFUTED, NO_EVIDENCE,
     ]  # fmt: skip
@@ -50,13 +51,13 @@ def test_what_rounding_explains_is_refuted_where_there_is_no_such_rounding():
 @pytest.mark.parametrize("seed", range(5))
 def test_all_that_rounding_may_do_and_chance_besides_are_no_refutation(seed):
     """The gate is a bound on the true distance: the distance that was seen is beyond the allowance half of the time."""
-    assert evidence("bfloat16", rounding_allowed(PROBLEM.gamma, "bfloat16"), seed=seed).verdict == NO_EVIDENCE
+    assert evidence("bfloat16", sampling_slack(in_field(PROBLEM), "bfloat16"), seed=seed).verdict == NO_EVIDENCE
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
 def test_a_deviation_at_the_limit_that_is_told_is_refuted(dtype):
     limit = evidence(dtype, 0.0).bound
-    assert limit > rounding_allowed(PROBLEM.gamma, dtype)
+    assert limit > sampling_slack(in_field(PROBLEM), dtype)
     assert evidence(dtype, limit).verdict == REFUTED
 
 
@@ -95,7 +96,7 @@ def test_at_the_limit_impossible_outcomes_and_a_shift_of_the_others_are_refuted_
     problem = drawn(3, 2, "mixed")
     law = completed_law(problem)
     never = next((a, b, c) for a in range(3) for b in range(3) for c in range(3) if not law.get((a, b, c)))
-    limit, away = found_of(problem, dtype, law).bound, part * rounding_allowed(problem.gamma, dtype)
+    limit, away = found_of(problem, dtype, law).bound, part * sampling_slack(in_field(problem), dtype)
     least, most = sorted(law, key=law.get)[-2:]
     wrong = law | {never: away, least: law[least] + limit - away, most: law[most] - limit}
     assert sum(abs(wrong[o] - law.get(o, 0)) for o in wrong) / 2 == pytest.approx(limit)
