@@ -81,9 +81,9 @@ def of(vocabulary, kind="dense", algorithm="token", launch=None):
 @pytest.mark.parametrize(
     ("vocabulary", "kind", "algorithm", "few"),
     [
-        (2500, "dense", "block", None),
+        (2500, "dense", "block", 200),
         *(pytest.param(*case, marks=pytest.mark.long) for case in (
-            (2500, "zeros", "token", None), (4096, "ties", "token", None), (2049, "tails", "token", 300),
+            (2500, "dense", "block", None), (2500, "zeros", "token", None), (4096, "ties", "token", None), (2049, "tails", "token", 300),
             (32_000, "dense", "token", 1000), (128_256, "dense", "block", 60), (151_936, "zeros", "token", 60),
         )),
     ],
