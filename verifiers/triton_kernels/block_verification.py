@@ -34,7 +34,7 @@ def sum_tiles(
         ratio, drafted = likelihood_ratio(target, draft, scales, draft_scales, heat, tokens, b, j, V, GAMMA)
         p, wanted = survived(p, ratio, GREEDY), wanted & drafted
     if i > 0:
-        wanted = wanted & (uniform(coins, picks, seeds, b, FIRST_COIN + i - 1, GAMMA) < p)
+        wanted = wanted & (uniform(coins, picks, seeds, b, FIRST_COIN + i - 1, GAMMA, False) < p)
     at = b * 0 + i
     more = stands_at(tokens, b, at, GAMMA)
     columns = k * TILE + tl.arange(0, TILE)[None, :] + 0 * b[:, None]
@@ -63,7 +63,7 @@ def finish(
         surplus, short = tl.sum(parts.to(tl.float64), 1), 1.0 - tl.minimum(p, 1.0)
         accept = tl.where(short > 0, surplus / tl.where(short > 0, surplus + short, 1.0), 1.0)
         accept = tl.where(follows, accept, tl.minimum(p, 1.0))
-        passed = going & (uniform(coins, picks, seeds, b, FIRST_COIN + i - 1, GAMMA) < accept)
+        passed = going & (uniform(coins, picks, seeds, b, FIRST_COIN + i - 1, GAMMA, False) < accept)
         tau, survival, more = tl.where(passed, i, tau), tl.where(passed, p, survival), tl.where(passed, follows, more)
     last = last_token(target, draft, scales, draft_scales, heat, tokens, coins, picks, seeds, sums, b * (GAMMA + 1) + tau,
                       b, tau, survival, more, V, TILES, GAMMA, MOST_TILES, TILE)  # fmt: skip

@@ -18,7 +18,7 @@ def keyed_uniform(seed, call, place):
 
 
 @jit
-def uniform(coins, picks, seeds, b, place, GAMMA: tl.constexpr, DRAW: tl.constexpr = False):
+def uniform(coins, picks, seeds, b, place, GAMMA: tl.constexpr, DRAW: tl.constexpr):
     """The random number of a place for requests ``b``, [ROWS] float64.
 
     coins [B, GAMMA], picks [B, 2] float64: given; or None, and seeds [B, 2] int64: seed and call of each request.

@@ -109,9 +109,9 @@ def last_token(
     """
     tiles, inner = tl.arange(0, MOST_TILES)[None, :], tl.arange(0, TILE)[None, :]
     parts = tl.load(sums + at_sums[:, None] * TILES + tiles, mask=tiles < TILES, other=0.0).to(tl.float64)
-    empty = tl.max(parts, 1) <= 0
+    empty = tl.max(parts, 1) <= 0  # pyright: ignore[reportOperatorIssue]
     drafted = drafted & ~empty
-    if tl.max(empty.to(tl.int32), 0) > 0:
+    if tl.max(empty.to(tl.int32), 0) > 0:  # pyright: ignore[reportOperatorIssue]
         for k in range(TILES):
             columns = k * TILE + inner + 0 * b[:, None]
             inside = (columns < V) & empty[:, None]

@@ -10,11 +10,12 @@ if not torch.cuda.is_available():
 
 import triton  # pyright: ignore[reportMissingImports]
 import triton.language as tl  # pyright: ignore[reportMissingImports]
+from triton import knobs  # pyright: ignore[reportMissingImports]
 from triton.runtime import interpreter  # pyright: ignore[reportMissingImports]
 
 from .interpreting import set_up
 
-INTERPRETED = bool(triton.knobs.runtime.interpret)
+INTERPRETED = bool(knobs.runtime.interpret)
 
 if INTERPRETED and not isinstance(tl.cumsum, interpreter.InterpretedFunction):
     raise ImportError(

@@ -16,7 +16,7 @@ def accepted_tokens(target, draft, scales, draft_scales, heat, tokens, coins, pi
     tau, going, rejected = b * 0, b >= 0, b < 0
     for i in range(GAMMA):
         ratio, drafted = likelihood_ratio(target, draft, scales, draft_scales, heat, tokens, b, i, V, GAMMA)
-        passed = uniform(coins, picks, seeds, b, FIRST_COIN + i, GAMMA) < ratio
+        passed = uniform(coins, picks, seeds, b, FIRST_COIN + i, GAMMA, False) < ratio
         rejected = rejected | (going & drafted & ~passed)
         going = going & drafted & passed
         tau += going.to(tl.int64)
