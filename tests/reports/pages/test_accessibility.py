@@ -1,14 +1,21 @@
 """The pages in a real browser: axe-core finds nothing serious, at two widths, light and dark; nothing is wider than the window."""
 
+import json
 import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from draftproof.models.battery import drawn, toy
+from draftproof.models.problem import as_json
 from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.compliance.collecting import collect
+from draftproof.reports.audits.compliance.document import document
+from draftproof.reports.audits.compliance.plan import load_plan
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
+from draftproof.reports.pages.compliance.page import page as compliance_page
 from draftproof.reports.pages.engine_issues import FOLDER
 from draftproof.reports.pages.nightly.page import page as nightly_page
 from draftproof.reports.pages.page import page
@@ -40,13 +47,13 @@ def refuted(tmp_path_factory):
     return page(audit(f"{file}:f", [toy(1), toy(2)], explain=False).as_json())
 
 
-def serious(browser, html: str, width: int = 1280, colours: str = "light") -> list[str]:
-    """Rules of axe-core that the page breaks, of serious or critical impact, and whether the page is too wide."""
+def serious(browser, html: str | Path, width: int = 1280, colours: str = "light") -> list[str]:
+    """Rules of axe-core that a page, or the page in a file, breaks, of serious or critical impact, and whether it is too wide."""
     from axe_playwright_python.sync_playwright import Axe
 
     tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=colours, bypass_csp=True)
     try:
-        tab.set_content(html)
+        tab.goto(html.as_uri()) if isinstance(html, Path) else tab.set_content(html)
         found = Axe().run(tab).response["violations"]
         wide = tab.evaluate("document.documentElement.scrollWidth") > width
     finally:
@@ -84,6 +91,30 @@ def test_nothing_serious_on_the_page_of_a_nightly(browser, history):
 def test_nothing_serious_on_the_page_of_engines(browser):
     for width, colours in SETTINGS[1:]:
         assert serious(browser, (FOLDER.parent / "engines.html").read_text(encoding="utf-8"), width, colours) == []
+
+
+@pytest.fixture(scope="module")
+def compliance(tmp_path_factory):
+    """A compliance document with something met, open and refuted, proofs on record, a witness and figures."""
+    here = tmp_path_factory.mktemp("compliance")
+    (here / "mine.py").write_text(
+        "def f(target_probs, draft_probs, draft_tokens, rng):\n    return [*draft_tokens, 0]\n"
+    )
+    problem = json.dumps(as_json(toy(1)))
+    parts = {"mine": f"kind = 'audit'\nsubject = 'mine.py:f'\nproblems = ['{problem}']", "rules": "kind = 'proofs'",
+             "block": f"kind = 'audit'\nsubject = 'block'\nproblems = ['{problem}']"}  # fmt: skip
+    asked = [("lossless", "block"), ("theorem-1", "rules"), ("lossless", "mine"), ("optimal", "rules")]
+    text = "[plan]\ntitle = 'A deployment'\n" + "".join(f"[[part]]\nid = '{n}'\n{rest}\n" for n, rest in parts.items())
+    for number, (claim, part) in enumerate(asked):
+        text += f"[[requirement]]\nid = 'R{number}'\nstatement = 's'\nclaim = '{claim}'\nparts = ['{part}']\n"
+    (here / "plan.toml").write_text(text)
+    plan = load_plan(here / "plan.toml")
+    return compliance_page(json.loads(json.dumps(document(plan, [*collect(plan, here / "out")], "2026-01-01"))))
+
+
+def test_nothing_serious_on_a_compliance_document(browser, compliance):
+    assert all(f'"word {verdict}"' in compliance for verdict in ("met", "open", "refuted"))
+    assert serious(browser, compliance, 390) == []
 
 
 PLANTED = {
