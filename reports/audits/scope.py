@@ -84,7 +84,7 @@ def scope(report: Run) -> dict[str, Any] | None:
         "drafting": list(dict.fromkeys(d["drafting"] for d in sizes if "drafting" in d)),
         "nodes": max((d["nodes"] for d in sizes if "nodes" in d), default=None),
         "children": _children(sizes),
-        "numbers": list(dict.fromkeys(e.dtype for e in items)),
+        "numbers": [] if report.server else list(dict.fromkeys(e.dtype for e in items)),
         "requests_a_call": sorted(requests),
         "laws": dict(laws),
         "resolution": max(bounds, default=None),
@@ -153,7 +153,7 @@ def _says(over: str, facts: Mapping[str, Any]) -> str:
         sizes += [f"trees of up to {facts['nodes']} nodes drawn {', '.join(facts['drafting'])}"]
     if facts["smallest_probability"]:
         sizes += [f"probabilities from {facts['smallest_probability']:.2g}"]
-    numbers = ", ".join(facts["numbers"])
+    numbers = ", ".join(facts["numbers"]) or "numbers of the server's own"
     exact = facts["numbers"] == ["exact"]
     parts = [", ".join(sizes), "over rationals" if exact else f"in {numbers}", _requests(facts["requests_a_call"])]
     if facts["laws"]:

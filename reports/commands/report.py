@@ -152,18 +152,19 @@ def _show_states(data: Any, file: str, output: Output, require_decision: bool, b
         output.echo(f"{state.rank:<13}{what}{f' on {problem}' if problem else ''}{f' ({limits})' if limits else ''}")
     ranks = {state.rank for state in states.items.values()}
     verdict = next((rank for rank in ("refuted", "error", "open") if rank in ranks), "not refuted")
+    failed = "error" in ranks
     if states.kind == "compliance document":
         from ..audits.compliance.document import again
 
         try:
-            verdict = again(data)["verdict"]
+            verdict, failed = again(data)["verdict"], any(part["state"] != "done" for part in data["parts"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{file}: not a document of this version ({type(error).__name__}: {error})") from None
         if verdict != data["verdict"]:
             raise InputError(f"{file}: says {data['verdict']}, and its evidence gives {verdict}")
     badge(verdict)
     output.echo(f"\n{Path(file).name}: {states.kind}, {verdict}")
-    raise SystemExit(REFUTED if verdict == "refuted" else NOT_AUDITED if "error" in ranks else OK)
+    raise SystemExit(REFUTED if verdict == "refuted" else NOT_AUDITED if failed else OK)
 
 
 def _report_from(data: Any, name: str) -> Any:

@@ -66,15 +66,24 @@ def all_files_are_known(part: Part, folder: Path, imports_are_known: bool = Fals
         return False  # of the Hub
     if part.kind == "e2e" and "prompts" in options and not dict(_of_path(options["prompts"], folder)):
         return False
+    program = (_words(options.get("exec", "")) or [""])[0]
+    if program and not (dict(_of_path(program, folder)) or Path(program).name.startswith("python")):
+        return False  # it is somewhere on the path
     if "files" in options:
-        return all(dict(_of_path(name, folder, deep=True)) for name in options["files"])
-    if "exec" in options:
+        return all(_is_whole(name, folder) for name in options["files"])
+    if program:
         return False
     name = options.get("subject")
     if imports_are_known and ":" in _loaded_from(name or options.get("engine", "")):
         return True
     adapted = any(adapter.name == name and not adapter.engines for adapter in OURS)
     return (name is None or name in REFERENCES or adapted) and options.get("engine", "transformers") in ENGINES
+
+
+def _is_whole(name: str, folder: Path) -> bool:
+    """Whether all that is below a name is among its files: there is something, and no linked folder."""
+    links = (p for p in (folder / name).rglob("*") if p.is_symlink() and p.is_dir())
+    return bool(dict(_of_path(name, folder, deep=True))) and next(links, None) is None
 
 
 def _loaded_from(name: str) -> str:

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
@@ -17,7 +17,7 @@ from ....models.errors import InputError, RunFailed
 from ....models.files import write_atomically
 from ....models.libraries import require
 from ....models.printable import printable, printable_data
-from ....models.problem import any_problem_from, load_problem
+from ....models.problem import Made, any_problem_from, load_problem, problem_from
 from ....proofs.paper_mapping import standing
 from ....proofs.proof_checkpoint import code_digest
 from ....proofs.statements import METHODS
@@ -172,6 +172,12 @@ def _placed(name: str, folder: Path) -> str:
     return f"{file}{colon}{attribute}" if file.exists() else name
 
 
+def _problem(name: str, folder: Path, make: Callable[[Any, str], Made]) -> Made:
+    """A problem of the plan, by the name that it has there."""
+    loaded = load_problem(_placed(name, folder), make)
+    return replace(loaded, name=name) if loaded.name == _placed(name, folder) else loaded
+
+
 def _settings(part: Part) -> dict[str, Any]:
     """Fields of a part, but for those that only say which files it depends on."""
     return {name: value for name, value in part.options.items() if name != "files"}
@@ -191,7 +197,7 @@ def _audit(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -
         spec = subject_from(_placed(name, folder), array, dtypes)._replace(name=name)
         if not spec.reference and spec.target == _placed(name, folder):
             spec = spec._replace(source=name)
-    problems = [load_problem(_placed(p, folder), any_problem_from) for p in options.pop("problems", ())]
+    problems = [_problem(p, folder, any_problem_from) for p in options.pop("problems", ())]
     if spec.torch:
         require("torch")
     made = run_audit(spec, AuditSettings(problems=problems, progress=progress, **options))
@@ -203,7 +209,7 @@ def _engine(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
 
     options = _settings(got.part)
     engine = engine_from(_placed(options.pop("engine"), folder))
-    problems = [load_problem(_placed(p, folder)) for p in options.pop("problems", ())]
+    problems = [_problem(p, folder, problem_from) for p in options.pop("problems", ())]
     made = audit_engine(engine, problems, progress=progress, **options)
     got.report, got.modules = made.as_json(), made.modules
 
@@ -283,7 +289,7 @@ def _campaign(got: Collected, folder: Path, checkpoint: Path, progress: Progress
     options = _settings(got.part)
     name, dtype = options.pop("subject"), options.pop("dtype", "float64")
     spec = subject_from(_placed(name, folder), options.pop("array", None), (dtype,))
-    problem = load_problem(_placed(options.pop("problem"), folder))
+    problem = _problem(options.pop("problem"), folder, problem_from)
     settings = CampaignSettings(checkpoint=str(checkpoint), **options)
     got.report = audit_by_campaign(spec, problem, settings, progress).as_json()
 
@@ -298,6 +304,10 @@ def _report(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
         if not report.scoped:
             del got.report["scope"], got.report["not_examined"]
         _require_schema(got.report, file)
+        from .evidence_rows import contradicts_itself
+
+        if wrong := next(filter(contradicts_itself, report.evidence), None):
+            raise InputError(f"{file}: holds on {wrong.problem}, and deviates by more than it allows")
         if report.verdict != data["verdict"]:
             raise InputError(f"{file}: says {data['verdict']}, and its evidence says {report.verdict}")
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -186,6 +186,12 @@ def strength_of(e: Evidence) -> str:
     return "observed"
 
 
+def contradicts_itself(e: Evidence) -> bool:
+    """Whether it says that a law holds which deviates by more than it allows, or has a witness."""
+    beyond = e.total_variation is not None and e.bound is not None and e.total_variation > e.bound
+    return e.claim == "lossless" and e.holds and strength_of(e) in DECIDES and bool(beyond or e.witness)
+
+
 def _limit(e: Evidence) -> float | None:
     """What samples may leave unseen, if they have a limit that means anything."""
     number = e.detail.get("detection_limit", e.bound)
@@ -289,6 +295,8 @@ def _of_history(requirement: Requirement, got: Collected) -> list[EvidenceRow]:
     for subject, version in dict.fromkeys((check["subject"], check["version"]) for check in current):
         checks = [c for c in current if (c["subject"], c["version"]) == (subject, version)]
         alarms = [c for c in checks if c["state"] == "alarm"]
+        watch = sum(c["state"] == "watch" for c in checks)
+        last = max((night["night"] for c in checks for night in c.get("nights", ())), default="none")
         limits = [c["detects"]["within"][-1] if c["detects"] else None for c in checks]
         known = [limit["total_variation"] for limit in limits if limit and limit["total_variation"] < 1]
         nights = max((limit["nights"] for limit in limits if limit), default=0)
@@ -296,7 +304,7 @@ def _of_history(requirement: Requirement, got: Collected) -> list[EvidenceRow]:
         row = EvidenceRow(
             got.part.id, "", "sampled", REFUTED if alarms else NO_EVIDENCE,
             f"{len(alarms) or len(checks)} of {len(checks)}", max(known) if len(known) == len(checks) else None,
-            shown=f"{subject} {version}: nightly draws, {len(alarms)} in alarm; within {nights} nights; {history.get('scope')}",
+            shown=f"{subject} {version}: nightly draws, {len(alarms)} in alarm, {watch} in watch; last night {last}; within {nights} nights; {history.get('scope')}",
             witness=f"{first['check']}: {_nightly_witness(first)}" if first else None,
             replay=(first["witness"] or {}).get("replay") if first else None,
         )  # fmt: skip

@@ -15,7 +15,7 @@ MET, SAMPLED, OPEN, FAILED = "met", "sampled only", "open", "refuted"
 VERDICTS = {
     MET: "every part that the plan names for it shows the claim exactly, or to the resolution stated, on what was examined",
     SAMPLED: "nothing was refuted, and what was compared was sampled or happened in this run: a deviation below the limit remains unseen",
-    OPEN: "there is no evidence that counts, or a part could not be run to its end; nothing is shown",
+    OPEN: "it is not shown: no evidence counts, or what does leaves more unseen than is asked, or a part could not be run to its end",
     FAILED: "a part that counts shows that the claim is false",
 }
 """The verdicts on requirements, and what each means."""
@@ -104,7 +104,7 @@ class Judged:
         if self.verdict == FAILED:
             parts = dict.fromkeys(row.part for row in counting if row.verdict == REFUTED)
             return f"refuted by the part{'s' if len(parts) > 1 else ''} {', '.join(parts)}"
-        return "open: nothing is shown"
+        return "open: not shown"
 
     @property
     def closing(self) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ....verifiers.evidence import NOT_CLAIMED
-from ...audits.compliance.evidence_rows import STRENGTHS
+from ...audits.compliance.evidence_rows import DECIDES, STRENGTHS
 from ...audits.compliance.requirements import VERDICTS
 from ...audits.nightly.verdicts import STATE_MEANINGS
 from ...audits.report import FINDINGS, Report
@@ -30,6 +30,7 @@ def page(data: Mapping[str, Any]) -> str:
         "findings": FINDINGS,
         "NOT_CLAIMED": NOT_CLAIMED,
         "limit": limit,
+        "deciding": [STRENGTHS[kind] for kind in DECIDES],
     }
     return rendered("compliance/compliance.html.j2", **content)
 
@@ -55,7 +56,7 @@ def _shown(part: Mapping[str, Any]) -> dict[str, Any]:
         prefixes = first.witness.prefixes if first and first.witness else ()
         pictures = (
             (deviation_by_precision(report.evidence), "Deviation from the target's law on each problem, by precision; left edge: "
-             "exactly 0; crosses: refuted; orange: what rounding is allowed"),
+             "exactly 0; crosses: refuted; orange: what is allowed to rounding, or left open by samples"),
             (figures.acceptance(report.curves), "Probability that at least i draft tokens are accepted; no valid verifier lies "
              "above block verification"),
             (figures.by_prefix(prefixes), "The two laws on the prefixes that deviate most"),

@@ -15,7 +15,7 @@ from ...audits.compliance.attestation import ATTESTATION_FILE, attestation, cano
 from ...audits.compliance.code_files import code_files, sha256_of
 from ...audits.compliance.collecting import DONE, KEPT, Collected, is_history, kept_text, on_record
 from ...audits.compliance.document import again, current_versions, text
-from ...audits.compliance.evidence_rows import DECIDES, strength_of
+from ...audits.compliance.evidence_rows import contradicts_itself
 from ...audits.compliance.imported_code import importable
 from ...audits.compliance.plan import load_plan
 from ...audits.report import Report
@@ -158,11 +158,8 @@ def contradictions(data: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{where}: is of {said['subject']['name']}, the plan names {name}"
             if "subject" in options and options.get("dtypes", said["subject"]["dtypes"]) != said["subject"]["dtypes"]:
                 yield f"{where}: is of other numbers than the plan names"
-            for e in Report.from_json(said).evidence:
-                exact = e.claim == "lossless" and strength_of(e) in DECIDES
-                beyond = e.total_variation is not None and e.bound is not None and e.total_variation > e.bound
-                if exact and e.holds and (beyond or e.witness):
-                    yield f"{where}: holds on {e.problem}, and deviates by more than it allows"
+            for e in filter(contradicts_itself, Report.from_json(said).evidence):
+                yield f"{where}: holds on {e.problem}, and deviates by more than it allows"
         if "history" in part and not is_history(part["history"]):
             yield f"{where}: a history whose states are not those of its numbers"
         if "proofs" in part:

@@ -352,6 +352,10 @@ def test_what_is_shown_is_what_the_evidence_gives_and_a_badge_says_no_more(tmp_p
         "format": "draftproof-compliance-1",
     }
     status, label, error = show(empty | {"requirements": [], "parts": [], "verdict": "met"})
+    met = empty | {"verdict": "open", "requirements": [], "parts": [{
+        "id": "a", "kind": "audit", "options": {}, "state": "done", "why": None, "recorded": False, "files": {},
+        "report": report(item(), item(REFUTED, claim="optimal"), findings={"array": "torch"}).as_json()}]}  # fmt: skip
+    assert show(met)[:2] == (0, "draftproof: open, 2026-01-01"), "a part's claim that nothing requires decides nothing"
     assert (status, label) == (2, None) and "says met, and its evidence gives open" in error
 
 

@@ -546,6 +546,9 @@ def test_a_finished_part_is_kept_until_its_file_changes_and_a_failed_one_is_run_
         ("audit", {"subject": "mine.py:f", "files": ["mine.py", "pkg"]}, True),
         ("audit", {"subject": "mine.py:f", "files": ["mine.py", "absent"]}, False),
         ("audit", {"exec": "python -m helper.run"}, False),
+        ("audit", {"exec": "python mine.py", "files": ["pkg"]}, True),
+        ("audit", {"exec": "kernel --fast", "files": ["pkg"]}, False),
+        ("audit", {"subject": "mine.py:f", "files": ["linked"]}, False),
         ("audit", {"subject": "block"}, True),
         ("audit", {"subject": "batched-block"}, True),
         ("audit", {"subject": "theirs"}, False),
@@ -566,6 +569,9 @@ def test_a_part_is_kept_only_where_all_its_files_are_known(kind, options, known,
     (tmp_path / "mine.py").write_text("")
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg" / "impl.py").write_text("")
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "a").write_text("")
+    (tmp_path / "linked" / "there").symlink_to(tmp_path / "pkg")
     assert all_files_are_known(Part("p", kind, options), tmp_path) is known
     own = str(options.get("subject", options.get("engine", "")))
     assert all_files_are_known(Part("p", kind, options), tmp_path, True) is (
@@ -598,6 +604,7 @@ def test_reports_are_read_with_their_older_versions_and_others_refused(tmp_path)
     others = {
         "lie": good | {"verdict": "refuted"},
         "half": {"schema_version": "2.0"},
+        "beyond": got(item(total_variation=0.7, bound=0.1)).report,
         "list": [],
         "odd": good | {"seed": "x"},
     }
