@@ -137,8 +137,8 @@ def _kept(file: Path, part: Part, folder: Path, code: str) -> Collected | None:
 
 
 def kept_text(data: Any) -> str:
-    """What is kept of a part, as the file's content."""
-    return json.dumps(data, ensure_ascii=False, sort_keys=True) + "\n"
+    """What is kept of a part, as the file's content; in the order in which it was made, which sentences follow."""
+    return json.dumps(data, ensure_ascii=False) + "\n"
 
 
 def _digest(part: dict[str, Any]) -> str:

@@ -676,6 +676,19 @@ def test_a_kept_part_that_was_changed_is_run_again(tmp_path, monkeypatch):
     assert (runs, last.report["evidence"][0]["verdict"]) == (["p0"] * 4, REFUTED)
 
 
+def test_a_part_that_was_kept_says_what_its_report_said(tmp_path, monkeypatch):
+    """In the order of the plan's numbers, in which sentences name them: else verify would refuse what a run wrote."""
+    regions = {dtype: {"rows": {"covered": 1, "of": 2}} for dtype in ("float64", "float32", "bfloat16")}
+    every = [
+        item(detail={"dtype": dtype, "vocabulary": 2, "gamma": 1, "smallest_probability": 0.1}) for dtype in regions
+    ]
+    made = got(*every, regions=regions).report
+    monkeypatch.setitem(collecting.RUNNERS, "audit", lambda collected, *others: setattr(collected, "report", made))
+    (part,) = planned(tmp_path, 'kind = "audit"\nsubject = "block"')
+    assert "1 of 2 in float64, 1 of 2 in float32, 1 of 2 in bfloat16" in part.report["scope"]["says"]
+    assert Report.from_json(part.report).scope == part.report["scope"]
+
+
 def test_the_checkpoint_of_a_part_that_failed_stays_and_that_of_one_that_is_done_goes(tmp_path, monkeypatch):
     failure = {"kind": "timeout", "message": "stopped"}
 

@@ -294,7 +294,7 @@ def test_a_file_that_no_run_writes_is_refused_though_the_attestation_names_it(fo
 def test_a_name_that_is_there_twice_is_refused(folder):
     """One reader takes the first, another the last: the JSON says two things."""
     edit(folder / "report.json", '"verdict": "open",\n "counts"', '"verdict": "met",\n "verdict": "open",\n "counts"')
-    edit(folder / "parts" / "block.json", '{"imported"', '{"imported": {}, "imported"')
+    edit(folder / "parts" / "block.json", '"imported":', '"imported": {}, "imported":')
     assert sealed(folder) == [
         "report.json: is not written as a run writes it", "parts/block.json: is not written as a run writes it",
     ]  # fmt: skip
