@@ -18,8 +18,10 @@ from .rationals import as_fraction
 Row = tuple[Fraction, ...]
 
 
-def twins(problem: Problem) -> list[Problem]:
+def twins(problem: Problem, *names: str) -> list[Problem]:
     """The same draft blocks with rows that differ little, or in one of the models, or in the order of their entries.
+
+    names: of those that are made; all if there are none.
 
     near, nearer: by 1e-7 and 1e-9 of each probability; next: by one spacing of float64; swapped: the last two entries, where
     both are possible for the draft or neither.
@@ -32,7 +34,9 @@ def twins(problem: Problem) -> list[Problem]:
         "other-target": lambda row, drafted: row if drafted else _other(row, drafted),
         "swapped": lambda row, drafted: (*row[:-2], row[-1], row[-2]),
     }
-    return [with_rows(problem, way, f"{problem.name}-{name}") for name, way in ways.items()]
+    return [
+        with_rows(problem, way, f"{problem.name}-{name}") for name, way in ways.items() if name in names or not names
+    ]
 
 
 def with_rows(problem: Problem, change: Callable[[Row, bool], Row], name: str) -> Problem:

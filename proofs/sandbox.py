@@ -85,15 +85,22 @@ class Sandbox:
         return self._child is None or self._child.ended
 
     def law(
-        self, problem: AnyProblem, walks: bool = False, scales: tuple[float, float] = (1.0, 1.0), hand_in: bool = True
+        self,
+        problem: AnyProblem,
+        walks: bool = False,
+        scales: tuple[float, float] = (1.0, 1.0),
+        hand_in: bool = True,
+        only: Sequence[Sequence[int]] | None = None,
     ) -> Iterator[dict[str, Any]]:
         """The child's answers on one problem: the rows in use, then one law for each draft block.
 
         walks: whether to add calls with plain numbers on every path.
         scales: what the rows of target and draft are multiplied by; wide problems' are not.
         hand_in: whether a generator is handed in where it is optional.
+        only: the draft blocks, in place of all; not of wide problems, nor of driven subjects.
         """
-        yield from self._answers(do="law", problem=as_json(problem), walks=walks, scales=scales, hand_in=hand_in)
+        how = {"walks": walks, "scales": scales, "hand_in": hand_in, "only": only}
+        yield from self._answers(do="law", problem=as_json(problem), **how)
 
     def again(self, problems: Sequence[Problem], calls: Sequence[tuple[int, Sequence[int], Walk]]) -> list[Walk]:
         """Make calls with plain numbers, in this order: what came of each.

@@ -104,7 +104,9 @@ def _law(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -> I
     rows = rows_for(problem, subject)
     yield rows.answer()
     walks: list[Walk] | None = [] if request["walks"] else None
-    for block, explored in harness.laws(subject, problem, walks, request["scales"], request["hand_in"]):
+    for block, explored in harness.laws(
+        subject, problem, walks, request["scales"], request["hand_in"], request["only"]
+    ):
         if isinstance(explored, harness.NeverReturned):
             yield {"block": list(block), "never_returned": str(explored)}
             break

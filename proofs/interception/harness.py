@@ -206,16 +206,17 @@ def same(now: Any, before: Any) -> bool:
 
 def laws(
     subject: Subject, problem: Problem, walks: list[Walk] | None = None, scales: Sequence[float] = (1.0, 1.0),
-    hand_in: bool = True,
+    hand_in: bool = True, only: Sequence[Sequence[int]] | None = None,
 ) -> Iterator[tuple[tuple[int, ...], explore.Explored | NeverReturned]]:  # fmt: skip
     """For each draft block the law of what the subject emits, or that a call never returned.
 
     walks: where to put calls of the block last yielded, with plain numbers.
     scales: what the rows of target and draft are multiplied by.
     hand_in: whether a generator is handed in where it is optional.
+    only: the draft blocks, in place of all.
     """
     rows = rows_for(problem, subject, scales)
-    for block in rows.blocks():
+    for block in rows.blocks() if only is None else map(tuple, only):
         try:
             call = functools.partial(subject.outcome, rows, block, subject.real_random(0) if hand_in else None)
             yield block, explore.explore(call, walks)

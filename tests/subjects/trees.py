@@ -47,6 +47,10 @@ def recursive_rejection(target, draft, tokens, parents, rng, row_at_a_leaf=None,
     return [*emitted, int(rng.choice(len(p), p=p))]
 
 
+def recursive_rejection_alone(target_probs, draft_probs, draft_tokens, parents, rng):
+    return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng)
+
+
 def bonus_of_the_parent_at_depth_3(target_probs, draft_probs, draft_tokens, parents, rng):
     def row(node, depth):
         return (parents[node] if depth == 3 else node) + 1
@@ -136,3 +140,15 @@ def main():
 
 if __name__ == "__main__":
     main()
+
+
+LAST = [None]
+
+
+def last_row_of_the_call_before_from_four_nodes_on(target_probs, draft_probs, draft_tokens, parents, rng):
+    """A buffer that is read before it is written: right while one tree is verified again and again."""
+    target, before = target_probs.copy(), LAST[0]
+    LAST[0] = target_probs.copy()
+    if before is not None and before.shape == target.shape and len(parents) >= 4:
+        target[-1] = before[-1]
+    return recursive_rejection(target, draft_probs, draft_tokens, parents, rng)

@@ -2,19 +2,20 @@
 
 The same calls, with the same inputs and the same random numbers, are made in the process in which the whole audit ran and
 in a fresh one, whose clock, host and environment are others, with arrays that are not contiguous; on twins that share
-draft tokens but not rows, in another order and one after the other in turn. What differs is a finding with the calls that show it. What was read of the
+draft tokens but not rows, in another order and one after the other in turn: on all draft blocks of a problem of few paths,
+and on one block or tree of each other size. What differs is a finding with the calls that show it. What was read of the
 surroundings, and what changes with every repetition, withdraws the laws whether or not a difference was seen: a counter
 may wait for more calls than an audit can make.
 """
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....models.battery import drawn
 from ....models.errors import RunFailed
-from ....models.law import Prefix, prefix_key
+from ....models.law import ContextFree, Prefix, prefix_key
 from ....models.problem import Problem, as_json
 from ....models.rationals import as_float
 from ....models.related import twins
@@ -23,6 +24,7 @@ from ....proofs.interception.outcomes import Walk, decoded_walk
 from ....proofs.laws import total_variation
 from ....proofs.measurement import Measurement, measured
 from ....proofs.sandbox import Sandbox
+from ....verifiers.trees.draft_tree import TOP
 from .driven_state import withdraw_for_driven_state
 from .session import FunctionSession, probe_problems
 
@@ -35,6 +37,9 @@ MOST_ORIGINALS = 3
 MOST_CALLS = 600
 """Calls in turn."""
 
+TWINS_OF_LARGE = "nearer", "other-target"
+"""Twins of problems of which one draft block or tree is examined: its rows rounded are the same; they are others."""
+
 ALONE = drawn(2, 2, "generic")
 """The problem that is repeated where all those of the audit are wide."""
 
@@ -45,10 +50,14 @@ NEEDED = {"PATH", "HOME", "PYTHONPATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV"}
 
 @dataclass
 class Repeated:
-    """A problem's law in one process, and the calls with plain numbers that it was confirmed by."""
+    """A problem's law in one process, and the calls with plain numbers that it was confirmed by.
+
+    only: the draft blocks of which that is so; None for all.
+    """
 
     measurement: Measurement
     walks: dict[Prefix, list[Walk]] = field(default_factory=dict)
+    only: list[Prefix] | None = None
 
 
 def withdraw_for_state(session: FunctionSession) -> None:
@@ -68,7 +77,7 @@ def withdraw_for_state(session: FunctionSession) -> None:
     try:
         for original in _originals(known) or [session.measure(ALONE)]:
             problem = original.problem
-            reason, lawless = _examined(session, original)
+            reason, lawless = _examined(session, known, original)
             if not lawless:
                 break
         session.withheld = reason
@@ -94,33 +103,69 @@ def _originals(known: Sequence[Measurement]) -> list[Measurement]:
     return [few[k * len(few) // count] for k in range(count)]
 
 
-def _examined(session: FunctionSession, original: Measurement) -> tuple[str | None, bool]:
-    """Why the laws are withdrawn, if they are; whether only because a twin has no law, so that another problem may do."""
+def _examined(session: FunctionSession, known: Sequence[Measurement], original: Measurement) -> tuple[str | None, bool]:
+    """Why the laws are withdrawn, if they are; whether only because a twin has no law, so that another problem may do.
+
+    known: the laws of the audit's own problems.
+    """
     problem = original.problem
     problems = [problem, *twins(problem)]
     here = [_repeated(session, session.sandbox, p) for p in problems]
     session.measurements += [r.measurement for r in here[1:]]
     session.replays |= {p.name: session.replay_of(problems) for p in problems[1:]}
-    unknown = next((r.measurement.reason for r in here if not r.measurement.known), None)
+    unknown = _unknown(here)
     if unknown or not here[0].walks:
-        stateful = any("state" in r.measurement.findings for r in here)
-        return f"on {problem.name} and its twins, after {original.paths} paths were followed: {unknown}", not stateful
+        return f"on {problem.name} and its twins, after {original.paths} paths were followed: {unknown}", not _stateful(
+            here
+        )
+    others = [(m, _of_one_block(session, m)) for m in _of_each_other_size(known, original)]
+    groups = [(original, here), *((m, group) for m, group in others if all(r.walks for r in group))]
+    for m, group in others:
+        if _stateful(group) or len(groups) == 1:
+            return f"on {m.problem.name} and its twins: {_unknown(group)}", not _stateful(group)
     kept = session.sandbox.kept(problem, *_one(here[0]))
     about = session.sandbox.surroundings()
+    first = session.dtype == session.subject.dtypes[0]
     reasons = [
-        _otherwise_at_the_end(session, original, here[0], about["calls"]),
-        _otherwise_in_turn(session, problems, here),
-        _otherwise_elsewhere(session, problems, here, about) if session.dtype == session.subject.dtypes[0] else None,
+        *(_otherwise_at_the_end(session, m, group[0], about["calls"]) for m, group in groups),
+        *(_otherwise_in_turn(session, group) for _, group in groups),
+        _otherwise_elsewhere(session, [group for _, group in groups], about) if first else None,
         _of_reads(session, about["reads"]),
         _of_what_is_kept(session, kept),
     ]
     return next(filter(None, reasons), None), False
 
 
-def _repeated(session: FunctionSession, sandbox: Sandbox, problem: Problem) -> Repeated:
+def _of_each_other_size(known: Sequence[Measurement], original: Measurement) -> list[Measurement]:
+    """One of each size (drafted tokens, gamma) but the original's, with rows that depend on the text where there is one."""
+    chosen: dict[tuple[int, int], Measurement] = {}
+    for m in sorted(known, key=lambda m: (isinstance(m.problem.draft, ContextFree), m.paths)):
+        chosen.setdefault((max(map(len, m.blocks), default=0), m.problem.gamma), m)
+    chosen.pop((max(map(len, original.blocks), default=0), original.problem.gamma), None)
+    return [m for (tokens, _), m in chosen.items() if tokens]
+
+
+def _of_one_block(session: FunctionSession, original: Measurement) -> list[Repeated]:
+    """A problem and two twins, on the largest draft block or tree on which the most different texts are emitted."""
+    problem = original.problem
+    only = None if problem.tree.how == TOP else [max(original.blocks, key=lambda b: (len(b), len(original.blocks[b])))]
+    return [_repeated(session, session.sandbox, p, only) for p in (problem, *twins(problem, *TWINS_OF_LARGE))]
+
+
+def _unknown(group: Iterable[Repeated]) -> str | None:
+    return next((r.measurement.reason for r in group if not r.measurement.known), None)
+
+
+def _stateful(group: Iterable[Repeated]) -> bool:
+    return any("state" in r.measurement.findings for r in group)
+
+
+def _repeated(
+    session: FunctionSession, sandbox: Sandbox, problem: Problem, only: list[Prefix] | None = None
+) -> Repeated:
     walks: dict[Prefix, list[Walk]] = {}
-    answers = _kept(sandbox.law(problem, walks=True), walks)
-    return Repeated(measured(problem, session.dtype, answers, session.subject.modifies_target), walks)
+    answers = _kept(sandbox.law(problem, walks=True, only=only), walks)
+    return Repeated(measured(problem, session.dtype, answers, session.subject.modifies_target), walks, only)
 
 
 def _kept(answers: Iterable[Mapping[str, Any]], walks: dict[Prefix, list[Walk]]) -> Iterator[Mapping[str, Any]]:
@@ -147,15 +192,17 @@ def _same(one: Measurement, other: Measurement) -> bool:
 def _otherwise_at_the_end(
     session: FunctionSession, original: Measurement, repeated: Repeated, calls: int
 ) -> str | None:
-    if _same(original, repeated.measurement):
+    again = repeated.measurement
+    if _same(replace(original, blocks={b: law for b, law in original.blocks.items() if b in again.blocks}), again):
         return None
     reason = f"its law on {original.problem.name} is another one after {calls:,} calls"
     session.report.notice({"state": reason}, replay=session.replay_of(session.settings.problems))
     return reason
 
 
-def _otherwise_in_turn(session: FunctionSession, problems: list[Problem], here: list[Repeated]) -> str | None:
+def _otherwise_in_turn(session: FunctionSession, here: list[Repeated]) -> str | None:
     """Calls of the twins in turn: each has to show what it showed among calls of its own problem."""
+    problems = [r.measurement.problem for r in here]
     turns: list[tuple[int, Prefix, Walk]] = []
     for block in here[0].walks:
         sides = [(k, r.walks.get(block, [])) for k, r in enumerate(here)]
@@ -176,9 +223,7 @@ def _otherwise_in_turn(session: FunctionSession, problems: list[Problem], here: 
     return None
 
 
-def _otherwise_elsewhere(
-    session: FunctionSession, problems: list[Problem], here: list[Repeated], about: dict[str, Any]
-) -> str | None:
+def _otherwise_elsewhere(session: FunctionSession, groups: list[list[Repeated]], about: dict[str, Any]) -> str | None:
     """The same in a fresh process with other surroundings, in the opposite order."""
     subject, settings = session.subject, session.settings
     flipped = _flipped({read["key"] for read in about["reads"] if read["key"]})
@@ -186,32 +231,30 @@ def _otherwise_elsewhere(
         subject.target, session.sandbox.array, session.dtype, timeout=settings.timeout, memory=settings.memory,
         torch=subject.torch, folders=subject.folders, elsewhere=flipped,
     ) as sandbox:  # fmt: skip
-        sandbox.start(probe_problems([problems[1]]))
-        for k in (*range(1, len(problems)), 0):
-            there = _repeated(session, sandbox, problems[k])
-            if there.measurement.known and _same(here[k].measurement, there.measurement):
-                continue
-            turns = [(k, block, walk) for block, walks in here[k].walks.items() for walk in walks]
-            for (_, block, walk), now in zip(turns, sandbox.again(problems, turns)):
-                if walk.shown != now.shown:
-                    calls = [
-                        _call(problems[k], block, walk, f"after {about['calls']:,} other calls"),
-                        _call(
-                            problems[k],
-                            block,
-                            now,
-                            "in a fresh process, with another clock, host, environment and layout of arrays",
-                        ),
-                    ]
-                    return _shown(
-                        session,
-                        "in a fresh process, with another clock, environment and layout of arrays",
-                        calls,
-                        problems,
-                    )
-            reason = f"in a fresh process its law on {problems[k].name} is another one"
-            session.report.notice({"state": reason}, replay=session.replay_of(problems))
-            return reason
+        sandbox.start(probe_problems([groups[0][1].measurement.problem]))
+        differing = (_otherwise_there(session, sandbox, group, about["calls"]) for group in reversed(groups))
+        return next(filter(None, differing), None)
+
+
+def _otherwise_there(session: FunctionSession, sandbox: Sandbox, here: list[Repeated], made: int) -> str | None:
+    """What differs in that process on one problem and its twins. made: calls in the process of the audit."""
+    problems = [r.measurement.problem for r in here]
+    for k in (*range(1, len(problems)), 0):
+        there = _repeated(session, sandbox, problems[k], here[k].only)
+        if there.measurement.known and _same(here[k].measurement, there.measurement):
+            continue
+        turns = [(k, block, walk) for block, walks in here[k].walks.items() for walk in walks]
+        for (_, block, walk), now in zip(turns, sandbox.again(problems, turns)):
+            if walk.shown != now.shown:
+                when = "in a fresh process, with another clock, {}environment and layout of arrays"
+                calls = [
+                    _call(problems[k], block, walk, f"after {made:,} other calls"),
+                    _call(problems[k], block, now, when.format("host, ")),
+                ]
+                return _shown(session, when.format(""), calls, problems)
+        reason = f"in a fresh process its law on {problems[k].name} is another one"
+        session.report.notice({"state": reason}, replay=session.replay_of(problems))
+        return reason
     return None
 
 

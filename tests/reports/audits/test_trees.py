@@ -135,6 +135,16 @@ def test_what_is_remembered_by_the_tokens_of_a_tree_is_no_law():
     assert report.verdict != "lossless" and "state" in report.findings
 
 
+def test_a_buffer_that_is_wrong_between_different_trees_of_four_nodes_is_no_law():
+    problems = [drawing(toy(1), 1), drawing(drawn(2, 2, "generic"), 2, 1)]
+    for name, verdict in (
+        ("last_row_of_the_call_before_from_four_nodes_on", "inconclusive"),
+        ("recursive_rejection_alone", "lossless"),
+    ):
+        report = audit(f"{SUBJECTS}:{name}", problems, explain=False, levels=["exact"])
+        assert report.verdict == verdict and ("state" in report.findings) == (verdict == "inconclusive")
+
+
 def test_an_exception_on_some_trees_is_a_refutation_with_the_tree_as_its_witness():
     report = audit(f"{SUBJECTS}:raises_for_equal_siblings", [IN_ALL_WAYS[0]], explain=False)
     evidence = next(e for e in report.evidence if e.claim == "lossless" and e.refuted)
