@@ -49,23 +49,33 @@ def siblings(row: Row, count: int, how: str, chance: Chance) -> Iterator[tuple[i
 
 
 def draft_tree(target: Model, draft: Model, drafting: Drafting, chance: Chance, context: Prefix = ()) -> DraftTree:
-    """Draw a tree behind a context, level by level, and collect the rows of both models."""
+    """Draw a tree behind a context, level by level or depth first, and collect the rows of both models."""
     tokens: list[int] = []
     parents: list[int] = []
     rows: list[Row] = []
-    texts, level = {CONTEXT: context}, [(CONTEXT, CONTEXT)]
+    texts = {CONTEXT: context}
+
+    def children(parent: int, place: int, depth: int) -> Iterator[tuple[int, int]]:
+        """Draw the children of one node, one by one: each with its place."""
+        if not (places := drafting.places(place, depth)):
+            return
+        drawn = siblings(tuple(draft.row(texts[parent])), len(places), drafting.how, chance)
+        for (x, row), child in zip(drawn, places):  # fewer siblings where a row runs out of tokens
+            texts[len(tokens)] = (*texts[parent], x)
+            tokens.append(x)
+            parents.append(parent)
+            rows.append(row)
+            yield len(tokens) - 1, child
+
+    def all_below(parent: int, place: int, depth: int) -> None:
+        for node, child in children(parent, place, depth):
+            all_below(node, child, depth + 1)
+
+    if drafting.depth_first:
+        all_below(CONTEXT, CONTEXT, 0)
+    level = [] if drafting.depth_first else [(CONTEXT, CONTEXT)]
     for depth in range(len(drafting.children)):
-        below = []
-        for parent, place in level:
-            places = drafting.places(place, depth)
-            drawn = siblings(tuple(draft.row(texts[parent])), len(places), drafting.how, chance)
-            for (x, row), child in zip(drawn, places):  # fewer siblings where a row runs out of tokens
-                texts[len(tokens)] = (*texts[parent], x)
-                below.append((len(tokens), child))
-                tokens.append(x)
-                parents.append(parent)
-                rows.append(row)
-        level = below
+        level = [made for parent, place in level for made in children(parent, place, depth)]
     targets = tuple(tuple(target.row(texts[n])) for n in range(CONTEXT, len(tokens)))
     return DraftTree(targets, tuple(rows), tuple(tokens), tuple(parents), drafting.how)
 
@@ -117,7 +127,8 @@ def replayed(target: Model, draft: Model, drafting: Drafting, tokens: Prefix) ->
 def drafting_from(data: Any, gamma: int, where: str) -> Drafting | None:
     """A way of drafting from its JSON form, ``{"children": [3, 2], "how": "iid"}`` or ``{"paths": 2}``; None if absent.
 
-    A ragged tree has ``parents`` in place of ``children``: [-1, -1, 0] where the first of two nodes alone has a child.
+    A ragged tree has ``parents`` in place of ``children``, [-1, -1, 0] where the first of two nodes alone has a child, and
+    so has one whose nodes are drawn depth first: [-1, 0, -1, 2].
 
     Raises: InputError.
     """

@@ -62,6 +62,12 @@ RAGGED = (
 )  # fmt: skip
 """Parents of trees whose nodes of one depth have different numbers of children, for audits."""
 
+DEPTH_FIRST = (
+    (drawn(2, 2, "generic"), (-1, 0, -1)), (drawn(2, 2, "generic"), (-1, 0, -1, 2)),
+    (drawn(2, 3, "generic"), (-1, 0, 1, -1, 3)),
+)  # fmt: skip
+"""The same of trees whose nodes stand depth first: the children of a node are not next to each other."""
+
 
 def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
     """The problems on which an audit examines a function: those above with few trees, and one of each larger shape.
@@ -70,7 +76,7 @@ def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
     another node is no mistake.
     """
     more = [drawing(pair, *children, how=how) for how in WAYS for pair, children in AUDITED]
-    uneven = [ragged(pair, *parents, how=how) for how in WAYS for pair, parents in RAGGED]
+    uneven = [ragged(pair, *parents, how=how) for how in WAYS for pair, parents in (*RAGGED, *DEPTH_FIRST)]
     problems = sorted([*tree_battery(), *more, *uneven], key=lambda p: isinstance(p.draft, ContextFree))
     chosen, shapes = [], set[tuple[int, Drafting]]()
     for problem in problems:

@@ -60,11 +60,7 @@ def pair_and_drafting(problem: dict) -> tuple[ProblemPair, DraftedBy]:
         if type(parent) is not int or not -1 <= parent < n:
             raise Rejected("its problem does not say how trees are drawn")
         depths.append(depths[parent + 1] + 1)
-    if (
-        max(depths) != pair.gamma
-        or list(parents) != sorted(parents)
-        or how not in ("iid", "without-replacement", "top")
-    ):
+    if max(depths) != pair.gamma or how not in ("iid", "without-replacement", "top"):
         raise Rejected("its problem does not say how trees are drawn")
     if pair.vocabulary ** len(parents) > MOST_TREES:
         raise Rejected(f"its draft trees are too many to look at, expected at most {MOST_TREES:,}")
@@ -76,7 +72,7 @@ def pair_and_drafting(problem: dict) -> tuple[ProblemPair, DraftedBy]:
 
 
 def _parents(drafting: dict) -> list[int]:
-    """The parents of the nodes, level by level, as given or from the number of children at each depth."""
+    """The parents of the nodes, as given or, level by level, from the number of children at each depth."""
     if "parents" in drafting:
         if len(drafting["parents"]) > MOST_NODES:
             raise Rejected("its draft trees are of too many nodes")

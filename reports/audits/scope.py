@@ -252,10 +252,13 @@ def _of_trees(facts: Mapping[str, Any]) -> list[str]:
     if not facts["nodes"]:
         return []
     others = [way for way in WAYS if way not in facts["drafting"]]
-    uneven = any("+" in shape for shapes in facts["children"].values() for shape in shapes)
+    every = [shape for shapes in facts["children"].values() for shape in shapes]
+    uneven = any("+" in shape for shape in every)
+    orders = "level by level" + (" or depth first" if any("depth-first" in shape for shape in every) else "")
     ragged = "" if uneven else ", those in which nodes of one depth have different numbers of children"
     return [
         f"trees of more than {facts['nodes']} nodes{ragged}, and those whose shape depends on what was drawn",
+        f"trees whose nodes are given in another order than {orders}",
         "other numbers of children a depth than "
         + "; ".join(f"{', '.join(shapes)} over {v} tokens" for v, shapes in facts["children"].items()),
         *([f"trees drawn {' or '.join(others)}"] if others else []),

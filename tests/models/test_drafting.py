@@ -9,13 +9,15 @@ from sympy import QQ
 
 from draftproof import audit
 from draftproof.models.battery import drawn, toy
+from draftproof.models.drafting import replayed
 from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json, problem_from, size_of, tree_problem_from
-from draftproof.models.tree_battery import RAGGED, drawing, ragged, tree_battery
+from draftproof.models.tree_battery import DEPTH_FIRST, RAGGED, drawing, ragged, tree_battery
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import joint_law
-from draftproof.proofs.tree_laws import drawn_trees
-from draftproof.verifiers.trees.draft_tree import TOP, WITHOUT_REPLACEMENT, Drafting, drafting_by_parents
+from draftproof.proofs.tree_laws import drawn_trees, tree_law
+from draftproof.verifiers.trees.draft_tree import TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, drafting_by_parents
+from draftproof.verifiers.trees.registry import TREE_REFERENCES
 
 pytestmark = pytest.mark.exact
 SCHEMA = json.loads(files("draftproof.models").joinpath("problem.schema.json").read_text())
@@ -26,7 +28,7 @@ def with_drafting(drafting):
 
 
 def test_every_tree_problem_survives_a_round_trip_and_fits_the_schema():
-    battery = [*tree_battery(), *(ragged(pair, *parents, how=TOP) for pair, parents in RAGGED)]
+    battery = [*tree_battery(), *(ragged(pair, *parents, how=TOP) for pair, parents in (*RAGGED, *DEPTH_FIRST))]
     assert len({p.name for p in battery}) == len(battery)
     for problem in battery:
         data = json.loads(json.dumps(as_json(problem)))
@@ -115,3 +117,15 @@ def test_the_most_likely_tokens_are_one_tree_with_ties_to_the_smaller_id():
     row = pair.draft.row(())
     assert list(tree.tokens) == sorted(range(3), key=lambda t: (-row[t], t))[:2]
     assert all(row[token] == QQ(1) for token, row in zip(tree.tokens, tree.draft))
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_a_tree_drawn_depth_first_has_the_law_of_the_same_tree_level_by_level(how):
+    pair = drawn(2, 2, "generic")
+    levels, depth_first = in_field(drawing(pair, 2, 1, how=how)), in_field(ragged(pair, -1, 0, -1, 2, how=how))
+    assert tree_problem_from(as_json(depth_first)).tree == depth_first.tree
+    assert {tree.parents for tree in drawn_trees(depth_first)} == {(-1, 0, -1, 2)}
+    rules = [rule for rule in TREE_REFERENCES.values() if rule.is_for(depth_first.tree)]
+    assert rules and all(tree_law(levels, rule) == tree_law(depth_first, rule) for rule in rules)
+    for tree, p in drawn_trees(depth_first).items():
+        assert replayed(depth_first.target, depth_first.draft, depth_first.tree, tree.tokens) == (tree, p)

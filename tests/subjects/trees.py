@@ -51,6 +51,23 @@ def recursive_rejection_alone(target_probs, draft_probs, draft_tokens, parents, 
     return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng)
 
 
+def children_by_bisection(target_probs, draft_probs, draft_tokens, parents, rng):
+    """Right where parents are in order, as they are level by level."""
+    emitted, node = [], -1
+    while (first := np.searchsorted(parents, node)) < (end := np.searchsorted(parents, node, "right")):
+        p = target_probs[node + 1]
+        for n in range(first, end):
+            if rng.random() * draft_probs[n][draft_tokens[n]] < p[draft_tokens[n]]:
+                emitted.append(int(draft_tokens[n]))
+                node = n
+                break
+            rest = np.maximum(p - draft_probs[n], 0)
+            p = rest / rest.sum() if rest.sum() > 0 else p
+        else:
+            return [*emitted, int(rng.choice(len(p), p=p))]
+    return [*emitted, int(rng.choice(target_probs.shape[1], p=target_probs[node + 1]))]
+
+
 def bonus_of_the_parent_at_depth_3(target_probs, draft_probs, draft_tokens, parents, rng):
     def row(node, depth):
         return (parents[node] if depth == 3 else node) + 1

@@ -22,8 +22,8 @@ class Drafting:
 
     children: of each node at depth 0..gamma-1, [gamma]; of a ragged tree the most of each depth.
     how: IID, WITHOUT_REPLACEMENT or TOP.
-    parents: of a ragged tree, whose nodes of one depth have different numbers of children: as in ``DraftTree``, level by
-        level; None of others. Which nodes have children does not depend on what is drawn.
+    parents: as in ``DraftTree``, of a ragged tree, whose nodes of one depth have different numbers of children, level by
+        level, and of a tree whose nodes are drawn depth first; None of others. Which nodes have children does not depend on what is drawn.
     """
 
     children: tuple[int, ...]
@@ -48,6 +48,11 @@ class Drafting:
         return total
 
     @property
+    def depth_first(self) -> bool:
+        """Whether what follows a node is drawn before its next sibling, and stands before it."""
+        return self.parents is not None and list(self.parents) != sorted(self.parents)
+
+    @property
     def chain(self) -> bool:
         """Whether a single path is drawn."""
         return set(self.children) == {1}
@@ -59,30 +64,46 @@ class Drafting:
         return self.children[0] if independent else None
 
     def __str__(self) -> str:
-        """The numbers of children, depth by depth: "2x1", or "2x1+0" where the second of two has none."""
+        """The numbers of children, depth by depth: "2x1", or "2x1+0" where the second of two has none; and the order."""
         if self.parents is None:
             return "x".join(map(str, self.children))
         level, depths = [CONTEXT], []
         for _ in self.children:
-            depths.append("+".join(str(self.parents.count(node)) for node in level))
+            counts = [self.parents.count(node) for node in level]
+            depths.append("+".join(map(str, counts if len(set(counts)) > 1 else counts[:1])))
             level = [n for node in level for n in self.places(node, 0)]
-        return "x".join(depths)
+        return "x".join(depths) + ("-depth-first" if self.depth_first else "")
 
 
 def drafting_by_parents(parents: tuple[int, ...], how: str = IID) -> Drafting:
-    """The way of drafting a tree with these parents, level by level; a ragged one unless its depths are even.
+    """The way of drafting a tree with these parents, level by level or depth first; level by level even ones are not ragged.
 
-    Raises: ValueError where a node comes before one of an earlier level, or before its parent.
+    Raises: ValueError where nodes stand otherwise, or before their parents.
     """
-    if not parents or list(parents) != sorted(parents) or any(not CONTEXT <= p < n for n, p in enumerate(parents)):
-        raise ValueError(f"parents {list(parents)}: expected each node behind its parent, level by level")
-    level, children, even = [CONTEXT], [], True
+    levels, behind = list(parents) == sorted(parents), all(CONTEXT <= p < n for n, p in enumerate(parents))
+    if not parents or not behind or not (levels or _depth_first(parents)):
+        raise ValueError(
+            f"parents {list(parents)}: expected each node behind its parent, level by level or depth first"
+        )
+    level, children, even = [CONTEXT], [], levels
     while any(node in parents for node in level):
         counts = [parents.count(node) for node in level]
         children.append(max(counts))
         even = even and len(set(counts)) == 1
         level = [n for n, parent in enumerate(parents) if parent in level]
     return Drafting(tuple(children), how, None if even else parents)
+
+
+def _depth_first(parents: tuple[int, ...]) -> bool:
+    """Whether each node follows the one before it or one of that node's ancestors."""
+    open_nodes = [CONTEXT]
+    for n, parent in enumerate(parents):
+        while open_nodes and open_nodes[-1] != parent:
+            open_nodes.pop()
+        if not open_nodes:
+            return False
+        open_nodes.append(n)
+    return True
 
 
 class DraftTree(NamedTuple):

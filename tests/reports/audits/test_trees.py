@@ -90,6 +90,7 @@ def test_the_report_says_how_trees_were_drawn_and_is_read_back(eagle):
     validate(data)
     assert data["scope"]["drafting"] == [IID, WITHOUT_REPLACEMENT, TOP] and data["scope"]["nodes"] == 3
     assert any("trees of more than 3 nodes" in sentence for sentence in data["not_examined"])
+    assert "trees whose nodes are given in another order than level by level" in data["not_examined"]
     assert "regions" not in data and Report.from_json(data).as_json()["scope"] == data["scope"]
     assert "without-replacement" in page(data)
 
@@ -231,8 +232,10 @@ def test_every_number_of_children_is_drawn_where_rows_depend_on_the_text_and_siz
     for how in (IID, WITHOUT_REPLACEMENT, TOP):
         dependent = {p.tree.children for p in battery if p.tree.how == how and not isinstance(p.draft, ContextFree)}
         assert dependent >= {(4,), (1, 2), (1, 3), (2, 2), (3, 1), (1, 1, 1), (1, 1, 2)}, how
-        uneven = {p.tree.parents for p in battery if p.tree.how == how and p.tree.parents}
+        uneven = {p.tree.parents for p in battery if p.tree.how == how and p.tree.parents and not p.tree.depth_first}
         assert uneven == {(-1, -1, 0), (-1, -1, 1), (-1, -1, 0, 0, 1), (-1, -1, 1, 2)}, how
+        depth_first = {p.tree.parents for p in battery if p.tree.how == how and p.tree.depth_first}
+        assert depth_first == {(-1, 0, -1), (-1, 0, -1, 2), (-1, 0, 1, -1, 3)}, how
     runs_out = drawing(drawn(3, 2, "zeros"), 3, 2, how=WITHOUT_REPLACEMENT)
     problem = in_field(runs_out)
     trees = law_of(lambda chance: draft_tree(problem.target, problem.draft, problem.tree, chance).tokens)
@@ -270,6 +273,16 @@ def test_an_audit_draws_trees_of_its_own_from_its_seed_and_controls_hold_on_them
     for entry, refuted in ((TREE_CONTROLS["D06"], False), (TREE_MUTANTS["T06"], True)):
         sandbox.load(entry.target, [toy(1)])
         assert any(lossless(measured(p, "float64", sandbox.law(p))).refuted for p in problems) == refuted
+
+
+def test_children_that_are_looked_for_next_to_each_other_are_refuted_where_nodes_stand_depth_first(sandbox):
+    pair = drawn(2, 2, "generic")
+    levels, depth_first = drawing(pair, 2, 1), ragged(pair, -1, 0, -1, 2)
+    assert depth_first in tree_audit_battery((IID,))
+    for name, wrong in (("children_by_bisection", True), ("recursive_rejection_alone", False)):
+        sandbox.load(f"{SUBJECTS}:{name}", [toy(1)])
+        judged = [lossless(measured(p, "float64", sandbox.law(p))) for p in (levels, depth_first)]
+        assert [e.refuted for e in judged] == [False, wrong]
 
 
 @pytest.mark.parametrize("name", ["bonus_of_the_parent_at_depth_3", "fourth_sibling_accepted_outright"])
