@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ....models.generating.loop_verifiers import Drafted, LoopVerifier, loop_verifier
 from ....models.generating.randomness import BatchChance
-from ....verifiers.batched.emitted import Emitted
+from ....verifiers.batched.emitted import Emitted, EmittedPaths
 
 
 class ExpectedAcceptance:
@@ -56,7 +56,7 @@ class SameBlocks:
         """Block verification that adds its blocks before it verifies them."""
         block = loop_verifier("block")
 
-        def verify(drafted: Drafted, chances: BatchChance) -> Emitted:
+        def verify(drafted: Drafted, chances: BatchChance) -> Emitted | EmittedPaths:
             self.add(drafted)
             return block.verify(drafted, chances)
 
