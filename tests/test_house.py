@@ -86,9 +86,11 @@ def unannotated(name: str, tree: ast.Module) -> list[str]:
                 continue
             if node.name.startswith("_") and node.name not in ("__init__", "__call__"):
                 continue
+            names = {d.id for d in node.decorator_list if isinstance(d, ast.Name)}
+            if "jit" in names:  # Triton types what a kernel is launched with
+                continue
             given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
-            static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list)
-            typed = [a.annotation for a in given[1 if method and not static else 0 :] if a]
+            typed = [a.annotation for a in given[1 if method and "staticmethod" not in names else 0 :] if a]
             result = node.returns is not None or node.name == "__init__"
             if not result or not all(typed):
                 found.append(f"{name}.{node.name}")

@@ -1,6 +1,6 @@
 """Runs that are kept: a folder for each, with what the run wrote and what it was run on.
 
-reports/evidence/NAME/: run.json (``Run``), report.json and page.html of ``audit``, ``e2e`` and ``engine``, or tables.json,
+reports/evidence/NAME/: run.json (``RunFacts``), report.json and page.html of ``audit``, ``e2e`` and ``engine``, or tables.json,
 tables.md and tables.html of ``tables``. What documents say of a run is ``Kept.line``, word for word; a test holds them to it.
 """
 
@@ -28,7 +28,7 @@ HEAD = "| run | device | command | verdict | tokens a target call | times plain 
 
 
 @dataclass(frozen=True)
-class Run:
+class RunFacts:
     """What a run was. command: to run it again. date: UTC, of its end. seconds: by the clock. status: its exit status.
 
     device, driver: of the GPU as nvidia-smi has them, or the processor and "none". environment: versions.
@@ -43,12 +43,12 @@ class Run:
     environment: Mapping[str, str]
 
 
-def run_of(words: Sequence[str], seconds: float, status: int) -> Run:
+def run_of(words: Sequence[str], seconds: float, status: int) -> RunFacts:
     """The facts of a run that has just ended; words: of the command, without the options of WRITES."""
     gpu = _gpu() if any("cuda" in word for word in words) else None
     device, driver = gpu or (_processor(), "none")
     date = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    return Run(shlex.join(["draftproof", *words]), date, round(seconds, 1), status, device, driver, environment())
+    return RunFacts(shlex.join(["draftproof", *words]), date, round(seconds, 1), status, device, driver, environment())
 
 
 def _gpu() -> tuple[str, str] | None:
@@ -74,7 +74,7 @@ class Kept:
     """A folder. report: of the run, None of tables."""
 
     name: str
-    run: Run
+    run: RunFacts
     report: Mapping[str, Any] | None
 
     @property
@@ -97,7 +97,7 @@ def _figure(report: Mapping[str, Any], name: str) -> str:
     return f"{value:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
 
 
-def write_run(folder: Path, run: Run) -> None:
+def write_run(folder: Path, run: RunFacts) -> None:
     """Add run.json to the folder."""
     (folder / RUN).write_text(json.dumps(asdict(run), indent=1) + "\n", encoding="utf-8")
 
@@ -105,7 +105,7 @@ def write_run(folder: Path, run: Run) -> None:
 def kept(folder: Path) -> Kept:
     """A folder, read. Raises: InputError that says what is missing or not as it should be."""
     try:
-        run = Run(**json.loads((folder / RUN).read_text(encoding="utf-8")))
+        run = RunFacts(**json.loads((folder / RUN).read_text(encoding="utf-8")))
         report = None if (folder / TABLES).is_file() else json.loads((folder / REPORT).read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError) as error:
         raise InputError(
