@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement, pairwise, product
 
 from ..verifiers.trees.draft_tree import CONTEXT, IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, drafting_by_parents
 from .battery import drawn, toy
-from .law import ContextFree
+from .law import ContextFree, Table
 from .problem import Problem
 
 SHAPES = {
@@ -52,6 +52,7 @@ AUDITED = (
     (drawn(2, 2, "generic"), (2, 2)), (drawn(2, 2, "generic"), (3, 1)),
     (drawn(3, 2, "generic"), (1, 2)), (drawn(3, 2, "generic"), (1, 3)),
     (drawn(2, 3, "generic"), (1, 1, 1)), (drawn(2, 3, "generic"), (1, 1, 2)),
+    (drawn(2, 3, "generic"), (1, 2, 1)), (drawn(2, 2, "generic"), (1, 4)),
 )  # fmt: skip
 """More numbers of children for audits: where a bug acts only there, all smaller trees are verified rightly."""
 
@@ -69,8 +70,28 @@ DEPTH_FIRST = (
 """The same of trees whose nodes stand depth first: the children of a node are not next to each other."""
 
 
+def _with_small(*small: tuple[int, int]) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """Rows of target and draft that begin with 2^-a and 2^-b for each (a, b); the rest is the last two tokens'."""
+    target, draft = ([Fraction(1, 2 ** pair[k]) for pair in small] for k in (0, 1))
+    left, share = (1 - sum(target)) / 2, (1 - sum(draft)) / 5
+    return (*target, left, left), (*draft, 3 * share, 2 * share)
+
+
+def small_probabilities(how: str) -> list[Problem]:
+    """Drafts of small probability, of which the target has less or more: after the context, and behind likely tokens."""
+    target, draft = _with_small((9, 6), (17, 14), (24, 27))
+    at_once = Problem(5, 1, ContextFree(target), ContextFree(draft), "small")
+    even, falling = (Fraction(1, 3),) * 3, (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))
+    targets, drafts = {text: even for n in (0, 2) for text in product(range(3), repeat=n)}, {(): falling}
+    for token, small in enumerate([(17, 14), (20, 24), (33, 30)]):
+        targets[(token,)], drafts[(token,)] = _with_small(small)
+    behind = Problem(3, 2, Table(targets, "target"), Table(drafts, "draft"), "small-behind")
+    every = how == TOP
+    return [drawing(at_once, 5 if every else 2, how=how), drawing(behind, 1, 3 if every else 2, how=how)]
+
+
 def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
-    """The problems on which an audit examines a function: those above with few trees, and one of each larger shape.
+    """The problems on which an audit examines a function: those above with few trees, one of each larger shape, small rows.
 
     Of a larger shape it is one whose rows depend on the context, if there is one: where all rows are alike, a row of
     another node is no mistake.
@@ -84,7 +105,7 @@ def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
         if problem.tree.how in ways and (trees <= FEW or (trees <= MOST and shape not in shapes)):
             chosen.append(problem)
             shapes |= {shape} if trees > FEW else set()
-    return chosen
+    return chosen + [problem for how in WAYS if how in ways for problem in small_probabilities(how)]
 
 
 OWN_TREES = (3, 1, 4), (2, 2, 5), (2, 3, 6)

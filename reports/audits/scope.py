@@ -262,6 +262,7 @@ def _of_trees(facts: Mapping[str, Any]) -> list[str]:
         "other numbers of children a depth than "
         + "; ".join(f"{', '.join(shapes)} over {v} tokens" for v, shapes in facts["children"].items()),
         *([f"trees drawn {' or '.join(others)}"] if others else []),
+        "bugs that act only in some regions of the rows: of draft trees they are not counted",
     ]
 
 

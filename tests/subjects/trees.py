@@ -28,14 +28,15 @@ def emits_a_text_that_was_not_drafted(target_probs, draft_probs, draft_tokens, p
     return [first, int(rng.choice(2, p=target_probs[1]))]
 
 
-def recursive_rejection(target, draft, tokens, parents, rng, row_at_a_leaf=None, sure_from=None):
-    """row_at_a_leaf: (node, depth) -> the target's row that is drawn from. sure_from: this sibling is accepted outright."""
+def recursive_rejection(target, draft, tokens, parents, rng, row_at_a_leaf=None, sure=None):
+    """row_at_a_leaf: (node, depth) -> the target's row that is drawn from. sure: (which sibling, q(x), depth) -> whether it is accepted
+    outright."""
     emitted, node = [], -1
     while len(children := np.flatnonzero(parents == node)):
         p = target[node + 1]
         for k, n in enumerate(children):
             x, q = tokens[n], draft[n]
-            if k == sure_from or rng.random() * q[x] < p[x]:
+            if (sure and sure(k, q[x], len(emitted))) or rng.random() * q[x] < p[x]:
                 emitted.append(int(x))
                 node = n
                 break
@@ -76,7 +77,29 @@ def bonus_of_the_parent_at_depth_3(target_probs, draft_probs, draft_tokens, pare
 
 
 def fourth_sibling_accepted_outright(target_probs, draft_probs, draft_tokens, parents, rng):
-    return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng, sure_from=3)
+    return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng, sure=lambda k, q, depth: k == 3)
+
+
+def fourth_sibling_below_the_first_depth_accepted_outright(target_probs, draft_probs, draft_tokens, parents, rng):
+    return recursive_rejection(
+        target_probs, draft_probs, draft_tokens, parents, rng, sure=lambda k, q, depth: k == 3 and depth > 0
+    )
+
+
+def small_drafts_accepted_outright(target_probs, draft_probs, draft_tokens, parents, rng):
+    return recursive_rejection(
+        target_probs, draft_probs, draft_tokens, parents, rng, sure=lambda k, q, depth: q <= 1e-4
+    )
+
+
+def below_the_eldest_sibling_at_depth_2(target_probs, draft_probs, draft_tokens, parents, rng):
+    """After a younger sibling at depth 2 the walk goes on below the eldest."""
+    moved = np.array(parents)
+    for n, parent in enumerate(parents):
+        if parent >= 0 and parents[parent] >= 0 and parents[parents[parent]] < 0:
+            same = np.flatnonzero(parents == parents[parent])
+            moved[n] = same[len(same) - 1 - list(same).index(parent)]
+    return recursive_rejection(target_probs, draft_probs, draft_tokens, moved, rng)
 
 
 REMEMBERED = {}

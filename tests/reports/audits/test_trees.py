@@ -12,7 +12,7 @@ from draftproof.models.drafting import draft_tree
 from draftproof.models.errors import InputError
 from draftproof.models.law import ContextFree
 from draftproof.models.problem import as_json, size_of, tree_problem_from
-from draftproof.models.tree_battery import drawing, own_tree_problems, ragged, tree_audit_battery
+from draftproof.models.tree_battery import drawing, own_tree_problems, ragged, small_probabilities, tree_audit_battery
 from draftproof.proofs.audit_claims import judge, lossless
 from draftproof.proofs.driven.programs import DrivenProgram
 from draftproof.proofs.driven.subjects import DrivenObject
@@ -285,8 +285,23 @@ def test_children_that_are_looked_for_next_to_each_other_are_refuted_where_nodes
         assert [e.refuted for e in judged] == [False, wrong]
 
 
-@pytest.mark.parametrize("name", ["bonus_of_the_parent_at_depth_3", "fourth_sibling_accepted_outright"])
+MISTAKES_OF_A_SHAPE = {
+    "bonus_of_the_parent_at_depth_3": (1, 1, 1), "fourth_sibling_accepted_outright": (4,),
+    "fourth_sibling_below_the_first_depth_accepted_outright": (1, 4), "below_the_eldest_sibling_at_depth_2": (1, 2, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES_OF_A_SHAPE)
 def test_a_mistake_that_acts_only_in_one_shape_of_tree_is_refuted(sandbox, name):
     sandbox.load(f"{SUBJECTS}:{name}", [toy(1)])
-    small = [p for p in tree_audit_battery((IID,)) if p.tree.children in ((1, 1, 1), (4,))]
+    small = [p for p in tree_audit_battery((IID,)) if p.tree.children == MISTAKES_OF_A_SHAPE[name]]
     assert any(lossless(measured(p, "float64", sandbox.law(p))).refuted for p in small)
+
+
+def test_small_drafts_of_which_the_target_has_less_are_examined(sandbox):
+    problems = small_probabilities(IID)
+    assert {p.name for p in problems} <= {p.name for p in tree_audit_battery((IID,))}
+    for name, wrong in (("small_drafts_accepted_outright", True), ("recursive_rejection_alone", False)):
+        sandbox.load(f"{SUBJECTS}:{name}", [toy(1)])
+        judged = [lossless(measured(p, "float64", sandbox.law(p))) for p in problems]
+        assert [e.refuted for e in judged] == [wrong, wrong]
