@@ -56,6 +56,8 @@ AUDITED = (
 )  # fmt: skip
 """More numbers of children for audits: where a bug acts only there, all smaller trees are verified rightly."""
 
+AUDITED_TOP = (drawn(2, 4, "generic"), (2, 2, 2, 2)), (drawn(4, 2, "generic"), (4, 4))
+"""The same of larger trees, which are a single one where the most likely tokens are drawn."""
 
 RAGGED = (
     (drawn(3, 2, "generic"), (-1, -1, 0)), (drawn(3, 2, "zeros"), (-1, -1, 1)),
@@ -97,6 +99,7 @@ def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
     another node is no mistake.
     """
     more = [drawing(pair, *children, how=how) for how in WAYS for pair, children in AUDITED]
+    more += [drawing(pair, *children, how=TOP) for pair, children in AUDITED_TOP]
     uneven = [ragged(pair, *parents, how=how) for how in WAYS for pair, parents in (*RAGGED, *DEPTH_FIRST)]
     problems = sorted([*tree_battery(), *more, *uneven], key=lambda p: isinstance(p.draft, ContextFree))
     chosen, shapes = [], set[tuple[int, Drafting]]()

@@ -83,6 +83,7 @@ def scope(report: Run) -> dict[str, Any] | None:
         "smallest_probability": min(probabilities, default=None),
         "drafting": list(dict.fromkeys(d["drafting"] for d in sizes if "drafting" in d)),
         "nodes": max((d["nodes"] for d in sizes if "nodes" in d), default=None),
+        "largest_trees": _largest_trees(sizes),
         "children": _children(sizes),
         "numbers": [] if report.server else list(dict.fromkeys(e.dtype for e in items)),
         "requests_a_call": sorted(requests),
@@ -95,6 +96,21 @@ def scope(report: Run) -> dict[str, Any] | None:
     }
     over = "one pair of models" if run else counted(facts["problems"], "problem")
     return facts | {"says": _says(over, facts) + _covered(report), "reading": _reading(report, items, facts)}
+
+
+def _largest_trees(sizes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """How trees were drawn -> nodes of the largest that was drawn so."""
+    largest: dict[str, int] = {}
+    for d in sizes:
+        if "drafting" in d and "nodes" in d:
+            largest[d["drafting"]] = max(d["nodes"], largest.get(d["drafting"], 0))
+    return largest
+
+
+def _by_drafting(facts: Mapping[str, Any]) -> str:
+    """How large trees are that were drawn in each way, where that is not the same."""
+    largest = facts["largest_trees"]
+    return f" ({', '.join(f'{how} {n}' for how, n in largest.items())})" if len({*largest.values()}) > 1 else ""
 
 
 def _children(sizes: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
@@ -150,7 +166,7 @@ def _says(over: str, facts: Mapping[str, Any]) -> str:
     if facts["gammas"]:
         sizes += [f"gamma = {ranges(facts['gammas'])}"]
     if facts["nodes"]:
-        sizes += [f"trees of up to {facts['nodes']} nodes drawn {', '.join(facts['drafting'])}"]
+        sizes += [f"trees of up to {facts['nodes']} nodes drawn {', '.join(facts['drafting'])}{_by_drafting(facts)}"]
     if facts["smallest_probability"]:
         sizes += [f"probabilities from {facts['smallest_probability']:.2g}"]
     numbers = ", ".join(facts["numbers"]) or "numbers of the server's own"
@@ -257,10 +273,11 @@ def _of_trees(facts: Mapping[str, Any]) -> list[str]:
     orders = "level by level" + (" or depth first" if any("depth-first" in shape for shape in every) else "")
     ragged = "" if uneven else ", those in which nodes of one depth have different numbers of children"
     return [
-        f"trees of more than {facts['nodes']} nodes{ragged}, and those whose shape depends on what was drawn",
+        f"trees of more than {facts['nodes']} nodes{_by_drafting(facts)}{ragged}, and those whose shape depends on what was drawn",
         f"trees whose nodes are given in another order than {orders}",
         "other numbers of children a depth than "
-        + "; ".join(f"{', '.join(shapes)} over {v} tokens" for v, shapes in facts["children"].items()),
+        + "; ".join(f"{', '.join(shapes)} over {v} tokens" for v, shapes in facts["children"].items())
+        + (" (not each of them drawn in every way)" if len(facts["drafting"]) > 1 else ""),
         *([f"trees drawn {' or '.join(others)}"] if others else []),
         "bugs that act only in some regions of the rows: of draft trees they are not counted",
     ]

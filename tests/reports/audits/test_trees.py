@@ -89,6 +89,8 @@ def test_the_report_says_how_trees_were_drawn_and_is_read_back(eagle):
     data = eagle.as_json()
     validate(data)
     assert data["scope"]["drafting"] == [IID, WITHOUT_REPLACEMENT, TOP] and data["scope"]["nodes"] == 3
+    assert data["scope"]["largest_trees"] == {IID: 2, WITHOUT_REPLACEMENT: 2, TOP: 3}
+    assert "trees of up to 3 nodes drawn iid, without-replacement, top (iid 2," in data["scope"]["says"]
     assert any("trees of more than 3 nodes" in sentence for sentence in data["not_examined"])
     assert "trees whose nodes are given in another order than level by level" in data["not_examined"]
     assert "regions" not in data and Report.from_json(data).as_json()["scope"] == data["scope"]
