@@ -11,7 +11,7 @@ from typing import Any
 from ....models.errors import InputError
 from ....models.printable import printable_data
 from ....verifiers.evidence import ERROR, NOT_CLAIMED, REFUTED, Evidence, without_smallest
-from ..compliance.evidence_rows import DECIDES, proof_strength, strength_of
+from ..compliance.strength import DECIDES, proof_strength, strength_of
 from ..report import EndToEnd, Report
 
 RANKS = ("refuted", "error", "open", "sampled", "observed", "driven", "resolution", "lattice", "exact", "certificate",

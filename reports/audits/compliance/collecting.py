@@ -27,6 +27,7 @@ from ..report import Report
 from .code_files import all_files_are_known, code_files, name_of, packages_of, sha256_of
 from .imported_code import ImportedCode, imported_code
 from .plan import Part, Plan
+from .strength import contradicts_itself
 
 DONE, FAILED = "done", "failed"
 KEPT = "parts"
@@ -304,8 +305,6 @@ def _report(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
         if not report.scoped:
             del got.report["scope"], got.report["not_examined"]
         _require_schema(got.report, file)
-        from .evidence_rows import contradicts_itself
-
         if wrong := next(filter(contradicts_itself, report.evidence), None):
             raise InputError(f"{file}: holds on {wrong.problem}, and deviates by more than it allows")
         if report.verdict != data["verdict"]:

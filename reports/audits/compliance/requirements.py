@@ -7,8 +7,9 @@ from typing import Any
 from ....verifiers.evidence import ERROR, HOLDS, REFUTED
 from ..scope import WIDE_ROUNDING
 from .collecting import Collected
-from .evidence_rows import DECIDES, STRENGTHS, EvidenceRow, evidence_rows
+from .evidence_rows import EvidenceRow, evidence_rows
 from .plan import ALL_CLAIMS, Requirement
+from .strength import DECIDES, STRENGTHS
 
 MET, SAMPLED, OPEN, FAILED = "met", "sampled only", "open", "refuted"
 

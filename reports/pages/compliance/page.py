@@ -6,8 +6,8 @@ from typing import Any
 from markupsafe import Markup
 
 from ....verifiers.evidence import NOT_CLAIMED
-from ...audits.compliance.evidence_rows import DECIDES, STRENGTHS
 from ...audits.compliance.requirements import VERDICTS
+from ...audits.compliance.strength import DECIDES, STRENGTHS
 from ...audits.nightly.verdicts import STATE_MEANINGS
 from ...audits.report import FINDINGS, Report
 from .. import figures

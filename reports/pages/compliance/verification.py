@@ -15,9 +15,9 @@ from ...audits.compliance.attestation import ATTESTATION_FILE, attestation, cano
 from ...audits.compliance.code_files import code_files, sha256_of
 from ...audits.compliance.collecting import DONE, KEPT, Collected, is_history, kept_text, on_record
 from ...audits.compliance.document import again, current_versions, text
-from ...audits.compliance.evidence_rows import contradicts_itself
 from ...audits.compliance.imported_code import importable
 from ...audits.compliance.plan import load_plan
+from ...audits.compliance.strength import contradicts_itself
 from ...audits.report import Report
 from ..badge import badge
 from ..junit import junit_of_requirements

@@ -12,10 +12,11 @@ from draftproof.proofs.paper_mapping import standing
 from draftproof.reports.audits.compliance import collecting
 from draftproof.reports.audits.compliance.code_files import all_files_are_known, code_files
 from draftproof.reports.audits.compliance.collecting import Collected, collect
-from draftproof.reports.audits.compliance.evidence_rows import STRENGTHS, EvidenceRow, evidence_rows, strength_of
+from draftproof.reports.audits.compliance.evidence_rows import EvidenceRow, evidence_rows
 from draftproof.reports.audits.compliance.first_plan import first_plan
 from draftproof.reports.audits.compliance.plan import Part, Requirement, load_plan
 from draftproof.reports.audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, judged, overall, verdict_of
+from draftproof.reports.audits.compliance.strength import STRENGTHS, strength_of
 from draftproof.reports.audits.report import EndToEnd, Report
 from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, Witness
 
