@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement, pairwise, product
 
 from ..verifiers.trees.draft_tree import CONTEXT, IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, drafting_by_parents
 from .battery import drawn, toy
-from .law import ContextFree, Table
+from .law import ContextFree, Prefix, Table
 from .problem import Problem
 
 SHAPES = {
@@ -44,6 +44,8 @@ def ragged(problem: Problem, *parents: int, how: str = IID) -> Problem:
     return replace(problem, name=f"{problem.name}-{how}-{drafting}", drafting=drafting)
 
 
+Exact = tuple[Fraction, ...]
+
 FEW, MOST = 20, 100
 """Draft trees of a problem that is in every audit's battery; and of the first of each larger shape and kind of vocabulary."""
 
@@ -72,10 +74,10 @@ DEPTH_FIRST = (
 """The same of trees whose nodes stand depth first: the children of a node are not next to each other."""
 
 
-def _with_small(*small: tuple[int, int]) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+def _with_small(*small: tuple[int, int]) -> tuple[Exact, Exact]:
     """Rows of target and draft that begin with 2^-a and 2^-b for each (a, b); the rest is the last two tokens'."""
     target, draft = ([Fraction(1, 2 ** pair[k]) for pair in small] for k in (0, 1))
-    left, share = (1 - sum(target)) / 2, (1 - sum(draft)) / 5
+    left, share = Fraction(1 - sum(target)) / 2, Fraction(1 - sum(draft)) / 5
     return (*target, left, left), (*draft, 3 * share, 2 * share)
 
 
@@ -84,7 +86,8 @@ def small_probabilities(how: str) -> list[Problem]:
     target, draft = _with_small((9, 6), (17, 14), (24, 27))
     at_once = Problem(5, 1, ContextFree(target), ContextFree(draft), "small")
     even, falling = (Fraction(1, 3),) * 3, (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))
-    targets, drafts = {text: even for n in (0, 2) for text in product(range(3), repeat=n)}, {(): falling}
+    targets: dict[Prefix, Exact] = {text: even for n in (0, 2) for text in product(range(3), repeat=n)}
+    drafts: dict[Prefix, Exact] = {(): falling}
     for token, small in enumerate([(17, 14), (20, 24), (33, 30)]):
         targets[(token,)], drafts[(token,)] = _with_small(small)
     behind = Problem(3, 2, Table(targets, "target"), Table(drafts, "draft"), "small-behind")

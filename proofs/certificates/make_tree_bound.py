@@ -49,7 +49,7 @@ def _outputs(texts: Texts, vocabulary: int) -> Iterator[Prefix]:
 def largest_tree_acceptance(problem: Problem) -> tuple[float, dict[Prefix, float]]:
     """The largest E[tau] of all valid rules on a problem over QQ, and the dual's potential, by HiGHS.
 
-    Raises: RuntimeError if the solver finds no optimum (a valid rule always exists).
+    Raises: InputError if the solver finds no optimum (a valid rule always exists).
     """
     trees, length = sets_of_texts(problem), problem.gamma + 1
     texts = joint_law(problem.target, length)
@@ -67,9 +67,15 @@ def largest_tree_acceptance(problem: Problem) -> tuple[float, dict[Prefix, float
     values, rows, columns = zip(*entries)
     right = [*map(as_float, trees.values()), *(as_float(texts.get(text, 0)) for text in row_of_text)]
     matrix = coo_matrix((values, (rows, columns)), shape=(len(right), len(gains)))
-    solved = linprog(np.array(gains), A_eq=matrix.tocsr(), b_eq=np.array(right), bounds=(0, None), method="highs")
-    if solved.status != 0:
-        raise RuntimeError(f"HiGHS: {solved.message}")
+    for presolve in (True, False):  # with masses near its tolerance HiGHS takes some problems for infeasible
+        solved = linprog(
+            np.array(gains), A_eq=matrix.tocsr(), b_eq=np.array(right), bounds=(0, None), method="highs",
+            options={"presolve": presolve},
+        )  # fmt: skip
+        if solved.status == 0:
+            break
+    else:
+        raise InputError(f"{problem.name}: no bound on E[tau]; HiGHS: {solved.message}")
     return -float(solved.fun), {text: -float(solved.eqlin.marginals[k]) for text, k in row_of_text.items()}
 
 
@@ -77,7 +83,7 @@ def certificate(problem: Problem) -> dict[str, Any]:
     """The certificate of a problem in its JSON form; rationals as strings.
 
     Its value is an upper bound on E[tau] of every valid rule, within 1e-9 of the linear program's optimum if HiGHS is exact.
-    Raises: InputError for a problem of more than 65,536 draft trees.
+    Raises: InputError for a problem of more than 65,536 draft trees, and where HiGHS finds no optimum.
     Source: linear programming duality; for single paths it is Theorem 2's (``make``).
     """
     if problem.vocabulary**problem.tree.nodes > MOST_TREES:

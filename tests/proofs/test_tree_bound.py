@@ -10,7 +10,8 @@ from draftproof.models.battery import drawn, exact_battery, toy
 from draftproof.models.errors import InputError
 from draftproof.models.problem import as_json
 from draftproof.models.rationals import as_float
-from draftproof.models.tree_battery import drawing, ragged, tree_battery
+from draftproof.models.related import normalised, with_rows
+from draftproof.models.tree_battery import drawing, own_tree_problems, ragged, tree_battery
 from draftproof.proofs.certificates.check import Rejected
 from draftproof.proofs.certificates.check_tree_bound import check
 from draftproof.proofs.certificates.make_transport import transport_bound
@@ -19,7 +20,7 @@ from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import expected_accepted, output_law
 from draftproof.proofs.tree_laws import tree_law
 from draftproof.verifiers.registry import reference
-from draftproof.verifiers.trees.draft_tree import WITHOUT_REPLACEMENT
+from draftproof.verifiers.trees.draft_tree import IID, WITHOUT_REPLACEMENT
 from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference
 
 pytestmark = pytest.mark.certificate
@@ -95,3 +96,9 @@ def test_a_bound_of_another_problem_is_rejected_and_one_too_large_is_not_made():
         check(text, as_json(drawing(toy(2), 2, 1, how=WITHOUT_REPLACEMENT).tabulated()))
     with pytest.raises(InputError, match="too many for a certificate"):
         certificate(drawing(drawn(3, 3, "generic"), 3, 3, 3))
+
+
+def test_masses_near_the_tolerance_of_the_solver_have_a_bound_all_the_same():
+    problem = own_tree_problems(0, (IID,))[-1]
+    floats = with_rows(problem, lambda row, drafted: normalised([F(float(p)) for p in row]), problem.name)
+    assert 0 < F(certificate(floats)["bound"]) <= problem.gamma
