@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -14,21 +15,29 @@ from .proving import Proof, ProofRow, run
 ROOT = Path(__file__).resolve().parents[1]
 """The package draftproof."""
 
+LEFT_OUT = {"tests", ".venv", "build"}
+"""Folders in it without sources of the product."""
+
 
 def code_digest() -> str:
     """What a proof's outcome depends on besides its own size: every source of the product, and the versions in use."""
-    sources = [p for p in ROOT.rglob("*") if is_source(p)]
     digest = hashlib.sha256(repr((environment(), versions("z3-solver", "scipy"))).encode())
-    for path in sorted(sources):
+    for path in sorted(_sources()):
         digest.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
     return digest.hexdigest()
+
+
+def _sources() -> Iterator[Path]:
+    for folder, inside, names in os.walk(ROOT):
+        inside[:] = [name for name in inside if name not in LEFT_OUT]  # a .venv has tens of thousands of files
+        yield from (path for name in names if is_source(path := Path(folder) / name))
 
 
 def is_source(path: Path) -> bool:
     """Whether a file is one of the product's sources, of which ``code_digest`` speaks."""
     if path.suffix not in (".py", ".v") or not path.is_relative_to(ROOT):
         return False
-    return not {"tests", ".venv", "build"} & set(path.relative_to(ROOT).parts)  # whatever the folders above are called
+    return not LEFT_OUT & set(path.relative_to(ROOT).parts)  # whatever the folders above are called
 
 
 class ProofCheckpoint:

@@ -50,6 +50,11 @@ def _raise(error):
     raise error
 
 
+def _interrupt():
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs the tests may ignore it
+    signal.raise_signal(signal.SIGINT)
+
+
 def _deep(n=0):
     return _deep(n + 1)
 
@@ -82,7 +87,7 @@ RAISES = {
     "an exit": lambda: sys.exit("bye"), "the end of a generator": lambda: _raise(GeneratorExit()),
     "the end of an iterator": lambda: _raise(StopIteration()), "no memory": lambda: _raise(MemoryError()),
     "too deep": _deep, "an error of its own": lambda: _raise(type("Own", (BaseException,), {})("odd")),
-    "an assertion": lambda: _raise(AssertionError()), "a caught signal": lambda: signal.raise_signal(signal.SIGINT),
+    "an assertion": lambda: _raise(AssertionError()), "a caught signal": _interrupt,
 }  # fmt: skip
 """What is raised."""
 
