@@ -96,6 +96,8 @@ def pytest_configure(config):
     """Registered here and not in pyproject.toml, so that they are known where the tests run from a wheel."""
     if "PYTEST_XDIST_WORKER" in os.environ:  # a worker has one processor; more threads would wait for each other
         os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if "gpu" not in config.option.markexpr:  # read when Triton is imported, which libraries do that another test needs
+        os.environ.setdefault("TRITON_INTERPRET", "1")
     for name, text in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
 

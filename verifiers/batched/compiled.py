@@ -94,8 +94,9 @@ def normalise_all(target: np.ndarray, draft: np.ndarray, scales: np.ndarray) -> 
     """
     _, batch, gamma = scales.shape
     count = 2 * batch * gamma
-    parts = min(torch.get_num_threads(), count * draft.shape[2] // MIN_LOGITS_PER_THREAD)
-    if parts <= 1:
+    parts = count * draft.shape[2] // MIN_LOGITS_PER_THREAD
+    parts = min(torch.get_num_threads(), parts) if parts > 1 else 1
+    if parts == 1:
         bad = kernels.normalise(target, draft, 0, count, scales)
     else:
         edges = [count * part // parts for part in range(parts + 1)]

@@ -146,7 +146,7 @@ def test_check_verifier_sees_inputs_written_to(write):
         "    for i, x",
         "    draft_probs[0][0] += 0.0\n    target_probs[0] *= 0.5\n    target_probs[0] *= 2.0\n    draft_tokens[0] += 0\n    for i, x",
     )
-    check_verifier(write(source), ["pure"])  # written and restored: nobody can tell
+    assert "inputs-written" not in audit(write(source), [toy(1)], explain=False).findings  # restored: nobody can tell
     source = TOKEN.replace("    for i, x", "    draft_tokens = draft_tokens.copy()\n    for i, x").replace(
         "    return [*draft_tokens, rng", "    target_probs[0][0] = 1.0\n    return [*draft_tokens, rng"
     )
