@@ -7,12 +7,12 @@ and several times less. The one assumption is the standard model: each operation
 """
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol
 
 from ..models.law import Prefix
 from ..models.problem import Problem
 from ..models.rationals import as_float
-from ..verifiers.arithmetic import Row
 from .field import QQ
 
 IN_ORDER, PAIRWISE = "in order", "pairwise"
@@ -75,6 +75,54 @@ SURE = 1e-9
 """By how much comparisons and the result are moved to the safe side: far more than the floats here are off themselves."""
 
 
+class RowsOfProblem(Protocol):
+    """The rows of both models, exact or in floats.
+
+    gamma: draft tokens. depth: additions that an entry of a sum over the vocabulary goes through. one: 1 as a survival.
+    """
+
+    gamma: int
+    depth: int
+    one: Any
+
+    def as_float(self, number: Any) -> float:
+        """One of their numbers as a float."""
+        ...
+
+    def step(self, prefix: Prefix, survival: Any, growth_of_weights: float) -> RoundingStep:
+        """A prefix. growth_of_weights: the factor by which p b can be larger, beside s, than it is."""
+        ...
+
+    def drafted(self, prefix: Prefix) -> Iterable[tuple[int, Any, Any]]:
+        """The tokens that can be drafted there, with b and s."""
+        ...
+
+
+class ExactRows:
+    """Of a problem over QQ, with sums in order."""
+
+    def __init__(self, problem: Problem):
+        self.problem, self.gamma, self.depth, self.one = problem, problem.gamma, problem.vocabulary - 1, ONE
+
+    def as_float(self, number: Any) -> float:
+        return as_float(number)
+
+    def drafted(self, prefix: Prefix) -> Iterable[tuple[int, Any, Any]]:
+        rows = zip(self.problem.target.row(prefix), self.problem.draft.row(prefix), strict=True)
+        return ((token, b, s) for token, (b, s) in enumerate(rows) if s != 0)
+
+    def step(self, prefix: Prefix, survival: Any, growth_of_weights: float) -> RoundingStep:
+        rows = [*zip(self.problem.target.row(prefix), self.problem.draft.row(prefix), strict=True)]
+        share = sum(min(survival * b, s) for b, s in rows)
+        sums = [0.0, 0.0, 0.0]
+        for b, s in rows:
+            if as_float(survival * b) * growth_of_weights * (1 + SURE) > as_float(s):
+                for i, part in enumerate((survival * b, s, max(survival * b - s, 0))):
+                    sums[i] += as_float(part)
+        errors = sums[0], sums[1], sums[2]
+        return RoundingStep(as_float(survival), as_float(survival - share), as_float(1 - share), errors)
+
+
 def problem_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.0, last_draw: float = 0.0) -> float:
     """The total variation by which rounding can move block verification's law on this problem.
 
@@ -84,28 +132,7 @@ def problem_bound(problem: Problem, epsilon: float, lattice: float, off: float =
     last_draw: as for ``rounding_bound``.
     Source: ProblemRounding.v, ``problem_rounding``, sums in order.
     """
-    unit, depth = epsilon / 2, problem.vocabulary - 1
-    quotient = both(both(off, off / (1 - off)), unit)
-
-    def cost(prefix: Prefix, survival: Any, error: float) -> float:
-        target = problem.target.row(prefix)
-        if len(prefix) == problem.gamma:
-            return as_float(survival) * (error + off) + (lattice if prefix else 0.0)
-        draft = problem.draft.row(prefix)
-        weight_error = both(both(error, off), unit)
-        step = _step(target, draft, survival, (1 + weight_error) / (1 - off))
-        here = in_weights = weights_error(step, weight_error, off, unit)
-        if prefix:
-            here += coin_cost(step, in_weights, error, unit, depth) + step.normaliser * lattice
-        longer = both(both(error, quotient), unit)
-        for token, (b, s) in enumerate(zip(target, draft, strict=True)):
-            if s != 0:
-                reached = survival * b / s
-                cut = as_float(reached) * (1 - longer) >= 1 + SURE
-                here += as_float(s) * cost((*prefix, token), min(reached, ONE), 0.0 if cut else longer)
-        return here
-
-    return cost((), ONE, 0.0) * (1 + SURE) + last_draw
+    return block_cost(ExactRows(problem), epsilon / 2, lattice, off) * (1 + SURE) + last_draw
 
 
 def token_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.0, last_draw: float = 0.0) -> float:
@@ -115,39 +142,52 @@ def token_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0
     and k = 0. No sum over the vocabulary counts.
     Source: TreeRounding.v, ``token_rounding``.
     """
-    unit = epsilon / 2
+    return token_cost(ExactRows(problem), epsilon / 2, lattice, off) * (1 + SURE) + last_draw
+
+
+def block_cost(rows: RowsOfProblem, unit: float, lattice: float, off: float) -> float:
+    """``problem_bound`` without its last draw and its safe side."""
+    quotient = both(both(off, off / (1 - off)), unit)
+
+    def cost(prefix: Prefix, survival: Any, error: float) -> float:
+        if len(prefix) == rows.gamma:
+            return rows.as_float(survival) * (error + off) + (lattice if prefix else 0.0)
+        weight_error = both(both(error, off), unit)
+        step = rows.step(prefix, survival, (1 + weight_error) / (1 - off))
+        here = in_weights = weights_error(step, weight_error, off, unit)
+        if prefix:
+            here += coin_cost(step, in_weights, error, unit, rows.depth) + step.normaliser * lattice
+        longer = both(both(error, quotient), unit)
+        for token, b, s in rows.drafted(prefix):
+            reached = survival * b / s
+            cut = rows.as_float(reached) * (1 - longer) >= 1 + SURE
+            here += rows.as_float(s) * cost((*prefix, token), min(reached, rows.one), 0.0 if cut else longer)
+        return here
+
+    return cost((), rows.one, 0.0)
+
+
+def token_cost(rows: RowsOfProblem, unit: float, lattice: float, off: float) -> float:
+    """``token_bound`` without its last draw and its safe side."""
     ratio_error, weight_error = both(both(both(off, off / (1 - off)), unit), unit), both(off, unit)
 
     def cost(prefix: Prefix) -> float:
-        target = problem.target.row(prefix)
-        if len(prefix) == problem.gamma:
+        if len(prefix) == rows.gamma:
             return off
-        draft = problem.draft.row(prefix)
-        step = _step(target, draft, ONE, (1 + weight_error) / (1 - off))
+        step = rows.step(prefix, rows.one, (1 + weight_error) / (1 - off))
         here = lattice + weights_error(step, weight_error, off, unit)
-        for token, (b, s) in enumerate(zip(target, draft, strict=True)):
-            if kept := as_float(min(b, s)):
-                cut = as_float(b / s) * (1 - ratio_error) >= 1 + SURE
+        for token, b, s in rows.drafted(prefix):
+            if kept := rows.as_float(min(b, s)):
+                cut = rows.as_float(b / s) * (1 - ratio_error) >= 1 + SURE
                 here += kept * ((0.0 if cut else ratio_error) + cost((*prefix, token)))
         return here
 
-    return cost(()) * (1 + SURE) + last_draw
+    return cost(())
 
 
 def both(first: float, second: float) -> float:
     """(1 + e) (1 + f) - 1: the relative error after two of them. Source: ProblemRounding.v, ``both``."""
     return first + second + first * second
-
-
-def _step(target: Row, draft: Row, survival: Any, growth_of_weights: float) -> RoundingStep:
-    share = sum(min(survival * b, s) for b, s in zip(target, draft, strict=True))
-    excess = survival - share
-    sums = [0.0, 0.0, 0.0]
-    for b, s in zip(target, draft, strict=True):
-        if as_float(survival * b) * growth_of_weights * (1 + SURE) > as_float(s):
-            for i, part in enumerate((survival * b, s, max(survival * b - s, 0))):
-                sums[i] += as_float(part)
-    return RoundingStep(as_float(survival), as_float(excess), as_float(1 - share), (sums[0], sums[1], sums[2]))
 
 
 def weights_error(step: RoundingStep, weight_error: float, off: float, unit: float) -> float:
