@@ -5,7 +5,6 @@ tables.md and tables.html of ``tables``. What documents say of a run is ``Kept.l
 """
 
 import json
-import platform
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ...models.environment import environment
+from ...models.environment import environment, processor
 from ...models.errors import InputError
 
 RUN, REPORT, PAGE, TABLES = "run.json", "report.json", "page.html", "tables.json"
@@ -46,7 +45,7 @@ class RunFacts:
 def run_of(words: Sequence[str], seconds: float, status: int) -> RunFacts:
     """The facts of a run that has just ended; words: of the command, without the options of WRITES."""
     gpu = _gpu() if any("cuda" in word for word in words) else None
-    device, driver = gpu or (_processor(), "none")
+    device, driver = gpu or (processor(), "none")
     date = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return RunFacts(shlex.join(["draftproof", *words]), date, round(seconds, 1), status, device, driver, environment())
 
@@ -59,14 +58,6 @@ def _gpu() -> tuple[str, str] | None:
         return None
     name, _, driver = first.partition(", ")
     return name, driver
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 @dataclass(frozen=True)

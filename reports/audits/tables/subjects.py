@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from ....models.environment import versions
+from ....models.environment import processor, versions
 from ....models.errors import InputError
 from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair
@@ -119,23 +120,9 @@ def run_settings(plan: TablesPlan, pairs: Sequence[Pair], groups: Sequence[Promp
         "commits": [list(pair.commits) for pair in pairs],
         "vocabulary": pairs[0].vocabulary,
         "texts": hashlib.sha256(texts.encode()).hexdigest(),
-        "machine": torch.cuda.get_device_name(plan.device) if cuda else _processor(),
+        "machine": torch.cuda.get_device_name(plan.device) if cuda else f"{processor()}, {os.cpu_count()} cores",
         **versions("torch", "transformers"),
     }
-
-
-def _processor() -> str:
-    """The processor's name, as far as the system gives it."""
-    import os
-    import platform
-
-    name = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), name)
-    except OSError:
-        pass
-    return f"{name}, {os.cpu_count()} cores"
 
 
 def one_thread_is_faster(pair: Pair) -> bool:
