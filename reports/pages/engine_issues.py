@@ -1,6 +1,7 @@
 """For each refutation of an engine the text of an issue for its maintainers, made from the report."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,10 @@ FIXES = {
 """What would make each right, by name and claim, where it is known."""
 
 
+PLATFORM = re.compile(r"(-(?:Linux|macOS|Windows))-\S*")
+"""What platform.platform() says of a machine, which is no version of a server."""
+
+
 def refuted(report: Report) -> dict[str, Evidence]:
     """Of each claim whose refutation is a bug the refutation to show: on the smallest problem."""
     shown: dict[str, Evidence] = {}
@@ -58,7 +63,8 @@ def _size(evidence: Evidence) -> int:
 def version_of(name: str, report: Report) -> str:
     """The engine and its version, as far as the report has them; of a server what it says of itself."""
     if report.server:
-        return ", ".join(filter(None, (report.server["header"], *report.server["fingerprints"])))
+        said = filter(None, (report.server["header"], *report.server["fingerprints"]))
+        return ", ".join(PLATFORM.sub(r"\1", text) for text in said)
     lifted = report.subject.get("convention", {}).get("lifted", [])
     known = sorted({f"{one['engine']} {str(one['version'])[:12]}" for one in lifted})
     packages = sorted((package for package in report.environment if package in name), key=len)
