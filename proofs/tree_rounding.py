@@ -32,7 +32,7 @@ def tree_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.
     """The total variation by which rounding can move recursive rejection's law on this problem, with its own way of drafting.
 
     The computed rows are normalised after each rejection, by sums in order. Nodes of one text are examined each with its
-    own children. Without replacement a younger sibling's row is divided by its sum again, and off by that besides.
+    own children, of a ragged tree with the most of its depth. Without replacement a younger sibling's row is divided by its sum again, and off by that besides.
     Source: TreeRounding.v, ``tree_rounding`` (there ``tree_cost``, e given the rejection; here times its probability).
     """
     unit, tree = epsilon / 2, problem.tree

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..batched.block_verification import block_verification
+from ..batched.emitted import Emitted
 from ..batched.greedy_block_verification import greedy_block_verification
 from ..batched.rows import rows_of
 from ..batched.sampling import Uniforms, uniforms
@@ -24,14 +25,19 @@ def softmax(probabilities: Tensor) -> Tensor:
     return probabilities.log().softmax(dim=-1, dtype=kind)
 
 
+def _emitted(verify: Callable[..., Any], rows: Any, chance: Uniforms) -> Emitted:
+    """What is emitted; greedy block verification says besides how the next rows are modified."""
+    given = verify(rows, chance)
+    return given[0] if verify is greedy_block_verification else given
+
+
 def as_plain(verify: Callable[..., Any]) -> Callable[..., Tensor]:
     """The plain calling convention around a batched verifier; logits are log-probabilities."""
 
     def called(target_probs, draft_probs, draft_tokens, generator):
         tokens = draft_tokens[None]
         rows = rows_of(target_probs.log()[None], draft_probs.log()[None], tokens, logits=True)
-        given = verify(rows, uniforms(tokens, generator, generator))
-        tokens, accepted = given[0] if verify is greedy_block_verification else given
+        tokens, accepted = _emitted(verify, rows, uniforms(tokens, generator, generator))
         return tokens[0, : int(accepted[0]) + 1]
 
     return declare(called, array="torch", published=lambda: verify, rows_in_use=softmax)
@@ -69,8 +75,7 @@ class Together:
             torch.stack(given) for given in zip(*([row.target, row.draft, row.tokens] for row in rows))
         )
         chance = Uniforms(*(torch.stack([row.random[name] for row in rows]) for name in ("acceptance", "residual")))
-        given = self.verify(rows_of(target.log(), draft.log(), tokens, logits=True), chance)
-        tokens, accepted = given[0] if self.verify is greedy_block_verification else given
+        tokens, accepted = _emitted(self.verify, rows_of(target.log(), draft.log(), tokens, logits=True), chance)
         return [line[: int(n) + 1].tolist() for line, n in zip(tokens, accepted)]
 
     def __call__(self, target: Tensor, draft: Tensor, tokens: Tensor, random: Any) -> list[int]:
