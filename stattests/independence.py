@@ -8,12 +8,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import gammaln, xlogy
-from scipy.stats import binom, random_table
 
 from ..models.errors import InputError
 from .arguments import checked_rates, checked_size
 from .monte_carlo import draws_for, monte_carlo_p
-from .tails import SMALLEST_P_VALUE
+from .tails import SMALLEST_P_VALUE, binomial_tail
 
 MAX_OUTCOMES = 8
 """Distinct outcomes of one draw; the rest are pooled."""
@@ -62,6 +61,8 @@ def independence(
     Source: Fisher's conditioning on the margins; Patefield 1981 (random tables); Besag and Clifford 1991; the e-value
     by Markov's inequality.
     """
+    from scipy.stats import random_table  # half a second of importing, for this alone
+
     checked_rates(alpha)
     context = [None] * len(first) if context is None else context
     if not (len(first) == len(second) == len(context)):
@@ -201,7 +202,7 @@ def seeds_differ(outputs: Mapping[Any, Hashable], collision: float) -> Agreement
     seeds = list(outputs)
     pairs = list(zip(seeds[::2], seeds[1::2], strict=False))
     equal = [pair for pair in pairs if outputs[pair[0]] == outputs[pair[1]]]
-    p_value = float(binom.sf(len(equal) - 1, len(pairs), collision)) if equal else 1.0
+    p_value = binomial_tail(len(pairs), len(equal), collision)
     return Agreement(len(equal), len(pairs), p_value, equal[0] if equal else None)
 
 

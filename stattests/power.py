@@ -5,9 +5,7 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import logsumexp
-from scipy.stats import chi2, ncx2
+from scipy.special import chdtri, logsumexp
 
 from .tails import chernoff_critical
 
@@ -35,6 +33,8 @@ def root(
 
     Raises: ValueError if it has the same sign at both. Source: Brent 1973.
     """
+    from scipy.optimize import brentq  # a fifth of a second of importing, for samples alone
+
     # scipy's stubs know neither float tolerances nor that the result is a number.
     return float(brentq(function, low, high, xtol=absolute, rtol=relative))  # pyright: ignore[reportArgumentType]
 
@@ -46,6 +46,7 @@ def smallest(condition: Callable[[float], float], low: float, high: float) -> fl
 
 def needed_noncentrality(critical: float, freedom: int, beta: float) -> float:
     """The noncentrality at which a chi-square variable stays below the critical value with probability beta."""
+    from scipy.stats import ncx2  # half a second of importing, for samples alone; chndtr of older scipy has five digits
 
     def missed(noncentrality: float) -> float:
         return float(ncx2.cdf(critical, freedom, noncentrality)) - beta
@@ -67,7 +68,7 @@ def bound_noncentrality(freedom: int, alpha: float, beta: float) -> float:
 
 def limit_noncentrality(freedom: int, alpha: float, beta: float) -> float:
     """The noncentrality that the chi-square test at rate alpha misses with probability beta."""
-    return needed_noncentrality(float(chi2.isf(alpha, freedom)), freedom, beta)
+    return needed_noncentrality(float(chdtri(freedom, alpha)), freedom, beta)
 
 
 def log_rates(low: float, at_low: np.ndarray, at_high: np.ndarray) -> np.ndarray:

@@ -1,16 +1,17 @@
 """Is a source off its law by more than rounding? The routes by which counts refute it, and their detection limits."""
 
+from bisect import bisect_left
 from collections.abc import Collection, Hashable, Mapping
 from typing import NamedTuple
 
 from scipy.special import betaincinv
-from scipy.stats import binom
 
 from .arguments import checked_distance, checked_rates, log_inverse
 from .bounds import Distance, any_law_radius, one_law_radius, total_variation_bound
 from .cells import Counts, Law, checked_counts, checked_law
 from .design import min_detectable_goodness
 from .goodness import LAW_FREE_METHOD, Goodness, fit_of_many, min_detectable_by_law_free
+from .tails import binomial_tail
 
 NEGLIGIBLE_SLACK = 0.01
 """Part of the detection limit below which rounding, spread over all cells, less than doubles the rate of a test of fit."""
@@ -106,7 +107,7 @@ def impossible_by_rounding(
     strange = {o for o, m in counts.items() if m and not law.get(o, 0)}
     seen = sum(counts[o] for o in strange)
     n = sum(counts.values()) if n is None else n
-    return strange if seen and binom.sf(seen - 1, n, slack) > alpha else set()
+    return strange if seen and binomial_tail(n, seen, slack) > alpha else set()
 
 
 def most_excused(n: int, slack: float, alpha: float, beta: float) -> tuple[int, float]:
@@ -118,11 +119,7 @@ def most_excused(n: int, slack: float, alpha: float, beta: float) -> tuple[int, 
     """
     if not slack:
         return 0, 0.0
-    most = int(binom.isf(alpha, n, slack))
-    while most < n and binom.sf(most, n, slack) > alpha:
-        most += 1
-    while most and binom.sf(most - 1, n, slack) <= alpha:
-        most -= 1
+    most = bisect_left(range(1, n + 1), True, key=lambda m: binomial_tail(n, m, slack) <= alpha)
     return most, 1.0 if most >= n else float(betaincinv(most + 1, n - most, 1 - beta))
 
 

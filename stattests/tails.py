@@ -14,7 +14,7 @@ from functools import partial
 from math import ceil, exp, expm1, inf, log, log2
 
 import numpy as np
-from scipy.special import gammaln, xlogy
+from scipy.special import betainc, gammaln, xlogy
 
 MAX_TILT = 0.48
 """Largest s: the generating function is finite below 1/2."""
@@ -27,6 +27,14 @@ SMALLEST_P_VALUE = 1e-300
 
 FFT_ROUNDING = 1e-12
 """Added to the coefficient, whose size is about 1 / sqrt(n): more than a Fourier transform rounds off."""
+
+
+def binomial_tail(n: int, least: int, chance: float) -> float:
+    """Pr(Binomial(n, chance) >= least) = I_chance(least, n - least + 1), the regularised incomplete beta function.
+
+    Source: the binomial law.
+    """
+    return float(betainc(least, n - least + 1, chance)) if 0 < least <= n else float(least <= 0)
 
 
 def likelihood_ratio(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:

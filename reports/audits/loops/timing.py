@@ -3,7 +3,7 @@
 from math import exp, log, sqrt
 from typing import Any
 
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from ....models.errors import RunFailed
 from ....models.generating.efficiency import block_efficiency, wall_clock_speedup
@@ -82,5 +82,5 @@ def _interval(logs: list[float]) -> list[float] | None:
     if n < 2:
         return None
     mean = sum(logs) / n
-    error = sqrt(sum((x - mean) ** 2 for x in logs) / (n - 1) / n) * float(t.ppf((1 + CONFIDENCE) / 2, n - 1))
+    error = sqrt(sum((x - mean) ** 2 for x in logs) / (n - 1) / n) * float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))
     return [exp(mean - error), exp(mean + error)]

@@ -6,7 +6,7 @@ from math import exp, log
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from .plan import PLAIN, Column, MeasurementCell
 
@@ -106,7 +106,7 @@ class Totals:
             return Estimate(value, deviation, None, None)
         sums = np.array([self._sums([c for c in cells if c.group == group], powers) for group in groups])
         z = (sums / sums.mean(0)) @ np.array(list(powers.values()))
-        radius = float(student.ppf((1 + CONFIDENCE_LEVEL) / 2, len(groups) - 1) * z.std(ddof=1) / np.sqrt(len(groups)))
+        radius = float(stdtrit(len(groups) - 1, (1 + CONFIDENCE_LEVEL) / 2) * z.std(ddof=1) / np.sqrt(len(groups)))
         return Estimate(value, deviation, value * exp(-radius), value * exp(radius))
 
     def _sums(self, cells: Sequence[MeasurementCell], powers: Powers) -> list[float]:
