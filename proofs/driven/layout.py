@@ -2,15 +2,20 @@
 
 import json
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...models.problem import Problem
 from .coordinates import Coordinate
+from .decimals import filled
 from .declared import Declared
 from .keyed import Key, KeyedTable, hashed
 from .partition import Point
+
+NUMBER = "\0"
+"""Where a number comes: no JSON text has it."""
 
 
 class LayoutPart(NamedTuple):
@@ -102,12 +107,17 @@ class Layout:
         if not self.parts:
             return ["{}"] * len(points)
         array = np.array(points, dtype=np.int64)
-        columns = []
-        for part in self.parts:
-            values = self.coordinates[part.start].values(array[:, part.start : part.stop])
-            rows, name = values.reshape(len(points), *part.sizes).tolist(), json.dumps(part.declared.name)
-            columns.append([f"{name}: {row!r}" for row in rows])  # of floats: as in JSON
-        return [f"{{{', '.join(texts)}}}" for texts in zip(*columns)]
+        values = [self.coordinates[part.start].values(array[:, part.start : part.stop]) for part in self.parts]
+        return filled(self._pieces, np.concatenate(values, axis=1))
+
+    @cached_property
+    def _pieces(self) -> list[str]:
+        """What stands between the numbers in the text of a point."""
+        shapes = (json.dumps(_nested([0] * (part.stop - part.start), part.sizes)) for part in self.parts)
+        named = (
+            f"{json.dumps(part.declared.name)}: {shape.replace('0', NUMBER)}" for part, shape in zip(self.parts, shapes)
+        )
+        return f"{{{', '.join(named)}}}".split(NUMBER)
 
     def tables(self, point: Point, seed: int) -> dict[str, KeyedTable]:
         """Keyed generators at a point. seed: of the numbers of keys that are not in it."""
