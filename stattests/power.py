@@ -5,7 +5,7 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtri, logsumexp
+from scipy.special import chdtri, chndtr, logsumexp
 
 from .tails import chernoff_critical
 
@@ -46,10 +46,9 @@ def smallest(condition: Callable[[float], float], low: float, high: float) -> fl
 
 def needed_noncentrality(critical: float, freedom: int, beta: float) -> float:
     """The noncentrality at which a chi-square variable stays below the critical value with probability beta."""
-    from scipy.stats import ncx2  # half a second of importing, for samples alone; chndtr of older scipy has five digits
 
     def missed(noncentrality: float) -> float:
-        return float(ncx2.cdf(critical, freedom, noncentrality)) - beta
+        return float(chndtr(critical, freedom, noncentrality)) - beta  # older scipy's has five digits: enough
 
     high = critical + 10.0
     while missed(high) > 0:
