@@ -19,8 +19,12 @@ from .measurement import Measurement
 NOT_BOUNDED = "not valid in the plain loop, so Theorem 2 does not bound it"
 """Why nothing is claimed of E[tau] under greedy block verification."""
 
-SOLVED_TO = 1e-6
-"""How far the bound of a draft tree may lie above the linear program's optimum, which a solver in floats finds."""
+CERTIFIED_TO = 1e-6
+"""How far apart the two proved bounds on the largest E[tau] of a draft tree may be for what lies between to be optimal."""
+
+NOT_CERTIFIED = (
+    "bound not certified: the largest E[tau] of all valid rules lies between {:.9g} and {:.9g}, and so does this"
+)
 
 UNDECIDED = (
     "{} {:.2g} in {}: one epsilon a decision is TV {rule:.2g}, the rounding of the reference's formulas on this problem "
@@ -193,8 +197,8 @@ def _rare(chance: Fraction) -> str:
 def optimal(measurement: Measurement) -> Evidence:
     """E[tau] against block verification's, the exact optimum of all valid verifiers on these rows (Theorem 2).
 
-    Below it is the price of the rule in tokens per call; above it proves bias. Of a draft tree against the bound of all
-    valid rules (``tree_optimum``).
+    Below it is the price of the rule in tokens per call; above it proves bias. Of a draft tree against two bounds on what the
+    best valid rule accepts (``tree_optimum``); nothing is decided between them where they are far apart.
     """
     if reason := _why_not_comparable(measurement):
         return _evidence("optimal", measurement).not_claimed(reason)
@@ -204,28 +208,33 @@ def optimal(measurement: Measurement) -> Evidence:
         from .tree_optimum import largest_acceptance, most_of_first_step  # scipy and its solver: for trees alone
 
         try:
-            optimum = largest_acceptance(measurement.in_use)
+            reached, optimum = largest_acceptance(measurement.in_use)
         except InputError as error:
             return _evidence("optimal", measurement).not_claimed(str(error))
         first = most_of_first_step(measurement)
     else:
-        optimum = expected_accepted(output_law(measurement.in_use, reference("block")))
-    gap, solved = as_float(accepted - optimum), SOLVED_TO if first else 0.0
-    short = gap < -slack - solved
+        reached = optimum = expected_accepted(output_law(measurement.in_use, reference("block")))
+    gap, below = as_float(accepted - optimum), as_float(reached - accepted)
+    short, apart = below > slack, as_float(optimum - reached)
     detail = {
         "expected_accepted": probability_text(accepted, rational(slack)),
         "optimum": probability_text(optimum, rational(slack)),
-        "tokens_per_call_lost": -gap if short else 0.0,
+        "tokens_per_call_lost": below if short else 0.0,
         **first,
     }
+    if apart > CERTIFIED_TO:
+        detail["reached"] = probability_text(reached)
     if gap > slack:
         detail["above"] = _above(measurement, accepted, slack)
     witness = None
     if gap > slack or short:
-        entry = LawEntry("E[tau]", detail["optimum"], detail["expected_accepted"])
+        entry = LawEntry("E[tau]", detail.get("reached", detail["optimum"]), detail["expected_accepted"])
         witness = Witness(**entry._asdict(), problem=as_json(measurement.problem))
-    bound = measurement.problem.gamma * (measurement.explained + measurement.missed) + solved
+    bound = measurement.problem.gamma * (measurement.explained + measurement.missed) + apart
     evidence = _evidence("optimal", measurement, witness, bound=bound, **detail)
+    if not witness and apart > CERTIFIED_TO:
+        reason = NOT_CERTIFIED.format(as_float(reached), as_float(optimum))
+        return replace(evidence, verdict=NO_EVIDENCE, detail=evidence.detail | {"reason": reason})
     if not witness and measurement.problem.gamma * measurement.tolerance < abs(gap) <= slack:
         return replace(
             evidence,

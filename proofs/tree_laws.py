@@ -33,7 +33,7 @@ MOST_SIBLINGS = 2**14
 
 def drawn_trees(problem: Problem) -> dict[DraftTree, Any]:
     """The law of the draft tree: every tree that can be drawn, with its probability."""
-    if problem.vocabulary**problem.tree.nodes > MOST_TREES:
+    if problem.tree.how != TOP and problem.vocabulary**problem.tree.nodes > MOST_TREES:
         many = f"{problem.name}: {problem.vocabulary}^{problem.tree.nodes} draft trees"
         raise InputError(f"{many} are too many to enumerate, expected at most {MOST_TREES:,}")
     return law_of(lambda chance: draft_tree(problem.target, problem.draft, problem.tree, chance))

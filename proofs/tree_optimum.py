@@ -12,13 +12,14 @@ from .laws import acceptance_ccdf
 from .measurement import Measurement
 
 
-def largest_acceptance(problem: Problem) -> Any:
-    """The bound on E[tau] of a certificate (``certificates.make_tree_bound``).
+def largest_acceptance(problem: Problem) -> tuple[Any, Any]:
+    """Two bounds on the largest E[tau] of all valid rules (``certificates.make_tree_bound``).
 
-    Guarantee: no valid rule accepts more. That one accepts as much, to 1e-9, rests on the linear program's solver.
+    Guarantee: a valid rule accepts the first, none accepts more than the second. Both are proved; that they are close is not.
     Raises: InputError for too many draft trees.
     """
-    return rational(Fraction(certificate(problem)["bound"]))
+    made = certificate(problem)
+    return rational(Fraction(made["reached"])), rational(Fraction(made["bound"]))
 
 
 def most_of_first_step(measurement: Measurement) -> dict[str, float]:

@@ -1,21 +1,27 @@
-"""The checker of certificates of draft trees: an upper bound on E[tau] of every valid rule. It needs nothing but the file."""
+"""The checker of certificates of draft trees: no valid rule has a larger E[tau] than one bound, and one has another.
+
+It needs nothing but the file.
+"""
 
 from fractions import Fraction
 from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from .check import ProblemPair, Rejected, fields, rational_of, shown, table_of
+from .check import ProblemPair, Rejected, fields, prefix_of, rational_of, shown, table_of
 
-TREE_BOUND_FORMAT = "draftproof-tree/1"
-FIELDS = {"format", "problem", "bound", "potential"}
+TREE_BOUND_FORMAT = "draftproof-tree/2"
+FIELDS = {"format", "problem", "bound", "reached", "potential", "rule"}
 MOST_TREES = 65_536
 """Every draft tree is looked at."""
 
 MOST_NODES = 64
 
 Texts = frozenset[tuple[int, ...]]
+"""Those of a draft tree, without the context."""
 
+Rule = dict[Texts, dict[tuple[int, ...], Fraction]]
+"""For the texts of a tree: text -> the probability with which it is accepted; none of them with what is left."""
 
 Shape = tuple["Shape", ...]
 """The subtrees below a node, one for each child."""
@@ -28,8 +34,15 @@ class DraftedBy(NamedTuple):
     how: str
 
 
-def check(text: str, problem: dict | None = None) -> Fraction:
-    """The bound that a certificate proves: no valid rule has a larger E[tau] on its problem.
+class Enclosed(NamedTuple):
+    """The largest E[tau] of all valid rules: one of them has ``reached``, none has more than ``bound``."""
+
+    reached: Fraction
+    bound: Fraction
+
+
+def check(text: str, problem: dict | None = None) -> Enclosed:
+    """What a certificate proves of the largest E[tau] of all valid rules on its problem.
 
     problem: if given, the certificate must be one of this problem (in the JSON form of a table, with its drafting).
     Raises: Rejected, with the first thing that is wrong.
@@ -42,10 +55,26 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     potential = table_of(data["potential"], "potential")
     if set(potential) != set(product(range(pair.vocabulary), repeat=pair.gamma + 1)):
         raise Rejected("its potential is not given for exactly the texts of gamma + 1 tokens")
-    bound = bound_of(pair, drafting, potential)
+    trees = texts_of_trees(pair, drafting)
+    bound = bound_of(pair, trees, potential)
     if bound != claimed:
         raise Rejected(f"its bound is {shown(bound)}, not the {shown(claimed)} claimed")
-    return claimed
+    accepted, reached = accepted_by(pair, trees, _rule(data["rule"])), rational_of(data["reached"], "reached")
+    if accepted != reached:
+        raise Rejected(f"its rule accepts {shown(accepted)} tokens, not the {shown(reached)} claimed")
+    return Enclosed(reached, bound)
+
+
+def _rule(data: object) -> Rule:
+    if not isinstance(data, dict):
+        raise Rejected("rule is not a table")
+    rule = {
+        frozenset(prefix_of(text, "rule") for text in key.split(" ")): table_of(accepted, f"rule[{key}]")
+        for key, accepted in data.items()
+    }
+    if len(rule) != len(data):
+        raise Rejected("rule has the texts of a tree twice")
+    return rule
 
 
 def pair_and_drafting(problem: dict) -> tuple[ProblemPair, DraftedBy]:
@@ -62,7 +91,7 @@ def pair_and_drafting(problem: dict) -> tuple[ProblemPair, DraftedBy]:
         depths.append(depths[parent + 1] + 1)
     if max(depths) != pair.gamma or how not in ("iid", "without-replacement", "top"):
         raise Rejected("its problem does not say how trees are drawn")
-    if pair.vocabulary ** len(parents) > MOST_TREES:
+    if how != "top" and pair.vocabulary ** len(parents) > MOST_TREES:
         raise Rejected(f"its draft trees are too many to look at, expected at most {MOST_TREES:,}")
 
     def below(node: int) -> Shape:
@@ -86,7 +115,38 @@ def _parents(drafting: dict) -> list[int]:
     return parents
 
 
-def bound_of(pair: ProblemPair, drafting: DraftedBy, potential: dict[tuple[int, ...], Fraction]) -> Fraction:
+def accepted_by(pair: ProblemPair, trees: dict[Texts, Fraction], rule: Rule) -> Fraction:
+    """E[tau] of a rule that can be completed to a valid one.
+
+    D(x) is the probability that the accepted text begins with x. After x was accepted, let the last token be y with a
+    probability in proportion to M_b(y | x) D(x) - D(xy), which must not be negative; the sum over y is the probability that
+    exactly x is accepted. So of what begins with x and goes on, the next token is y with probability M_b(y | x): Eq. (7).
+    Raises: Rejected, with the first thing that is wrong with the rule.
+    """
+    if rule.keys() != trees.keys():
+        raise Rejected("its rule is not given for exactly the trees that can be drawn")
+    for texts, accepted in rule.items():
+        if not accepted.keys() <= texts or any(p < 0 for p in accepted.values()) or sum(accepted.values()) > 1:
+            raise Rejected("its rule accepts what was not drafted, or not with probabilities")
+    levels = [begins_with(trees, rule, length) for length in range(1, pair.gamma + 1)]
+    begins = {text: mass for level in levels for text, mass in level.items()}
+    for text, mass in begins.items():
+        if mass > pair.target[text[:-1]][text[-1]] * begins.get(text[:-1], Fraction(1)):
+            raise Rejected(f"its rule accepts {','.join(map(str, text))} more often than the target allows")
+    return sum(begins.values(), Fraction(0))
+
+
+def begins_with(trees: dict[Texts, Fraction], rule: Rule, length: int) -> dict[tuple[int, ...], Fraction]:
+    """The probability that the accepted text begins with each text of that length, where it is not 0."""
+    law: dict[tuple[int, ...], Fraction] = {}
+    for texts, accepted in rule.items():
+        for text, p in accepted.items():
+            if p and len(text) >= length:
+                law[text[:length]] = law.get(text[:length], Fraction(0)) + trees[texts] * p
+    return law
+
+
+def bound_of(pair: ProblemPair, trees: dict[Texts, Fraction], potential: dict[tuple[int, ...], Fraction]) -> Fraction:
     """sum_T Pr(T) max over o of (|o| - 1 - Y(o)) + Y(()): a bound for every potential.
 
     A valid rule's output o, completed by the target, is the target's text; so E[Y(o)] is the mean of y under the target, Y(()),
@@ -103,13 +163,13 @@ def bound_of(pair: ProblemPair, drafting: DraftedBy, potential: dict[tuple[int, 
         for text in product(range(pair.vocabulary), repeat=length)
     }
     slack = sum(
-        (mass * max(best_after[text] for text in texts | {()}) for texts, mass in _trees(pair, drafting).items()),
+        (mass * max(best_after[text] for text in texts | {()}) for texts, mass in trees.items()),
         Fraction(0),
     )
     return slack + expected[()]
 
 
-def _trees(pair: ProblemPair, drafting: DraftedBy) -> dict[Texts, Fraction]:
+def texts_of_trees(pair: ProblemPair, drafting: DraftedBy) -> dict[Texts, Fraction]:
     """The law of the set of texts that a draft tree has, without the context."""
 
     @cache

@@ -11,6 +11,7 @@ from ...models.tree_battery import tree_battery
 from ...verifiers.evidence import HOLDS, REFUTED
 from ...verifiers.registry import reference
 from ...verifiers.trees.registry import TREE_REFERENCES, tree_reference
+from ..audit_claims import CERTIFIED_TO
 from ..certificates import (
     check,
     check_coupling,
@@ -91,7 +92,10 @@ def _first_drafts(problems) -> ProofResult:
 
 def _whole_trees(problems) -> ProofResult:
     for problem in problems:
-        bound, exact = check_tree_bound.check(json.dumps(make_tree_bound.certificate(problem))), in_field(problem)
+        exact = in_field(problem)
+        least, bound = check_tree_bound.check(json.dumps(make_tree_bound.certificate(problem)))
+        if bound - least > CERTIFIED_TO:
+            return ProofResult(REFUTED, f"on {problem.name}: the best rule accepts between {least} and {bound}")
         for rule in (r for r in TREE_REFERENCES.values() if r.lossless and r.is_for(problem.tree)):
             reached = expected_accepted(output_law(exact, rule))
             if reached > QQ(bound.numerator, bound.denominator):

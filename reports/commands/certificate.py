@@ -17,7 +17,7 @@ STATEMENTS = {
     VERIFIERS: "no valid verifier accepts more than {} tokens an iteration in expectation",
     COUPLINGS: "no coupling of draft and target agrees on more than {} tokens in expectation",
     STRATEGIES: "no strategy of valid verifiers decodes more than {} tokens in {} iterations in expectation, and one does",
-    TREES: "no valid rule accepts more than {} tokens of a draft tree in expectation",
+    TREES: "no valid rule accepts more than {1} tokens of a draft tree in expectation, and one accepts {0}",
     DRAFTS: "no valid rule accepts a draft of the first step with a probability above {}, and one does",
 }
 
@@ -89,7 +89,8 @@ def _check(file: str, given: Problem | None) -> int:
             }.get(form or "", (VERIFIERS, check))
             belongs = replace(given.tabulated(), drafting=given.tree) if given else None
             proved = checker.check(text, as_json(belongs) if belongs else None)
-            says = STATEMENTS[bounds].format(check.shown(proved))
+            both = proved if isinstance(proved, tuple) else (proved,)
+            says = STATEMENTS[bounds].format(*map(check.shown, both))
     except check.Rejected as reason:
         click.echo(f"{file}: rejected: {reason}")
         return REFUTED
