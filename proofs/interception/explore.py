@@ -130,7 +130,13 @@ def explore(call: Callable[[], Outcome], walks: list[Walk] | None = None) -> Exp
         explored, follows_whole = _regrouped(call, walks, False)
     if explored.law is None and follows_whole:  # code that insists on a plain whole number
         walks.clear()
-        explored = _explored(Tracer(one_by_one=True), call, walks)
+        tracer = Tracer(one_by_one=True)
+        tracer.may_recur = UNLIKE[0] < MOST_UNLIKE
+        try:
+            explored = _explored(tracer, call, walks)
+        except Recurs:
+            explored, _ = _recurring(call, walks, one_by_one=True)
+            UNLIKE[0] += explored.law is None
     return explored
 
 
@@ -147,10 +153,10 @@ def _regrouped(call: Callable[[], Outcome], walks: list[Walk], may_recur: bool) 
             regroup.note(cuts)
 
 
-def _recurring(call: Callable[[], Outcome], walks: list[Walk]) -> tuple[Explored, bool]:
+def _recurring(call: Callable[[], Outcome], walks: list[Walk], one_by_one: bool = False) -> tuple[Explored, bool]:
     """The law of a call that draws without bound, if its rounds are alike; whether paths would be too many."""
     walks.clear()
-    recurring = Recurring(call, lambda tracer, outcome: rehearse(tracer, call, outcome, REHEARSALS, walks))
+    recurring = Recurring(call, lambda tracer, outcome: rehearse(tracer, call, outcome, REHEARSALS, walks), one_by_one)
     tracer = recurring.tracer
     try:
         part = recurring.law()

@@ -65,8 +65,8 @@ class LoopPart(NamedTuple):
 class _Walker(Tracer):
     """A tracer that walks one script, notes all choices, and stops or wanders on at the first beyond it."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, one_by_one: bool) -> None:
+        super().__init__(one_by_one)
         self.in_groups = False
         self.choices: list[LoopChoice] = []
         self.wander: random.Random | None = None
@@ -103,11 +103,14 @@ class Recurring:
 
     leaves, returns: head of a loop -> the probability to come back to it no more, and to come back, from it on.
     rehearsed(tracer, outcome): what is done with each path that ends. ends: how many do.
+    one_by_one: as in ``tracer.Tracer``.
     Raises: NotInterceptable where no choice comes back to an earlier one, or what follows it is not the same.
     """
 
-    def __init__(self, call: Callable[[], Outcome], rehearsed: Callable[[Tracer, Outcome], None]):
-        self.call, self.rehearsed, self.tracer = call, rehearsed, _Walker()
+    def __init__(
+        self, call: Callable[[], Outcome], rehearsed: Callable[[Tracer, Outcome], None], one_by_one: bool = False
+    ):
+        self.call, self.rehearsed, self.tracer = call, rehearsed, _Walker(one_by_one)
         self.tree: dict[Script, LoopChoice | Outcome | Back] = {}
         self.leaves: dict[Script, float] = {}
         self.returns: dict[Script, float] = {}

@@ -11,6 +11,8 @@ from ..field import QQ, rational
 
 MAX_CHOICES_PER_PATH = 400
 """Choices on one path beyond which the function is taken to draw without bound."""
+MAX_NUMBERS_PER_PATH = 3_000
+"""Random numbers handed out on one path of a small problem beyond which the same is taken."""
 MAX_PATHS_PER_CALL, MAX_PATHS_OF_LOOPS = 200_000, 3_000
 """Paths beyond which a law is given up; where loops were seen."""
 FIRST_PATHS, MOST_ENDLESS = 100, 1_000
@@ -154,6 +156,8 @@ class Tracer(Branching):
         """A random number for third-party code: ``traced``, or the plain number of a rehearsal."""
         self.sources.append(source)
         if self.rehearsal is None:
+            if len(self.sources) > MAX_NUMBERS_PER_PATH and not self.wide:  # a loop in which they decide nothing
+                self.give_up(f"draws without bound: more than {MAX_NUMBERS_PER_PATH:,} random numbers in one call")
             return traced
         points = self.rehearsal[0]
         if len(self.sources) > len(points):

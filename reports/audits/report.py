@@ -29,6 +29,7 @@ FINDINGS = {
     "noise-used-twice": "uses the noise of a race twice",
     "raises-at-end": "raises at an end of the uniform's range",
     "never-returned": "does not return",
+    "too-long": "takes too long",
     "nan": "computes with NaN",
     "coarse-uniform": "draws uniforms of less precision than the rows",
     "drafting": "is refuted for some ways of drawing trees alone",

@@ -13,6 +13,7 @@ from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.wide_claims import judge_wide
 from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.functions.relations import restated_problems
 from draftproof.tests.deceivers import catalogue, problems
 
 pytestmark = pytest.mark.interception
@@ -138,6 +139,13 @@ def test_a_residual_drawn_by_rejection_without_a_bound_has_its_law_as_a_series(b
         measurement, evidence = law(box, name, problems.FOUR)
         assert (evidence.verdict, measurement.exactness) == ("holds", "lattice"), measurement.reason
         assert measurement.paths < 30
+
+
+def test_a_proposal_among_many_tokens_of_which_hardly_any_survive_has_a_law_too(box):
+    """Each of 64 proposals is handed out as one group's at first: one that never survives, in a loop without decisions."""
+    (problem,) = (p for p in restated_problems() if p.name == "generic-V3-gamma1-of-64")
+    measurement, evidence = law(box, "odd:rejection_of_a_uniform_proposal", problem)
+    assert (evidence.verdict, measurement.exactness) == ("holds", "lattice"), measurement.reason
 
 
 @pytest.mark.long

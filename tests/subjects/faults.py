@@ -9,6 +9,8 @@ import time
 
 import numpy as np
 
+from draftproof.verifiers.zoo.building_blocks import token_by_token
+
 CALLS = []
 
 
@@ -196,3 +198,30 @@ def draws_until_it_likes(target_probs, draft_probs, draft_tokens):
 
 def not_monotone(target_probs, draft_probs, draft_tokens):
     return [0 if abs(random.random() - 0.5) < 0.25 else 1]
+
+
+def _works():
+    return sum(range(2_000_000))
+
+
+def slow(target_probs, draft_probs, draft_tokens, rng):
+    _works()
+    return token_by_token(target_probs, draft_probs, draft_tokens, rng)
+
+
+def slow_when_rows_are_equal(target_probs, draft_probs, draft_tokens, rng):
+    if (target_probs[0] == draft_probs[0]).all():
+        _works()
+    return token_by_token(target_probs, draft_probs, draft_tokens, rng)
+
+
+def endless_when_rows_are_equal(target_probs, draft_probs, draft_tokens, rng):
+    while (target_probs[0] == draft_probs[0]).all():
+        pass
+    return token_by_token(target_probs, draft_probs, draft_tokens, rng)
+
+
+def draws_when_rows_are_equal(target_probs, draft_probs, draft_tokens, rng):
+    while (target_probs[0] == draft_probs[0]).all():
+        rng.random()
+    return token_by_token(target_probs, draft_probs, draft_tokens, rng)

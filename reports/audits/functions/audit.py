@@ -14,6 +14,7 @@ from ....models.wide import WideProblem, backwards, own_wide_problem, wide_batte
 from ....proofs.sandbox import Sandbox
 from ..report import Report
 from ..runner import examine
+from ..scope import SAMPLED
 from .batch_influence import BatchInfluence
 from .exact_laws import ExactLaws
 from .explanation import Explanation
@@ -21,7 +22,7 @@ from .hints import precision_hint
 from .reference import ReferenceLaws
 from .relations import Relations, restated_problems
 from .samples import Samples
-from .session import FunctionSession, probe_problems, ways_asked_for
+from .session import TOO_LONG, FunctionSession, probe_problems, ways_asked_for
 from .settings import AuditSettings
 from .subject import SubjectSpec
 from .wide_laws import WideLaws
@@ -90,6 +91,8 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
         if not session.trees:  # regions are those of blocks
             report.regions[dtype] = covered((m.problem, m.tolerance) for m in session.measurements if m.known)
         report.notice(precision_hint(report.evidence))
+        if (late := report.findings.get(TOO_LONG)) and not any(e.holds or e.method in SAMPLED for e in report.evidence):
+            report.fail("timeout", late)  # nothing was examined to its end
         if report.interrupted or (report.failure and not any(e.holds for e in report.evidence)):
             break
     report.modules = set().union(*filter(None, modules)) if modules and None not in modules else None

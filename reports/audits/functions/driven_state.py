@@ -30,7 +30,9 @@ def withdraw_for_driven_state(session: "FunctionSession") -> None:
             fresh.start([problem])
             there = fresh.repeated(problem, REQUESTS, True)
     except RunFailed as failure:
-        session.report.fail(failure.kind, f"on problem {problem.name}, repeated: {failure}")
+        reason = session.failed(failure, f"on problem {problem.name}, repeated")
+        for measurement in known if failure.kind == "timeout" else ():
+            measurement.reason = reason
         return
     session.report.subject["calls"] = here["calls"]
     differing = [(a, b) for a, b in zip(here["outcomes"], there["outcomes"]) if a != b]

@@ -16,8 +16,14 @@ from .state import withdraw_for_state
 NOT_ASKED = "the exact route was not asked for"
 """The reason for which there is no law where the level excludes it."""
 
+NOT_TRIED = "not tried: other problems took too long"
+"""The reason for which there is none after those."""
+
 MOST_FAILURES = 1
 """Problems on which the subject may fail before the audit ends: a single one is started anew after it."""
+
+MOST_LATE = 2
+"""Problems that may take too long before the others are left out: these have no law, and the audit goes on."""
 
 
 class ExactLaws:
@@ -40,17 +46,20 @@ class ExactLaws:
             session.report.subject["not_compared"] = not_compared
         session.report.environment |= about["versions"]
         session.report.notice(about["findings"])
-        failures = 0
+        failures = late = 0
         for k, problem in enumerate(problems):
             session.settings.progress(problem.name, k, len(problems))
             try:
-                measurement = self._measure(problem)
+                measurement = self._measure(problem) if late < MOST_LATE else self._lawless(problem, NOT_TRIED)
             except RunFailed as failure:
-                session.report.fail(failure.kind, f"on problem {problem.name}: {failure}")
-                failures += 1
+                reason = session.failed(failure, f"on problem {problem.name}")
+                timeout = failure.kind == "timeout"
+                late, failures = late + timeout, failures + (not timeout)
                 if failures > MOST_FAILURES or not self._restarted():
                     break
-                continue
+                if not timeout:
+                    continue
+                measurement = self._lawless(problem, reason)
             session.measurements.append(measurement)
             session.report.notice(measurement.findings)
             self.judged.append(judge(measurement))
@@ -81,12 +90,15 @@ class ExactLaws:
     def _measure(self, problem: Problem) -> Measurement:
         session = self.session
         if "exact" not in session.settings.levels:
-            measurement = measured(problem, session.dtype, (), session.subject.modifies_target)
-            measurement.reason = NOT_ASKED
-            return measurement
+            return self._lawless(problem, NOT_ASKED)
         measurement = session.measure(problem)
         if "never-returned" in measurement.findings:
             session.report.fail("timeout", f"on problem {problem.name}: {measurement.reason}")
+        return measurement
+
+    def _lawless(self, problem: Problem, reason: str) -> Measurement:
+        measurement = measured(problem, self.session.dtype, (), self.session.subject.modifies_target)
+        measurement.reason = reason
         return measurement
 
     def _restarted(self) -> bool:

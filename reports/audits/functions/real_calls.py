@@ -31,8 +31,11 @@ def why_withdrawn(session: FunctionSession) -> str | None:
         try:
             counts = session.sample(measurement.problem, REAL_CALLS)
         except RunFailed as failure:
-            session.report.fail(failure.kind, f"on problem {measurement.problem.name}: {failure}")
-            return None
+            reason = session.failed(failure, f"real calls on problem {measurement.problem.name}")
+            if failure.kind != "timeout":
+                return None
+            measurement.reason = reason
+            continue
         if reason := contradiction(measurement, counts):
             session.report.notice({"state": reason})
             return reason

@@ -8,6 +8,7 @@ verified with rows that do not sum to 1, which no claim speaks of: does the veri
 from collections.abc import Sequence
 
 from ....models.battery import drawn
+from ....models.errors import RunFailed
 from ....models.problem import Problem
 from ....models.rationals import as_float
 from ....models.related import Relative, relatives
@@ -45,7 +46,11 @@ class Relations:
                 if relative.ids and (restated := known.get(relative.problem.name)):
                     self._compare(known[original.name], restated, relative)
         if known and session.dtype == session.subject.dtypes[0]:
-            restated = [self._scaled(target, draft) for target, draft in SCALES]
+            try:
+                restated = [self._scaled(target, draft) for target, draft in SCALES]
+            except RunFailed as failure:
+                session.failed(failure, "on rows that do not sum to 1")
+                return
             session.report.notice({"scaling": f"rows that do not sum to 1: {'; '.join(restated)}"})
 
     def evidence(self, complete: bool) -> Sequence[Evidence]:

@@ -39,7 +39,7 @@ class Samples:
             try:
                 counts = session.sample(problem, session.settings.samples)
             except RunFailed as failure:
-                session.report.fail(failure.kind, f"on problem {problem.name}: {failure}")
+                session.failed(failure, f"on problem {problem.name}")
                 continue
             self.judged.append(goodness(measurement, counts, alpha, session.settings.seed))
             if session.settings.stop_at_first and self.judged[-1].refuted:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....models.battery import drawn, toy
-from ....models.errors import InputError
+from ....models.errors import InputError, RunFailed
 from ....models.problem import AnyProblem, Problem, as_json
 from ....models.tree_battery import own_tree_problems, tree_audit_battery
 from ....proofs.interception.outcomes import decoded
@@ -22,6 +22,9 @@ from ..report import Report
 from .replay import audit_words, with_replay
 from .settings import AuditSettings
 from .subject import SubjectSpec
+
+TOO_LONG = "too-long"
+"""The finding that something was not done within its time: what else was examined stands."""
 
 
 @dataclass
@@ -90,6 +93,15 @@ class FunctionSession:
             raise InputError(
                 f"{self.subject.name} takes no {PARENTS!r}: it verifies blocks, and no trees are drawn for it"
             )
+
+    def failed(self, failure: RunFailed, doing: str) -> str:
+        """Report that something was not done: where it took too long as a finding, else as the end of the audit."""
+        text = f"{doing}: {failure}"
+        if failure.kind == "timeout":
+            self.report.notice({TOO_LONG: text})
+        else:
+            self.report.fail(failure.kind, text)
+        return text
 
     def measure(self, problem: Problem) -> Measurement:
         """The exact law on a problem, or the reason why there is none. Raises: RunFailed."""

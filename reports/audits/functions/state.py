@@ -82,8 +82,10 @@ def withdraw_for_state(session: FunctionSession) -> None:
                 break
         session.withheld = reason
     except RunFailed as failure:
-        session.report.fail(failure.kind, f"on problem {problem.name}, repeated: {failure}")
-        return
+        reason = session.failed(failure, f"on problem {problem.name}, repeated")
+        if failure.kind != "timeout":
+            return
+        session.withheld = reason
     for measurement in session.measurements if reason else ():
         if measurement.known and not (measurement.problem.name in session.replays and lossless(measurement).refuted):
             measurement.reason = reason
@@ -252,6 +254,8 @@ def _otherwise_there(session: FunctionSession, sandbox: Sandbox, here: list[Repe
                     _call(problems[k], block, now, when.format("host, ")),
                 ]
                 return _shown(session, when.format(""), calls, problems)
+        if not there.measurement.known and not _stateful([there]):
+            return f"in a fresh process it has no law on {problems[k].name}: {there.measurement.reason}"
         reason = f"in a fresh process its law on {problems[k].name} is another one"
         session.report.notice({"state": reason}, replay=session.replay_of(problems))
         return reason

@@ -111,18 +111,24 @@ class WideLaws:
 
     def _confirm(self) -> None:
         """Hold a measured law against real calls."""
+        session = self.session
         known = [m for m in self.measurements if m.known and m.problem.vocabulary <= WIDEST]
         if not known:
             return
         measurement = max(known, key=lambda m: (m.problem.gamma == 2, m.problem.vocabulary))
         cells = WideCells(measurement)
-        counts, findings = sampled(self.session.sandbox, measurement.problem, REAL_CALLS, self.session.settings.seed)
-        self.session.report.notice(findings)
+        try:
+            counts, findings = sampled(session.sandbox, measurement.problem, REAL_CALLS, session.settings.seed)
+        except RunFailed as failure:
+            measurement.reason = session.failed(failure, f"real calls on problem {measurement.problem.name}")
+            measurement.withdraw()
+            return
+        session.report.notice(findings)
         law, seen = cells.law(), cells.counted(counts)
         fit = goodness_of_fit(seen, dict.fromkeys(seen, 0.0) | law)
         if fit.impossible is not None or fit.p_value < CONTRADICTED_AT:
             reason = f"real calls on {measurement.problem.name} do not follow its measured law"
-            self.session.report.notice({"state": f"{reason}: it draws randomness from elsewhere"})
+            session.report.notice({"state": f"{reason}: it draws randomness from elsewhere"})
             self._withdraw(reason)
 
     def _withdraw(self, reason: str) -> None:
@@ -147,7 +153,7 @@ class WideLaws:
             try:
                 counts, findings = sampled(session.sandbox, problem, count, session.settings.seed)
             except RunFailed as failure:
-                session.report.fail(failure.kind, f"on problem {problem.name}: {failure}")
+                session.failed(failure, f"on problem {problem.name}")
                 continue
             session.report.notice(findings)
             self.samples.append(self._goodness(measurement, counts, alpha))
