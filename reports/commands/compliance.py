@@ -30,7 +30,24 @@ def init(file: str) -> None:
 
     write_text(file, first_plan(Path.cwd()))
     if file != "-":
-        click.echo(f"written  {file}\nnext     draftproof compliance run {file} --out compliance")
+        click.echo(f"written  {file}")
+        for line in filter(None, [_missing_for_the_document()]):
+            click.echo(f"missing  {line}")
+        click.echo(f"next     draftproof compliance run {file} --out compliance")
+
+
+def _missing_for_the_document() -> str | None:
+    """What the PDF and ``verify`` need and is not installed, in one line."""
+    from ...verifiers.adapters.registry import not_installed
+    from ..pages.compliance.pdf import why_no_pdf
+
+    reason, packages = why_no_pdf(), not_installed(("jsonschema", "pypdf"))
+    lacks = {
+        "the PDF": reason and reason.partition(";")[0],
+        "compliance verify": packages and f"{' and '.join(packages)} not found",
+    }
+    said = "; ".join(f"for {what}: {reason}" for what, reason in lacks.items() if reason)
+    return f"{said}; install draftproof[compliance]{' and Pango' * bool(reason)}" if said else None
 
 
 @command.command()
@@ -49,8 +66,11 @@ def run(plan: str, folder: str, require_decision: bool) -> None:
 
     out = Path(folder)
     require_folder(out)
-    from ..audits.compliance.collecting import collect
+    from ..audits.compliance.collecting import collect, run_again
+    from ..audits.compliance.needed import lacking
 
+    for line in filter(None, [_missing_for_the_document(), *lacking(loaded)]):
+        click.echo(f"missing     {printable(line)}")
     collected: list[Collected] = []
     try:
         with progress_bar() as progress:
@@ -61,6 +81,9 @@ def run(plan: str, folder: str, require_decision: bool) -> None:
         finished = f"{len(collected)} of {len(loaded.parts)} parts are in {out}"
         stop(f"interrupted; {finished}, and the same command goes on from there", INTERRUPTED)
     _show(document, out, no_pdf)
+    if again := run_again(loaded, out):
+        click.echo(f"not kept    {', '.join(again)}: each run examines {'them' if again[1:] else 'it'} again, unless files = [...] in "
+                   "the plan names all that is read there")  # fmt: skip
     raise SystemExit(_status(document, require_decision))
 
 
@@ -98,7 +121,11 @@ def _show(document: dict[str, Any], folder: Path, no_pdf: str | None) -> None:
 @click.argument("folder", metavar="DIR")
 @click.option("--code", default=".", show_default=True, metavar="DIR",
               help="The folder of the plan, in which the audited files are looked for.")  # fmt: skip
-def verify(folder: str, code: str) -> None:
+@click.option("--plan", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+              help="The plan that was agreed on: refused if it is another than that of the run.")  # fmt: skip
+@click.option("--load", is_flag=True, help="Load the audited functions from there too, which runs their code, and compare the digests "
+              "that their audits state.")  # fmt: skip
+def verify(folder: str, code: str, plan: Path | None, load: bool) -> None:
     """Check that DIR is what a run wrote: its schema, every digest, what the evidence gives, and that the page and the PDF
     are what the JSON gives.
 
@@ -106,7 +133,7 @@ def verify(folder: str, code: str) -> None:
     anything does not agree."""
     from ..pages.compliance.verification import verified
 
-    wrong, here = verified(Path(folder), Path(code))
+    wrong, here = verified(Path(folder), Path(code), load, plan)
     for line in wrong:
         click.echo(f"refused  {printable(line)}")
     if wrong:

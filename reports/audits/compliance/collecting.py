@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....models.environment import versions
 from ....models.errors import InputError, RunFailed
 from ....models.files import write_atomically
-from ....models.libraries import require
 from ....models.printable import printable, printable_data
 from ....models.problem import Made, any_problem_from, load_problem, problem_from
 from ....proofs.paper_mapping import standing
@@ -26,8 +25,12 @@ from ..nightly.verdicts import ALARM, STATE_MEANINGS, worst_state
 from ..report import Report
 from .code_files import all_files_are_known, code_files, name_of, packages_of, sha256_of
 from .imported_code import ImportedCode, imported_code
-from .plan import Part, Plan
+from .needed import require_packages
+from .plan import PART_FIELDS, Part, Plan
 from .strength import contradicts_itself
+
+if TYPE_CHECKING:
+    from ..functions.subject import SubjectSpec
 
 DONE, FAILED = "done", "failed"
 KEPT = "parts"
@@ -88,7 +91,7 @@ def collect(plan: Plan, folder: Path, progress: Progress = lambda stage, done, t
         known = _kept(kept, part, plan.folder, code)
         if known is None:
             began, (first, before) = time.time_ns(), _key(part, plan.folder, code, None)
-            known = _run(part, plan, kept.with_suffix(f".{first[:12]}.checkpoint"), _of_part(progress, part))
+            known = _run(part, plan, kept.with_suffix(f".{first['key'][:12]}.checkpoint"), _of_part(progress, part))
             imported = imported_code(known.modules)
             key, named = _key(part, plan.folder, code, imported)
             known.files = {name: digest for name, (digest, _) in named.items()}
@@ -97,7 +100,7 @@ def collect(plan: Plan, folder: Path, progress: Progress = lambda stage, done, t
                 known.state, known.why = FAILED, f"{', '.join(changed[:3])} changed while it ran"
             seen = imported and {"files": [name_of(Path(file), plan.folder) for file in imported.files],
                                  "packages": imported.packages, "beside": imported.beside(plan.folder)}  # fmt: skip
-            made = {"key": key, "imported": seen, "part": known.as_json(), "sha256": _digest(known.as_json())}
+            made = {**key, "imported": seen, "part": known.as_json(), "sha256": _digest(known.as_json())}
             content = kept_text(made)
             write_atomically(kept, content)
             if known.state == DONE or part.kind == "server":  # by the next run another server may be there
@@ -107,14 +110,28 @@ def collect(plan: Plan, folder: Path, progress: Progress = lambda stage, done, t
         yield known
 
 
-def _key(part: Part, folder: Path, code: str, imported: ImportedCode | None) -> tuple[str, dict[str, tuple[str, int]]]:
-    """The digest of everything that a part depends on, and its files: name -> SHA-256, and when it was changed."""
+def _key(
+    part: Part, folder: Path, code: str, imported: ImportedCode | None
+) -> tuple[dict[str, Any], dict[str, tuple[str, int]]]:
+    """Everything that a part depends on besides its fields, as it is kept, and its files: name -> SHA-256, and when changed."""
     named = code_files(part, folder, imported.files if imported else None)
     files = {name: (sha256_of(file), file.stat().st_mtime_ns) for name, file in named.items()}
     digests = {name: digest for name, (digest, _) in files.items()}
     installed = versions(*packages_of(part), *(imported.packages if imported else ()))
-    about = [part.kind, part.options, digests, installed, code, imported.beside(folder) if imported else {}]
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest(), files
+    beside = imported.beside(folder) if imported else {}
+    return {"key": key_of(part, digests, installed, code, beside), "installed": installed}, files
+
+
+def key_of(
+    part: Part, files: Mapping[str, str], installed: Mapping[str, str], code: str, beside: Mapping[str, Sequence[str]]
+) -> str:
+    """The digest of everything that a part depends on: while it is the same, what was kept of the part is not made again.
+
+    files: name -> SHA-256. installed: versions of packages. code: the digest of draftproof's code.
+    beside: folder -> what else could be imported from it.
+    """
+    about = [part.kind, part.options, files, installed, code, beside]
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
 def _of_part(progress: Progress, part: Part) -> Progress:
@@ -130,11 +147,25 @@ def _kept(file: Path, part: Part, folder: Path, code: str) -> Collected | None:
         if known.state != DONE or data["sha256"] != _digest(data["part"]):
             return None
         same = (
-            all_files_are_known(part, folder, bool(imported)) and data["key"] == _key(part, folder, code, imported)[0]
+            all_files_are_known(part, folder, bool(imported))
+            and data["key"] == _key(part, folder, code, imported)[0]["key"]
         )
         return known if same else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def run_again(plan: Plan, folder: Path) -> list[str]:
+    """The parts that each run examines again, since not all files that they depend on are known, and ``files`` could say so."""
+    names = []
+    for part in plan.parts:
+        try:
+            imported = json.loads((folder / KEPT / f"{part.id}.json").read_text(encoding="utf-8"))["imported"]
+        except (OSError, ValueError, KeyError, TypeError):
+            imported = None
+        if "files" in PART_FIELDS[part.kind] and not all_files_are_known(part, plan.folder, bool(imported)):
+            names.append(part.id)
+    return names
 
 
 def kept_text(data: Any) -> str:
@@ -150,6 +181,7 @@ def _run(part: Part, plan: Plan, checkpoint: Path, progress: Progress) -> Collec
     """Run one part; what goes wrong with it is in the result. Raises: KeyboardInterrupt."""
     got = Collected(part)
     try:
+        require_packages(part)
         RUNNERS[part.kind](got, plan.folder, checkpoint, progress)
     except (InputError, RunFailed) as error:
         got.state, got.why = FAILED, " ".join(str(error).split())
@@ -184,24 +216,29 @@ def _settings(part: Part) -> dict[str, Any]:
     return {name: value for name, value in part.options.items() if name != "files"}
 
 
+def audited_spec(part: Part, folder: Path) -> "SubjectSpec":
+    """What an audit of a plan examines, by the name that it has in the plan."""
+    from ..functions.subject import program_from, subject_from
+
+    options = part.options
+    if "exec" in options:
+        return program_from(" ".join(_placed(word, folder) for word in options["exec"].split(" ")))
+    name = options["subject"]
+    spec = subject_from(_placed(name, folder), options.get("array"), tuple(options.get("dtypes", ())))._replace(
+        name=name
+    )
+    ours = spec.reference or spec.target != _placed(name, folder)
+    return spec if ours else spec._replace(source=name)
+
+
 def _audit(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
     from ..functions.audit import run_audit
     from ..functions.settings import AuditSettings
-    from ..functions.subject import program_from, subject_from
 
-    options = _settings(got.part)
-    program, name = options.pop("exec", None), options.pop("subject", None)
-    array, dtypes = options.pop("array", None), tuple(options.pop("dtypes", ()))
-    if program:
-        spec = program_from(" ".join(_placed(word, folder) for word in program.split(" ")))
-    else:
-        spec = subject_from(_placed(name, folder), array, dtypes)._replace(name=name)
-        if not spec.reference and spec.target == _placed(name, folder):
-            spec = spec._replace(source=name)
+    of_subject = ("exec", "subject", "array", "dtypes")
+    options = {name: value for name, value in _settings(got.part).items() if name not in of_subject}
     problems = [_problem(p, folder, any_problem_from) for p in options.pop("problems", ())]
-    if spec.torch:
-        require("torch")
-    made = run_audit(spec, AuditSettings(problems=problems, progress=progress, **options))
+    made = run_audit(audited_spec(got.part, folder), AuditSettings(problems=problems, progress=progress, **options))
     got.report, got.modules = made.as_json(), made.modules
 
 
@@ -216,7 +253,6 @@ def _engine(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
 
 
 def _server(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
-    require("httpx2", extra="servers")
     from ..servers.audit import audit_server
     from ..servers.settings import ServerSettings
 
@@ -233,7 +269,6 @@ def _nightly(got: Collected, folder: Path, checkpoint: Path, progress: Progress)
             got.history = None
             raise InputError(f"{got.part.options['file']}: not a nightly history (draftproof nightly status --json)")
         return
-    require("sqlalchemy", extra="nightly")
     from ..nightly.history import History
     from ..nightly.status import status
 
@@ -270,7 +305,6 @@ def is_history(data: Any) -> bool:
 
 
 def _e2e(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
-    require("torch", "transformers")
     from ..loops.options import LoopOptions
     from ..loops.run import run_e2e
 
@@ -297,7 +331,6 @@ def _campaign(got: Collected, folder: Path, checkpoint: Path, progress: Progress
 
 def _report(got: Collected, folder: Path, checkpoint: Path, progress: Progress) -> None:
     file = got.part.options["file"]
-    require("jsonschema", extra="compliance")
     data = _json_of(folder / file)
     try:
         report = Report.from_json(data)
@@ -329,8 +362,6 @@ def _proofs(got: Collected, folder: Path, checkpoint: Path, progress: Progress) 
     if not got.part.options.get("run"):
         got.recorded, got.rows = True, on_record(got.part.options)
         return
-    if "z3" in methods:
-        require("z3", extra="prove")
     proofs = all_proofs(claims, methods)
     got.rows = []
     for number, row in enumerate(run(proofs), 1):

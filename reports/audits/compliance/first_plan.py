@@ -53,7 +53,7 @@ LATER = """
 
 CLAIMED = {
     "lossless": "The tokens that {name} emits follow the target's law{where}",
-    "support": "{name} never emits a token that the target gives probability 0{where}",
+    "support": "No token that the target gives probability 0 is ever emitted by {name}{where}",
 }
 
 
@@ -83,6 +83,9 @@ def first_plan(folder: Path) -> str:
             made.append(_part(f"{name}-texts", "engine", engine=name))
             statement = f"The text that {name} generates with a draft model follows the target's law, in float32"
             made.append(_requirement(f"E{number}", statement, "lossless", f"{name}-texts", dtype="float32"))
+    absent = [f"{name} (draftproof[{engine.extra}])" for name, engine in ENGINES.items() if engine.missing()]
+    if absent:
+        made.append(f"\n# Engines that are not in this plan, since they are not installed: {', '.join(absent)}.")
     if (folder / DEFAULT_FILE).is_file():
         made.append(_part("nights", "nightly", db=DEFAULT_FILE))
         made.append(_requirement("N1", "No night of the regression raised an alarm", "lossless", "nights"))
@@ -105,7 +108,7 @@ def _required(letter: str, part: str, name: str, dtypes: tuple[str, ...]) -> lis
     made = []
     for number, (claim, dtype) in enumerate(((c, d) for c in CLAIMED for d in dtypes), 1):
         statement = CLAIMED[claim].format(name=name, where=f", rows in {dtype}")
-        made.append(_requirement(f"{letter}-{number}", statement[0].upper() + statement[1:], claim, part, dtype=dtype))
+        made.append(_requirement(f"{letter}-{number}", statement, claim, part, dtype=dtype))
     return made
 
 

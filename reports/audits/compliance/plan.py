@@ -2,13 +2,14 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ....models.errors import InputError
 from ....models.files import load_toml
+from ....models.pairs.presets import PRESETS, TRAINED
 from ....proofs.statements import METHODS, PROVABLE_CLAIMS
 from ....verifiers.evidence import BATCH_CLAIMS, CLAIMS, LOOP_CLAIMS
 
@@ -189,6 +190,8 @@ def _part(entry: dict[str, Any], number: int, wrong: list[str]) -> Part | None:
     if kind == "e2e" and ("target" in options) != ("draft" in options):
         wrong.append(f"{where}: expected target with draft")
     wrong += [f"{where}: {field} is missing" for field in NEEDED.get(kind, ()) if field not in options]
+    if kind == "e2e" and options.get("preset", TRAINED) not in PRESETS:
+        wrong.append(f"{where}: no preset {options['preset']!r}; expected one of {', '.join(PRESETS)}")
     if kind == "proofs":
         wrong += [f"{where}: no claim {c!r}" for c in _texts(options, "claims") if c not in PROVABLE_CLAIMS]
         wrong += [f"{where}: no method {m!r}" for m in _texts(options, "methods") if m not in METHODS]
@@ -210,9 +213,20 @@ def _requirement(entry: dict[str, Any], number: int, wrong: list[str]) -> Requir
         wrong.append(f"{where}: no claim {claim!r}; expected one of {', '.join(ALL_CLAIMS)}")
     if not name or len(wrong) > before:
         return None
+    wrong += [f"{where}: {line}" for line in _overstated(entry)]
     scope = {field: entry[field] for field in SCOPE_FIELDS if field in entry}
     limit = entry.get("detection_limit")
     return Requirement(name, entry["statement"], entry["claim"], tuple(entry.get("parts", ())), scope, limit)
+
+
+def _overstated(entry: Mapping[str, Any]) -> Iterator[str]:
+    """Where a statement names numbers or a temperature that the requirement does not ask its evidence to speak of."""
+    named = set(re.findall(r"\b(?:b?float16|float32|float64)\b", entry["statement"]))
+    if named and named != {entry.get("dtype")}:
+        yield f"its statement says {' and '.join(sorted(named))}; expected the same as dtype, and a requirement for each"
+    for number in re.findall(r"\btemperature (?:of )?(\d+(?:\.\d+)?)", entry["statement"]):
+        if float(number) != entry.get("temperature"):
+            yield f"its statement says temperature {number}; expected temperature = {number}"
 
 
 def _id(entry: Mapping[str, Any], where: str, wrong: list[str]) -> str:

@@ -113,10 +113,15 @@ class Judged:
         if self.verdict == MET:
             return []
         wanted = self.requirement.detection_limit
-        sentences = [_closing(row, wanted) for row in self.rows]
+        silent = silent_parts(self.rows, self.requirement.parts)
+        sentences = [
+            _closing(row, wanted)
+            for row in self.rows
+            if row.counts or row.part in silent or (row.unplaced and row.verdict == REFUTED)
+        ]
         if not self.requirement.parts:
             sentences = ["the plan names no part that is to show it"]
-        elif self.verdict == OPEN and (silent := silent_parts(self.rows, self.requirement.parts)):
+        elif self.verdict == OPEN and silent:
             asked = ", ".join(f"{name} {value}" for name, value in self.requirement.scope.items())
             wanted_of = f"evidence of {', '.join(silent)} on {self.requirement.claim}"
             sentences.append(wanted_of + (f" with {asked}" if asked else ""))

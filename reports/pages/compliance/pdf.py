@@ -13,15 +13,24 @@ def pdf(html: str) -> bytes:
 
     Raises: InputError if WeasyPrint, or a library that it needs, is not installed.
     """
-    try:
-        from weasyprint import HTML
-    except (ImportError, OSError) as error:
-        reason = "WeasyPrint is not installed" if isinstance(error, ImportError) else str(error).splitlines()[0]
-        raise InputError(f"no PDF: {reason}; install draftproof[compliance] and Pango") from None
+    if reason := why_no_pdf():
+        raise InputError(f"no PDF: {reason}")
+    from weasyprint import HTML
+
     logging.getLogger("weasyprint").setLevel(logging.CRITICAL)
     identifier = hashlib.sha256(html.encode()).digest()[:16]
     written: Any = HTML(string=html, url_fetcher=_nothing_from_elsewhere).write_pdf(pdf_identifier=identifier)
     return written
+
+
+def why_no_pdf() -> str | None:
+    """Why no PDF can be made here, if so, and what to install."""
+    try:
+        import weasyprint  # noqa: F401 (its libraries are looked for when it is imported)
+    except (ImportError, OSError) as error:
+        reason = "WeasyPrint is not installed" if isinstance(error, ImportError) else str(error).splitlines()[0]
+        return f"{reason}; install draftproof[compliance] and Pango"
+    return None
 
 
 def _nothing_from_elsewhere(url: str, *arguments: Any, **options: Any) -> NoReturn:

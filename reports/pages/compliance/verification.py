@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
 from fnmatch import fnmatch
 from importlib.resources import files
 from pathlib import Path
@@ -13,9 +14,10 @@ from ....proofs.proof_checkpoint import code_digest
 from ....verifiers.adapters.engines import ENGINES
 from ...audits.compliance.attestation import ATTESTATION_FILE, attestation, canonical
 from ...audits.compliance.code_files import code_files, sha256_of
-from ...audits.compliance.collecting import DONE, KEPT, Collected, is_history, kept_text, on_record
+from ...audits.compliance.collecting import DONE, KEPT, Collected, is_history, kept_text, key_of, on_record
 from ...audits.compliance.document import again, current_versions, text
 from ...audits.compliance.imported_code import importable
+from ...audits.compliance.loaded_code import against_loaded, stated
 from ...audits.compliance.plan import load_plan
 from ...audits.compliance.strength import contradicts_itself
 from ...audits.report import Report
@@ -27,12 +29,14 @@ from .pdf import fonts_in, pdf
 from .said import Shown, differences, said_by_html, said_by_pdf
 
 
-def verified(folder: Path, code: Path) -> tuple[list[str], str]:
+def verified(folder: Path, code: Path, load: bool = False, agreed: Path | None = None) -> tuple[list[str], str]:
     """What is wrong with a folder, a line each (none: it is what a run wrote), and what was compared, in words.
 
     The words say how many audited files are here, and what of the PDF agrees: it, its text alone, or that there is none.
 
     code: the folder of the plan, where files that it names are looked for; those that are not there are not compared.
+    load: whether audited code is loaded, in a child process, for the digests that reports state of it when it is loaded.
+    agreed: the plan that was agreed on, if another than the one in the folder is to be refused.
     Raises: InputError if there is no report.json, or a package is missing.
     """
     require("jsonschema", "pypdf", extra="compliance")
@@ -45,7 +49,7 @@ def verified(folder: Path, code: Path) -> tuple[list[str], str]:
     if wrong := list(_against_schemas(data)):
         return wrong, ""
     try:
-        wrong = [*_against_evidence(data, folder), *_against_plan(data, folder), *contradictions(data)]
+        wrong = [*_against_evidence(data, folder), *_against_plan(data, folder, agreed), *contradictions(data)]
         wrong += _against_parts(data, folder)
         attested, pages, of_pdf = list(_against_attestation(data, folder)), [], ""
         if not wrong:  # else what they should say is not known
@@ -54,12 +58,15 @@ def verified(folder: Path, code: Path) -> tuple[list[str], str]:
         changed, here = against_code(data, code, folder)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return [f"{REPORT}: not a document of this version of draftproof ({type(error).__name__}: {error})"], ""
+    unlike, compared = against_loaded(data, code) if load and not (wrong or changed) else ([], 0)
+    changed += [f"{REPORT}: {line}" for line in unlike]
+    of_code = f"{compared} of {len(stated(data))} digests of loaded code were compared{'' if load else ' (--load)'}"
     others = "" if _of_these_versions(data) else "it says that other code or versions wrote it"
     if wrong and others:
         changed.append(
             f"{REPORT}: was written by other code or versions; verify it with those (draftproof {data['draftproof']['draftproof']})"
         )
-    return wrong + changed, "; ".join(filter(None, (here, of_pdf, others)))
+    return wrong + changed, "; ".join(filter(None, (here, of_pdf, of_code * bool(stated(data)), others)))
 
 
 def _of_these_versions(data: Mapping[str, Any]) -> bool:
@@ -101,7 +108,7 @@ def _against_evidence(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
             yield f"{REPORT}: {name} is not what its requirements and parts give"
 
 
-def _against_plan(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
+def _against_plan(data: Mapping[str, Any], folder: Path, agreed: Path | None) -> Iterator[str]:
     try:
         plan = load_plan(folder / PLAN)
     except InputError as error:
@@ -109,6 +116,8 @@ def _against_plan(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
         return
     if sha256_of(folder / PLAN) != data["plan"]["sha256"]:
         yield f"{PLAN}: its digest is not the one in {REPORT}"
+    if agreed and sha256_of(agreed) != sha256_of(folder / PLAN):
+        yield f"{PLAN}: is not {agreed}"
     if plan.title != data["title"]:
         yield f"{REPORT}: its title is not the plan's"
     required = {r.id: [r.statement, r.claim, list(r.parts), r.scope, r.detection_limit] for r in plan.requirements}
@@ -140,10 +149,19 @@ def _against_parts(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
             yield f"{KEPT}/{part['id']}.json: is not written as a run writes it"
         elif kept["part"] != json.loads(json.dumps(Collected.from_json(part).as_json())):
             yield f"{KEPT}/{part['id']}.json: is not part {part['id']} of {REPORT}"
+        elif kept["key"] != _key_by(kept, data["draftproof"]["code"]):
+            yield f"{KEPT}/{part['id']}.json: was made with other files, versions or code of draftproof than it and {REPORT} say"
+
+
+def _key_by(kept: Mapping[str, Any], code: str) -> str:
+    beside = kept["imported"]["beside"] if kept["imported"] else {}
+    return key_of(Collected.from_json(kept["part"]).part, kept["part"]["files"], kept["installed"], code, beside)
 
 
 def contradictions(data: Mapping[str, Any]) -> Iterator[str]:
     """What cannot be, whatever was measured: words of a report that are not its evidence's, another subject than the plan's."""
+    if not _is_of_the_past(data["date"]):
+        yield f"{REPORT}: its date, {data['date']}, is in the future by the clock here, or is none"
     for part in data["parts"]:
         options, where = part["options"], f"{REPORT}: part {part['id']}"
         if "report" in part:
@@ -171,6 +189,14 @@ def contradictions(data: Mapping[str, Any]) -> Iterator[str]:
                 and part["proofs"] != json.loads(json.dumps(on_record(options)))
             ):
                 yield f"{where}: its proofs are not those on record in this version"
+
+
+def _is_of_the_past(date: str) -> bool:
+    """Whether it is a date in UTC, today's or an earlier one."""
+    try:
+        return datetime.fromisoformat(date).date() <= datetime.now(timezone.utc).date()
+    except ValueError:
+        return False
 
 
 def _against_attestation(data: Mapping[str, Any], folder: Path) -> Iterator[str]:

@@ -171,6 +171,14 @@ def test_evidence_of_another_scope_does_not_count_and_says_why(scope, why):
     assert judged(replace(required, scope=right), [got(item())]).verdict == MET
 
 
+def test_what_would_close_a_requirement_names_no_rows_of_other_numbers_beside_rows_that_count():
+    drawn = item(NO_EVIDENCE, "chi-square", bound=0.1)
+    required = Requirement("R1", "it is lossless", "lossless", ("a",), {"dtype": "float64"})
+    made = judged(required, [got(drawn, item(detail={"dtype": "float32"}))])
+    assert (made.verdict, [row.counts for row in made.rows]) == (SAMPLED, [True, False])
+    assert made.closing == ["a: an exact law in place of sampled, with a detection limit"]
+
+
 def test_every_part_of_a_requirement_must_speak_of_what_is_asked():
     """An audit that holds beside a history in alarm that records no dtype, and a refuted report without a device."""
     check = {
@@ -430,6 +438,7 @@ kind = "e2e"
 target = "x"
 temperature = -1
 gamma = "four"
+preset = "tiny"
 [[part]]
 id = "d"
 kind = "nightly"
@@ -473,12 +482,39 @@ def test_a_plan_that_is_bad_in_many_ways_gives_a_line_each(tmp_path):
     assert all(line.startswith(f"{tmp_path / 'plan.toml'}: ") for line in lines)
     for text in (
         "part a: expected subject or exec, not both", "part a is there twice", "id is '../../etc'", "kind is 'oracle'",
-        "gamma is 'four', expected a whole number", "temperature is -1", "expected target with draft",
+        "gamma is 'four', expected a whole number", "temperature is -1", "expected target with draft", "no preset 'tiny'; expected one of vicuna",
         "part d: expected file or db, not both", "samples is 0", "problem is missing", "no claim 'theorem-9'",
         "no method 'faith'", "unknown 'verdict'", "statement is 'two\\nlines'", "no claim 'magic'", "claim is missing",
         "detection_limit is nan", "versions is '5'", "no part 'nowhere'", "unknown 'title'", "[plan] with title",
     ):  # fmt: skip
         assert any(text in line for line in lines), text
+
+
+@pytest.mark.parametrize(
+    ("statement", "asked", "line"),
+    [
+        ("Lossless in bfloat16", "", "its statement says bfloat16; expected the same as dtype"),
+        (
+            "Lossless in float32 and bfloat16",
+            "dtype = 'float32'",
+            "says bfloat16 and float32; expected the same as dtype",
+        ),
+        ("Lossless at temperature 0.7", "dtype = 'float32'", "expected temperature = 0.7"),
+        ("Lossless at a temperature of 0.7", "temperature = 1", "expected temperature = 0.7"),
+        ("Lossless in bfloat16 at temperature 0.70.", "temperature = 0.7\ndtype = 'bfloat16'", None),
+    ],
+)
+def test_a_statement_that_says_more_than_the_requirement_asks_is_refused(statement, asked, line, tmp_path):
+    file = tmp_path / "plan.toml"
+    file.write_text(
+        "[plan]\ntitle = 't'\n[[part]]\nid = 'a'\nkind = 'audit'\nsubject = 'block'\n[[requirement]]\nid = 'R'\n"
+        f"statement = '{statement}'\nclaim = 'lossless'\nparts = ['a']\n{asked}\n"
+    )
+    if line is None:
+        assert load_plan(file).requirements[0].statement == statement
+        return
+    with pytest.raises(InputError, match=line):
+        load_plan(file)
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,23 @@ def test_the_status_is_that_of_the_contract(run, tmp_path):
     assert run("run", "plan.toml", "--out", "out", "--require-decision")[0] == 4
 
 
+def test_init_says_what_the_document_needs_and_is_not_installed(run, monkeypatch):
+    assert run("init")[1].out.splitlines()[1].startswith("next ")
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    assert run("init", "--out", "a.toml")[1].out.splitlines()[1] == (
+        "missing  for compliance verify: pypdf not found; install draftproof[compliance]"
+    )
+
+
+def test_a_run_says_which_parts_the_next_one_examines_again(run, tmp_path):
+    assert f"missing     mine: mine.py not found in {tmp_path}" in run("run", "plan.toml", "--out", "out")[1].out
+    note = "not kept    mine: each run examines it again, unless files = [...] in the plan names all that is read there"
+    assert note in run("run", "plan.toml", "--out", "out")[1].out.splitlines()
+    (tmp_path / "data").write_text("")
+    (tmp_path / "plan.toml").write_text(PLAN.replace('"mine.py:f"', '"mine.py:f"\nfiles = ["data"]'))
+    assert "not kept" not in run("run", "plan.toml", "--out", "out")[1].out
+
+
 def test_an_interruption_keeps_what_is_finished(run, tmp_path):
     status, shown = run("run", "plan.toml", "--out", "out", mine=KeyboardInterrupt())
     assert status == 130
@@ -112,6 +129,10 @@ def test_a_plan_is_run_where_only_the_audits_own_packages_are_installed(tmp_path
     )
     words = [sys.executable, "-c", code, "compliance", "run", "plan.toml", "--out", "out"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.stdout.startswith(  # before anything is run
+        "missing     for the PDF: WeasyPrint is not installed; for compliance verify: jsonschema and pypdf not found; "
+        "install draftproof[compliance] and Pango\nmissing     mine: sqlalchemy not found; install draftproof[nightly]\n"
+    )
     assert (done.returncode, done.stderr.strip()) == (3, ""), done.stderr
     assert "R1          met" in done.stdout and "install draftproof[compliance]" in done.stdout
     assert "mine: sqlalchemy not found; install draftproof[nightly]" in done.stdout

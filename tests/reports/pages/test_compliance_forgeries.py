@@ -1,0 +1,126 @@
+"""A folder of a run that somebody changed and made consistent again, with draftproof itself: what ``verify`` still notices."""
+
+import json
+import shutil
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from draftproof.reports.audits.compliance.attestation import ATTESTATION_FILE, attestation, canonical
+from draftproof.reports.audits.compliance.collecting import Collected, collect, kept_text
+from draftproof.reports.audits.compliance.document import again, text
+from draftproof.reports.audits.compliance.plan import load_plan
+from draftproof.reports.pages.badge import badge
+from draftproof.reports.pages.compliance.folder import digests, write_folder
+from draftproof.reports.pages.compliance.page import page
+from draftproof.reports.pages.compliance.verification import verified
+from draftproof.reports.pages.junit import junit_of_requirements
+
+pytestmark = pytest.mark.needs("pypdf", "jsonschema")
+
+CODE = """
+def f(target_probs, draft_probs, draft_tokens, rng):
+    x = draft_tokens[0]
+    if rng.random() * draft_probs[0][x] < target_probs[0][x]:
+        return [x, rng.choice(2, p=target_probs[1])]
+    return [1 - x]
+"""
+PROBLEM = '{"vocabulary": 2, "gamma": 1, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
+PLAN = f"""
+[plan]
+title = "A deployment"
+[[part]]
+id = "mine"
+kind = "audit"
+subject = "mine.py:f"
+problems = ['{PROBLEM}']
+[[requirement]]
+id = "R1"
+statement = "It is lossless"
+claim = "lossless"
+parts = ["mine"]
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    here = tmp_path_factory.mktemp("forged")
+    (here / "mine.py").write_text(CODE)
+    (here / "compliance.toml").write_text(PLAN)
+    plan = load_plan(here / "compliance.toml")
+    document, _ = write_folder(here / "out", plan, [*collect(plan, here / "out")])
+    assert document["verdict"] == "met"
+    (here / "out" / "report.pdf").unlink(missing_ok=True)
+    return here
+
+
+@pytest.fixture
+def folder(run, tmp_path):
+    shutil.copytree(run, tmp_path / "run")
+    forged(tmp_path / "run" / "out")
+    return tmp_path / "run" / "out"
+
+
+def forged(folder, change=lambda part: None, about=None):
+    """Change the part; everything else is made from it as a run makes it, and attested."""
+    kept = folder / "parts" / "mine.json"
+    data = json.loads(kept.read_text())
+    change(data["part"])
+    before = json.loads((folder / "report.json").read_text())
+    made = again({**before, **(about or {}), "parts": [data["part"]]})
+    data["part"] = json.loads(json.dumps(Collected.from_json(data["part"]).as_json()))
+    kept.write_text(kept_text(data))
+    (folder / "report.json").write_text(text(made))
+    (folder / "report.html").write_text(page(json.loads(text(made))))
+    (folder / "badge.svg").write_text(badge(made["verdict"], made["date"]))
+    (folder / "junit.xml").write_text(junit_of_requirements(made))
+    (folder / ATTESTATION_FILE).write_bytes(canonical(attestation(made, digests(folder))))
+
+
+def refused(folder, **options):
+    return verified(folder, folder.parent, **options)[0]
+
+
+def test_what_is_only_made_again_agrees(folder):
+    assert verified(folder, folder.parent, load=True, agreed=folder.parent / "compliance.toml") == (
+        [], "1 of 1 audited files are here; there is no PDF; 1 of 1 digests of loaded code were compared",
+    )  # fmt: skip
+
+
+def test_a_date_in_the_future_or_that_is_none_is_refused(folder):
+    tomorrow = (datetime.now(timezone.utc) + timedelta(days=1)).date().isoformat()
+    for date in (tomorrow, "2023-02-30"):
+        forged(folder, about={"date": date})
+        assert refused(folder) == [f"report.json: its date, {date}, is in the future by the clock here, or is none"]
+
+
+def test_a_digest_that_is_not_that_of_the_code_is_refused_where_it_is_loaded_and_said_to_be_unseen_elsewhere(folder):
+    forged(folder, lambda part: part["report"]["subject"].update(digest=f"sha256:{'0' * 64}"))
+    wrong, said = verified(folder, folder.parent)
+    assert (wrong, said.rpartition("; ")[2]) == ([], "0 of 1 digests of loaded code were compared (--load)")
+    (line,) = refused(folder, load=True)
+    assert f"part mine says that the digest of the loaded code is sha256:{'0' * 64}; here it is sha256:" in line
+
+
+def test_the_digest_of_another_file_and_a_part_of_older_code_are_refused(folder):
+    other = {"mine.py": "0" * 64}
+    forged(folder, lambda part: part.update(files=other))
+    made_with_others = (
+        "parts/mine.json: was made with other files, versions or code of draftproof than it and report.json say"
+    )
+    assert refused(folder)[0] == made_with_others
+    assert "mine.py: is not the file that part mine examined" in refused(folder)
+
+
+def test_a_part_of_an_older_run_is_refused(folder):
+    """It was made by other code of draftproof, or with other versions: its key is not what the document gives."""
+    about = json.loads((folder / "report.json").read_text())["draftproof"]
+    forged(folder, about={"draftproof": about | {"code": "0" * 64}})
+    assert refused(folder)[0].startswith("parts/mine.json: was made with other files")
+    forged(folder, about={"draftproof": about})
+    assert refused(folder) == []
+
+
+def test_another_plan_than_the_one_agreed_on_is_refused(folder, tmp_path):
+    (tmp_path / "agreed.toml").write_text(PLAN.replace("R1", "R2"))
+    assert refused(folder, agreed=tmp_path / "agreed.toml") == [f"plan.toml: is not {tmp_path / 'agreed.toml'}"]
