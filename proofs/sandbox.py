@@ -113,9 +113,13 @@ class Sandbox:
             made += map(decoded_walk, answer.get("walks", ()))
         return made
 
-    def repeated(self, problem: Problem, count: int, backwards: bool) -> dict[str, Any]:
-        """What random requests to a driven subject come to, the same for the same count, and the calls made so far."""
-        first, *_ = self._answers(do="repeated", problem=as_json(problem), count=count, backwards=backwards)
+    def repeated(self, problems: Sequence[Problem], count: int, backwards: bool) -> dict[str, Any]:
+        """What random requests to a driven subject come to, the same for the same count, and the calls made so far.
+
+        backwards: one problem after the other, from the last request to the first, in place of in turn.
+        """
+        asked = [as_json(problem) for problem in problems]
+        first, *_ = self._answers(do="repeated", problems=asked, count=count, backwards=backwards)
         return first
 
     def batches(self, problems: Sequence[Problem], seed: int) -> dict[str, Any]:

@@ -14,6 +14,9 @@ from .laws import DrivenLaws, NoLaw
 from .layout import Layout
 from .subjects import DrivenSubject, Request
 
+IN_TURN = 8
+"""Requests on one problem, at most, between those on others: no more than a subject takes in one call."""
+
 
 def answers(subject: DrivenSubject, problem: Problem, scales: Sequence[float] = (1.0, 1.0)) -> Iterator[dict[str, Any]]:
     """What the child process answers to a request for a law: rows in use, one law for each draft block, what was missed."""
@@ -65,9 +68,14 @@ def samples(subject: DrivenSubject, problem: Problem, count: int, seed: Sequence
     return Counter(subject.outcomes(*random_requests(subject, problem, count, seed)))
 
 
-def repeated(subject: DrivenSubject, problem: Problem, count: int, backwards: bool) -> list[Outcome]:
-    """What the same random requests come to, asked from the first to the last or backwards."""
-    rows, requests = random_requests(subject, problem, count, [count])
+def repeated(subject: DrivenSubject, problems: Sequence[Problem], count: int, backwards: bool) -> list[list[Outcome]]:
+    """What the same random requests come to on each problem: asked in turn, or of one problem after the other and backwards."""
+    drawn = [random_requests(subject, problem, count, [count]) for problem in problems]
     if backwards:
-        return subject.outcomes(rows, requests[::-1])[::-1]
-    return subject.outcomes(rows, requests)
+        return [subject.outcomes(rows, requests[::-1])[::-1] for rows, requests in drawn]
+    outcomes: list[list[Outcome]] = [[] for _ in problems]
+    at_once = count if len(problems) == 1 else min(subject.batch, IN_TURN)
+    for start in range(0, count, at_once):
+        for known, (rows, requests) in zip(outcomes, drawn):
+            known += subject.outcomes(rows, requests[start : start + at_once])
+    return outcomes

@@ -137,10 +137,9 @@ def _sample(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -
 
 
 def _repeated(subject: DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    outcomes = driven_answers.repeated(
-        subject, tree_problem_from(request["problem"]), request["count"], request["backwards"]
-    )
-    yield {"outcomes": [*map(encoded, outcomes)], "calls": subject.calls}
+    problems = [tree_problem_from(problem) for problem in request["problems"]]
+    outcomes = driven_answers.repeated(subject, problems, request["count"], request["backwards"])
+    yield {"outcomes": [[*map(encoded, each)] for each in outcomes], "calls": subject.calls}
 
 
 def _batches(subject: DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:

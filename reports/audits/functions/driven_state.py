@@ -1,47 +1,63 @@
-"""Does a driven subject keep state? The same requests, in a fresh process and backwards, have to be answered alike."""
+"""Does a driven subject keep state? The same requests, in a fresh process and in another order, have to be answered alike.
 
-from typing import TYPE_CHECKING
+Many requests on one problem; and some on a draft block or tree of every size, with twins that share its tokens, in turn in
+the process of the audit, one problem after the other in the fresh one, the smallest first.
+"""
+
+from collections.abc import Sequence
+from typing import Any
 
 from ....models.errors import RunFailed
+from ....models.problem import Problem
+from ....models.related import twins
 from ....proofs.interception.outcomes import decoded
 from ....proofs.sandbox import Sandbox
+from .session import FunctionSession, of_each_size
 
-if TYPE_CHECKING:
-    from .session import FunctionSession
-
-REQUESTS = 500
-"""Random requests that are repeated."""
+REQUESTS, OF_A_SIZE = 500, 32
+"""Random requests that are repeated: on one problem, and on one of each size and each of its twins."""
 
 
-def withdraw_for_driven_state(session: "FunctionSession") -> None:
+def withdraw_for_driven_state(session: FunctionSession) -> None:
     """Withdraw the measured laws if a fresh process answers otherwise than the one that was audited. Findings go to the report."""
     known = [m for m in session.measurements if m.known]
     if not known or session.sandbox.ended:
         return
     session.settings.progress("asking it again in a fresh process", 0, 1)
-    problem = max(known, key=lambda m: (m.paths <= 1000, m.paths)).problem
-    subject, settings = session.subject, session.settings
+    many = max(known, key=lambda m: (m.paths <= 1000, m.paths)).problem
+    sizes = [m.problem for _, m in sorted(of_each_size(known).items())]
+    of_sizes = [twin for p in sizes for twin in (p, *twins(p, "other-draft", "other-target"))]
+    subject, settings, problem = session.subject, session.settings, many
+    groups = ([many], REQUESTS), (of_sizes, OF_A_SIZE)
     try:
-        here = session.sandbox.repeated(problem, REQUESTS, False)
+        here = [session.sandbox.repeated(problems, count, False) for problems, count in groups]
         with Sandbox(
             subject.target, subject.array, session.dtype, timeout=settings.timeout, memory=settings.memory,
             torch=subject.torch, folders=subject.folders, program=subject.program,
         ) as fresh:  # fmt: skip
             fresh.start([problem])
-            there = fresh.repeated(problem, REQUESTS, True)
+            there = [fresh.repeated(problems, count, True) for problems, count in reversed(groups)][::-1]
     except RunFailed as failure:
         reason = session.failed(failure, f"on problem {problem.name}, repeated")
         for measurement in known if failure.kind == "timeout" else ():
             measurement.reason = reason
         return
-    session.report.subject["calls"] = here["calls"]
-    differing = [(a, b) for a, b in zip(here["outcomes"], there["outcomes"]) if a != b]
-    if differing:
-        one, other = map(decoded, differing[0])
+    calls = here[-1]["calls"]
+    session.report.subject["calls"] = calls
+    reasons = (_differing(problems, one, other) for (problems, _), one, other in zip(groups, here, there))
+    if reason := next(filter(None, reasons), None):
         session.withheld = (
-            f"after {here['calls']:,} calls the same requests are answered otherwise than in a fresh process: on {problem.name} "
-            f"{one} and {other}, {len(differing)} of {REQUESTS} differ"
+            f"after {calls:,} calls the same requests are answered otherwise than in a fresh process: on {reason}"
         )
         session.report.notice({"state": session.withheld})
         for measurement in known:
             measurement.reason = session.withheld
+
+
+def _differing(problems: Sequence[Problem], here: dict[str, Any], there: dict[str, Any]) -> str | None:
+    """The first problem on which requests are answered otherwise, with two answers."""
+    for problem, one, other in zip(problems, here["outcomes"], there["outcomes"]):
+        if differing := [(a, b) for a, b in zip(one, other) if a != b]:
+            first, second = map(decoded, differing[0])
+            return f"{problem.name} {first} and {second}, {len(differing)} of {len(one)} differ"
+    return None

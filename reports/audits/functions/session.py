@@ -7,6 +7,7 @@ from typing import Any
 
 from ....models.battery import drawn, toy
 from ....models.errors import InputError, RunFailed
+from ....models.law import ContextFree
 from ....models.problem import AnyProblem, Problem, as_json
 from ....models.tree_battery import own_tree_problems, tree_audit_battery
 from ....proofs.interception.outcomes import decoded
@@ -145,6 +146,19 @@ def ways_asked_for(settings: AuditSettings) -> tuple[str, ...]:
     if not isinstance(ways, (list, tuple)) or any(type(way) is not str or way not in WAYS for way in ways):
         raise InputError(f"drafting is {ways!r}; expected a list or tuple of some of {', '.join(WAYS)}")
     return tuple(ways)
+
+
+def size_drafted(measurement: Measurement) -> tuple[int, int]:
+    """(drafted tokens, gamma) of the largest draft block or tree."""
+    return max(map(len, measurement.blocks), default=0), measurement.problem.gamma
+
+
+def of_each_size(known: Sequence[Measurement]) -> dict[tuple[int, int], Measurement]:
+    """One of each size, with rows that depend on the text where there is one, and of those the one of the fewest paths."""
+    chosen: dict[tuple[int, int], Measurement] = {}
+    for m in sorted(known, key=lambda m: (isinstance(m.problem.draft, ContextFree), m.paths)):
+        chosen.setdefault(size_drafted(m), m)
+    return chosen
 
 
 def probe_problems(problems: list[Problem]) -> list[Problem]:

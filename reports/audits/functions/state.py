@@ -15,7 +15,7 @@ from typing import Any
 
 from ....models.battery import drawn
 from ....models.errors import RunFailed
-from ....models.law import ContextFree, Prefix, prefix_key
+from ....models.law import Prefix, prefix_key
 from ....models.problem import Problem, as_json
 from ....models.rationals import as_float
 from ....models.related import twins
@@ -26,7 +26,7 @@ from ....proofs.measurement import Measurement, measured
 from ....proofs.sandbox import Sandbox
 from ....verifiers.trees.draft_tree import TOP
 from .driven_state import withdraw_for_driven_state
-from .session import FunctionSession, probe_problems
+from .session import FunctionSession, of_each_size, probe_problems, size_drafted
 
 MOST_PATHS = 24
 """Paths of the problem whose twins are made, at most, if there is a choice: the more, the more is compared."""
@@ -140,11 +140,7 @@ def _examined(session: FunctionSession, known: Sequence[Measurement], original: 
 
 def _of_each_other_size(known: Sequence[Measurement], original: Measurement) -> list[Measurement]:
     """One of each size (drafted tokens, gamma) but the original's, with rows that depend on the text where there is one."""
-    chosen: dict[tuple[int, int], Measurement] = {}
-    for m in sorted(known, key=lambda m: (isinstance(m.problem.draft, ContextFree), m.paths)):
-        chosen.setdefault((max(map(len, m.blocks), default=0), m.problem.gamma), m)
-    chosen.pop((max(map(len, original.blocks), default=0), original.problem.gamma), None)
-    return [m for (tokens, _), m in chosen.items() if tokens]
+    return [m for size, m in of_each_size(known).items() if size[0] and size != size_drafted(original)]
 
 
 def _of_one_block(session: FunctionSession, original: Measurement) -> list[Repeated]:

@@ -188,6 +188,13 @@ def test_driven_objects_verify_trees(name, verdict):
     assert report.subject["convention"]["trees"] == [IID, WITHOUT_REPLACEMENT, TOP]
 
 
+def test_rows_of_the_call_before_in_a_driven_object_are_no_law_whatever_the_size_of_the_tree():
+    problems = [drawing(toy(1), 1), ragged(drawn(2, 2, "generic"), -1, -1, 0, 1, how=TOP)]  # one tree: right alone
+    for name, verdict in (("stale_from_four_nodes_on", "inconclusive"), ("right", "lossless")):
+        report = audit(f"{SUBJECTS}:{name}", problems, explain=False, levels=["exact"])
+        assert report.verdict == verdict and ("state" in report.findings) == (verdict == "inconclusive")
+
+
 @pytest.mark.parametrize(
     ("argument", "verdict"), [("", "lossless"), pytest.param("wrong", "refuted", marks=pytest.mark.long)]
 )
