@@ -10,12 +10,16 @@ from typing import Any
 from ....models.errors import RunFailed
 from ....models.problem import Problem
 from ....models.related import twins
+from ....proofs.driven.laws import CONFIRMATIONS
 from ....proofs.interception.outcomes import decoded
 from ....proofs.sandbox import Sandbox
 from .session import FunctionSession, of_each_size
 
 REQUESTS, OF_A_SIZE = 500, 32
 """Random requests that are repeated: on one problem, and on one of each size and each of its twins."""
+
+FEWEST = 4
+"""The latter of a subject that is slow."""
 
 
 def withdraw_for_driven_state(session: FunctionSession) -> None:
@@ -28,7 +32,8 @@ def withdraw_for_driven_state(session: FunctionSession) -> None:
     sizes = [m.problem for _, m in sorted(of_each_size(known).items())]
     of_sizes = [twin for p in sizes for twin in (p, *twins(p, "other-draft", "other-target"))]
     subject, settings, problem = session.subject, session.settings, many
-    groups = ([many], REQUESTS), (of_sizes, OF_A_SIZE)
+    slow = min(m.confirmations for m in known) / CONFIRMATIONS  # fewer where there was no time for more
+    groups = ([many], REQUESTS), (of_sizes, max(FEWEST, round(OF_A_SIZE * min(slow, 1))))
     try:
         here = [session.sandbox.repeated(problems, count, False) for problems, count in groups]
         with Sandbox(
