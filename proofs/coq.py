@@ -1,11 +1,13 @@
 """Running Coq on the machine-checked proofs of ``mechanized/``, in a copy, and reading what it answers."""
 
+import hashlib
 import os
 import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +19,14 @@ SOURCES = Path(__file__).parent / "mechanized"
 PACKAGES = "Debian: coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics make"
 VERSION = "8.16"
 """What the sources are written for, with MathComp 1.15."""
+
+LIBRARY = ("algebra/all_algebra.vo", "algebra_tactics/ring.vo")
+"""Files of MathComp that the sources need."""
+
+AT_A_TIME = 2
+"""How many files are compiled at the same time."""
+
+Progress = Callable[[str, int, int], None]
 
 TIME_LIMIT, CLOCK_FACTOR = 600, 20
 """Seconds of processor time that Coq has for each file, and how many times that by the clock before all is ended."""
@@ -51,7 +61,7 @@ def missing() -> str | None:
     if not version or not version[0].startswith(VERSION + "."):
         return f"the proofs need Coq {VERSION} with MathComp 1.15 ({PACKAGES}); coqc is {' '.join(version[:1])}"
     library = Path(_answer("coqc", "-where")) / "user-contrib" / "mathcomp"
-    for part in ("algebra/all_algebra.vo", "algebra_tactics/ring.vo"):
+    for part in LIBRARY:
         if not (library / part).is_file():
             return f"Coq is installed without mathcomp/{part.split('/')[0]}; the proofs need it ({PACKAGES})"
     if not (SOURCES / "Makefile").is_file():
@@ -77,15 +87,21 @@ def workplace(folder: Path | None = None) -> Iterator[Path]:
     yield folder
 
 
+def limited(command: list[str], limit: int) -> list[str]:
+    """The command, each of whose processes ends after ``limit`` seconds of processor time."""
+    return ["sh", "-c", f'ulimit -S -t {limit}; ulimit -c 0; exec "$@"', "sh", *command]
+
+
 def run_in(place: Path, command: list[str], limit: int) -> subprocess.CompletedProcess[str]:
     """Run a command there; each process it starts ends after ``limit`` seconds of processor time.
 
     A process that waits for ever instead is ended with all others after ``CLOCK_FACTOR`` times that by the clock.
     Raises: subprocess.TimeoutExpired.
     """
-    limited = ["sh", "-c", f'ulimit -S -t {limit}; ulimit -c 0; exec "$@"', "sh", *command]
     pipe = subprocess.PIPE
-    with subprocess.Popen(limited, cwd=place, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as process:
+    with subprocess.Popen(
+        limited(command, limit), cwd=place, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+    ) as process:
         try:
             output, errors = process.communicate(timeout=CLOCK_FACTOR * limit)
         except BaseException:
@@ -125,36 +141,165 @@ def compile_proofs(folder: Path | None = None, limit: int = TIME_LIMIT) -> list[
     if reason := missing():
         raise RuntimeError(reason)
     with workplace(folder) as place:
-        listed = re.findall(r"^Print Assumptions (\w+)\.", (place / "Axioms.v").read_text(), re.MULTILINE)
-        home = {theorem: _home(place, theorem) for theorem in listed}
+        build = Build(place, limit=limit)
+        return build.check(build.listed)
+
+
+class Build:
+    """The sources in a folder, compiled file by file, two at a time, as theorems of theirs are asked about.
+
+    kept: a folder that gets each file as soon as it is compiled, and from which it is taken the next time, where its
+    source, the compiled files it builds on, Coq and MathComp are the same.
+    progress: called with each file's name when it is begun, how many of those needed are there, and how many are needed.
+    """
+
+    def __init__(
+        self, place: Path, kept: Path | None = None, limit: int = TIME_LIMIT, progress: Progress = lambda *_: None
+    ):
+        self.place, self.limit, self.progress = place, limit, progress
+        self.kept = KeptFiles(kept) if kept else None
+        self.done: set[str] = set()
+        self.failed: dict[str, str] = {}
+        """File -> what was said where it, or one that it builds on, does not compile."""
+        self.listed = re.findall(r"^Print Assumptions (\w+)\.", (place / "Axioms.v").read_text(), re.MULTILINE)
+        rules = re.findall(r"^(\w+)\.vo: (.+)$", (place / "Makefile").read_text(), re.MULTILINE)
+        self._needs = {name: re.findall(r"(\w+)\.vo", needs) for name, needs in rules}
+
+    def check(self, theorems: Sequence[str]) -> list[TheoremCheck]:
+        """What Coq says of each theorem, once the files that it needs are compiled."""
+        home = {theorem: _home(self.place, theorem) for theorem in theorems}
         files = sorted({name for name in home.values() if name})
+        self.compile(files)
+        compiled = [name for name in files if name in self.done]
+        asked = f"From Draftproof Require Import {' '.join(compiled)}.\n" if compiled else ""
+        asked += "".join(f"Print Assumptions {t}.\n" for t in theorems if home[t] in self.done)
+        (self.place / "Asked.v").write_text(asked)
+        (self.place / "Asked.log").unlink(missing_ok=True)
         try:
-            done = make(place, *(f"{name}.vo" for name in files), limit=limit)
-            compiled = [name for name in files if make(place, "--question", f"{name}.vo", limit=limit).returncode == 0]
-            asked = f"From Draftproof Require Import {' '.join(compiled)}.\n" if compiled else ""
-            asked += "".join(f"Print Assumptions {t}.\n" for t in listed if home[t] in compiled)
-            (place / "Asked.v").write_text(asked)
-            (place / "Asked.log").unlink(missing_ok=True)
-            answered = make(place, "Asked.log", limit=limit)
+            errors = make(self.place, "Asked.log", limit=self.limit).stderr
         except subprocess.TimeoutExpired:
-            return [TheoremCheck(t, NO_EVIDENCE, limit, NOT_ENDING.format(CLOCK_FACTOR * limit)) for t in listed]
-        answers, seconds = _answers(place / "Asked.log"), {}
+            errors = NOT_ENDING.format(CLOCK_FACTOR * self.limit)
+        answers, seconds = _answers(self.place / "Asked.log"), {}
         for name in files:
-            seconds |= _proving(place / f"{name}.time", listed)
+            seconds |= _proving(self.place / f"{name}.time", self.listed)
         rows = []
-        for theorem in listed:
+        for theorem in theorems:
             said, asking = answers.get(theorem, (None, 0.0))
-            errors = done.stderr or answered.stderr
-            if said is not None:
-                outcome = (HOLDS, None) if said == CLOSED else (NO_EVIDENCE, said)
-            elif not home[theorem]:
-                outcome = (ERROR, "no such theorem in the sources")
-            elif f'{home[theorem]}.v", line' not in errors and (late := out_of_time(errors, limit)):
-                outcome = (NO_EVIDENCE, late)
-            else:
-                outcome = (ERROR, first_error(errors))
-            rows.append(TheoremCheck(theorem, outcome[0], round(seconds.get(theorem, 0.0) + asking, 3), outcome[1]))
+            verdict, detail = self._outcome(home[theorem], said, errors)
+            rows.append(TheoremCheck(theorem, verdict, round(seconds.get(theorem, 0.0) + asking, 3), detail))
         return rows
+
+    def _outcome(self, home: str | None, said: str | None, errors: str) -> tuple[str, str | None]:
+        if said is not None:
+            return (HOLDS, None) if said == CLOSED else (NO_EVIDENCE, said)
+        if not home:
+            return ERROR, "no such theorem in the sources"
+        errors = self.failed.get(home, errors)
+        late = errors if errors.startswith("time-out") else out_of_time(errors, self.limit)
+        return (NO_EVIDENCE, late) if late else (ERROR, first_error(errors))
+
+    def compile(self, names: Iterable[str]) -> None:
+        """Compile these files and those that they build on, as far as it can be done."""
+        wanted = [name for name in self._in_order(names) if name not in self.done and name not in self.failed]
+        known, total = len(self.done), len(self.done) + len(wanted)
+        running: dict[str, tuple[subprocess.Popen[bytes], float]] = {}
+        try:
+            while wanted or running:
+                for name in [
+                    name for name in wanted if not set(self._needs.get(name, ())) - self.done - {*self.failed}
+                ]:
+                    broken = next((need for need in self._needs.get(name, ()) if need in self.failed), None)
+                    if broken:
+                        self.failed[name] = self.failed[broken]
+                    elif self.kept and self.kept.take(name, self.place, self._needs.get(name, ())):
+                        self.done.add(name)
+                    elif len(running) < AT_A_TIME:
+                        self.progress(f"{name}.v", len(self.done) - known, total - known)
+                        running[name] = self._started(name), time.monotonic()
+                    else:
+                        continue
+                    wanted.remove(name)
+                for name in [name for name, begun in running.items() if self._ended(name, *begun)]:
+                    del running[name]
+                time.sleep(0.02 if running else 0)
+        finally:
+            for process, _ in running.values():
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    def _in_order(self, names: Iterable[str]) -> list[str]:
+        """The files and all that they build on, none before those."""
+        order: dict[str, None] = {}
+
+        def add(name: str) -> None:
+            for need in self._needs.get(name, ()):
+                add(need)
+            order.setdefault(name)
+
+        for name in names:
+            add(name)
+        return list(order)
+
+    def _started(self, name: str) -> subprocess.Popen[bytes]:
+        with open(self.place / f"{name}.err", "wb") as errors:
+            command = limited(["make", f"{name}.vo"], self.limit)
+            return subprocess.Popen(
+                command, cwd=self.place, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
+            )
+
+    def _ended(self, name: str, process: subprocess.Popen[bytes], begun: float) -> bool:
+        """Whether its compilation has ended, which is then noted."""
+        if process.poll() is None:
+            if time.monotonic() - begun < CLOCK_FACTOR * self.limit:
+                return False
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            self.failed[name] = NOT_ENDING.format(CLOCK_FACTOR * self.limit)
+        elif process.returncode == 0:
+            self.done.add(name)
+            if self.kept:
+                self.kept.put(name, self.place, self._needs.get(name, ()))
+        else:
+            self.failed[name] = (self.place / f"{name}.err").read_text(errors="replace")
+        return True
+
+
+class KeptFiles:
+    """Compiled files under the digest of what they were made of; each is there whole or not at all."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        library = Path(_answer("coqc", "-where")) / "user-contrib" / "mathcomp"
+        digest = hashlib.sha256(_answer("coqc", "--print-version").encode())
+        for part in LIBRARY:  # compiled files hold the digests of those that they build on
+            digest.update((library / part).read_bytes())
+        self._tools = digest.digest()
+
+    def _name(self, name: str, place: Path, needs: Iterable[str]) -> str:
+        digest = hashlib.sha256(self._tools + (place / "Makefile").read_bytes() + (place / f"{name}.v").read_bytes())
+        for need in needs:
+            digest.update(hashlib.sha256((place / f"{need}.vo").read_bytes()).digest())
+        return f"{name}-{digest.hexdigest()}"
+
+    def take(self, name: str, place: Path, needs: Iterable[str]) -> bool:
+        """Put what is kept of a file into the place; whether there is any."""
+        kept = self._name(name, place, needs)
+        if not (self.folder / f"{kept}.vo").is_file():
+            return False
+        for ending in ("time", "vo"):
+            shutil.copyfile(self.folder / f"{kept}.{ending}", place / f"{name}.{ending}")
+        return True
+
+    def put(self, name: str, place: Path, needs: Iterable[str]) -> None:
+        """Keep a compiled file in the place of what was kept of it before."""
+        kept = self._name(name, place, needs)
+        for old in self.folder.glob(f"{name}-*"):
+            old.unlink()
+        for ending in ("time", "vo"):  # the second says that both are there
+            part = self.folder / f"{kept}.part"
+            shutil.copyfile(place / f"{name}.{ending}", part)
+            part.replace(self.folder / f"{kept}.{ending}")
 
 
 def _home(place: Path, theorem: str) -> str | None:
@@ -182,7 +327,7 @@ def _answers(log: Path) -> dict[str, tuple[str, float]]:
     return {question[1]: (said, taken) for question, said, taken in asked if question}
 
 
-def _proving(log: Path, listed: list[str]) -> dict[str, float]:
+def _proving(log: Path, listed: Sequence[str]) -> dict[str, float]:
     """Seconds of each listed theorem of a file, what is before it included, from the one before on."""
     seconds, theorem, taken = {}, None, 0.0
     for sentence, _, more in _sentences(log):

@@ -7,6 +7,7 @@ all vocabularies and all gamma. A proof that could not be decided says so; it ne
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple
 
 from ..models.problem import Problem
@@ -69,9 +70,22 @@ def run(proofs: Iterable[Proof]) -> Iterator[ProofRow]:
         yield ProofRow(*proof[:4], result.verdict, round(seconds, 3), result.detail)
 
 
-def all_proofs(chosen: Iterable[str] = (), methods: Iterable[str] = METHODS) -> list[Proof]:
-    """The proofs of the claims chosen (all of them if none is named) by the methods named, claim by claim."""
-    obligations = (import_module(f"{__package__}.obligations.by_{method}") for method in METHODS if method in methods)
-    proofs = [proof for module in obligations for proof in module.proofs()]
+def all_proofs(
+    chosen: Iterable[str] = (),
+    methods: Iterable[str] = METHODS,
+    kept: Path | None = None,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
+) -> list[Proof]:
+    """The proofs of the claims chosen (all of them if none is named) by the methods named, claim by claim.
+
+    kept, progress: where what Coq has compiled stays, and what is called with each file (``coq.Build``).
+    """
+    given = {"coq": (kept, progress)}
+    proofs = [
+        proof
+        for method in METHODS
+        if method in methods
+        for proof in import_module(f"{__package__}.obligations.by_{method}").proofs(*given.get(method, ()))
+    ]
     order = list(PROVABLE_CLAIMS)
     return sorted((p for p in proofs if not chosen or p.claim in chosen), key=lambda proof: order.index(proof.claim))

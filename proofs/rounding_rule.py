@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from ..models.problem import Problem
 from ..verifiers.trees.draft_tree import TOP
 from .greedy_rounding import greedy_bound
-from .rounding_theorem import PAIRWISE, lookup_bound, problem_bound, sum_depth, sum_error, token_bound
+from .rounding_theorem import PAIRWISE, problem_bound, running_sum_bound, sum_depth, sum_error, token_bound
 from .tree_rounding import tree_bound
-from .wide_rounding import Rows, wide_bound
+from .wide_rounding import Rows, running_sum_cost, wide_bound
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -59,12 +59,13 @@ def explained_by_rounding(problem: Problem, dtype: str, off: float = 0.0, modifi
 
     Block or token verification, the larger of the two; of greedy block verification; where trees are drawn, of recursive
     rejection. Each operation within epsilon / 2 of itself, sums in order; coins decided, and the last token looked up in
-    an exact running sum, by uniforms of spacing epsilon / 2; rows off by ``off`` and by 2^-46, for code that has them by
+    a running sum, by uniforms of spacing epsilon / 2; rows off by ``off`` and by 2^-46, for code that has them by
     way of logarithms. Other formulas are not covered.
     problem: with the rows in use. modifies_target: True of greedy block verification. At most 0.05.
     """
     lattice = EPSILON[dtype] / 2
-    given = problem, EPSILON[dtype], lattice, off + LOGARITHMS, lookup_bound(problem.vocabulary, lattice)
+    last_draw = running_sum_bound(problem.vocabulary, EPSILON[dtype] / 2, lattice)
+    given = problem, EPSILON[dtype], lattice, off + LOGARITHMS, last_draw
     if modifies_target:
         bound = greedy_bound(*given)
     elif draws_trees(problem):
@@ -132,9 +133,16 @@ def look_up_allowed(masses: "ndarray", dtype: str, bits: int, most: "ndarray | N
     return float((had.clip(max=EPSILON[dtype] / 2 * reach) + had.clip(max=2.0**-bits / 4)).sum())
 
 
+def look_up_explained(masses: "ndarray", dtype: str, bits: int, most: "ndarray | None" = None,
+                      anywhere: bool = False) -> float:  # fmt: skip
+    """The same by the theorem: ``wide_rounding.running_sum_cost``. anywhere: in an order that is not known."""
+    had = masses if most is None else masses.clip(min=most)
+    return running_sum_cost(masses, had, EPSILON[dtype] / 2, 2.0**-bits, anywhere)
+
+
 def look_up_at_most(dtype: str, vocabulary: int) -> float:
-    """The most that a look-up of numbers of that type is allowed, where it is not known whether and how one is done."""
-    return vocabulary * EPSILON[dtype] / 2
+    """The most that a look-up of numbers of that type can add, where it is not known whether and how one is done."""
+    return running_sum_bound(vocabulary, EPSILON[dtype] / 2, EPSILON[dtype] / 2)
 
 
 def wide_resolution_allowed(dtype: str) -> float:

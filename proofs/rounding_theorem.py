@@ -50,7 +50,8 @@ def rounding_bound(gamma: int, vocabulary: int, epsilon: float, lattice: float, 
     sum_{i=1}^{gamma-1} coin_error(2 i, d) + G(2 gamma) + gamma / N + sum_{i=0}^{gamma-1} G(2 i + 2) + last_draw,
     to first order 4 gamma^2 u + (2 d + 9) (gamma - 1) u + gamma / N + last_draw.
     epsilon: the spacing of the numbers at 1, 2 u. lattice: 1 / N, the spacing of the uniforms that decide coins.
-    last_draw: what the last token's draw from given weights adds: 0 if by its weights, ``lookup_bound`` on a lattice.
+    last_draw: what the last token's draw from given weights adds: 0 if by its weights, else
+        ``running_sum_bound``, or ``lookup_bound`` where the sum is exact.
     Source: BlockRounding.v, ``block_rounding``.
     """
     unit, depth = epsilon / 2, sum_depth(vocabulary, order)
@@ -220,6 +221,16 @@ def lattice_bound(gamma: int, vocabulary: int, lattice: float) -> float:
 def lookup_bound(vocabulary: int, lattice: float) -> float:
     """V / (2 N): a token looked up in an exact running sum by a uniform k / N. Source: Lattice.v, ``looked_up_near``."""
     return vocabulary * lattice / 2
+
+
+def running_sum_bound(vocabulary: int, unit: float, lattice: float) -> float:
+    """(V - 1) u (2 + G(V - 1)) + V / (2 N): a token looked up in a computed running sum, divided by its last entry.
+
+    Additions in order, rounded to nearest; thresholds within u; the uniform is k / N. Source: RunningSum.v,
+    ``running_sum_bound``.
+    """
+    others = vocabulary - 1
+    return others * unit * (2 + growth(unit, others)) + lookup_bound(vocabulary, lattice)
 
 
 def support_leak(drafted: float, lattice: float) -> float:

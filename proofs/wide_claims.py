@@ -11,6 +11,7 @@ from .audit_claims import MAX_ENTRIES, UNDECIDED
 from .wide_measurement import WideMeasurement
 from .wide_reference import reference_deviations
 
+LOOK_UPS = "; look-ups in a running sum add at most TV {:.2g} by the rule, {:.2g} by the theorem"
 IN_PAIRS = " (for sums over the vocabulary in order; in pairs at most TV {theorem_pairwise:.2g})"
 
 
@@ -35,11 +36,13 @@ def _evidence(
     **detail: Any,
 ) -> Evidence:  # fmt: skip
     """ids_called: calls that confirmed that tokens are treated alike; mass_not_called: of tokens without such a call;
-    allowed_to_look_ups: what of the bound is for running sums (``rounding_rule.look_up_allowed``)."""
+    allowed_to_look_ups: what of the bound is for running sums by the rule (``rounding_rule.look_up_allowed``);
+    look_ups_explained: by the theorem (``rounding_rule.look_up_explained``)."""
     facts = {
         "exactness": measurement.exactness, "dtype": measurement.dtype, "paths": measurement.paths,
         "ids_called": measurement.called, "fewest_ids_of_a_row": measurement.least,
-        "mass_not_called": measurement.not_called, "allowed_to_look_ups": measurement.looked_up, **_size(measurement),
+        "mass_not_called": measurement.not_called, "allowed_to_look_ups": measurement.looked_up, "look_ups_explained": measurement.looked_up_explained,
+        **_size(measurement),
     }  # fmt: skip
     if measurement.unknown:
         facts |= {"mass_unknown": measurement.unknown, "reason": measurement.reason}
@@ -74,6 +77,8 @@ def _undecided(
     reason = UNDECIDED.format(what, deviation, measurement.dtype, **measurement.rounding) + IN_PAIRS.format(
         **measurement.rounding
     )
+    if measurement.looked_up or measurement.looked_up_explained:
+        reason += LOOK_UPS.format(measurement.looked_up, measurement.looked_up_explained)
     return replace(evidence, verdict=NO_EVIDENCE, detail=evidence.detail | {"reason": reason})
 
 

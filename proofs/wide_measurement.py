@@ -23,6 +23,7 @@ from .rounding_rule import (
     HALF,
     MOST_HALF,
     look_up_allowed,
+    look_up_explained,
     rows_in_use_allowed,
     wide_explained,
     wide_resolution_allowed,
@@ -45,7 +46,7 @@ class WideMeasurement:
     unknown: probability of what the law says nothing of.
     called: calls that confirmed a path's row; least: the fewest of a row.
     not_called: probability of the tokens that no call led to.
-    looked_up: what of the tolerance is for look-ups in a running sum.
+    looked_up, looked_up_explained: what look-ups in a running sum may add, by the rule and by the theorem.
     explained, rounding: as in ``Measurement``, and "theorem_pairwise", for sums in pairs: what holds is within that.
     exactness, tolerance, dtype, paths, reason, findings: as in ``Measurement``; the reason, where ``unknown`` is not 0.
     """
@@ -62,6 +63,7 @@ class WideMeasurement:
     least: int | None = None
     not_called: float = 0.0
     looked_up: float = 0.0
+    looked_up_explained: float = 0.0
     exactness: str = "exact"
     tolerance: float = 0.0
     explained: float = 0.0
@@ -102,9 +104,9 @@ class WideMeasurement:
             rows = self.target, self.draft, dtype, sums_off
             in_order, in_pairs = (wide_explained(*rows, order) for order in (IN_ORDER, PAIRWISE))
         self.rounding = {"rule": rule, "theorem": in_order, "theorem_pairwise": in_pairs}
-        besides = self.looked_up
-        self.tolerance = min(min(rule, in_pairs) + besides, most) + resolution
-        self.explained = min(max(rule, in_order) + besides, most) + resolution
+        looked_up = self.looked_up, self.looked_up_explained
+        self.tolerance = min(min(rule, in_pairs) + min(looked_up), most) + resolution
+        self.explained = min(max(rule, in_order) + max(looked_up), most) + resolution
 
     def withdraw(self) -> None:
         """Nothing that was measured is to be believed."""
@@ -236,8 +238,9 @@ def _put_block(
         measurement.put_outcome(block, decoded(outcome), drafted * probability)
     if answer["coarsest"] and answer["law"]:
         points = np.array([probability for _, probability in answer["law"]])
-        in_any_order = 2 * look_up_allowed(points, measurement.dtype, answer["coarsest"])
-        measurement.looked_up += drafted * in_any_order
+        of_points = points, measurement.dtype, answer["coarsest"]
+        measurement.looked_up += drafted * 2 * look_up_allowed(*of_points)
+        measurement.looked_up_explained += drafted * look_up_explained(*of_points, anywhere=True)
     for law in answer["rows"]:
         weights, prefix = rows[law["weights"]], tuple(law["prefix"])
         if law["look_up"]:
@@ -245,8 +248,9 @@ def _put_block(
             masses = weights * (law["part"] / math.fsum(weights))
             reached = drafted * law["probability"] / law["part"]
             most = measurement.right(prefix, law["first"], len(masses)) / reached
-            allowed = look_up_allowed(masses, summed or measurement.dtype, bits, most)
-            measurement.looked_up += reached * allowed
+            of_row = masses, summed or measurement.dtype, bits, most
+            measurement.looked_up += reached * look_up_allowed(*of_row)
+            measurement.looked_up_explained += reached * look_up_explained(*of_row)
         masses = weights * (drafted * law["probability"] / math.fsum(weights))
         measurement.called += law["called"]
         measurement.least = min(law["called"], measurement.least or law["called"])

@@ -38,7 +38,7 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     kernel = _kernel(data["verifier"])
     reached = _value_of_verifier(pair, kernel)
     if reached != claimed:
-        raise Rejected(f"its verifier accepts {shown(reached)} tokens, not the {shown(claimed)} claimed")
+        raise Rejected(f"its verifier accepts {tokens(reached)}, not the {shown(claimed)} claimed")
     bound = _value_of_bound(pair, table_of(data["slack"], "slack"), table_of(data["martingale"], "martingale"))
     if bound != claimed:
         raise Rejected(f"its bound is {shown(bound)}, not the {shown(claimed)} claimed")
@@ -53,6 +53,11 @@ def shown(value: Fraction) -> str:
     if abs(value) > 10**300:
         return "(a number of hundreds of digits)"
     return f"(about {float(value):.6g})"
+
+
+def tokens(value: Fraction) -> str:
+    """So many tokens, in words."""
+    return f"{shown(value)} token{'' if value == 1 else 's'}"
 
 
 def form_of(text: str) -> str | None:
@@ -244,7 +249,7 @@ def _value_of_bound(pair: ProblemPair, slack: dict, martingale: dict) -> Fractio
             for token in vocabulary:
                 if accepted > slack[block] + martingale[(*block[:accepted], token)]:
                     raise Rejected(
-                        f"its bound fails on block {block} where {accepted} tokens are accepted, then {token}"
+                        f"its bound fails on block {block} where {accepted} of its tokens are accepted, then {token}"
                     )
         value += mass * slack[block]
     return value

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from itertools import product
 
-from .check import ProblemPair, Rejected, fields, mass_of, pair_of, rational_of, shown, table_of
+from .check import ProblemPair, Rejected, fields, mass_of, pair_of, rational_of, shown, table_of, tokens
 
 COUPLING_FORMAT = "draftproof-coupling/1"
 FIELDS = {"format", "problem", "expected_accepted", "coupling", "draft_potential", "target_potential"}
@@ -28,7 +28,7 @@ def check(text: str, problem: dict | None = None) -> Fraction:
                 for y, mass in table_of(law, f"coupling[{key}]").items()}  # fmt: skip
     reached = _value_of_coupling(pair, coupling)
     if reached != claimed:
-        raise Rejected(f"its coupling agrees on {shown(reached)} tokens, not on the {shown(claimed)} claimed")
+        raise Rejected(f"its coupling agrees on {tokens(reached)}, not on the {shown(claimed)} claimed")
     potentials = [table_of(data[name], name) for name in ("draft_potential", "target_potential")]
     bound = _value_of_potentials(pair, *potentials)
     if bound != claimed:

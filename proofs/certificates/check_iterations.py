@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import product
 
-from .check import ProblemPair, Rejected, fields, rational_of, shown, table_of
+from .check import ProblemPair, Rejected, fields, rational_of, shown, table_of, tokens
 
 ITERATIONS_FORMAT = "draftproof-iterations/1"
 FIELDS = {"format", "problem", "iterations", "expected_tokens", "texts"}
@@ -67,7 +67,7 @@ def check(text: str, problem: dict | None = None) -> Fraction:
         values = _values(pair, data["texts"][str(n)], iterations - n, values).__getitem__
     claimed = rational_of(data["expected_tokens"], "expected_tokens")
     if claimed != values(()):
-        raise Rejected(f"its texts show {shown(values(()))} tokens, not the {shown(claimed)} claimed")
+        raise Rejected(f"its texts show {tokens(values(()))}, not the {shown(claimed)} claimed")
     return claimed
 
 
@@ -92,7 +92,7 @@ def _values(pair: ProblemPair, data: object, done: int, after: Callable[[Text], 
         raise Rejected("texts is not a table")
     keys = {_key(text): text for text in texts_of(pair.vocabulary, pair.gamma, done)}
     if set(data) != set(keys):
-        raise Rejected(f"its texts are not exactly those that {done} iterations may emit")
+        raise Rejected(f"its texts are not exactly those that {done} of its iterations may emit")
     return {text: _value(pair, text, data[key], after) for key, text in keys.items()}
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from .check import ProblemPair, Rejected, fields, prefix_of, rational_of, shown, table_of
+from .check import ProblemPair, Rejected, fields, prefix_of, rational_of, shown, table_of, tokens
 
 TREE_BOUND_FORMAT = "draftproof-tree/2"
 FIELDS = {"format", "problem", "bound", "reached", "potential", "rule"}
@@ -61,7 +61,7 @@ def check(text: str, problem: dict | None = None) -> Enclosed:
         raise Rejected(f"its bound is {shown(bound)}, not the {shown(claimed)} claimed")
     accepted, reached = accepted_by(pair, trees, _rule(data["rule"])), rational_of(data["reached"], "reached")
     if accepted != reached:
-        raise Rejected(f"its rule accepts {shown(accepted)} tokens, not the {shown(reached)} claimed")
+        raise Rejected(f"its rule accepts {tokens(accepted)}, not the {shown(reached)} claimed")
     return Enclosed(reached, bound)
 
 

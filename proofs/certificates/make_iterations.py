@@ -168,7 +168,7 @@ def certificate(problem: Problem, iterations: int) -> dict[str, Any]:
     number = texts_to_check(problem.vocabulary, problem.gamma, iterations)
     if number > MOST_TEXTS:
         raise InputError(
-            f"{problem.name}: {iterations} iterations can begin with {number:,} texts, expected at most {MOST_TEXTS:,}"
+            f"{problem.name}: {iterations} iteration{'s' * (iterations > 1)} can begin with {number:,} texts, expected at most {MOST_TEXTS:,}"
         )
     written = problem.tabulated((iterations - 1) * (problem.gamma + 1))
     plan = optimal_plans(in_field(written))

@@ -80,6 +80,11 @@ Print Assumptions problem_rounding.
 Print Assumptions greedy_rounding.
 Print Assumptions tree_rounding.
 Print Assumptions token_rounding.
+Print Assumptions running_sum_near.
+Print Assumptions running_sum_tails.
+Print Assumptions running_sum_bound.
+Print Assumptions looked_up_in_a_running_sum.
+Print Assumptions running_sum_met.
 Print Assumptions rounding_met.
 Print Assumptions greedy_rounding_met.
 Print Assumptions tree_rounding_met.

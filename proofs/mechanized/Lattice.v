@@ -151,12 +151,9 @@ Proof. by rewrite subr_ge0 lattice_lt_mono // runningS ler_addl. Qed.
 (* A token without weight is never looked up. *)
 Lemma looked_up_0 y : r y = 0 -> looked_up r y = 0.
 Proof. by rewrite /looked_up runningS => ->; rewrite addr0 subrr. Qed.
-Theorem looked_up_near : total_variation r (looked_up r) <= (size (tokens V))%:R / (2 * N)%:R.
+Lemma looked_up_each y : `|looked_up r y - r y| <= N%:R^-1.
 Proof.
-rewrite /total_variation natrM invfM mulrA [X in _ <= X]mulrAC ler_pmul2r ?invr_gt0 ?ltr0n //.
-apply: le_trans (_ : sumV (fun _ : V => N%:R^-1) <= _); last first.
-  by rewrite (sumV_index (fun=> N%:R^-1)) sumr_const card_ord mulr_natl.
-apply: sumV_le => y; have := running_range (index y (tokens V)); have := running_range (index y (tokens V)).+1.
+have := running_range (index y (tokens V)); have := running_range (index y (tokens V)).+1.
 rewrite /looked_up runningS; move: (running r _) => a b01 a01.
 have /andP[l u] := lattice_lt_near N0 a01; have /andP[l' u'] := lattice_lt_near N0 b01.
 have -> : lattice_lt N (a + r y) - lattice_lt N a - r y = (lattice_lt N (a + r y) - (a + r y)) - (lattice_lt N a - a) by ring.
@@ -165,6 +162,12 @@ rewrite ler_norml; apply/andP; split.
   by rewrite subr_le0 ler_subl_addl ltW.
 rewrite ler_subl_addr; apply: le_trans (_ : N%:R^-1 <= _); first by rewrite ler_subl_addl ltW.
 by rewrite ler_addl subr_ge0.
+Qed.
+Theorem looked_up_near : total_variation r (looked_up r) <= (size (tokens V))%:R / (2 * N)%:R.
+Proof.
+rewrite /total_variation natrM invfM mulrA [X in _ <= X]mulrAC ler_pmul2r ?invr_gt0 ?ltr0n //.
+apply: le_trans (_ : sumV (fun _ : V => N%:R^-1) <= _); first by apply: sumV_le => y; apply: looked_up_each.
+by rewrite (sumV_index (fun=> N%:R^-1)) sumr_const card_ord mulr_natl.
 Qed.
 End Row.
 End LookUp.

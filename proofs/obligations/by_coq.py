@@ -1,11 +1,12 @@
 """Proofs for every vocabulary and every gamma, checked by Coq; and that its definitions are the Python code's."""
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ...models.battery import drawn, drawn_markov, toy
+from ...models.problem import Problem
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE
 from .. import coq
 from ..coq_agreement import compare
@@ -96,9 +97,14 @@ THEOREMS = {
         "near_law_rows",
         "greedy_rounding",
         "tree_rounding",
+        "running_sum_near",
+        "running_sum_tails",
+        "running_sum_bound",
+        "looked_up_in_a_running_sum",
         "rounding_met",
         "greedy_rounding_met",
         "tree_rounding_met",
+        "running_sum_met",
     ),
     "several-drafts": ("recursive_rejection_valid", "traversal_valid", "k_seq_law"),
     "same-definitions": ("Qc_realFieldType", "emitted_fastE"),
@@ -118,42 +124,54 @@ SINGLE = {
 }
 
 
-@lru_cache(maxsize=1)
-def _compiled() -> tuple[TemporaryDirectory, dict[str, coq.TheoremCheck]]:
-    """A folder with everything compiled, kept until the process ends, and what Coq says of each theorem."""
-    folder = TemporaryDirectory(prefix="draftproof-coq-")
-    return folder, {row.theorem: row for row in coq.compile_proofs(Path(folder.name))}
+class Compiling:
+    """The folder in which everything is compiled when it is first needed, kept as long as there are proofs that use it.
+
+    kept, progress: as of ``coq.Build``.
+    """
+
+    def __init__(self, kept: Path | None, progress: coq.Progress):
+        self._kept, self._progress = kept, progress
+        self._folder: TemporaryDirectory[str] | None = None
+
+    @cached_property
+    def build(self) -> coq.Build:
+        self._folder = TemporaryDirectory(prefix="draftproof-coq-")
+        with coq.workplace(Path(self._folder.name)) as place:
+            return coq.Build(place, self._kept, progress=self._progress)
+
+    def closed(self, theorems: tuple[str, ...]) -> ProofResult:
+        """Whether the theorems are proved and rest on nothing."""
+        if reason := coq.missing():
+            return ProofResult(NO_EVIDENCE, reason)
+        rows = self.build.check(theorems)
+        wrong = next((row for row in rows if row.verdict != HOLDS), None)
+        seconds = sum(row.seconds for row in rows)
+        if wrong:
+            return ProofResult(wrong.verdict, f"{wrong.theorem}: {wrong.detail}", seconds)
+        return ProofResult(HOLDS, seconds=seconds)
+
+    def tied(self, problems: Sequence[Problem], iterations: int) -> ProofResult:
+        """Whether Coq's definitions give the same numbers as the Python code."""
+        if reason := coq.missing():
+            return ProofResult(NO_EVIDENCE, reason)
+        self.build.compile(["Law"])
+        rows = compare(problems, iterations, self.build.place)
+        wrong = next((row for row in rows if row.verdict != HOLDS), None)
+        if wrong:
+            return ProofResult(wrong.verdict, f"{wrong.definition} on {wrong.problem}: {wrong.detail}")
+        return ProofResult(HOLDS, f"{sum(row.compared for row in rows)} numbers compared")
 
 
-def _closed(theorems: tuple[str, ...]) -> ProofResult:
-    if reason := coq.missing():
-        return ProofResult(NO_EVIDENCE, reason)
-    rows = [_compiled()[1][theorem] for theorem in theorems]
-    wrong = next((row for row in rows if row.verdict != HOLDS), None)
-    seconds = sum(row.seconds for row in rows)
-    if wrong:
-        return ProofResult(wrong.verdict, f"{wrong.theorem}: {wrong.detail}", seconds)
-    return ProofResult(HOLDS, seconds=seconds)
-
-
-def _tied(problems, iterations: int) -> ProofResult:
-    if reason := coq.missing():
-        return ProofResult(NO_EVIDENCE, reason)
-    rows = compare(problems, iterations, Path(_compiled()[0].name))
-    wrong = next((row for row in rows if row.verdict != HOLDS), None)
-    if wrong:
-        return ProofResult(wrong.verdict, f"{wrong.definition} on {wrong.problem}: {wrong.detail}")
-    return ProofResult(HOLDS, f"{sum(row.compared for row in rows)} numbers compared")
-
-
-def proofs() -> Iterator[Proof]:
-    """One entry a claim; where Coq is missing each says so."""
+def proofs(kept: Path | None = None, progress: coq.Progress = lambda *_: None) -> Iterator[Proof]:
+    """One entry a claim; where Coq is missing each says so. kept, progress: as of ``coq.Build``."""
+    compiling = Compiling(kept, progress)
     for claim, theorems in THEOREMS.items():
         size = SINGLE.get(claim, EVERY)
-        yield Proof(claim, "coq", ", ".join(theorems), size, lambda theorems=theorems: _closed(theorems))
+        yield Proof(claim, "coq", ", ".join(theorems), size, lambda theorems=theorems: compiling.closed(theorems))
     kinds = ("generic", "zeros", "one-hot-draft", "equal")
     single = [toy(2), *(drawn(3, 2, kind) for kind in kinds), drawn(2, 3, "mixed")]
     for problems, iterations in ((single, 1), ([drawn_markov(2, 1, "mixed"), drawn_markov(2, 2), toy(2)], 2)):
         size = size_of(problems) + (f", {iterations} iterations" if iterations > 1 else "")
         yield Proof("same-definitions", "coq", "token, block, greedy-block against the Python code", size,
-                    lambda problems=problems, i=iterations: _tied(problems, i))  # fmt: skip
+                    lambda problems=problems, i=iterations: compiling.tied(problems, i))  # fmt: skip

@@ -14,10 +14,10 @@ from .parameters import json_option
 VERIFIERS, COUPLINGS, STRATEGIES = "verifiers", "couplings", "strategies"
 DRAFTS, TREES = "drafts", "trees"
 STATEMENTS = {
-    VERIFIERS: "no valid verifier accepts more than {} tokens an iteration in expectation",
-    COUPLINGS: "no coupling of draft and target agrees on more than {} tokens in expectation",
-    STRATEGIES: "no strategy of valid verifiers decodes more than {} tokens in {} iterations in expectation, and one does",
-    TREES: "no valid rule accepts more than {1} tokens of a draft tree in expectation, and one accepts {0}",
+    VERIFIERS: "no valid verifier accepts more than {} an iteration in expectation",
+    COUPLINGS: "no coupling of draft and target agrees on more than {} in expectation",
+    STRATEGIES: "no strategy of valid verifiers decodes more than {} in {} iteration{} in expectation, and one does",
+    TREES: "no valid rule accepts more than {1} of a draft tree in expectation, and one accepts {0}",
     DRAFTS: "no valid rule accepts a draft of the first step with a probability above {}, and one does",
 }
 
@@ -80,7 +80,7 @@ def _check(file: str, given: Problem | None) -> int:
 
             number = check_iterations.iterations_of(text)
             proved = check_iterations.check(text, tables(given, number) if given else None)
-            says = STATEMENTS[STRATEGIES].format(check.shown(proved), number)
+            says = STATEMENTS[STRATEGIES].format(check.tokens(proved), number, "s" * (number > 1))
         else:
             bounds, checker = {
                 check_coupling.COUPLING_FORMAT: (COUPLINGS, check_coupling),
@@ -89,8 +89,9 @@ def _check(file: str, given: Problem | None) -> int:
             }.get(form or "", (VERIFIERS, check))
             belongs = replace(given.tabulated(), drafting=given.tree) if given else None
             proved = checker.check(text, as_json(belongs) if belongs else None)
+            in_words = check.shown if bounds == DRAFTS else check.tokens
             both = proved if isinstance(proved, tuple) else (proved,)
-            says = STATEMENTS[bounds].format(*map(check.shown, both))
+            says = STATEMENTS[bounds].format(*map(in_words, both))
     except check.Rejected as reason:
         click.echo(f"{file}: rejected: {reason}")
         return REFUTED

@@ -1,6 +1,7 @@
 """The command draftproof prove: every proof of the papers' statements, one row a claim and method."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -10,6 +11,7 @@ from ...proofs.proof_checkpoint import ProofCheckpoint
 from ...proofs.proving import ProofRow, all_proofs, run
 from ...proofs.statements import METHODS, PROVABLE_CLAIMS
 from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED, merge_verdicts
+from ..audits.scope import counted
 from .exit_status import INTERRUPTED, of_verdict, stop
 from .output import Output
 from .parameters import Comma, json_option
@@ -23,7 +25,11 @@ COLOURS = {HOLDS: "green", REFUTED: "red", NO_EVIDENCE: "yellow", ERROR: "red"}
 @click.option("--method", "methods", type=Comma(METHODS), default=",".join(METHODS), show_default=True,
               help="Proofs of these kinds only.")  # fmt: skip
 @json_option("the rows")
-@click.option("--checkpoint", metavar="FILE", help="Save each row here as it comes; the same command resumes from it.")
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    help="Save each row here as it comes, and in FILE.coq each file that Coq has compiled; the same command resumes from them.",
+)
 @click.option("--require-decision", is_flag=True, help="Exit with 4 if a row ends without evidence.")
 @click.option("--list", "listed", is_flag=True, help="List the claims and the proofs of each; prove nothing.")
 def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | None, checkpoint: str | None,
@@ -36,7 +42,13 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
     output = Output(json_file)
     if "z3" in methods:
         require("z3", extra="prove")
-    proofs = all_proofs(claims, methods)
+    rows: list[ProofRow] = []
+
+    def compiling(file: str, done: int, total: int) -> None:
+        progress(f"{proofs[len(rows)].claim} by coq: {file}, {done} of {total} files there", len(rows), len(proofs))
+
+    kept = Path(f"{checkpoint}.coq") if checkpoint and not listed else None
+    proofs = all_proofs(claims, methods, kept, compiling)
     if listed:
         for proof in proofs:
             click.echo(f"{proof.claim:<22}{proof.method:<13}{proof.what}; {proof.size}")
@@ -46,7 +58,6 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
     saved = ProofCheckpoint(checkpoint) if checkpoint else None
     if saved and saved.of_other_code:
         click.echo(f"{checkpoint}: of other code or versions: every proof is run again", err=True)
-    rows: list[ProofRow] = []
     interrupted = False
     with progress_bar() as progress:
         progress(f"{proofs[0].claim} by {proofs[0].method}", 0, len(proofs))
@@ -60,8 +71,8 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
     output.write([row._asdict() for row in rows])
     _show(rows, len(proofs), output)
     if interrupted:
-        where = f"; they are in {checkpoint}, and the same command resumes from there" if checkpoint and rows else ""
-        stop(f"interrupted after {len(rows)} of {len(proofs)} proofs{where}", INTERRUPTED)
+        where = f"; the same command resumes from {checkpoint}" if checkpoint else ""
+        stop(f"interrupted after {len(rows)} of {counted(len(proofs), 'proof')}{where}", INTERRUPTED)
     verdict = merge_verdicts(row.verdict for row in rows)
     raise SystemExit(of_verdict("inconclusive" if verdict == NO_EVIDENCE else verdict, require_decision))
 
@@ -87,4 +98,6 @@ def _show(rows: Sequence[ProofRow], total: int, output: Output) -> None:
             console.print(f"\n{row.claim} by {row.method}, {detail}")
     verdicts = [row.verdict for row in rows]
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COLOURS if verdict in verdicts)
-    console.print(f"\n{len(rows)} of {total} proofs run in {sum(row.seconds for row in rows):.0f} s: {counts}")
+    console.print(
+        f"\n{len(rows)} of {counted(total, 'proof')} run in {sum(row.seconds for row in rows):.0f} s: {counts}"
+    )

@@ -91,7 +91,7 @@ def consistent_lie(data):
         (change(*FIRST, "parent", "0", to=more), "its bound is"),
         (change(*FIRST, "reach", to={}), "numbers for other prefixes"),
         (change(*FIRST, to={}), "does not have exactly"),
-        (change("texts", "1", to={}), "not exactly those that 1 iterations may emit"),
+        (change("texts", "1", to={}), "not exactly those that 1 of its iterations may emit"),
         (change("texts", to={}), "not given for exactly the iterations to come"),
         (change("iterations", to=1), "does not have exactly the prefixes"),
         (change("iterations", to=0), "not a whole number"),

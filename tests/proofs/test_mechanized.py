@@ -33,7 +33,7 @@ THEOREMS = {
     "theorem_2_fails", "theorem_2_fails_gamma_2", "theorem_2_fails_gamma_3", "sure_bonus_valid", "sure_bonus_rows",
     "theorem_2_boundary", "theorem_2_gamma_1", "theorem_2_gamma_2", "theorem_2_context_free", "program_run",
     "reach_polytope", "certified_optimum", "adaptive_fair", "near_law", "uniforms_on_a_lattice", "support_leak", "block_rounding",
-    "one_hot_rule", "batch_marginal", "lemma_2_eos", "lemma_2_up_to_eos", "block_lossless_eos", "after_eos_anything", "problem_rounding", "greedy_rounding", "tree_rounding", "token_rounding", "near_law_rows",
+    "one_hot_rule", "batch_marginal", "lemma_2_eos", "lemma_2_up_to_eos", "block_lossless_eos", "after_eos_anything", "problem_rounding", "greedy_rounding", "tree_rounding", "token_rounding", "near_law_rows", "running_sum_near", "running_sum_tails", "running_sum_bound", "looked_up_in_a_running_sum", "running_sum_met",
     "rounding_met", "greedy_rounding_met", "tree_rounding_met", "long_run_met", "lemma_7", "greedy_in_plain_loop_biased",
     "modified_point_mass", "greedy_more_in_one_fewer_in_three", "ends_by_coin_not_valid", "long_run_rate", "Qc_realFieldType", "emitted_fastE",
 }  # fmt: skip
@@ -226,6 +226,8 @@ def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_pa
         ("GreedyRounding", "at_most * n + e + u * at_most * D.", "at_most * n + u * at_most * D."),
         ("TreeRounding", "(e : R) : R := 2%:R * weights_off b q e /", "(e : R) : R := weights_off b q e /"),
         ("TreeRounding", "eta + draw (s x) (token_coin_off x) +", "eta +"),
+        ("RunningSum", "(u * (2%:R + growth u n.-1))", "(u * (1 + growth u n.-1))"),
+        ("RunningSum", "Num.min (2%:R * w y / T n)", "Num.min (w y / T n)"),
         ("Instances", "Hypotheses (u0 : 0 <= u) (e0 : `|e| <= u).", "Hypotheses (u0 : 0 <= u) (e0 : `|e| <= 1)."),
         ("Dominance", "{homo f : x y / x <= y} -> mean", "mean"),
         (
@@ -260,6 +262,8 @@ def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_pa
         "a quotient without the error of its numerator",
         "weights divided by their sum at no cost",
         "token verification's coins without an error",
+        "thresholds without an error",
+        "an entry that no sum makes larger",
         "rounding by more than the unit",
         "a function that does not increase",
         "greedy already behind after two iterations",

@@ -25,6 +25,7 @@ from draftproof.proofs.rounding_theorem import (
     lookup_bound,
     problem_bound,
     rounding_bound,
+    running_sum_bound,
     sum_depth,
     support_leak,
 )  # fmt: skip
@@ -253,6 +254,21 @@ def test_depths_and_first_order():
         first = 4 * gamma**2 * u + (2 * (vocabulary - 1) + 9) * (gamma - 1) * u
         assert rounding_bound(gamma, vocabulary, 2 * u, lattice=0) == pytest.approx(first, rel=1e-6)
     assert lookup_bound(10, 1e-3) == pytest.approx(5e-3)
+    assert running_sum_bound(10, u, 1e-3) == pytest.approx(18 * u + 5e-3)
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [("float16", 11), ("float16", 53), ("float32", 24)])
+def test_a_look_up_in_a_computed_running_sum_stays_within_the_bound_of_all_rows(dtype, bits):
+    """Rows of 3, drawn; thresholds divided in the same precision. Without the sums' rounding it would not be."""
+    rng, worst = np.random.default_rng(15), 0.0
+    unit = float(np.finfo(dtype).eps) / 2
+    for row in rng.dirichlet(np.ones(3), 400).astype(dtype):
+        sums = np.cumsum(row, dtype=dtype)
+        edges = (sums / sums[-1]).astype(float)
+        law = np.diff(np.ceil(edges * 2.0**bits), prepend=0) * 2.0**-bits
+        worst = max(worst, np.abs(law - row / row.sum(dtype=float)).sum() / 2)
+    assert lookup_bound(3, 2.0**-bits) * 0.3 < worst <= running_sum_bound(3, unit, 2.0**-bits)
+    assert bits < 53 or worst > lookup_bound(3, 2.0**-bits)
 
 
 def test_the_rule_of_audits_covers_the_theorem_in_float64_and_is_narrower_in_float32():

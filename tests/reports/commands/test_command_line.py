@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from draftproof.reports.commands.certificate import command
 from draftproof.tests.reports.report_schema import validate
 
 SUBJECTS = Path(__file__).parents[2] / "subjects"
@@ -266,6 +268,19 @@ def test_several_iterations_are_certified_and_rejected_when_tampered_with(tmp_pa
     assert (done.returncode, "not the 5 claimed" in done.stdout) == (1, True)
     done = draftproof(*made, "--of", "couplings", cwd=tmp_path)
     assert (done.returncode, "not about couplings" in done.stderr) == (2, True)
+
+
+def test_one_token_in_one_iteration_is_said_in_the_singular(tmp_path):
+    """Models that have nothing in common: one token a call."""
+    apart = '{"vocabulary": 2, "gamma": 1, "target": ["1", "0"], "draft": ["0", "1"]}'
+    made = ["--problem", apart, "--json", str(tmp_path / "c.json")]
+    for more, says in (
+        (["--iterations", "1"], "decodes more than 1 token in 1 iteration in expectation"),
+        (["--iterations", "2"], "decodes more than 2 tokens in 2 iterations in expectation"),
+        ([], "accepts more than 0 tokens an iteration"),
+    ):
+        assert CliRunner().invoke(command, [*made, *more]).exit_code == 0
+        assert says in CliRunner().invoke(command, ["--check", made[-1]]).output
 
 
 def test_a_coupling_is_certified_and_rejected_when_tampered_with(tmp_path):
