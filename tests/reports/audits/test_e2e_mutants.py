@@ -11,7 +11,7 @@ from draftproof.reports.audits.loops.options import LoopOptions
 from draftproof.reports.audits.loops.session import open_session
 from draftproof.reports.commands.e2e import command as e2e
 from draftproof.reports.pages.page import page
-from draftproof.tests.reports.audits.e2e_parts import examined, refuted, shared_report, timed_twice
+from draftproof.tests.reports.audits.e2e_parts import command, examined, refuted, shared_report, timed_twice, words_of
 from draftproof.tests.reports.report_schema import validate
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE
 
@@ -65,7 +65,8 @@ def test_every_mutant_is_examined_somewhere():
 
 
 SEEN_ELSEWHERE = {"L02", "L03", "L04", "L05", "L16", "L17", "L18"}
-"""Refuted in the same ways as L01 and L15 on a forged pair, and on a trained one or by the observed loop in every run of the tests."""
+"""Refuted in the same ways as L01 and L15 on a forged pair, and on a trained one, by the observed loop or by the command on
+few texts in every run of the tests."""
 
 
 @pytest.mark.parametrize(
@@ -76,6 +77,13 @@ def test_the_mutant_is_refuted_on_a_forged_pair(forged, name):
     assert report.verdict == "refuted"
     assert refuted(report) >= ON_FORGED[name]
     assert report.findings["planted"].startswith(f"this loop is the mutant {name}: ")
+
+
+@pytest.mark.parametrize(("name", "shown"), [("L16", "read"), ("L17", "exact law"), ("L18", "noise")])
+def test_mutants_of_several_paths_are_refuted_by_the_command_in_few_texts(forged, name, shown):
+    status, output, _ = command(*words_of({**forged, "samples": 120, "new_tokens": 8}), "--mutant", name)
+    assert (status, f"is the mutant {name}" in output) == (1, True)
+    assert any(shown in line for line in output.splitlines() if " refuted " in line)
 
 
 @pytest.mark.parametrize(
