@@ -62,7 +62,7 @@ broken-proofs: $(READY)
 deceivers: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m deceiver
 
-# False alarms: a default audit of every control, and its own problems of 19 further seeds; hours, goes on when interrupted.
+# False alarms: a default audit of every control, of blocks and of trees, and its own problems of 19 further seeds; hours, goes on when interrupted.
 controls: $(READY)
 	$(BIN)/python benchmarks/controls.py
 

@@ -1,6 +1,6 @@
 """Default audits of right verifiers, control by control and seed by seed: a refutation is a false alarm.
 
-The 13 controls of the zoo and the odd ones of ``tests/deceivers/odd.py``. Seed 0 is a whole audit; of the further ones
+The controls of the zoo, those of draft trees among them, and the odd ones of ``tests/deceivers/odd.py``. Seed 0 is a whole audit; of the further ones
 only what depends on the seed, the problems that an audit draws for itself. Each row is appended to the file when it is
 done; the same command goes on where it was ended, as long as the code is the same. Exit status 1 if any is refuted.
 
@@ -9,37 +9,48 @@ done; the same command goes on where it was ended, as long as the code is the sa
 
 import argparse
 import hashlib
-import json
 import time
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
-import draftproof
 from draftproof.models.battery import own_problems
+from draftproof.models.problem import AnyProblem
+from draftproof.models.tree_battery import own_tree_problems
 from draftproof.models.wide import own_wide_problem
+from draftproof.proofs.proof_checkpoint import code_digest
 from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.kept_rows import KeptRows
 from draftproof.tests.deceivers import catalogue, odd
+from draftproof.verifiers.trees.draft_tree import WAYS
 from draftproof.verifiers.zoo.catalogue import CONTROLS
+from draftproof.verifiers.zoo.tree_catalogue import TREE_CONTROLS
 
-ROOMS = ("verifiers", "models", "proofs", "stattests", "reports", "tests/deceivers")
-SUBJECTS = {name: entry.target for name, entry in CONTROLS.items()} | {
+SUBJECTS = {name: entry.target for name, entry in (CONTROLS | TREE_CONTROLS).items()} | {
     f"odd:{name}": f"{odd.__file__}:{name}" for name in catalogue.ODD
 }
 
 
 def digest() -> str:
-    """What the rows of a file hold for: of every module of the package."""
-    root, code = Path(draftproof.__file__).parent, hashlib.sha256()
-    for path in sorted(path for room in ROOMS for path in (root / room).rglob("*.py")):
+    """What the rows of a file hold for: every source of the product, and the odd controls."""
+    code = hashlib.sha256(code_digest().encode())
+    for path in sorted(Path(odd.__file__).parent.glob("*.py")):
         code.update(path.read_bytes())
     return code.hexdigest()[:16]
+
+
+def own(name: str, seed: int) -> list[AnyProblem]:
+    """The problems that an audit of a control draws from its seed."""
+    if name not in TREE_CONTROLS:
+        return [*own_problems(seed), own_wide_problem(seed)]
+    module, function = TREE_CONTROLS[name].target.split(":")
+    return [*own_tree_problems(seed, getattr(getattr(import_module(module), function), "drafting", WAYS))]
 
 
 def row_of(name: str, seed: int) -> dict:
     """One audit: its verdict, what refutes it or why nothing is known, and how long it took."""
     start = time.perf_counter()
-    problems = [*own_problems(seed), own_wide_problem(seed)] if seed else []
-    report = audit(SUBJECTS[name], problems, seed=seed, explain=False)
+    report = audit(SUBJECTS[name], own(name, seed) if seed else [], seed=seed, explain=False)
     laws = [e for e in report.evidence if e.claim == "lossless"]
     refuted = [e for e in laws if e.refuted]
     reasons = {
@@ -47,7 +58,7 @@ def row_of(name: str, seed: int) -> dict:
     }
     shares = [float(e.total_variation) / float(e.bound) for e in laws if e.total_variation is not None and e.bound]
     return {
-        "control": name, "seed": seed, "verdict": report.verdict, "problems": len({e.problem for e in laws}),
+        "verdict": report.verdict, "problems": len({e.problem for e in laws}),
         "nearest": max(shares, default=None), "refuted": [f"{e.problem}: TV {e.total_variation}" for e in refuted],
         "reasons": sorted(reasons), "findings": sorted(report.findings),
         "failure": report.failure and report.failure["message"], "seconds": round(time.perf_counter() - start, 1),
@@ -60,23 +71,16 @@ def main() -> None:
     parser.add_argument("--file", type=Path, default=Path("out/controls.jsonl"))
     parser.add_argument("--only", nargs="+", choices=list(SUBJECTS), default=list(SUBJECTS))
     given = parser.parse_args()
-    code = digest()
-    given.file.parent.mkdir(parents=True, exist_ok=True)
-    lines = given.file.read_text().splitlines() if given.file.exists() else []
-    rows = [row for row in map(json.loads, lines) if row["code"] == code]
-    done = {(row["control"], row["seed"]) for row in rows}
+    kept = KeptRows(given.file, ("control", "seed"), digest())
     wanted = [(name, seed) for seed in range(given.seeds) for name in given.only]
     for k, (name, seed) in enumerate(wanted, 1):
-        if (name, seed) in done:
+        if (name, seed) in kept.rows:
             continue
-        row = {"code": code, **row_of(name, seed)}
-        with given.file.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-        rows.append(row)
+        row = kept.row(name, seed, make=row_of)
         nearest = "" if row["nearest"] is None else f", at most {row['nearest']:.2f} of what is allowed"
         why = "; ".join(row["refuted"] or row["reasons"])[:160]
         print(f"{k}/{len(wanted)} seed {seed} {name}: {row['verdict']}{nearest}, {row['seconds']} s {why}", flush=True)
-    asked = [row for row in rows if (row["control"], row["seed"]) in set(wanted)]
+    asked = [kept.rows[key] for key in wanted]
     counts = Counter(row["verdict"] for row in asked)
     alarms = [row for row in asked if row["verdict"] == "refuted"]
     said = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())

@@ -4,12 +4,12 @@ Seed 0 is the page's; of each further one only what depends on it: the problems 
 an engine. Each row is appended to a file when it is done; rows of other code or another version of the engine do not count.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ....proofs.proof_checkpoint import code_digest
+from ..kept_rows import KeptRows
 from .survey import SURVEYED, examined
 
 KNOWN_WRONG = frozenset({"vllm-ascend-block", "openvino-genai-from-outside"})
@@ -18,17 +18,10 @@ KNOWN_WRONG = frozenset({"vllm-ascend-block", "openvino-genai-from-outside"})
 
 def seed_rows(names: Iterable[str], seeds: int, file: Path) -> Iterator[dict[str, Any]]:
     """One row for each engine and seed from 1 to seeds - 1, from the file if it is there; seed after seed."""
-    names, code = [*names], code_digest()
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    known = {(row["name"], row["seed"]): row for row in map(json.loads, lines) if row["code"] == code}
+    names, kept = [*names], KeptRows(file, ("name", "seed"), code_digest())
     for seed in range(1, seeds):
         for name in names:
-            row = known.get((name, seed))
-            if row is None:
-                row = {"name": name, "seed": seed, "code": code, **_examined(name, seed)}
-                with file.open("a", encoding="utf-8") as stream:
-                    stream.write(json.dumps(row) + "\n")
-            yield row
+            yield kept.row(name, seed, make=_examined)
 
 
 def _examined(name: str, seed: int) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def controls(monkeypatch, tmp_path):
             script.main()
         return ended.value.code, [*made]
 
-    main.rows = tmp_path / "rows.jsonl"
+    main.rows, main.own = tmp_path / "rows.jsonl", script.own
     return main
 
 
@@ -59,3 +59,8 @@ def test_a_refuted_control_is_exit_status_1_and_what_is_done_is_not_done_again(c
     rows = [json.loads(line) for line in controls.rows.read_text().splitlines()]
     controls.rows.write_text("".join(json.dumps(row | {"code": "of another day"}) + "\n" for row in rows))
     assert len(controls("--seeds", "1", "--only", "right")[1]) == 1, "rows of other code do not count"
+
+
+def test_of_further_seeds_a_control_of_trees_is_given_trees_of_the_ways_it_is_meant_for(controls):
+    ways = {name: {problem.tree.how for problem in controls.own(name, 2)} for name in ("D01", "D05")}
+    assert ways["D05"] == {"iid"} < ways["D01"]
