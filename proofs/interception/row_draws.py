@@ -17,6 +17,9 @@ from .tracer import DEPENDS, STATE, NotInterceptable, Tracer, place
 MOST_PATHS = 3_000
 """Ways the random numbers of a call can fall, rows counted as one, beyond which a wide problem is given up."""
 
+LEAST_PATH = QQ(1, 2**80)
+"""Probability below which a path is not walked: of two numbers of which each is at the end of its range."""
+
 MOST_SPLIT = 600
 """Entries of a row that are followed one by one where it decides what is drawn next, or all of it has to be."""
 
@@ -65,6 +68,7 @@ class WideTracer(Tracer):
     splits: which rows of a call are followed in part (their singles and what lies beyond the vocabulary) or whole.
     forced: the indices that the rows of a replay take, by their order.
     nested: see ``replay``.
+    unwalked: probability of the paths that were left out.
     """
 
     wide = True
@@ -74,11 +78,14 @@ class WideTracer(Tracer):
         self.vocabulary, self.singles, self.splits = vocabulary, singles, splits
         self.rows: list[RowDraw] = []
         self.weighed: dict[tuple, int] = {}
+        self.totals: dict[int, float] = {}
         self.forced: dict[int, int] = {}
-        self.nested = False
+        self.nested, self.unwalked = False, 0.0
 
     def begin(self) -> bool:
         self.rows, self.forced = [], {}
+        self.unwalked += sum(float(p) for _, p in self.pending if p < LEAST_PATH)
+        self.pending = [way for way in self.pending if way[1] >= LEAST_PATH]
         if self.paths >= MOST_PATHS:
             self.give_up(f"more than {MOST_PATHS:,} ways the random numbers can fall, rows counted as one")
         return super().begin()
@@ -105,11 +112,13 @@ class WideTracer(Tracer):
     def new_row(self, weights: np.ndarray, rehearsed: Callable[[int, Any], Any], look_up: LookUp = None) -> RowDraw:
         """A row whose index this path takes; entries followed on their own are branches of the tree."""
         weights = np.asarray(weights, dtype=np.float64)
-        total = math.fsum(weights)
-        if not (total > 0 and math.isfinite(total) and weights.min() >= 0):
+        ordinal, base, digest = len(self.rows), None, hash(weights.tobytes())
+        if digest not in self.totals:  # the same rows come again with every call
+            self.totals[digest] = math.fsum(weights) if weights.min() >= 0 else math.nan
+        total = self.totals[digest]
+        if not 0 < total < math.inf:
             self.give_up(f"a draw from weights that are not a row at {place()}")
-        ordinal, base = len(self.rows), None
-        before = self.weighed.setdefault((tuple(self.path), ordinal), digest := hash(weights.tobytes()))
+        before = self.weighed.setdefault((tuple(self.path), ordinal), digest)
         if before != digest:
             if self.replaying and not self.nested:
                 self.departed = True

@@ -60,7 +60,8 @@ class WideLaw(Explored):
     law: outcomes of their own, with their probabilities; None if nothing is known.
     rows: the rows.
     unknown: probability of what is not known.
-    not_called: probability of the indices that no call led to, rows that are given included.
+    not_called: probability of the indices that no call led to, rows that are given included, and of paths that were not
+      walked, each of less than ``row_draws.LEAST_PATH``.
     """
 
     rows: list[RowLaw] = field(default_factory=list)
@@ -125,7 +126,7 @@ class _Exploration:
                 return self._stopped(tracer, stopped.reason)
             law = WideLaw(self.points, tracer.exactness, tracer.resolution, tracer.paths, self.why, tracer.findings,
                           min(tracer.lattices, default=0))  # fmt: skip
-            law.rows, law.unknown, law.not_called = self.rows, self.unknown, self.not_called
+            law.rows, law.unknown, law.not_called = self.rows, self.unknown, self.not_called + tracer.unwalked
             return law
         return self._stopped(tracer, DEPENDS)
 
@@ -176,11 +177,12 @@ class _Exploration:
         return sorted(telling - {row.base})
 
     def _nothing_depends_on(self, tracer: WideTracer, rows: list[RowDraw], row: RowDraw, outcome: Outcome) -> None:
+        if self._replays(tracer, row, lambda index: outcome):
+            return
         k = rows.index(row)
         for index in self._telling(tracer, row):
             if kind_of(self._plain(tracer, rows, {k: index})) != kind_of(outcome):
                 self._unlike(tracer, row, index)
-        self._replays(tracer, row, lambda index: outcome)
 
     def _nested(self, tracer: WideTracer, rows: list[RowDraw], outcome: Outcome, probability: float) -> bool:
         """Two rows, the second in a part of the vocabulary that the first has drawn: a chunk, and a token in it.
@@ -293,11 +295,14 @@ class _Exploration:
             kept = probability * float(share[np.flatnonzero(weights)].sum()) if own else probability
             self.rows.append(alike.law(row, kept, weights, len(called) - len(own)))
 
-    def _replays(self, tracer: WideTracer, row: RowDraw, expected: Callable[[int], Outcome | None]) -> None:
-        """Follow the path again with other indices: what is asked of later coins and rows must not depend on them."""
+    def _replays(self, tracer: WideTracer, row: RowDraw, expected: Callable[[int], Outcome | None]) -> bool:
+        """Follow the path again with other indices: what is asked of later coins and rows must not depend on them.
+
+        Returns whether there are any.
+        """
         path, ordinal = list(tracer.path), tracer.rows.index(row)
         if row.at == len(path) and ordinal == len(tracer.rows) - 1:
-            return
+            return False
         kept = tracer.rows
         for index in self._telling(tracer, row):
             tracer.path = list(path)
@@ -312,6 +317,7 @@ class _Exploration:
             if unlike:
                 self._unlike(tracer, row, index)
         tracer.path, tracer.rows, tracer.replaying, tracer.forced = path, kept, False, {}
+        return True
 
     def _ids(self, row: RowDraw) -> list[int]:
         """The indices that calls lead to: the live ones, the ends, powers of two, the extremes of weight, and others."""

@@ -6,7 +6,7 @@ import pytest
 
 import draftproof
 from draftproof.models.battery import specified, toy
-from draftproof.models.wide import WideProblem
+from draftproof.models.wide import WideProblem, wide
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
@@ -139,6 +139,13 @@ def test_a_residual_drawn_by_rejection_without_a_bound_has_its_law_as_a_series(b
         measurement, evidence = law(box, name, problems.FOUR)
         assert (evidence.verdict, measurement.exactness) == ("holds", "lattice"), measurement.reason
         assert measurement.paths < 30
+
+
+def test_paths_on_which_two_numbers_are_at_an_end_of_their_range_are_left_out_of_long_blocks(box):
+    """log(u) < 0 is asked at each of twelve positions, and where u is 0 nothing is otherwise: 4,096 paths and more."""
+    measurement, evidence = law(box, "odd:log_space", wide(8, 12))
+    assert (evidence.verdict, measurement.exactness) == ("holds", "lattice"), measurement.reason
+    assert measurement.paths < 120 and 0 < measurement.not_called < 1e-20
 
 
 def test_a_proposal_among_many_tokens_of_which_hardly_any_survive_has_a_law_too(box):
