@@ -165,9 +165,10 @@ def _row(part: str, dtype: str, strength: str, group: Sequence[Evidence], report
     units = {_unit(e) for e in group}
     first = next((e for e in worst if e.refuted and e.witness), None)
     reasons = {str(e.detail["reason"]) for e in worst if e.detail.get("reason")} if verdict == NO_EVIDENCE else ()
+    decides = group[0].claim in report.claims  # else the reading is of another claim
+    shown = [report.reading] * decides + ([report.scope["says"]] if report.scope else [])
     return EvidenceRow(
-        part, dtype, strength, verdict, f"{len(worst)} of {len(group)}", limit, " and ".join(sorted(units)),
-        f"{report.reading}; {report.scope['says']}" if report.scope else report.reading,
+        part, dtype, strength, verdict, f"{len(worst)} of {len(group)}", limit, " and ".join(sorted(units)), "; ".join(shown),
         why="; ".join(sorted(reasons)) or None,
         witness=f"{first.problem}: {first.witness}" if first else None, replay=first.replay if first else None,
     )  # fmt: skip

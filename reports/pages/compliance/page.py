@@ -5,8 +5,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ....verifiers.evidence import NOT_CLAIMED
-from ...audits.compliance.requirements import VERDICTS
+from ....verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED
+from ...audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, VERDICTS, WITHOUT_LIMIT
 from ...audits.compliance.strength import DECIDES, STRENGTHS
 from ...audits.nightly.verdicts import STATE_MEANINGS
 from ...audits.report import FINDINGS, Report
@@ -17,6 +17,14 @@ from ..page import rendered
 from ..summary import allowance, also_refuted, price, reasons, run_lines, speaks_of, summaries
 from .figures import deviation_by_precision
 
+PLAINLY = {
+    MET: "Everything that the plan asks for was shown, on what was examined; what that is stands beside each requirement.",
+    SAMPLED: "Nothing was found to be wrong; a part of it rests on samples, or on one run, which can miss small differences.",
+    OPEN: "Something that the plan asks for was not shown: that says neither that it is right nor that it is wrong.",
+    FAILED: "Something that the plan asks for was refuted: by what, stands beside the requirement.",
+}
+"""What each verdict on a document says, for those who read nothing else."""
+
 
 def page(data: Mapping[str, Any]) -> str:
     """The page of a document in its JSON form. Equal documents give equal bytes."""
@@ -24,6 +32,7 @@ def page(data: Mapping[str, Any]) -> str:
         "document": data,
         "parts": [part | _shown(part) for part in data["parts"]],
         "verdicts": VERDICTS,
+        "plainly": PLAINLY,
         "strengths": STRENGTHS,
         "states": STATE_MEANINGS,
         "nightly": nightly,
@@ -37,8 +46,10 @@ def page(data: Mapping[str, Any]) -> str:
 
 def limit(row: Mapping[str, Any]) -> str:
     """What a row of evidence can leave unseen, in words."""
+    if row["verdict"] == REFUTED and row["counts"]:
+        return ""
     if row["limit"] is None:
-        return "none"
+        return "nothing on these" if row["strength"] in WITHOUT_LIMIT and row["verdict"] == HOLDS else "not stated"
     number = f"{row['limit']:.2g}"
     if row["unit"] != "total variation":
         return f"{number} {row['unit']}"

@@ -86,10 +86,10 @@ def differences(document: Mapping[str, Any], shown: Shown, said: str, file: str)
                 break
     if wrong:
         return wrong
-    for figure in shown.figures:  # where a figure's text stands differs between a page and its PDF
+    for figure in sorted(shown.figures, key=len, reverse=True):  # one's text can be the beginning of another's
         if figure not in said:
             return [f"{file}: has no figure that says {figure[:CONTEXT]!r}, as report.json gives"]
-        said = "".join(said.rsplit(figure, 1))
+        said = "".join(said.rsplit(figure, 1))  # where it stands differs between a page and its PDF
     for heading in shown.headings:  # a table's is repeated on each page
         expected, said = expected.replace(heading, ""), said.replace(heading, "")
     if expected == said:

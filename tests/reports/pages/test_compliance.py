@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -463,6 +464,32 @@ def test_the_pdf_has_contents_page_numbers_and_says_what_the_page_says(run):
     html = page(run[1])
     assert differences(run[1], Shown(html), said_by_pdf(content), "pdf") == []
     assert differences(run[1], Shown(html), said_by_html(html), "html") == []
+
+
+def test_a_figure_whose_text_begins_like_anothers_is_told_apart():
+    one, other = (
+        "<svg><text>10</text><text>TV float64</text>" + more + "</svg>" for more in ("", "<text>bfloat16</text>")
+    )
+    document = {"requirements": []}
+    for html in (f"<p>a</p>{one}<p>b</p>{other}<p>c</p>", f"<p>a</p>{other}<p>b</p>{one}<p>c</p>"):
+        said = "".join(re.sub(r"<[^>]*>", "", html).split())  # a PDF has the figures' text in its place
+        assert differences(document, Shown(html), said, "pdf") == []
+        assert differences(document, Shown(html), said.replace("bfloat16", "", 1), "pdf")[0].startswith(
+            "pdf: has no figure"
+        )
+
+
+def test_what_a_part_says_of_another_claim_does_not_stand_beside_a_refuted_one(run):
+    """Its reading speaks of the claims that decide."""
+    from draftproof.reports.audits.compliance.evidence_rows import evidence_rows
+    from draftproof.reports.audits.compliance.plan import Requirement
+
+    got = Collected.from_json(run[1]["parts"][0])
+    shown = {
+        claim: evidence_rows(Requirement("R", "s", claim, ("block",)), got)[0].shown
+        for claim in ("lossless", "optimal")
+    }
+    assert shown["lossless"].startswith("lossless: ") and "lossless" not in shown["optimal"]
 
 
 def test_without_weasyprint_there_is_one_line_and_everything_else(run, tmp_path, monkeypatch):
