@@ -9,6 +9,7 @@ from ...proofs.field import rational
 from ...proofs.laws import acceptance_ccdf, expected_accepted
 from ...proofs.measurement import measured
 from ...proofs.sandbox import Sandbox
+from ...verifiers.evidence import HOLDS, REFUTED
 from .functions.audit import with_stated_numbers
 from .functions.session import probe_problems
 from .functions.settings import AuditSettings
@@ -19,8 +20,9 @@ from .scope import HOW
 def measured_law_report(subject: SubjectSpec, problem: Problem, timeout: float = 60.0) -> dict[str, Any]:
     """``law_report``'s fields for a function or a program, in the first of its dtypes, and how the law was had.
 
-    Numbers are text: a simple rational within what rounding allows (``tolerance``), else twelve digits. ``lossless`` is up to that.
-    ``missed``: as of ``proofs.measurement.Measurement``.
+    Numbers are text: a simple rational within what rounding allows (``tolerance``), else twelve digits.
+    ``lossless`` and ``verdict``: as the audit's claim, by the rule and by the theorem (``rounding``: both, ``tolerance``: the
+    less); null and no-evidence between the two, with the ``reason``. ``missed``: as of ``proofs.measurement.Measurement``.
     Raises: RunFailed if it cannot be called, or no law is known.
     """
     if subject.program:
@@ -34,13 +36,15 @@ def measured_law_report(subject: SubjectSpec, problem: Problem, timeout: float =
         law = measured(problem, dtype, sandbox.law(problem), subject.modifies_target)
     if not law.known:
         raise RunFailed("raises", f"no law is known: {law.reason}")
-    emitted, deviation, slack = law.outputs(), lossless(law).total_variation, rational(law.tolerance)
+    emitted, judged, slack = law.outputs(), lossless(law), rational(law.tolerance)
     accepted = expected_accepted(emitted) if emitted else 0
     return {
         "verifier": subject.name, "vocabulary": problem.vocabulary, "gamma": problem.gamma, "iterations": 1,
         "expected_accepted": probability_text(accepted, slack),
         "expected_tokens": probability_text(accepted + sum(emitted.values()), slack),
         "acceptance_ccdf": [probability_text(p, slack) for p in acceptance_ccdf(emitted, problem.gamma)],
-        "total_variation": f"{deviation:.3g}", "lossless": bool(deviation <= law.tolerance),
-        "how": HOW[law.exactness], "dtype": dtype, "tolerance": law.tolerance, "missed": law.missed,
+        "total_variation": f"{judged.total_variation:.3g}",
+        "lossless": {HOLDS: True, REFUTED: False}.get(judged.verdict), "verdict": judged.verdict,
+        "how": HOW[law.exactness], "dtype": dtype, "tolerance": law.tolerance, "rounding": law.rounding, "missed": law.missed,
+        **({"reason": judged.detail["reason"]} if "reason" in judged.detail else {}),
     }  # fmt: skip

@@ -21,6 +21,8 @@ from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.wide_claims import judge_wide, lossless_wide
 from draftproof.proofs.wide_measurement import WideMeasurement, measured_wide
 from draftproof.proofs.wide_reference import reference_deviations
+from draftproof.reports.audits.functions.subject import SubjectSpec
+from draftproof.reports.audits.measured_law import measured_law_report
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 
 pytestmark = pytest.mark.exact
@@ -110,8 +112,14 @@ def test_rows_whose_sums_are_off_in_float32_are_allowed_that_and_no_more():
         measurement = measured(problem, "float32", sandbox.law(problem))
         sandbox.load("draftproof.tests.subjects.regions:two_millionths_too_willing", [toy(1)])
         above = lossless(measured(problem, "float32", sandbox.law(problem)))
+    between = measured_law_report(
+        SubjectSpec("", target="draftproof.tests.subjects.regions:half_a_millionth_too_willing", dtypes=("float32",)),
+        problem,
+    )
     law = lossless(measurement)
     plain = rounding_allowed(1, "float32")
     assert plain < measurement.tolerance <= plain + EPSILON["float32"]
     assert law.holds and law.total_variation < 0.6 * law.bound
     assert above.refuted and above.total_variation < 3 * above.bound
+    assert (between["lossless"], between["verdict"]) == (None, NO_EVIDENCE) and "between the two" in between["reason"]
+    assert between["rounding"]["rule"] < float(between["total_variation"]) < between["rounding"]["theorem"]

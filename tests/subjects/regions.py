@@ -75,6 +75,10 @@ def right(target_probs, draft_probs, draft_tokens, rng):
     return token_by_token(target_probs, draft_probs, draft_tokens, rng)
 
 
+def half_a_millionth_too_willing(target_probs, draft_probs, draft_tokens, rng):
+    return token_by_token((target_probs * (1 + 5e-7)).astype(target_probs.dtype), draft_probs, draft_tokens, rng)
+
+
 def two_millionths_too_willing(target_probs, draft_probs, draft_tokens, rng):
     return token_by_token((target_probs * (1 + 2e-6)).astype(target_probs.dtype), draft_probs, draft_tokens, rng)
 

@@ -63,7 +63,7 @@ class Relations:
             for outcome, p in restated.outcomes().items()
         }
         gap = as_float(total_variation(renamed, original.outcomes()))
-        if gap > original.tolerance + restated.tolerance:
+        if gap > original.explained + restated.explained:
             text = f"{original.problem.name} with {relative.how} has another law of what is emitted, by TV {gap:.2g}"
             self.session.report.notice({"relation": text})
 

@@ -105,7 +105,7 @@ class WideLaws:
         known = {m.problem.name: m for m in self.measurements if m.known}
         for here in (m for m in known.values() if m.problem.backwards):
             there = known.get(backwards(here.problem).name)
-            if there and (gap := _apart(there, here)) > there.tolerance + here.tolerance:
+            if there and (gap := _apart(there, here)) > there.explained + here.explained:
                 how = "ids in the opposite order has another law of what is emitted"
                 self.session.report.notice({"relation": f"{there.problem.name} with {how}, by TV {gap:.2g}"})
 

@@ -19,7 +19,8 @@ from .suite import suite
 
 PASSED, FAILED, MISSING, LEFT_OUT, NOT_REFUTED = "passed", "failed", "missing", "left out", "not refuted"
 """missing: promised and not given. left out: of a rule, an answer or a lattice that the program does not claim.
-not refuted: counts that do not contradict a law; they cannot show that it holds."""
+not refuted: counts that do not contradict a law, they cannot show that it holds; a law whose deviation one of rule and
+theorem calls rounding and the other does not."""
 
 ORDER = (FAILED, MISSING, NOT_REFUTED, PASSED, LEFT_OUT)
 
@@ -30,7 +31,7 @@ class JudgedVector(NamedTuple):
     vector: its id.
     flags: that it has.
     fields: answer -> one of PASSED, FAILED, MISSING, LEFT_OUT, NOT_REFUTED.
-    why: of a failure: what was expected and what was given, with tolerance; of counts: the detection limit.
+    why: of a failure: what was expected and what was given, with tolerance; of what is not refuted: the detection limit, or both bounds.
     """
 
     vector: str
@@ -190,8 +191,11 @@ def _exact_law(case: LawCase, given: Any, dtype: str) -> tuple[str, str]:
     for tokens, p in law.items():
         if p and any(row(tokens[:i])[x] == 0 for i, x in enumerate(tokens)):
             return FAILED, f"{prefix_key(tokens)}: the target gives it probability 0, got {as_float(p):.3g}"
-    distance = as_float(total_variation(law, expected))
-    return (PASSED, "") if distance <= allowed else (FAILED, f"total variation {distance:.3g}, allowed {allowed:.2g}")
+    distance, theorem = as_float(total_variation(law, expected)), case.theorem(dtype)
+    if distance <= min(allowed, theorem):
+        return PASSED, ""
+    why = f"total variation {distance:.3g}, allowed {allowed:.2g}, by the theorem on rounding at most {theorem:.2g}"
+    return FAILED if distance > max(allowed, theorem) else NOT_REFUTED, why
 
 
 def _counted(case: LawCase, given: Any, dtype: str) -> tuple[str, str]:
@@ -202,7 +206,10 @@ def _counted(case: LawCase, given: Any, dtype: str) -> tuple[str, str]:
             raise ValueError("expected whole numbers of 0 or more, not all 0")
     except ValueError as error:
         return FAILED, str(error)
-    alpha, slack = ALPHA / len(law_cases()), case.tolerances()[dtype] if dtype != "float64" else 0.0
+    alpha, slack = (
+        ALPHA / len(law_cases()),
+        max(case.tolerances()[dtype], case.theorem(dtype)) if dtype != "float64" else 0.0,
+    )
     if case.rule == LOSSLESS:
         law = completed_law(case.problem)
         found = law.deviation(*law.completed(counts, 0), slack, alpha)

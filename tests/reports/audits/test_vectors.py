@@ -280,8 +280,10 @@ def test_rounding_may_emit_what_the_target_allows_and_the_rule_does_not():
     name = "law-token-paper-example-gamma2"  # after a rejection the rule emits 1 alone
     law = law_answers("token", "law")[name]["law"]
     assert "0" not in law
-    for mass, status in ((1e-16, PASSED), (1e-9, FAILED)):
-        assert of_laws(judged_answers({name: {"law": {**law, "0": mass}}}, ["token"], ["law"]))[name].status == status
+    for mass, status in ((1e-16, PASSED), (2e-13, NOT_REFUTED), (1e-9, FAILED)):
+        judged = of_laws(judged_answers({name: {"law": {**law, "0": mass}}}, ["token"], ["law"]))[name]
+        assert judged.status == status
+        assert ("by the theorem on rounding at most" in judged.why) == (status != PASSED)
 
 
 BAD = {
