@@ -123,14 +123,18 @@ bench: $(READY)
 	$(BIN)/python benchmarks/deceivers.py
 	$(BIN)/python benchmarks/driven.py
 
-# Real servers of the OpenAI completions API, for tests/reports/audits/test_real_servers.py, each in an environment of its own.
-servers: $(READY)
-	@echo "servers: downloads mlx-lm with mlx's build for CPUs (350 MB installed) and llama.cpp as xllamacpp (210 MB) into .venv-servers/"
-	$(PYTHON) -m venv --clear .venv-servers/mlx
-	.venv-servers/mlx/bin/python -m pip install --quiet --disable-pip-version-check 'mlx[cpu]==0.32.4' mlx-lm==0.32.2
-	$(PYTHON) -m venv --clear .venv-servers/llama
-	.venv-servers/llama/bin/python -m pip install --quiet --disable-pip-version-check xllamacpp==2026.10.11549
+# Real servers of the OpenAI completions API, for tests/reports/audits/test_real_servers.py, each in an environment of its own:
+# mlx-lm with mlx's build for CPUs (350 MB installed), llama.cpp as xllamacpp (210 MB).
+servers: $(READY) .venv-servers/mlx/ready .venv-servers/llama/ready
 	$(BIN)/python -m pytest -v tests/reports/audits/test_real_servers.py
+
+.venv-servers/mlx/ready: PACKAGES := 'mlx[cpu]==0.32.4' mlx-lm==0.32.2
+.venv-servers/llama/ready: PACKAGES := xllamacpp==2026.10.11549
+.venv-servers/%/ready:
+	@echo "servers: downloads $(PACKAGES) into $(@D)"
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(PACKAGES)
+	@touch $@
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 import re
 from importlib import import_module
+from pathlib import Path
 
 import click
 from docutils import nodes
@@ -99,8 +100,16 @@ class Glossary(Directive):
         return holder.children
 
 
+def engines_page(app: Sphinx, docname: str, source: list[str]) -> None:
+    """The page of engines, as it stands in ``reports``; its issues and reproductions are files to take."""
+    if docname == "engines":
+        page = (Path(app.srcdir).parent / "reports" / "engines.md").read_text(encoding="utf-8")
+        source[0] = page.replace("](engines/", "](path:../reports/engines/")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", house_docstring)
+    app.connect("source-read", engines_page)
     app.add_directive("draftproof-commands", Commands)
     app.add_directive("draftproof-docstring", Docstring)
     app.add_directive("draftproof-glossary", Glossary)

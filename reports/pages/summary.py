@@ -75,8 +75,15 @@ def _by_samples(group: Sequence[Evidence]) -> Columns:
     p_values = [e.detail["p_value"] for e in group if e.refuted]
     deviations = [float(e.total_variation) for e in group if e.total_variation is not None]
     worst = f"p = {min(p_values):.1g}" if p_values else _variation(max(deviations, default=None))
-    bounds = [float(e.bound) for e in group if e.bound is not None]
-    return f"chi-square, {group[0].detail['samples']:,} samples each", worst, _variation(max(bounds, default=None))
+    pooled = [
+        e for e in group if str(e.detail.get("sampling", "")).startswith("pooled")
+    ]  # a server's, of several kinds
+    each, together = (
+        _variation(max((float(e.bound) for e in some if e.bound is not None), default=None))
+        for some in ([e for e in group if e not in pooled] or group, pooled)
+    )
+    limit = f"{each} each, {together} together" if each and together else each or together
+    return f"chi-square, {group[0].detail['samples']:,} samples each", worst, limit
 
 
 def _exact_how(group: Sequence[Evidence]) -> str:

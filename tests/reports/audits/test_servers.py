@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import ssl
 import subprocess
@@ -32,6 +33,7 @@ from draftproof.reports.audits.servers.rows import sampled_rows
 from draftproof.reports.audits.servers.settings import ServerSettings
 from draftproof.reports.audits.servers.words import Unreadable, Words
 from draftproof.reports.commands.engine import command
+from draftproof.reports.pages.summary import summaries
 from draftproof.stattests.rounding import deviation
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects.completions_server import serving
@@ -72,6 +74,7 @@ def test_a_right_loop_passes_in_every_kind_of_request_with_its_limits(target):
     assert (report.verdict, report.failure, report.findings) == ("inconclusive", None, {})
     assert len(report.evidence) == len(KINDS) + 2 and all(0 < e.bound < 0.7 for e in report.evidence)
     assert report.evidence[-1].detail["sampling"].startswith("pooled") and report.evidence[-1].bound < 0.3
+    assert re.fullmatch(r"TV 0\.\d+ each, TV 0\.\d+ together", summaries(report)[0].limit)
     said = report.server
     assert {name: kind["counted"] for name, kind in said["kinds"].items()} == dict.fromkeys(KINDS, 200)
     assert (said["models"], said["same_seed"], said["choices"]) == (["forged"], {"asked": 5, "same": 5}, {"3": 200})

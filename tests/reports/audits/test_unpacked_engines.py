@@ -91,7 +91,7 @@ OTHERWISE = {
     "transformers-support": ("torch.zeros_like", "torch.ones_like"), "eagle-support": ("0.0  # the", "0.5  # the"),
     "vllm-support": ZERO, "vllm-ascend-token-support": ZERO, "vllm-ascend-block-support": ZERO,
     "vllm-ascend-block-lossless": BLOCK, "vllm-ascend-block-batch": BLOCK,
-    "vllm-ascend-v2-lossless": ("U, given = \"tl.full([], 0.0, dtype=tl.float32)", "U, given = \"tl.rand(seed, tl.load(pos_ptr + logit_idx))"),
+    "vllm-ascend-v2-lossless": (", U = \"1\", \"tl.full([], 0.0, dtype=tl.float32)", ", U = \"1\", \"tl.rand(seed, tl.load(pos_ptr + logit_idx))"),
     "openvino-genai-from-outside-lossless": (
         "asked.num_assistant_tokens, among = 3, Counter()\nfor asked.rng_seed in range(n, 2 * n):\n    among[drafted",
         "among = Counter()\nfor asked.rng_seed in range(n, 2 * n):\n    among[plain"),
