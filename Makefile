@@ -102,7 +102,7 @@ mechanized: $(READY)
 note: $(READY)
 	@mkdir -p out
 	@{ echo '<!doctype html><meta charset="utf-8"><title>Block verification over several iterations</title>'; \
-	  echo '<style>body{font:11pt/1.4 serif;max-width:44em;margin:auto}code{font-size:85%}blockquote{margin:0 2em}@page{margin:20mm}</style>'; \
+	  echo '<style>body{font:11pt/1.4 serif;max-width:44em;margin:auto}code{font-size:85%}h2,h3{break-after:avoid}blockquote{margin:0 2em}@page{margin:20mm}</style>'; \
 	  $(BIN)/markdown-it proofs/note.md; } > out/note.html
 	@browser=$$(command -v chromium || command -v chromium-browser || command -v google-chrome) || { echo "note: out/note.html is there; its PDF needs Chromium"; exit 1; }; \
 	$$browser --headless --no-sandbox --disable-gpu --no-pdf-header-footer --print-to-pdf=out/note.pdf out/note.html 2>/dev/null && echo out/note.pdf
