@@ -45,6 +45,8 @@ def command(verifier: str | None, program: str | None, problem: str | None, targ
     law = _measured(verifier, program, given) if third_party else _exact(str(verifier), given, iterations)
     output.write(law)
     for key, value in law.items():
+        if isinstance(value, dict):
+            value = [f"{name} {number}" for name, number in value.items()]
         output.echo(f"{key.replace('_', ' '):<20}{', '.join(value) if isinstance(value, list) else value}")
 
 

@@ -116,7 +116,8 @@ def tolerances(rule: str, block: Block, accepted: int) -> dict[str, dict[str, fl
 
     p_i is a product of i ratios of rounded numbers (3 roundings each), S_i a sum of V entries in any order; both errors
     enter h_i divided by D = S_i + 1 - p_i (the smallest of a block's; 1 for the token rule), the weights by the residual's
-    mass S_tau (1 behind a block that is accepted whole).
+    mass S_tau (1 behind a block that is accepted whole). A count of roundings, to first order, of numbers and not of a law:
+    a yardstick, no theorem of proofs/mechanized.
     """
     gamma, vocabulary = block.gamma, len(block.target[0])
     inner = [] if rule == "token" else [conditioning(rule, block, i) for i in range(1, gamma)]
