@@ -3,11 +3,14 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import draftproof
 from draftproof.models.battery import drawn, toy
 from draftproof.models.problem import as_json
 from draftproof.reports.audits.api import audit
@@ -15,10 +18,13 @@ from draftproof.reports.audits.compliance.collecting import collect
 from draftproof.reports.audits.compliance.document import document
 from draftproof.reports.audits.compliance.plan import load_plan
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
+from draftproof.reports.audits.tables.report import tables_report
 from draftproof.reports.pages.compliance.page import page as compliance_page
 from draftproof.reports.pages.engine_issues import FOLDER
 from draftproof.reports.pages.nightly.page import page as nightly_page
 from draftproof.reports.pages.page import page
+from draftproof.reports.pages.tables.page import page as tables_page
+from draftproof.tests.reports.audits import tables_parts
 from draftproof.tests.reports.browser import needs_chromium
 
 pytestmark = [pytest.mark.browser, pytest.mark.needs("axe_playwright_python"), needs_chromium]
@@ -93,6 +99,48 @@ def test_nothing_serious_on_the_page_of_engines(browser):
         assert serious(browser, (FOLDER.parent / "engines.html").read_text(encoding="utf-8"), width, colours) == []
 
 
+def test_nothing_serious_on_the_pages_of_tables_and_of_an_end_to_end_run(browser):
+    plan = tables_parts.planted_plan(prompts=4)
+    cells = tables_parts.planted(plan, data=("lm1b", "gsm8k"))
+    tables = tables_page(
+        tables_report(plan, {**plan.as_json(), "machine": "a machine", "torch": "2", "transformers": "5"}, cells, len(cells) + 1)
+    )
+    run = json.loads((Path(draftproof.__file__).parent / "tests/reports/audits/reports_1_0/e2e.json").read_text())
+    for html in (tables, page(run)):
+        for width, colours in SETTINGS[1:]:
+            assert serious(browser, html, width, colours) == []
+    at = tables.index("</table>")
+    assert "image-alt" in serious(browser, f'{tables[:at]}</table><img src="data:,">{tables[at:]}')
+
+
+@pytest.fixture(scope="module")
+def documentation(tmp_path_factory):
+    """The documentation, built: a folder of pages."""
+    source = Path(draftproof.__file__).parent / "docs"
+    if not source.is_dir():
+        pytest.skip("the documentation is not in the wheel")
+    out = tmp_path_factory.mktemp("docs")
+    subprocess.run([sys.executable, "-m", "sphinx", "-q", "-b", "html", str(source), str(out)], check=True, timeout=300)
+    return out
+
+
+@pytest.mark.long
+@pytest.mark.needs("sphinx")
+def test_nothing_serious_on_any_page_of_the_documentation(browser, documentation):
+    """At one width of the two and in one of the colours each, in turn; the tutorial for who certifies in all."""
+    pages = sorted(documentation.rglob("*.html"))
+    assert len(pages) > 30
+    found = {}
+    for number, file in enumerate(pages):
+        for width, colours in SETTINGS if file.stem == "certify" else SETTINGS[number % 3 :][:1]:
+            if broken := serious(browser, file, width, colours):
+                found[file.relative_to(documentation).as_posix(), width, colours] = broken
+    assert found == {}
+    bad = documentation / "bad.html"
+    bad.write_text((documentation / "index.html").read_text().replace("</h1>", f"</h1>{''.join(PLANTED.values())}", 1))
+    assert set(PLANTED) <= set(serious(browser, bad))
+
+
 @pytest.fixture(scope="module")
 def compliance(tmp_path_factory):
     """A compliance document with something met, open and refuted, proofs on record, a witness and figures."""
@@ -114,7 +162,8 @@ def compliance(tmp_path_factory):
 
 def test_nothing_serious_on_a_compliance_document(browser, compliance):
     assert all(f'"word {verdict}"' in compliance for verdict in ("met", "open", "refuted"))
-    assert serious(browser, compliance, 390) == []
+    for width, colours in SETTINGS[1:]:
+        assert serious(browser, compliance, width, colours) == []
 
 
 PLANTED = {
