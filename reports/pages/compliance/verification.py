@@ -15,6 +15,7 @@ from ....verifiers.adapters.engines import ENGINES
 from ...audits.compliance.attestation import ATTESTATION_FILE, attestation, canonical
 from ...audits.compliance.code_files import code_files, sha256_of
 from ...audits.compliance.collecting import DONE, KEPT, Collected, is_history, kept_text, key_of, on_record
+from ...audits.compliance.complete import left_out
 from ...audits.compliance.document import again, current_versions, text
 from ...audits.compliance.imported_code import importable
 from ...audits.compliance.loaded_code import against_loaded, stated
@@ -176,6 +177,8 @@ def contradictions(data: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{where}: is of {said['subject']['name']}, the plan names {name}"
             if "subject" in options and options.get("dtypes", said["subject"]["dtypes"]) != said["subject"]["dtypes"]:
                 yield f"{where}: is of other numbers than the plan names"
+            if _of_these_versions(data) and (absent := left_out(part)):
+                yield f"{where}: has no evidence on {', '.join(absent[:3])}"
             for e in filter(contradicts_itself, Report.from_json(said).evidence):
                 yield f"{where}: holds on {e.problem}, and deviates by more than it allows"
         if "history" in part and not is_history(part["history"]):

@@ -103,7 +103,9 @@ def test_nothing_serious_on_the_pages_of_tables_and_of_an_end_to_end_run(browser
     plan = tables_parts.planted_plan(prompts=4)
     cells = tables_parts.planted(plan, data=("lm1b", "gsm8k"))
     tables = tables_page(
-        tables_report(plan, {**plan.as_json(), "machine": "a machine", "torch": "2", "transformers": "5"}, cells, len(cells) + 1)
+        tables_report(
+            plan, {**plan.as_json(), "machine": "a machine", "torch": "2", "transformers": "5"}, cells, len(cells) + 1
+        )
     )
     run = json.loads((Path(draftproof.__file__).parent / "tests/reports/audits/reports_1_0/e2e.json").read_text())
     for html in (tables, page(run)):

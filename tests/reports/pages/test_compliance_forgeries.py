@@ -6,15 +6,19 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
+from draftproof.models.battery import audit_battery, own_problems
 from draftproof.reports.audits.compliance.attestation import ATTESTATION_FILE, attestation, canonical
 from draftproof.reports.audits.compliance.collecting import Collected, collect, kept_text
+from draftproof.reports.audits.compliance.complete import left_out
 from draftproof.reports.audits.compliance.document import again, text
 from draftproof.reports.audits.compliance.plan import load_plan
+from draftproof.reports.audits.report import Report
 from draftproof.reports.pages.badge import badge
 from draftproof.reports.pages.compliance.folder import digests, write_folder
 from draftproof.reports.pages.compliance.page import page
 from draftproof.reports.pages.compliance.verification import verified
 from draftproof.reports.pages.junit import junit_of_requirements
+from draftproof.verifiers.evidence import HOLDS, Evidence
 
 pytestmark = pytest.mark.needs("pypdf", "jsonschema")
 
@@ -25,7 +29,7 @@ def f(target_probs, draft_probs, draft_tokens, rng):
         return [x, rng.choice(2, p=target_probs[1])]
     return [1 - x]
 """
-PROBLEM = '{"vocabulary": 2, "gamma": 1, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
+PROBLEM = '{"name": "paper", "vocabulary": 2, "gamma": 1, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
 PLAN = f"""
 [plan]
 title = "A deployment"
@@ -119,6 +123,37 @@ def test_a_part_of_an_older_run_is_refused(folder):
     assert refused(folder)[0].startswith("parts/mine.json: was made with other files")
     forged(folder, about={"draftproof": about})
     assert refused(folder) == []
+
+
+def without(problem):
+    def change(part):
+        report = part["report"]
+        report["evidence"] = [e for e in report["evidence"] if e["problem"] != problem]
+        del report["scope"], report["not_examined"]
+
+    return change
+
+
+def test_evidence_on_a_problem_that_the_plan_names_cannot_be_left_out(folder):
+    forged(folder, without("paper"))
+    assert any(line.endswith("part mine: has no evidence on paper") for line in refused(folder))
+
+
+def test_evidence_on_a_problem_of_every_audit_cannot_be_left_out():
+    names = [problem.name for problem in [*audit_battery(), *own_problems(0)]]
+    report = Report.begin("f.py:f", "f.py", ("float64", "float32"), 0, ("lossless",))
+    for dtype, some in (("float64", names), ("float32", names[1:])):
+        report.add(
+            [
+                Evidence(claim="lossless", method="interception", verdict=HOLDS, problem=p, detail={"dtype": dtype})
+                for p in some
+            ]
+        )
+    part = {"kind": "audit", "state": "done", "options": {"subject": "f.py:f"}, "report": report.as_json()}
+    assert left_out(part) == names[:1]
+    assert left_out({**part, "state": "failed"}) == left_out({**part, "kind": "engine"}) == []
+    whole = report.as_json() | {"evidence": [e for e in report.as_json()["evidence"] if e["problem"] != names[0]]}
+    assert left_out({**part, "options": {"problems": ["a"]}, "report": whole}) == ["one that the plan names"]
 
 
 def test_another_plan_than_the_one_agreed_on_is_refused(folder, tmp_path):
