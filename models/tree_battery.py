@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
+from math import prod
 
 from ..verifiers.trees.draft_tree import CONTEXT, IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, drafting_by_parents
 from .battery import drawn, toy
@@ -46,7 +47,7 @@ def ragged(problem: Problem, *parents: int, how: str = IID) -> Problem:
 
 Exact = tuple[Fraction, ...]
 
-FEW, MOST = 20, 100
+FEW, MOST = 20, 128
 """Draft trees of a problem that is in every audit's battery; and of the first of each larger shape and kind of vocabulary."""
 
 AUDITED = (
@@ -55,10 +56,18 @@ AUDITED = (
     (drawn(3, 2, "generic"), (1, 2)), (drawn(3, 2, "generic"), (1, 3)),
     (drawn(2, 3, "generic"), (1, 1, 1)), (drawn(2, 3, "generic"), (1, 1, 2)),
     (drawn(2, 3, "generic"), (1, 2, 1)), (drawn(2, 2, "generic"), (1, 4)),
+    (drawn(2, 1, "generic"), (5,)), (drawn(5, 1, "generic"), (5,)), (drawn(2, 3, "generic"), (2, 2, 2)),
+    (drawn(2, 4, "generic"), (1, 1, 1, 2)), (drawn(2, 5, "generic"), (1, 1, 1, 1, 1)),
+    (drawn(2, 3, "late-one-hot-draft"), (2, 2, 4)),
 )  # fmt: skip
-"""More numbers of children for audits: where a bug acts only there, all smaller trees are verified rightly."""
+"""More numbers of children for audits: where a bug acts only there, all smaller trees are verified rightly.
 
-AUDITED_TOP = (drawn(2, 4, "generic"), (2, 2, 2, 2)), (drawn(4, 2, "generic"), (4, 4))
+Where the last drafts are sure there are many nodes, whose siblings are alike, in few trees.
+"""
+
+AUDITED_TOP = (
+    (drawn(2, 4, "generic"), (2, 2, 2, 2)), (drawn(2, 5, "generic"), (2, 2, 2, 2, 2)), (drawn(4, 2, "generic"), (4, 4)),
+)  # fmt: skip
 """The same of larger trees, which are a single one where the most likely tokens are drawn."""
 
 RAGGED = (
@@ -146,9 +155,18 @@ def _drawn_parents(draw: random.Random, gamma: int, most: int) -> tuple[int, ...
 
 
 def _trees(problem: Problem) -> int:
-    """How many trees can be drawn at most, from as many tokens as the draft's widest row allows."""
+    """How many trees can be drawn; at most, where not independently, from as many tokens as the draft's widest row allows."""
+    if problem.tree.how == IID:
+        return _independent_trees(problem)
     rows = [problem.draft.row(x) for n in range(problem.gamma) for x in problem.prefixes(n)]
     return replace(problem, vocabulary=max(sum(q != 0 for q in row) for row in rows)).drafts
+
+
+def _independent_trees(problem: Problem, text: Prefix = (), node: int = CONTEXT) -> int:
+    """How many subtrees can be drawn below a node with this text, of independent siblings."""
+    tokens = [x for x, q in enumerate(problem.draft.row(text)) if q] if len(text) < problem.gamma else []
+    places = problem.tree.places(node, len(text))
+    return prod(sum(_independent_trees(problem, (*text, x), place) for x in tokens) for place in places)
 
 
 def lattice_rows(vocabulary: int, denominator: int) -> Iterator[tuple[Fraction, ...]]:

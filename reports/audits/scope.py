@@ -274,6 +274,7 @@ def _of_trees(facts: Mapping[str, Any]) -> list[str]:
     ragged = "" if uneven else ", those in which nodes of one depth have different numbers of children"
     return [
         f"trees of more than {facts['nodes']} nodes{_by_drafting(facts)}{ragged}, and those whose shape depends on what was drawn",
+        f"trees over more than {max(facts['vocabularies'])} tokens, a whole vocabulary say",
         f"trees whose nodes are given in another order than {orders}",
         "other numbers of children a depth than "
         + "; ".join(f"{', '.join(shapes)} over {v} tokens" for v, shapes in facts["children"].items())

@@ -86,6 +86,45 @@ def fourth_sibling_below_the_first_depth_accepted_outright(target_probs, draft_p
     )
 
 
+def fifth_sibling_accepted_outright(target_probs, draft_probs, draft_tokens, parents, rng):
+    return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng, sure=lambda k, q, depth: k == 4)
+
+
+def fourth_token_of_a_path_accepted_outright(target_probs, draft_probs, draft_tokens, parents, rng):
+    return recursive_rejection(
+        target_probs, draft_probs, draft_tokens, parents, rng, sure=lambda k, q, depth: depth == 3
+    )
+
+
+def fifth_token_of_a_path_accepted_outright(target_probs, draft_probs, draft_tokens, parents, rng):
+    return recursive_rejection(
+        target_probs, draft_probs, draft_tokens, parents, rng, sure=lambda k, q, depth: depth == 4
+    )
+
+
+def a_buffer_of_nine_rows(target_probs, draft_probs, draft_tokens, parents, rng):
+    return recursive_rejection(
+        target_probs, draft_probs, draft_tokens, parents, rng, lambda node, depth: min(node + 1, 8)
+    )
+
+
+def node_indices_of_five_bits(target_probs, draft_probs, draft_tokens, parents, rng):
+    return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng, lambda node, depth: node % 32 + 1)
+
+
+def rows_by_token(target_probs, draft_probs, draft_tokens, parents, rng):
+    """Right where no two nodes below the first two depths share a token and a depth."""
+    depths = [0]
+    for parent in parents:
+        depths.append(depths[parent + 1] + 1)
+    keys = [*zip(depths[1:], map(int, draft_tokens))]
+
+    def row(node, depth):
+        return (keys.index(keys[node]) if depth > 2 else node) + 1
+
+    return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng, row)
+
+
 def small_drafts_accepted_outright(target_probs, draft_probs, draft_tokens, parents, rng):
     return recursive_rejection(
         target_probs, draft_probs, draft_tokens, parents, rng, sure=lambda k, q, depth: q <= 1e-4

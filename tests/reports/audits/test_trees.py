@@ -3,9 +3,11 @@
 import json
 import shlex
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.drafting import draft_tree
@@ -30,6 +32,7 @@ from draftproof.reports.audits.functions.subject import program_from
 from draftproof.reports.audits.functions.zoo import audit_entry
 from draftproof.reports.audits.report import Report
 from draftproof.reports.pages.page import page
+from draftproof.reports.pages.terminal import show
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects.trees import Driven
 from draftproof.verifiers.adapters.calling_convention import NotASubject
@@ -92,6 +95,11 @@ def test_the_report_says_how_trees_were_drawn_and_is_read_back(eagle):
     assert data["scope"]["largest_trees"] == {IID: 2, WITHOUT_REPLACEMENT: 2, TOP: 3}
     assert "trees of up to 3 nodes drawn iid, without-replacement, top (iid 2," in data["scope"]["says"]
     assert any("trees of more than 3 nodes" in sentence for sentence in data["not_examined"])
+    wide = "trees over more than 3 tokens, a whole vocabulary say"
+    assert wide in data["not_examined"] and data["scope"]["vocabularies"][-1] == 3
+    terminal = Console(file=StringIO(), width=300)
+    show(eagle, terminal)
+    assert wide in page(data) and wide in terminal.file.getvalue()
     assert "trees whose nodes are given in another order than level by level" in data["not_examined"]
     assert "regions" not in data and Report.from_json(data).as_json()["scope"] == data["scope"]
     assert "without-replacement" in page(data)
@@ -240,7 +248,11 @@ def test_every_number_of_children_is_drawn_where_rows_depend_on_the_text_and_siz
     battery = tree_audit_battery()
     for how in (IID, WITHOUT_REPLACEMENT, TOP):
         dependent = {p.tree.children for p in battery if p.tree.how == how and not isinstance(p.draft, ContextFree)}
-        assert dependent >= {(4,), (1, 2), (1, 3), (2, 2), (3, 1), (1, 1, 1), (1, 1, 2)}, how
+        assert dependent >= {(4,), (5,), (1, 2), (1, 3), (2, 2), (3, 1), (1, 1, 1), (1, 1, 2)}, how
+        assert (
+            max(p.tree.nodes for p in battery if p.tree.how == how) > {IID: 21, WITHOUT_REPLACEMENT: 13, TOP: 61}[how]
+        )
+        assert {p.gamma for p in battery if p.tree.how == how} == {1, 2, 3, 4, 5}
         uneven = {p.tree.parents for p in battery if p.tree.how == how and p.tree.parents and not p.tree.depth_first}
         assert uneven == {(-1, -1, 0), (-1, -1, 1), (-1, -1, 0, 0, 1), (-1, -1, 1, 2)}, how
         depth_first = {p.tree.parents for p in battery if p.tree.how == how and p.tree.depth_first}
@@ -297,13 +309,17 @@ def test_children_that_are_looked_for_next_to_each_other_are_refuted_where_nodes
 MISTAKES_OF_A_SHAPE = {
     "bonus_of_the_parent_at_depth_3": (1, 1, 1), "fourth_sibling_accepted_outright": (4,),
     "fourth_sibling_below_the_first_depth_accepted_outright": (1, 4), "below_the_eldest_sibling_at_depth_2": (1, 2, 1),
+    "fifth_sibling_accepted_outright": (5,), "fourth_token_of_a_path_accepted_outright": (1, 1, 1, 2),
+    "fifth_token_of_a_path_accepted_outright": (1, 1, 1, 1, 1), "a_buffer_of_nine_rows": (2, 2, 4),
+    "node_indices_of_five_bits": (2, 2, 2, 2, 2), "rows_by_token": (2, 2, 2),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MISTAKES_OF_A_SHAPE)
 def test_a_mistake_that_acts_only_in_one_shape_of_tree_is_refuted(sandbox, name):
     sandbox.load(f"{SUBJECTS}:{name}", [toy(1)])
-    small = [p for p in tree_audit_battery((IID,)) if p.tree.children == MISTAKES_OF_A_SHAPE[name]]
+    small = [p for p in tree_audit_battery() if p.tree.children == MISTAKES_OF_A_SHAPE[name]]
+    small.sort(key=lambda p: (p.tree.how != TOP, p.drafts))
     assert any(lossless(measured(p, "float64", sandbox.law(p))).refuted for p in small)
 
 
