@@ -185,7 +185,9 @@ def wide_battery() -> list[WideProblem]:
     twins = [replace(p, exchanged=True, name=p.name + EXCHANGED) for p in problems if p.vocabulary == 300]
     dense_draft = WideProblem(70, 1, "dense", (tuple(range(70)),), name="wide-dense-draft-V70-gamma1")
     near = WideProblem(2000, 1, "near", (tuple(range(3, 2000, 14)),), name="wide-near-draft-V2000-gamma1")
-    return sorted([dense_draft, near, *problems, *twins], key=lambda problem: problem.vocabulary)
+    # every position of a longer block is decided, and tokens come again: what only wide code gets wrong there shows
+    again = WideProblem(5003, 4, "dense", (*((4096,),) * 3, (5002,)), name="wide-again-V5003-gamma4")
+    return sorted([dense_draft, near, again, *problems, *twins], key=lambda problem: problem.vocabulary)
 
 
 def _with_special_ids(problem: WideProblem) -> WideProblem:

@@ -67,6 +67,7 @@ thousand_largest = drawing(lambda w: largest(w, 1000))
 thirty_two_thousand_ids = drawing(lambda w: first(w, 32_000))
 tail_flushed = drawing(lambda w: np.where(w < 1e-7, 0.0, w))
 tail_flushed_below_a_billionth = drawing(lambda w: np.where(w < 1e-9, 0.0, w))
+tail_flushed_below_a_trillionth = drawing(lambda w: np.where(w < 1e-12, 0.0, w))
 half_precision_weights = drawing(lambda w: w.astype(np.float16).astype(float))
 last_id_never = drawing(lambda w: first(w, len(w) - 1) if len(w) > 4 else w)
 padding_id_never = drawing(lambda w: w * (np.arange(len(w)) > 0) if len(w) > 4 else w)
@@ -139,4 +140,5 @@ def _rest_of_wide_rows(p, q):
 
 
 draft_of_100 = replacing(lambda p, q: excess(p, largest(q, 100)))
+draft_of_1024 = replacing(lambda p, q: excess(p, largest(q, 1024)))
 little_left_is_the_target = replacing(_rest_of_wide_rows)

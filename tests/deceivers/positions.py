@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from draftproof.verifiers.zoo.building_blocks import answer, block_by_block, draw, ratio, survivals, token_by_token
+from draftproof.verifiers.zoo.building_blocks import (
+    answer,
+    block_by_block,
+    draw,
+    excess,
+    ratio,
+    survivals,
+    token_by_token,
+)
 
 
 def unverified(where):
@@ -60,3 +68,38 @@ def eighth_row_overwritten(target, draft, tokens, rng):
     """A buffer of eight rows, used in a circle."""
     rows = np.array([target[i if i < 8 else i - 8] for i in range(len(target))])
     return token_by_token(rows, draft, tokens, rng)
+
+
+def where_wide(wrong):
+    """Token verification that is right on less than a thousand tokens, else wrong(target, draft, tokens, rng)."""
+
+    def verify(target, draft, tokens, rng):
+        return (wrong if len(target[0]) > 1000 else token_by_token)(target, draft, tokens, rng)
+
+    return verify
+
+
+def _stale_draft_row(target, draft, tokens, rng):
+    last = len(tokens) - 1
+
+    def recovers(i, x):
+        return draw(rng, excess(target[i], draft[i - (0 < i == last)]), target[i])
+
+    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+
+
+wide_third = where_wide(unverified(lambda i, t: i == 2))
+wide_thrice = where_wide(three_of_a_kind)
+wide_fourth_refused = where_wide(
+    lambda target, draft, tokens, rng: token_by_token(
+        target, draft, tokens, rng, lambda i, x: i != 3 and rng.random() < ratio(target[i][x], draft[i][x])
+    )
+)
+wide_bonus_from_the_row_before = where_wide(bonus_from_the_row_before)
+wide_stale_draft_row = where_wide(_stale_draft_row)
+wide_probable = where_wide(
+    lambda target, draft, tokens, rng: token_by_token(
+        target, draft, tokens, rng, lambda i, x: target[i][x] > 0.9 or rng.random() < ratio(target[i][x], draft[i][x])
+    )
+)
+gamma_of_twenty = unverified(lambda i, t: len(t) == 20)
