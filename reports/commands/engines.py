@@ -24,6 +24,7 @@ def command(out: Path | None, seeds: int, only: tuple[str, ...]) -> None:
         _list()
         return
     from ..audits.engines.survey import SURVEYED, reports_in, runs_in, surveyed
+    from ..audits.engines.survey_seeds import seed_counts
     from ..pages.engines import write
 
     if unknown := [name for name in only if name not in SURVEYED]:
@@ -34,18 +35,21 @@ def command(out: Path | None, seeds: int, only: tuple[str, ...]) -> None:
     chosen = [name for name, what in SURVEYED.items() if (not only or name in only) and not what.missing()]
     for name in chosen:
         click.echo(f"{name:<28}  {surveyed(name, out)['verdict']}")
-    for file in write(out, reports_in(out), runs_in(out)):
+    for file in write(out, reports_in(out), runs_in(out), seed_counts(out)):
         click.echo(str(file))
     if seeds > 1:
-        _fresh_seeds(chosen, seeds, out)
+        try:
+            _fresh_seeds(chosen, seeds, out)
+        finally:
+            write(out, reports_in(out), runs_in(out), seed_counts(out))
 
 
 def _fresh_seeds(names: list[str], seeds: int, out: Path) -> None:
     """Exit status 1 if a verdict is not as it is known to be."""
-    from ..audits.engines.survey_seeds import seed_rows, unexpected
+    from ..audits.engines.survey_seeds import SEEDS, seed_rows, unexpected
 
     wrong = 0
-    for row in seed_rows(names, seeds, out / "seeds.jsonl"):
+    for row in seed_rows(names, seeds, out / SEEDS):
         wrong += unexpected(row)
         why = row["failure"] or "; ".join(row["refuted"][:2])
         click.echo(f"seed {row['seed']:>3}  {row['name']:<28}  {row['verdict']:<12} {why[:80]}".rstrip())

@@ -102,10 +102,12 @@ def missing_of(reports: Mapping[str, Any]) -> dict[str, str]:
     return absent | NOT_RUN
 
 
-def page(reports: Mapping[str, Mapping[str, Any]], runs: Mapping[str, SurveyRun]) -> tuple[str, str, dict[str, str]]:
+def page(
+    reports: Mapping[str, Mapping[str, Any]], runs: Mapping[str, SurveyRun], seeds: Sequence[str] = ()
+) -> tuple[str, str, dict[str, str]]:
     """The page in Markdown and in HTML, and the issues by name.
 
-    reports: in their JSON form, by name; engines that have none were not run, and why is said.
+    reports: in their JSON form, by name; engines that have none were not run, and why is said. seeds: lines about fresh ones.
     """
     rows: list[EngineRow] = []
     shown: list[tuple[str, str, Evidence]] = []
@@ -116,24 +118,31 @@ def page(reports: Mapping[str, Mapping[str, Any]], runs: Mapping[str, SurveyRun]
         for claim, evidence in refuted(report).items():
             shown.append((name, claim, evidence))
             issues[f"{name}-{claim}"] = issue(name, report, evidence)
-    absent = missing_of(reports)
-    markdown = _markdown(rows, shown, absent)
+    absent, timed = missing_of(reports), [run.seconds for name, run in runs.items() if name in reports and run.seconds]
+    together = f"Processor time of {len(timed)} audits together: {sum(timed):.0f} s." if timed else ""
+    markdown = _markdown(rows, shown, absent, together, seeds)
     scripts = {key for key in issues if (FOLDER / f"{key}.py").is_file()}
     html = rendered("engines.html.j2", head=HEAD.replace("`", "").replace("*", ""), columns=COLUMNS, rows=rows, refuted=shown,
-                    absent=absent, scripts=scripts)  # fmt: skip
+                    absent=absent, scripts=scripts, together=together, seeds=seeds)  # fmt: skip
     return markdown, html, issues
 
 
-def _markdown(rows: Sequence[EngineRow], shown: Sequence[tuple[str, str, Evidence]], absent: Mapping[str, str]) -> str:
+def _markdown(
+    rows: Sequence[EngineRow], shown: Sequence[tuple[str, str, Evidence]], absent: Mapping[str, str], together: str,
+    seeds: Sequence[str],
+) -> str:  # fmt: skip
     lines = ["# Engines, audited", "", HEAD, "", _line(COLUMNS), "|" + "---|" * len(COLUMNS)]
     lines += [_line((f"`{row.engine}`", *row[1:])) for row in rows]
-    lines += ["", "## Refuted", ""]
+    lines += ["", together, ""] if together else [""]
+    lines += ["## Refuted", ""]
     for name, claim, evidence in shown:
         key = f"{name}-{claim}"
         lines.append(
             f"- `{name}`, {claim}: {evidence.witness}. [Issue](engines/{key}.md), [reproduction](engines/{key}.py)"
         )
-    lines += ["" if shown else "none", "## Not run, and why", ""]
+    lines += [] if shown else ["none"]
+    lines += ["", "## Fresh seeds", "", *(f"- {line}" for line in seeds)] if seeds else []
+    lines += ["", "## Not run, and why", ""]
     lines += [f"- {f'`{name}`' if name in SURVEYED else name}: {why}" for name, why in absent.items()]
     return "\n".join(lines) + "\n"
 
@@ -142,9 +151,11 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def write(folder: Path, reports: Mapping[str, Mapping[str, Any]], runs: Mapping[str, SurveyRun]) -> list[Path]:
+def write(
+    folder: Path, reports: Mapping[str, Mapping[str, Any]], runs: Mapping[str, SurveyRun], seeds: Sequence[str] = ()
+) -> list[Path]:
     """Write engines.md, engines.html and engines/NAME-CLAIM.md into the folder; what was written."""
-    markdown, html, issues = page(reports, runs)
+    markdown, html, issues = page(reports, runs, seeds)
     texts = {
         "engines.md": markdown,
         "engines.html": html,

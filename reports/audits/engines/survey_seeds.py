@@ -4,6 +4,7 @@ Seed 0 is the page's; of each further one only what depends on it: the problems 
 an engine. Each row is appended to a file when it is done; rows of other code or another version of the engine do not count.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 from ....proofs.proof_checkpoint import code_digest
 from ..kept_rows import KeptRows
 from .survey import SURVEYED, examined
+
+SEEDS = "seeds.jsonl"
+"""The file of the rows, in the folder of the page."""
 
 KNOWN_WRONG = frozenset({"vllm-ascend-block", "vllm-ascend-v2", "openvino-genai-from-outside"})
 """The engines whose emitted text is known not to follow the target."""
@@ -37,3 +41,17 @@ def _examined(name: str, seed: int) -> dict[str, Any]:
 def unexpected(row: Mapping[str, Any]) -> bool:
     """Whether an engine that is known to be wrong was not refuted, or another one was."""
     return (row["verdict"] == "refuted") != (row["name"] in KNOWN_WRONG)
+
+
+def seed_counts(folder: Path) -> list[str]:
+    """What the rows in the folder say, a line for each engine and state of the code."""
+    file = folder / SEEDS
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in map(json.loads, lines):
+        groups.setdefault((row["name"], row["code"][:12]), []).append(row)
+    return [
+        f"{name}: refuted with {sum(row['verdict'] == 'refuted' for row in rows)} of {len(rows)} fresh seeds, "
+        f"{sum(unexpected(row) for row in rows)} otherwise than known (code {code})"
+        for (name, code), rows in groups.items()
+    ]

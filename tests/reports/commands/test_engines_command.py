@@ -54,6 +54,7 @@ def written(monkeypatch, tmp_path):
     report_of(tmp_path, "vllm-ascend-block", evidence=[EVIDENCE], verdict="refuted", subject=subject)
     report_of(tmp_path, "sglang-block")
     report_of(tmp_path, "a-server", failure={"kind": "crash", "message": "it closed its output"}, evidence=[])
+    (tmp_path / "runs.json").write_text('{"sglang-block": {"day": "2026-11-22", "machine": "x", "seconds": 12.4}}')
     done = run("--out", str(tmp_path), "--only", "vllm-ascend-block", "--only", "sglang-block")
     assert done.exit_code == 0, done.output
     return tmp_path
@@ -75,7 +76,9 @@ def test_the_page_says_what_was_refuted_with_its_witness_and_what_was_not_run(wr
     assert "| `sglang-block` |" in text and "| holds, 1 of 1 | holds, 1 of 1 |" in text and "2.333 of 2.333" not in text
     assert "| `a-server` |" in text and "it closed its output" in text
     assert "- `sglang-token`: needs sglang, triton" in text and "CUDA only" in text and "no proof" in text
+    assert "Processor time of 1 audits together: 12 s." in text
     for shown in (
+        "Processor time of 1 audits together: 12 s.",
         "refuted, 1 of 1",
         "expected 1/3, observed 5/9",
         "needs sglang, triton",
@@ -114,6 +117,9 @@ def test_fresh_seeds_go_on_where_they_were_ended_and_an_unexpected_verdict_is_ex
     assert "seed   1  sglang-block                  error        it ended" in done.output
     again = run(*words, "4")
     assert again.exit_code == 1 and len(made) == 6 and "1 verdicts are not as they are known to be" in again.output
+    page = (written / "engines.md").read_text()
+    assert "- sglang-block: refuted with 1 of 3 fresh seeds, 1 otherwise than known (code this code)" in page
+    assert "vllm-ascend-block: refuted with 3 of 3 fresh seeds, 0 otherwise" in (written / "engines.html").read_text()
     monkeypatch.setattr(survey_seeds, "code_digest", lambda: "other code")
     run(*words, "2")
     assert len(made) == 8
