@@ -226,7 +226,11 @@ def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_pa
         ("GreedyRounding", "at_most * n + e + u * at_most * D.", "at_most * n + u * at_most * D."),
         ("TreeRounding", "(e : R) : R := 2%:R * weights_off b q e /", "(e : R) : R := weights_off b q e /"),
         ("TreeRounding", "eta + draw (s x) (token_coin_off x) +", "eta +"),
-        ("RunningSum", "(u * (2%:R + growth u n.-1))", "(u * (1 + growth u n.-1))"),
+        (
+            "RunningSum",
+            r"<= sumV sum_off / Z + \sum_(k < n) u * (T k / T n) + n%:R / (2 * N)%:R.",
+            "<= sumV sum_off / Z + n%:R / (2 * N)%:R.",
+        ),
         ("RunningSum", "Num.min (2%:R * w y / T n)", "Num.min (w y / T n)"),
         ("Instances", "Hypotheses (u0 : 0 <= u) (e0 : `|e| <= u).", "Hypotheses (u0 : 0 <= u) (e0 : `|e| <= 1)."),
         ("Dominance", "{homo f : x y / x <= y} -> mean", "mean"),
