@@ -67,6 +67,7 @@ Where the last drafts are sure there are many nodes, whose siblings are alike, i
 
 AUDITED_TOP = (
     (drawn(2, 4, "generic"), (2, 2, 2, 2)), (drawn(2, 5, "generic"), (2, 2, 2, 2, 2)), (drawn(4, 2, "generic"), (4, 4)),
+    (drawn(4, 3, "generic"), (3, 3, 3)),
 )  # fmt: skip
 """The same of larger trees, which are a single one where the most likely tokens are drawn."""
 

@@ -112,6 +112,14 @@ def node_indices_of_five_bits(target_probs, draft_probs, draft_tokens, parents, 
     return recursive_rejection(target_probs, draft_probs, draft_tokens, parents, rng, lambda node, depth: node % 32 + 1)
 
 
+def flat_rows_by_an_index_of_seven_bits(target_probs, draft_probs, draft_tokens, parents, rng):
+    """Right where nodes times tokens stay below 128."""
+    tokens = target_probs.shape[1]
+    return recursive_rejection(
+        target_probs, draft_probs, draft_tokens, parents, rng, lambda node, depth: (node + 1) * tokens % 128 // tokens
+    )
+
+
 def rows_by_token(target_probs, draft_probs, draft_tokens, parents, rng):
     """Right where no two nodes below the first two depths share a token and a depth."""
     depths = [0]

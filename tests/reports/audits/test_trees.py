@@ -312,6 +312,7 @@ MISTAKES_OF_A_SHAPE = {
     "fifth_sibling_accepted_outright": (5,), "fourth_token_of_a_path_accepted_outright": (1, 1, 1, 2),
     "fifth_token_of_a_path_accepted_outright": (1, 1, 1, 1, 1), "a_buffer_of_nine_rows": (2, 2, 4),
     "node_indices_of_five_bits": (2, 2, 2, 2, 2), "rows_by_token": (2, 2, 2),
+    "flat_rows_by_an_index_of_seven_bits": (3, 3, 3),
 }  # fmt: skip
 
 
