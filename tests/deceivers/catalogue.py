@@ -149,7 +149,7 @@ WIDE = (
     Deceiver("ids:thousand_largest", wide(1003, 2), 4.956e-07),
     Deceiver("ids:thirty_two_thousand_ids", V32769, 0.02514),
     Deceiver("ids:tail_flushed", wide(1003, 2), 1.663e-07),
-    Deceiver("ids:tail_flushed_below_a_billionth", V257, 4.428e-09),
+    Deceiver("ids:tail_flushed_below_a_billionth", V257, 3.894e-09),
     Deceiver("ids:sum_in_tiles_without_carry", V257, 0.4138),
     Deceiver("ids:draft_of_100", V2000, 0.0019, long=True),
     Deceiver("ids:little_left_is_the_target", LITTLE_LEFT, 0.001992),
