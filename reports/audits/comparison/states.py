@@ -227,7 +227,9 @@ def _compliance(states: States, data: Mapping[str, Any]) -> None:
         if "proofs" in part:
             states.sizes[f"{before}proofs run here"] = set() if part["recorded"] else {"all"}
         states.facts |= {f"{before}{name}": digest for name, digest in part["files"].items()}
+        states.facts |= {f"{before}plan, {name}": json.dumps(value) for name, value in part.get("options", {}).items()}
     states.facts |= {name: value for name, value in data["draftproof"].items() if name != "code"}
+    states.facts["plan"] = str(data.get("plan", {}).get("sha256"))
     states.facts["draftproof's code"] = data["draftproof"]["code"]
 
 

@@ -48,7 +48,7 @@ LATER = """
 # parts = ["loop"]
 # temperature = 0.7
 # dtype = "bfloat16"
-# detection_limit = 0.1          # samples that could not show a total variation of 0.1 leave it open
+# detection_limit = 0.15         # samples that could not show a total variation of 0.15 leave it open
 """
 
 CLAIMED = {

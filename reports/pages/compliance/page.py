@@ -50,7 +50,7 @@ def limit(row: Mapping[str, Any]) -> str:
         return ""
     if row["limit"] is None:
         return "nothing on these" if row["strength"] in WITHOUT_LIMIT and row["verdict"] == HOLDS else "not stated"
-    number = f"{row['limit']:.2g}"
+    number = f"{row['limit']:.3g}"
     if row["unit"] != "total variation":
         return f"{number} {row['unit']}"
     return f"TV {number}" + (

@@ -223,6 +223,19 @@ def test_a_requirement_that_asks_less_is_worse(asked, kinds):
     assert {change.kind for change in changes(*(states_of(d, "d") for d in documents))} == kinds
 
 
+def test_another_plan_and_other_fields_of_a_part_are_said():
+    part = {"id": "a", "kind": "audit", "state": "failed", "why": "w", "files": {}}
+    made = [
+        {"format": "f", "requirements": [], "draftproof": {"code": "c"}, "plan": {"sha256": plan},
+         "parts": [part | {"options": {"subject": "f", "quick": quick}}]}
+        for plan, quick in (("1", False), ("2", True))
+    ]  # fmt: skip
+    assert versions_changed(*(states_of(d, "d") for d in made)) == [
+        ("a: plan, quick", "false", "true"),
+        ("plan", "1", "2"),
+    ]
+
+
 @pytest.mark.parametrize("data", [{}, [], 3, None, {"schema_version": "9", "subject": 1, "evidence": []}, [{"claim": 1}],
                                   {"checks": 3, "state": 1, "failures": []}])  # fmt: skip
 def test_what_is_no_report_is_refused_in_one_line(data, tmp_path):
