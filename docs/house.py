@@ -107,8 +107,27 @@ def engines_page(app: Sphinx, docname: str, source: list[str]) -> None:
         source[0] = page.replace("](engines/", "](path:../reports/engines/")
 
 
+FOR_ALL_READERS = (
+    (re.compile(r"<pre>"), '<pre tabindex="0">'),
+    (re.compile(r'<div class="table-wrapper'), '<div tabindex="0" class="table-wrapper'),
+    (re.compile(r'<p class="caption" role="heading">'), '<p class="caption" role="heading" aria-level="2">'),
+)
+"""What is wider than its place scrolls by keys too; a heading says its level."""
+
+
+def reachable(app: Sphinx, error: Exception | None) -> None:
+    """Mend what the theme leaves out of the pages: places that keys scroll, levels of headings."""
+    if error is None and app.builder.format == "html":
+        for file in Path(app.outdir).rglob("*.html"):
+            text = file.read_text(encoding="utf-8")
+            for wrong, right in FOR_ALL_READERS:
+                text = wrong.sub(right, text)
+            file.write_text(text, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", house_docstring)
+    app.connect("build-finished", reachable)
     app.connect("source-read", engines_page)
     app.add_directive("draftproof-commands", Commands)
     app.add_directive("draftproof-docstring", Docstring)
