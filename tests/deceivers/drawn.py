@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -31,7 +32,8 @@ ROWS: dict[str, Callable[[Place, np.ndarray], np.ndarray]] = {
 
 def verifier(drawn: Drawn) -> Callable[..., list[int]]:
     """Token or block verification with the defect."""
-    defect, size = drawn.defect, 1.0 / drawn.one_in
+    size = 1.0 / drawn.one_in
+    defect = replace(drawn.defect, share=size)  # a float, as coins are here
 
     def verify(target: Any, draft: Any, tokens: Any, rng: Any) -> list[int]:
         gamma = len(tokens)
