@@ -73,6 +73,7 @@ AUDITED_TOP = (
 
 RAGGED = (
     (drawn(3, 2, "generic"), (-1, -1, 0)), (drawn(3, 2, "zeros"), (-1, -1, 1)),
+    (drawn(3, 2, "generic", 1), (-1, -1, 1)),  # siblings without replacement tried in the other order show on these rows
     (drawn(2, 2, "generic"), (-1, -1, 0, 0, 1)), (drawn(2, 3, "generic"), (-1, -1, 1, 2)),
 )  # fmt: skip
 """Parents of trees whose nodes of one depth have different numbers of children, for audits."""

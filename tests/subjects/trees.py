@@ -254,3 +254,15 @@ def last_row_of_the_call_before_from_four_nodes_on(target_probs, draft_probs, dr
     if before is not None and before.shape == target.shape and len(parents) >= 4:
         target[-1] = before[-1]
     return recursive_rejection(target, draft_probs, draft_tokens, parents, rng)
+
+
+def younger_first_where_ragged(target_probs, draft_probs, draft_tokens, parents, rng):
+    """Siblings with different numbers of children are tried from the youngest on."""
+    order = np.arange(len(parents))
+    for parent in set(parents):
+        same = np.flatnonzero(parents == parent)
+        if len({int(np.sum(parents == n)) for n in same}) > 1:
+            order[same] = same[::-1]
+    place = {-1: -1} | {int(n): k for k, n in enumerate(order)}
+    moved = np.array([place[int(p)] for p in parents[order]])
+    return recursive_rejection(target_probs[[0, *(order + 1)]], draft_probs[order], draft_tokens[order], moved, rng)

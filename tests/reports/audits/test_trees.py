@@ -331,3 +331,12 @@ def test_small_drafts_of_which_the_target_has_less_are_examined(sandbox):
         sandbox.load(f"{SUBJECTS}:{name}", [toy(1)])
         judged = [lossless(measured(p, "float64", sandbox.law(p))) for p in problems]
         assert [e.refuted for e in judged] == [wrong, wrong]
+
+
+def test_siblings_without_replacement_that_are_tried_in_another_order_in_ragged_trees_are_refuted(sandbox):
+    problems = [
+        p for p in tree_audit_battery((WITHOUT_REPLACEMENT,)) if p.tree.parents == (-1, -1, 1) and p.vocabulary == 3
+    ]
+    for name, wrong in (("younger_first_where_ragged", True), ("recursive_rejection_alone", False)):
+        sandbox.load(f"{SUBJECTS}:{name}", [toy(1)])
+        assert any(lossless(measured(p, "float64", sandbox.law(p))).refuted for p in problems) == wrong
