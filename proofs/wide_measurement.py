@@ -243,11 +243,12 @@ def _put_block(
         measurement.looked_up_explained += drafted * look_up_explained(*of_points, anywhere=True)
     for law in answer["rows"]:
         weights, prefix = rows[law["weights"]], tuple(law["prefix"])
-        if law["look_up"]:
+        reached = drafted * law["probability"] / law["part"] if law["look_up"] else 0.0
+        if reached:
             bits, summed = law["look_up"]
             masses = weights * (law["part"] / math.fsum(weights))
-            reached = drafted * law["probability"] / law["part"]
-            most = measurement.right(prefix, law["first"], len(masses)) / reached
+            with np.errstate(over="ignore"):  # a text of 1e-310: infinitely much, no bound of an entry
+                most = measurement.right(prefix, law["first"], len(masses)) / reached
             of_row = masses, summed or measurement.dtype, bits, most
             measurement.looked_up += reached * look_up_allowed(*of_row)
             measurement.looked_up_explained += reached * look_up_explained(*of_row)
