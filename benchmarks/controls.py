@@ -1,14 +1,16 @@
 """Default audits of right verifiers, control by control and seed by seed: a refutation is a false alarm.
 
-The controls of the zoo, those of draft trees among them, and the odd ones of ``tests/deceivers/odd.py``. Seed 0 is a whole audit; of the further ones
-only what depends on the seed, the problems that an audit draws for itself. Each row is appended to the file when it is
-done; the same command goes on where it was ended, as long as the code is the same. Exit status 1 if any is refuted.
+The controls of the zoo, those of draft trees among them, and the odd ones of ``tests/deceivers/odd.py``. Seed 0 is a
+whole audit; of the further ones only what depends on the seed, the problems that an audit draws for itself. Each row is
+appended to the file when it is done; the same command goes on where it was ended, as long as the code is the same. Exit
+status 1 if any is refuted.
 
-    python benchmarks/controls.py [--seeds 20] [--file out/controls.jsonl] [--only NAME ...]
+    python benchmarks/controls.py [--seeds 20] [--file out/controls.jsonl] [--workers 2] [--only NAME ...]
 """
 
 import argparse
 import hashlib
+import os
 import time
 from collections import Counter
 from importlib import import_module
@@ -69,17 +71,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--file", type=Path, default=Path("out/controls.jsonl"))
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--only", nargs="+", choices=list(SUBJECTS), default=list(SUBJECTS))
     given = parser.parse_args()
     kept = KeptRows(given.file, ("control", "seed"), digest())
     wanted = [(name, seed) for seed in range(given.seeds) for name in given.only]
-    for k, (name, seed) in enumerate(wanted, 1):
-        if (name, seed) in kept.rows:
-            continue
-        row = kept.row(name, seed, make=row_of)
+    for row in kept.made(wanted, row_of, given.workers):
         nearest = "" if row["nearest"] is None else f", at most {row['nearest']:.2f} of what is allowed"
         why = "; ".join(row["refuted"] or row["reasons"])[:160]
-        print(f"{k}/{len(wanted)} seed {seed} {name}: {row['verdict']}{nearest}, {row['seconds']} s {why}", flush=True)
+        done = f"{sum(name in kept.rows for name in wanted)}/{len(wanted)} seed {row['seed']} {row['control']}"
+        print(f"{done}: {row['verdict']}{nearest}, {row['seconds']} s {why}", flush=True)
     asked = [kept.rows[key] for key in wanted]
     counts = Counter(row["verdict"] for row in asked)
     alarms = [row for row in asked if row["verdict"] == "refuted"]

@@ -1,9 +1,43 @@
 """Rows of a long survey, kept in a file of JSON lines as they become known: stopped, the same survey goes on from there."""
 
 import json
-from collections.abc import Callable, Hashable
+import signal
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from ...models.errors import RunFailed
+
+Result = TypeVar("Result")
+
+
+def in_processes(
+    function: Callable[..., Result], calls: Iterable[tuple[Any, ...]], workers: int
+) -> Iterator[tuple[tuple[Any, ...], Result]]:
+    """The arguments and the result of every call, as they become known; here, in order, if there is one worker.
+
+    function: of a module, since new processes import it by name
+    Raises: RunFailed if a process ends without a result.
+    """
+    calls = [*calls]
+    if min(workers, len(calls)) <= 1:
+        yield from ((call, function(*call)) for call in calls)
+        return
+    silently = signal.SIGINT, signal.SIG_DFL  # Ctrl-C ends a worker too, without a traceback of its own
+    with ProcessPoolExecutor(workers, get_context("spawn"), signal.signal, silently) as pool:
+        running = {pool.submit(function, *call): call for call in calls}
+        try:
+            for future in as_completed(running):
+                yield running[future], future.result()
+        except BrokenProcessPool as broken:
+            raise RunFailed(
+                "crash", f"one of {workers} processes ended without a result; --workers 1 makes none"
+            ) from broken
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 class KeptRows:
@@ -21,10 +55,12 @@ class KeptRows:
         rows = [row for row in map(json.loads, lines) if row["code"] == code]
         self.rows: dict[tuple[Hashable, ...], dict[str, Any]] = {tuple(row[k] for k in key): row for row in rows}
 
-    def row(self, *named: Hashable, make: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-        """The row of that name, made by ``make(*named)`` if it is not there; in the file before it is given out."""
-        if named not in self.rows:
-            self.rows[named] = dict(zip(self.key, named)) | {"code": self.code} | make(*named)
+    def made(
+        self, names: Iterable[tuple[Hashable, ...]], make: Callable[..., dict[str, Any]], workers: int = 1
+    ) -> Iterator[dict[str, Any]]:
+        """The rows of those names that are not there, by ``make(*name)``; each in the file before it is given out."""
+        for named, columns in in_processes(make, [name for name in names if name not in self.rows], workers):
+            self.rows[named] = dict(zip(self.key, named)) | {"code": self.code} | columns
             with self.file.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps(self.rows[named]) + "\n")
-        return self.rows[named]
+            yield self.rows[named]

@@ -1,5 +1,6 @@
 """The command draftproof engines: every adapter and decoder, what it states of itself, and the page about their audits."""
 
+import os
 from pathlib import Path
 
 import click
@@ -18,12 +19,13 @@ from .exit_status import REFUTED, stop
               help="Audit each with N - 1 fresh seeds besides, in DIR/seeds.jsonl; goes on where it was ended. Exit status 1 "
               "if one that is known to be wrong is not refuted, or another one is.")  # fmt: skip
 @click.option("--only", multiple=True, metavar="NAME", help="This one (may be repeated).")
-def command(out: Path | None, seeds: int, only: tuple[str, ...]) -> None:
+@click.option("--workers", type=click.IntRange(1), help="Audits at a time; as many as there are processors by default.")
+def command(out: Path | None, seeds: int, only: tuple[str, ...], workers: int | None) -> None:
     """Every adapter and decoder; with --out, a page of what their audits came to, on a few problems."""
     if out is None and not only and seeds == 1:
         _list()
         return
-    from ..audits.engines.survey import SURVEYED, reports_in, runs_in, surveyed
+    from ..audits.engines.survey import SURVEYED, reports_in, runs_in, survey
     from ..audits.engines.survey_seeds import seed_counts
     from ..pages.engines import write
 
@@ -33,23 +35,24 @@ def command(out: Path | None, seeds: int, only: tuple[str, ...]) -> None:
         raise click.UsageError("--only and --seeds say what is audited for --out DIR")
     out.mkdir(parents=True, exist_ok=True)
     chosen = [name for name, what in SURVEYED.items() if (not only or name in only) and not what.missing()]
-    for name in chosen:
-        click.echo(f"{name:<28}  {surveyed(name, out)['verdict']}")
+    workers = workers or os.cpu_count() or 1
+    for name, verdict in survey(chosen, out, workers):
+        click.echo(f"{name:<28}  {verdict}")
     for file in write(out, reports_in(out), runs_in(out), seed_counts(out)):
         click.echo(str(file))
     if seeds > 1:
         try:
-            _fresh_seeds(chosen, seeds, out)
+            _fresh_seeds(chosen, seeds, out, workers)
         finally:
             write(out, reports_in(out), runs_in(out), seed_counts(out))
 
 
-def _fresh_seeds(names: list[str], seeds: int, out: Path) -> None:
+def _fresh_seeds(names: list[str], seeds: int, out: Path, workers: int) -> None:
     """Exit status 1 if a verdict is not as it is known to be."""
     from ..audits.engines.survey_seeds import SEEDS, seed_rows, unexpected
 
     wrong = 0
-    for row in seed_rows(names, seeds, out / SEEDS):
+    for row in seed_rows(names, seeds, out / SEEDS, workers):
         wrong += unexpected(row)
         why = row["failure"] or "; ".join(row["refuted"][:2])
         click.echo(f"seed {row['seed']:>3}  {row['name']:<28}  {row['verdict']:<12} {why[:80]}".rstrip())

@@ -111,6 +111,9 @@ def run_campaign(
                 progress(stage, state[1].n, planned.samples)
     finally:
         save.now()
+        progress(
+            "sampling", state[1].n, planned.samples
+        )  # an interruption may come between a chunk and what is said of it
     return CampaignCounts(state[1], resumed, time.monotonic() - start)
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from ....verifiers.adapters.registry import ADAPTERS, Adapter
 from ..functions.audit import run_audit
 from ..functions.settings import AuditSettings
 from ..functions.subject import subject_from
+from ..kept_rows import in_processes
 from ..report import Report
 from .audit import audit_engine
 
@@ -74,17 +75,22 @@ def examined(what: Adapter | Engine, seed: int = 0) -> Report:
     return run_audit(subject_from(what.name), settings)
 
 
-def surveyed(name: str, folder: Path) -> Mapping[str, Any]:
-    """The report of one of SURVEYED in its JSON form, from the folder if it is there, else made and kept there."""
-    file = folder / f"{name}.json"
-    if not file.is_file():
-        since = _processor_time()
-        report = examined(SURVEYED[name])
-        write_atomically(file, report.text())
-        machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-        run = SurveyRun(date.today().isoformat(), machine, round(_processor_time() - since, 1))
+def survey(names: Sequence[str], folder: Path, workers: int = 1) -> Iterator[tuple[str, str]]:
+    """Name and verdict of each of SURVEYED: those in the folder, then the others as they are made and kept there."""
+    there = [name for name in names if (folder / f"{name}.json").is_file()]
+    yield from [(name, json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))["verdict"]) for name in there]
+    for (name,), (text, run) in in_processes(_made, [(name,) for name in names if name not in there], workers):
+        write_atomically(folder / f"{name}.json", text)
         write_atomically(folder / RUNS, json.dumps({**_written(folder), name: run._asdict()}, indent=1) + "\n")
-    return json.loads(file.read_text(encoding="utf-8"))
+        yield name, json.loads(text)["verdict"]
+
+
+def _made(name: str) -> tuple[str, SurveyRun]:
+    """The text of a report, and what it took."""
+    since = _processor_time()
+    text = examined(SURVEYED[name]).text()
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    return text, SurveyRun(date.today().isoformat(), machine, round(_processor_time() - since, 1))
 
 
 def reports_in(folder: Path) -> dict[str, Mapping[str, Any]]:

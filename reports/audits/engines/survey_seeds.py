@@ -20,12 +20,12 @@ KNOWN_WRONG = frozenset({"vllm-ascend-block", "vllm-ascend-v2", "openvino-genai-
 """The engines whose emitted text is known not to follow the target."""
 
 
-def seed_rows(names: Iterable[str], seeds: int, file: Path) -> Iterator[dict[str, Any]]:
-    """One row for each engine and seed from 1 to seeds - 1, from the file if it is there; seed after seed."""
+def seed_rows(names: Iterable[str], seeds: int, file: Path, workers: int = 1) -> Iterator[dict[str, Any]]:
+    """One row for each engine and seed from 1 to seeds - 1: those in the file, then the others as they become known."""
     names, kept = [*names], KeptRows(file, ("name", "seed"), code_digest())
-    for seed in range(1, seeds):
-        for name in names:
-            yield kept.row(name, seed, make=_examined)
+    wanted = [(name, seed) for seed in range(1, seeds) for name in names]
+    yield from [kept.rows[name] for name in wanted if name in kept.rows]
+    yield from kept.made(wanted, _examined, workers)
 
 
 def _examined(name: str, seed: int) -> dict[str, Any]:

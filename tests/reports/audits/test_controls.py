@@ -37,7 +37,9 @@ def controls(monkeypatch, tmp_path):
     )
 
     def main(*arguments):
-        monkeypatch.setattr(sys, "argv", ["controls.py", "--file", str(tmp_path / "rows.jsonl"), *arguments])
+        monkeypatch.setattr(
+            sys, "argv", ["controls.py", "--workers", "1", "--file", str(tmp_path / "rows.jsonl"), *arguments]
+        )
         made.clear()
         with pytest.raises(SystemExit) as ended:
             script.main()

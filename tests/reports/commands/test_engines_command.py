@@ -110,7 +110,17 @@ def test_fresh_seeds_go_on_where_they_were_ended_and_an_unexpected_verdict_is_ex
     monkeypatch.setattr(survey_seeds, "examined", examined)
     monkeypatch.setattr(survey_seeds, "code_digest", lambda: "this code")
     monkeypatch.setattr(SURVEYED["vllm-ascend-block"].__class__, "missing", lambda self: [])
-    words = ["--out", str(written), "--only", "vllm-ascend-block", "--only", "sglang-block", "--seeds"]
+    words = [
+        "--out",
+        str(written),
+        "--workers",
+        "1",
+        "--only",
+        "vllm-ascend-block",
+        "--only",
+        "sglang-block",
+        "--seeds",
+    ]
     done = run(*words, "3")
     assert done.exit_code == 0 and "2 fresh seeds: 0 verdicts are not as they are known to be" in done.output
     assert made == [(name, seed) for seed in (1, 2) for name in ("vllm-ascend-block", "sglang-block")]

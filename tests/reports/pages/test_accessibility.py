@@ -99,6 +99,7 @@ def test_nothing_serious_on_the_page_of_engines(browser):
         assert serious(browser, (FOLDER.parent / "engines.html").read_text(encoding="utf-8"), width, colours) == []
 
 
+@pytest.mark.long
 def test_nothing_serious_on_the_pages_of_tables_and_of_an_end_to_end_run(browser):
     plan = tables_parts.planted_plan(prompts=4)
     cells = tables_parts.planted(plan, data=("lm1b", "gsm8k"))
