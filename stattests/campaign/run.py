@@ -109,11 +109,11 @@ def run_campaign(
                 bounded()
                 stage = "sampling" if bounded.value is None else f"sampling, TV <= {bounded.value:.2g}"
                 progress(stage, state[1].n, planned.samples)
+    except BaseException:  # an interruption may come between a chunk and what is said of it
+        progress("sampling", state[1].n, planned.samples)
+        raise
     finally:
         save.now()
-        progress(
-            "sampling", state[1].n, planned.samples
-        )  # an interruption may come between a chunk and what is said of it
     return CampaignCounts(state[1], resumed, time.monotonic() - start)
 
 
