@@ -232,9 +232,10 @@ class Build:
         order: dict[str, None] = {}
 
         def add(name: str) -> None:
-            for need in self._needs.get(name, ()):
-                add(need)
-            order.setdefault(name)
+            if name not in order:
+                for need in self._needs.get(name, ()):
+                    add(need)
+                order[name] = None
 
         for name in names:
             add(name)

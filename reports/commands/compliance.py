@@ -31,7 +31,7 @@ def init(file: str) -> None:
     write_text(file, first_plan(Path.cwd()))
     if file != "-":
         click.echo(f"written  {file}")
-        for line in filter(None, [_missing_for_the_document()]):
+        if line := _missing_for_the_document():
             click.echo(f"missing  {line}")
         click.echo(f"next     draftproof compliance run {file} --out compliance")
 

@@ -206,10 +206,8 @@ def _counted(case: LawCase, given: Any, dtype: str) -> tuple[str, str]:
             raise ValueError("expected whole numbers of 0 or more, not all 0")
     except ValueError as error:
         return FAILED, str(error)
-    alpha, slack = (
-        ALPHA / len(law_cases()),
-        max(case.tolerances()[dtype], case.theorem(dtype)) if dtype != "float64" else 0.0,
-    )
+    alpha = ALPHA / len(law_cases())
+    slack = max(case.tolerances()[dtype], case.theorem(dtype)) if dtype != "float64" else 0.0
     if case.rule == LOSSLESS:
         law = completed_law(case.problem)
         found = law.deviation(*law.completed(counts, 0), slack, alpha)

@@ -1,4 +1,4 @@
-"""A folder of a run that somebody changed and made consistent again, with draftproof itself: what ``verify`` still notices."""
+"""The folder of a run, altered and made consistent again with draftproof itself: what ``verify`` still notices."""
 
 import json
 import shutil
