@@ -30,6 +30,12 @@ FIXES = {
     "each request's own number of draft tokens, or by the setting alone.",
     "vllm-ascend-v2-lossless": "`u` has to be a uniform random number of (0, 1), of its own for each position, as in vLLM's kernel. "
     "Where the device has no `tl_rand64`, `tl.rand` is one, as for the last token's noise in the same file.",
+    "hsd-lossless": "The whole block is accepted with probability min(1, R), R the ratio of the two models' joint probabilities of "
+    "all its tokens, where the branches before it are capped by the largest ratio so far. Capped in the same way, by R / max(1, "
+    "largest ratio of a prefix, the whole block included), it is lossless, and accepts as much as block verification and no more: "
+    "after `probability_ratio` is made, `probability_ratio = probability_ratio / probability_ratio.clamp(min=1).cummax(1)[0]`.",
+    "hsd-support": "The test is `r_i <= probability_ratio`; with `<` the uniform 0 accepts nothing that is impossible.",
+    "hsd-token-support": "The test is `r_i <= probability_ratio`; with `<` the uniform 0 accepts nothing that is impossible.",
     "openvino-genai-from-outside-lossless": "Accept the draft token x with probability min(1, p(x) / q(x)), p and q the two "
     "models' probabilities of x itself, against a uniform real number; after a rejection draw from max(p - q, 0), normalised, "
     "of the same row.",
@@ -127,9 +133,10 @@ def _by_hand(evidence: Evidence) -> Iterator[str]:
 def _how(report: Report, evidence: Evidence) -> Iterator[str]:
     convention = report.subject.get("convention", {})
     for one in convention.get("lifted", []):
+        edits = [{**edit, "old": edit["old"].replace("\t", "\\t")} for edit in one["edits"]]
         yield (
-            f"- `{one['file']}`, {one['digest'][:23]}.., run unmodified but for {len(one['edits'])} recorded edits"
-            + "".join(f"\n  - `{edit['old']}` -> `{edit['new']}`: {edit['why']}" for edit in one["edits"])
+            f"- `{one['file']}`, {one['digest'][:23]}.., run unmodified but for {len(edits)} recorded edit{'s' * (len(edits) != 1)}"
+            + "".join(f"\n  - `{edit['old']}` -> `{edit['new']}`: {edit['why']}" for edit in edits)
         )
     samples = evidence.detail.get("samples")
     yield f"By {evidence.method}{f', {samples:,} samples' if samples else ''}; " + (

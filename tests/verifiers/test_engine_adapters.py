@@ -74,6 +74,19 @@ def test_a_version_that_is_another_is_one_line(engine, names, edits, says):
         lift("some-engine", "rule.py", names, {"decorated": lambda f: f}, edits)
 
 
+def test_a_file_that_does_not_parse_is_one_line_and_is_lifted_from_with_a_recorded_repair(engine):
+    (engine / "some-engine" / "mixed.py").write_text("def rule():\n        if True:\n\t    return 1\n")
+    with pytest.raises(
+        NotASubject, match=r"some-engine 1\.5: mixed\.py does not parse: inconsistent use of tabs.*, line 3"
+    ):
+        lift("some-engine", "mixed.py", ("rule",), {})
+    repair = Edit("\t", "        ", "a tab is eight columns")
+    lifted = lift("some-engine", "mixed.py", ("rule",), {}, repairs=[repair])
+    assert lifted.functions["rule"]() == 1 and lifted.record["edits"] == [repair._asdict()]
+    with pytest.raises(NotASubject, match=r"rule\.py has no '\\t'; expected a version that has"):
+        lift("some-engine", "rule.py", ("rule",), {"decorated": lambda f: f}, repairs=[repair])
+
+
 def test_a_signature_or_a_file_that_is_not_there_is_one_line(engine):
     rule = lift("some-engine", "rule.py", ("rule",), {"decorated": lambda f: f}).functions["rule"]
     with pytest.raises(NotASubject, match=r"the rule takes \(u, p\); expected u, q"):

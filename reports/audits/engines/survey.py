@@ -39,8 +39,8 @@ NOT_RUN = {
     "vLLM V1, Triton kernels": "CUDA only; the same rule is run above, in the operators compiled for CPUs",
     "vLLM model runner V2, `fly` and `synthetic`; typical acceptance": "lossy by design: there is nothing to refute",
     "rtp-llm, exllamav3, lmdeploy": "CUDA only",
-    "Hierarchical Speculative Decoding (commit b8575e2)": "in no package index; its `generation/utils.py` does not parse "
-    "(TabError, line 5366), and its `algorithm.py` uses names that it does not define",
+    "Hierarchical Speculative Decoding, several drafts": "its function with `multidraft` above 1 verifies draft trees, and its "
+    "`EAGLE-3H` too; its `algorithm.py` uses names that it does not define. With one draft see above",
 }
 """What could not be run, and why."""
 

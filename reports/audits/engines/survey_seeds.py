@@ -16,7 +16,7 @@ from .survey import SURVEYED, examined
 SEEDS = "seeds.jsonl"
 """The file of the rows, in the folder of the page."""
 
-KNOWN_WRONG = frozenset({"vllm-ascend-block", "vllm-ascend-v2", "openvino-genai-from-outside"})
+KNOWN_WRONG = frozenset({"vllm-ascend-block", "vllm-ascend-v2", "hsd", "openvino-genai-from-outside"})
 """The engines whose emitted text is known not to follow the target."""
 
 

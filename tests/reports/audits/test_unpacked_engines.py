@@ -17,7 +17,7 @@ SAMPLER = "vllm/v1/worker/gpu/spec_decode/rejection_sampler_utils.py"
 
 pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
 
-OPTIMAL = {"vllm-v2-block", "sglang-block"}
+OPTIMAL = {"vllm-v2-block", "sglang-block", "hsd-block"}
 """They reach block verification's acceptance."""
 
 INTERPRETED = {name for name, adapter in ADAPTERS.items() if "triton" in adapter.engines}
@@ -39,8 +39,37 @@ def test_an_engine_has_the_law_that_is_known(name):
         assert report.verdict == "refuted"
         assert by_claim["lossless", toy(2).name].total_variation == pytest.approx(1 / 3, abs=1e-4)
         return
+    if name == "hsd":  # the joint ratio of the whole block is not capped as those of its prefixes are
+        assert report.verdict == "refuted"
+        assert by_claim["lossless", toy(2).name].total_variation == pytest.approx(1 / 9, abs=1e-6)
+        assert by_claim["lossless", toy(3).name].total_variation == pytest.approx(5 / 81, abs=1e-6)
+        return
     assert report.verdict == "lossless"
     assert by_claim["optimal", toy(2).name].holds == (name in OPTIMAL)
+
+
+FINAL = "probability_ratio = torch.exp(torch.log(p_i).cumsum(1) - torch.log(q_i).cumsum(1)).unsqueeze(-1)"
+CAP = "; probability_ratio = probability_ratio / probability_ratio.clamp(min=1).cummax(1)[0]"
+"""Of hierarchical decoding: the ratio that decides on the whole block, and the fix that the issue proposes."""
+
+MENDED = f"""
+from functools import partial
+from draftproof.verifiers.adapters import hsd_sampling
+
+edit = hsd_sampling.Edit({FINAL!r}, {FINAL + CAP!r}, "the fix that the issue proposes")
+hsd_sampling.lift = partial(hsd_sampling.lift, edits=[edit])
+mended = hsd_sampling.adapted(backward=True, clever=True)
+"""
+
+
+def test_hierarchical_decoding_capped_at_the_end_too_is_lossless_and_accepts_as_much_as_block_verification(tmp_path):
+    if missing := ADAPTERS["hsd"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    (tmp_path / "mended.py").write_text(MENDED)
+    problems = [toy(2), toy(3), drawn(3, 2, "zeros")]
+    report = audit(f"{tmp_path / 'mended.py'}:mended", problems, explain=False, dtypes=["float32"], timeout=600.0)
+    assert report.verdict == "lossless"
+    assert {e.problem for e in report.evidence if e.claim == "optimal" and e.holds} >= {p.name for p in problems}
 
 
 def test_onnxruntime_genai_from_outside_is_not_refuted_and_has_its_limit():
@@ -57,6 +86,7 @@ FILES = {
     "vllm-ascend-v2": "vllm_ascend/worker/v2/spec_decode/rejection_sampler_utils.py",
     "vllm-ascend": "vllm_ascend/sample/rejection_sampler.py",
     "eagle": "eagle/model/utils.py",
+    "hsd": "transformers/generation/utils.py",
 }
 """What a reproduction is given, by its engine."""
 
@@ -89,6 +119,8 @@ def given(name, folder):
 BLOCK, ZERO = ("enable_block_verify=True", "enable_block_verify=False"), ("torch.zeros(1)", "torch.full((1,), 0.5)")
 OTHERWISE = {
     "transformers-support": ("torch.zeros_like", "torch.ones_like"), "eagle-support": ("0.0  # the", "0.5  # the"),
+    "hsd-support": ("torch.zeros_like", "torch.ones_like"), "hsd-token-support": ("torch.zeros_like", "torch.ones_like"),
+    "hsd-lossless": ("exec(source,", f"exec(source.replace('{FINAL}', '{FINAL}{CAP}'),"),
     "vllm-support": ZERO, "vllm-ascend-token-support": ZERO, "vllm-ascend-block-support": ZERO,
     "vllm-ascend-block-lossless": BLOCK, "vllm-ascend-block-batch": BLOCK,
     "vllm-ascend-v2-lossless": (", U = \"1\", \"tl.full([], 0.0, dtype=tl.float32)", ", U = \"1\", \"tl.rand(seed, tl.load(pos_ptr + logit_idx))"),
