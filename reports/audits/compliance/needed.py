@@ -10,13 +10,12 @@ from ....verifiers.adapters.registry import ADAPTERS
 from ..functions.subject import subject_from
 from .plan import Part, Plan
 
-NEEDED = {
+PACKAGES = {
     "server": (("httpx2",), "servers"),
     "e2e": (("torch", "transformers"), "transformers"),
     "report": (("jsonschema",), "compliance"),
 }
 """kind of part -> the packages that each of that kind needs, and the extra of draftproof that installs them."""
-
 
 FILES = (".py", ".json", ".txt", ".jsonl")
 """Endings of names that are files, and nothing else."""
@@ -35,7 +34,7 @@ def packages_needed(part: Part) -> tuple[tuple[str, ...], str]:
         return ("sqlalchemy",), "nightly"
     if part.kind == "proofs" and options.get("run") and "z3" in options.get("methods", METHODS):
         return ("z3",), "prove"
-    return NEEDED.get(part.kind, ((), ""))
+    return PACKAGES.get(part.kind, ((), ""))
 
 
 def require_packages(part: Part) -> None:

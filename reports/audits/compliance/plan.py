@@ -127,7 +127,8 @@ ONE_OF: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Of these fields exactly one is needed."""
 
-NEEDED = {"campaign": ("problem", "samples"), "server": ("target",)}
+REQUIRED = {"campaign": ("problem", "samples"), "server": ("target",)}
+"""Of these fields each is needed."""
 
 SCOPE_FIELDS: dict[str, Kind] = {
     "subject": TEXT, "dtype": TEXT, "temperature": AT_LEAST_0, "top_k": SEED, "top_p": POSITIVE, "device": TEXT,
@@ -189,7 +190,7 @@ def _part(entry: dict[str, Any], number: int, wrong: list[str]) -> Part | None:
         wrong.append(f"{where}: expected {' or '.join(ONE_OF[kind])}" + (", not both" if len(ONE_OF[kind]) > 1 else ""))
     if kind == "e2e" and ("target" in options) != ("draft" in options):
         wrong.append(f"{where}: expected target with draft")
-    wrong += [f"{where}: {field} is missing" for field in NEEDED.get(kind, ()) if field not in options]
+    wrong += [f"{where}: {field} is missing" for field in REQUIRED.get(kind, ()) if field not in options]
     if kind == "e2e" and options.get("preset", TRAINED) not in PRESETS:
         wrong.append(f"{where}: no preset {options['preset']!r}; expected one of {', '.join(PRESETS)}")
     if kind == "proofs":
