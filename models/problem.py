@@ -268,16 +268,18 @@ def with_numbers(problem: Problem, number: Callable[[Any], Any]) -> Problem:
     return replace(problem, target=convert(problem.target), draft=convert(problem.draft))
 
 
+def rows_of(model: Any) -> list[Sequence[Any]]:
+    """The rows that a model is written as; none of a model that computes them."""
+    if isinstance(model, ContextFree):
+        return [model.probabilities]
+    if isinstance(model, Markov):
+        return [model.start, *model.after]
+    return [*model.rows.values()] if isinstance(model, Table) else []
+
+
 def size_of(problem: Problem) -> dict[str, Any]:
     """How large a problem is, for the detail of evidence: V, gamma, the smallest probability that is not 0, and its tree."""
-    rows: list[Sequence[Any]] = []
-    for model in (problem.target, problem.draft):
-        if isinstance(model, ContextFree):
-            rows.append(model.probabilities)
-        elif isinstance(model, Markov):
-            rows += [model.start, *model.after]
-        elif isinstance(model, Table):
-            rows += model.rows.values()
+    rows = [*rows_of(problem.target), *rows_of(problem.draft)]
     smallest = min((p for p in (as_float(p) for row in rows for p in row) if p > 0), default=None)
     size = {"vocabulary": problem.vocabulary, "gamma": problem.gamma, "smallest_probability": smallest}
     if problem.drafting is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..models.errors import InputError
 from ..models.law import Prefix, prefix_key
-from ..models.problem import as_json, size_of
+from ..models.problem import as_json, rows_of, size_of
 from ..models.rationals import as_float, as_fraction
 from ..verifiers.evidence import CLAIMS, HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, LawEntry, Witness
 from ..verifiers.registry import reference
@@ -161,8 +161,12 @@ def _marginal(law: Mapping, length: int) -> dict[Prefix, Any]:
 
 
 def support(measurement: Measurement) -> Evidence:
-    """A token that the target gives probability 0 is never emitted, with however small a probability."""
+    """A token that the target gives probability 0 is never emitted, with however small a probability.
+
+    zeros: whether the target gives any token probability 0; if it does not, only what is outside the vocabulary could be noticed.
+    """
     worst, problem = None, measurement.problem
+    zeros = any(p == 0 for row in rows_of(measurement.in_use.target) for p in row)
     for block, law in measurement.blocks.items():
         for outcome, probability in law.items():
             if not isinstance(outcome, tuple):
@@ -173,11 +177,11 @@ def support(measurement: Measurement) -> Evidence:
                         worst = (block, outcome, probability, i)
                     break
     if worst is None:
-        return _evidence("support", measurement)
+        return _evidence("support", measurement, zeros=zeros)
     block, outcome, probability, i = worst
     entry = LawEntry(prefix_key(outcome[: i + 1]), "0", _rare(as_fraction(probability)))
     witness = Witness(**entry._asdict(), problem=as_json(problem), **_drafted(measurement, block))
-    return _evidence("support", measurement, witness)
+    return _evidence("support", measurement, witness, zeros=zeros)
 
 
 def _drafted(measurement: Measurement, block: Prefix) -> dict[str, Any]:

@@ -98,7 +98,10 @@ def _entries(measurement: WideMeasurement) -> tuple[LawEntry, ...]:
 
 
 def support_wide(measurement: WideMeasurement) -> Evidence:
-    """A token that the target gives probability 0 is never emitted."""
+    """A token that the target gives probability 0 is never emitted.
+
+    zeros: whether it gives any token probability 0.
+    """
     worst: tuple[float, Prefix] | None = None
     for prefix, row in measurement.emitted.items():
         wrong = np.where(measurement.target[prefix] == 0, row, 0.0)
@@ -109,7 +112,8 @@ def support_wide(measurement: WideMeasurement) -> Evidence:
     if worst:
         problem = measurement.problem.as_json()
         witness = Witness(sequence=prefix_key(worst[1]), expected="0", observed=f"{worst[0]:.3g}", problem=problem)
-    return _known(_evidence("support", measurement, witness, None, None), measurement)
+    zeros = any(bool((row == 0).any()) for row in measurement.target.values())
+    return _known(_evidence("support", measurement, witness, None, None, zeros=zeros), measurement)
 
 
 def optimal_wide(measurement: WideMeasurement, law: Evidence) -> Evidence:

@@ -226,6 +226,11 @@ def _rounding(items: list[Evidence]) -> str:
     return f", up to rounding (TV {float(widest.bound):.2g} in {widest.dtype})"
 
 
+def zeros_examined(evidence: Evidence) -> bool:
+    """Whether evidence on support is of a problem whose target gives some token probability 0; of older reports it is believed."""
+    return bool(evidence.detail.get("zeros", True))
+
+
 def not_examined(report: Run, facts: Mapping[str, Any] | None) -> list[str]:
     """What the verdict says nothing of, a sentence each: from what the run did, not from what it might have done.
 
@@ -244,6 +249,9 @@ def not_examined(report: Run, facts: Mapping[str, Any] | None) -> list[str]:
     sentences += _together(report) + _of_trees(facts)
     if facts["smallest_probability"]:
         sentences.append(f"probabilities below {facts['smallest_probability']:.2g} that are not 0")
+    supports = [e for e in without_smallest(report.evidence) if e.claim == "support"]
+    if supports and not any(zeros_examined(e) for e in supports):
+        sentences.append("tokens that the target gives probability 0: no problem has one")
     if facts["requests_a_call"] == [1]:
         sentences.append("several requests in one call")
     others = [dtype for dtype in DTYPES if dtype not in facts["numbers"]]

@@ -10,7 +10,7 @@ from draftproof.models.problem import any_problem_from, as_json, load_problem
 from draftproof.models.wide import own_wide_problem, wide, wide_battery
 from draftproof.proofs.rounding_rule import look_up_at_most, wide_rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.wide_claims import judge_wide
+from draftproof.proofs.wide_claims import judge_wide, support_wide
 from draftproof.proofs.wide_measurement import WideMeasurement, measured_wide
 from draftproof.proofs.wide_reference import reference_deviations
 
@@ -38,12 +38,13 @@ RIGHT = ["by_choice", "by_multinomial", "by_search", "by_method_search", "by_com
 )
 def test_a_right_verifier_holds_on_wide_rows_however_it_draws(sandbox, name):
     few = (DENSE_DRAFT, own_wide_problem(1)) if name in ("by_search", "by_race") else ()
-    for problem in (wide(129, 2, "zeros"), wide(32_769, 1, "dense"), *few):
+    for problem, zeros in ((wide(129, 2, "zeros"), True), (wide(32_769, 1, "dense"), False), *((p, None) for p in few)):
         measurement, evidence = judged(sandbox, name, problem)
         assert (evidence.verdict, measurement.unknown) == ("holds", 0.0), measurement.reason
         assert evidence.total_variation <= evidence.bound < 1e-11
         assert evidence.bound - measurement.looked_up < 1e-12 or "gumbel" in name
         assert measurement.called > 60
+        assert zeros is None or support_wide(measurement).detail["zeros"] == zeros
 
 
 WRONG = {

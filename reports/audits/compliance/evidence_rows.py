@@ -19,6 +19,7 @@ from ....verifiers.evidence import (
     without_smallest,
 )
 from ..report import Report
+from ..scope import zeros_examined
 from .collecting import FAILED, Collected
 from .plan import Requirement
 from .strength import DECIDES, proof_strength, strength_of
@@ -97,6 +98,10 @@ def _of_report(requirement: Requirement, got: Collected, report: Report) -> list
         if row.verdict == NOT_CLAIMED:
             why = group[0].detail.get("why") or "the subject does not claim it"
             rows.append(replace(row, counts=False, why=why))
+        elif requirement.claim == "support" and row.verdict != REFUTED and not any(map(zeros_examined, group)):
+            rows.append(
+                replace(row, counts=False, why="no problem of it has a token that the target gives probability 0")
+            )
         elif "another-model" in report.findings and row.verdict != REFUTED:
             rows.append(replace(row, counts=False, why=report.findings["another-model"]))
         elif any(e.detail.get("sampling") == "plain" for e in group) and row.verdict != REFUTED:

@@ -386,3 +386,13 @@ def test_methods_that_are_not_known_are_taken_for_the_weaker_kind():
 
 
 # ---------------------------------------------------------------- plans
+
+
+def test_that_no_impossible_token_is_emitted_is_not_met_where_no_token_is_impossible():
+    requirement = Requirement("R1", "no such token", "support", ("a",))
+    none, some = (item(claim="support", problem=f"{zeros}", detail={"zeros": zeros}) for zeros in (False, True))
+    assert [judged(requirement, [got(*given)]).verdict for given in ([none], [none, some], [some])] == [OPEN, MET, MET]
+    closing = judged(requirement, [got(none)]).closing
+    assert "a does not count: no problem of it has a token that the target gives probability 0" in closing
+    wrong = replace(none, verdict=REFUTED, witness=replace(SMALLEST, smallest=False))
+    assert judged(requirement, [got(wrong)]).verdict == FAILED, "a token outside the vocabulary"

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from draftproof.models.problem import problem_from, size_of
+from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.checks import run_check
 from draftproof.reports.audits.report import EndToEnd, Report
 from draftproof.reports.audits.scope import ranges
@@ -172,3 +173,14 @@ def test_the_scope_of_a_report_is_computed_once_for_a_state_of_it(monkeypatch):
     assert len(asked) == 2, "once for the report, once for the one that the page reads"
     report.add([law("b")])
     assert report.scope and report.scope["problems"] == 2
+
+
+@pytest.mark.parametrize(
+    ("target", "zeros"), [(["1/3", "2/3"], False), (["0", "1"], True), ({"": ["1/2", "1/2"], "0": ["1", "0"], "1": ["1/2", "1/2"]}, True)]
+)  # fmt: skip
+def test_it_is_said_where_no_token_has_probability_0(target, zeros):
+    problem = {"vocabulary": 2, "gamma": 1, "target": target, "draft": ["1/2", "1/2"]}
+    report = audit("token", [problem], explain=False)
+    assert [e.detail["zeros"] for e in report.evidence if e.claim == "support"] == [zeros]
+    said = "tokens that the target gives probability 0: no problem has one"
+    assert (said in report.not_examined) == (not zeros)
