@@ -91,6 +91,7 @@ class Sandbox:
         scales: tuple[float, float] = (1.0, 1.0),
         hand_in: bool = True,
         only: Sequence[Sequence[int]] | None = None,
+        seed: int = 0,
     ) -> Iterator[dict[str, Any]]:
         """The child's answers on one problem: the rows in use, then one law for each draft block.
 
@@ -98,8 +99,9 @@ class Sandbox:
         scales: what the rows of target and draft are multiplied by; wide problems' are not.
         hand_in: whether a generator is handed in where it is optional.
         only: the draft blocks, in place of all; not of wide problems, nor of driven subjects.
+        seed: of the random requests that the law of a driven subject is held against.
         """
-        how = {"walks": walks, "scales": scales, "hand_in": hand_in, "only": only}
+        how = {"walks": walks, "scales": scales, "hand_in": hand_in, "only": only, "seed": seed}
         yield from self._answers(do="law", problem=as_json(problem), **how)
 
     def again(self, problems: Sequence[Problem], calls: Sequence[tuple[int, Sequence[int], Walk]]) -> list[Walk]:

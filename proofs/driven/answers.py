@@ -18,11 +18,16 @@ IN_TURN = 8
 """Requests on one problem, at most, between those on others: no more than a subject takes in one call."""
 
 
-def answers(subject: DrivenSubject, problem: Problem, scales: Sequence[float] = (1.0, 1.0)) -> Iterator[dict[str, Any]]:
-    """What the child process answers to a request for a law: rows in use, one law for each draft block, what was missed."""
+def answers(
+    subject: DrivenSubject, problem: Problem, scales: Sequence[float] = (1.0, 1.0), seed: int = 0
+) -> Iterator[dict[str, Any]]:
+    """What the child process answers to a request for a law: rows in use, one law for each draft block, what was missed.
+
+    seed: of the random requests.
+    """
     rows = rows_for(problem, subject, scales)
     yield rows.answer()
-    reason, laws = None, DrivenLaws(subject, problem, rows)
+    reason, laws = None, DrivenLaws(subject, problem, rows, seed)
     try:
         if subject.random is None:
             raise NoLaw("it draws its random numbers itself, from a seed")

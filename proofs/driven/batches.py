@@ -33,7 +33,7 @@ class Influence(NamedTuple):
 
 
 def influences(subject: DrivenObject, problems: Sequence[Problem], seed: int) -> dict[str, Any]:
-    """What was tried, and the first row of each way that is influenced.
+    """What was tried, what the verifier does not say that it takes, and the first row of each way that is influenced.
 
     problems: of one vocabulary, of several lengths; trees of several shapes with as many nodes are of one length.
     """
@@ -53,7 +53,8 @@ def influences(subject: DrivenObject, problems: Sequence[Problem], seed: int) ->
             if one := _influenced(subject, way, WAYS[way](pools, generator)):
                 influenced[way] = one
     shown = [one._asdict() for one in influenced.values()]
-    return {"tried": tried, "rows": SIZE, "largest": subject.largest, "influenced": shown}
+    not_tried = [way for way in WAYS if way not in tried]
+    return {"tried": tried, "not_tried": not_tried, "rows": SIZE, "largest": subject.largest, "influenced": shown}
 
 
 def _takes(function: Any, way: str) -> bool:

@@ -111,13 +111,13 @@ class DrivenLaws:
     """The laws of a subject on all draft blocks of a problem.
 
     Guarantee: where ``missed`` is not None, the law of what is emitted is off by at most ``missed`` in total variation, besides
-    each block's resolution; that is wrong with probability at most MISSED_AT.
+    each block's resolution; that is wrong with probability at most MISSED_AT, of a subject that does not know the seed.
     """
 
-    def __init__(self, subject: DrivenSubject, problem: Problem, rows: RowsInUse):
+    def __init__(self, subject: DrivenSubject, problem: Problem, rows: RowsInUse, seed: int = 0):
         self.subject, self.problem, self.rows = subject, problem, rows
         self.blocks = list(rows.blocks())
-        self.random = np.random.default_rng(zlib.crc32(f"{problem.name} {problem.gamma}".encode()))
+        self.random = np.random.default_rng([zlib.crc32(f"{problem.name} {problem.gamma}".encode()), seed])
         self.shown: dict[Any, Outcome] = {}
         self.answers: dict[tuple[tuple[int, ...], Point], Any] = {}
         self.layouts: dict[tuple[int, ...], Layout] = {}

@@ -96,7 +96,7 @@ def _law(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -> I
     problem = any_problem_from(request["problem"])
     if isinstance(subject, DrivenSubject):
         assert isinstance(problem, Problem)  # no audit drives a subject on wide problems
-        yield from driven_answers.answers(subject, problem, request["scales"])
+        yield from driven_answers.answers(subject, problem, request["scales"], request["seed"])
         return
     if isinstance(problem, WideProblem):
         yield from wide_answers(subject, problem)

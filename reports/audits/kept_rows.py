@@ -9,7 +9,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ...models.errors import RunFailed
+from ...models.errors import InputError, RunFailed
 
 Result = TypeVar("Result")
 
@@ -40,6 +40,23 @@ def in_processes(
             pool.shutdown(cancel_futures=True)
 
 
+def rows_of_file(file: Path) -> list[dict[str, Any]]:
+    """The rows of a file of JSON lines; none if it is not there. What follows the last end of a line was being written.
+
+    Raises: InputError that names a line that is no row.
+    """
+    rows, text = [], file.read_text(encoding="utf-8") if file.is_file() else ""
+    for number, line in enumerate(text.split("\n")[:-1], 1):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, dict) or "code" not in row:
+            raise InputError(f"{file}: line {number} is no row of a survey; expected JSON with the digest of the code")
+        rows.append(row)
+    return rows
+
+
 class KeptRows:
     """The rows of a file that were made by one state of the code.
 
@@ -51,8 +68,10 @@ class KeptRows:
     def __init__(self, file: Path, key: tuple[str, ...], code: str):
         self.file, self.key, self.code = file, key, code
         file.parent.mkdir(parents=True, exist_ok=True)
-        lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-        rows = [row for row in map(json.loads, lines) if row["code"] == code]
+        rows = [row for row in rows_of_file(file) if row["code"] == code]
+        if file.is_file():
+            with file.open("rb+") as stream:
+                stream.truncate(stream.read().rfind(b"\n") + 1)  # a row that was being written is made again
         self.rows: dict[tuple[Hashable, ...], dict[str, Any]] = {tuple(row[k] for k in key): row for row in rows}
 
     def made(

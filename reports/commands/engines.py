@@ -33,7 +33,17 @@ def command(out: Path | None, seeds: int, only: tuple[str, ...], workers: int | 
         raise InputError(f"{', '.join(unknown)}: expected some of {', '.join(SURVEYED)}")
     if out is None:
         raise click.UsageError("--only and --seeds say what is audited for --out DIR")
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be made ({error.strerror}); expected a folder that can be written") from None
+    for name in only:
+        if (missing := SURVEYED[name].missing()) and not (out / f"{name}.json").is_file():
+            raise InputError(
+                f"{name}: needs {', '.join(missing)}; expected what make engines unpacks, or an extra of draftproof"
+            )
+    for read in (runs_in, seed_counts, reports_in):
+        read(out)  # before anything is run
     chosen = [name for name, what in SURVEYED.items() if (not only or name in only) and not what.missing()]
     workers = workers or os.cpu_count() or 1
     for name, verdict in survey(chosen, out, workers):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ...verifiers.adapters.engines import Engine
 from ...verifiers.evidence import Evidence, merge_verdicts
 from ..audits.engines.survey import NOT_RUN, SURVEYED, SurveyRun
+from ..audits.functions.batch_influence import NOT_TRIED
 from ..audits.report import Report
 from .engine_issues import CLAIMS, FOLDER, issue, refuted, version_of
 from .page import rendered
@@ -73,11 +74,18 @@ def rows_of(name: str, report: Report, run: SurveyRun) -> list[EngineRow]:
 def _verdict(evidence: Sequence[Evidence], claim: str, report: Report) -> str:
     verdicts = [e.verdict for e in evidence if e.claim == claim]
     if claim == "batch" and not verdicts:
-        return "nothing noticed" if report.subject.get("batches") else ""
+        return batch_verdict(report)
     if not verdicts:
         return ""
     worst = merge_verdicts(verdicts)
     return f"{worst}, {verdicts.count(worst)} of {len(verdicts)}"
+
+
+def batch_verdict(report: Report) -> str:
+    """What is said of batches where none was refuted; empty where none was tried."""
+    batches = report.subject.get("batches", {})
+    left_out = [way for way, said in batches.items() if said == NOT_TRIED]
+    return ("nothing noticed" if batches else "") + (f"; not tried: {', '.join(left_out)}" if left_out else "")
 
 
 def _joined(laws: Sequence[Summary], field: str) -> str:

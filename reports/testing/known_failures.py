@@ -35,6 +35,14 @@ class Known(NamedTuple):
         parts = self.id.split("::")
         return "::".join(parts[:2] if parts[0] == "draftproof" else parts[:1])
 
+    def gone(self, root: Path) -> bool:
+        """Whether the file of its test, or of its subject, is not there; of a subject that is no file this is not known."""
+        subject = self.file.removeprefix("draftproof::")
+        if subject != self.file:
+            file = subject.rpartition(":")[0]
+            return file.endswith(".py") and not (root / file).exists() and not Path(file).exists()
+        return not (root / self.file).exists()
+
 
 def load_known(file: Path) -> list[Known]:
     """The entries of a file, each a table of [[known]] with id, reason, link and expires.
@@ -82,7 +90,5 @@ def out_of_date(
         if entry.id in collected:
             if entry.id not in checks:
                 yield f"no check of a verifier: {said}"
-        elif (whole and entry.file in files) or not (
-            entry.file.startswith("draftproof::") or (root / entry.file).exists()
-        ):
+        elif (whole and entry.file in files) or entry.gone(root):
             yield f"no such test: {said}"

@@ -35,6 +35,16 @@ def measure(function, problem, dtype="float64"):
     return measured(problem, dtype, answers(subject_of(function, dtype), problem))
 
 
+def test_the_random_requests_depend_on_the_seed():
+    given = []
+    for seed in (1, 1, 2):
+        asked = set()
+        recording = driven.Driven(lambda *rows, asked=asked: asked.add(float(rows[-1][0])) or driven.token_rule(*rows))
+        measured(toy(1), "float64", answers(subject_of(recording), toy(1), seed=seed))
+        given.append(asked)
+    assert given[0] == given[1] and len(given[0] - given[2]) > 2000
+
+
 @pytest.mark.parametrize("name", ["token", "token_exponential", "token_gumbel", "token_by_uniform_race", "middle"])
 def test_the_law_of_a_right_token_verifier_is_exact(name):
     for problem in PROBLEMS:

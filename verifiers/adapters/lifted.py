@@ -55,7 +55,8 @@ def engine_file(engine: str, path: str) -> Path:
     if file.is_file():
         return file
     version = version_of(engine)
-    has = f"{engine} {version} has no {path}" if version else f"{engine} is not in {engine_folder(engine)}"
+    there = f"{engine} {version}" if version else f"{engine_folder(engine)}" if engine_folder(engine).is_dir() else ""
+    has = f"{there} has no {path}" if there else f"{engine} is not in {engine_folder(engine)}"
     raise NotASubject(f"{has}; expected a version that was tried: make engines unpacks one")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ....models.battery import drawn, own_problems, toy
+from ....models.errors import InputError
 from ....models.files import write_atomically
 from ....models.problem import Problem
 from ....verifiers.adapters.engines import ENGINES, Engine
@@ -17,6 +18,7 @@ from ..functions.audit import run_audit
 from ..functions.settings import AuditSettings
 from ..functions.subject import subject_from
 from ..kept_rows import in_processes
+from ..migration import migrated
 from ..report import Report
 from .audit import audit_engine
 
@@ -37,6 +39,10 @@ NOT_RUN = {
     "TensorRT-LLM": "CUDA only",
     "SGLang, `tree_speculative_sampling_target_only`": "CUDA only; of its chain kernel see above",
     "vLLM V1, Triton kernels": "CUDA only; the same rule is run above, in the operators compiled for CPUs",
+    "vLLM V1, `-1` placeholders in the operators for CPUs": "the operator looks the token -1 up, so that what lies beside the row "
+    "decides; vLLM's Triton kernel tests for it",
+    "Generators of single requests (`generators`), in all engines": "the random numbers are inputs here; whose generator draws "
+    "them is not examined",
     "vLLM model runner V2, `fly` and `synthetic`; typical acceptance": "lossy by design: there is nothing to refute",
     "rtp-llm, exllamav3, lmdeploy": "CUDA only",
     "Hierarchical Speculative Decoding, several drafts": "its function with `multidraft` above 1 verifies draft trees, and its "
@@ -78,7 +84,7 @@ def examined(what: Adapter | Engine, seed: int = 0) -> Report:
 def survey(names: Sequence[str], folder: Path, workers: int = 1) -> Iterator[tuple[str, str]]:
     """Name and verdict of each of SURVEYED: those in the folder, then the others as they are made and kept there."""
     there = [name for name in names if (folder / f"{name}.json").is_file()]
-    yield from [(name, json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))["verdict"]) for name in there]
+    yield from [(name, _report(folder / f"{name}.json")["verdict"]) for name in there]
     for (name,), (text, run) in in_processes(_made, [(name,) for name in names if name not in there], workers):
         write_atomically(folder / f"{name}.json", text)
         write_atomically(folder / RUNS, json.dumps({**_written(folder), name: run._asdict()}, indent=1) + "\n")
@@ -94,10 +100,22 @@ def _made(name: str) -> tuple[str, SurveyRun]:
 
 
 def reports_in(folder: Path) -> dict[str, Mapping[str, Any]]:
-    """All reports in the folder by name, those of SURVEYED first."""
+    """All reports in the folder by name, those of SURVEYED first. Raises: InputError for a file that is none."""
     files = {file.stem: file for file in sorted(folder.glob("*.json")) if file.name != RUNS}
     names = [*(name for name in SURVEYED if name in files), *(name for name in files if name not in SURVEYED)]
-    return {name: json.loads(files[name].read_text(encoding="utf-8")) for name in names}
+    return {name: _report(files[name]) for name in names}
+
+
+def _report(file: Path) -> dict[str, Any]:
+    """Raises: InputError if it is none."""
+    try:
+        return migrated(json.loads(file.read_text(encoding="utf-8")))
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+    except (ValueError, AttributeError, LookupError):
+        raise InputError(
+            f"{file}: no report of an audit; expected what --json writes, or the file not to be there"
+        ) from None
 
 
 def runs_in(folder: Path) -> dict[str, SurveyRun]:
@@ -112,7 +130,10 @@ def runs_in(folder: Path) -> dict[str, SurveyRun]:
 
 def _written(folder: Path) -> dict[str, Any]:
     file = folder / RUNS
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    try:
+        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    except ValueError:
+        raise InputError(f"{file}: not JSON; without it the days of the reports are those of their files") from None
 
 
 def _processor_time() -> float:

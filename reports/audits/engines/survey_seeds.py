@@ -4,13 +4,12 @@ Seed 0 is the page's; of each further one only what depends on it: the problems 
 an engine. Each row is appended to a file when it is done; rows of other code or another version of the engine do not count.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ....proofs.proof_checkpoint import code_digest
-from ..kept_rows import KeptRows
+from ..kept_rows import KeptRows, rows_of_file
 from .survey import SURVEYED, examined
 
 SEEDS = "seeds.jsonl"
@@ -45,10 +44,8 @@ def unexpected(row: Mapping[str, Any]) -> bool:
 
 def seed_counts(folder: Path) -> list[str]:
     """What the rows in the folder say, a line for each engine and state of the code."""
-    file = folder / SEEDS
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for row in map(json.loads, lines):
+    for row in rows_of_file(folder / SEEDS):
         groups.setdefault((row["name"], row["code"][:12]), []).append(row)
     return [
         f"{name}: refuted with {sum(row['verdict'] == 'refuted' for row in rows)} of {len(rows)} fresh seeds, "

@@ -14,6 +14,8 @@ PROBLEMS = tuple(drawn(3, gamma, "generic") for gamma in (1, 2, 3))
 TREES = ((2,), (1, 1), (2, 1), (1, 1, 1, 1))
 """Numbers of children: of 2 and of 4 nodes, two shapes each."""
 
+NOT_TRIED = "not tried: it does not say that it takes them"
+
 
 class BatchInfluence:
     """Refutes, or says what was tried: that no row was influenced is no proof that none can be."""
@@ -39,7 +41,7 @@ class BatchInfluence:
         self.influenced = answer["influenced"]
         session.report.subject["batches"] = {
             way: f"{n} batches of {answer['rows']}" for way, n in answer["tried"].items()
-        }
+        } | dict.fromkeys(answer["not_tried"], NOT_TRIED)
         known = session.report.subject.get("requests_a_call", answer["largest"])
         session.report.subject["requests_a_call"] = min(known, answer["largest"])
 

@@ -106,7 +106,9 @@ class FunctionSession:
 
     def measure(self, problem: Problem) -> Measurement:
         """The exact law on a problem, or the reason why there is none. Raises: RunFailed."""
-        return measured(problem, self.dtype, self.sandbox.law(problem), self.subject.modifies_target)
+        return measured(
+            problem, self.dtype, self.sandbox.law(problem, seed=self.settings.seed), self.subject.modifies_target
+        )
 
     def sample(self, problem: Problem, count: int) -> Counts:
         """How often each outcome came with real random numbers. Raises: RunFailed, and what was counted is lost."""

@@ -8,6 +8,9 @@ from draftproof.proofs.driven.batches import WAYS, influences
 from draftproof.proofs.driven.subjects import DrivenObject
 from draftproof.proofs.time_limits import TimeLimits
 from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.functions.batch_influence import NOT_TRIED
+from draftproof.reports.audits.report import Report
+from draftproof.reports.pages.engines import batch_verdict
 from draftproof.tests.subjects import driven, trees
 from draftproof.verifiers.zoo import batched_rows
 from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS
@@ -37,6 +40,17 @@ def test_right_batches_are_not_refuted_in_any_company():
     for seed in range(5):
         assert ways(batched_rows.right, seed) == (dict.fromkeys(WAYS, 32), [])
         assert ways(driven.together, seed)[1] == []
+
+
+def test_what_a_verifier_does_not_say_that_it_takes_is_not_tried_and_that_is_said():
+    class Plain(batched_rows.Batched):
+        placeholders = mixes_greedy = False
+
+    subject = DrivenObject(Plain(batched_rows.alone), "it", None, "float64", TimeLimits(30.0))
+    answer = influences(subject, PROBLEMS, 0)
+    assert answer["not_tried"] == [PLACEHOLDERS, GREEDY] and {*answer["tried"]} == {OTHERS, RAGGED, SLOT}
+    report = Report({"name": "x", "source": "x", "batches": {OTHERS: "32 batches of 8", PLACEHOLDERS: NOT_TRIED}})
+    assert batch_verdict(report) == "nothing noticed; not tried: placeholders in some"
 
 
 def test_a_batch_that_raises_or_loses_rows_is_seen():

@@ -3,10 +3,12 @@
 import ast
 import json
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from draftproof.models.errors import InputError
 from draftproof.reports.audits.engines import survey_seeds
 from draftproof.reports.audits.engines.survey import SURVEYED
 from draftproof.reports.audits.report import Report
@@ -33,6 +35,30 @@ def test_every_adapter_and_decoder_is_listed_with_what_it_states(monkeypatch, tm
     assert "openvino-genai" in done.output
     wrong = run("--only", "no-such-engine")
     assert "no-such-engine: expected some of transformers, batched-token" in str(wrong.exception)
+
+
+def test_what_cannot_be_read_or_written_is_one_line_and_nothing_is_run(monkeypatch, tmp_path):
+    monkeypatch.setenv("DRAFTPROOF_ENGINES", str(tmp_path / "engines"))
+    monkeypatch.setattr("draftproof.reports.audits.engines.survey.survey", None)
+    (tmp_path / "file").touch()
+    said = {
+        (): r"sglang-block: needs sglang, triton; expected what make engines unpacks",
+        ("vllm.json", "not json"): r"vllm\.json: no report of an audit; expected what --json writes",
+        ("odd.json", '{"a": 1}'): r"odd\.json: report of version None: expected 2\.0",
+        ("list.json", "[]"): r"list\.json: no report",
+        ("seeds.jsonl", "not json\n"): r"seeds\.jsonl: line 1 is no row of a survey",
+        ("runs.json", "not json"): r"runs\.json: not JSON",
+    }
+    for k, (given, message) in enumerate(said.items()):
+        folder = tmp_path / str(k)
+        folder.mkdir()
+        if given:
+            (folder / given[0]).write_text(given[1])
+        failed = run("--out", str(folder), "--only", "batched-token" if given else "sglang-block").exception
+        assert isinstance(failed, InputError) and re.search(message, str(failed)), (given, failed)
+    for folder in (tmp_path / "file" / "x", Path("/proc/x")):
+        failed = run("--out", str(folder), "--only", "batched-token").exception
+        assert isinstance(failed, InputError) and "cannot be made" in str(failed)
 
 
 def report_of(folder, name, **changes):

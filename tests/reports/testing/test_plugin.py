@@ -188,12 +188,19 @@ def test_bad_entries_are_refused(what, tmp_path):
 
 def test_an_entry_of_tests_that_were_not_asked_for_is_not_judged(tmp_path):
     (tmp_path / "test_b.py").touch()
+    (tmp_path / "mine.py").touch()
     later = date(2999, 1, 1)
     known = [
         Known(test, "r", "l", later) for test in ("test_a.py::x", "test_b.py::y", "draftproof::mine.py:f::lossless")
     ]
     assert [*out_of_date(known, {"test_a.py::z"}, set(), True, tmp_path)] == ["no such test: test_a.py::x (l)"]
     assert [*out_of_date(known[1:], {"test_a.py::z"}, set(), True, tmp_path)] == []
+    gone = [
+        Known(f"draftproof::{subject}::lossless", "r", "l", later)
+        for subject in ("gone.py:f", "package.module:f", "block")
+    ]
+    said = [*out_of_date(gone, {"test_a.py::z"}, set(), True, tmp_path)]
+    assert said == ["no such test: draftproof::gone.py:f::lossless (l)"], "of a module or a name it is not known"
     (tmp_path / "test_a.py").touch()
     assert [*out_of_date(known[:1], {"test_a.py::z"}, set(), False, tmp_path)] == [], (
         "only one test of the file was asked for"
