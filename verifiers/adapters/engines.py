@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from .registry import not_installed
+from .registry import engine_folder, not_installed
 
 
 class Engine(NamedTuple):
@@ -15,6 +15,7 @@ class Engine(NamedTuple):
     packages: what must be importable.
     extra: the extra of draftproof that installs them.
     samples: how many an audit takes of each problem.
+    unpacked: whether its packages may also lie in the folder of its name that ``make engines`` makes.
     """
 
     name: str
@@ -23,9 +24,11 @@ class Engine(NamedTuple):
     packages: tuple[str, ...] = ()
     extra: str = ""
     samples: int = 2_000
+    unpacked: bool = False
 
     def missing(self) -> list[str]:
-        return not_installed(self.packages)
+        absent = not_installed(self.packages)
+        return [p for p in absent if not (self.unpacked and (engine_folder(self.name) / p).is_dir())]
 
 
 ENGINES = {
@@ -44,7 +47,7 @@ ENGINES = {
         Engine(
             "onnxruntime-genai", "onnxruntime_genai: Generator with a draft model",
             "draftproof.verifiers.adapters.onnxruntime_generation:sample",
-            ("onnxruntime", "onnxruntime_genai", "onnx", "onnx_ir", "torch", "transformers"), "onnxruntime", 10_000,
+            ("onnxruntime", "onnxruntime_genai", "onnx", "onnx_ir", "torch", "transformers"), "onnxruntime", 10_000, unpacked=True,
         ),
     )
 }  # fmt: skip

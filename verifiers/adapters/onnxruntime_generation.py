@@ -1,6 +1,7 @@
 """onnxruntime-genai from outside: text that its generator samples from forged checkpoints, exported by its own model builder."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+
+from .registry import engine_folder
+
+UNPACKED = str(engine_folder("onnxruntime-genai"))
+if UNPACKED not in sys.path:
+    sys.path.append(UNPACKED)  # what is installed comes before what make engines unpacked
 
 
 def sample(
@@ -48,7 +55,9 @@ def _composed(target: Path, draft: Path | None, gamma: int) -> Path:
 def _exported(checkpoint: Path, folder: Path) -> dict:
     """The checkpoint in float32 for CPUs; its configuration, with the model's file named from the folder above."""
     command = [sys.executable, "-m", "onnxruntime_genai.models.builder", "-i", str(checkpoint), "-o", str(folder)]
-    done = subprocess.run([*command, "-p", "fp32", "-e", "cpu"], capture_output=True, text=True)
+    paths = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), UNPACKED]))
+    environment = {**os.environ, "PYTHONPATH": paths}
+    done = subprocess.run([*command, "-p", "fp32", "-e", "cpu"], capture_output=True, text=True, env=environment)
     if done.returncode:
         raise RuntimeError(f"its model builder ended: {done.stderr.strip().splitlines()[-1:]}")
     configuration = json.loads((folder / "genai_config.json").read_text(encoding="utf-8"))

@@ -20,7 +20,7 @@ from .registry import engine_folder
 
 
 class Distribution(NamedTuple):
-    """requirement: for pip, or URL@commit for git. download, unpacked: in MB.
+    """requirement: for pip, several with spaces between them, or URL@commit for git. download, unpacked: in MB.
 
     build: what its source distribution needs to say what it is.
     """
@@ -39,6 +39,12 @@ DISTRIBUTIONS = {
     "sglang": Distribution("sglang==0.5.23", 39, 132),
     "triton": Distribution("triton==3.9.0", 286, 997),
     "eagle": Distribution("eagle-llm==1.2.1", 1, 1),
+    "onnxruntime-genai": Distribution(
+        "onnxruntime-genai==0.18.0 onnxruntime==1.31.1 onnx==1.23.2 onnx-ir==1.1.0 ml_dtypes==0.6.0 protobuf==7.36.2 "
+        "flatbuffers==25.12.19",
+        50,
+        129,
+    ),
     "deepspec": Distribution("https://github.com/deepseek-ai/DeepSpec@afdfa7c9382a3341a3e6f17756dd816da79f132c", 3, 7),
     "hsd": Distribution(
         "https://github.com/ZhouYuxuanYX/Hierarchical-Speculative-Decoding@b8575e2ad42bcf2b32d0c6f3481eb49099453f33",
@@ -65,7 +71,7 @@ def unpack(engine: str) -> None:
         return
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     if not given.build:
-        _run([*pip, "install", "--no-compile", "--no-deps", "--target", str(folder), given.requirement])
+        _run([*pip, "install", "--no-compile", "--no-deps", "--target", str(folder), *given.requirement.split()])
         return
     with tempfile.TemporaryDirectory() as made:
         venv.create(made, with_pip=True)

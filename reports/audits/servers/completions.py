@@ -152,12 +152,14 @@ class Completions:
             raise Wrong(f"{self.base} redirects to {place}; give the address it is at")
         if status >= 500:
             raise Lost(f"status {status}")
+        if kind.startswith("text/html") and (status == 200 or status >= 400):
+            raise Wrong(
+                f"{self.base} answers with a page (text/html); expected the OpenAI completions API; status {status}"
+            )
         if status >= 400:
-            raise Wrong(f"status {status}: {_message(_json(self._content(response)))}")
+            raise Wrong(f"status {status}: {_message(_json(self._content(response)))} ({self.base})")
         if status != 200:
             raise Lost(f"status {status}")
-        if kind.startswith("text/html"):
-            raise Wrong(f"{self.base} answers with a page (text/html); expected the OpenAI completions API")
 
     def _content(self, response: httpx2.Response) -> bytes:
         """The whole answer. Raises: Lost if it is too long, or takes too long although bytes keep coming."""

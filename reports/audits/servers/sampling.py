@@ -101,8 +101,9 @@ class Sampler:
     def _lose(self, kind: Kind, slot: int, why: str) -> None:
         self.journal.lose(kind.name, slot, why)
         lost = self.journal.lost[kind.name]
-        if len(lost) > max(MOST_LOST, self.samples // 10):
-            plain = self.client.base.startswith("http://") and not any(self.journal.texts.values())
+        nothing = not any(self.journal.texts.values())
+        if len(lost) > (MOST_LOST if nothing else max(MOST_LOST, self.samples // 10)):
+            plain = self.client.base.startswith("http://") and nothing
             hint = "; is it https:// that is meant?" if plain and "connection broke" in why else ""
             raise RunFailed("crash", f"{len(lost)} answers lost, the last one: {why}; {self._place(kind)}{hint}")
 
