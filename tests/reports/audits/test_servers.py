@@ -230,8 +230,8 @@ def test_a_server_that_ignores_n_is_said_to_and_its_texts_are_judged(target):
     assert "several choices of one request: the server gives one" in report.not_examined
 
 
-def page(handler, number, body):
-    return handler.reply(b"<html>hello</html>", kind="text/html")
+def page(handler, number, body, status=200):
+    return handler.reply(b"<html>hello</html>", status, kind="text/html")
 
 
 def moved(handler, number, body):
@@ -242,6 +242,7 @@ def moved(handler, number, body):
     ("fault", "message"),
     [
         (page, "answers with a page (text/html); expected the OpenAI completions API"),
+        (lambda *given: page(*given, 404), "expected the OpenAI completions API; status 404"),
         (moved, "redirects to http://elsewhere/v1; give the address it is at"),
         (
             lambda h, n, b: h.reply({"error": {"message": "top_k is not\n known"}}, 400),
@@ -254,6 +255,13 @@ def test_what_is_no_completion_is_bad_input_in_one_line(fault, message, target):
     with serving(THREE, fault=fault) as server, pytest.raises(InputError) as caught:
         audited(server.url, target, "alone")
     assert message in str(caught.value) and "\n" not in str(caught.value)
+    assert "http" in str(caught.value)
+
+
+def test_answers_that_are_no_completions_end_the_run_after_a_few(target):
+    with serving(THREE, fault=lambda handler, number, body: handler.reply({"hello": 1})) as server:
+        report = audited(server.url, target, "alone", samples=2000)
+    assert report.failure["message"].startswith("11 answers lost") and report.verdict == "error"
 
 
 def test_a_model_that_the_server_wants_named_is_the_one_that_it_lists(target):
