@@ -16,7 +16,19 @@ from ..interception.rows_in_use import RowsInUse
 from .asking import Asking, about, answered, joint
 from .coordinates import Uniform
 from .layout import Layout
-from .partition import LARGE_BATCH, SECTIONS, Cut, Leaf, Partition, Point, TooManyLeaves, leaf_of, leaves, replaced
+from .partition import (
+    LARGE_BATCH,
+    SECTIONS,
+    Cut,
+    Leaf,
+    Partition,
+    Point,
+    TooManyLeaves,
+    directions,
+    leaf_of,
+    leaves,
+    replaced,
+)
 from .products import Products
 from .races import NotARace, Racing
 from .subjects import DrivenSubject, Request
@@ -55,6 +67,10 @@ MOST_DISCOVERIES = 8
 
 class NoLaw(Exception):
     """Why there is no law, in words."""
+
+
+THRESHOLD = {-1: "thresholds, small numbers accept more", 1: "thresholds, large numbers accept more", 0: "thresholds"}
+"""What is said of a number that is compared with thresholds, by direction."""
 
 
 class NewKeys(Exception):
@@ -186,19 +202,28 @@ class DrivenLaws:
         coordinates = (known.layout.coordinates[i] for i in known.cut())
         return min((c.bits for c in coordinates if isinstance(c, Uniform)), default=0)
 
+    def _lengths(self, leaf: Leaf) -> list[int]:
+        emitted = [self.shown[kind] for kind in (leaf.race.outcomes if leaf.race else [leaf.outcome])]
+        return [len(outcome) if isinstance(outcome, tuple) else 0 for outcome in emitted]
+
     def numbers(self) -> dict[str, str]:
-        """What each random number decides on this problem: how the law reads it."""
+        """What each random number decides on this problem, and where a threshold on it accepts more: how the law reads it."""
         how: dict[str, set[str]] = {}
         for law in self.laws.values():
             races = [leaf.race for piece in law.pieces.values() for leaf in leaves(piece.tree) if leaf.race]
+            for piece in law.pieces.values():
+                for i, signs in directions(piece.tree, self._lengths).items():
+                    how.setdefault(law.layout.name(i), set()).update(THRESHOLD[sign] for sign in signs)
             for words, places in (
-                ("thresholds", law.cut()),
                 ("a race", {i for race in races for i in race.row}),
                 ("products", {*law.products.row} if law.products else set[int]()),
                 ("", set(range(len(law.layout.coordinates)))),
             ):
                 for i in places:
                     how.setdefault(law.layout.name(i), set()).add(words)
+        for words in how.values():
+            if words & {THRESHOLD[-1], THRESHOLD[1]}:
+                words.discard(THRESHOLD[0])
         return {name: " and ".join(sorted(words - {""})) or "nothing" for name, words in how.items()}
 
     def _ask(self, questions: list[tuple[tuple[int, ...], Point]]) -> list[Any]:

@@ -8,7 +8,7 @@ they contradict it.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -72,6 +72,25 @@ class Cut:
     def part(self, point: Point) -> int:
         """Which part a point lies in."""
         return int(point[self.axis] > self.at)
+
+
+def directions(tree: Leaf | Cut, lengths: Callable[[Leaf], Sequence[int]]) -> dict[int, set[int]]:
+    """axis -> -1 where what lies up to a cut emits longer texts than what lies beyond it, 1 where shorter ones, 0 where neither.
+
+    lengths: of the texts that a leaf emits. Compared are the shortest and the longest of each part.
+    """
+    known: dict[int, set[int]] = {}
+
+    def span(part: Leaf | Cut) -> tuple[int, int]:
+        if isinstance(part, Leaf):
+            return min(lengths(part)), max(lengths(part))
+        (low, most), (low_beyond, most_beyond) = map(span, part.parts)
+        signs = {(low_beyond > low) - (low_beyond < low), (most_beyond > most) - (most_beyond < most)} - {0}
+        known.setdefault(part.axis, set()).update(signs or {0})
+        return min(low, low_beyond), max(most, most_beyond)
+
+    span(tree)
+    return known
 
 
 def moved(point: Point, axis: int, to: int) -> Point:

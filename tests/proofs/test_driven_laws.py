@@ -66,9 +66,12 @@ def test_so_it_is_on_the_whole_battery(name):
 
 
 def test_it_is_said_what_each_number_decides():
-    assert measure(driven.token_exponential, toy(2)).numbers == dict.fromkeys(
-        ("accept[0]", "accept[1]"), "thresholds"
-    ) | {"last": "a race"}
+    accept = ("accept[0]", "accept[1]")
+    small, large = (f"thresholds, {which} numbers accept more" for which in ("small", "large"))
+    assert measure(driven.token_exponential, toy(2)).numbers == dict.fromkeys(accept, small) | {"last": "a race"}
+    reflected = driven.Driven(lambda *rows: driven.token_rule(*rows[:-1], 1 - rows[-1]))
+    assert measure(reflected, toy(2)).numbers == dict.fromkeys(accept, large) | {"last": "thresholds"}
+    assert set(measure(driven.middle, toy(1)).numbers["accept[0]"].split(" and ")) == {small, large}
     assert measure(driven.ascend, toy(2)).numbers["accept[1]"] == "products"
     certain = drawn(3, 1, "disjoint")  # nothing is accepted there, and the residual is one token
     assert measure(driven.token, certain).numbers == {"accept[0]": "nothing", "last": "nothing"}
