@@ -42,6 +42,7 @@ class Measurement:
     numbers: what each random number of a driven subject decides: thresholds, a race, products, nothing.
     findings: kind -> what was noticed besides the law.
     modifies_target: True of greedy block verification, which has to be followed by a modified target.
+    grain: what the lattice of its uniforms alone can move the law by, in total variation.
     real_calls: {"calls", "limit"} of the real calls that the law was held against, if it was.
     """
 
@@ -60,6 +61,7 @@ class Measurement:
     numbers: dict[str, str] = field(default_factory=dict)
     findings: dict[str, str] = field(default_factory=dict)
     modifies_target: bool = False
+    grain: float = 0.0
     real_calls: dict[str, float] | None = None
 
     def completion(self) -> tuple[Model, int]:
@@ -158,6 +160,9 @@ def measured(
                 measurement.reason = measurement.reason or answer["reason"]
                 continue
             resolution = max(resolution, answer["resolution"])
+            if answer["coarsest"]:
+                decisions = problem.tree.nodes + problem.vocabulary
+                measurement.grain = max(measurement.grain, decisions * 2.0 ** -answer["coarsest"])
             if answer["coarsest"] and 2.0 ** (1 - answer["coarsest"]) > EPSILON[dtype]:
                 measurement.findings["coarse-uniform"] = (
                     f"decides {dtype} rows with a {answer['coarsest']}-bit uniform: that alone moves each decision by "

@@ -44,7 +44,7 @@ class Gallery(NamedTuple):
 
 def smallest_witness(sandbox: Sandbox, entry: ZooEntry) -> Gallery:
     """The smallest problem found on which one of the claims that the entry must fail is refuted."""
-    sandbox.load(entry.target, [toy(1)])
+    sandbox.load(entry.measured, [toy(1)])
 
     def refutation(problem: Problem) -> Evidence | None:
         try:

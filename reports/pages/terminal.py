@@ -53,7 +53,7 @@ def show(report: Report, console: Console) -> None:
     for same in report.diagnosis:
         console.print(
             f"diagnosis   behaves exactly as {same['mutant']}: {escape(same['title'])} "
-            f"(on all {len(same['problems'])} problems compared)\n            {escape(same['link'])}"
+            f"(on all {len(same['problems'])} problems compared{_of_claim(same)})\n            {escape(same['link'])}"
         )
     if caveat := allowance(report):
         console.print(f"allowed     {escape(caveat)}")
@@ -71,6 +71,12 @@ def show_replay(command: str, console: Console) -> None:
     """Print a command so that it can be copied."""
     console.print("replay      ", end="")
     console.print(escape(command), soft_wrap=True, highlight=False)
+
+
+def _of_claim(same: dict) -> str:
+    """The claim that a diagnosis speaks of, where it is another than lossless."""
+    claim = same.get("claim", "lossless")
+    return "" if claim == "lossless" else f"; {claim} is refuted"
 
 
 def _show_witness(report: Report, console: Console) -> None:

@@ -1,5 +1,8 @@
 """Mutants of block verification."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import numpy as np
 
 from .building_blocks import (
@@ -72,3 +75,35 @@ def token_rule_under_the_name_of_block(target: Floats, draft: Floats, tokens: To
 def block_rule_from_three_tokens_on(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
     """Block verification for gamma >= 3 and token verification below, where it is held to be the same."""
     return (block_by_block if len(tokens) >= 3 else token_by_token)(target, draft, tokens, rng)
+
+
+class Driven:
+    """A mutant with its random numbers as inputs: its uniforms, asked for at once, and a race for the last token."""
+
+    random = (
+        {"name": "accept", "kind": "uniform", "shape": ["gamma"], "bits": 53},
+        {"name": "noise", "kind": "exponential", "shape": ["V"]},
+    )
+    array = "numpy"
+
+    def __init__(self, rule: Callable[..., list[int]]):
+        self.rule = rule
+
+    def __call__(self, target: Floats, draft: Floats, tokens: Tokens, random: Mapping[str, Any]) -> list[int]:
+        return self.rule(target, draft, [int(x) for x in tokens], _Inputs(random))
+
+
+class _Inputs:
+    """Stands in for numpy's Generator: the numbers that were handed in."""
+
+    def __init__(self, numbers: Mapping[str, Any]):
+        self.numbers = numbers
+
+    def random(self, size: int) -> Floats:
+        return np.asarray(self.numbers["accept"])[:size]
+
+    def choice(self, count: int, p: Floats) -> int:
+        return int((p / self.numbers["noise"]).argmax())
+
+
+products_of_uniforms_driven = Driven(products_of_uniforms)

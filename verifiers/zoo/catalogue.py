@@ -15,6 +15,7 @@ class ZooEntry(NamedTuple):
     ancestor: the bug that a mutant descends from, or who does what a control does, in one line.
     link: to the ancestor.
     refutes: the claims that an audit must refute; none for a control.
+    driven: the same as "module:name" with its random numbers as inputs, where its law is known only so.
     """
 
     name: str
@@ -23,11 +24,17 @@ class ZooEntry(NamedTuple):
     ancestor: str
     link: str
     refutes: tuple[str, ...] = ("lossless",)
+    driven: str = ""
 
     @property
     def target(self) -> str:
         """The function as an audit's subject, "package.module:name"."""
         return f"{__package__}.{self.function}"
+
+    @property
+    def measured(self) -> str:
+        """The subject that gives its law."""
+        return f"{__package__}.{self.driven or self.function}"
 
 
 def by_name(*entries: ZooEntry) -> dict[str, ZooEntry]:
@@ -149,7 +156,7 @@ MUTANTS = by_name(
     # block verification
     ZooEntry("M36", "block_rule:products_of_uniforms", "cumulative ratios against cumulative uniforms",
         "vllm-ascend: cumprod(min(p/q, 1)) >= cumprod(u), with the residual of a single token",
-        "https://github.com/vllm-project/vllm-ascend/issues/7807"),
+        "https://github.com/vllm-project/vllm-ascend/issues/7807", driven="block_rule:products_of_uniforms_driven"),
     ZooEntry("M37", "block_rule:block_with_token_residual", "block acceptance with the token residual",
         "vllm-ascend: the recovered token came from the same residual whether or not the block rule was on",
         "https://github.com/vllm-project/vllm-ascend/issues/7808"),

@@ -8,7 +8,7 @@ from ....models.errors import RunFailed
 from ....models.problem import Problem
 from ....models.tree_battery import drawing
 from ....proofs.audit_claims import lossless
-from ....proofs.diagnosis import diagnose
+from ....proofs.diagnosis import FEWEST, compared, diagnose
 from ....proofs.measurement import Measurement, measured
 from ....proofs.sandbox import Sandbox
 from ....proofs.shrink import shrink
@@ -20,11 +20,8 @@ from .session import FunctionSession, probe_problems
 LONGEST_SHRINKING = 30.0
 """Seconds for the search of a smaller witness."""
 
-MOST_BLOCKS_COMPARED = 9
-"""Draft blocks of a problem beyond which it is not used to tell mutants apart."""
-
-FEWEST_COMPARED = 3
-"""Problems that mutants are told apart by, if so many can be measured."""
+EXPLAINED = ("lossless", "support", "optimal")
+"""Claims whose refutation is compared with mutants, the first that is refuted; ``optimal`` only where it decides."""
 
 
 class Explanation:
@@ -36,19 +33,29 @@ class Explanation:
 
     def run(self) -> None:
         session = self.session
-        known = [m for m in session.measurements if m.known]
-        refuted = {
-            e.problem
-            for e in session.report.evidence
-            if e.claim == "lossless" and e.refuted and e.dtype == session.dtype
-        }
-        failing = [m for m in known if m.problem.name in refuted]
-        if not failing or session.sandbox.ended or not session.settings.explain or "state" in session.report.findings:
+        if session.sandbox.ended or not session.settings.explain or "state" in session.report.findings:
             return
-        session.settings.progress("looking for the smallest witness", 0, 1)
-        self._shrink(min(failing, key=_size))
+        known = sorted((m for m in session.measurements if m.known), key=_size)
+        for claim in EXPLAINED:
+            refuted = self._refuted(claim)
+            failing = [m for m in known if m.problem.name in refuted]
+            if failing:
+                break
+        else:
+            return
+        if claim == "lossless":
+            session.settings.progress("looking for the smallest witness", 0, 1)
+            self._shrink(failing[0])
         session.settings.progress("comparing with known mutants", 0, 1)
-        self._diagnose(sorted(failing, key=_size), [m for m in known if m.problem.name not in refuted])
+        self._diagnose(claim, compared(failing, [m for m in known if m.problem.name not in refuted]))
+
+    def _refuted(self, claim: str) -> set[str]:
+        """The problems on which a claim is refuted; none where it is a price that nobody asked for."""
+        session = self.session
+        if claim == "optimal" and claim not in session.settings.claims:
+            return set()
+        evidence = session.report.evidence
+        return {e.problem for e in evidence if e.claim == claim and e.refuted and e.dtype == session.dtype}
 
     def evidence(self, complete: bool) -> list[Evidence]:
         return [self.smallest] if self.smallest else []
@@ -77,34 +84,32 @@ class Explanation:
             marked = replace(refutation, witness=replace(refutation.witness, smallest=True))
             self.smallest = self.session.with_replay(marked)
 
-    def _diagnose(self, failing: list[Measurement], passing: list[Measurement]) -> None:
-        """Small problems first: most mutants are told apart there, and the largest only cost time."""
-        chosen = [m for m in failing if len(m.blocks) <= MOST_BLOCKS_COMPARED][-FEWEST_COMPARED:] or failing[:1]
-        chosen += [m for m in passing if len(m.blocks) <= MOST_BLOCKS_COMPARED][-1:]
-        if len(chosen) < FEWEST_COMPARED:
+    def _diagnose(self, claim: str, chosen: list[Measurement]) -> None:
+        if len(chosen) < FEWEST:
             # One problem cannot tell mutants apart: two that can, measured for this alone.
-            chosen += filter(None, map(self._law_on, self._others()))
+            names = {m.problem.name for m in chosen}
+            chosen += filter(None, (self._law_on(p) for p in self._others(claim) if p.name not in names))
         settings = self.session.settings
         with Sandbox("", timeout=settings.timeout, memory=settings.memory) as sandbox:
 
             def measure(entry: ZooEntry, measurement: Measurement) -> Measurement | None:
                 try:
-                    if sandbox.subject != entry.name:
-                        sandbox.load(entry.target, probe_problems([]))
-                        sandbox.subject = entry.name
+                    if sandbox.subject != entry.measured:
+                        sandbox.load(entry.measured, probe_problems([]))
+                        sandbox.subject = entry.measured
                     return measured(measurement.problem, "float64", sandbox.law(measurement.problem))
                 except RunFailed:
                     return None
 
-            self.session.report.diagnosis += diagnose(chosen, self.session.mutants, measure)
+            self.session.report.diagnosis += diagnose(chosen, self.session.mutants, measure, claim)
 
-    def _others(self) -> list[Problem]:
+    def _others(self, claim: str) -> list[Problem]:
         """Small problems that tell mutants apart; trees drawn as on the failing problems of a subject that verifies trees."""
         pairs = [drawn(3, 2, "generic"), drawn(3, 2, "zeros")]
         ways = [way for way in (WITHOUT_REPLACEMENT, IID, TOP) if way in self.session.trees][:1]
         if ways:
             return [drawing(drawn(3, 1, "generic"), 2, how=ways[0]), drawing(pairs[1], 2, 1, how=ways[0])]
-        return pairs
+        return [*pairs, drawn(2, 3, "generic")] if claim == "optimal" else pairs
 
 
 def _size(measurement: Measurement) -> tuple[int, str]:

@@ -112,10 +112,10 @@ def _with_global_numbers(function: Any, generator: ScriptedGenerator, *arguments
 
 def laws(entries: Sequence[ZooEntry]) -> Iterator[tuple[ZooEntry, dict[str, dict[str, Any]]]]:
     """The exact law of each entry on the problems of the law vectors, by interception, in one child process."""
-    with Sandbox(entries[0].target) as sandbox:
+    with Sandbox(entries[0].measured) as sandbox:
         sandbox.start([PROBLEMS[0]])
         for entry in entries:
-            sandbox.load(entry.target, [PROBLEMS[0]])
+            sandbox.load(entry.measured, [PROBLEMS[0]])
             known = {}
             for problem in PROBLEMS:
                 measurement = measured(problem, "float64", sandbox.law(problem))
