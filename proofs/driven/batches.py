@@ -58,7 +58,11 @@ def influences(subject: DrivenObject, problems: Sequence[Problem], seed: int) ->
 
 
 def _takes(function: Any, way: str) -> bool:
-    wants = {"placeholders in some": "placeholders", "greedy beside sampled": "mixes_greedy"}
+    wants = {
+        "placeholders in some": "placeholders",
+        "greedy beside sampled": "mixes_greedy",
+        "a generator of its own in some": "seeded",
+    }
     return way not in wants or bool(getattr(function, wants[way], False))
 
 
@@ -95,6 +99,13 @@ def _with_greedy(pools: list[list[Row]], generator: np.random.Generator) -> list
     return rows
 
 
+def _with_seeds(pools: list[list[Row]], generator: np.random.Generator) -> list[Row]:
+    rows = _ragged(pools, generator)
+    for k in generator.choice(SIZE, SIZE // 2, replace=False):
+        rows[k] = rows[k]._replace(seed=int(generator.integers(2**31)))
+    return rows
+
+
 def _one_row_in_two_slots(pools: list[list[Row]], generator: np.random.Generator) -> list[Row]:
     rows = _ragged(pools, generator)
     return [*rows[: SIZE // 2], rows[0], *rows[SIZE // 2 : -1]]
@@ -106,6 +117,7 @@ WAYS: dict[str, Callable[[list[list[Row]], np.random.Generator], list[Row]]] = {
     "placeholders in some": _with_placeholders,
     "greedy beside sampled": _with_greedy,
     "the same row in another slot": _one_row_in_two_slots,
+    "a generator of its own in some": _with_seeds,
 }
 """The company in which a row has to emit what it emits alone; each in the order drawn and in another."""
 

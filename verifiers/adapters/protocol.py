@@ -17,6 +17,7 @@ class Row(NamedTuple):
     target, draft, tokens: [gamma + 1, V], [gamma, V], [gamma]; a token -1 is a placeholder, never accepted.
     random: its random numbers by name, as declared. greedy: whether temperature is 0: argmax and nothing random.
     parents: of a draft tree's nodes, of a subject with ``parents = True``; None else.
+    seed: of a generator of its own, whose numbers take the place of ``random``; None if it has none.
     """
 
     target: Any
@@ -25,6 +26,7 @@ class Row(NamedTuple):
     random: Mapping[str, Any]
     greedy: bool = False
     parents: Any = None
+    seed: int | None = None
 
 
 class DrivenAdapter(Protocol):
@@ -48,11 +50,13 @@ class BatchedAdapter(DrivenAdapter, Protocol):
     """One that takes many requests in one call of the engine. Rows that it gets may differ in gamma.
 
     batch: how many at most. placeholders, mixes_greedy: whether its rows may hold -1, and be greedy beside sampled ones.
+    seeded: whether a row may have a generator of its own (``Row.seed``).
     """
 
     batch: int
     placeholders: bool
     mixes_greedy: bool
+    seeded: bool
 
     def together(self, rows: Sequence[Row]) -> Sequence[Sequence[int]]:
         """The emitted tokens of each row, from one call."""

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from .lifted import Edit
 from .protocol import PLACEHOLDER, Row
 
 UNIFORM = {"name": "accept", "kind": "uniform", "shape": ["gamma"], "bits": 53}
@@ -19,6 +20,7 @@ class Ragged(NamedTuple):
 
     tokens [N]; lengths: gamma of each; ends [B]: running sums of them; target, draft [N, V] float32; uniforms [N];
     noise [B, V]; bonus [B, 1]: token of the row after the last draft; temperature [B]: 0 where a request is greedy.
+    seeds [B]: of each request's own generator, None where it has none.
     """
 
     tokens: Tensor
@@ -30,12 +32,14 @@ class Ragged(NamedTuple):
     noise: Tensor
     bonus: Tensor
     temperature: Tensor
+    seeds: list[int | None]
 
     @property
     def metadata(self) -> "Sampling":
-        """What vLLM's functions read of its SamplingMetadata."""
+        """What vLLM's functions read of its SamplingMetadata, with new generators each time."""
         greedy = [bool(t == 0) for t in self.temperature]
-        return Sampling(self.temperature, all(greedy), not any(greedy), {})
+        own = {k: torch.Generator().manual_seed(seed) for k, seed in enumerate(self.seeds) if seed is not None}
+        return Sampling(self.temperature, all(greedy), not any(greedy), own)
 
 
 class Sampling(NamedTuple):
@@ -63,6 +67,7 @@ def ragged(rows: Sequence[Row]) -> Ragged:
         torch.stack([row.random["noise"] for row in rows]).float(),
         torch.where(greedy, last.argmax(dim=-1), bonus)[:, None].to(torch.int32),
         torch.where(greedy, 0.0, 1.0),
+        [row.seed for row in rows],
     )
 
 
@@ -72,12 +77,26 @@ def emitted(output: Tensor) -> list[list[int]]:
     return [row[: row.index(PLACEHOLDER)] if PLACEHOLDER in row else row for row in rows]
 
 
+UNIFORMS_DRIVEN = Edit(
+    """torch.rand(
+        (num_tokens,),
+        dtype=torch.float64,
+        device=device,
+    )""",
+    "DRIVEN.uniforms.clone()",
+    "the uniforms are an input, but for requests with a generator of their own",
+)
+"""Of vLLM's ``generate_uniform_probs``, which vllm-ascend calls too."""
+
+UNIFORMS_FILE, UNIFORMS_NAME = "vllm/v1/sample/rejection_sampler.py", "generate_uniform_probs"
+
+
 class RaggedAdapter:
     """What adapters of vLLM's convention share. verify: Ragged -> output [B, longest + 1], padded with -1."""
 
     random = (UNIFORM, NOISE, BONUS)
     array, batch = "torch", 256
-    placeholders = mixes_greedy = True
+    placeholders = mixes_greedy = seeded = True
 
     def verify(self, given: Ragged) -> Tensor:
         raise NotImplementedError

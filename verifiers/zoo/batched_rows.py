@@ -75,7 +75,7 @@ class Batched:
         {"name": "accept", "kind": "uniform", "shape": ["gamma"], "bits": 53},
         {"name": "noise", "kind": "exponential", "shape": ["V"]},
     )
-    array, batch, placeholders, mixes_greedy = "numpy", 64, True, True
+    array, batch, placeholders, mixes_greedy, seeded = "numpy", 64, True, True, True
 
     def __init__(self, mix: Mix):
         self.mix = mix
@@ -90,6 +90,11 @@ class Batched:
 def _emitted(row: Row) -> list[int]:
     tokens = [int(x) for x in row.tokens]
     gamma = tokens.index(PLACEHOLDER) if PLACEHOLDER in tokens else len(tokens)
+    if row.seed is not None:
+        own = np.random.default_rng(row.seed)
+        row = row._replace(
+            random={"accept": own.random(len(tokens)), "noise": own.exponential(size=len(row.target[0]))}
+        )
     for i, x in enumerate(tokens[:gamma]):
         best = int(row.target[i].argmax())
         if row.greedy and x != best:

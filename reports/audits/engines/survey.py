@@ -41,8 +41,6 @@ NOT_RUN = {
     "vLLM V1, Triton kernels": "CUDA only; the same rule is run above, in the operators compiled for CPUs",
     "vLLM V1, `-1` placeholders in the operators for CPUs": "the operator looks the token -1 up, so that what lies beside the row "
     "decides; vLLM's Triton kernel tests for it",
-    "Generators of single requests (`generators`), in all engines": "the random numbers are inputs here; whose generator draws "
-    "them is not examined",
     "vLLM model runner V2, `fly` and `synthetic`; typical acceptance": "lossy by design: there is nothing to refute",
     "rtp-llm, exllamav3, lmdeploy": "CUDA only",
     "Hierarchical Speculative Decoding, several drafts": "its function with `multidraft` above 1 verifies draft trees, and its "

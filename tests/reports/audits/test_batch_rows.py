@@ -17,7 +17,7 @@ from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS
 
 pytestmark = pytest.mark.interception
 
-OTHERS, RAGGED, PLACEHOLDERS, GREEDY, SLOT = WAYS
+OTHERS, RAGGED, PLACEHOLDERS, GREEDY, SLOT, SEEDED = WAYS
 SHOWN_BY = {
     "B01": OTHERS, "B02": RAGGED, "B03": GREEDY, "B04": RAGGED, "B05": PLACEHOLDERS, "B06": SLOT, "B07": PLACEHOLDERS,
 }  # fmt: skip
@@ -42,13 +42,20 @@ def test_right_batches_are_not_refuted_in_any_company():
         assert ways(driven.together, seed)[1] == []
 
 
+def test_a_generator_that_is_looked_up_by_the_place_in_the_batch_is_seen():
+    def by_place(rows, k):
+        return rows[k] if rows[k].seed is None else rows[k]._replace(seed=rows[k].seed + k)
+
+    assert ways(batched_rows.Batched(by_place))[1] == [SEEDED]
+
+
 def test_what_a_verifier_does_not_say_that_it_takes_is_not_tried_and_that_is_said():
     class Plain(batched_rows.Batched):
-        placeholders = mixes_greedy = False
+        placeholders = mixes_greedy = seeded = False
 
     subject = DrivenObject(Plain(batched_rows.alone), "it", None, "float64", TimeLimits(30.0))
     answer = influences(subject, PROBLEMS, 0)
-    assert answer["not_tried"] == [PLACEHOLDERS, GREEDY] and {*answer["tried"]} == {OTHERS, RAGGED, SLOT}
+    assert answer["not_tried"] == [PLACEHOLDERS, GREEDY, SEEDED] and {*answer["tried"]} == {OTHERS, RAGGED, SLOT}
     report = Report({"name": "x", "source": "x", "batches": {OTHERS: "32 batches of 8", PLACEHOLDERS: NOT_TRIED}})
     assert batch_verdict(report) == "nothing noticed; not tried: placeholders in some"
 
