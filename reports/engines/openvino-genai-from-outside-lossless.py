@@ -1,4 +1,4 @@
-"""openvino-genai 2026.4.1.0: python FILE TARGET DRAFT TOKEN (two exported models, a prompt): one law with a draft and without."""
+"""openvino-genai 2026.4.1.0: python FILE TARGET DRAFT TOKEN (two models that differ, by optimum-cli export openvino; a prompt)."""
 import sys
 from collections import Counter
 
