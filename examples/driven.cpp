@@ -28,6 +28,12 @@ static const char *skip(const char *at) {
     return at;
 }
 
+static const char *opened(const char *at) {
+    at = skip(at);
+    if (*at != '[') throw std::string("a list was expected");
+    return skip(at + 1);
+}
+
 static const char *number(const char *at, const char *end, float &value) {
     double read = 0;
     auto done = std::from_chars(at, end, read);
@@ -38,8 +44,7 @@ static const char *number(const char *at, const char *end, float &value) {
 
 static const char *row(const char *at, const char *end, Row &values) {
     values.clear();
-    at = skip(at);
-    for (at = skip(at + 1); *at != ']'; at = skip(at)) {
+    for (at = opened(at); *at != ']'; at = skip(at)) {
         values.push_back(0);
         at = number(at, end, values.back());
     }
@@ -48,8 +53,7 @@ static const char *row(const char *at, const char *end, Row &values) {
 
 static void rows(const char *at, const char *end, Rows &values) {
     size_t n = 0;
-    at = skip(at);
-    for (at = skip(at + 1); *at != ']'; at = skip(at)) {
+    for (at = opened(at); *at != ']'; at = skip(at)) {
         if (n == values.size()) values.emplace_back();
         at = row(at, end, values[n++]);
     }
@@ -111,6 +115,10 @@ int main(int argc, char **argv) {
     Row tokens, accept, noise;
     while (std::getline(std::cin, line)) {
         const char *end = line.c_str() + line.size();
+        if (line.find("\"id\":") == std::string::npos) {
+            std::cerr << "no request: '" << line.substr(0, 60) << "'; expected {\"id\": .., \"target\": .., ...}" << std::endl;
+            return 2;
+        }
         const char *at = skip(after(line, "id"));
         id.assign(at, std::strcspn(at, ",} "));
         try {

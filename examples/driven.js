@@ -24,8 +24,17 @@ function verify({ target, draft, tokens, random }) {
   return [...tokens, race(target[tokens.length], random.last)];
 }
 
+function parsed(line) {
+  try {
+    const request = JSON.parse(line);
+    if (Number.isInteger(request?.id)) return request;
+  } catch {}
+  console.error(`no request: '${line.slice(0, 60)}'; expected {"id": .., "target": .., ...}`);
+  process.exit(2);
+}
+
 function answer(line) {
-  const request = JSON.parse(line);
+  const request = parsed(line);
   try {
     return { id: request.id, emitted: verify(request) };
   } catch (error) {

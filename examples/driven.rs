@@ -71,9 +71,15 @@ fn main() {
     let hello = r#"{"protocol": "draftproof-1", "name": "driven.rs", "version": "1", "dtype": "float64", "batch": 256, "random": "#;
     writeln!(output, "{hello}{random}}}").unwrap();
     output.flush().unwrap();
-    let mut line = String::new();
-    while input.read_line(&mut line).unwrap_or(0) > 0 {
-        let id = after(&line, "id").and_then(number).unwrap_or(-1.0);
+    let mut bytes = Vec::new();
+    while input.read_until(b'\n', &mut bytes).unwrap_or(0) > 0 {
+        let line = String::from_utf8_lossy(&bytes).into_owned();
+        let Ok(id) = after(&line, "id").and_then(number) else {
+            let start: String = line.trim_end().chars().take(60).collect();
+            output.flush().unwrap();
+            eprintln!("no request: '{start}'; expected {{\"id\": .., \"target\": .., ...}}");
+            std::process::exit(2);
+        };
         match verify(&line, wrong) {
             Ok(emitted) => writeln!(output, "{{\"id\": {id}, \"emitted\": {emitted:?}}}").unwrap(),
             Err(error) => writeln!(output, "{{\"id\": {id}, \"error\": {error:?}}}").unwrap(),
@@ -81,6 +87,6 @@ fn main() {
         if input.buffer().is_empty() {
             output.flush().unwrap(); // a batch is done: nothing waits to be read
         }
-        line.clear();
+        bytes.clear();
     }
 }

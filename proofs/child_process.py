@@ -10,18 +10,26 @@ import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..models.errors import RunFailed
+from .printed import Printed
 from .time_limits import TimeLimits
 
 IN_CHILD = "DRAFTPROOF_CHILD"
 """Of the environment of a child process, so that code that it imports starts none of its own."""
 
 ENVIRONMENT = {IN_CHILD: "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0"}
+
+
+MOST_PROCESSES = 1000
+"""Processes that the child and all that it started may be, those that ended and are not waited for included."""
+
+BETWEEN_COUNTS = 2.0
+"""Seconds between counts of them."""
 
 
 class ChildProcess:
@@ -32,24 +40,31 @@ class ChildProcess:
     memory: GiB of address space.
     limits: on time.
     environment: variables besides ours, or None for those to leave out.
+    output, errors: what it printed.
     """
 
     def __init__(self, module: str, arguments: Sequence[str] = (), *, memory: float, limits: TimeLimits,
                  environment: Mapping[str, str | None] | None = None):  # fmt: skip
         self.limits = limits._replace(timeout=min(limits.timeout, 1e8))  # timers take no more
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed in end(), with the child
+        self.output, self.errors = Printed(), Printed()
+        self._counted = time.monotonic()
         self._process = subprocess.Popen(
             [sys.executable, "-c", f"import sys; sys.path.pop(0); from {module} import main; main()", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._errors,
+            stderr=self.errors.writing_end,
+            pass_fds=(self.output.writing_end,),
             start_new_session=True,
             env={n: v for n, v in {**os.environ, **ENVIRONMENT, **(environment or {})}.items() if v is not None},
         )
+        printed = self.output.writing_end
+        self.output.started()
+        self.errors.started()
         assert self._process.stdin and self._process.stdout
+        self.ended = False
         self._requests, self._answers = self._process.stdin, self._process.stdout
         self._unread, self._answered = b"", 0
-        self.send(memory=memory, limits=self.limits)
+        self.send(memory=memory, limits=self.limits, printed=printed)
 
     def send(self, **request: Any) -> None:
         """Send a request; until the child says what it is doing, it has the longest limit to answer.
@@ -89,26 +104,39 @@ class ChildProcess:
 
     def _line(self) -> bytes:
         with selectors.DefaultSelector() as selector:
-            selector.register(self._answers, selectors.EVENT_READ)
+            for pipe in (self._answers, self.output.reading_end, self.errors.reading_end):
+                selector.register(pipe, selectors.EVENT_READ)
+            patience = 0.5
             while b"\n" not in self._unread:
                 left = self._deadline - time.monotonic()
                 if left <= 0:
                     self.end()
                     raise self._out_of_time(waited=True)
-                if not selector.select(min(left, 0.5)):
-                    if self._process.poll() is not None:  # it ended, but something it started holds the pipe
+                ready = [key.fileobj for key, _ in selector.select(min(left, patience))]
+                for printed in (self.output, self.errors):
+                    if printed.reading_end in ready and not printed.read():
+                        selector.unregister(printed.reading_end)
+                self._count()
+                if self._answers in ready:
+                    read = os.read(self._answers.fileno(), 1 << 16)
+                    if not read:
                         raise self._ended()
-                    continue
-                read = os.read(self._answers.fileno(), 1 << 16)
-                if not read:
+                    self._unread += read
+                elif patience == 0:  # it ended, but something it started holds the pipe
                     raise self._ended()
-                self._unread += read
+                elif self._process.poll() is not None:
+                    patience = 0  # one more look: it may have answered just before
         line, _, self._unread = self._unread.partition(b"\n")
         return line
 
-    @property
-    def ended(self) -> bool:
-        return self._errors.closed
+    def _count(self) -> None:
+        """Raises: RunFailed where there are too many processes; asked now and then."""
+        if time.monotonic() - self._counted < BETWEEN_COUNTS:
+            return
+        self._counted = time.monotonic()
+        if processes_of(self._process.pid) > MOST_PROCESSES:
+            self.end()
+            raise RunFailed("crash", f"{self._doing}: it keeps more than {MOST_PROCESSES:,} processes")
 
     def end(self, patience: float = 0.0) -> None:
         """End the child and everything it started. patience: seconds in which it may do so itself."""
@@ -122,7 +150,10 @@ class ChildProcess:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        self._errors.close()
+        for printed in (self.output, self.errors):
+            printed.read()
+            printed.reading_end.close()
+        self.ended = True
 
     def _out_of_time(self, waited: bool) -> RunFailed:
         return RunFailed("timeout", f"{self._doing}: not done {self.limits.within(self._processor, waited=waited)}")
@@ -132,10 +163,21 @@ class ChildProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5)
         code = self._process.returncode
-        self._errors.seek(0)
-        lines = self._errors.read()[-2000:].decode(errors="replace").strip().splitlines()
         self.end()
+        said = self.errors.last_line() or self.output.last_line()
         if code == -signal.SIGXCPU:
             return self._out_of_time(waited=False)
         how = f"killed by {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit status {code}"
-        return RunFailed("crash", f"the process ended ({how})" + (f": {lines[-1][:200]}" if lines else ""))
+        return RunFailed("crash", f"the process ended ({how})" + (f": {said[:200]}" if said else ""))
+
+
+def processes_of(session: int) -> int:
+    """How many processes of a session there are; 0 where the system does not say."""
+    count = 0
+    with contextlib.suppress(OSError):
+        for process in os.listdir("/proc"):
+            if process.isdigit():
+                with contextlib.suppress(OSError, IndexError):
+                    fields = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()
+                    count += fields[3] == str(session)
+    return count

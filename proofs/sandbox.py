@@ -5,6 +5,7 @@ goes on. What the isolation does not promise: the child has the user's rights (f
 code shares a process with the tracer, so code that sets out to deceive the audit can.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,10 +14,14 @@ from ..models.problem import AnyProblem, Problem, as_json
 from .child_process import ChildProcess
 from .interception.outcomes import Walk, decoded_walk
 from .interception.surroundings import ELSEWHERE, OTHER_ENVIRONMENT
+from .printed import amount
 from .time_limits import WAITING, TimeLimits
 
 MEMORY = 8.0
 """GiB of address space for the child; torch maps several without using them."""
+
+MUCH = 10**6
+"""Bytes on standard error from which on that is said: libraries write their warnings there."""
 
 
 class Sandbox:
@@ -48,6 +53,9 @@ class Sandbox:
         self.elsewhere = elsewhere
         self.calls = 0
         self._child: ChildProcess | None = None
+        self._written: Counter[str] = Counter()
+        self._last_line = ""
+        self._noticed: dict[str, str] = {}
 
     def __enter__(self) -> "Sandbox":
         return self
@@ -153,6 +161,17 @@ class Sandbox:
         """End the child and everything it started."""
         if self._child is not None:
             self._child.end()
+            self._written += Counter(output=self._child.output.written, errors=self._child.errors.written)
+            self._last_line = self._child.output.last_line() or self._last_line
+            self._child = None
+
+    def besides(self) -> dict[str, str]:
+        """What the subject did besides answering, as findings. The child is stopped."""
+        self.stop()
+        output, errors = self._written["output"], self._written["errors"]
+        printed = [f"{amount(output)} to its standard output, the last line {self._last_line[:60]!r}"] if output else []
+        printed += [f"{amount(errors)} to its standard error"] if errors > MUCH else []
+        return self._noticed | ({"prints": f"it writes {' and '.join(printed)}"} if printed else {})
 
     def _answers(self, **request: Any) -> Iterator[dict[str, Any]]:
         child = self._child
@@ -162,6 +181,7 @@ class Sandbox:
         done = False
         while not done:
             answer = child.receive()
+            self._noticed |= answer.pop("noticed", {})
             if "error" in answer:
                 raise RunFailed(answer["kind"], answer["error"])
             done = answer.pop("done", False)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from ...models.problem import Problem
 from ...verifiers.adapters.calling_convention import NotASubject
+from ..interception.outcomes import readable
 from ..rounding_rule import EPSILON
 from .coordinates import Coordinate, Noise, Uniform
 
@@ -59,7 +60,7 @@ def declared(random: Any, dtype: str) -> tuple[Declared, ...] | None:
     if random == OWN:
         return None
     if not isinstance(random, Sequence) or isinstance(random, (str, bytes)):
-        raise NotASubject(f'"random" is {_short(random)}; expected a list of random numbers, or "own"')
+        raise NotASubject(f'"random" is {short(random)}; expected a list of random numbers, or "own"')
     numbers = tuple(_one(item, k, dtype) for k, item in enumerate(random))
     names = [number.name for number in numbers]
     if twice := next((name for name in names if names.count(name) > 1), None):
@@ -73,15 +74,16 @@ SIGNIFICAND = {dtype: 1 - round(math.log2(epsilon)) for dtype, epsilon in EPSILO
 
 def _one(item: Any, k: int, dtype: str) -> Declared:
     if not isinstance(item, Mapping):
-        raise NotASubject(f'"random" number {k} is {_short(item)}; expected an object with name, kind and shape')
-    name, kind, keyed = item.get("name"), item.get("kind"), bool(item.get("keyed", False))
+        raise NotASubject(f'"random" number {k} is {short(item)}; expected an object with name, kind and shape')
+    name, kind, keyed = item.get("name"), item.get("kind"), item.get("keyed", False)
     if not isinstance(name, str) or not name:
-        raise NotASubject(f'"random" number {k} has the name {_short(name)}; expected text')
+        raise NotASubject(f'"random" number {k} has the name {short(name)}; expected text')
 
     def expect(key: str, value: Any, fine: bool, expected: str) -> None:
         if not fine:
-            raise NotASubject(f"random {name!r} has {key} {_short(value)}; expected {expected}")
+            raise NotASubject(f"random {name!r} has {key} {short(value)}; expected {expected}")
 
+    expect("keyed", keyed, type(keyed) is bool, "true or false")
     expect("kind", kind, isinstance(kind, str) and kind in KINDS, f"one of {', '.join(KINDS)}")
     shape = item.get("shape", [] if keyed else None)
     fine = isinstance(shape, Sequence) and not isinstance(shape, (str, bytes)) and all(map(_is_size, shape))
@@ -97,6 +99,7 @@ def _is_size(size: Any) -> bool:
     return size in ("gamma", "V", "N") if isinstance(size, str) else type(size) is int and 1 <= size <= LONGEST
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
+def short(value: Any) -> str:
+    """A value that a subject states, for a message of one line."""
+    text = readable(ValueError([value]))[1:-1]  # in a list: as its repr, even where that raises
     return text if len(text) <= 60 else text[:57] + "..."

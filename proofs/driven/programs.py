@@ -10,7 +10,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,9 +20,10 @@ from ...verifiers.adapters.calling_convention import MAX_TOKEN, PARENTS, BadResu
 from ...verifiers.trees.draft_tree import WAYS
 from ..interception.outcomes import Outcome, Raised, readable
 from ..interception.rows_in_use import Rows
+from ..printed import Printed
 from ..rounding_rule import EPSILON
 from ..time_limits import TimeLimits
-from .declared import declared
+from .declared import declared, short
 from .subjects import DrivenSubject, Request, digest_of_files, takes_trees
 
 PROTOCOL = "draftproof-1"
@@ -46,7 +46,7 @@ class Pipes:
     """
 
     def __init__(self, words: Sequence[str], limits: TimeLimits, memory: float):
-        self.limits, self._errors = limits, tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the program
+        self.limits, self._errors = limits, Printed()
 
         def limit() -> None:
             for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU):  # not address space: runtimes reserve far more
@@ -60,11 +60,14 @@ class Pipes:
 
         try:
             self._program = subprocess.Popen(
-                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, preexec_fn=limit, bufsize=0
-            )
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors.writing_end, preexec_fn=limit,
+                bufsize=0,
+            )  # fmt: skip
         except OSError:
-            self._errors.close()
+            self._errors.reading_end.close()
             raise
+        finally:
+            self._errors.started()
         assert self._program.stdin and self._program.stdout
         self._in, self._out = self._program.stdin.fileno(), self._program.stdout.fileno()
         with contextlib.suppress(OSError, AttributeError):  # room for a batch, where the system allows it
@@ -83,6 +86,7 @@ class Pipes:
         since, used = time.monotonic(), self.used()
         with selectors.DefaultSelector() as selector:
             selector.register(self._out, selectors.EVENT_READ)
+            selector.register(self._errors.reading_end, selectors.EVENT_READ)
             if text:
                 selector.register(self._in, selectors.EVENT_WRITE)
             while len(lines) < count or left:
@@ -92,6 +96,9 @@ class Pipes:
                         left = left[self._written(left) :]
                         if not left:
                             selector.unregister(self._in)
+                    elif key.fileobj is self._errors.reading_end:
+                        if not self._errors.read():
+                            selector.unregister(key.fileobj)
                     elif new := self._lines():
                         lines += new
                         since, used = time.monotonic(), self.used() if count - len(lines) > 0 else used
@@ -148,7 +155,7 @@ class Pipes:
         """End the program."""
         self._program.kill()
         self._program.wait()
-        for pipe in (self._program.stdin, self._program.stdout, self._errors):
+        for pipe in (self._program.stdin, self._program.stdout, self._errors.reading_end):
             assert pipe
             pipe.close()
 
@@ -161,10 +168,10 @@ class Pipes:
             how = "it closed its output"
         else:
             how = f"the program ended ({f'killed by {signal.Signals(-code).name}' if code < 0 else f'exit status {code}'})"
-        with contextlib.suppress(ValueError):
-            self._errors.seek(0)
-            lines = self._errors.read()[-2000:].decode(errors="replace").strip().splitlines()
-            how += f": {readable(ValueError(lines[-1]))}" if lines else ""
+        if not self._errors.reading_end.closed:
+            self._errors.read()
+        if said := self._errors.last_line():
+            how += f": {readable(ValueError(said))}"
         if self._unread:
             how += f", in the middle of a line: {_quoted(self._unread)}"
         return RunFailed("crash", how)
@@ -197,14 +204,24 @@ class DrivenProgram(DrivenSubject):
     def _introduced(self, hello: dict[str, Any]) -> None:
         """Take what the first line says. Raises: NotASubject."""
         dtype, batch = hello.get("dtype", "float64"), hello.get("batch", 1)
-        if dtype not in EPSILON:
-            raise NotASubject(f'its first line has "dtype" {dtype!r}; expected one of {", ".join(EPSILON)}')
-        if type(batch) is not int or not 1 <= batch <= MOST_BATCH:
-            raise NotASubject(f'its first line has "batch" {batch!r}; expected a whole number from 1 to {MOST_BATCH}')
+
+        def expect(key: str, fine: bool, expected: str) -> None:
+            if not fine:
+                raise NotASubject(f'its first line has "{key}" {short(hello[key])}; expected {expected}')
+
+        expect("dtype", isinstance(dtype, str) and dtype in EPSILON, f"one of {', '.join(EPSILON)}")
+        expect("batch", type(batch) is int and 1 <= batch <= MOST_BATCH, f"a whole number from 1 to {MOST_BATCH}")
+        for key in ("name", "version"):
+            expect(key, isinstance(hello.get(key, ""), (str, int, float)), "text")
         if "random" not in hello:
             raise NotASubject('its first line has no "random"; expected a list of random numbers, or "own"')
+        ways = hello.get("drafting", WAYS)
+        fine = (
+            isinstance(ways, Sequence) and len(ways) > 0 and not isinstance(ways, str) and all(w in WAYS for w in ways)
+        )
+        expect("drafting", fine, f"a list of some of {', '.join(WAYS)}")
         self.dtype, self.batch, self.trees = dtype, batch, takes_trees(hello.get(PARENTS, False), "its first line")
-        self.drafting = hello.get("drafting", WAYS)
+        self.drafting = ways
         self.random = declared(hello["random"], dtype)
         if any(one.keyed for one in self.random or ()):
             raise NotASubject('"keyed" random numbers are for Python objects: a program cannot ask a table')

@@ -8,6 +8,7 @@ from ...models.environment import versions
 from ...models.errors import RunFailed
 from ...models.problem import Problem, any_problem_from, tree_problem_from
 from ...models.wide import WideProblem
+from ...verifiers.adapters.copies import COPIES
 from ..driven import answers as driven_answers
 from ..driven.batches import influences
 from ..driven.programs import DrivenProgram
@@ -16,6 +17,7 @@ from . import explore, harness, loading
 from .digests import digest_of
 from .likeness import ITSELF, Likeness, differences, likeness, unknown
 from .outcomes import Walk, encoded, encoded_walk
+from .process_changes import ProcessBefore
 from .repeating import again, kept, surroundings
 from .rows_in_use import rows_for
 from .serving import Server
@@ -163,6 +165,16 @@ WORK = {
 """What is done for a request, besides sampling, and how that is called."""
 
 
+def _noticed(before: ProcessBefore) -> dict[str, str]:
+    """What calls have done besides answering, as findings."""
+    noticed = {}
+    if changes := before.changes():
+        noticed["process"] = f"after its calls {'; '.join(changes[:5])}"
+    if COPIES.ended:
+        noticed["forks"] = f"{COPIES.ended:,} copies of its process came back from its calls, and were ended"
+    return noticed
+
+
 def main(
     load: Callable[[Server, dict[str, Any]], Any] = _load,
     sample: Callable[[Any, dict[str, Any]], Iterator[dict[str, Any]]] = _sample,
@@ -177,10 +189,11 @@ def main(
         move()
     explore.install()
     harness.interrupt_long_calls()
-    subject: Any = None
+    subject, before = None, ProcessBefore()
     for request in server.requests():
         try:
             if request["do"] == "load":
+                before, COPIES.ended = ProcessBefore(), 0
                 subject = load(server, request)
                 server.answer(done=True, **subject.description)
                 continue
@@ -188,12 +201,12 @@ def main(
             server.begin(doing, server.limits.timeout)
             for answer in work(subject, request):
                 server.answer(**answer)
-            server.answer(done=True, calls=WATCH.calls)
+            server.answer(done=True, calls=WATCH.calls, noticed=_noticed(before))
         except harness.NotASubject as error:
             server.answer(error=str(error), kind="load")
         except harness.NeverReturned as late:
             server.answer(error=f"a call did not return {late}", kind="timeout")
         except RunFailed as failure:
-            server.answer(error=str(failure), kind=failure.kind)
+            server.answer(error=str(failure), kind=failure.kind, noticed=_noticed(before))
         except MemoryError:
             server.answer(error=f"it needs more than {server.memory:g} GiB of memory", kind="memory")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from ...models.errors import RunFailed
 from . import hook_numpy
 from .outcomes import Outcome, Raised
 from .tracer import ACTIVE, NotInterceptable, PathLeft, Tracer
@@ -42,6 +43,8 @@ def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:
     with _following(tracer):
         try:
             outcome = call()
+        except RunFailed:  # a limit of ours, no outcome
+            raise
         except Exception as error:
             outcome = Raised(type(error).__name__, str(error))
         except NotInterceptable as stopped:

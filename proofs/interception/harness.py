@@ -1,5 +1,6 @@
 """In the child process: call a third-party function by the plain convention, explore or sample it."""
 
+import errno
 import functools
 import itertools
 import random
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...models.errors import RunFailed
 from ...models.problem import Problem
 from ...verifiers.adapters.calling_convention import (
     ARRAYS,
@@ -20,12 +22,17 @@ from ...verifiers.adapters.calling_convention import (
     plan_call,
     tokens_of,
 )
+from ...verifiers.adapters.copies import COPIES
 from ...verifiers.trees.draft_tree import WAYS
 from ..time_limits import TimeLimits
 from . import explore
 from .outcomes import Outcome, Raised, Walk, readable
 from .rows_in_use import Rows, rows_for
+from .serving import LARGEST_FILE
 from .watch import WATCH
+
+MOST_COPIES = 100
+"""Copies of the process that may come back from calls and are ended: each takes ten milliseconds."""
 
 REPEATED = 1.0
 """Seconds after which a call that went on all the same is interrupted again."""
@@ -150,7 +157,7 @@ def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> 
     """What a call of third-party code came to: its result, or what was raised instead.
 
     first: whether it is the first call on a problem, which may take longer.
-    Raises: NeverReturned at a time limit.
+    Raises: NeverReturned at a time limit; RunFailed for a file that it may not write: the limit is ours.
     """
     seconds = limits.first_call if first else limits.call
     signal.setitimer(signal.ITIMER_PROF, seconds, REPEATED)
@@ -158,12 +165,19 @@ def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> 
     try:
         return work()
     except (BadResult, Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+        if isinstance(error, OSError) and error.errno == errno.EFBIG:
+            raise RunFailed("crash", f"a call writes a file of more than {LARGEST_FILE / 2**20:g} MiB") from None
         return Raised(type(error).__name__, readable(error))
     except NeverReturned as late:
         raise NeverReturned(late.waited, limits.within(seconds, waited=late.waited)) from None
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
+        COPIES.settle()
+        if COPIES.ended > MOST_COPIES:
+            raise RunFailed(
+                "crash", f"it forks: more than {MOST_COPIES} copies of its process came back from its calls"
+            )
 
 
 def of_trees(subject: Any) -> dict[str, Any]:

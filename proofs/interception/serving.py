@@ -1,24 +1,27 @@
 """The child's side of ``child_process``: requests in, answers out, limits, and nothing else into the answers."""
 
+import io
 import itertools
 import json
 import math
 import os
 import resource
 import signal
+import sys
 from collections.abc import Iterator
 from typing import Any
 
+from ...verifiers.adapters.copies import COPIES
 from ..time_limits import TimeLimits
 
 LARGEST_FILE = 2**26
-"""Bytes of a file that the child may write."""
+"""Bytes of a file that the child may write; what it prints goes into no file."""
 
 
 class Server:
     """The requests of the parent, and the way back to it.
 
-    Standard input is empty from here on, and what is printed goes where errors go: third-party code gets no way to
+    Standard input is empty from here on, and what is printed goes into a pipe of its own: third-party code gets no way to
     write into the answers, and none of its forks.
     """
 
@@ -27,9 +30,13 @@ class Server:
         self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
-        os.dup2(2, 1)
-        self._process, self._number = os.getpid(), itertools.count()
+        self._number = itertools.count()
+        COPIES.mind()
         settings = json.loads(self._requests.readline())
+        os.dup2(settings["printed"], 1)
+        os.close(settings["printed"])
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(line_buffering=True)  # what is printed is seen when the child is ended, too
         self.limits, self.memory = TimeLimits(*settings["limits"]), settings["memory"]
         _limit(resource.RLIMIT_AS, int(self.memory * 2**30))
         _limit(resource.RLIMIT_CORE, 0)
@@ -44,13 +51,8 @@ class Server:
 
     def answer(self, **fields: Any) -> None:
         """Send an answer; a fork ends instead."""
-        self.end_fork()
+        COPIES.settle()
         self._answers.write(json.dumps({"number": next(self._number), **fields}) + "\n")
-
-    def end_fork(self) -> None:
-        """End this process if third-party code forked it off and came back here: it must not answer, nor go on."""
-        if os.getpid() != self._process:
-            os._exit(0)
 
     def begin(self, doing: str, seconds: float) -> None:
         """Tell the parent what is done next, and be ended by the system after so much processor time."""

@@ -31,7 +31,11 @@ from typing import Any, NamedTuple
 
 from .digests import STANDARD_LIBRARY
 
-OURS = ("draftproof.proofs.", "draftproof.verifiers.adapters.calling_convention")
+OURS = (
+    "draftproof.proofs.",
+    "draftproof.verifiers.adapters.calling_convention",
+    "draftproof.verifiers.adapters.copies",
+)
 ASKED_OF = {
     "time": "the clock", "posix": "the operating system", "nt": "the operating system", "io": "a file", "_io": "a file",
     "_thread": "threads", "_signal": "signals", "signal": "signals", "_locale": "the locale", "_socket": "the network",

@@ -68,6 +68,10 @@ def test_examples_in_other_languages_are_lossless_and_their_wrong_twins_are_refu
         lossless, support, _ = judge(examine(shlex.join(command), problem))
         assert lossless.holds and support.holds
     assert judge(examine(shlex.join([*command, "--wrong"]), toy(2)))[0].refuted
+    for text in ("hello\n", "\n", "[1, 2]\n"):
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        assert done.stderr == f'no request: \'{text.strip()}\'; expected {{"id": .., "target": .., ...}}\n'
+        assert done.returncode == 2 and done.stdout.count("\n") == 1
 
 
 def test_a_program_that_answers_in_order_and_as_asked_has_an_exact_law():
@@ -87,6 +91,24 @@ def test_a_program_that_answers_in_order_and_as_asked_has_an_exact_law():
         ("bits", "bits 64; expected a whole number from 1 to 53"),
         ("dtype", "\"dtype\" 'int4'; expected one of float64"),
         ("batch", '"batch" 0; expected a whole number'),
+        ('{"dtype": ["float32"]}', "\"dtype\" ['float32']; expected one of float64"),
+        ('{"dtype": {}}', '"dtype" {}; expected one of float64'),
+        ('{"batch": true}', '"batch" True; expected a whole number'),
+        ('{"drafting": 7}', '"drafting" 7; expected a list of some of iid'),
+        ('{"drafting": "sideways"}', "\"drafting\" 'sideways'; expected a list of some of iid"),
+        ('{"drafting": [["iid"]]}', "\"drafting\" [['iid']]; expected a list of some of iid"),
+        ('{"drafting": []}', '"drafting" []; expected a list of some of iid'),
+        ('{"parents": 1}', "parents 1; expected true or false"),
+        ('{"name": ["x"]}', "\"name\" ['x']; expected text"),
+        ('{"random": {"name": "u"}}', "\"random\" is {'name': 'u'}; expected a list of random numbers"),
+        ('{"random": [{"name": ["u"]}]}', "\"random\" number 0 has the name ['u']; expected text"),
+        ('{"random": [{"name": "u", "kind": ["uniform"]}]}', "random 'u' has kind ['uniform']; expected one of"),
+        ('{"random": [{"name": "u", "kind": "uniform", "shape": [[]]}]}', "random 'u' has shape [[]]; expected a list"),
+        (
+            '{"random": [{"name": "u", "kind": "uniform", "shape": [], "open": ["left"]}]}',
+            "open ['left']; expected left",
+        ),
+        ('{"random": [{"name": "u", "kind": "uniform", "shape": [], "keyed": 7}]}', "keyed 7; expected true or false"),
         ("error", "raises on every call: error: out of registers"),
         ("text", "returned text ('0 1')"),
         ("null", "returned None"),
@@ -136,6 +158,14 @@ def test_what_a_program_does_instead_of_answering_is_told_in_one_line(how, kind,
     assert caught.value.kind == kind
     assert text in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_what_a_program_writes_to_its_standard_error_is_read_and_not_kept():
+    program = DrivenProgram(misbehaving("warns"), TimeLimits(30.0), 8.0)
+    program.probe([toy(1)])
+    assert measured(toy(1), program.dtype, answers(program, toy(1))).known
+    assert program.pipes._errors.written > 10 * 200_000 and len(program.pipes._errors._last) == 2000
+    program.pipes.end()
 
 
 @pytest.mark.parametrize("how", ["outside", "huge"])

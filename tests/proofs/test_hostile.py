@@ -6,8 +6,10 @@ import pytest
 
 from draftproof.models.battery import toy
 from draftproof.models.errors import RunFailed
-from draftproof.proofs.measurement import measured
+from draftproof.proofs import sandbox
+from draftproof.proofs.child_process import ChildProcess
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.reports.audits.api import audit
 from draftproof.tests.proofs import test_driven_programs, test_sandbox
 from draftproof.tests.subjects import hostile
 
@@ -38,10 +40,29 @@ ENDED = {
     "breaks a module": "ValueError: odd",
 }  # fmt: skip
 
-WITHOUT_A_LAW = {
-    "closes its output": "OSError", "starts threads": "thread", "forgets a module": "KeyError: 'json'",
-}  # fmt: skip
-"""What does not go on as before: what an outcome says, or the reason why there is no law (of threads only where they are too many)."""
+REFUTED, LOSSLESS, UNDECIDED, ERROR = "refuted", "lossless", "inconclusive", "error"
+STAYED = {
+    "floods its output": (LOSSLESS, "prints", "MB to its standard output, the last line 'xxx"),
+    "answers for itself": (LOSSLESS, "prints", "bytes to its standard output, the last line '{\"law\": []}'"),
+    "floods its errors": (LOSSLESS, "prints", "MB to its standard error"),
+    "prints": (LOSSLESS, "prints", "MB to its standard output, the last line 'yyy"),
+    "closes its output": (REFUTED, "witness", "OSError: [Errno 9] Bad file descriptor"),  # what its second call raises
+    "takes its output away": (LOSSLESS, "process", "sys.stdout is another"),
+    "starts threads": (None, "process", "more threads run"),  # refuted where the system allows no more: they raise
+    "forks": (ERROR, "failure", "it forks: more than 100 copies of its process came back from its calls"),
+    "clears its surroundings": (UNDECIDED, "surroundings", "the environment (os.environ at hostile.py"),
+    "goes elsewhere": (UNDECIDED, "surroundings", "os.chdir"),
+    "stops collecting": (UNDECIDED, "surroundings", "gc.disable"),
+    "forgets a module": (REFUTED, "witness", "KeyError: 'json'"),  # what its second call raises
+    "breaks a function": (ERROR, "process", "builtins.sorted is another"),
+    "limits its depth": (LOSSLESS, "process", "the recursion limit is 60, it was 1000"),
+    "listens": (UNDECIDED, "surroundings", "sys.settrace"),
+    "sets an alarm": (UNDECIDED, "surroundings", "_signal.alarm"),
+}
+"""Verdict, and which finding names what it did; of a refutation its witness, of an audit that ends its failure."""
+
+SPOILS = {"closes its output", "takes its output away", "starts threads", "limits its depth", "listens"}
+"""What the next subject would not stand in the same process."""
 
 
 def target(kind, name):
@@ -79,14 +100,53 @@ def test_a_subject_that_answers_with_no_tokens_or_ends_its_process_is_one_line_t
     assert text in line and "\n" not in line and len(line) < 1000 and line.isprintable()
 
 
-@pytest.mark.parametrize("name", [name for name in hostile.STAYS if name not in ENDED])
-def test_what_a_subject_does_besides_leaves_its_law_as_it_is_or_is_said(name, running):
-    measurement = measured(toy(1), "float64", running(target("stays", name)).law(toy(1)))
-    if name in WITHOUT_A_LAW and (name != "starts threads" or not measurement.known):
-        assert WITHOUT_A_LAW[name] in f"{measurement.reason} {measurement.outcomes() if measurement.known else ''}"
-        return
-    law = measurement.outcomes()
-    assert measurement.known and [float(law[token,]) for token in (0, 1)] == pytest.approx([1 / 3, 2 / 3], abs=1e-15)
+QUICK = {"dtypes": ["float64"], "levels": ("exact",), "explain": False}
+
+
+@pytest.fixture(scope="module")
+def kept_children():
+    """The children of audits, by their arguments: the next audit goes on in them."""
+    children: dict[tuple[str, ...], ChildProcess] = {}
+    yield children
+    for child in children.values():
+        child.end()
+
+
+@pytest.fixture
+def one_child(kept_children, monkeypatch):
+    class Kept:
+        def __init__(self, child):
+            self.child = child
+
+        def __getattr__(self, name):
+            return getattr(self.child, name)
+
+        def end(self):
+            """Left for the next audit."""
+
+    def child(module, arguments=(), **how):
+        if arguments not in kept_children or kept_children[arguments].ended:
+            kept_children[arguments] = ChildProcess(module, arguments, **how)
+        kept_children[arguments].output.written = kept_children[arguments].errors.written = 0
+        return Kept(kept_children[arguments])
+
+    monkeypatch.setattr(sandbox, "ChildProcess", child)
+    return kept_children
+
+
+@pytest.mark.parametrize("name", STAYED)
+def test_what_a_subject_does_besides_leaves_the_audit_standing_and_a_finding_names_it(name, one_child):
+    verdict, kind, text = STAYED[name]
+    report = audit(target("stays", name), problems=[toy(1)], **QUICK)
+    if name in SPOILS:
+        one_child.popitem()[1].end()
+    said = {
+        **report.findings,
+        "failure": (report.failure or {}).get("message", ""),
+        "witness": str(next((e.witness for e in report.evidence if e.refuted and e.claim == "lossless"), "")),
+    }
+    assert text in said[kind]
+    assert verdict in (None, report.verdict)
 
 
 def cases(module):
@@ -100,5 +160,6 @@ def test_there_are_a_hundred_of_them_and_each_is_expected_to_be_named():
         RETURNED.keys() | RAISED.keys() | ENDED.keys()
         >= hostile.RETURNS.keys() | hostile.RAISES.keys() | hostile.ENDS.keys()
     )
-    here = len(SAID) + len(set(hostile.STAYS) - set(ENDED))
+    assert STAYED.keys() | ENDED.keys() >= hostile.STAYS.keys()
+    here = len(SAID) + len(STAYED)
     assert here + cases(test_driven_programs) + cases(test_sandbox) >= 100

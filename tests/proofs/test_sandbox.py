@@ -1,6 +1,7 @@
 """The child process: whatever third-party code does, the parent says so in one line and goes on."""
 
 import os
+import re
 import signal
 import time
 from collections import Counter
@@ -10,6 +11,8 @@ import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import RunFailed
+from draftproof.proofs import child_process
+from draftproof.proofs.child_process import processes_of
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
 
@@ -137,6 +140,68 @@ def test_a_call_that_hangs_on_one_problem_names_the_block():
         found = measured(drawn(3, 1, "equal"), "float64", box.law(drawn(3, 1, "equal")))
     assert not found.known
     assert "did not return within 6 s of wall-clock time (--timeout 1)" in found.findings["never-returned"]
+
+
+def calling(tmp_path, *lines):
+    """A child that has loaded a verifier of which each call runs these lines."""
+    file = tmp_path / "besides.py"
+    body = "".join(f"    {line}\n" for line in lines)
+    imports = "import multiprocessing, os, subprocess, time\n"
+    file.write_text(f"{imports}def f(target_probs, draft_probs, draft_tokens):\n{body}    return [0]\n")
+    return Sandbox(f"{file}:f", timeout=20)
+
+
+def test_processes_that_a_call_starts_and_waits_for_are_its_own(tmp_path):
+    lines = (
+        "subprocess.run(['true'], check=True)",
+        "child = os.fork()",
+        "child or os._exit(3)",
+        "assert os.waitpid(child, 0)[1] == 3 << 8",
+        "other = multiprocessing.get_context('fork').Process(target=int)",
+        "other.start(), other.join()",
+        "assert other.exitcode == 0",
+        "os.fork()",
+    )
+    with calling(tmp_path, *lines) as box:
+        box.start(PROBE)
+        assert measured(PROBE[0], "float64", box.law(PROBE[0])).known
+        assert box._child and processes_of(box._child._process.pid) == 1
+        made = box.besides()["forks"]
+    assert re.fullmatch("[1-9][0-9]* copies of its process came back from its calls, and were ended", made)
+
+
+def test_processes_that_stay_are_counted_and_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(child_process, "MOST_PROCESSES", 5)
+    monkeypatch.setattr(child_process, "BETWEEN_COUNTS", 0.0)
+    with calling(tmp_path, "os.fork() or time.sleep(600)") as box:
+        with pytest.raises(RunFailed, match="it keeps more than 5 processes"):
+            list(box.law(PROBE[0], hand_in=bool(box.start(PROBE))))
+        assert box.ended and box._child
+        until = time.monotonic() + 10
+        while (
+            processes_of(box._child._process.pid) and time.monotonic() < until
+        ):  # ended, not yet waited for by the system
+            time.sleep(0.02)
+        assert processes_of(box._child._process.pid) == 0
+
+
+def test_a_file_that_it_may_not_write_is_no_outcome_of_a_verifier(tmp_path):
+    with calling(tmp_path, f"len(draft_tokens) == 2 and os.pwrite(os.open('{tmp_path}/log', 65), b'x', 2**26)") as box:
+        box.start(PROBE)
+        with pytest.raises(RunFailed, match=r"^a call writes a file of more than 64 MiB$"):
+            list(box.law(toy(2)))
+
+
+def test_what_it_prints_is_counted_and_not_kept(tmp_path):
+    with calling(tmp_path, "print('y' * 10**7)", "os.write(2, b'warning: odd\\n' * 10**5)") as box:
+        box.start(PROBE)
+        child = box._child
+        law = measured(PROBE[0], "float64", box.law(PROBE[0]))
+        printed = box.besides()["prints"]
+    assert child and law.known and child.errors.last_line() == "warning: odd" and len(child.output._last) == 2000
+    assert re.fullmatch(
+        r"it writes [1-9]\d+\.\d MB to its standard output, the last line 'y{60}' and .* error", printed
+    )
 
 
 @pytest.mark.parametrize(

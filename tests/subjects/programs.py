@@ -38,6 +38,7 @@ def hello(how):
         "shape": json.dumps(HELLO | {"random": [{"name": "u", "kind": "uniform", "shape": ["batch"]}]}),
         "bits": json.dumps(HELLO | {"random": [{"name": "u", "kind": "uniform", "shape": [], "bits": 64}]}),
         "dtype": json.dumps(HELLO | {"dtype": "int4"}), "batch": json.dumps(HELLO | {"batch": 0}),
+        **{text: json.dumps(HELLO | json.loads(text)) for text in [how] if text[:1] == "{"},
         "bfloat16, parents": json.dumps(HELLO | {"dtype": "bfloat16", "parents": True}),
         "deep": "[" * 100_000, "own": json.dumps(HELLO | {"random": "own"}),
     }  # fmt: skip
@@ -68,6 +69,8 @@ def answer(how, request, number):
         say(odd[how])
         return
     say(json.dumps({"id": n, "emitted": emitted}))
+    if how == "warns":
+        os.write(2, b"a warning " * 20_000)
     if how == "twice":
         say(json.dumps({"id": n, "emitted": emitted}))
     if how == "ends at gamma 3" and len(request["tokens"]) == 3:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .copies import COPIES
+
 EXPECTED_SIGNATURE = "f(target_probs, draft_probs, draft_tokens[, rng | generator])"
 ARGUMENT_NAMES = ("target_probs", "draft_probs", "draft_tokens")
 PARENTS = "parents"
@@ -157,7 +159,7 @@ def call(function: Callable, plan: CallPlan, given: Sequence[Any], random: Any) 
         return function(*given, **options)
     finally:
         if os.getpid() != process:
-            os._exit(0)
+            COPIES.end()
 
 
 def tokens_of(result: Any) -> tuple[int, ...]:

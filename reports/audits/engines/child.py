@@ -12,6 +12,7 @@ from ....proofs.interception.loading import files_of_modules, load
 from ....proofs.interception.outcomes import readable
 from ....proofs.interception.serving import Server
 from ....verifiers.adapters.calling_convention import NotASubject
+from ....verifiers.adapters.copies import COPIES
 
 ENDED = -1
 """Stands where an engine ended its text before the length that was asked for."""
@@ -46,7 +47,7 @@ def _run(sample: Callable, job: dict[str, Any], settings: dict[str, Any], number
     folders = (Path(job["target"]), job["draft"] and Path(job["draft"]))
     try:
         for text in sample(*folders, job["start"], length, job["gamma"], job["seeds"], **settings):
-            server.end_fork()
+            COPIES.settle()
             counts[(*map(int, text[:length]), *[ENDED] * (length - len(text)))] += 1
             taken += 1
             if time.monotonic() - since > SECONDS_BETWEEN_ANSWERS:

@@ -88,6 +88,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
                 settings.progress("done", len(problems), len(problems))
             modules.append(_modules(sandbox) if complete else None)
             report.subject["calls"] = max(report.subject.get("calls", 0), sandbox.calls)
+            report.notice(sandbox.besides())
         if not session.trees:  # regions are those of blocks
             report.regions[dtype] = covered((m.problem, m.tolerance) for m in session.measurements if m.known)
         report.notice(precision_hint(report.evidence))

@@ -1,0 +1,32 @@
+"""What calls change in the process that they run in, and leave changed."""
+
+import builtins
+import sys
+import threading
+from typing import Any
+
+FEWEST_THREADS = 5
+"""More threads than before from which on they are said: libraries keep a few."""
+
+
+class ProcessBefore:
+    """The process as it was when this was made."""
+
+    def __init__(self) -> None:
+        self._depth, self._threads = sys.getrecursionlimit(), threading.active_count()
+        self._output = {name: getattr(sys, name, None) for name in ("stdout", "stderr")}
+        self._builtins: dict[str, Any] = dict(vars(builtins))
+        self._modules = [*sys.modules]
+
+    def changes(self) -> list[str]:
+        """What is another by now, in words."""
+        changed = []
+        if (depth := sys.getrecursionlimit()) != self._depth:
+            changed.append(f"the recursion limit is {depth}, it was {self._depth}")
+        changed += [f"sys.{n} is another" for n, o in self._output.items() if getattr(sys, n, None) is not o]
+        other = (n for n, o in self._builtins.items() if n != "_" and vars(builtins).get(n) is not o)
+        changed += [f"builtins.{name} is another" for name in other]
+        changed += [f"the module {name} is forgotten" for name in self._modules if name not in sys.modules]
+        if (more := threading.active_count() - self._threads) >= FEWEST_THREADS:
+            changed.append(f"{more:,} more threads run")
+        return changed
