@@ -1,5 +1,6 @@
 """The claims of an audit (``verifiers.evidence.CLAIMS``), judged on a measurement: one function each."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -44,6 +45,14 @@ def probability_text(probability: Any, tolerance: Any = 0) -> str:
     if abs(float(simple - exact)) <= slack and (simple != 0 or exact == 0):
         return str(simple)
     return f"{float(exact):.12g}"
+
+
+def measured_text(measurement: Measurement, probability: Any, tolerance: Any = 0) -> str:
+    """A measured probability for a person: as many digits as are known, of a law with logarithms in it; else as above."""
+    if not measurement.has_logarithms:
+        return probability_text(probability, tolerance)
+    known = -math.log10(max(as_float(tolerance), 1e-12))
+    return f"{as_float(probability):.{max(int(known), 2)}g}"
 
 
 def judge(measurement: Measurement) -> list[Evidence]:
@@ -124,7 +133,7 @@ def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping
         worst = max(sorted(malformed, key=str), key=lambda o: malformed[o])
         block = next(b for b, law in measurement.blocks.items() if law.get(worst, 0) != 0)
         emitted = worst if isinstance(worst, str) else f"emits {prefix_key(worst)}"
-        entry = LawEntry(emitted, "0", probability_text(malformed[worst], slack))
+        entry = LawEntry(emitted, "0", measured_text(measurement, malformed[worst], slack))
         return Witness(**entry._asdict(), problem=problem, **_drafted(measurement, block), laws=(entry,))
     shorter: list[dict[Prefix, Any]] = []
     gaps: dict[Prefix, Any] = {}
@@ -134,7 +143,11 @@ def _side_by_side(measurement: Measurement, observed: Mapping, expected: Mapping
         if max(gaps.values()) > slack / 4:
             break
     laws = tuple(
-        LawEntry(prefix_key(o), *(probability_text(law.get(o, 0), slack) for law in reversed(shorter)))
+        LawEntry(
+            prefix_key(o),
+            probability_text(shorter[1].get(o, 0), slack),
+            measured_text(measurement, shorter[0].get(o, 0), slack),
+        )
         for o in sorted(gaps, key=lambda o: (-gaps[o], o))[:MAX_ENTRIES]
     )
     prefixes = _by_prefix(measurement, observed, expected)
@@ -221,7 +234,7 @@ def optimal(measurement: Measurement) -> Evidence:
     gap, below = as_float(accepted - optimum), as_float(reached - accepted)
     short, apart = below > slack, as_float(optimum - reached)
     detail = {
-        "expected_accepted": probability_text(accepted, rational(slack)),
+        "expected_accepted": measured_text(measurement, accepted, rational(slack)),
         "optimum": probability_text(optimum, rational(slack)),
         "tokens_per_call_lost": below if short else 0.0,
         **first,

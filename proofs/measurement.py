@@ -72,6 +72,11 @@ class Measurement:
     def known(self) -> bool:
         return self.reason is None
 
+    @property
+    def has_logarithms(self) -> bool:
+        """Whether its law is a closed form with logarithms in it, of uniforms that are multiplied: no rational."""
+        return "products" in self.numbers.values()
+
     def drafted(self, block: Prefix) -> Any:
         """The probability with which a draft block or tree is drawn; 1 of the empty one, which stands for all of them."""
         if block and self.draws_trees:

@@ -4,7 +4,7 @@ from typing import Any
 
 from ...models.errors import RunFailed
 from ...models.problem import Problem
-from ...proofs.audit_claims import lossless, probability_text
+from ...proofs.audit_claims import lossless, measured_text
 from ...proofs.field import rational
 from ...proofs.laws import acceptance_ccdf, expected_accepted
 from ...proofs.measurement import measured
@@ -40,9 +40,9 @@ def measured_law_report(subject: SubjectSpec, problem: Problem, timeout: float =
     accepted = expected_accepted(emitted) if emitted else 0
     return {
         "verifier": subject.name, "vocabulary": problem.vocabulary, "gamma": problem.gamma, "iterations": 1,
-        "expected_accepted": probability_text(accepted, slack),
-        "expected_tokens": probability_text(accepted + sum(emitted.values()), slack),
-        "acceptance_ccdf": [probability_text(p, slack) for p in acceptance_ccdf(emitted, problem.gamma)],
+        "expected_accepted": measured_text(law, accepted, slack),
+        "expected_tokens": measured_text(law, accepted + sum(emitted.values()), slack),
+        "acceptance_ccdf": [measured_text(law, p, slack) for p in acceptance_ccdf(emitted, problem.gamma)],
         "total_variation": f"{judged.total_variation:.3g}",
         "lossless": {HOLDS: True, REFUTED: False}.get(judged.verdict), "verdict": judged.verdict,
         "how": HOW[law.exactness], "dtype": dtype, "tolerance": law.tolerance, "rounding": law.rounding, "missed": law.missed,

@@ -14,7 +14,7 @@ from draftproof.reports.commands.main import cli
 from draftproof.reports.pages import bugs
 from draftproof.reports.pages.glossary import GLOSSARY
 from draftproof.tests.docs import running
-from draftproof.verifiers.zoo.catalogue import MUTANTS
+from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS
 
 DOCS = running.ROOT / "docs"
 PAGES = [*sorted(DOCS.rglob("*.md")), running.ROOT / "README.md"]
@@ -160,11 +160,12 @@ def test_the_glossary_says_each_word_in_one_sentence():
 
 def test_the_gallery_has_the_catalogue_and_its_witnesses_are_measured():
     text = bugs.PAGE.read_text(encoding="utf-8")
-    for entry in MUTANTS.values():
+    for entry in (MUTANTS | BATCH_MUTANTS).values():
         assert f"| `{entry.name}` | {entry.title} | [{entry.ancestor}]({entry.link}) |" in text, entry.name
     with Sandbox("", timeout=60) as sandbox:
-        for name in ("M03", "M09"):
+        for name in ("M03", "M09", "M34"):
             assert bugs.row(MUTANTS[name], bugs.smallest_witness(sandbox, MUTANTS[name])) in text
+        assert bugs.row(BATCH_MUTANTS["B07"], bugs.influenced_row(sandbox, BATCH_MUTANTS["B07"])) in text
 
 
 @pytest.mark.zoo

@@ -55,7 +55,9 @@ class Explanation:
         if claim == "optimal" and claim not in session.settings.claims:
             return set()
         evidence = session.report.evidence
-        return {e.problem for e in evidence if e.claim == claim and e.refuted and e.dtype == session.dtype}
+        return {
+            e.problem for e in evidence if e.claim == claim and e.refuted and e.dtype == session.dtype and e.problem
+        }
 
     def evidence(self, complete: bool) -> list[Evidence]:
         return [self.smallest] if self.smallest else []

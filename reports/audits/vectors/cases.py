@@ -221,21 +221,23 @@ def _at_an_end(rule: str, block: Block, uniform: Fraction, bits: int, flags: tup
 
 
 def _batch(rule: str) -> Iterator[Case]:
-    """One batch of requests of 3, 1, 0 and 2 tokens, filled up with -1 and rows of 0 to the longest."""
-    lengths = (3, 1, 0, 2)
+    """One batch of requests of 3, 1, 0, 2 and 2 tokens, filled up with -1 and rows of 0 to the longest."""
+    lengths = (3, 1, 0, 2, 2)
     for place, length in enumerate(lengths):
         target, draft, tokens = GENERIC.block
         turned = Block(_turned(target[: length + 1], place), _turned(draft[:length], place),
                        tuple((x + place) % 3 for x in tokens[:length]))  # fmt: skip
         known = thresholds(rule, turned)
-        reachable = ((tau, _leading_to(rule, tau, known, Fraction(1, 16))) for tau in (length // 2, length, 0))
+        # the last is accepted whole: its token can be each of three, so that a neighbour's noise shows
+        wanted = (length, length // 2, 0) if place == len(lengths) - 1 else (length // 2, length, 0)
+        reachable = ((tau, _leading_to(rule, tau, known, Fraction(1, 16))) for tau in wanted)
         tau, accept = next((tau, found) for tau, found in reachable if found is not None)
         flags = (
             "RaggedBatch",
             *(("Placeholder",) if length < max(lengths) else ()),
             *(() if length else ("NothingDrafted",)),
         )
-        yield Case(rule, turned, _numbers(rule, turned, accept, place), flags,
+        yield Case(rule, turned, _numbers(rule, turned, accept, place + (place == len(lengths) - 1)), flags,
                    f"request {place} of a batch: {tau} of {length} accepted",
                    batch=(f"{rule}-batch", place, max(lengths)))  # fmt: skip
 

@@ -91,6 +91,9 @@ FLAGS = {
     "Lossless": Flag(
         "what is emitted, completed by the target, does not follow the target's law",
         "https://arxiv.org/abs/2403.10444", LAW),
+    "DraftTree": Flag(
+        "the same of a draft tree: another node's row or parent, siblings tested or removed wrongly",
+        "https://github.com/NVIDIA/TensorRT-LLM/issues/15098", LAW),
     "Support": Flag(
         "a token of target probability 0 is emitted", "https://github.com/sgl-project/sglang/issues/35771", LAW),
     "RuleLaw": Flag(

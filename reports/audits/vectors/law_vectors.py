@@ -6,12 +6,14 @@ from ....models.battery import drawn, toy
 from ....models.law import Prefix
 from ....models.problem import Problem
 from ....models.rationals import as_fraction
+from ....models.tree_battery import drawing, ragged
 from ....proofs.field import in_field
 from ....proofs.greedy_rounding import greedy_bound
 from ....proofs.laws import joint_law, output_law
-from ....proofs.rounding_rule import LOGARITHMS, rounding_allowed
+from ....proofs.rounding_rule import LOGARITHMS, explained_by_rounding, rounding_allowed
 from ....proofs.rounding_theorem import growth, problem_bound, token_bound
 from ....verifiers.registry import REFERENCES
+from ....verifiers.trees.draft_tree import IID, TOP, WAYS, WITHOUT_REPLACEMENT
 from .answers import RULES
 from .forms import EPSILON
 
@@ -24,6 +26,16 @@ PROBLEMS = (
 )  # fmt: skip
 
 
+TREE_RULES = {f"trees-{how}": how for how in WAYS}
+"""Any valid rule for draft trees that are drawn in this way."""
+
+TREES = (
+    drawing(drawn(3, 1, "generic"), 2, how=IID), drawing(drawn(3, 2, "generic"), 2, 1, how=IID),
+    drawing(drawn(4, 1, "generic"), 3, how=WITHOUT_REPLACEMENT), drawing(drawn(3, 2, "zeros"), 2, 1, how=WITHOUT_REPLACEMENT),
+    drawing(drawn(3, 2, "generic"), 2, 1, how=TOP), ragged(drawn(3, 2, "generic"), -1, -1, 1, how=TOP),
+)  # fmt: skip
+"""Siblings of every way of drawing, a third one, and a tree whose nodes have different numbers of children."""
+
 BOUNDS = {"token": token_bound, "block": problem_bound, "greedy-block": greedy_bound}
 """The theorem on rounding of each rule."""
 
@@ -31,52 +43,64 @@ BOUNDS = {"token": token_bound, "block": problem_bound, "greedy-block": greedy_b
 class LawCase(NamedTuple):
     """One law vector.
 
-    rule: one of ``RULES``, or LOSSLESS.
-    problem: the pair of models; the program draws the draft block from the draft's rows itself.
+    rule: one of ``RULES``, LOSSLESS, or one of ``TREE_RULES``.
+    problem: the pair of models; the program draws the draft block or tree from the draft's rows itself.
     """
 
     rule: str
     problem: Problem
 
     @property
+    def any_valid(self) -> bool:
+        """Whether every valid rule has to pass it: what is emitted is completed by the target."""
+        return self.rule not in RULES
+
+    @property
     def flags(self) -> tuple[str, ...]:
         rows = (self.problem.target.row(x) for n in range(self.problem.gamma + 1) for x in self.problem.prefixes(n))
         support = ("Support",) if any(0 in row for row in rows) else ()
-        return ("Lossless" if self.rule == LOSSLESS else "RuleLaw", *support)
+        return (
+            "Lossless" if self.any_valid else "RuleLaw",
+            *(("DraftTree",) if self.rule in TREE_RULES else ()),
+            *support,
+        )
 
     def expected(self) -> dict[Prefix, object]:
         """The law over QQ: of the first gamma + 1 tokens, completed by the target (Lemma 2); or of X^tau, Y under the rule."""
         exact = in_field(self.problem)
-        if self.rule == LOSSLESS:
+        if self.any_valid:
             return joint_law(exact.target, exact.gamma + 1)
         return output_law(exact, REFERENCES[self.rule])
 
     def tolerances(self) -> dict[str, float]:
-        """In total variation: 4 (gamma + 1)(epsilon + 2^-46), a yardstick beside ``theorem``.
+        """In total variation: 4 (gamma + 1)(epsilon + 2^-46), a yardstick beside ``theorem``; of a tree its nodes for gamma.
 
         Once for the decisions, as an audit allows, and as much again for each of: the target's rows, the draft's rows,
         the sums of probabilities that make up the law, all rounded by the program.
         """
-        return {dtype: 4 * rounding_allowed(self.problem.gamma, dtype) for dtype in EPSILON}
+        return {dtype: 4 * rounding_allowed(self.problem.tree.nodes, dtype) for dtype in EPSILON}
 
     def theorem(self, dtype: str) -> float:
         """What rounding can make of the law by the theorem: the rule's bound on this problem, and the sums of the law.
 
-        Of a LOSSLESS vector block or token verification's, whichever is more. The program rounds the rows (epsilon / 2)
+        Of a LOSSLESS vector block or token verification's, whichever is more; of trees recursive rejection's. The program rounds the rows (epsilon / 2)
         or has them by way of logarithms; an entry of its law is a sum over draft blocks of products of 2 gamma + 2 numbers.
         Other formulas are not covered.
         """
         epsilon, problem = EPSILON[dtype], in_field(self.problem)
         off = epsilon / 2 + LOGARITHMS
+        operations = 2 * problem.tree.nodes + 2 + problem.drafts
+        if self.rule in TREE_RULES:
+            return explained_by_rounding(problem, dtype, epsilon / 2) + growth(epsilon / 2, operations)
         rules = ("token", "block") if self.rule == LOSSLESS else (self.rule,)
         bounds = [BOUNDS[rule](problem, epsilon, 0.0, off) for rule in rules]
-        operations = 2 * problem.gamma + 2 + problem.vocabulary**problem.gamma
         return max(bounds) + growth(epsilon / 2, operations)
 
 
 def law_cases() -> list[LawCase]:
     """All law vectors, in the order of the file."""
-    return [LawCase(rule, problem) for rule in (LOSSLESS, *RULES) for problem in PROBLEMS]
+    trees = [LawCase(f"trees-{problem.tree.how}", problem) for problem in TREES]
+    return [*(LawCase(rule, problem) for rule in (LOSSLESS, *RULES) for problem in PROBLEMS), *trees]
 
 
 def as_rationals(law: dict[Prefix, object]) -> dict[Prefix, object]:

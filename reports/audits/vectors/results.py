@@ -10,7 +10,7 @@ from ....models.errors import InputError
 from ....models.law import Prefix, prefix_of_key
 from .answers import RULES
 from .forms import EPSILON
-from .law_vectors import LOSSLESS
+from .law_vectors import LOSSLESS, TREE_RULES
 from .suite import suite
 
 FORMAT = "draftproof-results-1"
@@ -81,7 +81,7 @@ def results_from(data: Any, name: str = "results") -> Results:
     answers = data.get("results")
     if not isinstance(answers, dict) or not all(isinstance(one, dict) for one in answers.values()):
         raise InputError(f'{name}: expected "results", an object with an object for each vector\'s id')
-    rules, gives = _some_of(data, "rules", (*RULES, LOSSLESS), name), _some_of(data, "gives", FIELDS, name)
+    rules, gives = _some_of(data, "rules", (*RULES, LOSSLESS, *TREE_RULES), name), _some_of(data, "gives", FIELDS, name)
     known = {vector["id"]: vector["rule"] for part in ("vectors", "laws") for vector in suite()[part]}
     for vector, given in answers.items():
         if vector not in known:

@@ -1,4 +1,4 @@
-"""What the vectors alone catch of the zoo: every mutant and control answers them as a program in another language would."""
+"""What the vectors alone catch of the zoo: every mutant and control, of blocks, trees and batches, answers them as a program in another language would."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,11 +9,14 @@ from unittest.mock import patch
 import numpy as np
 
 from ....models.law import prefix_key
+from ....models.problem import Problem
 from ....proofs.measurement import measured
 from ....proofs.sandbox import Sandbox
-from ....verifiers.zoo.catalogue import CONTROLS, MUTANTS, ZooEntry
+from ....verifiers.adapters.protocol import Row
+from ....verifiers.zoo.catalogue import BATCH_MUTANTS, CONTROLS, MUTANTS, ZooEntry
+from ....verifiers.zoo.tree_catalogue import TREE_CONTROLS, TREE_MUTANTS
 from .judgement import Judgement, judge
-from .law_vectors import LOSSLESS, PROBLEMS
+from .law_vectors import LOSSLESS, PROBLEMS, TREES
 from .results import Results
 from .suite import suite
 
@@ -25,6 +28,12 @@ RACES = ("M14", "C06", "C07")
 
 GLOBAL = ("C12", "C13")
 """Those that draw from the global generators."""
+
+
+FOR_TREES = {**TREE_MUTANTS, **TREE_CONTROLS}
+"""Those that verify draft trees: their laws alone are judged."""
+
+ALL_MUTANTS = {**MUTANTS, **TREE_MUTANTS, **BATCH_MUTANTS}
 
 
 class ScriptedGenerator:
@@ -71,6 +80,10 @@ def rules_of(entry: ZooEntry) -> tuple[str, ...]:
 
 def answered(entry: ZooEntry, laws: Mapping[str, Mapping[str, float]] | None = None) -> Results:
     """The results of an entry. laws: its exact law by the name of a problem; None to leave law vectors out."""
+    if entry.name in BATCH_MUTANTS:
+        return _in_batches(entry)
+    if entry.name in FOR_TREES:
+        return _of_trees(entry, laws or {})
     rules, answers = rules_of(entry), {}
     field = "raced" if entry.name in RACES else "emitted"
     for vector in suite()["vectors"]:
@@ -81,6 +94,38 @@ def answered(entry: ZooEntry, laws: Mapping[str, Mapping[str, float]] | None = N
             answers[vector["id"]] = {"law": laws[vector["problem"]["name"]]}
     gives = ("accepted", field, *(("law",) if laws is not None else ()))
     return Results(f"{entry.name} {entry.title}", "float64", 53, "right", rules, gives, answers)
+
+
+def _of_trees(entry: ZooEntry, laws: Mapping[str, Mapping[str, float]]) -> Results:
+    """The results of a verifier of draft trees that are drawn in the ways in which its laws are known."""
+    rules = tuple({f"trees-{problem.tree.how}": None for problem in TREES if problem.name in laws})
+    of_trees = (vector for vector in suite()["laws"] if vector["rule"] in rules)
+    answers = {vector["id"]: {"law": laws[vector["problem"]["name"]]} for vector in of_trees}
+    return Results(f"{entry.name} {entry.title}", "float64", 53, "right", rules, ("law",), answers)
+
+
+def _in_batches(entry: ZooEntry) -> Results:
+    """The results of a verifier of batches: requests of one batch in one call, each as long as its draft tokens."""
+    module, name = entry.target.split(":")
+    function, batches = getattr(import_module(module), name), dict[str, list[Mapping[str, Any]]]()
+    for vector in suite()["vectors"]:
+        if vector["rule"] == "token":
+            batches.setdefault(vector.get("batch", vector["id"]), []).append(vector)
+    answers = {}
+    for batch in batches.values():
+        emitted = function.together([_row(vector) for vector in sorted(batch, key=lambda v: v.get("place", 0))])
+        for vector, tokens in zip(sorted(batch, key=lambda v: v.get("place", 0)), emitted, strict=True):
+            answers[vector["id"]] = {"accepted": len(tokens) - 1, "raced": tokens}
+    return Results(f"{entry.name} {entry.title}", "float64", 53, "right", ("token",), ("accepted", "raced"), answers)
+
+
+def _row(vector: Mapping[str, Any]) -> Row:
+    """A vector as a row of a batch; a placeholder where nothing was drafted."""
+    long = max(vector["drafted"], 1) if vector["gamma"] else 0
+    target, draft = (np.array(vector[rows]["numbers"], float) for rows in ("target", "draft"))
+    accept, noise = (np.array(vector["random"][numbers]["numbers"], float) for numbers in ("accept", "noise"))
+    random_numbers = {"accept": accept[:long], "noise": noise}
+    return Row(target[: long + 1], draft[:long], np.array(vector["tokens"][:long], int), random_numbers)
 
 
 def _answer(entry: ZooEntry, vector: Mapping[str, Any], field: str) -> dict[str, Any]:
@@ -110,14 +155,19 @@ def _with_global_numbers(function: Any, generator: ScriptedGenerator, *arguments
         return function(*arguments)
 
 
+def probe_of(entry: ZooEntry) -> Sequence[Problem]:
+    """Problems by which to find out how it is called."""
+    return TREES if entry.name in FOR_TREES else PROBLEMS[:1]
+
+
 def laws(entries: Sequence[ZooEntry]) -> Iterator[tuple[ZooEntry, dict[str, dict[str, Any]]]]:
     """The exact law of each entry on the problems of the law vectors, by interception, in one child process."""
     with Sandbox(entries[0].measured) as sandbox:
-        sandbox.start([PROBLEMS[0]])
+        sandbox.start([*probe_of(entries[0])])
         for entry in entries:
-            sandbox.load(entry.measured, [PROBLEMS[0]])
-            known = {}
-            for problem in PROBLEMS:
+            about, known = sandbox.load(entry.measured, [*probe_of(entry)]), {}
+            ways = about["convention"].get("trees", ())
+            for problem in [p for p in TREES if p.tree.how in ways] if entry.name in FOR_TREES else PROBLEMS:
                 measurement = measured(problem, "float64", sandbox.law(problem))
                 if measurement.known:
                     outcomes = measurement.outcomes().items()
@@ -127,7 +177,9 @@ def laws(entries: Sequence[ZooEntry]) -> Iterator[tuple[ZooEntry, dict[str, dict
 
 def judged(with_laws: bool = True) -> list[tuple[ZooEntry, Judgement]]:
     """The judgement of each entry of the zoo."""
-    entries = [*MUTANTS.values(), *CONTROLS.values()]
     if not with_laws:
+        entries = {**MUTANTS, **BATCH_MUTANTS, **CONTROLS}.values()
         return [(entry, judge(answered(entry))) for entry in entries if entry.name not in OWN_WAY]
-    return [(entry, judge(answered(entry, known))) for entry, known in laws(entries)]
+    entries = {**MUTANTS, **TREE_MUTANTS, **CONTROLS, **TREE_CONTROLS}.values()
+    batches = [(entry, judge(answered(entry))) for entry in BATCH_MUTANTS.values()]
+    return [*((entry, judge(answered(entry, known))) for entry, known in laws([*entries])), *batches]

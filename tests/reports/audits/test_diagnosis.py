@@ -9,7 +9,7 @@ import pytest
 from draftproof import audit
 from draftproof.models.battery import drawn, toy
 from draftproof.models.tree_battery import drawing, ragged
-from draftproof.proofs.audit_claims import judge
+from draftproof.proofs.audit_claims import judge, lossless
 from draftproof.proofs.diagnosis import compared, diagnose
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
@@ -90,6 +90,8 @@ def test_each_mutant_is_named_back_alone_or_with_all_of_the_same_law(trees):
         assert {k: v for k, v in names.items() if v != {k}} == {k: v for k, v in SAME_LAW.items() if k in mutants}
         if not trees:
             assert laws.named(f"{DRIVEN}:ascend", BLOCKS[1:2], everyone) == {"M36"}
+            shown = lossless(laws(f"{DRIVEN}:ascend", BLOCKS[1])).witness.observed
+            assert "." in shown and "/" not in shown, "a law with logarithms in it is no fraction"
             assert laws.named(f"{DRIVEN}:token", BLOCKS[:2], everyone) == set(), "right: nothing is refuted"
 
 
