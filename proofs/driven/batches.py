@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +12,14 @@ from ...verifiers.adapters.protocol import PLACEHOLDER, Row
 from ..interception.harness import timed_call
 from ..interception.outcomes import Outcome, Raised
 from .answers import random_requests
+from .batch_mutants import explained
 from .subjects import DrivenObject
 
 ROUNDS, FEWEST, SIZE = 32, 2, 8
 """Batches of each kind, how many where there is no time for more, and rows in each."""
+
+COMPARED = 32
+"""Batches held against mutants of each kind in which a row is influenced; of the others ``FEWEST``."""
 
 SECONDS = 20.0
 """Of processor time, after which no further round begins."""
@@ -39,6 +44,7 @@ def influences(subject: DrivenObject, problems: Sequence[Problem], seed: int) ->
     """
     generator, since = np.random.default_rng([seed, 4]), time.process_time()
     of_length: dict[int, list[Row]] = {}
+    trees = any(not problem.tree.chain for problem in problems)
     for k, problem in enumerate(problems):
         for row in _pool(subject, problem, [seed, k]):
             of_length.setdefault(len(row.tokens), []).append(row)
@@ -54,7 +60,11 @@ def influences(subject: DrivenObject, problems: Sequence[Problem], seed: int) ->
                 influenced[way] = one
     shown = [one._asdict() for one in influenced.values()]
     not_tried = [way for way in WAYS if way not in tried]
-    return {"tried": tried, "not_tried": not_tried, "rows": SIZE, "largest": subject.largest, "influenced": shown}
+    counts = {way: COMPARED if way in influenced else FEWEST for way in tried} if influenced and not trees else {}
+    again = [WAYS[way](pools, generator) for way, count in counts.items() for _ in range(count)]
+    names = explained(subject.function.random, again, partial(_emitted, subject))
+    return {"tried": tried, "not_tried": not_tried, "rows": SIZE, "largest": subject.largest,
+            "influenced": shown, "explained": names}  # fmt: skip
 
 
 def _takes(function: Any, way: str) -> bool:

@@ -1,11 +1,13 @@
 """Rows of a batch, of verifiers that take many requests in one call: each has to emit what it emits alone."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from ....models.battery import drawn
 from ....models.problem import Problem
 from ....models.tree_battery import drawing
 from ....verifiers.evidence import REFUTED, Evidence, Witness
+from ....verifiers.zoo.catalogue import BATCH_MUTANTS, ZooEntry
 from .session import FunctionSession
 
 PROBLEMS = tuple(drawn(3, gamma, "generic") for gamma in (1, 2, 3))
@@ -39,11 +41,18 @@ class BatchInfluence:
         session.settings.progress("calling it with batches", 0, 1)
         answer = session.sandbox.batches(self.problems, session.settings.seed)
         self.influenced = answer["influenced"]
+        if session.settings.explain:
+            session.report.diagnosis += [self._named(BATCH_MUTANTS[name]) for name in answer["explained"]]
         session.report.subject["batches"] = {
             way: f"{n} batches of {answer['rows']}" for way, n in answer["tried"].items()
         } | dict.fromkeys(answer["not_tried"], NOT_TRIED)
         known = session.report.subject.get("requests_a_call", answer["largest"])
         session.report.subject["requests_a_call"] = min(known, answer["largest"])
+
+    def _named(self, entry: ZooEntry) -> dict[str, Any]:
+        """A mutant that explains what every row emitted, among others, exactly."""
+        about = {"mutant": entry.name, "title": entry.title, "ancestor": entry.ancestor, "link": entry.link}
+        return about | {"problems": [p.name for p in self.problems], "distance": 0.0, "claim": "batch"}
 
     def evidence(self, complete: bool) -> Sequence[Evidence]:
         if self.influenced:

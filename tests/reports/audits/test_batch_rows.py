@@ -1,5 +1,6 @@
 """Rows of a batch that influence each other: refuted, each way by the company in which it shows; right ones are not."""
 
+import numpy as np
 import pytest
 
 from draftproof.models.battery import drawn, toy
@@ -11,6 +12,7 @@ from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.batch_influence import NOT_TRIED
 from draftproof.reports.audits.report import Report
 from draftproof.reports.pages.engines import batch_verdict
+from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects import driven, trees
 from draftproof.verifiers.zoo import batched_rows
 from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS
@@ -24,8 +26,12 @@ SHOWN_BY = {
 PROBLEMS = [drawn(3, gamma, "generic") for gamma in (1, 2, 3)]
 
 
+def answer_of(function, seed=0):
+    return influences(DrivenObject(function, "it", None, "float64", TimeLimits(30.0)), PROBLEMS, seed)
+
+
 def ways(function, seed=0):
-    answer = influences(DrivenObject(function, "it", None, "float64", TimeLimits(30.0)), PROBLEMS, seed)
+    answer = answer_of(function, seed)
     return answer["tried"], [one["way"] for one in answer["influenced"]]
 
 
@@ -34,6 +40,28 @@ def test_rows_that_influence_each_other_are_seen_in_the_company_that_shows_it(na
     for seed in range(3):
         _, shown = ways(getattr(batched_rows, BATCH_MUTANTS[name].function.partition(":")[2]), seed)
         assert SHOWN_BY[name] in shown
+
+
+@pytest.mark.parametrize("name", BATCH_MUTANTS)
+def test_a_mutant_of_batches_is_named_back_and_no_other(name):
+    function = getattr(batched_rows, BATCH_MUTANTS[name].function.partition(":")[2])
+    for seed in range(3):
+        assert answer_of(function, seed)["explained"] == [name]
+
+
+def test_another_rule_that_mixes_its_rows_in_the_same_way_is_named_and_another_mixture_is_not():
+    def of_the_last(rows, k):
+        return rows[k]._replace(random=rows[-1].random | {"accept": rows[k].random["accept"]})
+
+    def of_the_first(rows, k):
+        accept = np.resize(rows[0].random["accept"], len(rows[k].tokens))
+        return rows[k]._replace(random=rows[k].random | {"accept": accept})
+
+    assert answer_of(driven.Together(of_the_first))["explained"] == ["B01"]
+    assert (
+        answer_of(driven.Together(of_the_last))["influenced"]
+        and answer_of(driven.Together(of_the_last))["explained"] == []
+    )
 
 
 def test_right_batches_are_not_refuted_in_any_company():
@@ -76,11 +104,13 @@ def test_a_batch_that_raises_or_loses_rows_is_seen():
 
 
 def test_an_audit_refutes_a_batch_though_each_row_alone_is_right():
-    settings = {"problems": [drawn(2, 1, "generic")], "explain": False}
+    settings = {"problems": [drawn(2, 1, "generic")]}
     right = audit(batched_rows.right, **settings)
     assert right.verdict == "lossless" and right.subject["batches"][OTHERS] == "32 batches of 8"
     wrong = audit(batched_rows.placeholder_as_index, **settings)
     assert wrong.verdict == "refuted" and "batch" in wrong.claims
+    assert ([same["mutant"] for same in wrong.diagnosis], right.diagnosis) == (["B05"], [])
+    validate(wrong.as_json())
     (refuted,) = [e for e in wrong.evidence if e.refuted and e.claim == "batch"]
     assert refuted.problem == PLACEHOLDERS and "of 8 rows" in refuted.witness.why
     assert refuted.replay.startswith("draftproof audit ") and refuted.replay.endswith("--seed 0")
