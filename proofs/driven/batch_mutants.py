@@ -13,11 +13,11 @@ import numpy as np
 from ...verifiers.adapters.protocol import PLACEHOLDER, Row
 from ...verifiers.zoo.catalogue import BATCH_MUTANTS
 
-Emitted = Callable[[Sequence[Row]], Sequence[Any]]
+Emitted = Callable[[list[Row]], Sequence[Any]]
 """What each row of one call comes to."""
 
 
-def explained(random: Sequence[Mapping[str, Any]], batches: Iterable[Sequence[Row]], emitted: Emitted) -> list[str]:
+def explained(random: Sequence[Mapping[str, Any]], batches: Iterable[list[Row]], emitted: Emitted) -> list[str]:
     """The mutants that explain every row of all batches, and at least one that is not what it is alone.
 
     random: the numbers that the subject takes; without one for each draft token and one besides, no mutant is named.
