@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from draftproof.models.errors import InputError
+from draftproof.models.rationals import as_float
 from draftproof.reports.audits.engines import survey_seeds
-from draftproof.reports.audits.engines.survey import SURVEYED
+from draftproof.reports.audits.engines.survey import SURVEYED, problems_of
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
 from draftproof.reports.pages.engine_issues import FIXES, FOLDER
@@ -59,6 +60,15 @@ def test_what_cannot_be_read_or_written_is_one_line_and_nothing_is_run(monkeypat
     for folder in (tmp_path / "file" / "x", Path("/proc/x")):
         failed = run("--out", str(folder), "--only", "batched-token").exception
         assert isinstance(failed, InputError) and "cannot be made" in str(failed)
+
+
+def test_on_the_problems_of_every_seed_accepting_everything_is_far_from_the_target():
+    for seed in range(1, 60):
+        problems = problems_of(ADAPTERS["vllm-ascend-v2"], seed)
+        apart = [
+            sum(abs(as_float(p - q)) for p, q in zip(one.target.row(()), one.draft.row(()))) / 2 for one in problems
+        ]
+        assert max(apart) > 0.02, problems
 
 
 def report_of(folder, name, **changes):
