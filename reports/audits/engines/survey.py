@@ -60,14 +60,15 @@ class SurveyRun(NamedTuple):
 def problems_of(adapter: Adapter, seed: int = 0) -> list[Problem]:
     """The paper's example and rows with zeros; of a further seed what an audit draws from it. Few for an interpreter.
 
-    A small own problem can have a target and a draft that are nearly the same, where accepting everything is right: rows
-    without a scale stand beside it.
+    Own problems can have targets and drafts that are nearly the same, where accepting everything is right: rows without a
+    scale stand beside them.
     """
     interpreted = "triton" in adapter.engines
     if seed:
         own = own_problems(seed)
-        small = [p for p in own if p.gamma * p.vocabulary <= 2]
-        return [*small, drawn(3, 1, "generic", seed)] if interpreted else own
+        if interpreted:
+            return [*(p for p in own if p.gamma * p.vocabulary <= 2), drawn(3, 1, "generic", seed)]
+        return [*own, drawn(3, 2, "generic", seed)]
     few = [toy(2), drawn(3, 1, "zeros")]
     return few if interpreted else [*few, toy(3), drawn(3, 2, "zeros")]
 

@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -63,8 +64,8 @@ def test_what_cannot_be_read_or_written_is_one_line_and_nothing_is_run(monkeypat
 
 
 def test_on_the_problems_of_every_seed_accepting_everything_is_far_from_the_target():
-    for seed in range(1, 60):
-        problems = problems_of(ADAPTERS["vllm-ascend-v2"], seed)
+    for name, seed in product(("vllm-ascend-v2", "hsd"), range(1, 30)):
+        problems = problems_of(ADAPTERS[name], seed)
         apart = [
             sum(abs(as_float(p - q)) for p, q in zip(one.target.row(()), one.draft.row(()))) / 2 for one in problems
         ]
