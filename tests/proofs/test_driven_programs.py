@@ -146,7 +146,7 @@ def test_a_program_that_cannot_be_asked_is_told_in_one_line(how, text):
         ("forks and leaves", "crash", "the program ended (exit status 0)"),
         ("closes", "crash", "it closed its output"),
         ("spins", "timeout", "s of processor time"),
-        ("sleeps", "timeout", "s of wall-clock time"),
+        pytest.param("sleeps", "timeout", "s of wall-clock time", marks=pytest.mark.long),
         ("fills its memory", "crash", "MemoryError"),
         ("floods later", "crash", "it answers '0'"),
     ],

@@ -34,7 +34,7 @@ RIGHT = ["by_choice", "by_multinomial", "by_search", "by_method_search", "by_com
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.long] if k % 2 else []) for k, n in enumerate(RIGHT)]
+    "name", [pytest.param(n, marks=[pytest.mark.long] if k % 3 else []) for k, n in enumerate(RIGHT)]
 )
 def test_a_right_verifier_holds_on_wide_rows_however_it_draws(sandbox, name):
     few = (DENSE_DRAFT, own_wide_problem(1)) if name in ("by_search", "by_race") else ()
