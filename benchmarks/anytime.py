@@ -1,4 +1,4 @@
-"""What the anytime-valid tests cost and detect: false alarms, nights to an alarm, draws to a refutation beside the optimum.
+"""The anytime-valid tests: false alarms, nights to an alarm, draws to a refutation beside the optimum.
 
 python benchmarks/anytime.py [--quick]: every figure is a simulation with fixed seeds; the deviations are the one that
 is hardest to detect and those of the zoo's mutants, scaled to the total variation stated.
@@ -79,7 +79,8 @@ def main():
     audits, most = (1000, 100_000) if quick else (10_000, 1_000_000)
     peaks = clean_sequential_tests(law, audits=audits, most=most, rng=np.random.default_rng(1))
     print(
-        f"{audits:,} clean audits of up to {most:,} draws, a look every 10 %: {(peaks >= math.log(1e6)).sum()} false alarms"
+        f"{audits:,} clean audits of up to {most:,} draws, a look every 10 %: "
+        f"{(peaks >= math.log(1e6)).sum()} false alarms"
         f" at 1e-6 (largest E {math.exp(peaks.max()):,.0f}); E ever above 20: {np.mean(peaks >= math.log(20)):.4f},"
         " at most 0.05 by Ville"
     )
@@ -118,7 +119,7 @@ def main():
                 for cells in (16, 256)
             )
             print(
-                f"  TV {size}: a chi-square test that knows the night, at the same rate and missing 1e-3, needs {needed}"
+                f"  TV {size}: a chi-square test that knows the night, at the same rate, missing 1e-3, needs {needed}"
             )
             row("16 cells, hardest", law, hardest, size, threshold, runs, 4, most)
             row("16 cells, two of them", law, few, size, threshold, runs, 5, most)

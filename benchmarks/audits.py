@@ -15,7 +15,8 @@ from draftproof.reports.audits.functions.zoo import audit_zoo
 
 def main():
     print(
-        f"audits on {platform.node() or 'this machine'} ({platform.processor() or platform.machine()}), Python {platform.python_version()}"
+        f"audits on {platform.node() or 'this machine'} ({platform.processor() or platform.machine()}), "
+        f"Python {platform.python_version()}"
     )
     if importlib.util.find_spec("torch") and importlib.util.find_spec("transformers"):
         for dtype, limit in (("float64", 60), ("float32", None), ("bfloat16", None)):
@@ -24,7 +25,8 @@ def main():
             took = time.perf_counter() - start
             worst = max(e.total_variation for e in report.evidence if e.claim == "lossless")
             print(
-                f"transformers {dtype:<9} {took:6.1f} s  {_against(took, limit)}  worst deviation TV {worst:.2g}, verdict {report.verdict}"
+                f"transformers {dtype:<9} {took:6.1f} s  {_against(took, limit)}  "
+                f"worst deviation TV {worst:.2g}, verdict {report.verdict}"
             )
     else:
         print("transformers: skipped, torch or transformers is not installed")
@@ -32,7 +34,8 @@ def main():
     rows = audit_zoo(lambda what, done, of: None)
     took = time.perf_counter() - start
     print(
-        f"zoo ({len(rows)} entries)       {took:6.1f} s  {_against(took, 300)}  as expected: {sum(r['as_expected'] for r in rows)} of {len(rows)}"
+        f"zoo ({len(rows)} entries)       {took:6.1f} s  {_against(took, 300)}  "
+        f"as expected: {sum(r['as_expected'] for r in rows)} of {len(rows)}"
     )
     start = time.perf_counter()
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-m", "exact"], capture_output=True, text=True)

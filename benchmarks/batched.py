@@ -124,8 +124,8 @@ def main():
 
 
 def report(vocabulary, batch, spent, tau, limits):
-    told = ", ".join(f"{name} {value:.2f}" for name, value in tau.items())
-    print(f"\nV = {vocabulary:,}, B = {batch}; {len(spent['read'][0])} rounds; E[tau]: {told}")
+    figures = ", ".join(f"{name} {value:.2f}" for name, value in tau.items())
+    print(f"\nV = {vocabulary:,}, B = {batch}; {len(spent['read'][0])} rounds; E[tau]: {figures}")
     print(f"{'':22}{'us':>10}{'median us':>11}{'x read':>8}{'peer / it':>11}{'it / token':>12}")
     mean = {name: statistics.mean(map(min, each)) for name, each in spent.items()}
     peer = mean.get("transformers")
@@ -135,7 +135,8 @@ def report(vocabulary, batch, spent, tau, limits):
         price = f"{price_of(mean, name):.2f}" if kind else "-"
         median = statistics.median(seconds for times in each for seconds in times)
         print(
-            f"{name:22}{1e6 * mean[name]:>10.0f}{1e6 * median:>11.0f}{mean[name] / mean['read']:>8.1f}{faster:>11}{price:>12}"
+            f"{name:22}{1e6 * mean[name]:>10.0f}{1e6 * median:>11.0f}{mean[name] / mean['read']:>8.1f}"
+            f"{faster:>11}{price:>12}"
         )
     if limits:
         prices = [price_of(mean, f"block, {kind}") for kind in ("logits", "probabilities")]

@@ -17,12 +17,13 @@ from importlib import import_module
 from pathlib import Path
 
 from draftproof.models.battery import own_problems
+from draftproof.models.digests import EXAMINING, code_digest
 from draftproof.models.problem import AnyProblem
+from draftproof.models.store import Store
 from draftproof.models.tree_battery import own_tree_problems
 from draftproof.models.wide import own_wide_problem
-from draftproof.proofs.proof_checkpoint import code_digest
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.kept_rows import KeptRows
+from draftproof.reports.audits.kept_rows import made_rows
 from draftproof.tests.deceivers import catalogue, odd
 from draftproof.verifiers.trees.draft_tree import WAYS
 from draftproof.verifiers.zoo.catalogue import CONTROLS
@@ -34,11 +35,11 @@ SUBJECTS = {name: entry.target for name, entry in (CONTROLS | TREE_CONTROLS).ite
 
 
 def digest() -> str:
-    """What the rows of a file hold for: every source of the product, and the odd controls."""
-    code = hashlib.sha256(code_digest().encode())
+    """What the rows of a file hold for: the code of an audit, and the odd controls."""
+    code = hashlib.sha256(code_digest(EXAMINING).encode())
     for path in sorted(Path(odd.__file__).parent.glob("*.py")):
         code.update(path.read_bytes())
-    return code.hexdigest()[:16]
+    return code.hexdigest()
 
 
 def own(name: str, seed: int) -> list[AnyProblem]:
@@ -55,9 +56,7 @@ def row_of(name: str, seed: int) -> dict:
     report = audit(SUBJECTS[name], own(name, seed) if seed else [], seed=seed, explain=False)
     laws = [e for e in report.evidence if e.claim == "lossless"]
     refuted = [e for e in laws if e.refuted]
-    reasons = {
-        str(e.detail.get("reason") or e.detail.get("why_not_exact")) for e in laws if not e.holds and not e.refuted
-    }
+    reasons = {str(e.why_undecided) for e in laws if not e.holds and not e.refuted}
     shares = [float(e.total_variation) / float(e.bound) for e in laws if e.total_variation is not None and e.bound]
     return {
         "verdict": report.verdict, "problems": len({e.problem for e in laws}),
@@ -74,14 +73,15 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--only", nargs="+", choices=list(SUBJECTS), default=list(SUBJECTS))
     given = parser.parse_args()
-    kept = KeptRows(given.file, ("control", "seed"), digest())
+    given.file.parent.mkdir(parents=True, exist_ok=True)
     wanted = [(name, seed) for seed in range(given.seeds) for name in given.only]
-    for row in kept.made(wanted, row_of, given.workers):
-        nearest = "" if row["nearest"] is None else f", at most {row['nearest']:.2f} of what is allowed"
-        why = "; ".join(row["refuted"] or row["reasons"])[:160]
-        done = f"{sum(name in kept.rows for name in wanted)}/{len(wanted)} seed {row['seed']} {row['control']}"
-        print(f"{done}: {row['verdict']}{nearest}, {row['seconds']} s {why}", flush=True)
-    asked = [kept.rows[key] for key in wanted]
+    with Store(given.file, "audits of right verifiers", valid_for=digest(), older=('{"control": ',)) as store:
+        for (name, seed), row in made_rows(store, wanted, row_of, given.workers):
+            nearest = "" if row["nearest"] is None else f", at most {row['nearest']:.2f} of what is allowed"
+            why = "; ".join(row["refuted"] or row["reasons"])[:160]
+            done = f"{sum(key in store.rows for key in wanted)}/{len(wanted)} seed {seed} {name}"
+            print(f"{done}: {row['verdict']}{nearest}, {row['seconds']} s {why}", flush=True)
+        asked = [store.rows[key] for key in wanted]
     counts = Counter(row["verdict"] for row in asked)
     alarms = [row for row in asked if row["verdict"] == "refuted"]
     said = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())

@@ -1,8 +1,8 @@
 """Defects drawn at random, and the rate at which the default problems of an audit refute them, by size and by region.
 
-A defect has a region (of p, q, p/q, the surviving probability, the residual, position, gamma, token id, width, ties), or two,
-a mistake, and a size: how often the mistake is made there (``tests/models/defects.py``). Not refuted are those too small for
-float64's rounding rule, those whose region no problem reaches, and those that are no mistake there.
+A defect has a region (of p, q, p/q, the surviving probability, the residual, position, gamma, token id, width, ties),
+or two, a mistake, and a size: how often the mistake is made there (``tests/models/defects.py``). Not refuted are those
+too small for float64's rounding rule, those whose region no problem reaches, and those that are no mistake there.
 """
 
 import sys
@@ -12,10 +12,9 @@ from collections import defaultdict
 from draftproof.models.battery import audit_battery, toy
 from draftproof.models.problem import Problem
 from draftproof.models.wide import WideProblem, wide_battery
-from draftproof.proofs.audit_claims import lossless
+from draftproof.proofs.audit_claims import judge, lossless
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.wide_claims import judge_wide
 from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.tests.deceivers import drawn
 from draftproof.tests.models.defects import drawn_defect
@@ -30,7 +29,7 @@ def refutation(sandbox: Sandbox, number: int, problems: list[Problem | WideProbl
     sandbox.load(f"{drawn.__file__}:d{number}", [toy(1)])
     for problem in problems:
         if isinstance(problem, WideProblem):
-            refuted = judge_wide(measured_wide(problem, "float64", sandbox.law(problem)))[0].refuted
+            refuted = judge(measured_wide(problem, "float64", sandbox.law(problem)))[0].refuted
         else:
             refuted = lossless(measured(problem, "float64", sandbox.law(problem))).refuted
         if refuted:

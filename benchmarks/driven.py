@@ -1,7 +1,7 @@
 """Requests a second to a compiled program that draftproof drives, against the same bytes through ``cat``.
 
-V=8, gamma=2, batches of 256: at least 100,000 requests a second. By the clock this needs idle cores; on a busy machine see what
-both sides take of processor time. Most of ours goes into texts of random numbers, and the pipe.
+V=8, gamma=2, batches of 256: at least 100,000 requests a second. By the clock this needs idle cores; on a busy machine
+see what both sides take of processor time. Most of ours goes into texts of random numbers, and the pipe.
 """
 
 import shutil
@@ -55,8 +55,11 @@ def main():
     for name, seconds in (("the compiled example", driven), ("cat, the same bytes", copied)):
         print(f"{name:<24}" + "".join(f"{REQUESTS / s:>{w},.0f}" for s, w in zip(seconds, (14, 12, 12))))
     rate, (here, there) = REQUESTS / driven[0], driven[1:]
-    print(f"limit {LIMIT:,}: {'held' if rate >= LIMIT else 'missed'} by the clock; by processor time {REQUESTS / max(here, there):,.0f} "
-          f"with a core for each side, {REQUESTS / (here + there):,.0f} on one; cat is {driven[0] / copied[0]:.1f} times as fast")  # fmt: skip
+    print(
+        f"limit {LIMIT:,}: {'held' if rate >= LIMIT else 'missed'} by the clock; by processor time "
+        f"{REQUESTS / max(here, there):,.0f} with a core for each side, {REQUESTS / (here + there):,.0f} on one; "
+        f"cat is {driven[0] / copied[0]:.1f} times as fast"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""End-to-end runs, timed: each known mutant of decoding loops on a forged pair, and on a trained one if its folder is named.
+"""End-to-end runs, timed: each mutant of decoding loops on a forged pair, and on a trained one if its folder is named.
 
 python benchmarks/e2e.py [DIR of draftproof train-pair]. Limit: each mutant refuted in under 2 minutes.
 """
@@ -22,7 +22,8 @@ VERIFIERS = ("token", "block", "greedy-block")
 
 def main():
     print(
-        f"end-to-end runs on {platform.node() or 'this machine'} ({platform.machine()}), Python {platform.python_version()}"
+        f"end-to-end runs on {platform.node() or 'this machine'} ({platform.machine()}), "
+        f"Python {platform.python_version()}"
     )
     with tempfile.TemporaryDirectory() as folder:
         pair = forge(drawn_markov(3, 2), folder)

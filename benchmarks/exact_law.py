@@ -1,7 +1,8 @@
 """The exact law of block verification: microseconds an entry, over QQ and over sympy.Rational in the same run.
 
-Limit: 20 microseconds per entry of the law over QQ, and linear in their number. Then rules for trees, two paths of three
-tokens, V = 3: 5 microseconds per entry (a draft tree and what is emitted), and the same law computed tree by tree.
+Limit: 20 microseconds per entry of the law over QQ, and linear in their number. Then rules for trees, two paths of
+three tokens, V = 3: 5 microseconds per entry (a draft tree and what is emitted), and the same law computed tree by
+tree.
 """
 
 import platform
@@ -37,10 +38,12 @@ def seconds(work, at_least=0.2):
 def main():
     rule = reference("block").rule
     print(
-        f"exact law of block verification on {platform.node() or 'this machine'} ({platform.processor() or platform.machine()})"
+        f"exact law of block verification on {platform.node() or 'this machine'} "
+        f"({platform.processor() or platform.machine()})"
     )
     print(
-        f"{'V':>2} {'gamma':>5} {'entries':>8} {'QQ us/entry':>12} {'Rational us/entry':>18} {'ratio':>6} {'replayed us/entry':>18}"
+        f"{'V':>2} {'gamma':>5} {'entries':>8} {'QQ us/entry':>12} {'Rational us/entry':>18} {'ratio':>6} "
+        f"{'replayed us/entry':>18}"
     )
     over = []
     for vocabulary, gamma in SIZES:
@@ -56,7 +59,8 @@ def main():
             replayed = 1e6 * seconds(lambda exact=exact: enumerated_law(exact, reference("block")))[0] / len(law)
         ratio = rational / per_entry
         print(
-            f"{vocabulary:>2} {gamma:>5} {len(law):>8} {per_entry:>12.2f} {rational:>18.1f} {ratio:>6.1f} {replayed:>18.1f}"
+            f"{vocabulary:>2} {gamma:>5} {len(law):>8} {per_entry:>12.2f} {rational:>18.1f} {ratio:>6.1f} "
+            f"{replayed:>18.1f}"
         )
     print(f"limit {LIMIT} us/entry over QQ: {'exceeded' if over else 'held'}; linear if the column stays flat")
     trees()

@@ -1,15 +1,21 @@
 """The Triton kernels on a CUDA device: the time of a call over the time to read its inputs once.
 
-Limits, at V = 128,256 and gamma = 8, from float32 probabilities: at B = 64 at most 1.3 times that floor (token) and 1.6 (block); at
-B = 1 at most 60 microseconds above it; block at most 1.25 times token; faster than transformers' function at B = 1, 20 times at
-B = 8. "graph" is the same call captured in a CUDA graph: what a serving loop pays.
+Limits, for each V and gamma = 8, from float32 probabilities: at B = 64 at most 1.3 times that floor (token) and 1.6
+(block); at B = 1 at most 60 microseconds above it; block at most 1.25 times token; faster than transformers' function
+at B = 1, 20 times at B = 8. "graph" is the same call captured in a CUDA graph: what a serving loop pays.
 
-Each call is on the next of several batches, together larger than the device's cache. Medians of calls between two events. Half
-of the draft tokens are accepted or more, as where speculation pays.
+Each call is on the next of several batches, together larger than the device's cache. Medians of calls between two
+events. Half of the draft tokens are accepted or more, as where speculation pays.
+
+With TRITON_INTERPRET=1 and small sizes it runs without a device: that finds mistakes here, and its times say nothing.
 """
 
 import argparse
+import json
+import os
 import statistics
+import time
+from pathlib import Path
 
 import torch
 
@@ -17,18 +23,19 @@ from draftproof.verifiers.adapters.hf_transformers import emitted_tokens, publis
 from draftproof.verifiers.batched.backends import verify
 from draftproof.verifiers.batched.sampling import uniforms
 
-VOCABULARY, GAMMA = 128_256, 8
+VOCABULARIES, GAMMA = (32_000, 128_256, 151_936), 8
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 CACHE_BYTES = 2**28
 LIMITS = {"token": 1.3, "block": 1.6}
 ABOVE_FLOOR, BLOCK_OVER_TOKEN, FASTER = 60e-6, 1.25, {1: 1.0, 8: 20.0}
 
 
-def batch_of(size, seed):
+def batch_of(size, vocabulary, seed):
     """Probabilities, drafted tokens and uniforms on the device."""
-    make = torch.Generator("cuda").manual_seed(seed)
-    kind = {"generator": make, "device": "cuda"}
-    target = 3 * torch.randn(size, GAMMA + 1, VOCABULARY, **kind)
-    draft = target[:, :GAMMA] + 0.5 * torch.randn(size, GAMMA, VOCABULARY, **kind)
+    make = torch.Generator(DEVICE).manual_seed(seed)
+    kind = {"generator": make, "device": DEVICE}
+    target = 3 * torch.randn(size, GAMMA + 1, vocabulary, **kind)
+    draft = target[:, :GAMMA] + 0.5 * torch.randn(size, GAMMA, vocabulary, **kind)
     target, draft = target.softmax(-1), draft.softmax(-1)
     tokens = torch.multinomial(draft.flatten(0, 1), 1, generator=make).view(size, GAMMA)
     return target, draft, tokens, uniforms(tokens, make, make)
@@ -42,8 +49,9 @@ def calls(size, batches):
         found[name] = lambda k, a=name: verify(a, *batches[k], logits=False, backend="kernels")
         found[f"{name}, logits"] = lambda k, a=name: verify(a, *logits[k % 2], logits=True, backend="kernels")
         found[f"{name}, tensors"] = lambda k, a=name: verify(a, *batches[k], logits=False, backend="tensors")
-        graphs = [captured(lambda b=b, a=name: verify(a, *b, logits=False, backend="kernels")) for b in batches[:4]]
-        found[f"{name}, graph"] = lambda k, g=graphs: g[k % len(g)].replay()
+        if DEVICE == "cuda":
+            graphs = [captured(lambda b=b, a=name: verify(a, *b, logits=False, backend="kernels")) for b in batches[:4]]
+            found[f"{name}, graph"] = lambda k, g=graphs: g[k % len(g)].replay()
     try:
         published()
     except ImportError:
@@ -65,18 +73,24 @@ def captured(call):
 
 def seconds_of(call, count, batches):
     """The median of that many calls."""
-    for k in range(3):
+    for k in range(min(3, count)):
         call(k % batches)
-    times = []
-    for k in range(count):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        torch.cuda.synchronize()
-        start.record()
-        call(k % batches)
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) / 1000)
-    return statistics.median(times)
+    return statistics.median([timed(call, k % batches) for k in range(count)])
+
+
+def timed(call, k):
+    """The seconds of one call: between two events of the device, or by the clock where there is none."""
+    if DEVICE == "cpu":
+        began = time.perf_counter()
+        call(k)
+        return time.perf_counter() - began
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda.synchronize()
+    start.record()
+    call(k)
+    end.record()
+    torch.cuda.synchronize()
+    return start.elapsed_time(end) / 1000
 
 
 def held(size, seconds):
@@ -98,27 +112,40 @@ def held(size, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 8, 64])
+    parser.add_argument("--vocabulary", type=int, nargs="+", default=[*VOCABULARIES])
     parser.add_argument("--calls", type=int, default=50)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="the figures, written after every size")
     asked = parser.parse_args()
-    if not torch.cuda.is_available():
-        parser.error("needs a CUDA device and a torch that sees it; without one there is nothing to time here")
-    print(
-        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, V = {VOCABULARY:,}, gamma {GAMMA}, float32 probabilities"
-    )
-    for size in asked.batch:
-        bytes_each = 4 * size * (2 * GAMMA + 1) * VOCABULARY
-        batches = [batch_of(size, seed) for seed in range(max(2, min(8, -(-CACHE_BYTES // bytes_each))))]
-        seconds = {
-            name: seconds_of(call, 5 if name == "transformers" and size > 8 else asked.calls, len(batches))
-            for name, call in calls(size, batches).items()
-        }
-        print(
-            f"\nB = {size}, {bytes_each / 1e6:.0f} MB of inputs, read at {bytes_each / seconds['read'] / 1e9:,.0f} GB/s"
+    if DEVICE == "cpu" and (max(asked.vocabulary) > 5000 or os.environ.get("TRITON_INTERPRET") != "1"):
+        parser.error(
+            "needs a CUDA device and a torch that sees it; to try it without, TRITON_INTERPRET=1 and small sizes"
         )
-        for name, each in seconds.items():
-            print(f"{name:20}{1e6 * each:>12,.1f} us{each / seconds['read']:>10.2f} x read")
-        for what, kept in held(size, seconds).items():
-            print(f"{'held' if kept else 'exceeded':10}{what}")
+    name = torch.cuda.get_device_name() if DEVICE == "cuda" else "Triton's interpreter (no figures)"
+    print(f"{name}, torch {torch.__version__}, gamma {GAMMA}, float32 probabilities")
+    figures = {"device": name, "torch": torch.__version__, "gamma": GAMMA, "sizes": []}
+    for vocabulary in asked.vocabulary:
+        for size in asked.batch:
+            figures["sizes"].append(measured(size, vocabulary, asked.calls))
+            if asked.json:
+                asked.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+def measured(size, vocabulary, count):
+    """The figures of one size, printed as well."""
+    bytes_each = 4 * size * (2 * GAMMA + 1) * vocabulary
+    batches = [batch_of(size, vocabulary, seed) for seed in range(max(2, min(8, -(-CACHE_BYTES // bytes_each))))]
+    seconds = {
+        name: seconds_of(call, min(5, count) if name == "transformers" and size > 8 else count, len(batches))
+        for name, call in calls(size, batches).items()
+    }
+    rate = bytes_each / seconds["read"] / 1e9
+    print(f"\nV = {vocabulary:,}, B = {size}: {bytes_each / 1e6:.0f} MB of inputs, read at {rate:,.0f} GB/s")
+    for name, each in seconds.items():
+        print(f"{name:20}{1e6 * each:>12,.1f} us{each / seconds['read']:>10.2f} x read")
+    limits = held(size, seconds) if DEVICE == "cuda" else {}
+    for what, kept in limits.items():
+        print(f"{'held' if kept else 'exceeded':10}{what}", flush=True)
+    return {"vocabulary": vocabulary, "batch": size, "seconds": seconds, "limits": limits}
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Block-verified toy blocks a second (V = 4, gamma = 4), draft draws included: compiled, NumPy, plain Python.
 
-Limit: 10 million a second on 2 cores; the counts of the same run are held against the exact law. Processor seconds are
+Limit: 10 million a second on 2 cores; its counts are tested against the exact law. Processor seconds are
 printed too: on a machine that others use they say what the wall clock cannot.
 """
 
@@ -56,7 +56,8 @@ def main():
     plain = timed("plain Python", law, lambda: in_python(problem, verifier, given.samples // 10_000))
     print(f"\ncompiling the diagram and the walk: {compiling:.2f} s")
     print(
-        f"one process against NumPy: {one.busy / vectorised.busy:.0f} times; against plain Python: {one.busy / plain.busy:.0f} times"
+        f"one process against NumPy: {one.busy / vectorised.busy:.0f} times; "
+        f"against plain Python: {one.busy / plain.busy:.0f} times"
     )
     verdict = "reached" if fast.clock >= LIMIT else "missed"
     free = f"{given.workers * fast.busy / 1e6:.1f} M/s by processor time, had the workers a core each"

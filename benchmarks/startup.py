@@ -1,6 +1,7 @@
 """How long commands take to start, next to what they cannot do without: Python itself, and sympy with python-flint.
 
-python benchmarks/startup.py [ROUNDS]. Limit: ``draftproof law`` takes at most 1.2 times the import of sympy and python-flint.
+python benchmarks/startup.py [ROUNDS]. Limit: ``draftproof law`` takes at most 1.2 times the import of sympy and
+python-flint.
 """
 
 import statistics
@@ -26,7 +27,7 @@ def seconds(arguments: list[str]) -> float:
 
 
 def main(rounds: int) -> int:
-    """Interleaved, so that what else the machine does falls on all alike; the first round only warms the disk's cache."""
+    """Interleaved, so that what else the machine does falls on all alike; the first round warms the disk's cache."""
     taken = [{name: seconds(arguments) for name, arguments in RUNS.items()} for _ in range(rounds + 1)][1:]
     medians = {name: statistics.median(one[name] for one in taken) for name in RUNS}
     imports = medians["import sympy, flint"]

@@ -1,8 +1,8 @@
 """Wall clock on the trained pair: block verification against token verification, both against plain decoding.
 
-Limits: block verification at least as fast as token verification, both faster than plain decoding; for every drafter and
-gamma asked for, in one run, by intervals over prompts. All columns of a prompt follow each other in an order of its own,
-so that a slow minute hits all alike; processor time is printed beside, which other programs disturb less.
+Limits: block verification at least as fast as token verification, both faster than plain decoding; for every drafter
+and gamma asked for, in one run, by intervals over prompts. All columns of a prompt follow each other in an order of its
+own, so that a slow minute hits all alike; processor time is printed beside, which other programs disturb less.
 The pair: --pair DIR as draftproof train-pair wrote it; by default the one that was trained last.
 """
 

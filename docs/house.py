@@ -1,17 +1,15 @@
 """What Sphinx needs to know of this project: its docstrings, and pages made from what the code says of itself."""
 
 import re
-from importlib import import_module
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from docutils import nodes
-from docutils.parsers.rst import Directive
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 
+from draftproof import stattests
 from draftproof.reports.commands.main import cli
-from draftproof.reports.pages.glossary import GLOSSARY
+from draftproof.reports.pages import glossary as words
 
 FIELD = re.compile(r"(?P<names>[\w.*]+(?:, [\w.*]+)*): (?P<text>\S.*)")
 EQUATION = re.compile(r"[\w^{}()\[\].*, |-]{1,40} (=|<=|>=) ")
@@ -51,60 +49,47 @@ def _paragraph(lines: list[str]) -> list[str]:
     return made
 
 
-class Commands(Directive):
-    """Every command with its ``--help``."""
-
-    def run(self) -> list[nodes.Node]:
-        found: list[nodes.Node] = []
-        context = click.Context(cli, info_name="draftproof")
-        for name in cli.list_commands(context):
-            command = cli.get_command(context, name)
-            if command is not None:
-                found += _described(command, click.Context(command, info_name=name, parent=context))
-        return found
+def _helps(command: click.Command, context: click.Context, level: int) -> Iterator[str]:
+    """A section for a command, with its ``--help``, and one for each command below it."""
+    yield f"{'#' * level} {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None:
+                yield from _helps(inner, click.Context(inner, info_name=name, parent=context), level + 1)
 
 
-def _described(command: click.Command, context: click.Context) -> list[nodes.Node]:
-    title = context.command_path
-    section = nodes.section(ids=[nodes.make_id(title)], names=[title])
-    section += nodes.title("", title)
-    section += nodes.literal_block("", command.get_help(context), language="text")
-    for name in command.list_commands(context) if isinstance(command, click.Group) else ():
-        inner = command.get_command(context, name)
-        if inner is not None:
-            section += _described(inner, click.Context(inner, info_name=name, parent=context))
-    return [section]
+def commands(page: str) -> str:
+    """The page of commands, with the help of each."""
+    _, *sections = _helps(cli, click.Context(cli, info_name="draftproof"), 1)
+    return page.replace(MADE_HERE, "\n".join(sections))
 
 
-class Docstring(Directive):
-    """A module's docstring that is written as Markdown."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        holder = nodes.Element()
-        lines = (import_module(self.arguments[0]).__doc__ or "").splitlines()
-        self.state.nested_parse(StringList(lines, self.arguments[0]), self.content_offset, holder)
-        return holder.children
-
-
-class Glossary(Directive):
+def glossary(page: str) -> str:
     """The words of ``reports.pages.glossary``, as a glossary that pages refer to; in reStructuredText."""
-
-    def run(self) -> list[nodes.Node]:
-        lines = [".. glossary::", "   :sorted:", ""]
-        for term, meaning in GLOSSARY.items():
-            lines += [f"   {term}", f"      {plain(meaning)}", ""]
-        holder = nodes.Element()
-        self.state.nested_parse(StringList(lines, "glossary"), self.content_offset, holder)
-        return holder.children
+    terms = (f"   {term}\n      {plain(meaning)}\n" for term, meaning in words.glossary().items())
+    return page.replace(MADE_HERE, "\n".join(terms))
 
 
-def engines_page(app: Sphinx, docname: str, source: list[str]) -> None:
+def statistics(page: str) -> str:
+    """The index of the statistical tests, which is written as Markdown."""
+    return page.replace(MADE_HERE, stattests.__doc__ or "")
+
+
+def engines(page: str) -> str:
     """The page of engines, as it stands in ``reports``; its issues and reproductions are files to take."""
-    if docname == "engines":
-        page = (Path(app.srcdir).parent / "reports" / "engines.md").read_text(encoding="utf-8")
-        source[0] = page.replace("](engines/", "](path:../reports/engines/")
+    text = (Path(__file__).parents[1] / "reports" / "engines.md").read_text(encoding="utf-8")
+    return text.replace("](engines/", "](path:../reports/engines/")
+
+
+MADE_HERE = "<!-- made by house.py -->"
+MADE_PAGES = {"commands": commands, "engines": engines, "glossary": glossary, "python": statistics}
+
+
+def made_pages(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Pages, or parts of them, that are made of what the code says of itself."""
+    if docname in MADE_PAGES:
+        source[0] = MADE_PAGES[docname](source[0])
 
 
 FOR_ALL_READERS = (
@@ -128,8 +113,5 @@ def reachable(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", house_docstring)
     app.connect("build-finished", reachable)
-    app.connect("source-read", engines_page)
-    app.add_directive("draftproof-commands", Commands)
-    app.add_directive("draftproof-docstring", Docstring)
-    app.add_directive("draftproof-glossary", Glossary)
+    app.connect("source-read", made_pages)
     return {"parallel_read_safe": True}

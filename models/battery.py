@@ -9,6 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import cycle, product
+from pathlib import Path
+
+import msgspec
 
 from .law import ContextFree, Markov, Table
 from .problem import Problem
@@ -16,14 +19,15 @@ from .problem import Problem
 ExactRow = tuple[Fraction, ...]
 
 
-def _normalised(weights) -> ExactRow:
+def normalised(weights: Sequence[int | Fraction]) -> ExactRow:
+    """The weights over their sum."""
     total = sum(weights)
-    return tuple(Fraction(w, total) for w in weights)
+    return tuple(Fraction(w) / total for w in weights)
 
 
 def generic(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     target, draft = ([draw.randint(1, 9) for _ in range(vocabulary)] for _ in range(2))
-    return _normalised(target), _normalised(draft)
+    return normalised(target), normalised(draft)
 
 
 def zeros(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
@@ -32,13 +36,13 @@ def zeros(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     for _ in range(2):
         weights = [draw.randint(1, 9) for _ in range(vocabulary)]
         weights[draw.randrange(vocabulary)] = 0
-        rows.append(_normalised(weights))
+        rows.append(normalised(weights))
     return rows[0], rows[1]
 
 
 def one_hot_draft(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     chosen = draw.randrange(vocabulary)
-    return generic(draw, vocabulary)[0], _normalised([int(t == chosen) for t in range(vocabulary)])
+    return generic(draw, vocabulary)[0], normalised([int(t == chosen) for t in range(vocabulary)])
 
 
 def one_hot_target(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
@@ -55,8 +59,8 @@ def disjoint(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     """No token that both models allow."""
     cut = draw.randrange(1, vocabulary)
     weights = [draw.randint(1, 9) for _ in range(vocabulary)]
-    rows = [_normalised([w * (t < cut) for t, w in enumerate(weights)])]
-    rows.append(_normalised([w * (t >= cut) for t, w in enumerate(weights)]))
+    rows = [normalised([w * (t < cut) for t, w in enumerate(weights)])]
+    rows.append(normalised([w * (t >= cut) for t, w in enumerate(weights)]))
     draw.shuffle(rows)
     return rows[0], rows[1]
 
@@ -66,7 +70,7 @@ def peaked(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
 
     def row():
         top = draw.randrange(vocabulary)
-        return _normalised([10**6 if t == top else draw.randint(1, 9) for t in range(vocabulary)])
+        return normalised([10**6 if t == top else draw.randint(1, 9) for t in range(vocabulary)])
 
     return row(), row()
 
@@ -78,12 +82,12 @@ KINDS = {
 
 
 def _scattered(draw: random.Random, vocabulary: int, top: int) -> ExactRow:
-    """The top token has what the others leave; they have 0 or d 10^-e, d from 1 to 9, e from 10 down to a limit drawn first."""
+    """The top token has what the others leave: 0 or d 10^-e each, d from 1 to 9, e from 10 to a limit drawn first."""
     limit = draw.randint(0, 9)
     weights = [draw.randint(1, 9) * 10 ** draw.randint(0, limit) * (draw.random() < 0.9) for _ in range(vocabulary)]
     weights[top] = 0
     weights[top] = max(10**10 - sum(weights), *weights)
-    return _normalised(weights)
+    return normalised(weights)
 
 
 def log_odds(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
@@ -105,11 +109,11 @@ def near(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
 def ties(draw: random.Random, vocabulary: int) -> tuple[ExactRow, ExactRow]:
     """Probabilities that coincide: in a row, between the rows, and in what one leaves of the other."""
     target, draft = ([draw.randint(1, 2) for _ in range(vocabulary)] for _ in range(2))
-    return _normalised(target), _normalised(draft)
+    return normalised(target), normalised(draft)
 
 
 SCALES = {"log-odds": log_odds, "near": near, "ties": ties}
-"""Kinds of rows that the audit battery has besides ``KINDS``."""
+"""Further kinds of rows, of the audit battery alone."""
 
 LATE = "late-"
 """Prefix of a kind whose rows come only before the last draft token, behind generic ones: so they are reached often."""
@@ -136,22 +140,22 @@ def drawn(vocabulary: int, gamma: int, kind: str, seed: int = 0) -> Problem:
 
 
 def aimed(vocabulary: int, gamma: int, seeds: Sequence[int]) -> Problem:
-    """A problem that takes the verifier to the given log-odds rows before the last draft token, with no loss on the way.
+    """A problem that takes the verifier to the given log-odds rows before the last draft token, without a loss before.
 
     Before them the two rows are equal and nearly flat, after them one token is certain: so the ways are few.
-    seeds: of the pair of rows (``log_odds_pair``) after each prefix of length gamma - 1, in order; V^(gamma - 1) at most,
-        used again from the first if there are fewer.
+    seeds: of the pair of rows (``log_odds_pair``) after each prefix of length gamma - 1, in order; V^(gamma - 1) at
+        most, used again from the first if there are fewer.
     """
     draw = random.Random(f"aimed/{vocabulary}/{gamma}/{seeds[0]}")
     target, draft = {}, {}
     for length in range(gamma - 1):
         for prefix in product(range(vocabulary), repeat=length):
-            target[prefix] = draft[prefix] = _normalised([draw.randint(4, 6) for _ in range(vocabulary)])
+            target[prefix] = draft[prefix] = normalised([draw.randint(4, 6) for _ in range(vocabulary)])
     for prefix, seed in zip(product(range(vocabulary), repeat=gamma - 1), cycle(seeds)):
         target[prefix], draft[prefix] = log_odds_pair(vocabulary, seed)
     for prefix in product(range(vocabulary), repeat=gamma):
         certain = draw.randrange(vocabulary)
-        target[prefix] = _normalised([int(t == certain) for t in range(vocabulary)])
+        target[prefix] = normalised([int(t == certain) for t in range(vocabulary)])
     name = f"aimed-V{vocabulary}-gamma{gamma}-{seeds[0]}"
     return Problem(vocabulary, gamma, Table(target, "target"), Table(draft, "draft"), name)
 
@@ -202,49 +206,8 @@ def specified(spec: Spec) -> Problem:
     return drawn(vocabulary, gamma, kind, seed) if isinstance(seed, int) else aimed(vocabulary, gamma, seed)
 
 
-AUDITED: tuple[Spec, ...] = (
-    (3, 1, "disjoint", 13),
-    (3, 1, "generic", 13),
-    (3, 1, "log-odds", 2119),
-    (3, 1, "log-odds", 2398),
-    (3, 1, "log-odds", 2445),
-    (3, 1, "log-odds", 725),
-    (3, 1, "one-hot-draft", 4),
-    (2, 2, "log-odds", 121),
-    (2, 2, "log-odds", 188),
-    (2, 2, "log-odds", 229),
-    (2, 2, "near", 6),
-    (4, 1, "zeros", 7),
-    (5, 1, "one-hot-draft", 3),
-    (5, 1, "peaked", 0),
-    (2, 3, "log-odds", 138),
-    (2, 3, "log-odds", 155),
-    (2, 3, "log-odds", 170),
-    (2, 3, "log-odds", 192),
-    (2, 3, "log-odds", 344),
-    (2, 3, "log-odds", 98),
-    (3, 2, "generic", 0),
-    (3, 2, "one-hot-target", 0),
-    (3, 2, "peaked", 0),
-    (3, 2, "zeros", 2),
-    (2, 4, "one-hot-draft", 1),
-    (3, 3, "generic", 0),
-    (3, 3, "mixed", 0),
-    (2, 5, "mixed", 0),
-    (2, 5, "one-hot-draft", 1),
-    (2, 4, "aimed", (0, 1, 2, 8, 9, 10, 11, 13)),
-    (2, 4, "aimed", (140, 146, 147, 150, 154, 171, 174, 190)),
-    (2, 4, "aimed", (17, 19, 21, 23, 30, 34, 38, 39)),
-    (2, 4, "aimed", (240, 254, 286, 377, 414, 466, 492, 515)),
-    (2, 4, "aimed", (46, 55, 70, 76, 80, 81, 87, 100)),
-    (2, 4, "aimed", (609, 627, 794, 1073, 1189, 1315, 1480, 1583)),
-    (4, 2, "aimed", (633, 1467, 2654, 3738)),
-    (3, 3, "aimed", (1119, 1122, 1149, 1195, 2671, 3053, 3373, 3378, 5254)),
-    (3, 3, "aimed", (471, 550, 710, 723, 734, 888, 954, 996, 1003)),
-    (3, 3, "aimed", (7, 17, 20, 21, 22, 25, 37, 58, 67)),
-    (3, 3, "aimed", (99, 118, 185, 211, 264, 313, 340, 437, 458)),
-)
-"""The smallest set of problems that covers every region of ``regions.cells``, as ``choosing.choose`` found it."""
+AUDITED = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=tuple[Spec, ...])
+"""The smallest set of problems that covers every region of ``regions.cells``, found by ``tests/models/choosing.py``."""
 
 
 def by_hand() -> list[Problem]:

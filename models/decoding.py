@@ -34,8 +34,8 @@ def draft_block(target: Model, draft: Model, gamma: int, context: Prefix, chance
 def iteration(problem: Problem, verifier: Reference, decoded: Decoded, chance: Chance) -> Decoded:
     """One pass of the loop: draft, verify, append; for Algorithm 6 also note the modified target.
 
-    Guarantee: repeated, the text follows M_b for a valid verifier under Algorithm 3 (Definition 1), and for greedy block
-    verification under Algorithm 6 (Lemma 8). Source: Sun et al. 2025, Algorithms 3 and 6.
+    Guarantee: repeated, the text follows M_b for a valid verifier under Algorithm 3 (Definition 1), and for greedy
+    block verification under Algorithm 6 (Lemma 8). Source: Sun et al. 2025, Algorithms 3 and 6.
     """
     target = modified(problem.target, problem.draft, decoded.starts, problem.gamma)
     block = draft_block(target, problem.draft, problem.gamma, decoded.tokens, chance)

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from itertools import permutations
-from typing import Any, cast
+from typing import Annotated, Any, Literal, cast
+
+import msgspec
 
 from ..verifiers.arithmetic import Row, normalised
 from ..verifiers.chance import Chance
@@ -10,7 +12,6 @@ from ..verifiers.trees.draft_tree import (
     CONTEXT,
     IID,
     TOP,
-    WAYS,
     WITHOUT_REPLACEMENT,
     Drafting,
     DraftTree,
@@ -21,6 +22,8 @@ from .law import Model, Prefix
 
 MOST_NODES = 64
 """Nodes of a tree: each way to draw it is a tree of its own."""
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 def single_path(gamma: int) -> Drafting:
@@ -124,48 +127,38 @@ def replayed(target: Model, draft: Model, drafting: Drafting, tokens: Prefix) ->
     return draft_tree(target, draft, drafting, cast(Chance, given)), given.probability
 
 
-def drafting_from(data: Any, gamma: int, where: str) -> Drafting | None:
-    """A way of drafting from its JSON form, ``{"children": [3, 2], "how": "iid"}`` or ``{"paths": 2}``; None if absent.
+class DraftingForm(msgspec.Struct, forbid_unknown_fields=True):
+    """The JSON form of a way of drafting: ``{"children": [3, 2], "how": "iid"}`` or ``{"paths": 2}``.
 
-    A ragged tree has ``parents`` in place of ``children``, [-1, -1, 0] where the first of two nodes alone has a child, and
-    so has one whose nodes are drawn depth first: [-1, 0, -1, 2].
-
-    Raises: InputError.
+    A ragged tree has ``parents`` in place of ``children``, [-1, -1, 0] where the first of two nodes alone has a child,
+    and so has one whose nodes are drawn depth first: [-1, 0, -1, 2].
+    how: IID if it is not said.
     """
-    if data is None:
-        return None
-    forms = '{"children": [3, 2], "how": "iid"}, {"parents": [-1, -1, 0]} or {"paths": 2}'
-    given = set(data) - {"how"} if isinstance(data, dict) else set()
-    if given not in ({"children"}, {"parents"}, {"paths"}) or set(data) == {"paths", "how"}:
-        raise InputError(f"{where}: expected drafting as {forms}")
-    how = data.get("how", IID)
-    if how not in WAYS:
-        raise InputError(f"{where}: how is {how!r}, expected {IID}, {WITHOUT_REPLACEMENT} or {TOP}")
-    if "parents" in data:
-        return _by_parents(data["parents"], how, gamma, where)
-    counts = [data["paths"], *[1] * (gamma - 1)] if "paths" in data else data["children"]
-    if not isinstance(counts, list) or len(counts) != gamma:
-        raise InputError(f"{where}: drafting needs the number of children for each of the {gamma} depths")
-    if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in counts):
-        raise InputError(f"{where}: a number of drafts must be a whole number of at least 1, got {counts}")
-    drafting = Drafting(tuple(counts), how)
-    if drafting.nodes > MOST_NODES:
-        raise InputError(f"{where}: a tree of {drafting.nodes} nodes, expected at most {MOST_NODES}")
-    return drafting
 
+    children: Annotated[list[Count], msgspec.Meta(min_length=1)] | msgspec.UnsetType = msgspec.UNSET
+    parents: Annotated[list[int], msgspec.Meta(min_length=1)] | msgspec.UnsetType = msgspec.UNSET
+    paths: Count | msgspec.UnsetType = msgspec.UNSET
+    how: Literal["iid", "without-replacement", "top"] | msgspec.UnsetType = msgspec.UNSET
 
-def _by_parents(parents: Any, how: str, gamma: int, where: str) -> Drafting:
-    if not isinstance(parents, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in parents):
-        raise InputError(f"{where}: parents must be a list of whole numbers, got {parents!r}")
-    if len(parents) > MOST_NODES:
-        raise InputError(f"{where}: a tree of {len(parents)} nodes, expected at most {MOST_NODES}")
-    try:
-        drafting = drafting_by_parents(tuple(parents), how)
-    except ValueError as error:
-        raise InputError(f"{where}: {error}") from None
-    if len(drafting.children) != gamma:
-        raise InputError(f"{where}: a tree of depth {len(drafting.children)} where gamma is {gamma}")
-    return drafting
+    def checked(self, gamma: int, where: str) -> Drafting:
+        """The way of drafting, of trees of depth gamma. Raises: InputError."""
+        shapes = [x for x in (self.children, self.parents, self.paths) if x is not msgspec.UNSET]
+        if len(shapes) != 1 or (self.paths and self.how):
+            forms = '{"children": [3, 2], "how": "iid"}, {"parents": [-1, -1, 0]} or {"paths": 2}'
+            raise InputError(f"{where}: expected drafting as {forms}")
+        nodes = len(self.parents or ())
+        try:
+            if self.parents and nodes <= MOST_NODES:
+                drafting = drafting_by_parents(tuple(self.parents), self.how or IID)
+            else:
+                drafting = Drafting(tuple(self.children or (self.paths or 1, *[1] * (gamma - 1))), self.how or IID)
+        except ValueError as error:
+            raise InputError(f"{where}: {error}") from None
+        if max(nodes, drafting.nodes) > MOST_NODES:
+            raise InputError(f"{where}: a tree of {max(nodes, drafting.nodes)} nodes, expected at most {MOST_NODES}")
+        if len(drafting.children) != gamma:
+            raise InputError(f"{where}: a tree of depth {len(drafting.children)} where gamma is {gamma}")
+        return drafting
 
 
 def drafting_json(drafting: Drafting) -> dict[str, Any]:

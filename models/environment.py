@@ -1,4 +1,4 @@
-"""What a result may depend on besides its inputs: the versions of draftproof, Python and packages, and the machine."""
+"""What a result may depend on apart from its inputs: versions of draftproof, Python and packages, and the machine."""
 
 import platform
 from importlib.metadata import PackageNotFoundError, version

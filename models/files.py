@@ -16,9 +16,11 @@ IN_PLACE = ("/dev", "/dev/fd", "/proc/self/fd")
 def write_atomically(path: str | Path, data: str | bytes) -> None:
     """Replace the contents of a file, or create it.
 
-    path: of the file; where it is a device or a pipe, or stands in a folder that cannot be written, it is written in place.
+    path: of the file; where it is a device or a pipe, or stands in a folder that cannot be written, it is written in
+        place.
     data: text, written as UTF-8, or bytes.
-    Guarantee: after a crash or a power cut the file has its old contents or the new ones, whole, unless written in place.
+    Guarantee: after a crash or a power cut the file has its old contents or the new ones, whole, unless written in
+        place.
     Raises: OSError.
     """
     content = data.encode() if isinstance(data, str) else data
@@ -47,11 +49,16 @@ def write_atomically(path: str | Path, data: str | bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    folder = os.open(file.parent, os.O_RDONLY)
+    sync_folder(file.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make new names in a folder outlive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(folder)  # the new name is durable only once the folder is
+        os.fsync(descriptor)
     finally:
-        os.close(folder)
+        os.close(descriptor)
 
 
 def load_toml(file: Path) -> dict[str, Any]:

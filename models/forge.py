@@ -36,11 +36,7 @@ class Forged(NamedTuple):
 
 
 def forge(
-    problem: Problem,
-    folder: str | Path,
-    vocabulary_size: int | None = None,
-    dtype: str = "float32",
-    gguf: bool = False,
+    problem: Problem, folder: str | Path, vocabulary_size: int | None = None, dtype: str = "float32", gguf: bool = False
 ) -> Forged:
     """Write a problem's target and draft as Llama checkpoints: folder/target and folder/draft; beside them the problem.
 
@@ -54,8 +50,7 @@ def forge(
     and probabilities of 0 are exactly 0; in other precisions up to the rounding of the logits.
     Raises: InputError in one line if the models are not of order 1, sizes do not fit, or the folder cannot be used.
     """
-    pair = {"target": as_markov(problem.target, problem.vocabulary, "target")}
-    pair["draft"] = as_markov(problem.draft, problem.vocabulary, "draft")
+    pair = {name: as_markov(getattr(problem, name), problem.vocabulary, name) for name in ("target", "draft")}
     size = _checked_size(problem.vocabulary, vocabulary_size)
     must_be_dtype(dtype)
     require("torch", "transformers")

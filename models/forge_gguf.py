@@ -1,4 +1,4 @@
-"""Forged checkpoints in one file of GGUF, for engines that load that: the same weights, and a tokenizer of characters."""
+"""Forged checkpoints as a GGUF file, for engines that load that: the same weights, and a tokenizer of characters."""
 
 import json
 from pathlib import Path

@@ -49,7 +49,7 @@ def reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or next(iter(str(error).splitlines()), type(error).__name__)
 
 
-def is_of_memory(error: BaseException) -> bool:
+def means_no_memory(error: BaseException) -> bool:
     """Whether memory has run out: torch has a class for that on a GPU, but not for all of it, nor on the machine."""
     names = {kind.__name__ for kind in type(error).__mro__}
     return bool(names & {"MemoryError", "OutOfMemoryError"}) or any(text in str(error) for text in OUT_OF_MEMORY)

@@ -1,7 +1,8 @@
 """Regions in which a bug can hide, and which of them a problem makes visible.
 
-A *cell* is a tuple (region, coordinates...): the verifier is wrong there and right elsewhere. A problem covers it if that
-mistake alone, in token verification and in block verification, moves the law of what is emitted by more than ``VISIBLE``:
+A *cell* is a tuple (region, coordinates...): the verifier is wrong there and right elsewhere. A problem covers it if
+that mistake alone, in token verification and in block verification, moves the law of what is emitted by more than
+``VISIBLE``:
 
 | mistake | in token verification | in block verification (Lemma 3) |
 |---|---|---|
@@ -12,8 +13,9 @@ mistake alone, in token verification and in block verification, moves the law of
 | bonus: another token y drawn after a whole accepted block | A(x) p(y) | D(x) p_gamma p(y) |
 
 with p, q the rows after x, D(x) = product of the draft's probabilities along x, A(x) that of min(p, q), p_i the
-surviving probability, S = sum (p_i p - q)+ (p_gamma after a whole block; of token verification with p_i = 1), r = (p_i p - q)+ / S,
-h = S / (S + 1 - p_i). Each is a lower bound of the total variation: the mass that the mistake moves from or to texts that begin with xt.
+surviving probability, S = sum (p_i p - q)+ (p_gamma after a whole block; of token verification with p_i = 1), r = (p_i
+p - q)+ / S, h = S / (S + 1 - p_i). Each is a lower bound of the total variation: the mass that the mistake moves from
+or to texts that begin with xt.
 Source: Sun et al. 2025, Algorithms 1 and 2, Eq. (3) to (5).
 """
 
@@ -35,11 +37,11 @@ from .rationals import as_fraction
 Cell = tuple[Any, ...]
 
 VISIBLE = 1e-12
-"""The total variation above which a deviation is no rounding in float64, whatever gamma (``proofs.rounding_rule``)."""
+"""The total variation above which a deviation is no rounding in float64, whatever gamma (``proofs.rounding.rule``)."""
 
 TINY = (Fraction(1, 10**8), Fraction(1, 10**5), Fraction(1, 100), Fraction(1, 10))
 LEVELS = (*TINY, Fraction(1, 2), *(1 - e for e in reversed(TINY)))
-"""Inner borders of the intervals of probabilities: both ends in log-odds; exactly 0 and 1 are intervals of their own."""
+"""Inner borders of the intervals of probabilities, both ends in log-odds; 0 and 1 are intervals of their own."""
 
 NEAR = (Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2))
 RATIOS = (*NEAR, *(1 - e for e in reversed(NEAR[:3])))
@@ -93,7 +95,7 @@ class Context:
         return accept(self.survival, sum(self.left), self.target, self.draft) if self.prefix else Fraction(1)
 
     def lost(self, token: int, rest: list[Fraction]) -> Fraction:
-        """The probability that a thrown away token does not come back from the residual; from the target if that is empty."""
+        """The probability that a rejected token does not come back from the residual; the target if it is empty."""
         row = rest if sum(rest) else self.target
         return 1 - row[token] / sum(row)
 
@@ -139,34 +141,29 @@ def cells() -> frozenset[Cell]:
             every |= {("p and q", p, q, order, m) for order in orders for m in _seen(p, q, order)}
         if i > j or (i == j and p in inside):
             every.add(("replacement's p and q", p, q))
-    every |= {("p / q", "<", r, m) for r, m in product(near, both)} | {("p / q", ">", r, "reject") for r in near}
-    every |= {("p / q", "<", "0", "accept"), ("p / q", "=", "1", "reject")}
-    every |= {("surviving probability", where, s, m) for where, s, m in product(places, inside, both)}
-    every |= {("surviving probability", where, *s) for where in places for s in (("0", "accept"), ("1", "reject"))}
-    every |= {("step of the surviving probability", how, m) for how, m in product(("falls", "rises", "stays"), both)}
-    every |= {("step of the surviving probability", how, "reject") for how in ("stays 1", "back to 1")}
-    every |= {("residual mass", *c) for c in product(rules, ("first", "later"), [*inside, "1"])}
-    every |= {("residual share", *c) for c in product(rules, [*inside, "1"])}
-    every |= {("residual tokens", *c) for c in product(rules, (1, 2, 3, 4))}
-    every |= {("residual ties", *c) for c in product(rules, ("the largest", "smaller"))}
-    every |= {("bonus probability", p) for p in levels[1:]}
     ties = [f"in the {name}'s row{largest}" for name in ("target", "draft") for largest in ("", ", the largest")]
     ties += [f"the {name}'s next row is the same" for name in ("target", "draft")]
-    every |= {("ties", tie, m) for tie, m in product(ties, both)}
-    every |= {("ties", tie, "reject") for tie in ("equal rows", "p = q, the rows differ")}
-    every |= {("repeats", pattern, i + 1, m) for pattern in PATTERNS for i, m in product(range(len(pattern)), both)}
-    every |= {("replacement repeats", what) for what in ("the token before", "no token before")}
-    for size in range(2, 6):
-        every |= {(f"{what} token", size, t) for what in ("bonus", "replacement") for t in range(size)}
-        every |= {("drafted token", size, t, m) for t, m in product(range(size), both)}
-    for gamma in range(1, 6):
-        several = (
-            ("one", "several") if gamma <= 3 else ("one",)
-        )  # on longer blocks V is 2: one token can replace another
-        every |= {("replacement position", gamma, i + 1, n) for i, n in product(range(gamma), several)}
-        every.add(("bonus position", gamma))
-        every |= {("position", gamma, i + 1, m) for i, m in product(range(gamma), both)}
-    return frozenset(every)
+    step, survival, rejected = "step of the surviving probability", "surviving probability", ["reject"]
+    regions: list[tuple[Iterable[Any], ...]] = [
+        (["p / q"], ["<"], near, both), (["p / q"], [">"], near, rejected),
+        (["p / q"], ["<"], ["0"], ["accept"]), (["p / q"], ["="], ["1"], rejected),
+        ([survival], places, inside, both), ([survival], places, ["0"], ["accept"]),
+        ([survival], places, ["1"], rejected),
+        ([step], ("falls", "rises", "stays"), both), ([step], ("stays 1", "back to 1"), rejected),
+        (["residual mass"], rules, ("first", "later"), [*inside, "1"]), (["residual share"], rules, [*inside, "1"]),
+        (["residual tokens"], rules, (1, 2, 3, 4)), (["residual ties"], rules, ("the largest", "smaller")),
+        (["bonus probability"], levels[1:]), (["ties"], ties, both),
+        (["ties"], ("equal rows", "p = q, the rows differ"), rejected),
+        *((["repeats"], [pattern], range(1, len(pattern) + 1), both) for pattern in PATTERNS),
+        (["replacement repeats"], ("the token before", "no token before")),
+        *((["bonus token", "replacement token"], [size], range(size)) for size in range(2, 6)),
+        *((["drafted token"], [size], range(size), both) for size in range(2, 6)),
+        # on longer blocks V is 2: one token can replace another
+        *((["replacement position"], [n], range(1, n + 1), ("one", "several")[: 2 - (n > 3)]) for n in range(1, 6)),
+        *((["position"], [gamma], range(1, gamma + 1), both) for gamma in range(1, 6)),
+        (["bonus position"], range(1, 6)),
+    ]  # fmt: skip
+    return frozenset(every.union(*(product(*region) for region in regions)))
 
 
 PATTERNS = ("aa", "ab", "aaa", "aab", "aba", "abb", "abc")
@@ -203,7 +200,7 @@ def _mistakes(problem: Problem) -> Iterator[tuple[Iterable[Cell], Fraction, Frac
 
 
 def moved(x: Context, y: Context) -> dict[str, tuple[Fraction, Fraction]]:
-    """mistake with the coin of the last token of y = xt -> the mass it moves in token and in block verification, at least."""
+    """Mistake with the coin of y's last token -> the mass it moves in token and in block verification, at least."""
     t = y.prefix[-1]
     p, q, surplus = x.target[t], x.draft[t], sum(y.left)
     gone, rejected = x.lost(t, x.left) * x.coin, y.drafted * (1 - y.survival)
@@ -224,18 +221,14 @@ def _decisions(problem: Problem, x: Context, y: Context, patterns: dict) -> Iter
         yield [("p and q", level(p), level(q), order, mistake)], token, block
         if mistake == "other":
             continue
-        cells: list[Cell] = [
-            ("p / q", order, ratio, mistake),
+        ties: list[Cell] = [("ties", tie, mistake) for tie in _ties(x, y, t)]
+        where_drafted: list[Cell] = [
             ("position", problem.gamma, i, mistake),
             ("drafted token", problem.vocabulary, t, mistake),
-            *(("ties", tie, mistake) for tie in _ties(x, y, t)),
         ]
-        yield cells, token, block
-        cells = [
-            ("surviving probability", where, level(y.survival), mistake),
-            ("step of the surviving probability", how, mistake),
-        ]
-        yield cells, EVERYTHING, block
+        yield [("p / q", order, ratio, mistake), *where_drafted, *ties], token, block
+        survival = ("surviving probability", where, level(y.survival), mistake)
+        yield [survival, ("step of the surviving probability", how, mistake)], EVERYTHING, block
         for pattern, share in patterns.get(y.prefix, {}).items():
             yield [("repeats", pattern, i, mistake)], share * token, share * block
 
@@ -300,16 +293,10 @@ def _draws(problem: Problem, x: Context) -> Iterator[Any]:
                 cells.append(("residual ties", rule, "the largest" if w == largest else "smaller"))
             yield cells, reached * w, EVERYTHING
     for y, (w, left) in enumerate(zip(x.rest, x.left)):
-        before = x.prefix[-1] == y if x.prefix else False
+        before = "the token before" if x.prefix and x.prefix[-1] == y else "no token before"
+        several = "several" if w < sum(x.rest) and left < sum(x.left) else "one"
         cells = [
-            ("replacement's p and q", level(x.target[y]), level(x.draft[y])),
-            ("replacement token", size, y),
-            (
-                "replacement position",
-                problem.gamma,
-                i + 1,
-                "several" if w < sum(x.rest) and left < sum(x.left) else "one",
-            ),
-            ("replacement repeats", "the token before" if before else "no token before"),
-        ]
+            ("replacement's p and q", level(x.target[y]), level(x.draft[y])), ("replacement token", size, y),
+            ("replacement position", problem.gamma, i + 1, several), ("replacement repeats", before),
+        ]  # fmt: skip
         yield cells, x.kept * w, x.drafted * left

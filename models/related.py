@@ -1,16 +1,17 @@
 """Problems made from another one: twins that tell whether earlier calls are remembered.
 
-A twin has the draft blocks of its original, so that whatever is remembered by draft tokens, by the shapes of the rows or by
-their rounded values is remembered wrongly for one of the two.
+A twin has the draft blocks of its original, so that whatever is remembered by draft tokens, by the shapes of the rows
+or by their rounded values is remembered wrongly for one of the two.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
+from .battery import normalised
 from .law import Table
 from .problem import Problem
 from .rationals import as_fraction
@@ -23,8 +24,8 @@ def twins(problem: Problem, *names: str) -> list[Problem]:
 
     names: of those that are made; all if there are none.
 
-    near, nearer: by 1e-7 and 1e-9 of each probability; next: by one spacing of float64; swapped: the last two entries, where
-    both are possible for the draft or neither.
+    near, nearer: by 1e-7 and 1e-9 of each probability; next: by one spacing of float64; swapped: the last two entries,
+    where both are possible for the draft or neither.
     """
     ways: dict[str, Callable[[Row, bool], Row]] = {
         "near": lambda row, drafted: _shifted(row, drafted, Fraction(1, 10**7)),
@@ -40,17 +41,9 @@ def twins(problem: Problem, *names: str) -> list[Problem]:
 
 
 def with_rows(problem: Problem, change: Callable[[Row, bool], Row], name: str) -> Problem:
-    """The problem with every row changed.
-
-    change(row, drafted): the new row; drafted: whether it is the draft model's.
-    """
-
-    def table(model: str, longest: int) -> Table:
-        row = getattr(problem, model).row
-        prefixes = (x for length in range(longest + 1) for x in problem.prefixes(length))
-        return Table({x: change(tuple(map(as_fraction, row(x))), model == "draft") for x in prefixes}, model)
-
-    return replace(problem, target=table("target", problem.gamma), draft=table("draft", problem.gamma - 1), name=name)
+    """The problem with every row changed, by ``change(row, drafted)``; drafted: whether it is the draft model's."""
+    exact = problem.changed(lambda row, drafted: change(tuple(map(as_fraction, row)), drafted))
+    return replace(exact, name=name)
 
 
 def _shifted(row: Row, drafted: bool, by: Fraction) -> Row:
@@ -74,12 +67,6 @@ def _other(row: Row, drafted: bool) -> Row:
     """A third of the row and two thirds of one that rises, of the draft one that falls."""
     rising = normalised([Fraction(i + 1) for i in range(len(row))])[:: -1 if drafted else 1]
     return tuple((p + 2 * r) / 3 for p, r in zip(row, rising))
-
-
-def normalised(weights: Sequence[Fraction]) -> Row:
-    """The weights over their sum."""
-    total = sum(weights)
-    return tuple(w / total for w in weights)
 
 
 class Relative(NamedTuple):
@@ -106,7 +93,12 @@ def relatives(problem: Problem) -> list[Relative]:
         placed.append((width, tuple(range(first, first + v)), f"{width} ids, the others impossible", f"of-{width}"))
     restated = [Relative(_placed(problem, width, ids, f"{name}-{way}"), how, ids) for width, ids, how, way in placed]
     wide = _placed(problem, v + 2, tuple(range(v)), f"{name}-tail")
-    tailed = with_rows(wide, lambda row, drafted: _tailed(row, v + drafted), wide.name)
+    share = Fraction(1, 10**8)
+    tailed = with_rows(
+        wide,
+        lambda row, drafted: tuple(p * (1 - share) + share * (i == v + drafted) for i, p in enumerate(row)),
+        wide.name,
+    )
     return [
         *restated,
         Relative(_longer(problem), "one position more, where both models agree"),
@@ -131,19 +123,14 @@ def _placed(problem: Problem, width: int, ids: tuple[int, ...], name: str) -> Pr
 
 
 def _longer(problem: Problem) -> Problem:
+    """With one position more, at which both models have the row that the target had after the whole block."""
+    gamma, target = problem.gamma, problem.target.row
+
     def model(name: str, longest: int) -> Table:
         row = getattr(problem, name).row
-        rows = {x: tuple(map(as_fraction, row(x))) for n in range(longest + 1) for x in problem.prefixes(n)}
-        target, gamma = problem.target.row, problem.gamma
-        lasts = range(longest + 1, gamma + 2 if name == "target" else gamma + 1)
-        return Table(
-            rows | {x: tuple(map(as_fraction, target(x[:gamma]))) for n in lasts for x in problem.prefixes(n)}, name
-        )
+        prefixes = (x for n in range(longest + 1) for x in problem.prefixes(n))
+        rows = {x: row(x) if len(x) < longest else target(x[:gamma]) for x in prefixes}
+        return Table({x: tuple(map(as_fraction, known)) for x, known in rows.items()}, name)
 
-    target, draft = model("target", problem.gamma), model("draft", problem.gamma - 1)
-    return Problem(problem.vocabulary, problem.gamma + 1, target, draft, f"{problem.name}-longer")
-
-
-def _tailed(row: Row, token: int) -> Row:
-    share = Fraction(1, 10**8)
-    return tuple(p * (1 - share) + share * (i == token) for i, p in enumerate(row))
+    tables = model("target", gamma + 1), model("draft", gamma)
+    return Problem(problem.vocabulary, gamma + 1, *tables, f"{problem.name}-longer")

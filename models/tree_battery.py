@@ -1,7 +1,7 @@
-"""Problems that draw trees: equal siblings, children of weight 0, duplicate tokens, ragged depth, ties, a single child."""
+"""Problems that draw trees: equal siblings, children of weight 0, duplicate tokens, ragged depth, ties, one child."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
@@ -48,7 +48,7 @@ def ragged(problem: Problem, *parents: int, how: str = IID) -> Problem:
 Exact = tuple[Fraction, ...]
 
 FEW, MOST = 20, 128
-"""Draft trees of a problem that is in every audit's battery; and of the first of each larger shape and kind of vocabulary."""
+"""Draft trees of a problem that every audit has; and of the first of each larger shape and vocabulary."""
 
 AUDITED = (
     (drawn(3, 1, "generic"), (4,)), (drawn(4, 1, "generic"), (4,)),
@@ -73,7 +73,7 @@ AUDITED_TOP = (
 
 RAGGED = (
     (drawn(3, 2, "generic"), (-1, -1, 0)), (drawn(3, 2, "zeros"), (-1, -1, 1)),
-    (drawn(3, 2, "generic", 1), (-1, -1, 1)),  # siblings without replacement tried in the other order show on these rows
+    (drawn(3, 2, "generic", 1), (-1, -1, 1)),  # where the order of siblings shows
     (drawn(2, 2, "generic"), (-1, -1, 0, 0, 1)), (drawn(2, 3, "generic"), (-1, -1, 1, 2)),
 )  # fmt: skip
 """Parents of trees whose nodes of one depth have different numbers of children, for audits."""
@@ -93,7 +93,7 @@ def _with_small(*small: tuple[int, int]) -> tuple[Exact, Exact]:
 
 
 def small_probabilities(how: str) -> list[Problem]:
-    """Drafts of small probability, of which the target has less or more: after the context, and behind likely tokens."""
+    """Drafts of small probability, with less or more in the target: after the context, and behind likely tokens."""
     target, draft = _with_small((9, 6), (17, 14), (24, 27))
     at_once = Problem(5, 1, ContextFree(target), ContextFree(draft), "small")
     even, falling = (Fraction(1, 3),) * 3, (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))
@@ -107,7 +107,7 @@ def small_probabilities(how: str) -> list[Problem]:
 
 
 def tree_audit_battery(ways: Sequence[str] = WAYS) -> list[Problem]:
-    """The problems on which an audit examines a function: those above with few trees, one of each larger shape, small rows.
+    """The problems of an audit of a function: those above with few trees, one of each larger shape, small rows.
 
     Of a larger shape it is one whose rows depend on the context, if there is one: where all rows are alike, a row of
     another node is no mistake.
@@ -157,7 +157,7 @@ def _drawn_parents(draw: random.Random, gamma: int, most: int) -> tuple[int, ...
 
 
 def _trees(problem: Problem) -> int:
-    """How many trees can be drawn; at most, where not independently, from as many tokens as the draft's widest row allows."""
+    """How many trees can be drawn; where not independently at most, from as many tokens as the widest row allows."""
     if problem.tree.how == IID:
         return _independent_trees(problem)
     rows = [problem.draft.row(x) for n in range(problem.gamma) for x in problem.prefixes(n)]
@@ -171,15 +171,14 @@ def _independent_trees(problem: Problem, text: Prefix = (), node: int = CONTEXT)
     return prod(sum(_independent_trees(problem, (*text, x), place) for x in tokens) for place in places)
 
 
-def lattice_rows(vocabulary: int, denominator: int) -> Iterator[tuple[Fraction, ...]]:
-    """Every probability row whose entries are multiples of 1 / denominator."""
-    for cuts in combinations_with_replacement(range(denominator + 1), vocabulary - 1):
-        edges = (0, *cuts, denominator)
-        yield tuple(Fraction(b - a, denominator) for a, b in pairwise(edges))
-
-
 def lattice_pairs(vocabulary: int, gamma: int, largest: int) -> list[Problem]:
     """Every pair of context-independent models with rows of one denominator, the smallest denominators first."""
-    rows = {n: list(lattice_rows(vocabulary, n)) for n in range(1, largest + 1)}
-    pairs = dict.fromkeys(pair for n in rows for pair in product(rows[n], repeat=2))
-    return [Problem(vocabulary, gamma, ContextFree(p), ContextFree(q), f"lattice-V{vocabulary}") for p, q in pairs]
+    pairs: list[tuple[Exact, Exact]] = []
+    for n in range(1, largest + 1):
+        edges = ((0, *cuts, n) for cuts in combinations_with_replacement(range(n + 1), vocabulary - 1))
+        rows = [tuple(Fraction(b - a, n) for a, b in pairwise(each)) for each in edges]
+        pairs += product(rows, rows)
+    return [
+        Problem(vocabulary, gamma, ContextFree(p), ContextFree(q), f"lattice-V{vocabulary}")
+        for p, q in dict.fromkeys(pairs)
+    ]

@@ -7,11 +7,14 @@ the target's rows are as wide as a production vocabulary. Rows differ by positio
 import math
 import random
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+import msgspec
 
 from .errors import InputError
+from .json_files import convert
 from .law import Prefix
 
 if TYPE_CHECKING:
@@ -22,19 +25,17 @@ MOST_ENTRIES = 8_000_000
 
 MOST_VOCABULARY, MOST_GAMMA, MOST_BLOCKS = 1_000_000, 64, 512
 
-
 BACKWARDS = "-backwards"
 """Suffix of the name of a problem with its ids in the opposite order."""
 
 EXCHANGED = "-exchanged"
 """Suffix of the name of a problem two of whose target's entries have changed places."""
 
-KINDS = ("dense", "tails", "zeros", "ties", "peaked", "near")
+Kind = Literal["dense", "tails", "zeros", "ties", "peaked", "near"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 """What the target's rows can be like (``wide_rows``)."""
 
-
-FLAGS = ("backwards", "exchanged")
-"""Fields that a specification has where they are true."""
+Token = Annotated[int, msgspec.Meta(ge=0)]
 
 
 @dataclass(frozen=True)
@@ -93,51 +94,51 @@ class WideProblem:
 
     def as_json(self) -> dict[str, Any]:
         """The specification. ``wide_from`` gives the same problem back."""
-        fields = asdict(self)
-        spec = {key: fields[key] for key in ("kind", "live", "seed")} | ({"agree": self.agree} if self.agree else {})
-        spec |= {flag: True for flag in FLAGS if fields[flag]}
+        optional = {"agree": self.agree, "backwards": self.backwards, "exchanged": self.exchanged}
+        spec = {"kind": self.kind, "live": self.live, "seed": self.seed} | {k: v for k, v in optional.items() if v}
         return {"name": self.name, "vocabulary": self.vocabulary, "gamma": self.gamma, "wide": spec}
 
 
-def _whole(value: Any, least: int, most: int, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InputError(f"{where} must be a whole number from {least} to {most}, got {value!r}")
-    return value
+class WideSpecification(msgspec.Struct, forbid_unknown_fields=True):
+    """What the rows are made from; the fields of ``WideProblem``."""
+
+    kind: Kind
+    live: list[Annotated[list[Token], msgspec.Meta(min_length=1)]]
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**32)] = 0
+    agree: list[Token] = []
+    backwards: bool = False
+    exchanged: bool = False
+
+
+class WideForm(msgspec.Struct, forbid_unknown_fields=True):
+    """The JSON form of a wide problem."""
+
+    vocabulary: Annotated[int, msgspec.Meta(ge=2, le=MOST_VOCABULARY)]
+    gamma: Annotated[int, msgspec.Meta(ge=1, le=MOST_GAMMA)]
+    wide: WideSpecification
+    name: str | None = None
 
 
 def wide_from(data: dict[str, Any], name: str = "problem") -> WideProblem:
     """A wide problem from its JSON form. Raises: InputError in one line where it is none."""
-    if unknown := set(data) - {"vocabulary", "gamma", "wide", "name"}:
-        raise InputError(f"{name}: unknown field {min(unknown)!r}; a wide problem has vocabulary, gamma and wide")
-    vocabulary = _whole(data.get("vocabulary"), 2, MOST_VOCABULARY, f"{name}: vocabulary")
-    gamma = _whole(data.get("gamma"), 1, MOST_GAMMA, f"{name}: gamma")
-    spec = data["wide"]
-    if not isinstance(spec, dict) or not {"kind", "live"} <= set(spec) <= {"kind", "live", "seed", "agree", *FLAGS}:
-        raise InputError(f"{name}: wide must have kind and live, and may have seed, agree, {' and '.join(FLAGS)}")
-    if flag := next((flag for flag in FLAGS if not isinstance(spec.get(flag, False), bool)), None):
-        raise InputError(f"{name}: {flag} must be true or false, got {spec[flag]!r}")
-    if spec["kind"] not in KINDS:
-        raise InputError(f"{name}: unknown kind {spec['kind']!r}; expected one of {', '.join(KINDS)}")
-    live, agree = spec["live"], spec.get("agree", [])
-    if not isinstance(live, (list, tuple)) or len(live) != gamma or not isinstance(agree, (list, tuple)):
-        raise InputError(f"{name}: live must be a list of {gamma} lists of tokens, and agree a list of positions")
-    for i, tokens in enumerate(live):
-        if not isinstance(tokens, (list, tuple)) or not tokens or len({*map(str, tokens)}) < len(tokens):
-            raise InputError(f"{name}: live[{i}] must be a list of different tokens, got {tokens!r}")
-        for token in tokens:
-            _whole(token, 0, vocabulary - 1, f"{name}: a token of live[{i}]")
-    problem = WideProblem(
-        vocabulary, gamma, spec["kind"], tuple(map(tuple, live)), _whole(spec.get("seed", 0), 0, 2**32, f"{name}: seed"),
-        tuple(_whole(i, 0, gamma - 1, f"{name}: a position of agree") for i in agree), str(data.get("name", name)),
-        *(spec.get(flag, False) for flag in FLAGS),
-    )  # fmt: skip
-    rows = sum(math.prod(map(len, problem.live[:i])) for i in range(gamma + 1))
-    if math.prod(map(len, live)) > MOST_BLOCKS or rows * vocabulary > MOST_ENTRIES * 4:
+    form = convert(WideForm, data, name)
+    spec, vocabulary, gamma = form.wide, form.vocabulary, form.gamma
+    if len(spec.live) != gamma or max(spec.agree, default=0) >= gamma:
         raise InputError(
-            f"{name}: {math.prod(map(len, live))} draft blocks and {rows} rows of {vocabulary} entries are too many; "
+            f"{name}: live must be a list of {gamma} lists of tokens, and agree a list of positions below {gamma}"
+        )
+    for i, tokens in enumerate(spec.live):
+        if len(set(tokens)) < len(tokens) or max(tokens) >= vocabulary:
+            raise InputError(f"{name}: live[{i}] must be a list of different tokens below {vocabulary}, got {tokens}")
+    blocks = math.prod(map(len, spec.live))
+    rows = sum(math.prod(map(len, spec.live[:i])) for i in range(gamma + 1))
+    if blocks > MOST_BLOCKS or rows * vocabulary > MOST_ENTRIES * 4:
+        raise InputError(
+            f"{name}: {blocks} draft blocks and {rows} rows of {vocabulary} entries are too many; "
             f"expected at most {MOST_BLOCKS} blocks and {MOST_ENTRIES * 4:,} entries"
         )
-    return problem
+    fields = msgspec.structs.asdict(spec) | {"live": tuple(map(tuple, spec.live)), "agree": tuple(spec.agree)}
+    return WideProblem(vocabulary, gamma, name=form.name or name, **fields)
 
 
 def wide(vocabulary: int, gamma: int, kind: str = "dense", seed: int = 0) -> WideProblem:
@@ -169,19 +170,22 @@ def backwards(problem: WideProblem) -> WideProblem:
 SPECIAL_IDS = {
     32_000: (1, 2), 128_256: (128_009,), 151_936: (151_643, 151_645), 262_144: (1, 106)
 }  # fmt: skip
-"""Tokens that begin and end texts in published vocabularies of these sizes: code may treat them in a way of their own."""
+"""Tokens that begin and end texts in published vocabularies of these sizes: code may treat them specially."""
 
 
 def wide_battery() -> list[WideProblem]:
-    """What third-party code is run on besides the battery of small vocabularies, smallest first."""
+    """The wide problems of an audit, smallest vocabulary first."""
     sizes = [
         (8, 1, "ties"), (9, 2, "dense"), *((8, gamma, "dense") for gamma in (6, 7, 8)), (9, 9, "zeros"),
         *((8, gamma, "dense") for gamma in (*range(10, 17), 33)),
-        (127, 1, "dense"), (128, 2, "zeros"), (129, 2, "dense"), (257, 2, "tails"), (300, 1, "dense"), (1003, 2, "dense"),
-        (32_000, 2, "dense"), (32_767, 1, "tails"), (32_768, 1, "zeros"), (32_769, 1, "dense"), (50_257, 1, "ties"),
+        (127, 1, "dense"), (128, 2, "zeros"), (129, 2, "dense"), (257, 2, "tails"), (300, 1, "dense"),
+        (1003, 2, "dense"), (32_000, 2, "dense"), (32_767, 1, "tails"), (32_768, 1, "zeros"), (32_769, 1, "dense"),
+        (50_257, 1, "ties"),
         (65_537, 1, "dense"), (128_256, 2, "dense"), (151_936, 1, "tails"), (262_144, 1, "dense"),
     ]  # fmt: skip
-    problems = [_with_special_ids(wide(*size)) for size in sizes]
+    problems = [wide(*size) for size in sizes]
+    special = {p.name: (SPECIAL_IDS[p.vocabulary], *p.live[1:]) for p in problems if p.vocabulary in SPECIAL_IDS}
+    problems = [replace(p, live=special.get(p.name, p.live)) for p in problems]
     twins = [replace(p, exchanged=True, name=p.name + EXCHANGED) for p in problems if p.vocabulary == 300]
     dense_draft = WideProblem(70, 1, "dense", (tuple(range(70)),), name="wide-dense-draft-V70-gamma1")
     near = WideProblem(2000, 1, "near", (tuple(range(3, 2000, 14)),), name="wide-near-draft-V2000-gamma1")
@@ -190,14 +194,8 @@ def wide_battery() -> list[WideProblem]:
     return sorted([dense_draft, near, again, *problems, *twins], key=lambda problem: problem.vocabulary)
 
 
-def _with_special_ids(problem: WideProblem) -> WideProblem:
-    """The same with the special ids of its vocabulary at the first position."""
-    special = SPECIAL_IDS.get(problem.vocabulary)
-    return replace(problem, live=(special, *problem.live[1:])) if special else problem
-
-
 def own_wide_problem(seed: int) -> WideProblem:
-    """A wide problem that an audit draws from its seed: V, and one token that can be drafted in each quarter of the ids."""
+    """A wide problem that an audit draws from its seed: V, and a live token in each quarter of the ids."""
     draw = random.Random(f"wide/{seed}")
     v = draw.randrange(10_000, 30_000)
     live = tuple(v * k // 4 + draw.randrange(v // 4) for k in range(4))

@@ -1,4 +1,4 @@
-"""The rows of wide problems, made from their specification. Apart from it, since NumPy takes longer to import than it."""
+"""The rows of wide problems, made from their specification; apart from it, since NumPy takes long to import."""
 
 from collections.abc import Callable
 
@@ -14,21 +14,12 @@ def _dense(draw: np.random.Generator, size: int) -> Row:
 
 
 def _tails(draw: np.random.Generator, size: int) -> Row:
-    """A few hundred probable tokens; 1e-9 each of the others, a hundredth of it and a denormal number here and there."""
+    """A few hundred probable tokens; 1e-9 each of the others, here and there a hundredth of it or a denormal number."""
     weights = np.full(size, 1e-9)
     weights[draw.integers(0, size, max(2, min(300, size // 3)))] = draw.random()
     weights[draw.integers(0, size, max(1, size // 50))] = 1e-310
     weights[(weights == 1e-9) & (np.arange(size) % 10 == 3)] = 1e-11
     return weights
-
-
-def _zeros(draw: np.random.Generator, size: int) -> Row:
-    """Every other token, at random, is excluded."""
-    return _dense(draw, size) * (draw.random(size) < 0.5)
-
-
-def _ties(draw: np.random.Generator, size: int) -> Row:
-    return np.ones(size)
 
 
 def _peaked(draw: np.random.Generator, size: int) -> Row:
@@ -38,14 +29,14 @@ def _peaked(draw: np.random.Generator, size: int) -> Row:
     return weights
 
 
-def _near(draw: np.random.Generator, size: int) -> Row:
-    """The live tokens have nearly what the draft gives them, so that little is left (``target_row``)."""
-    return _dense(draw, size)
-
-
 KINDS: dict[str, Callable[[np.random.Generator, int], Row]] = {
-    "dense": _dense, "tails": _tails, "zeros": _zeros, "ties": _ties, "peaked": _peaked, "near": _near,
-}  # fmt: skip
+    "dense": _dense,
+    "tails": _tails,
+    "zeros": lambda draw, size: _dense(draw, size) * (draw.random(size) < 0.5),  # every other token is excluded
+    "ties": lambda draw, size: np.ones(size),
+    "peaked": _peaked,
+    "near": _dense,  # the live tokens have nearly what the draft gives them, so that little is left (``target_row``)
+}
 
 
 def _draw(seed: int, prefix: Prefix, which: int) -> np.random.Generator:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..models.law import Prefix, prefix_key
 from ..models.problem import Problem, as_json
-from ..verifiers.evidence import HOLDS, REFUTED, Evidence, LawEntry, Witness
+from ..verifiers.evidence import HOLDS, REFUTED, Evidence, LawEntry, Method, Witness
 from ..verifiers.registry import Reference
 from . import laws
 from .field import QQ
@@ -54,13 +54,13 @@ def largest_difference(problem: Problem, observed: Mapping, expected: Mapping) -
     if worst is None or gaps[worst] == 0:
         return None
     entry = LawEntry(prefix_key(worst), str(expected.get(worst, 0)), str(observed.get(worst, 0)))
-    return Witness(**entry._asdict(), problem=as_json(problem))
+    return Witness(**vars(entry), problem=as_json(problem))
 
 
 def _evidence(claim: str, problem: Problem, witness: Witness | None, deviation: Any = None) -> Evidence:
     return Evidence(
         claim=claim,
-        method="enumeration",
+        method=Method.ENUMERATION,
         verdict=REFUTED if witness else HOLDS,
         problem=problem.name,
         total_variation=deviation,
@@ -108,7 +108,7 @@ def lemma_4(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
     if over:
         worst = max(sorted(over), key=lambda x: over[x])
         entry = LawEntry(prefix_key(worst), f"at most {bound.get(worst, 0)}", str(reached[worst]))
-        witness = Witness(**entry._asdict(), problem=as_json(problem))
+        witness = Witness(**vars(entry), problem=as_json(problem))
     return _evidence("lemma-4", problem, witness)
 
 
@@ -116,9 +116,9 @@ def theorem_2(problem: Problem, block: Reference, other: Reference, iterations: 
     """E_block[N(i)] >= E_other[N(i)] for the tokens decoded in i iterations, i = ``iterations``.
 
     Proved (proofs/mechanized) for one iteration against every valid verifier, and for any number against token
-    verification; against every valid verifier it is false from three iterations on for gamma = 2, from two on for greater
-    gamma (``theorem_2_counterexample``). The step of Appendix B.2 that fails is f(eta) = p(x): f is conditioned on the
-    output, Lemma 3 on the draft. What is true of all of them is ``theorem_2_calls``.
+    verification; against every valid verifier it is false from three iterations on for gamma = 2, from two on for
+    greater gamma (``theorem_2_counterexample``). The step of Appendix B.2 that fails is f(eta) = p(x): f is conditioned
+    on the output, Lemma 3 on the draft. What is true of all of them is ``theorem_2_calls``.
     """
     most = IteratedLaw(problem, block).expected_tokens(iterations)
     less = IteratedLaw(problem, other).expected_tokens(iterations)

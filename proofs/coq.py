@@ -6,13 +6,19 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import NamedTuple
 
+from ..models.digests import sha256_of
+from ..models.files import write_atomically
+from ..models.store import Store
 from ..verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE
 
 SOURCES = Path(__file__).parent / "mechanized"
@@ -60,7 +66,7 @@ def missing() -> str | None:
     version = _answer("coqc", "--print-version").split()
     if not version or not version[0].startswith(VERSION + "."):
         return f"the proofs need Coq {VERSION} with MathComp 1.15 ({PACKAGES}); coqc is {' '.join(version[:1])}"
-    library = Path(_answer("coqc", "-where")) / "user-contrib" / "mathcomp"
+    library = _library()
     for part in LIBRARY:
         if not (library / part).is_file():
             return f"Coq is installed without mathcomp/{part.split('/')[0]}; the proofs need it ({PACKAGES})"
@@ -75,7 +81,7 @@ def _answer(*command: str) -> str:
 
 @contextmanager
 def workplace(folder: Path | None = None) -> Iterator[Path]:
-    """A folder with the Coq sources to compile in: a temporary one, or the one given, whose own files stay as they are."""
+    """A folder with the Coq sources to compile in: a temporary one, or the one given, which keeps its own files."""
     if folder is None:
         with TemporaryDirectory(prefix="draftproof-coq-") as temporary, workplace(Path(temporary)) as place:
             yield place
@@ -87,33 +93,31 @@ def workplace(folder: Path | None = None) -> Iterator[Path]:
     yield folder
 
 
-def limited(command: list[str], limit: int) -> list[str]:
-    """The command, each of whose processes ends after ``limit`` seconds of processor time."""
-    return ["sh", "-c", f'ulimit -S -t {limit}; ulimit -c 0; exec "$@"', "sh", *command]
-
-
-def run_in(place: Path, command: list[str], limit: int) -> subprocess.CompletedProcess[str]:
+def run_in(
+    place: Path, command: list[str], limit: int, running: set[int] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a command there; each process it starts ends after ``limit`` seconds of processor time.
 
     A process that waits for ever instead is ended with all others after ``CLOCK_FACTOR`` times that by the clock.
+    running: has its process group while it runs.
     Raises: subprocess.TimeoutExpired.
     """
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        limited(command, limit), cwd=place, stdout=pipe, stderr=pipe, text=True, start_new_session=True
-    ) as process:
+    limited = ["sh", "-c", f'ulimit -S -t {limit}; ulimit -c 0; exec "$@"', "sh", *command]
+    pipe, running = subprocess.PIPE, set() if running is None else running
+    with subprocess.Popen(limited, cwd=place, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as process:
+        running.add(process.pid)
         try:
             output, errors = process.communicate(timeout=CLOCK_FACTOR * limit)
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             raise
+        finally:
+            running.discard(process.pid)
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
 def make(place: Path, *targets: str, limit: int) -> subprocess.CompletedProcess[str]:
     """Make the targets there, as far as they can be made, two at a time."""
-    if not targets:  # to make, no target is the first of its file, not none
-        return subprocess.CompletedProcess([], 0, "", "")
     return run_in(place, ["make", "--keep-going", "--output-sync", "--jobs=2", *targets], limit)
 
 
@@ -131,39 +135,25 @@ def out_of_time(errors: str, limit: int) -> str | None:
     return f"time-out: {killed[1]}.v not done within {limit} s of processor time" if killed else None
 
 
-def compile_proofs(folder: Path | None = None, limit: int = TIME_LIMIT) -> list[TheoremCheck]:
-    """Compile every proof and ask of every listed theorem what it rests on: one row a theorem, in the order of Axioms.v.
-
-    folder: where to compile (sources it already has are used as they are); a temporary folder if none is given.
-    limit: seconds of processor time for each file.
-    Raises: RuntimeError with ``missing()``'s sentence if Coq cannot be run.
-    """
-    if reason := missing():
-        raise RuntimeError(reason)
-    with workplace(folder) as place:
-        build = Build(place, limit=limit)
-        return build.check(build.listed)
-
-
 class Build:
     """The sources in a folder, compiled file by file, two at a time, as theorems of theirs are asked about.
 
     kept: a folder that gets each file as soon as it is compiled, and from which it is taken the next time, where its
     source, the compiled files it builds on, Coq and MathComp are the same.
-    progress: called with each file's name when it is begun, how many of those needed are there, and how many are needed.
+    progress: called when a file is begun, with its name, how many of those needed are there, and how many are needed.
     """
 
     def __init__(
         self, place: Path, kept: Path | None = None, limit: int = TIME_LIMIT, progress: Progress = lambda *_: None
     ):
-        self.place, self.limit, self.progress = place, limit, progress
-        self.kept = KeptFiles(kept) if kept else None
+        self.place, self.kept, self.limit, self.progress = place, kept, limit, progress
         self.done: set[str] = set()
         self.failed: dict[str, str] = {}
         """File -> what was said where it, or one that it builds on, does not compile."""
         self.listed = re.findall(r"^Print Assumptions (\w+)\.", (place / "Axioms.v").read_text(), re.MULTILINE)
         rules = re.findall(r"^(\w+)\.vo: (.+)$", (place / "Makefile").read_text(), re.MULTILINE)
         self._needs = {name: re.findall(r"(\w+)\.vo", needs) for name, needs in rules}
+        self._running: set[int] = set()
 
     def check(self, theorems: Sequence[str]) -> list[TheoremCheck]:
         """What Coq says of each theorem, once the files that it needs are compiled."""
@@ -200,107 +190,100 @@ class Build:
 
     def compile(self, names: Iterable[str]) -> None:
         """Compile these files and those that they build on, as far as it can be done."""
-        wanted = [name for name in self._in_order(names) if name not in self.done and name not in self.failed]
-        known, total = len(self.done), len(self.done) + len(wanted)
-        running: dict[str, tuple[subprocess.Popen[bytes], float]] = {}
-        try:
-            while wanted or running:
-                for name in [
-                    name for name in wanted if not set(self._needs.get(name, ())) - self.done - {*self.failed}
-                ]:
-                    broken = next((need for need in self._needs.get(name, ()) if need in self.failed), None)
-                    if broken:
-                        self.failed[name] = self.failed[broken]
-                    elif self.kept and self.kept.take(name, self.place, self._needs.get(name, ())):
-                        self.done.add(name)
-                    elif len(running) < AT_A_TIME:
-                        self.progress(f"{name}.v", len(self.done) - known, total - known)
-                        running[name] = self._started(name), time.monotonic()
-                    else:
-                        continue
-                    wanted.remove(name)
-                for name in [name for name, begun in running.items() if self._ended(name, *begun)]:
-                    del running[name]
-                time.sleep(0.02 if running else 0)
-        finally:
-            for process, _ in running.values():
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+        graph: dict[str, list[str]] = {}
+        left = [*names]
+        while left:
+            name = left.pop()
+            graph[name] = self._needs.get(name, [])
+            left += [need for need in graph[name] if need not in graph]
+        order, known = TopologicalSorter(graph), self.done | self.failed.keys()
+        order.prepare()
+        total = len(graph.keys() - known)
+        with KeptFiles(self.place, self.kept) as kept, ThreadPoolExecutor(AT_A_TIME) as pool:
+            running: dict[Future[None], str] = {}
+            try:
+                while order.is_active():
+                    for name in order.get_ready():
+                        at = len(self.done - known)
+                        running[pool.submit(self._compile, name, graph[name], kept, at, total)] = name
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        future.result()
+                        order.done(running.pop(future))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for group in [*self._running]:
+                    with suppress(ProcessLookupError):
+                        os.killpg(group, signal.SIGKILL)
+                raise
 
-    def _in_order(self, names: Iterable[str]) -> list[str]:
-        """The files and all that they build on, none before those."""
-        order: dict[str, None] = {}
-
-        def add(name: str) -> None:
-            if name not in order:
-                for need in self._needs.get(name, ()):
-                    add(need)
-                order[name] = None
-
-        for name in names:
-            add(name)
-        return list(order)
-
-    def _started(self, name: str) -> subprocess.Popen[bytes]:
-        with open(self.place / f"{name}.err", "wb") as errors:
-            command = limited(["make", f"{name}.vo"], self.limit)
-            return subprocess.Popen(
-                command, cwd=self.place, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
-            )
-
-    def _ended(self, name: str, process: subprocess.Popen[bytes], begun: float) -> bool:
-        """Whether its compilation has ended, which is then noted."""
-        if process.poll() is None:
-            if time.monotonic() - begun < CLOCK_FACTOR * self.limit:
-                return False
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            self.failed[name] = NOT_ENDING.format(CLOCK_FACTOR * self.limit)
-        elif process.returncode == 0:
+    def _compile(self, name: str, needs: list[str], kept: "KeptFiles", at: int, total: int) -> None:
+        if name in self.done or name in self.failed:
+            return
+        if broken := [self.failed[need] for need in needs if need in self.failed]:
+            self.failed[name] = broken[0]
+        elif kept.take(name, needs):
             self.done.add(name)
-            if self.kept:
-                self.kept.put(name, self.place, self._needs.get(name, ()))
         else:
-            self.failed[name] = (self.place / f"{name}.err").read_text(errors="replace")
-        return True
+            self.progress(f"{name}.v", at, total)
+            try:
+                made = run_in(self.place, ["make", f"{name}.vo"], self.limit, self._running)
+            except subprocess.TimeoutExpired:
+                self.failed[name] = NOT_ENDING.format(CLOCK_FACTOR * self.limit)
+                return
+            if made.returncode == 0:
+                kept.put(name, needs)
+                self.done.add(name)
+            else:
+                self.failed[name] = made.stderr
 
 
 class KeptFiles:
-    """Compiled files under the digest of what they were made of; each is there whole or not at all."""
+    """Compiled files in a folder, each with the digest of what it was made of; what is not whole is not taken."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        library = Path(_answer("coqc", "-where")) / "user-contrib" / "mathcomp"
-        digest = hashlib.sha256(_answer("coqc", "--print-version").encode())
-        for part in LIBRARY:  # compiled files hold the digests of those that they build on
-            digest.update((library / part).read_bytes())
-        self._tools = digest.digest()
+    def __init__(self, place: Path, folder: Path | None):
+        self.place, self.folder, self._lock = place, folder, Lock()
+        if folder:
+            folder.mkdir(parents=True, exist_ok=True)
+        self._store = Store(folder and folder / "compiled.jsonl", "files that Coq compiled")
 
-    def _name(self, name: str, place: Path, needs: Iterable[str]) -> str:
-        digest = hashlib.sha256(self._tools + (place / "Makefile").read_bytes() + (place / f"{name}.v").read_bytes())
-        for need in needs:
-            digest.update(hashlib.sha256((place / f"{need}.vo").read_bytes()).digest())
-        return f"{name}-{digest.hexdigest()}"
+    def __enter__(self) -> "KeptFiles":
+        return self
 
-    def take(self, name: str, place: Path, needs: Iterable[str]) -> bool:
+    def __exit__(self, *failure: object) -> None:
+        self._store.close()
+
+    def take(self, name: str, needs: Iterable[str]) -> bool:
         """Put what is kept of a file into the place; whether there is any."""
-        kept = self._name(name, place, needs)
-        if not (self.folder / f"{kept}.vo").is_file():
+        row = self._store.rows.get((name, self._made_of(name, needs))) if self.folder else None
+        files = [(self.folder / file, digest) for file, digest in row.items()] if self.folder and row else []
+        if not files or any(not file.is_file() or sha256_of(file) != digest for file, digest in files):
             return False
-        for ending in ("time", "vo"):
-            shutil.copyfile(self.folder / f"{kept}.{ending}", place / f"{name}.{ending}")
+        for file, _ in files:
+            shutil.copy(file, self.place)
         return True
 
-    def put(self, name: str, place: Path, needs: Iterable[str]) -> None:
+    def put(self, name: str, needs: Iterable[str]) -> None:
         """Keep a compiled file in the place of what was kept of it before."""
-        kept = self._name(name, place, needs)
-        for old in self.folder.glob(f"{name}-*"):
-            old.unlink()
-        for ending in ("time", "vo"):  # the second says that both are there
-            part = self.folder / f"{kept}.part"
-            shutil.copyfile(place / f"{name}.{ending}", part)
-            part.replace(self.folder / f"{kept}.{ending}")
+        if self.folder:
+            made = [self.place / f"{name}.{ending}" for ending in ("time", "vo")]
+            for file in made:
+                write_atomically(self.folder / file.name, file.read_bytes())
+            with self._lock:
+                self._store.put((name, self._made_of(name, needs)), {file.name: sha256_of(file) for file in made})
+
+    def _made_of(self, name: str, needs: Iterable[str]) -> str:
+        files = [self.place / "Makefile", self.place / f"{name}.v", *(self.place / f"{need}.vo" for need in needs)]
+        return hashlib.sha256(repr([_tools(), *map(sha256_of, files)]).encode()).hexdigest()
+
+
+@cache
+def _tools() -> list[str]:
+    """Coq's version, and the digests of MathComp's files, which compiled files hold."""
+    return [_answer("coqc", "--print-version"), *(sha256_of(_library() / part) for part in LIBRARY)]
+
+
+def _library() -> Path:
+    return Path(_answer("coqc", "-where")) / "user-contrib" / "mathcomp"
 
 
 def _home(place: Path, theorem: str) -> str | None:

@@ -68,8 +68,8 @@ def compare(
     limit: seconds of processor time for each file.
     Guarantee: holds is an equality of rationals, entry by entry. V = 3, gamma = 3 takes about 5 s for the three
     definitions, V = 4, gamma = 3 about 22 s, and V = 2, gamma = 2 with 2 iterations about 1 s.
-    Raises: RuntimeError with ``missing()``'s sentence if Coq cannot be run; InputError if a table of rows stops short of
-    the prefixes that the iterations reach.
+    Raises: RuntimeError with ``missing()``'s sentence if Coq cannot be run; InputError if a table of rows stops short
+    of the prefixes that the iterations reach.
     """
     if reason := missing():
         raise RuntimeError(reason)

@@ -1,19 +1,14 @@
 """Which known bug does a verifier have? Its measured laws are compared with those of the zoo's mutants."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from ..models.law import Prefix
-from ..models.rationals import as_float
 from ..verifiers.zoo.catalogue import ZooEntry
-from .audit_claims import lossless, optimal, support
-from .laws import total_variation
-from .measurement import Measurement
+from .audit_claims import refuted
+from .small_law import Measurement
 
 MOST_BLOCKS = 9
 """Draft blocks of a problem beyond which it is not used to tell mutants apart."""
-
-CLAIMS = {"lossless": lossless, "support": support, "optimal": optimal}
-"""Those that mutants fail, and how each is judged."""
 
 FINE = 1e-6
 """The most by which the lattice of uniforms may set two laws apart: mutants stay told apart."""
@@ -34,22 +29,9 @@ def compared(failing: Sequence[Measurement], passing: Sequence[Measurement]) -> 
     return sorted(chosen, key=lambda m: len(m.blocks))
 
 
-def distance(one: Measurement, other: Measurement) -> float:
-    """The largest total variation, over draft blocks, between two laws of what is emitted given the block."""
-    if one.blocks.keys() != other.blocks.keys():
-        return 1.0
-    return max((as_float(total_variation(law, other.blocks[block])) for block, law in one.blocks.items()), default=0.0)
-
-
-def impossible(measurement: Measurement) -> Mapping[Prefix, frozenset]:
-    """Draft block -> what it emits, with however small a probability, that holds a token of target probability 0."""
-    row, length = measurement.in_use.target.row, measurement.problem.gamma + 1
-
-    def never(outcome: object) -> bool:
-        tokens = outcome[:length] if isinstance(outcome, tuple) else ()
-        return any(not 0 <= x < measurement.problem.vocabulary or row(tokens[:i])[x] == 0 for i, x in enumerate(tokens))
-
-    return {block: frozenset(o for o, p in law.items() if p and never(o)) for block, law in measurement.blocks.items()}
+def _impossible(law: Measurement) -> set[tuple[Prefix, Prefix]]:
+    """(draft block, what is emitted given it) that holds a token of target probability 0."""
+    return {(found.block, found.emitted) for found in law.impossible()}
 
 
 def diagnose(
@@ -60,8 +42,7 @@ def diagnose(
 ) -> list[dict]:
     """The mutants that fail the claim too and behave exactly as the verifier on every problem given, up to rounding.
 
-    Up to the lattice of its uniforms besides, where that is coarser.
-
+    And up to the lattice of its uniforms, where that is coarser.
     chosen: measurements with a known law, at least one of which the verifier fails.
     measure: the law of a mutant on the problem of a measurement; None if it cannot be computed.
     claim: that the verifier fails, and the mutants too; of ``support`` they have to emit the same impossible tokens.
@@ -69,16 +50,16 @@ def diagnose(
     same = []
     for entry in (e for e in entries if chosen and claim in e.refutes):
         worst, fails = 0.0, False
-        for measurement in chosen:
-            mutant = measure(entry, measurement)
+        for law in chosen:
+            mutant = measure(entry, law)
             if mutant is None or not mutant.known:
                 break
-            worst = max(worst, distance(measurement, mutant))
-            if worst > measurement.tolerance + min(measurement.grain, FINE):
+            if not law.agrees_with(mutant, min(law.grain, FINE)):
                 break
-            if claim == "support" and impossible(measurement) != impossible(mutant):
+            if claim == "support" and _impossible(law) != _impossible(mutant):
                 break
-            fails = fails or CLAIMS[claim](mutant).refuted
+            worst = max(worst, law.distance(mutant))
+            fails = fails or refuted(mutant, claim)
         else:
             if not fails:
                 continue

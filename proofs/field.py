@@ -10,7 +10,7 @@ from ..models.problem import Problem, with_numbers
 
 
 def _field() -> Callable[..., Any]:
-    """QQ(numerator, denominator): where sympy would hold it in python-flint's numbers, those, and sympy is not imported.
+    """QQ(numerator, denominator): python-flint's numbers where sympy would take those.
 
     Importing sympy takes longer than everything else that a child process needs.
     """

@@ -12,7 +12,7 @@ from ..models.decoding import Decoded, starts_in_force
 from ..models.errors import InputError
 from ..models.law import Model, Prefix
 from ..models.modification import modified
-from ..models.problem import Problem
+from ..models.problem import AnyProblem, Problem
 from ..verifiers.registry import Reference
 from ..verifiers.trees.registry import TreeReference
 from .block_laws import OutputLaw, enumerated_law, sub_block_law
@@ -92,7 +92,7 @@ def iterated_law(problem: Problem, verifier: Reference | TreeReference, iteratio
 
 
 def completion(problem: Problem, modifies_target: bool) -> tuple[Model, int]:
-    """What continues the tokens that one iteration emits, and to which length, so that they follow the target if lossless.
+    """What continues the tokens of one iteration, and to which length, so that they follow the target if lossless.
 
     The target, to gamma + 1 tokens (Lemma 2); after greedy block verification the modified target, to gamma (Lemma 8).
     """
@@ -135,6 +135,12 @@ def joint_law(model: Model, length: int, one: Any = ONE) -> OutputLaw:
     done: OutputLaw = {}
     _complete((), one, model, length, done)
     return done
+
+
+def is_output(outcome: Any, problem: AnyProblem) -> bool:
+    """Whether a verifier may emit it: 1 to gamma + 1 tokens of the vocabulary."""
+    in_range = isinstance(outcome, tuple) and all(0 <= token < problem.vocabulary for token in outcome)
+    return in_range and 1 <= len(outcome) <= problem.gamma + 1
 
 
 def total_variation(law: Mapping, other: Mapping) -> Any:

@@ -1,7 +1,7 @@
 """What papers and public discussions claim of rules for several drafts, each judged exactly.
 
-A claim that no examined problem contradicts *holds* on those problems and is not thereby proved; one that is contradicted has
-the smallest witness of the search, from small denominators up.
+A claim that no examined problem contradicts *holds* on those problems and is not thereby proved; one that is
+contradicted has the smallest witness of the search, from small denominators up.
 """
 
 import json
@@ -32,7 +32,7 @@ JUST_ABOVE = 1e-5
 
 
 class ClaimJudgement(NamedTuple):
-    """verdict: HOLDS or REFUTED; on: what was examined, or what it was refuted by; witness: the problem that refutes it."""
+    """verdict: HOLDS or REFUTED; on: what was examined, or what refuted it; witness: the problem that refutes it."""
 
     verdict: str
     on: str
@@ -40,7 +40,7 @@ class ClaimJudgement(NamedTuple):
 
 
 class LiteratureClaim(NamedTuple):
-    """source: the paper or thread; says: what it claims; judge: the judgement; if_only: under what it holds, if not always."""
+    """source: the paper or thread; says: its claim; judge: the judgement; if_only: where it holds, if not always."""
 
     source: str
     says: str
@@ -60,8 +60,14 @@ def accepted(name: str, *children: int, how: str = IID) -> Measure:
     )
 
 
-def at_least(pairs: Sequence[Problem], larger: Measure, smaller: Measure, children: tuple[int, ...] = (), how: str = IID,
-             allowed: float = 0) -> ClaimJudgement:  # fmt: skip
+def at_least(
+    pairs: Sequence[Problem],
+    larger: Measure,
+    smaller: Measure,
+    children: tuple[int, ...] = (),
+    how: str = IID,
+    allowed: float = 0,
+) -> ClaimJudgement:
     """larger(pair) >= smaller(pair) for every pair. children, how: of the witness's tree."""
     for pair in pairs:
         more, less = larger(pair), smaller(pair)

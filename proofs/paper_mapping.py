@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from ..models.files import write_atomically
-from .statements import METHODS, PROVABLE_CLAIMS, STATEMENTS
+from .statements import METHODS, PROVABLE_CLAIMS, statements
 
 ROOT = Path(__file__).parents[1]
 HEAD = """# Where each algorithm, equation and statement lives, and how far it is proved
 
-Written by `python -m draftproof.proofs.paper_mapping` from `proofs/statements.py` and a run of `draftproof prove`
-(`proofs/standing.json`); a test fails when a place is gone or the page is out of date. Enumeration and certificates speak of
-single problems, sympy and z3 of all models of a size, Coq of all vocabularies, all gamma and all models.
+Written by `python -m draftproof.proofs.paper_mapping` from `proofs/statements.json` and a run of `draftproof prove`
+(`proofs/standing.json`); a test fails when a place is gone or the page is out of date. Enumeration and certificates
+speak of single problems, sympy and z3 of all models of a size, Coq of all vocabularies, all gamma and all models.
 
 """
 
@@ -68,7 +68,7 @@ def _together(sizes: list[str]) -> str:
 def page(rows: Sequence[dict[str, Any]]) -> str:
     """The text of paper_mapping.md."""
     lines = [HEAD, "| paper | number | says | claim | where |", "|---|---|---|---|---|"]
-    for s in STATEMENTS:
+    for s in statements():
         where = "<br>".join(f"`{place}`" for place in s.places)
         lines.append(f"| {s.paper} | {s.number} | {s.says} | {s.claim or ''} | {where} |")
     lines += ["", "## How far each claim is proved", "", "| claim | says | by | for |", "|---|---|---|---|"]

@@ -11,7 +11,8 @@ AT_ONCE = 2**20
 class Printed:
     """A pipe for what a process prints.
 
-    written: bytes that were read. writing_end: to hand to the process, until ``start``. reading_end: that does not block.
+    written: bytes that were read. writing_end: to hand to the process, until ``start``. reading_end: that does not
+      block.
     """
 
     def __init__(self) -> None:

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..models.problem import Problem
-from ..verifiers.evidence import ERROR
+from ..verifiers.evidence import ERROR, HOLDS, REFUTED
 from .statements import METHODS, PROVABLE_CLAIMS
 
 
@@ -53,6 +53,18 @@ def size_of(problems: Sequence[Problem]) -> str:
     vocabularies, gammas = sorted({p.vocabulary for p in problems}), sorted({p.gamma for p in problems})
     spans = [str(s[0]) if len(s) == 1 else f"{s[0]}..{s[-1]}" for s in (vocabularies, gammas)]
     return f"{len(problems)} problems, V {spans[0]}, gamma {spans[1]}"
+
+
+def on_each(problems: Iterable[Problem], wrong: Callable[[Any], object]) -> Callable[[], ProofResult]:
+    """A proof that nothing is wrong on any of some problems. wrong: what is wrong on one; None if nothing is."""
+
+    def run_all() -> ProofResult:
+        for problem in problems:
+            if found := wrong(problem):
+                return ProofResult(REFUTED, f"on {problem.name}: {found}")
+        return ProofResult(HOLDS)
+
+    return run_all
 
 
 def run(proofs: Iterable[Proof]) -> Iterator[ProofRow]:

@@ -35,7 +35,7 @@ class Sandbox:
     torch: whether torch is imported before the subject.
     folders: where modules are searched before all others.
     program: whether the subject is the command of a program that speaks JSON lines.
-    handed_over: the parts of the object that the subject has to be alike, if it was handed over as an object.
+    handed_over: the object that the subject is, if one was handed over (``interception.by_value``).
     elsewhere: to run it in other surroundings (``interception.surroundings``), with these variables of the environment
       besides, or without those that are None.
     """
@@ -45,7 +45,7 @@ class Sandbox:
 
     def __init__(self, subject: str, array: str | None = None, dtype: str = "float64", *, timeout: float = 60.0,
                  waiting: float = WAITING, memory: float = MEMORY, torch: bool = False,
-                 folders: Sequence[str] = (), program: bool = False, handed_over: Mapping[str, str] | None = None,
+                 folders: Sequence[str] = (), program: bool = False, handed_over: Mapping[str, Any] | None = None,
                  elsewhere: Mapping[str, str | None] | None = None):  # fmt: skip
         self.subject, self.array, self.dtype = subject, array, dtype
         self.limits, self.memory, self.torch = TimeLimits(timeout, waiting), memory, torch
@@ -141,11 +141,6 @@ class Sandbox:
         """What calls have asked of their surroundings, and how many were made."""
         first, *_ = self._answers(do="surroundings")
         return first
-
-    def modules(self) -> list[str]:
-        """The files of the modules that the child has imported by now, besides those it started with."""
-        first, *_ = self._answers(do="modules")
-        return first["files"]
 
     def kept(self, problem: Problem, block: Sequence[int], walk: Walk) -> list[str]:
         """The names of what changes with every repetition of a call."""

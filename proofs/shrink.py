@@ -11,7 +11,7 @@ from ..verifiers.trees.draft_tree import Drafting, drafting_by_parents
 
 
 def size(problem: Problem) -> tuple:
-    """What is smaller: fewer draft blocks or trees, fewer drafted tokens, a shorter block, fewer tokens, fewer different rows, plainer numbers."""
+    """What is smaller: fewer drafts, drafted tokens, a shorter block, fewer tokens or rows, plainer numbers."""
     rows = _rows(problem)
     numbers = sum(p.denominator + p.numerator for row in rows for p in row)
     return problem.drafts, problem.tree.nodes, problem.gamma, problem.vocabulary, len(set(rows)), numbers

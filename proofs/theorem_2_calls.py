@@ -28,7 +28,7 @@ def expected_calls(problem: Problem, verifier: Reference, length: int, end: int 
 
 
 def calls_until(problem: Problem, one_iteration: Callable, length: int, end: int | None) -> Any:
-    """The recursion over unfinished texts; ``one_iteration(text, calls)`` is the expectation of ``calls`` after one more.
+    """The recursion over unfinished texts; ``one_iteration(text, calls)`` is the mean of ``calls`` after one more.
 
     Texts of one length with the same future are computed once.
     """

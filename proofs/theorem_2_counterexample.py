@@ -1,9 +1,10 @@
-"""Theorem 2 does not hold for several iterations against every valid verifier: the models and the verifier that show it.
+"""Theorem 2 does not hold for several iterations against every valid verifier: models and a verifier that show it.
 
 The models: equal, a point mass, for gamma tokens; then a coin of the target, token 0 with probability t, that the draft
-model calls for token 0; after token 1 nothing in common, ever; after token 0 one token of which only the target is sure,
-then equal point masses, but for position 2 gamma, where they are sure of different tokens. Block verification takes the
-coin as its bonus and can be unlucky behind it; one that stops before the coin wins back behind it what it loses on it.
+model calls for token 0; after token 1 nothing in common, ever; after token 0 one token of which only the target is
+sure, then equal point masses, but for position 2 gamma, where they are sure of different tokens. Block verification
+takes the coin as its bonus and can be unlucky behind it; one that stops before the coin wins back behind it what it
+loses on it.
 
     gamma = 2, three iterations: 5 + 3 t^2 tokens against 4 + 4 t, more for every t in (1/3, 1)
     gamma = 3, two iterations:   5 + 2 t^2 tokens against 4 + 3 t, more for every t in (1/2, 1)

@@ -56,8 +56,8 @@ def enumerated_tree_law(problem: Problem, verify: VerifyTree) -> OutputLaw:
 def descent_law(problem: Problem, step: Step) -> OutputLaw:
     """The output law of ``descend(step)``, one text at a time.
 
-    After a text the law of the next step depends on how many nodes have that text, and on nothing else of the tree; so it is
-    enumerated once for each text and number, over the drawing of the siblings and the step's chance.
+    After a text the law of the next step depends on how many nodes have that text, and on nothing else of the tree; so
+    it is enumerated once for each text and number, over the drawing of the siblings and the step's chance.
     Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
     """
     law: OutputLaw = {}
@@ -105,8 +105,8 @@ def descent_law(problem: Problem, step: Step) -> OutputLaw:
 def traversal_law(problem: Problem) -> OutputLaw:
     """The output law of traversal verification in one pass over the texts.
 
-    After a branch has failed a node's state does not depend on which token it began with, only on the row it was drawn from:
-    so what all tokens leave undecided is added up before the next sibling is drawn, as in ``sub_block_law``.
+    After a branch has failed a node's state does not depend on which token it began with, only on the row it was drawn
+    from: so what all tokens leave undecided is added up before the next sibling is drawn, as in ``sub_block_law``.
     Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
     """
     law: OutputLaw = {}

@@ -17,21 +17,17 @@ from scipy.optimize import minimize
 from scipy.special import digamma, gammaln, zeta
 
 from ..models.errors import InputError
-from .arguments import checked_distance, checked_rates, checked_size, log_inverse
+from .arguments import checked_rates, checked_size, log_inverse
 from .bounds import total_variation_bound
 from .cells import Counts, Law, checked_counts, checked_law
 from .design import Refuted, certain_message
 from .eprocess import MAX_STARTS, concentrations, log_evidence, unspent
-from .power import root
 
 FIRST_LOOK, LOOK_GROWTH = 1000, 1.1
 """Draws before the first look, and the factor by which the draws grow from look to look."""
 
 LATEST_FIRST_NIGHT = 3 * 365
 """The night by which a deviation begins at the latest, by default: the later, the less is left to bet."""
-
-MAX_DRAWS = 10**12
-"""Draws beyond which none are recommended."""
 
 LARGE_PROBABILITY = 0.2
 """Probability from which on both sides of a cell's expectation are examined one by one: five cells at most."""
@@ -149,11 +145,6 @@ def min_detectable_sequential(n: float, cells: int | Law, alpha: float = 1e-6, b
     return _detectable(n, _row(cells), log_inverse(alpha), beta)
 
 
-def samples_needed_sequential(distance: float, cells: int | Law, alpha: float = 1e-6, beta: float = 1e-3) -> int:
-    """The inverse of ``min_detectable_sequential`` wherever that is below 1. Guarantee: as there."""
-    return _needed(distance, lambda n: min_detectable_sequential(n, cells, alpha, beta))
-
-
 def min_detectable_anytime(
     n: float,
     cells: int | Law,
@@ -163,10 +154,10 @@ def min_detectable_anytime(
     checks: int = 1,
     begins: int = LATEST_FIRST_NIGHT,
 ) -> float:
-    """The total variation from which on a deviation is an alarm by the end of its first nights, except with probability beta.
+    """The total variation from which on a deviation raises an alarm in its first nights, except with probability beta.
 
-    d + sqrt(log(1 / beta) / (2 N)), N = n nights, d: the least total variation between counts and law at which the start
-    of the first night, w E(N draws), is certain to reach checks / alpha.
+    d + sqrt(log(1 / beta) / (2 N)), N = n nights, d: the least total variation between counts and law at which the
+    start of the first night, w E(N draws), is certain to reach checks / alpha.
     n: draws a night
     cells: the law, or the number of cells of equal probability
     nights: number of nights from the first one that deviates, that one included; a start is in memory for 16 nights: of
@@ -175,10 +166,11 @@ def min_detectable_anytime(
     checks: number of checks of that cohort
     begins: the deviation begins on that night of the check, counted from 1, or earlier
     Result: at most 1, which is then no statement.
-    Guarantee: finite-sample, for every source that is at least so far from the law (in any direction, draws independent,
-    or each at least so far in one direction given the past), whatever came in the nights before and whatever Holm's
-    procedure has refuted. In simulations it was 1.05 (4 cells) to 1.4 times (256) the total variation that would have
-    been enough in the direction hardest to detect. Raises: InputError for a law, a size or a rate out of range.
+    Guarantee: finite-sample, for every source that is at least so far from the law (in any direction, draws
+    independent, or each at least so far in one direction given the past), whatever came in the nights before and
+    whatever Holm's procedure has refuted. In simulations it was 1.05 (4 cells) to 1.4 times (256) the total variation
+    that would have been enough in the direction hardest to detect. Raises: InputError for a law, a size or a rate out
+    of range.
     Source: Hoeffding 1963 (binomial tail); the least of log E by Lagrange duality; ``eprocess``, ``holm`` for the rule.
     """
     for name, value in (("n", n), ("nights", nights), ("checks", checks), ("begins", begins)):
@@ -188,14 +180,6 @@ def min_detectable_anytime(
     start = begins + nights - used
     goal = log(checks) + log_inverse(alpha) - log(unspent(start - 1) - unspent(start))
     return _detectable(n * used, _row(cells), goal, beta)
-
-
-def samples_needed_anytime(distance: float, cells: int | Law, *args: Any, **options: Any) -> int:
-    """The draws a night: the inverse of ``min_detectable_anytime`` wherever that is below 1.
-
-    args, options: the further arguments of that. Guarantee, Raises: as there.
-    """
-    return _needed(distance, lambda n: min_detectable_anytime(n, cells, *args, **options))
 
 
 def _row(cells: int | Law) -> tuple[float, ...]:
@@ -210,23 +194,6 @@ def _detectable(draws: float, row: tuple[float, ...], goal: float, beta: float) 
         # Only what the law excludes can deviate: one draw of it is an alarm.
         return 1 - exp(log(beta) / draws)
     return min(1.0, certain_from(draws, row, goal) + sqrt(log_inverse(beta) / (2 * draws)))
-
-
-def _needed(distance: float, limit: Callable[[float], float]) -> int:
-    checked_distance("distance", distance)
-    high = 1
-    while limit(high) > distance:
-        high *= 4
-        if high > MAX_DRAWS:
-            raise InputError(f"distance is {distance:g}: {MAX_DRAWS:g} draws would not be enough")
-    if high == 1:
-        return 1
-    n = ceil(root(lambda n: limit(n) - distance, high / 4, high, relative=1e-9))
-    while limit(n) > distance:
-        n += 1
-    while limit(n - 1) <= distance:
-        n -= 1
-    return n
 
 
 @lru_cache(maxsize=1024)
@@ -276,7 +243,7 @@ class _Dual:
         self.start, self.step = np.array([down, log(up - down)]), (up - down) / 8
 
     def distance(self, point: np.ndarray) -> float:
-        """The d of one pair of multipliers. Of cells above their expectation the slope of φ is m + l, of those below it m."""
+        """The d of one pair of multipliers. The slope of φ is m + l in cells above their expectation, m below it."""
         if point[1] > MAX_LOG_MULTIPLIER:
             return inf
         down, up = point[0], point[0] + exp(point[1])

@@ -1,6 +1,6 @@
 """Checks of the arguments that the tests and their designs share."""
 
-from math import ceil, log
+from math import inf, log
 from numbers import Real
 
 from ..models.errors import InputError
@@ -21,20 +21,15 @@ def checked_size(name: str, value: float, least: float) -> None:
 
 
 def checked_distance(name: str, value: float, most: float = 1.0) -> None:
-    """Raises: InputError unless it is more than 0 and at most ``most``."""
+    """Raises: InputError unless it is more than 0 and at most ``most`` (finite in any case)."""
     _checked_number(name, value)
-    if not 0 < value <= most:
+    if not 0 < value <= most or value == inf:
         raise InputError(f"{name} is {value!r}, expected more than 0 and at most {most:g}")
 
 
 def _checked_number(name: str, value: object) -> None:
     if not isinstance(value, Real):
         raise InputError(f"{name} is {value!r}, expected a number")
-
-
-def rounded_up(samples: float) -> int:
-    """The whole number of samples that is enough, one part in 10^9 being rounding and not a sample."""
-    return max(1, ceil(samples * (1 - 1e-9)))
 
 
 def log_inverse(rate: float) -> float:

@@ -131,8 +131,8 @@ def bets_on(
     bonus: [T], whether all gamma draft tokens before had been accepted
     Guarantee: each P is the target's own, the row divided by its sum. Whether a bet is fair is the caller's part:
     ``proposed`` must be settled without the coins that the engine verifies with: the draft's favourite, an n-gram
-    match, a token that the auditor drew. The token that the engine drafted by its own chance is not admissible: given it,
-    a lossless engine emits it with probability min(1, p / q) and not p, and would be refuted. ``bonus`` is fair for
+    match, a token that the auditor drew. The token that the engine drafted by its own chance is not admissible: given
+    it, a lossless engine emits it with probability min(1, p / q) and not p, and would be refuted. ``bonus`` is fair for
     rules that are valid in one iteration (Lemma 4), not for greedy block verification.
     Raises: InputError for other shapes, rows that do not sum to 1 within 1e-4, tokens outside the vocabulary.
     Source: Sun et al. 2025, Lemma 4 (given tau >= i and X^i the next token follows the target).

@@ -5,7 +5,7 @@ from math import log, log1p, sqrt
 from typing import NamedTuple
 
 from ..models.errors import InputError
-from .arguments import checked_distance, checked_rates, checked_size, log_inverse, rounded_up
+from .arguments import checked_rates, checked_size, log_inverse
 from .cells import Counts, Law, checked_counts, checked_law
 from .mean import Mean, mean_interval
 
@@ -29,8 +29,8 @@ def weissman_radius(n: int, cells: int, alpha: float = 1e-6) -> float:
 
     sqrt(log((2^k - 2) / alpha) / (2 n)), k = cells.
     Guarantee: exceeded with probability at most alpha, for every law on k cells and every n.
-    Source: Weissman, Ordentlich, Seroussi, Verdu, Weinberger 2003, Theorem 2.1 with phi >= 2 (Hoeffding's inequality for
-    each of the 2^k - 2 events).
+    Source: Weissman, Ordentlich, Seroussi, Verdu, Weinberger 2003, Theorem 2.1 with phi >= 2 (Hoeffding's inequality
+    for each of the 2^k - 2 events).
     """
     _check(n, cells, alpha)
     if cells == 1:
@@ -92,14 +92,8 @@ def min_detectable_equivalence(n: int, cells: int, alpha: float = 1e-6, beta: fl
     Guarantee: finite-sample, for every law on k cells. Source: as ``one_law_radius``.
     """
     _check(n, cells, alpha, beta)
-    return min(1.0, _per_root(cells, alpha, beta) / sqrt(n))
-
-
-def samples_needed_equivalence(delta: float, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> int:
-    """The inverse of ``min_detectable_equivalence`` wherever that is below 1 (and n below 1e9). Guarantee: as there."""
-    _check(1, cells, alpha, beta)
-    checked_distance("delta", delta)
-    return rounded_up((_per_root(cells, alpha, beta) / delta) ** 2)
+    spread = 0.0 if cells == 1 else sqrt(cells - 1) / 2 + sqrt(log_inverse(beta) / 2)
+    return min(1.0, (spread + sqrt(log_inverse(alpha) / 2)) / sqrt(n))
 
 
 class TokensPerCall(NamedTuple):
@@ -140,11 +134,6 @@ def tokens_per_call(
         raise InputError(f"expected 0 <= optimum <= cap <= gamma, got {given}")
     mean = mean_interval(counts, gamma, alpha)
     return TokensPerCall(mean, optimum, cap, mean.lower > cap, mean.lower > optimum, mean.upper < optimum)
-
-
-def _per_root(cells: int, alpha: float, beta: float) -> float:
-    spread = 0.0 if cells == 1 else sqrt(cells - 1) / 2 + sqrt(log_inverse(beta) / 2)
-    return spread + sqrt(log_inverse(alpha) / 2)
 
 
 def _check(n: int, cells: int, alpha: float, beta: float = 0.5) -> None:

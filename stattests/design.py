@@ -1,19 +1,17 @@
-"""Design of a test: assert, the smallest detectable total variation, and the samples it needs.
+"""Design of a test: assert, and the smallest detectable total variation.
 
 ``assert_*`` raises ``Refuted`` with a witness, or returns the result. ``min_detectable_*``: at that total variation and
-beyond, n samples refute except with probability beta. ``samples_needed_*`` is its inverse, the fewest samples:
-samples_needed(min_detectable(n)) = n wherever that limit is below 1. alpha: rate of false alarms; beta: rate of misses.
-All of them are listed in ``draftproof.stattests``.
+beyond, n samples refute except with probability beta; ``samples_needed`` inverts it. alpha: rate of false alarms; beta:
+rate of misses. All of them are listed in ``draftproof.stattests``.
 """
 
 from collections.abc import Hashable, Mapping
 from math import sqrt
 from typing import Any
 
-from ..models.errors import InputError
-from .arguments import checked_distance, checked_rates, checked_size, rounded_up
+from .arguments import checked_distance, checked_rates, checked_size
 from .bounds import Distance, TokensPerCall, tokens_per_call, total_variation_bound
-from .cells import Counts, Law, checked_law
+from .cells import Counts, Law
 from .explanation import largest_token_deviation
 from .goodness import Goodness, goodness_of_fit
 from .independence import Draws, Independence, independence
@@ -59,8 +57,8 @@ def min_detectable_goodness(n: int, cells: int, alpha: float = 1e-6, beta: float
     critical value, misses with probability beta. A deviation of total variation t has n sum (p' - p)^2 / p >= 4 n t^2
     (Cauchy-Schwarz), with equality for the same relative change everywhere.
     cells: k, after pooling
-    Result: at most 1. Between the laws as they are, the law's mass in pooled cells (``Goodness.hidden``) is to be added:
-    ``rounding.deviation`` does, and has a route that pools nothing.
+    Result: at most 1. Between the laws as they are, the law's mass in pooled cells (``Goodness.hidden``) is to be
+    added: ``rounding.deviation`` does, and has a route that pools nothing.
     Guarantee: alpha is the test's own, finite-sample; beta is that of the noncentral chi-square limit, which simulation
     confirms at expected counts of 5 and more. Where the test is exact or by simulation it detects more.
     """
@@ -68,41 +66,8 @@ def min_detectable_goodness(n: int, cells: int, alpha: float = 1e-6, beta: float
     return 1.0 if cells == 1 else min(1.0, sqrt(_goodness(cells, alpha, beta) / (4 * n)))
 
 
-def samples_needed_goodness(distance: float, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> int:
-    """The inverse of ``min_detectable_goodness`` wherever that is below 1 (and n below 1e9). Guarantee: as there."""
-    checked_distance("distance", distance)
-    return rounded_up(_goodness(cells, alpha, beta) / (4 * distance**2))
-
-
-def noncentrality(law: Law, other: Law) -> float:
-    """What one sample adds to the noncentrality of the chi-square test of ``law`` if ``other`` is true.
-
-    sum_k (other_k - law_k)^2 / law_k; infinite where ``other`` has an outcome that ``law`` does not have.
-    """
-    law, other = checked_law(law), checked_law(other, "the other law")
-    if any(other[o] > 0 and not law.get(o, 0) for o in other):
-        return float("inf")
-    return sum((other.get(o, 0.0) - p) ** 2 / p for o, p in law.items() if p > 0)
-
-
-def samples_needed_against(law: Law, other: Law, alpha: float = 1e-6, beta: float = 1e-3) -> int:
-    """The fixed-sample optimum of the chi-square test of ``law`` against one known alternative.
-
-    v / sum_k (other_k - law_k)^2 / law_k, v from the chi-square law's own critical value: what a test whose tail were
-    exactly the limit's would need. 1 if ``other`` has an outcome that ``law`` does not have.
-    Guarantee: of the limit (a benchmark, to be printed beside the samples that a test really took).
-    Raises: InputError if the laws are the same.
-    """
-    checked_rates(alpha, beta)
-    each = noncentrality(law, other)
-    if each == 0:
-        raise InputError("the other law is the law itself: no number of samples separates them")
-    freedom = sum(p > 0 for p in checked_law(law).values()) - 1
-    return 1 if each == float("inf") else rounded_up(limit_noncentrality(freedom, alpha, beta) / each)
-
-
 POOLED_BY_SAMPLE = 1.08
-"""Factor by which two samples need more: which outcomes are pooled follows from their frequencies in both. Measured, not proved."""
+"""Factor by which two samples need more, measured: which outcomes are pooled follows from their frequencies in both."""
 
 
 def assert_homogeneity(counts: Counts, other: Counts, alpha: float = 1e-6, seed: int = 0) -> Homogeneity:
@@ -136,12 +101,6 @@ def min_detectable_homogeneity(
     checked_size("n", n, 1)
     checked_size("other", m, 1)
     return min(1.0, sqrt(POOLED_BY_SAMPLE * _goodness(cells, alpha, beta) * (n + m) / (4 * n * m)))
-
-
-def samples_needed_homogeneity(distance: float, cells: int, alpha: float = 1e-6, beta: float = 1e-3) -> int:
-    """The inverse of ``min_detectable_homogeneity`` with m = n, wherever that is below 1. Guarantee: as there."""
-    checked_distance("distance", distance)
-    return rounded_up(POOLED_BY_SAMPLE * _goodness(cells, alpha, beta) / (2 * distance**2))
 
 
 def assert_mean(counts: Counts, expected: float, top: float = 1.0, alpha: float = 1e-6) -> Mean:
@@ -193,16 +152,10 @@ def min_detectable_independence(n: int, rows: int, columns: int, alpha: float = 
     rows, columns: r, c, outcomes of either draw
     Guarantee: alpha is the test's own; beta is the noncentral chi-square limit's, confirmed by simulation.
     """
-    checked_size("n", n, 1)
-    return min(1.0, sqrt(_independence(rows, columns, alpha, beta) / (4 * n)))
-
-
-def samples_needed_independence(
-    distance: float, rows: int, columns: int, alpha: float = 1e-6, beta: float = 1e-3
-) -> int:
-    """The inverse of ``min_detectable_independence`` wherever that is below 1. Guarantee: as there."""
-    checked_distance("distance", distance)
-    return rounded_up(_independence(rows, columns, alpha, beta) / (4 * distance**2))
+    checked_rates(alpha, beta)
+    for name, value, least in (("n", n, 1), ("rows", rows, 2), ("columns", columns, 2)):
+        checked_size(name, value, least)
+    return min(1.0, sqrt(limit_noncentrality((rows - 1) * (columns - 1), alpha, beta) / (4 * n)))
 
 
 def assert_equivalence(counts: Counts, law: Law, delta: float, alpha: float = 1e-6) -> Distance:
@@ -222,10 +175,3 @@ def _goodness(cells: int, alpha: float, beta: float) -> float:
     checked_rates(alpha, beta)
     checked_size("cells", cells, 2)
     return bound_noncentrality(cells - 1, alpha, beta)
-
-
-def _independence(rows: int, columns: int, alpha: float, beta: float) -> float:
-    checked_rates(alpha, beta)
-    checked_size("rows", rows, 2)
-    checked_size("columns", columns, 2)
-    return limit_noncentrality((rows - 1) * (columns - 1), alpha, beta)

@@ -45,7 +45,8 @@ def log_evidence(counts: np.ndarray, law: np.ndarray, mixture: np.ndarray | None
     mixture: concentrations c
     Shape of the result: [...].
     Guarantee: E[E] = 1 under the law, for any number of draws, and as a process in the draws a martingale.
-    Source: Lindon and Malek 2022 (Dirichlet-multinomial martingale), the prior's mean at the law; the average over c is ours.
+    Source: Lindon and Malek 2022 (Dirichlet-multinomial martingale), the prior's mean at the law; the average over c is
+    ours.
     """
     mixture = concentrations(len(law)) if mixture is None else mixture
     n = counts.sum(axis=-1)

@@ -68,10 +68,10 @@ def goodness_of_fit(
     for 10): all are enumerated, cells not pooled;
     monte-carlo: alpha is 1e-3 or more: 2 / alpha draws under the law, fewer where they show nothing;
     bound: Chernoff's bound with the exact generating function of G (``tails``).
-    The last two pool outcomes that expect less than 5 to cells of 5, rarest first; rare ones that expect less than 5 all
-    together are one cell, no other outcome in it (the p-values hold at any expected count).
-    counts: outcome -> times seen, or a row; of independent draws: of whole blocks with their continuation, in one context: of
-    several contexts the deviations may cancel in the sum
+    The last two pool outcomes that expect less than 5 to cells of 5, rarest first; rare ones that expect less than 5
+    all together are one cell, no other outcome in it (the p-values hold at any expected count).
+    counts: outcome -> times seen, or a row; of independent draws: of whole blocks with their continuation, in one
+    context: of several contexts the deviations may cancel in the sum
     law: outcome -> probability, sum 1, or a row
     alpha: rate at which the p-value decides
     method: one of the last three, chosen if not given

@@ -1,10 +1,9 @@
-"""Independence of what must be independent: positions, rows of a batch, calls, steps, seeds."""
+"""Independence of what must be independent: positions, rows of a batch, calls, steps."""
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Hashable, Sequence
 from math import exp
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, xlogy
@@ -12,7 +11,7 @@ from scipy.special import gammaln, xlogy
 from ..models.errors import InputError
 from .arguments import checked_rates, checked_size
 from .monte_carlo import draws_for, monte_carlo_p
-from .tails import SMALLEST_P_VALUE, binomial_tail
+from .tails import SMALLEST_P_VALUE
 
 MAX_OUTCOMES = 8
 """Distinct outcomes of one draw; the rest are pooled."""
@@ -22,8 +21,6 @@ E_VALUE_SHARE = 0.01
 
 Draws = Sequence[Hashable]
 """Outcomes of draws, one after the other."""
-
-Key = TypeVar("Key")
 
 
 class Independence(NamedTuple):
@@ -97,8 +94,8 @@ def independence(
 def log_e_value(table: np.ndarray) -> float:
     """log of an e-value of a table given both margins: a Jeffreys mixture for each row, over the law of independence.
 
-    E = prod_a [Γ(c/2) / Γ(1/2)^c prod_b Γ(x_ab + 1/2) / Γ(x_a + c/2)] n! / prod_b x_b!. Given the margins every order of
-    the second draws is equally likely; the mixture is one law of them given the first draws, so its probabilities of
+    E = prod_a [Γ(c/2) / Γ(1/2)^c prod_b Γ(x_ab + 1/2) / Γ(x_a + c/2)] n! / prod_b x_b!. Given the margins every order
+    of the second draws is equally likely; the mixture is one law of them given the first draws, so its probabilities of
     those orders add up to 1 at most.
     table: [rows, columns] counts. Guarantee: E[E] <= 1 under independence. Source: Krichevsky and Trofimov 1981.
     """
@@ -106,112 +103,6 @@ def log_e_value(table: np.ndarray) -> float:
     rows = gammaln(table + half).sum(axis=1) - gammaln(half).sum(axis=1)
     rows += gammaln(half.sum(axis=1)) - gammaln((table + half).sum(axis=1))
     return float(rows.sum() + gammaln(table.sum() + 1) - gammaln(table.sum(axis=0) + 1).sum())
-
-
-def along(
-    stream: Draws, lags: Sequence[int] = (1, 2, 3), context: Draws | None = None, alpha: float = 1e-6, seed: int = 0
-) -> dict[int, Independence]:
-    """Are the draws of a stream (calls, steps, positions one after the other) independent of those ``lag`` before?
-
-    Of each stretch of 2 lag draws the first half is paired with the second: no draw is in two pairs. p-values are
-    multiplied by the number of lags.
-    stream: [n]
-    lags: distances of the draws that are compared
-    context: [n], what the law of each draw depends on, known before it; pairs are compared given both of their contexts
-    alpha, seed: as in ``independence``
-    Guarantee: the least p-value is <= a with probability <= a if the draws are independent given their contexts.
-    Raises: InputError for a stream shorter than twice a lag. Source: ``independence``; Bonferroni.
-    """
-    pairs = {}
-    for lag in lags:
-        checked_size("lag", lag, 1)
-        if len(stream) < 2 * lag:
-            raise InputError(f"a stream of {len(stream)} draws, expected at least {2 * lag} for the lag {lag}")
-        start = [t for t in range(len(stream) - lag) if t // lag % 2 == 0]
-        given = None if context is None else [(context[t], context[t + lag]) for t in start]
-        pairs[lag] = [stream[t] for t in start], [stream[t + lag] for t in start], given
-    return _bonferroni(pairs, alpha, seed)
-
-
-def across(
-    table: Sequence[Draws], contexts: Sequence[Draws] | None = None, alpha: float = 1e-6, seed: int = 0
-) -> dict[tuple[int, int], Independence]:
-    """Are the columns independent of each other: rows of a batch, positions of a block, streams of several seeds?
-
-    Every pair of columns is tested; p-values are multiplied by the number of pairs.
-    table: [calls, columns], calls independent of each other
-    contexts: [calls, columns], what the law of each draw depends on
-    alpha, seed: as in ``independence``
-    Guarantee: the least p-value is <= a with probability <= a if the columns are independent given their contexts.
-    Raises: InputError for rows of different lengths and fewer than two columns. Source: as ``along``.
-    """
-    widths = {len(row) for row in table}
-    if len(widths) != 1 or max(widths) < 2:
-        raise InputError(f"rows of {sorted(widths)} draws, expected one length of at least 2")
-    if contexts is not None and [len(row) for row in contexts] != [len(row) for row in table]:
-        raise InputError("contexts of another shape than the draws, expected one for each draw")
-    pairs = {}
-    for i, j in combinations(range(max(widths)), 2):
-        given = None if contexts is None else [(row[i], row[j]) for row in contexts]
-        pairs[i, j] = [row[i] for row in table], [row[j] for row in table], given
-    return _bonferroni(pairs, alpha, seed)
-
-
-def reproducible(
-    outputs: Mapping[Any, Hashable], again: Mapping[Any, Hashable]
-) -> tuple[Any, Hashable, Hashable] | None:
-    """The first seed whose two outputs differ, with both; None if the same seed gave the same output every time.
-
-    Guarantee: none is needed; one disagreement is certain. Raises: InputError if the seeds are not the same.
-    """
-    if set(outputs) != set(again) or not outputs:
-        raise InputError(f"outputs of {len(outputs)} and {len(again)} seeds, expected the same seeds, one or more")
-    return next(((seed, out, again[seed]) for seed, out in outputs.items() if out != again[seed]), None)
-
-
-class Agreement(NamedTuple):
-    """How many outputs of different seeds are equal.
-
-    agree: number of pairs of seeds with equal outputs
-    pairs: number of pairs
-    p_value: of so many or more if seeds are independent
-    witness: two seeds that agree, or None
-    """
-
-    agree: int
-    pairs: int
-    p_value: float
-    witness: tuple[Any, Any] | None
-
-
-def seeds_differ(outputs: Mapping[Any, Hashable], collision: float) -> Agreement:
-    """Do different seeds give independent outputs?
-
-    Seeds are paired, first with second, third with fourth; equal outputs are counted. p = Pr(Binomial(pairs,
-    collision) >= agree).
-    outputs: seed -> output, of one law
-    collision: sum of the squared probabilities of the law of the output, or anything above: the largest probability
-    will do. Outputs long enough make it small, and one agreement is then enough to refute
-    Guarantee: Pr(p_value <= a) <= a if outputs of different seeds are independent and agree with at most that
-    probability. It detects reuse between neighbours in the order given; give them in another order to look elsewhere.
-    Raises: InputError for fewer than two seeds or a collision that is not a probability. Source: the binomial law.
-    """
-    if not 0 <= collision <= 1:
-        raise InputError(f"collision is {collision!r}, expected a probability")
-    checked_size("seeds", len(outputs), 2)
-    seeds = list(outputs)
-    pairs = list(zip(seeds[::2], seeds[1::2], strict=False))
-    equal = [pair for pair in pairs if outputs[pair[0]] == outputs[pair[1]]]
-    p_value = binomial_tail(len(pairs), len(equal), collision)
-    return Agreement(len(equal), len(pairs), p_value, equal[0] if equal else None)
-
-
-def _bonferroni(
-    pairs: Mapping[Key, tuple[Draws, Draws, Draws | None]], alpha: float, seed: int
-) -> dict[Key, Independence]:
-    m = len(pairs)
-    results = {key: independence(*pair, alpha / m, seed) for key, pair in pairs.items()}
-    return {key: result._replace(p_value=min(1.0, m * result.p_value)) for key, result in results.items()}
 
 
 def _terms(tables: np.ndarray) -> np.ndarray:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..models.errors import InputError
-from .arguments import checked_distance, checked_rates, checked_size, rounded_up
+from .arguments import checked_rates, checked_size
 from .cells import Counts, checked_counts
-from .power import Shift, detectable_by_bets, log_mean_exp, log_rates, needed_by_bets, root
+from .power import Shift, detectable_by_bets, log_mean_exp, log_rates, root
 
 STAKES = 2.0 ** (-np.arange(20) / 2)
 """Shares of the fortune that are staked, each by an equal part of it: right within a factor 2^(1/4) for n up to 1e7."""
@@ -79,15 +79,6 @@ def min_detectable_mean(n: int, expected: float, top: float = 1.0, alpha: float 
     checked_size("n", n, 1)
     shifts, goal = _shifts(expected, top, alpha, beta)
     return top * detectable_by_bets(shifts, n, goal, beta)
-
-
-def samples_needed_mean(
-    shift: float, expected: float, top: float = 1.0, alpha: float = 1e-6, beta: float = 1e-3
-) -> int:
-    """The inverse of ``min_detectable_mean`` wherever that is below max(expected, top - expected). Guarantee: as there."""
-    shifts, goal = _shifts(expected, top, alpha, beta)
-    checked_distance("shift", shift, top * max(each.most for each in shifts))
-    return rounded_up(needed_by_bets(shifts, shift / top, goal, beta))
 
 
 def _shifts(expected: float, top: float, alpha: float, beta: float) -> tuple[list[Shift], float]:

@@ -6,7 +6,7 @@ while the order is not as they say.
 """
 
 import reprlib
-from math import exp, log
+from math import ceil, exp, log
 from numbers import Real
 from typing import NamedTuple
 
@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..models.errors import InputError
-from .arguments import checked_distance, checked_rates, checked_size, rounded_up
+from .arguments import checked_rates
 from .betting import STEPS_AT_ONCE, fortune_paths
-from .design import Refuted
 from .mean import STAKES
-from .power import Shift, detectable_by_bets, log_mean_exp, log_rates, log_sum_exp, needed_by_bets, root
+from .power import log_mean_exp, log_sum_exp, root
 
 PAIRED_STAKES = STAKES[1:]
 """Shares of the fortune that are staked. Not all of it: one difference of -b would end the bet."""
@@ -50,18 +49,19 @@ class PairedResult(NamedTuple):
 class PairedOrder:
     """Paired differences in sequence, their order and the interval of their mean.
 
-    E_t = mean over shares l of prod over s <= t of (1 + l d_s / b), and the same with -d_s. The verdict is "greater" once
-    E has reached 2 / alpha at any time, "less" once the other has, "undecided" before that and where both have.
+    E_t = mean over shares l of prod over s <= t of (1 + l d_s / b), and the same with -d_s. The verdict is "greater"
+    once E has reached 2 / alpha at any time, "less" once the other has, "undecided" before that and where both have.
     Interval: all m with mean over l of exp(l (S - t m) / (2 b) - psi(l) V / (4 b^2)) < 2 / alpha on either side,
     S = sum of d_s, V = sum of (d_s - mean of those before)^2, psi(l) = -log(1 - l) - l.
     bound: b, in the unit of the differences
     Guarantee: if no conditional mean E[d_t | past] is above 0, Pr(ever "greater") <= alpha / 2; if none is below 0,
-    Pr(ever "less") <= alpha / 2; with both, an order is ever reported of equals with probability at most alpha, whenever
-    one stops. Pr(the mean of E[d_s | past] over s <= t is outside of the interval at any t) <= alpha, whether or not the
-    conditional means are equal. The verdict comes earlier than the interval leaves 0: its hypothesis is the narrower one.
+    Pr(ever "less") <= alpha / 2; with both, an order is ever reported of equals with probability at most alpha,
+    whenever one stops. Pr(the mean of E[d_s | past] over s <= t is outside of the interval at any t) <= alpha, whether
+    or not the conditional means are equal. The verdict comes earlier than the interval leaves 0: its hypothesis is the
+    narrower one.
     Raises: InputError for a bound that is not positive and a rate outside of (0, 1).
-    Source: Waudby-Smith and Ramdas 2024 (bets; the mixture over fixed shares is ours); Howard, Ramdas, McAuliffe, Sekhon
-    2021, Theorem 4 (the interval); Ville 1939.
+    Source: Waudby-Smith and Ramdas 2024 (bets; the mixture over fixed shares is ours); Howard, Ramdas, McAuliffe,
+    Sekhon 2021, Theorem 4 (the interval); Ville 1939.
     """
 
     def __init__(self, bound: float, alpha: float = 1e-6):
@@ -120,7 +120,9 @@ class PairedOrder:
             return n
         if beyond(MOST_NEEDED / n) >= 0:
             return None
-        return rounded_up(n * exp(root(lambda times: beyond(exp(times)), 0.0, log(MOST_NEEDED / n), relative=1e-6)))
+        return ceil(
+            n * exp(root(lambda times: beyond(exp(times)), 0.0, log(MOST_NEEDED / n), relative=1e-6)) * (1 - 1e-9)
+        )
 
     def _settle(self, shares: np.ndarray) -> None:
         staked = np.outer(PAIRED_STAKES, shares)
@@ -134,73 +136,12 @@ class PairedOrder:
         self._sum, self._n = float(sums[-1]), self._n + len(shares)
 
 
-def assert_no_worse(differences: ArrayLike, bound: float, alpha: float = 1e-6) -> PairedResult:
-    """A is no worse than B, as far as the pairs show.
-
-    Guarantee: refutes with probability at most alpha / 2 where no conditional mean of A - B is below 0 (``PairedOrder``).
-    Raises: Refuted with the interval; InputError.
-    """
-    standing = PairedOrder(bound, alpha).observe(differences)
-    if standing.verdict == LESS:
-        interval = f"between {standing.lower:.6g} and {standing.upper:.6g} at 1 - {alpha:g}"
-        mean = f"{standing.mean:.6g} in the mean of {standing.n} pairs, {interval}"
-        raise Refuted(f"A is worse than B: {mean}; log E = {standing.log_e_less:.3g}", standing)
-    return standing
-
-
-def min_detectable_difference(
-    n: int, bound: float, variance: float | None = None, alpha: float = 1e-6, beta: float = 1e-3
-) -> float:
-    """The mean difference from which on n pairs show the order, except with probability beta.
-
-    A miss has probability Pr(E < 2 / alpha) <= (2 L / alpha)^r E[(1 + l d / b)^-r]^n for each of the L shares l and every
-    r > 0. Of all laws on [-b, b] of at least that mean and at most that variance the one on two points of which one is
-    -b makes this largest (the power has a negative third derivative), so the statement holds for every law.
-    bound: b, in the unit of the differences and of the result, which is b where n pairs are too few for any order
-    variance: in the square of that unit, b^2 if not given (every law)
-    Guarantee: finite-sample, for differences of at least that conditional mean and at most that conditional variance;
-    for the evidence of the one direction ("greater"), the other by symmetry.
-    Raises: InputError for a size, bound, variance or rate out of range.
-    Source: Markov's inequality; the extremal law as in Bennett 1962.
-    """
-    checked_size("n", n, 1)
-    shifts, goal = _shifts(bound, variance, alpha, beta)
-    return bound * detectable_by_bets(shifts, n, goal, beta)
-
-
-def samples_needed_difference(
-    difference: float, bound: float, variance: float | None = None, alpha: float = 1e-6, beta: float = 1e-3
-) -> int:
-    """The inverse of ``min_detectable_difference`` wherever that is below the bound. Guarantee, Raises: as there."""
-    shifts, goal = _shifts(bound, variance, alpha, beta)
-    checked_distance("difference", difference, bound)
-    return rounded_up(needed_by_bets(shifts, difference / bound, goal, beta))
-
-
 def _radius(spread: float, alpha: float) -> float:
     """How far the sum of d / b is from the sum of its conditional means, at most."""
     price = (-np.log1p(-PAIRED_STAKES) - PAIRED_STAKES) * spread / 4
     goal = log(2 * len(PAIRED_STAKES) / alpha)
     most = float(((goal + price) * 2 / PAIRED_STAKES).min()) * (1 + 1e-9)
     return root(lambda s: float(log_sum_exp(PAIRED_STAKES * s / 2 - price)) - goal, 0.0, most, relative=1e-12)
-
-
-def _rates(difference: float, variance: float) -> np.ndarray:
-    """log E[(1 + l d)^-r] for d of mean ``difference`` on -1 and one other point; powers r by shares l."""
-    below = 1 + difference
-    variance = min(variance, 1 - difference**2)
-    weight = variance / (variance + below**2)
-    return log_rates(weight, -np.log1p(-PAIRED_STAKES), -np.log1p(PAIRED_STAKES * (difference + variance / below)))
-
-
-def _shifts(bound: float, variance: float | None, alpha: float, beta: float) -> tuple[list[Shift], float]:
-    """The one direction on the scale of b, and what a fortune has to reach."""
-    _checked_bound(bound)
-    checked_rates(alpha, beta)
-    if variance is not None:
-        checked_distance("variance", variance, bound**2)
-    scaled = 1.0 if variance is None else variance / bound**2
-    return [Shift(lambda difference: _rates(difference, scaled), 1.0)], log(2 * len(PAIRED_STAKES) / alpha)
 
 
 def _checked_bound(bound: float) -> None:

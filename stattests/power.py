@@ -1,13 +1,18 @@
 """The arithmetic shared by the detection limits: roots, chi-square tests and bets."""
 
 from collections.abc import Callable, Iterable
-from math import log
-from typing import NamedTuple
+from math import inf, log
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtri, chndtr, logsumexp
 
+from ..models.errors import InputError
+from .arguments import checked_distance
 from .tails import chernoff_critical
+
+MAX_SAMPLES = 10**12
+"""Samples beyond which none are recommended."""
 
 FEW_COUNTS_MARGIN = 1.04
 """How much more than the limit's the critical value rises over the statistic's mean at expected counts near 5."""
@@ -29,7 +34,7 @@ def log_mean_exp(logs: np.ndarray, axis: int = 0) -> np.ndarray:
 def root(
     function: Callable[[float], float], low: float, high: float, absolute: float = 2e-12, relative: float = 2.0**-50
 ) -> float:
-    """Where a continuous function crosses 0 between low and high, within the sum of the two tolerances (no relative one is less).
+    """Where a continuous function crosses 0 between low and high, within the sum of the two tolerances.
 
     Raises: ValueError if it has the same sign at both. Source: Brent 1973.
     """
@@ -42,6 +47,28 @@ def root(
 def smallest(condition: Callable[[float], float], low: float, high: float) -> float:
     """Where a falling function meets 0 between low and high; high if it does not."""
     return high if condition(high) > 0 else root(condition, low, high, absolute=1e-300, relative=1e-14)
+
+
+def samples_needed(limit: Callable[..., float], distance: float, *args: Any, **options: Any) -> int:
+    """The fewest samples n with limit(n, ...) <= distance: how many a test needs to detect a deviation of that size.
+
+    limit: one of the ``min_detectable_*``; its result does not grow with its first argument
+    distance: in the unit of the limit
+    args, options: the further arguments of the limit
+    Guarantee: that of the limit; samples_needed(limit, limit(n)) = n wherever the limit has begun to fall at n.
+    Raises: InputError for a distance that is not positive, where 1e12 samples would not be enough, and as the limit.
+    """
+    checked_distance("distance", distance, inf)
+    high = 1
+    while limit(high, *args, **options) > distance:
+        high *= 4
+        if high > MAX_SAMPLES:
+            raise InputError(f"distance is {distance:g}: {MAX_SAMPLES:g} samples would not be enough")
+    low = high // 4
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if limit(middle, *args, **options) <= distance else (middle, high)
+    return high
 
 
 def needed_noncentrality(critical: float, freedom: int, beta: float) -> float:
@@ -81,7 +108,7 @@ def log_rates(low: float, at_low: np.ndarray, at_high: np.ndarray) -> np.ndarray
 
 
 class Shift(NamedTuple):
-    """A direction in which a deviation of some size, at most ``most``, has ``rates(size)``: the ``log_rates`` of one stake."""
+    """A direction in which a deviation of some size, at most ``most``, has ``rates(size)``, by ``log_rates``."""
 
     rates: Callable[[float], np.ndarray]
     most: float
@@ -99,16 +126,3 @@ def detectable_by_bets(shifts: Iterable[Shift], n: float, goal: float, beta: flo
         return smallest(lambda size: float((n * shift.rates(size) + price).min()) - log(beta), 0.0, shift.most)
 
     return max(map(limit, shifts))
-
-
-def needed_by_bets(shifts: Iterable[Shift], size: float, goal: float, beta: float) -> float:
-    """The draws, not rounded, that refute a deviation of that size in every direction that has room for it.
-
-    The inverse of ``detectable_by_bets``; infinite if no number of draws is enough.
-    """
-
-    def needed(rates: np.ndarray) -> float:
-        price = MISS_POWERS[:, None] * goal - log(beta)
-        return float(np.where(rates < 0, price / np.where(rates < 0, -rates, 1.0), np.inf).min())
-
-    return max(needed(shift.rates(size)) for shift in shifts if size <= shift.most * (1 + 1e-12))

@@ -14,7 +14,7 @@ from .goodness import LAW_FREE_METHOD, Goodness, fit_of_many, min_detectable_by_
 from .tails import binomial_tail
 
 NEGLIGIBLE_SLACK = 0.01
-"""Part of the detection limit below which rounding, spread over all cells, less than doubles the rate of a test of fit."""
+"""Part of the detection limit below which rounding, spread over all cells, less than doubles a test's rate."""
 
 MAX_LOG_RATE_SHIFT = 0.7
 """log 2: the most by which the logarithm of that rate may be moved if all rounding falls on the rarest cell."""
@@ -50,11 +50,12 @@ def deviation(
     """Do the counts refute every source within a total variation of ``slack`` of the law?
 
     By any of three routes: outcomes of probability 0 seen more often than the slack explains; the test of fit, where
-    rounding is negligible beside what it can detect; the lower bound on the total variation, of the outcomes as they are.
-    The second detects small deviations, the third those that pooling hides. Each has alpha / 2 without slack, where the
-    first costs nothing, else alpha / 4, the second counted twice for what rounding does to its rate.
-    limit: the smaller of a + b + c and ``min_detectable_by_bound``, a: the mass of outcomes of probability 0 that may be
-    taken for rounding; b: the limit of the test of fit between the laws as pooled; c: the law's mass in pooled cells.
+    rounding is negligible beside what it can detect; the lower bound on the total variation, of the outcomes as they
+    are. The second detects small deviations, the third those that pooling hides. Each has alpha / 2 without slack,
+    where the first costs nothing, else alpha / 4, the second counted twice for what rounding does to its rate.
+    limit: the smaller of a + b + c and ``min_detectable_by_bound``, a: the mass of outcomes of probability 0 that may
+    be taken for rounding; b: the limit of the test of fit between the laws as pooled; c: the law's mass in pooled
+    cells.
     counts, law: as in ``goodness_of_fit``
     slack: total variation
     strange: outcomes that no rounding explains
@@ -114,7 +115,8 @@ def most_excused(n: int, slack: float, alpha: float, beta: float) -> tuple[int, 
     """How many of n draws may be impossible and be taken for rounding, and of what source that leaves no more.
 
     The largest m with Pr(Binomial(n, slack) >= m) > alpha, and the probability r with Pr(Binomial(n, r) <= m) = beta.
-    Guarantee: a source with more than that on outcomes of probability 0 is refuted by them except with probability beta.
+    Guarantee: a source with more than that on outcomes of probability 0 is refuted by them except with probability
+    beta.
     Source: Clopper and Pearson 1934.
     """
     if not slack:
@@ -126,8 +128,8 @@ def most_excused(n: int, slack: float, alpha: float, beta: float) -> tuple[int, 
 def negligible(n: int, slack: float, limit: float, rarest: float, alpha: float) -> bool:
     """Whether the test of fit may decide although the source may be within ``slack`` of its law.
 
-    slack <= 0.01 limit, and d (e + sqrt(2 e L) + L) / e - d <= 0.7 for d = n slack on the rarest cell, of expected count
-    e, where counts up to about e + sqrt(2 e L) + L, L = log(1 / alpha), are not refuted (Bernstein).
+    slack <= 0.01 limit, and d (e + sqrt(2 e L) + L) / e - d <= 0.7 for d = n slack on the rarest cell, of expected
+    count e, where counts up to about e + sqrt(2 e L) + L, L = log(1 / alpha), are not refuted (Bernstein).
     """
     if not slack:
         return True

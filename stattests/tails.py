@@ -90,7 +90,7 @@ def hypergeometric_tail(statistic: float, first: int, totals: np.ndarray) -> flo
 
 
 def chernoff_critical(freedom: float, alpha: float) -> float:
-    """Where Chernoff's bound for a chi-square variable falls to alpha: (c - f) / 2 - (f / 2) log(c / f) = log(1 / alpha).
+    """Where Chernoff's bound for a chi-square variable falls to alpha: (c - f) / 2 - f / 2 log(c / f) = log(1 / alpha).
 
     The finite-sample tails above reach alpha near here, wherever expected counts are well above 5.
     """

@@ -14,9 +14,6 @@ from .goodness import BOUND_METHOD, MIN_SIMULATED_ALPHA, MONTE_CARLO_METHOD
 from .monte_carlo import draws_for, monte_carlo_p, relabelled
 from .tails import hypergeometric_tail, likelihood_ratio
 
-MAX_NGRAM_CELLS = 1000
-"""Distinct n-grams at most; the rest are pooled."""
-
 Sequences = Sequence[Sequence[int]]
 Strata = tuple[Sequence[Hashable], Sequence[Hashable]] | None
 
@@ -93,56 +90,12 @@ def furthest(counts: Mapping[Hashable, int], other: Mapping[Hashable, int]) -> s
     return f"{worst!r} was seen {counts.get(worst, 0)} of {n} and {other.get(worst, 0)} of {m} times"
 
 
-def ngram_homogeneity(
-    sequences: Sequences, others: Sequences, length: int = 2, alpha: float = 1e-6, strata: Strata = None, seed: int = 0
-) -> Homogeneity:
-    """Do two engines write n-grams equally often?
-
-    chi^2 = sum over n-grams of (x - e)^2 / v, x the count in the first sample, e = sum over prompts of f T, v of
-    f (1 - f) T, T the count in both samples and f the first sample's share of the sequences; n-grams rarer than 5
-    expected in the smaller sample are pooled. Whole sequences change places in the permutations, since the n-grams of
-    one sequence depend on each other.
-    sequences, others: one a call, any lengths
-    length: n of the n-grams
-    strata: the prompts of both samples, if there were several; sequences change places within their prompt only
-    seed: of the permutations
-    Guarantee: Pr(p_value <= a) <= a if, within each stratum, sequences of both engines are exchangeable; over the
-    permutations (2 / alpha of them, fewer where they show nothing) and the data.
-    Raises: InputError for an empty sample, and if no sequence is as long as an n-gram.
-    Source: Mantel and Haenszel 1959 (strata); Pitman 1937 (permutation); Besag and Clifford 1991.
-    """
-    checked_rates(alpha)
-    labels, groups = _labelled(sequences, others, strata)
-    texts = [list(map(int, s)) for s in (*sequences, *others)]
-    grams: list[Counter] = [Counter(tuple(s[i : i + length]) for i in range(len(s) - length + 1)) for s in texts]
-    totals = sum(grams, Counter())
-    if not totals:
-        raise InputError(f"no sequence has {length} tokens or more")
-    # What is pooled may not depend on which sequence is whose: it is the same in every permutation.
-    smaller = min(len(sequences), len(others)) / len(labels)
-    ranked = sorted(totals.items(), key=lambda seen: (-seen[1], seen[0]))[:MAX_NGRAM_CELLS]
-    cells = {gram: k for k, (gram, n) in enumerate(ranked) if n * smaller >= MIN_EXPECTED}
-    table = np.zeros((len(grams), len(cells) + 1))
-    for unit, of_one in enumerate(grams):
-        for gram, times in of_one.items():
-            table[unit, cells.get(gram, len(cells))] += times
-    table = table[:, table.sum(axis=0) > 0]
-    share, _ = _shares(labels, groups)
-    spread = np.maximum((share * (1 - share)) @ table, 1e-300)
-
-    def statistics(is_first):
-        return (((is_first - share) @ table) ** 2 / spread).sum(axis=1)
-
-    statistic, p_value = _permuted(statistics, labels, groups, alpha, seed)
-    first, second = (sum(part, Counter()) for part in (grams[: len(sequences)], grams[len(sequences) :]))
-    return Homogeneity(statistic, p_value, table.shape[1], "permutation", furthest(first, second))
-
-
 def hamming_kernel(blocks: np.ndarray, same: float = 0.5) -> np.ndarray:
     """k(x, y) = same^(number of positions where x and y differ), 0 < same < 1.
 
     blocks: [n, L] tokens, shorter ones filled up with -1. Shape of the result: [n, n].
-    Guarantee: strictly positive definite over blocks of L tokens, so that every difference of laws has a positive distance.
+    Guarantee: strictly positive definite over blocks of L tokens, so that every difference of laws has a positive
+    distance.
     Source: a product of the kernels [x = y] + same [x != y], each strictly positive definite.
     """
     return same ** (blocks[:, None, :] != blocks[None, :, :]).sum(axis=2)
@@ -168,13 +121,18 @@ def mmd(
 ) -> Homogeneity:
     """Do two engines write the same blocks, by maximum mean discrepancy?
 
-    sum over prompts of n m / (n + m) [mean k(x, x') + mean k(y, y') - 2 mean k(x, y)], means over all pairs, n and m the
-    numbers of sequences of the prompt.
+    sum over prompts of n m / (n + m) [mean k(x, x') + mean k(y, y') - 2 mean k(x, y)], means over all pairs, n and m
+    the numbers of sequences of the prompt.
     kernel: [n, L] blocks -> [n, n]
-    sequences, others, alpha, strata, seed: as in ``ngram_homogeneity``
-    Guarantee: as ``ngram_homogeneity``. Time is (n + m)^2 a permutation: for hundreds of blocks, not for millions.
+    sequences, others: one a call, any lengths
+    strata: the prompts of both samples, if there were several; sequences change places within their prompt only
+    seed: of the permutations
+    Guarantee: Pr(p_value <= a) <= a if, within each stratum, sequences of both engines are exchangeable; over the
+    permutations (2 / alpha of them, fewer where they show nothing) and the data. Time is (n + m)^2 a permutation: for
+    hundreds of blocks, not for millions.
     Raises: InputError for an empty sample.
-    Source: Gretton, Borgwardt, Rasch, Schoelkopf, Smola 2012 (A kernel two-sample test), Eq. (5).
+    Source: Gretton, Borgwardt, Rasch, Schoelkopf, Smola 2012 (A kernel two-sample test), Eq. (5); Pitman 1937
+    (permutation); Besag and Clifford 1991.
     """
     checked_rates(alpha)
     labels, groups = _labelled(sequences, others, strata)

@@ -28,6 +28,7 @@ EXTRAS = {
     "weasyprint": "compliance",
     "triton": "kernels",
     "pypdf": "compliance",
+    "xdist": "dev",
 }
 """Optional packages, and the extra of draftproof that installs each."""
 
@@ -43,7 +44,7 @@ MARKERS = {
     "zoo": "long: audits of the mutants and controls beyond a quarter of them (make zoo)",
     "long": "further settings of what a shorter test examines (make long)",
     "broken_proof": "long: changes of code and statements that must break a Coq proof (make broken-proofs)",
-    "deceiver": "long: whole audits of wrong verifiers written to be cleared, beyond one of each class (make deceivers)",
+    "deceiver": "long: audits of wrong verifiers written to be cleared, beyond one of each class (make deceivers)",
     "cluster": "runs on a real two-worker Dask cluster that the test starts",
     "unpacked": "long: runs the engines that make engines unpacks",
     "gpu": "needs a CUDA device",
@@ -72,8 +73,8 @@ def needs(package: str) -> str:
 class ModuleOfTests(pytest.Module):
     """A test file that needs an optional package, and says so, is skipped where the package is not installed.
 
-    It says so by an import of its own at its top, by ``needs``, or by the marker engine. A missing package that only the
-    code under test imports is an error.
+    It says so by an import of its own at its top, by ``needs``, or by the marker engine. A missing package that only
+    the code under test imports is an error.
     """
 
     def _getobj(self):

@@ -2,11 +2,11 @@
 
     python -m draftproof.tests.in_parts -m gpu --out out/gpu [--seconds 540] [PATH ...]
 
-Collects the tests, cuts them into parts (a file's, SIZE at most), and runs in turn those whose results are not in the folder yet,
-each in a process of its own that writes the outcome of every test. A part counts only if it has an outcome for each of its
-tests, by the code as it is now: its digest stands in the file. Where the seconds are over, the part that runs is ended, and the
-next call goes on with it. At the end the outcomes are held against the collection: exit status 0 if every test of it passed, 1 if
-one failed, 3 if one was not run or was skipped.
+Collects the tests, cuts them into parts (a file's, SIZE at most), and runs in turn those whose results are not in the
+folder yet, each in a process of its own that writes the outcome of every test. A part counts only if it has an outcome
+for each of its tests, by the code as it is now: its digest stands in the file. Where the seconds are over, the part
+that runs is ended, and the next call goes on with it. At the end the outcomes are compared with the collection: exit
+status 0 if every test of it passed, 1 if one failed, 3 if one was not run or was skipped.
 """
 
 import argparse

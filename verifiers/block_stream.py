@@ -8,10 +8,10 @@ from .draft_block import Block, Verdict
 def block_stream(block: Block, chance: Chance) -> Verdict:
     """Walk the block once; at each step the outcome so far stays, or a longer one replaces it.
 
-    At step i with a = p_i the weights are max(a M_b(x) - M_s(x), 0) for "X^i then x" and 1 - a for "as before"; after the
-    last token M_s is the zero row, so that the bonus token is drawn with weight a M_b(x). All weights are zero where
-    a = 1 and the rows are equal: the outcome of this step is then surely replaced at a later one, so the step is skipped.
-    (The published sketch fails there, and appends its zero row to the caller's list.)
+    At step i with a = p_i the weights are max(a M_b(x) - M_s(x), 0) for "X^i then x" and 1 - a for "as before"; after
+    the last token M_s is the zero row, so that the bonus token is drawn with weight a M_b(x). All weights are zero
+    where a = 1 and the rows are equal: the outcome of this step is then surely replaced at a later one, so the step is
+    skipped. (The published sketch fails there, and appends its zero row to the caller's list.)
     Guarantee: equal in law to Algorithm 2.
     Source: Leviathan, "Fixing a 'Bug' in Speculative Decoding" (2024); Sun et al. 2025, Appendix A.
     """

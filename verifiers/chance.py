@@ -26,8 +26,8 @@ class NothingToDrawError(ValueError):
 class RandomChance:
     """Chance from a pseudo-random generator, on floats.
 
-    A token of weight zero is never drawn: the cumulative scan skips it, and a uniform that rounding carries past the last
-    sum falls back on the last token with positive weight.
+    A token of weight zero is never drawn: the cumulative scan skips it, and a uniform that rounding carries past the
+    last sum falls back on the last token with positive weight.
     """
 
     def __init__(self, generator: random.Random | None = None):

@@ -1,39 +1,45 @@
-"""What can be claimed of a verifier, and evidence for or against it: the words that all packages share."""
+"""Evidence for or against a claim, with the witness of a refutation: what every room shares."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
-HOLDS, REFUTED, NO_EVIDENCE, NOT_CLAIMED, ERROR = "holds", "refuted", "no-evidence", "not-claimed", "error"
+import msgspec
 
-WORST_FIRST = (REFUTED, ERROR, NO_EVIDENCE, NOT_CLAIMED, HOLDS)
-"""The order in which verdicts decide when they are merged."""
+from .claims import CLAIMS, VARIATION
+from .details import AnyDetail, Detail, LawDetail, LoopLawDetail, SamplesDetail
+from .verdicts import (
+    ERROR,
+    HOLDS,
+    NO_EVIDENCE,
+    NOT_CLAIMED,
+    REFUTED,
+    Basis,
+    EvidenceVerdict,
+    Method,
+    Strength,
+    merge_verdicts,
+)
 
-CLAIMS = {
-    "lossless": "X^tau, Y, completed by the target, follows the target's law (Sun et al. 2025, Eq. 7)",
-    "support": "a token that the target gives probability 0 is never emitted, not even at u = 0",
-    "optimal": "E[tau] equals block verification's, the largest of all valid verifiers (Theorem 2); of a draft tree, their bound",
-}
-"""The claims that an audit examines."""
-
-LOOP_CLAIMS = {
-    "rows": "each block is verified with both models' rows of its own text, under the settings asked for",
-    "drafts": "draft tokens are drawn from the draft's rows of their own text",
-    "noise": "no random number is used twice: by two rows, streams or purposes",
-    "acceptance": "E[tau] of the first iteration is the verifier's own on this pair",
-}
-"""The claims that an end-to-end run examines besides."""
-
-BATCH_CLAIMS = {"batch": "a row of a batch emits what it emits alone"}
-"""The claim that is examined besides where a verifier takes many requests in one call."""
+__all__ = [
+    "ERROR",
+    "HOLDS",
+    "NOT_CLAIMED",
+    "NO_EVIDENCE",
+    "REFUTED",
+    "Evidence",
+    "EvidenceVerdict",
+    "LawEntry",
+    "Method",
+    "Strength",
+    "Witness",
+    "merge_verdicts",
+    "without_smallest",
+]  # fmt: skip
 
 
-def merge_verdicts(verdicts: Iterable[str]) -> str:
-    """The verdict on several pieces of evidence together: the worst of them; no-evidence if there is none."""
-    return min(verdicts, key=WORST_FIRST.index, default=NO_EVIDENCE)
-
-
-class LawEntry(NamedTuple):
+@dataclass(frozen=True)
+class LawEntry:
     """One outcome under two laws.
 
     sequence: the outcome: tokens joined by commas, or a quantity such as E[tau].
@@ -49,26 +55,26 @@ class LawEntry(NamedTuple):
 class Witness:
     """Where a claim fails: one outcome, what was expected of it and what was observed.
 
-    sequence, expected, observed: as in ``LawEntry``.
     problem: the problem in its JSON form, or the place in a decoded text (prompt, position); empty if it has none.
+    sequence, expected, observed: as in ``LawEntry``.
+    smallest: whether the problem is the result of the search for the smallest.
     draft_block: the draft tokens for which it was emitted, joined by commas.
     parents: of those tokens, where they are a draft tree, joined by commas.
     laws: entries of the two laws side by side, the worst first.
     prefixes: (prefix, expected, observed) for the prefixes that deviate most.
     why: what else is known of the deviation, in words.
-    smallest: whether the problem is the result of the search for the smallest.
     """
 
+    problem: dict[str, Any] = field(default_factory=dict)
     sequence: str
     expected: str
     observed: str
-    problem: Mapping[str, Any] = field(default_factory=dict)
+    smallest: bool = False
     draft_block: str | None = None
     parents: str | None = None
     laws: tuple[LawEntry, ...] = ()
     prefixes: tuple[tuple[str, float, float], ...] = ()
     why: str | None = None
-    smallest: bool = False
 
     @property
     def entries(self) -> tuple[LawEntry, ...]:
@@ -79,49 +85,34 @@ class Witness:
         return f"{self.sequence}: expected {self.expected}, observed {self.observed}"
 
     def as_json(self) -> dict[str, Any]:
-        laws, prefixes = [entry._asdict() for entry in self.laws] or None, [*map(list, self.prefixes)] or None
-        optional = {
-            "draft_block": self.draft_block,
-            "parents": self.parents,
-            "laws": laws,
-            "prefixes": prefixes,
-            "why": self.why,
-        }
-        shown = {"problem": dict(self.problem), "sequence": self.sequence, "expected": self.expected,
-                 "observed": self.observed, "smallest": self.smallest}  # fmt: skip
-        return shown | {name: value for name, value in optional.items() if value is not None}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Witness":
-        laws = tuple(LawEntry(**entry) for entry in data.get("laws", ()))
-        prefixes = tuple((prefix, expected, observed) for prefix, expected, observed in data.get("prefixes", ()))
-        return cls(**{**data, "laws": laws, "prefixes": prefixes})
+        """The JSON form, without what it does not have."""
+        shown = vars(self) | {"laws": [*map(vars, self.laws)] or None}
+        shown |= {"prefixes": [*map(list, self.prefixes)] or None}
+        return {name: value for name, value in shown.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
     """What was found out about one claim, on one problem, by one method.
 
-    claim: a key of CLAIMS, LOOP_CLAIMS or BATCH_CLAIMS, or the name of a statement of the papers.
-    method: how it was examined, such as enumeration, interception, chi-square, betting.
-    verdict: holds, refuted, no-evidence, not-claimed or error.
+    claim: a key of CLAIMS, or the name of a statement of the papers.
     problem: the name of what it was examined on.
     total_variation: the deviation that was measured, in [0, 1], or an exact rational.
     bound: the rounding allowed or the detection limit: a deviation below it can remain unseen.
     witness: where the claim fails.
     replay: the command that shows it again.
-    detail: facts that belong to the method (dtype, samples, p_value, ...).
+    detail: facts that belong to the method.
     """
 
     claim: str
-    method: str
-    verdict: str
+    method: Method
+    verdict: EvidenceVerdict
     problem: str | None = None
     total_variation: Any = None
     bound: Any = None
     witness: Witness | None = None
     replay: str | None = None
-    detail: dict[str, Any] = field(default_factory=dict)
+    detail: AnyDetail = field(default_factory=Detail)
 
     @property
     def holds(self) -> bool:
@@ -134,21 +125,71 @@ class Evidence:
     @property
     def dtype(self) -> str:
         """The numbers it speaks of: exact, float64, float32, ..."""
-        return str(self.detail.get("dtype", "exact"))
+        return self.detail.dtype or "exact"
+
+    @property
+    def law(self) -> LawDetail:
+        """What is known of the law of a function; of any other evidence nothing."""
+        return self.detail if isinstance(self.detail, LawDetail) else LawDetail()
+
+    @property
+    def limit(self) -> float | None:
+        """What can remain unseen, or is allowed to rounding."""
+        return self.bound if self.detail.detection_limit is None else self.detail.detection_limit
+
+    @property
+    def unit(self) -> str:
+        """Of the deviation and the limit."""
+        known = CLAIMS.get(self.claim)
+        return known.unit if known else VARIATION
+
+    @property
+    def strength(self) -> Strength:
+        """How much it shows; of a law of which that is not known, no more than that it was observed."""
+        if self.method.basis is Basis.RUN:
+            return Strength.OBSERVED
+        if self.method.sampled:
+            return Strength.SAMPLED
+        if self.verdict == NO_EVIDENCE:
+            return Strength.NONE
+        if self.bound is not None and self.bound != self.bound:  # not a number
+            return Strength.OBSERVED
+        walked = Strength.EXACT if isinstance(self.detail, LoopLawDetail) else None
+        known = self.law.exactness or walked
+        return known if known and known.decides else Strength.OBSERVED
+
+    @property
+    def why_undecided(self) -> str | None:
+        """Why there is no verdict, or no law in place of samples."""
+        return self.detail.reason or (self.detail.why_not_exact if isinstance(self.detail, SamplesDetail) else None)
+
+    def with_detail(self, **changes: Any) -> "Evidence":
+        """The same with other facts."""
+        return replace(self, detail=msgspec.structs.replace(self.detail, **changes))
 
     def not_claimed(self, why: str) -> "Evidence":
         """The same where the claim is not made, with the reason."""
-        return replace(self, verdict=NOT_CLAIMED, witness=None, detail={**self.detail, "why": why})
+        return replace(self.with_detail(why=why), verdict=NOT_CLAIMED, witness=None)
+
+    def undecided(self, reason: str) -> "Evidence":
+        """The same where nothing is decided, with the reason."""
+        return replace(self.with_detail(reason=reason), verdict=NO_EVIDENCE)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The detail in its JSON form, without its kind."""
+        facts: dict[str, Any] = msgspec.to_builtins(self.detail)
+        del facts["kind"]
+        return facts
 
     def as_json(self) -> dict[str, Any]:
-        return {**vars(self), "witness": self.witness and self.witness.as_json()}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Evidence":
-        return cls(**{**data, "witness": data["witness"] and Witness.from_json(data["witness"])})
+        """The JSON form; ``detail`` has the name of its type in ``kind``."""
+        witness = self.witness and self.witness.as_json()
+        return vars(self) | {"witness": witness, "detail": msgspec.to_builtins(self.detail)}
 
 
 def without_smallest(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """The evidence without what the search for the smallest problem says again of a refutation that is there already."""
+    """The evidence without what the search for the smallest problem says again of a refutation that is there
+    already."""
     refuted = {(e.claim, e.dtype) for e in evidence if e.refuted and not (e.witness and e.witness.smallest)}
     return [e for e in evidence if not (e.witness and e.witness.smallest) or (e.claim, e.dtype) not in refuted]

@@ -33,7 +33,8 @@ def greedy_block_verification(block: Block, chance: Chance) -> Verdict:
     """Keep the longest accepted sub-block under uncapped likelihood ratios.
 
     Guarantee: Pr(X^l = x, tau >= l) = min(M_b(x), M_s(x)) (Lemma 9), so E[tau] reaches the optimal coupling
-    (Lemma 10). NOT valid in the plain loop, only in Algorithm 6: the next gamma - tau - 1 tokens follow Algorithm 5's law.
+    (Lemma 10). NOT valid in the plain loop, only in Algorithm 6: the next gamma - tau - 1 tokens follow Algorithm 5's
+    law.
     Source: Sun et al. 2025, Appendix C, Algorithm 4 and Eq. (30).
     """
     return longest_sub_block(RULE, block, chance)

@@ -1,11 +1,11 @@
 """A causal model of transformers with its cache, for a batch of texts that grow at different speeds.
 
-The cache stays a rectangle. A column that holds no token of a row's text is a hole in that row: padding on the left of a
-short prompt, or a draft token that was rejected there and accepted elsewhere. Holes are masked, and positions are counted
-by a row's own tokens, so each row is attended to as if it stood alone. That is exact for every model that takes its
-positions from ``position_ids`` and masks by column: a masked key has weight 0. Columns at the end that are holes in all
-rows are cropped; a batch of one never has holes, and no mask is passed. A sliding window is counted in columns, so for
-batches it is refused where it would matter.
+The cache stays a rectangle. A column that holds no token of a row's text is a hole in that row: padding on the left of
+a short prompt, or a draft token that was rejected there and accepted elsewhere. Holes are masked, and positions are
+counted by a row's own tokens, so each row is attended to as if it stood alone. That is exact for every model that takes
+its positions from ``position_ids`` and masks by column: a masked key has weight 0. Columns at the end that are holes in
+all rows are cropped; a batch of one never has holes, and no mask is passed. A sliding window is counted in columns, so
+for batches it is refused where it would matter.
 """
 
 from collections.abc import Sequence
@@ -127,7 +127,7 @@ def empty_cache(model: Any) -> Any:
 
 
 def can_be_cropped(cache: Any) -> bool:
-    """Whether ``crop`` can be applied: a cache with ``crop``, or tuples of keys and values [B, heads, columns, size]."""
+    """Whether ``crop`` applies: to a cache with ``crop``, or tuples of keys and values [B, heads, columns, size]."""
     if isinstance(cache, tuple):
         return all(part.ndim == 4 for layer in cache for part in layer)
     return hasattr(cache, "crop")

@@ -5,6 +5,7 @@ its guarantee holds for whatever gamma it is.
 """
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 from ..errors import InputError
 from .result import Iteration
@@ -87,13 +88,8 @@ def best_gamma(alpha: float, cost: float, longest: int) -> int:
     E[tau + 1] / (gamma c + 1), E[tau + 1] = 1 + alpha + ... + alpha^gamma.
     Source: Leviathan et al. 2023, Theorem 3.8 and Section 3.5; ``proofs.closed_forms`` has it exactly, with 0 allowed.
     """
-    best, most, tokens = 1, 0.0, 1.0
-    for gamma in range(1, longest + 1):
-        tokens += alpha**gamma
-        factor = tokens / (gamma * cost + 1)
-        if factor > most:
-            best, most = gamma, factor
-    return best
+    tokens = [*accumulate(alpha**n for n in range(longest + 1))]
+    return max(range(1, longest + 1), key=lambda gamma: tokens[gamma] / (gamma * cost + 1))
 
 
 def draft_length(gamma: int | Adaptive) -> FixedLength | AdaptiveLength:

@@ -1,4 +1,4 @@
-"""Performance of the decoding loop: block efficiency and wall-clock speedup, the two quantities of the paper's tables."""
+"""Performance of the decoding loop: block efficiency and wall-clock speedup, the quantities of the paper's tables."""
 
 from collections.abc import Iterable
 

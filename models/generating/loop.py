@@ -15,7 +15,7 @@ from ...verifiers.batched.emitted import Emitted, EmittedPaths
 from ...verifiers.chance import Chance
 from ...verifiers.registry import Reference
 from ..errors import InputError, OutOfMemoryError
-from ..libraries import is_of_memory
+from ..libraries import means_no_memory
 from .caches import CachedModel
 from .draft_length import draft_length
 from .loop_verifiers import Drafted, LoopVerifier, loop_verifier
@@ -27,16 +27,10 @@ from .settings import LoopSettings, checked_device, checked_models, checked_prom
 
 
 def generate(
-    target: Any,
-    draft: Any,
-    prompts: Sequence[Sequence[int]],
-    verifier: str | Reference | LoopVerifier = "block",
-    *,
-    chance: Sequence[Chance] | None = None,
-    device: str | None = None,
-    loop: "type[DecodingLoop] | None" = None,
+    target: Any, draft: Any, prompts: Sequence[Sequence[int]], verifier: str | Reference | LoopVerifier = "block", *,
+    chance: Sequence[Chance] | None = None, device: str | None = None, loop: "type[DecodingLoop] | None" = None,
     **settings: Any,
-) -> Generated:
+) -> Generated:  # fmt: skip
     """Continue the prompts by speculative decoding.
 
     target, draft: causal language models of transformers in evaluation mode, with one tokenizer.
@@ -52,10 +46,8 @@ def generate(
     kernels repeat themselves), and with a fixed gamma a row's text does not depend on the rows beside it.
     Raises: InputError in one line for what cannot be run. Source: Sun et al. 2025, Algorithms 3 and 6.
     """
-    running = (loop or DecodingLoop)(
-        target, draft, prompts, loop_verifier(verifier), LoopSettings(**settings), chance, device
-    )
-    return running.run()
+    given = loop_verifier(verifier), LoopSettings(**settings), chance, device
+    return (loop or DecodingLoop)(target, draft, prompts, *given).run()
 
 
 class DecodingLoop:
@@ -66,16 +58,10 @@ class DecodingLoop:
     streams: type[Streams] = Streams
 
     def __init__(
-        self,
-        target: Any,
-        draft: Any | None,
-        prompts: Sequence[Sequence[int]],
-        verifier: LoopVerifier,
-        settings: LoopSettings,
-        chance: Sequence[Chance] | None = None,
-        device: str | None = None,
+        self, target: Any, draft: Any | None, prompts: Sequence[Sequence[int]], verifier: LoopVerifier,
+        settings: LoopSettings, chance: Sequence[Chance] | None = None, device: str | None = None,
         before_step: Callable[[], None] = lambda: None,
-    ):
+    ):  # fmt: skip
         """before_step: called before each iteration and each draft token, to end the run by an exception."""
         models = {"target": target, "draft": draft} if draft is not None else {"target": target}
         checked_models(models)
@@ -102,7 +88,7 @@ class DecodingLoop:
         try:
             return self._run()
         except (RuntimeError, MemoryError) as error:
-            if not is_of_memory(error):
+            if not means_no_memory(error):
                 raise
             used = f"out of memory on {self.device} with {len(self.texts)} prompts"
             raise OutOfMemoryError(f"{used}; expected fewer or shorter ones") from None
@@ -185,8 +171,7 @@ class DecodingLoop:
 
     def cut(self, tokens: list[int]) -> list[int]:
         """Nothing behind an end token."""
-        end = next((at for at, token in enumerate(tokens) if token in self.eos), len(tokens))
-        return tokens[: end + 1]
+        return tokens[: next((at + 1 for at, token in enumerate(tokens) if token in self.eos), len(tokens))]
 
     def continue_with(self, rows: list[int]) -> None:
         """Drop the rows of the batch that have ended; of the others forget what is not their text."""

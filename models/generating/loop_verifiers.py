@@ -48,8 +48,7 @@ class Drafted(NamedTuple):
 class LoopVerifier(NamedTuple):
     """A verifier for the loop.
 
-    name: that of its reference, or ``LENIENT``.
-    verify: of a batch of blocks and its chance.
+    name: that of its reference, or ``LENIENT``. verify: of a batch of blocks and its chance.
     modifies_target: whether its loop is Algorithm 6, which modifies the target for the next tokens.
     lenience: l of lenient token verification; None for the others.
     rule: the rule for trees, of a verifier of several draft paths (``path_verifiers.path_verifier``); None for blocks.
@@ -158,17 +157,14 @@ def loop_verifier(verifier: str | Reference | LoopVerifier) -> LoopVerifier:
             return BATCHED_VERIFIERS[verifier]
         name, _, lenience = verifier.partition(":")
         if name == LENIENT:
-            return lenient(_lenience(verifier, lenience))
+            try:
+                share = float(lenience)
+            except ValueError:
+                expected = f"{LENIENT}:L with a lenience L above 0 and at most 1"
+                raise InputError(f"verifier {verifier!r}: expected {expected}") from None
+            return lenient(share)
     given = REFERENCES.get(verifier) if isinstance(verifier, str) else verifier
     if not isinstance(given, Reference):
         known = ", ".join(dict.fromkeys((*BATCHED_VERIFIERS, *REFERENCES)))
         raise InputError(f"no verifier {verifier!r}; expected one of {known}, a Reference or a LoopVerifier")
     return LoopVerifier(given.name, block_by_block(given.verify), given.modifies_target)
-
-
-def _lenience(verifier: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        expected = f"{LENIENT}:L with a lenience L above 0 and at most 1"
-        raise InputError(f"verifier {verifier!r}: expected {expected}") from None

@@ -16,7 +16,6 @@ from .randomness import BatchChance
 from .settings import must_be_whole
 
 MOST_PATHS = 16
-
 VerifyPaths = Callable[[Drafted, BatchChance], EmittedPaths]
 
 

@@ -21,11 +21,11 @@ def decode_plainly(
     return PlainLoop(target, None, prompts, NO_VERIFIER, LoopSettings(**settings), None, device).run()
 
 
-def no_verifier(*_: Any) -> Any:
+def _no_verifier(*_: Any) -> Any:
     raise AssertionError("plain decoding verifies nothing")
 
 
-NO_VERIFIER = LoopVerifier("plain", no_verifier)
+NO_VERIFIER = LoopVerifier("plain", _no_verifier)
 
 
 class PlainLoop(DecodingLoop):

@@ -43,9 +43,8 @@ class LoopSettings:
     def __post_init__(self) -> None:
         name = "adaptive gamma: longest" if isinstance(self.gamma, Adaptive) else "gamma"
         must_be_whole(name, self.longest_gamma, 1, MAX_GAMMA)
-        must_be_whole("max_new_tokens", self.max_new_tokens, 1)
-        must_be_whole("top_k", self.top_k, 0)
-        must_be_whole("seed", self.seed, 0)
+        for name, least in (("max_new_tokens", 1), ("top_k", 0), ("seed", 0)):
+            must_be_whole(name, getattr(self, name), least)
         if not (isfinite(self.temperature) and self.temperature >= 0):
             raise InputError(f"temperature {self.temperature}: expected a number of at least 0")
         if 0 < self.temperature < MIN_TEMPERATURE:
@@ -74,7 +73,7 @@ class LoopSettings:
 
 
 def must_be_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
-    """Raises InputError unless the value is a whole number of at least ``least`` and, if it is given, at most ``most``."""
+    """Raises InputError unless the value is a whole number from ``least`` to ``most``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"{name} {value!r}: expected a whole number of at least {least}")
     if most is not None and value > most:
@@ -114,10 +113,9 @@ def checked_vocabulary(models: dict[str, Any], vocabulary: int | None) -> int:
     sizes = {name: text_config(model).vocab_size for name, model in models.items()}
     if vocabulary is None:
         if len(set(sizes.values())) > 1:
-            counts = ", ".join(f"the {name} {size}" for name, size in sizes.items()) + " ids"
-            raise InputError(
-                f"vocabularies differ: {counts}; if that is padding, say vocabulary= (the tokenizer's length)"
-            )
+            counts = ", ".join(f"the {name} {size}" for name, size in sizes.items())
+            expected = "if that is padding, say vocabulary= (the tokenizer's length)"
+            raise InputError(f"vocabularies differ: {counts} ids; {expected}")
         return next(iter(sizes.values()))
     for name, size in sizes.items():
         if not 1 <= vocabulary <= size:
@@ -139,8 +137,7 @@ def checked_prompts(
     for n, text in enumerate(texts):
         if not text:
             raise InputError(f"prompt {n}: is empty; expected at least one token (the start token, say)")
-        strange = [token for token in text if not 0 <= token < vocabulary]
-        if strange:
+        if strange := [token for token in text if not 0 <= token < vocabulary]:
             outside = f"token {strange[0]} is outside the vocabulary"
             raise InputError(f"prompt {n}: {outside}, expected 0 to {vocabulary - 1}")
         for name, context in contexts.items():

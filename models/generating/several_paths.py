@@ -1,6 +1,7 @@
 """The decoding loop with several draft paths for each text: a row of the batch for each path, and a rule for trees.
 
-All rows of a text hold the same text. After each iteration they go on with the keys and values of the path that was accepted.
+All rows of a text hold the same text. After each iteration they go on with the keys and values of the path that was
+accepted.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,20 +18,13 @@ from .settings import LoopSettings
 
 
 def generate_by_paths(
-    target: Any,
-    draft: Any,
-    prompts: Sequence[Sequence[int]],
-    rule: str | TreeReference,
-    paths: int = 2,
-    *,
-    chance: Sequence[Chance] | None = None,
-    device: str | None = None,
-    loop: "type[SeveralPaths] | None" = None,
+    target: Any, draft: Any, prompts: Sequence[Sequence[int]], rule: str | TreeReference, paths: int = 2, *,
+    chance: Sequence[Chance] | None = None, device: str | None = None, loop: "type[SeveralPaths] | None" = None,
     **settings: Any,
-) -> Generated:
+) -> Generated:  # fmt: skip
     """Continue the prompts by speculative decoding with independent draft paths.
 
-    target, draft, prompts, device, settings: as of ``loop.generate``.
+    target, draft, prompts, device, settings: as in ``loop.generate``.
     rule: a rule for trees, or its name in ``verifiers.trees.registry``.
     paths: K, drafted for each text and verified together.
     chance: one source for each prompt, for the exact law, one tree at a time; by default streams seeded by ``seed``.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """XDG_CACHE_HOME/draftproof; where that is not set ~/.cache/draftproof, on macOS and Windows what they have instead.
+    """XDG_CACHE_HOME/draftproof; where that is not set ~/.cache/draftproof, or what macOS and Windows have.
 
     A relative XDG_CACHE_HOME counts as not set, as its specification says.
     """

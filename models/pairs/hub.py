@@ -1,16 +1,24 @@
 """From a folder or a name on the Hub to a folder with a whole checkpoint."""
 
-import json
 from pathlib import Path
 
+import msgspec
+
 from ..errors import InputError
+from ..json_files import read_file
 from ..libraries import reason
 
 CONFIGURATION_FILES = ("*.json", "*.model", "*.txt", "*.jinja")
-"""What is downloaded besides the weights: configuration and tokenizer."""
+"""Files that are downloaded with the weights: configuration and tokenizer."""
 
 HUB_TIMEOUT = 20
 """How long the Hub may take to say what a model consists of."""
+
+
+class WeightsIndex(msgspec.Struct):
+    """The file that says which part of a checkpoint has which weight."""
+
+    weight_map: dict[str, str]
 
 
 def checkpoint_folder(name: str) -> Path:
@@ -20,8 +28,7 @@ def checkpoint_folder(name: str) -> Path:
     """
     folder = Path(name).expanduser()
     if folder.is_dir():
-        missing = missing_from(folder)
-        if missing:
+        if missing := missing_from(folder):
             raise InputError(f"{name}: not a checkpoint, it has no {missing}; expected what save_pretrained writes")
         return folder
     if folder.exists() or name.count("/") > 1 or name.startswith((".", "/", "~")) or "\\" in name:
@@ -39,21 +46,14 @@ def missing_from(folder: Path) -> str | None:
         if (folder / whole).is_file():
             return None
         if (folder / index).is_file():
-            return next((part for part in _parts(folder / index) if not (folder / part).is_file()), None)
+            parts = sorted({*read_file(WeightsIndex, folder / index).weight_map.values()})
+            return next((part for part in parts if not (folder / part).is_file()), None)
     return SAFE_WEIGHTS_NAME
 
 
 def commit_of(folder: Path) -> str | None:
     """The commit of a snapshot in the Hub's cache."""
     return folder.name if folder.parent.name == "snapshots" else None
-
-
-def _parts(index: Path) -> list[str]:
-    try:
-        return sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        expected = "a JSON object with the field weight_map"
-        raise InputError(f"{index}: not an index of weights; expected {expected}") from None
 
 
 def _cached(name: str) -> Path | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..generating.settings import checked_device
-from ..libraries import is_of_memory, must_be_dtype, quiet, reason, require
+from ..libraries import means_no_memory, must_be_dtype, quiet, reason, require
 from .hub import checkpoint_folder, commit_of
 from .pair import Pair
 
@@ -97,7 +97,7 @@ def _model(name: str, folder: Path, device: Any, dtype: str) -> Any:
         loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True, **precision)
         model, report = loaded[0].to(device).eval(), loaded[1]
     except Exception as error:
-        if is_of_memory(error):
+        if means_no_memory(error):
             expected = "a smaller model or fewer bytes a number (dtype bfloat16)"
             raise InputError(f"{name}: out of memory in {dtype} on {device}; expected {expected}") from None
         raise InputError(f"{name}: cannot be loaded ({reason(error)})") from None

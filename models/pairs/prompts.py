@@ -1,6 +1,5 @@
 """Prompts: of the paper's data sets, of Spec-Bench, of a local file, or a few of our own."""
 
-import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +8,7 @@ from urllib.request import urlopen
 
 from ..errors import InputError
 from ..files import write_atomically
+from ..json_files import parse
 from ..libraries import reason, require
 from .cache_folder import cache_folder
 
@@ -52,22 +52,7 @@ SPEC_BENCH_FILE = "https://raw.githubusercontent.com/hemingkx/Spec-Bench/main/da
 """The questions of Table 2; a file of JSON Lines, downloaded once."""
 
 EMBEDDED = "embedded"
-"""The name of the prompts below, which need no download."""
-
-EMBEDDED_PROMPTS = (
-    "The three laws of thermodynamics say that",
-    "def binary_search(items, wanted):\n    ",
-    "Once upon a time, in a harbour where no ship had called for years,",
-    "Q: A train leaves at 9:40 and arrives at 13:05. How long is the journey?\nA:",
-    "Translate into English: Der Zug nach Hamburg hat heute zwanzig Minuten Verspätung.",
-    "Write a short letter that declines an invitation politely.",
-    "List five uses of a paper clip that have nothing to do with paper.",
-    "Summary: The council met on Tuesday to vote on the bridge. After four hours it had not voted. In short,",
-    "What is the capital of Australia, and why is it not Sydney?",
-    "SELECT customer, SUM(amount) FROM orders WHERE",
-    "A recipe for bread: first",
-    "The difference between a proof and a test is",
-)
+"""The name of the prompts in embedded.jsonl, which need no download."""
 
 
 def prompts(source: str | Path, count: int | None = None, seed: int = 0) -> list[str]:
@@ -98,11 +83,12 @@ def grouped_prompts(source: str | Path) -> dict[str, list[str]]:
 
 
 def _all(source: str) -> list[tuple[str, str | None]]:
-    if source == EMBEDDED:
-        return [(text, None) for text in EMBEDDED_PROMPTS]
     if source in DATA_SETS:
         return [(text, None) for text in _from_data_set(source)]
-    file = _spec_bench() if source == SPEC_BENCH else Path(source).expanduser()
+    if source == EMBEDDED:
+        file = Path(__file__).with_name("embedded.jsonl")
+    else:
+        file = _spec_bench() if source == SPEC_BENCH else Path(source).expanduser()
     if file.is_dir():
         file = file / "prompts.jsonl"
     if not file.is_file():
@@ -123,10 +109,7 @@ def _from_file(file: Path) -> Iterator[tuple[str, str | None]]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        try:
-            given = json.loads(line)
-        except (ValueError, RecursionError):
-            raise InputError(f"{file}: line {number} is not JSON; {expected}") from None
+        given = parse(line, f"{file}: line {number}")
         group = None
         if isinstance(given, dict):
             group = next((given[field] for field in GROUP_FIELDS if isinstance(given.get(field), str)), None)

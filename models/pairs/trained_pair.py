@@ -12,7 +12,7 @@ from ..environment import versions
 from ..errors import InputError, OutOfMemoryError
 from ..files import write_atomically
 from ..generating.settings import checked_device
-from ..libraries import is_of_memory, quiet, reason, require, save_tokenizer
+from ..libraries import means_no_memory, quiet, reason, require, save_tokenizer
 from .cache_folder import cache_folder
 from .corpus import Corpus, corpus
 from .recipe import Progress, Recipe
@@ -22,12 +22,9 @@ FIGURES, PROMPTS, CHECKPOINT = "pair.json", "prompts.jsonl", "training.pt"
 
 
 def train_pair(
-    folder: str | Path,
-    seed: int = 0,
-    recipe: Recipe | None = None,
-    progress: Progress = lambda *_: None,
+    folder: str | Path, seed: int = 0, recipe: Recipe | None = None, progress: Progress = lambda *_: None,
     device: str = "cpu",
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Write folder/target, folder/draft, folder/small-draft, each with the tokenizer, and folder/prompts.jsonl.
 
     They are loaded as any checkpoint is; prompts.jsonl has the beginnings of texts that none was trained on.
@@ -38,8 +35,8 @@ def train_pair(
     seed, recipe, the steps' cpu_seconds, and the ``key`` that names the pair in the cache.
     Guarantee: one recipe and seed give one pair, on one machine with one set of libraries (see ``training.train``); a
     killed run goes on where it was, and a pair that the cache has is copied.
-    Raises: InputError in one line: a folder in use, a cache that cannot be written, no text to train on, no such device,
-    memory that runs out.
+    Raises: InputError in one line: a folder in use, a cache that cannot be written, no text to train on, no such
+    device, memory that runs out.
     """
     require("torch", "transformers")
     recipe, folder = recipe or Recipe(), Path(folder)
@@ -69,7 +66,7 @@ def train_pair(
         where = "XDG_CACHE_HOME says where to keep pairs"
         raise InputError(f"{cached}: cannot be written ({reason(error)}); {where}") from None
     except (RuntimeError, MemoryError) as error:
-        if not is_of_memory(error):
+        if not means_no_memory(error):
             raise
         raise OutOfMemoryError(f"out of memory on {device} in training; expected a smaller recipe") from None
     try:

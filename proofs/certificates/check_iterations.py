@@ -1,12 +1,12 @@
-"""The checker of certificates over several iterations. It needs nothing but the file, and shares no code with what makes them.
+"""The checker of certificates over several iterations. It needs nothing but the file, and none of the maker's code.
 
-Plain fractions. Write W_n(t) for the value that the file gives to the text t with n iterations to come, W_0(t) = |t|, and
-for one n and t, U(s) = W_{n-1}(t s) and g(x) = E U(x Y) - U(x), Y from the target. For every text two facts:
+Plain fractions. Write W_n(t) for the value that the file gives to the text t with n iterations to come, W_0(t) = |t|,
+and for one n and t, U(s) = W_{n-1}(t s) and g(x) = E U(x Y) - U(x), Y from the target. For every text two facts:
 
-1. the reaches lie in the polytope, r(()) = 1 and 0 <= r(x y) <= min(r(x) M_b(y | x), M_s(x y)), so some valid verifier has
-   them, and what it is worth, E U(Y) + sum r(x) g(x), is W_n(t);
-2. the prices are nonnegative, g(x) + sum_y M_b(y | x) parent(x y) <= parent(x) + drafted(x), and the bound that follows,
-   E U(Y) + sum_y M_b(y) parent(y) + sum M_s(x) drafted(x), is W_n(t) too.
+1. the reaches lie in the polytope, r(()) = 1 and 0 <= r(x y) <= min(r(x) M_b(y | x), M_s(x y)), so some valid verifier
+has them, and what it is worth, E U(Y) + sum r(x) g(x), is W_n(t);
+2. the prices are nonnegative, g(x) + sum_y M_b(y | x) parent(x y) <= parent(x) + drafted(x), and the bound that
+follows, E U(Y) + sum_y M_b(y) parent(y) + sum M_s(x) drafted(x), is W_n(t) too.
 
 That this makes W_n(t) the optimum of all strategies is ``certified_optimum`` of mechanized/Reaches.v.
 """

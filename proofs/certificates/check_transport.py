@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 from .check import ProblemPair, Rejected, fields, prefix_of, rational_of, shown, table_of
+from .check_tree_bound import DraftedBy, pair_and_any_drafting, texts_of_trees
 
 TRANSPORT_FORMAT = "draftproof-transport/1"
 FIELDS = {"format", "problem", "first_accepted", "plan", "dual_set"}
@@ -17,14 +18,14 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     Raises: Rejected, with the first thing that is wrong.
     """
     data = fields(text, TRANSPORT_FORMAT, FIELDS)
-    pair, (count, how) = ProblemPair(data["problem"]), _drafting(data["problem"])
-    if problem is not None and (ProblemPair(problem) != pair or _drafting(problem) != (count, how)):
+    pair, drafting = pair_and_any_drafting(data["problem"])
+    if problem is not None and pair_and_any_drafting(problem) != (pair, drafting):
         raise Rejected("it belongs to another problem")
     claimed = rational_of(data["first_accepted"], "first_accepted")
     if not isinstance(data["plan"], dict):
         raise Rejected("plan is not a table")
     plan = {frozenset(prefix_of(key, "plan")): table_of(row, f"plan[{key}]") for key, row in data["plan"].items()}
-    law = _law_of_drafts(pair.draft[()], count, how)
+    law = _law_of_drafts(pair, drafting)
     reached = _value_of_plan(pair.target[()], law, plan)
     if reached != claimed:
         raise Rejected(f"its plan accepts with {shown(reached)}, not with the {shown(claimed)} claimed")
@@ -34,39 +35,13 @@ def check(text: str, problem: dict | None = None) -> Fraction:
     return claimed
 
 
-def _drafting(problem: dict) -> tuple[int, str]:
-    """How many tokens are drafted after the context, and how."""
-    try:
-        drafting = problem["drafting"]
-        parents, how = drafting.get("parents"), drafting["how"]
-        count = parents.count(-1) if type(parents) is list else drafting["children"][0]
-        if type(count) is not int or count < 1 or how not in ("iid", "without-replacement", "top"):
-            raise Rejected("its problem does not say how trees are drawn")
-    except (KeyError, TypeError, IndexError, AttributeError):
-        raise Rejected("its problem does not say how trees are drawn") from None
-    if len(problem["target"][""]) ** count > MOST_DRAWS:
+def _law_of_drafts(pair: ProblemPair, drafting: DraftedBy) -> dict[frozenset[int], Fraction]:
+    """Pr(the drafts of the first step are this set of tokens)."""
+    count = len(drafting.shape)
+    if pair.vocabulary**count > MOST_DRAWS:
         raise Rejected(f"{count} drafts are too many to look at every way to draw them")
-    return count, how
-
-
-def _law_of_drafts(row: list[Fraction], count: int, how: str) -> dict[frozenset[int], Fraction]:
-    """Pr(the drafts are this set of tokens), by going through the draws one by one."""
-    if how == "top":
-        return {frozenset(sorted(range(len(row)), key=lambda t: (-row[t], t))[:count]): Fraction(1)}
-    draws: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}
-    for _ in range(count):
-        longer = {}
-        for drawn, mass in draws.items():
-            left = [q if how == "iid" or t not in drawn else Fraction(0) for t, q in enumerate(row)]
-            if not any(left):
-                longer[drawn] = mass
-                continue
-            longer |= {(*drawn, t): mass * q / sum(left) for t, q in enumerate(left) if q}
-        draws = longer
-    law: dict[frozenset[int], Fraction] = {}
-    for drawn, mass in draws.items():
-        law[frozenset(drawn)] = law.get(frozenset(drawn), Fraction(0)) + mass
-    return law
+    drawn = texts_of_trees(pair, DraftedBy(((),) * count, drafting.how))
+    return {frozenset(token for (token,) in texts): mass for texts, mass in drawn.items()}
 
 
 def _value_of_plan(target: list[Fraction], law: dict, plan: dict) -> Fraction:

@@ -78,6 +78,18 @@ def _rule(data: object) -> Rule:
 
 
 def pair_and_drafting(problem: dict) -> tuple[ProblemPair, DraftedBy]:
+    """The models of a problem and how its trees are drawn, of which there are few enough to look at each."""
+    pair, drafting = pair_and_any_drafting(problem)
+    if drafting.how != "top" and pair.vocabulary ** _nodes(drafting.shape) > MOST_TREES:
+        raise Rejected(f"its draft trees are too many to look at, expected at most {MOST_TREES:,}")
+    return pair, drafting
+
+
+def _nodes(shape: Shape) -> int:
+    return sum(1 + _nodes(subtree) for subtree in shape)
+
+
+def pair_and_any_drafting(problem: dict) -> tuple[ProblemPair, DraftedBy]:
     """The models of a problem and how its trees are drawn."""
     pair = ProblemPair(problem)
     try:
@@ -91,8 +103,6 @@ def pair_and_drafting(problem: dict) -> tuple[ProblemPair, DraftedBy]:
         depths.append(depths[parent + 1] + 1)
     if max(depths) != pair.gamma or how not in ("iid", "without-replacement", "top"):
         raise Rejected("its problem does not say how trees are drawn")
-    if how != "top" and pair.vocabulary ** len(parents) > MOST_TREES:
-        raise Rejected(f"its draft trees are too many to look at, expected at most {MOST_TREES:,}")
 
     def below(node: int) -> Shape:
         return tuple(below(n) for n, parent in enumerate(parents) if parent == node)
@@ -119,8 +129,9 @@ def accepted_by(pair: ProblemPair, trees: dict[Texts, Fraction], rule: Rule) -> 
     """E[tau] of a rule that can be completed to a valid one.
 
     D(x) is the probability that the accepted text begins with x. After x was accepted, let the last token be y with a
-    probability in proportion to M_b(y | x) D(x) - D(xy), which must not be negative; the sum over y is the probability that
-    exactly x is accepted. So of what begins with x and goes on, the next token is y with probability M_b(y | x): Eq. (7).
+    probability in proportion to M_b(y | x) D(x) - D(xy), which must not be negative; the sum over y is the probability
+    that exactly x is accepted. So of what begins with x and goes on, the next token is y with probability M_b(y | x):
+    Eq. (7).
     Raises: Rejected, with the first thing that is wrong with the rule.
     """
     if rule.keys() != trees.keys():
@@ -149,8 +160,9 @@ def begins_with(trees: dict[Texts, Fraction], rule: Rule, length: int) -> dict[t
 def bound_of(pair: ProblemPair, trees: dict[Texts, Fraction], potential: dict[tuple[int, ...], Fraction]) -> Fraction:
     """sum_T Pr(T) max over o of (|o| - 1 - Y(o)) + Y(()): a bound for every potential.
 
-    A valid rule's output o, completed by the target, is the target's text; so E[Y(o)] is the mean of y under the target, Y(()),
-    and E[tau] = E[tau - Y(o)] + Y(()). Given the tree's texts T, o is one of them, or none, and one token more.
+    A valid rule's output o, completed by the target, is the target's text; so E[Y(o)] is the mean of y under the
+    target, Y(()), and E[tau] = E[tau - Y(o)] + Y(()). Given the tree's texts T, o is one of them, or none, and one
+    token more.
     """
     expected = dict(potential)
     for length in range(pair.gamma, -1, -1):

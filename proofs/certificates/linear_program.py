@@ -1,7 +1,12 @@
-"""The linear program over all valid verifiers, solved numerically: an optimum that knows nothing of the closed form."""
+"""Linear programs over all valid verifiers, solved numerically: optima that know nothing of the closed form.
+
+A strategy chooses for every iteration a valid verifier, which may depend on the whole text and on both models in full;
+the best of all is found by linear programs one after the other, backwards.
+"""
 
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -11,6 +16,7 @@ from ...models.law import Prefix
 from ...models.problem import Problem
 from ...models.rationals import as_float
 from ..laws import completed, joint_law
+from ..theorem_2_calls import calls_until
 
 
 def largest_acceptance(problem: Problem) -> float:
@@ -43,3 +49,29 @@ def largest_gain(problem: Problem, gain: Callable[[Prefix], float]) -> float:
     if solved.status != 0:
         raise RuntimeError(f"HiGHS: {solved.message}")
     return -float(solved.fun)
+
+
+def fewest_calls(problem: Problem, length: int, end: int | None = None) -> float:
+    """The smallest expected number of target calls until ``length`` tokens or the token ``end``, by HiGHS.
+
+    Raises: RuntimeError if the solver finds no optimum.
+    """
+
+    def one_iteration(text: Prefix, calls: Callable[[Prefix], Any]) -> float:
+        return -largest_gain(problem.after(text), lambda output: -float(calls(text + output)))
+
+    return calls_until(problem, one_iteration, length, end)
+
+
+def most_tokens(problem: Problem, iterations: int, text: Prefix = ()) -> float:
+    """The largest E[N(i)] from a text on, by HiGHS.
+
+    Raises: RuntimeError if the solver finds no optimum.
+    """
+    if iterations == 0:
+        return 0.0
+
+    def gain(output: Prefix) -> float:
+        return len(output) + most_tokens(problem, iterations - 1, text + output)
+
+    return largest_gain(problem.after(text), gain)

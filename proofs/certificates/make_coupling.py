@@ -1,4 +1,4 @@
-"""A certificate of Lemma 10: no coupling of the two models agrees on more tokens than greedy block verification accepts.
+"""A certificate of Lemma 10: no coupling of the models agrees on more tokens than greedy block verification accepts.
 
 Eq. (40) is an optimal transport problem. Over couplings of X^gamma ~ M_s^gamma and Y^gamma ~ M_b^gamma, maximise the
 expected length of the longest common prefix, sum_l Pr(X^l = Y^l). A certificate has a coupling and two potentials,
@@ -10,8 +10,8 @@ prefix to the model that is less likely to produce it,
 
     draft_potential(x) = #{l : M_s(x^l) < M_b(x^l)},   target_potential(y) = #{l : M_b(y^l) <= M_s(y^l)},
 
-whose value is sum_l sum_x min(M_b(x^l), M_s(x^l)). The coupling is greedy block verification itself: its draft block, and
-the first gamma tokens of its output, continued by the modified target (Algorithms 4 and 5, Lemma 8).
+whose value is sum_l sum_x min(M_b(x^l), M_s(x^l)). The coupling is greedy block verification itself: its draft block,
+and the first gamma tokens of its output, continued by the modified target (Algorithms 4 and 5, Lemma 8).
 """
 
 from itertools import accumulate

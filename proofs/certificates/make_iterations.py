@@ -6,10 +6,10 @@ valid verifiers are exactly (mechanized/Reaches.v, ``reach_polytope``)
 
     r(()) = 1,   0 <= r(x y) <= min(r(x) M_b(y | x), M_s(x y)).
 
-So for each text there is a linear program on the tree of draft prefixes, with the gain g(x) = E U(x Y) - U(x), where U is
-what the iterations to come are worth. It is solved exactly: what a subtree is worth, as a function of the r(x) that it is
-given, is concave and piecewise linear, and its slopes are the prices of the dual. A certificate has, for every text, the
-reaches and two prices, for keeping x no more often than its parent allows and than it is drafted.
+So for each text there is a linear program on the tree of draft prefixes, with the gain g(x) = E U(x Y) - U(x), where U
+is what the iterations to come are worth. It is solved exactly: what a subtree is worth, as a function of the r(x) that
+it is given, is concave and piecewise linear, and its slopes are the prices of the dual. A certificate has, for every
+text, the reaches and two prices, for keeping x no more often than its parent allows and than it is drafted.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ ZERO = QQ(0)
 
 
 class Concave(NamedTuple):
-    """A concave piecewise linear function of a >= 0 that is 0 at 0: from ``starts[k]`` on it has the slope ``slopes[k]``."""
+    """A concave piecewise linear function of a >= 0, 0 at 0: from ``starts[k]`` on it has the slope ``slopes[k]``."""
 
     starts: tuple[Any, ...]
     slopes: tuple[Any, ...]
@@ -167,9 +167,8 @@ def certificate(problem: Problem, iterations: int) -> dict[str, Any]:
     """
     number = texts_to_check(problem.vocabulary, problem.gamma, iterations)
     if number > MOST_TEXTS:
-        raise InputError(
-            f"{problem.name}: {iterations} iteration{'s' * (iterations > 1)} can begin with {number:,} texts, expected at most {MOST_TEXTS:,}"
-        )
+        many = f"{problem.name}: {iterations} iteration{'s' * (iterations > 1)} can begin with {number:,} texts"
+        raise InputError(f"{many}, expected at most {MOST_TEXTS:,}")
     written = problem.tabulated((iterations - 1) * (problem.gamma + 1))
     plan = optimal_plans(in_field(written))
     texts = {}

@@ -1,12 +1,14 @@
 """A certificate of the largest probability with which a valid rule can accept one of the drafts of the first step.
 
-Let S be the set of tokens drafted after the context. A valid rule's first token follows the target, and it is a draft only if
-it lies in S. So the rule moves mass from the laws of S to the law of the first token, which is optimal transport:
+Let S be the set of tokens drafted after the context. A valid rule's first token follows the target, and it is a draft
+only if it lies in S. So the rule moves mass from the laws of S to the law of the first token, which is optimal
+transport:
 
     maximise sum over S and x in S of w(S, x),   sum_x w(S, x) <= Pr(S),   sum_S w(S, x) <= M_b(x).
 
-The dual is a set of tokens H: what is moved to tokens of H is at most M_b(H), and all else comes from drafts that do not lie in
-H. Hence no valid rule accepts more than M_b(H) + 1 - Pr(S lies in H). A certificate has a plan w and a set H of the same value.
+The dual is a set of tokens H: what is moved to tokens of H is at most M_b(H), and all else comes from drafts that do
+not lie in H. Hence no valid rule accepts more than M_b(H) + 1 - Pr(S lies in H). A certificate has a plan w and a set H
+of the same value.
 """
 
 from typing import Any

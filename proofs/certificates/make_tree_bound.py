@@ -1,13 +1,14 @@
-"""A certificate of what the best valid rule accepts of a draft tree, over all its depths: two bounds on it, both proved.
+"""A certificate of what the best valid rule accepts of a draft tree, over all depths: two bounds on it, both proved.
 
-A rule says how often the text x is accepted of a tree that has the texts T: A(T, x) >= 0 with sum_x A(T, x) = Pr(T). Let D(x) be
-the probability that the accepted text begins with x. Last tokens that make the rule valid exist if and only if
+A rule says how often the text x is accepted of a tree that has the texts T: A(T, x) >= 0 with sum_x A(T, x) = Pr(T).
+Let D(x) be the probability that the accepted text begins with x. Last tokens that make the rule valid exist if and only
+if
 
     D(xy) <= M_b(y | x) D(x)     for every text x and token y,
 
-and what is maximised is E[tau] = sum of D(x) over all x but the context. HiGHS solves that linear program; its A is rounded and
-mended until the conditions hold exactly, so some valid rule accepts as much. Its multipliers of the conditions give a potential
-y for every text of gamma + 1 tokens, and for every potential
+and what is maximised is E[tau] = sum of D(x) over all x but the context. HiGHS solves that linear program; its A is
+rounded and mended until the conditions hold exactly, so some valid rule accepts as much. Its multipliers of the
+conditions give a potential y for every text of gamma + 1 tokens, and for every potential
 
     E[tau] <= sum_T Pr(T) max over o of (|o| - 1 - Y(o)) + sum_x M_b(x) y(x),   Y(o) = sum of M_b(x | o) y(x),
 
@@ -119,7 +120,7 @@ def solved_by_highs(problem: Problem) -> Solved:
 
 
 def potential_of(pair: ProblemPair, multipliers: Mapping[Prefix, Fraction]) -> dict[Prefix, Fraction]:
-    """The potential of multipliers of the conditions: y(x) = sum of l(z) - sum_t M_b(t | z) l(zt) over z = x^0, .., x^gamma."""
+    """The potential of multipliers: y(x) = sum of l(z) - sum_t M_b(t | z) l(zt) over z = x^0, .., x^gamma."""
     of_text: dict[Prefix, Fraction] = {}
     for length in range(pair.gamma + 1):
         for text in product(range(pair.vocabulary), repeat=length):
@@ -130,7 +131,7 @@ def potential_of(pair: ProblemPair, multipliers: Mapping[Prefix, Fraction]) -> d
 
 
 def mended(pair: ProblemPair, trees: dict[Texts, Fraction], rule: Rule) -> Rule:
-    """A valid rule near one that may not be: where D(xy) is too large, what is accepted from xy on is accepted as x instead.
+    """A valid rule near one that may not be: where D(xy) is too large, what is accepted from xy on is accepted as x.
 
     From the first tokens on: what is done for xy changes D of no text but those that begin with xy, all by one factor.
     """
@@ -162,8 +163,8 @@ def _within(accepted: Mapping[Prefix, Fraction]) -> dict[Prefix, Fraction]:
 def certificate(problem: Problem) -> dict[str, Any]:
     """The certificate of a problem in its JSON form; rationals as strings.
 
-    Guarantee: no valid rule has a larger E[tau] than ``bound``, and the one in the file has ``reached``. That the two are
-    close rests on the solver.
+    Guarantee: no valid rule has a larger E[tau] than ``bound``, and the one in the file has ``reached``. That the two
+    are close rests on the solver.
     Raises: InputError for a problem of more than 65,536 draft trees, and where HiGHS finds no optimum.
     Source: linear programming duality; for single paths it is Theorem 2's (``make``).
     """

@@ -1,7 +1,7 @@
 """What the child process answers of a driven subject: its law on a problem, samples, the same requests again."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,20 +14,20 @@ from .laws import DrivenLaws, NoLaw
 from .layout import Layout
 from .subjects import DrivenSubject, Request
 
+PLAINLY = {"scales": (1.0, 1.0), "seed": 0}
+
 IN_TURN = 8
 """Requests on one problem, at most, between those on others: no more than a subject takes in one call."""
 
 
-def answers(
-    subject: DrivenSubject, problem: Problem, scales: Sequence[float] = (1.0, 1.0), seed: int = 0
-) -> Iterator[dict[str, Any]]:
-    """What the child process answers to a request for a law: rows in use, one law for each draft block, what was missed.
+def answers(subject: DrivenSubject, problem: Problem, request: Mapping[str, Any] = PLAINLY) -> Iterator[dict[str, Any]]:
+    """The rows in use, one law for each draft block, and what was missed.
 
-    seed: of the random requests.
+    request: "scales": what the rows of target and draft are multiplied by; "seed": of the random requests.
     """
-    rows = rows_for(problem, subject, scales)
-    yield rows.answer()
-    reason, laws = None, DrivenLaws(subject, problem, rows, seed)
+    rows = rows_for(problem, subject, request["scales"])
+    yield from rows.answers()
+    reason, laws = None, DrivenLaws(subject, problem, rows, request["seed"])
     try:
         if subject.random is None:
             raise NoLaw("it draws its random numbers itself, from a seed")
@@ -40,7 +40,8 @@ def answers(
     for block in laws.blocks[: 1 if reason else None]:
         law = None if reason else [[encoded(o), str(p)] for o, p in laws.law(block).items()]
         yield {
-            "block": list(block), "law": law, "exactness": "driven", "resolution": 0.0 if reason else laws.laws[block].resolution,
+            "block": list(block), "law": law, "exactness": "driven",
+            "resolution": 0.0 if reason else laws.laws[block].resolution,
             "paths": 0 if reason else laws.paths(block), "reason": reason,
             "coarsest": 0 if reason else laws.coarsest(block), "findings": {},
         }  # fmt: skip
@@ -74,7 +75,8 @@ def samples(subject: DrivenSubject, problem: Problem, count: int, seed: Sequence
 
 
 def repeated(subject: DrivenSubject, problems: Sequence[Problem], count: int, backwards: bool) -> list[list[Outcome]]:
-    """What the same random requests come to on each problem: asked in turn, or of one problem after the other and backwards."""
+    """What the same random requests come to on each problem: asked in turn, or of one problem after the other and
+    backwards."""
     drawn = [random_requests(subject, problem, count, [count]) for problem in problems]
     if backwards:
         return [subject.outcomes(rows, requests[::-1])[::-1] for rows, requests in drawn]

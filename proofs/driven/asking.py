@@ -1,4 +1,5 @@
-"""Procedures that ask: generators that yield lists of questions and are sent the answers, joined into common batches."""
+"""Procedures that ask: generators that yield lists of questions and are sent the answers, joined into common
+batches."""
 
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar

@@ -1,6 +1,7 @@
 """Whose rows are mixed up in the same way? What a subject emits in batches, held against the zoo's mutants of batches.
 
-A mutant says of which parts of a batch a row is answered. It explains a row if the subject emits among others what it emits
+A mutant says of which parts of a batch a row is answered. It explains a row if the subject emits among others what it
+emits
 alone on those parts; so the subject's own rule is not compared, and need not be the mutants'.
 """
 

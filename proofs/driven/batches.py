@@ -26,7 +26,8 @@ SECONDS = 20.0
 
 
 class Influence(NamedTuple):
-    """A row that others influence. way: of ``WAYS``; place: in the batch; parents: of a tree; alone, among: what it emits."""
+    """A row that others influence. way: of ``WAYS``; place: in the batch; parents: of a tree; alone, among: what it
+    emits."""
 
     way: str
     rows: int

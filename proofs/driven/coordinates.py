@@ -16,7 +16,8 @@ BEST, WORST = 2.0**-60, 2.0**40
 class Coordinate(Protocol):
     """One random number. Its points are whole numbers, first..last, in the order of their values.
 
-    value(k): the number; values: of an array of points. mass(a, b): probability of the points a..b; those beyond the ends count to the ends.
+    value(k): the number; values: of an array of points. mass(a, b): probability of the points a..b; those beyond the
+    ends count to the ends.
     hazard(k, small): -log of the probability to be no better than k, where small (or large) numbers are good.
     at_hazard(h, small): the point whose hazard is nearest to h.
     drawn(generator, n): n points at random.
@@ -70,7 +71,8 @@ class Uniform:
 
 
 class Noise:
-    """Standard exponential or Gumbel noise, rounded to floating-point numbers; its points are those numbers in order."""
+    """Standard exponential or Gumbel noise, rounded to floating-point numbers; its points are those numbers in
+    order."""
 
     def __init__(self, kind: str, dtype: str):
         self.exponential = kind == "exponential"

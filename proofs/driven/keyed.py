@@ -1,4 +1,5 @@
-"""Generators inside a kernel, keyed by seed and position, as a table that stands in their place, with a ledger of keys."""
+"""Generators inside a kernel, keyed by seed and position, as a table that stands in their place, with a ledger of
+keys."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable

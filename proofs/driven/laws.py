@@ -94,7 +94,8 @@ class Piece:
 class BlockLaw:
     """What is known of one draft block.
 
-    pieces: by the cell of the products of uniforms, () where none are multiplied. resolution: of the law, in total variation.
+    pieces: by the cell of the products of uniforms, () where none are multiplied. resolution: of the law, in total
+      variation.
     """
 
     block: tuple[int, ...]
@@ -126,7 +127,8 @@ class BlockLaw:
 class DrivenLaws:
     """The laws of a subject on all draft blocks of a problem.
 
-    Guarantee: where ``missed`` is not None, the law of what is emitted is off by at most ``missed`` in total variation, besides
+    Guarantee: where ``missed`` is not None, the law of what is emitted is off by at most ``missed`` in total
+    variation, besides
     each block's resolution; that is wrong with probability at most MISSED_AT, of a subject that does not know the seed.
     """
 
@@ -207,7 +209,8 @@ class DrivenLaws:
         return [len(outcome) if isinstance(outcome, tuple) else 0 for outcome in emitted]
 
     def numbers(self) -> dict[str, str]:
-        """What each random number decides on this problem, and where a threshold on it accepts more: how the law reads it."""
+        """What each random number decides on this problem, and where a threshold on it accepts more: how the law
+        reads it."""
         how: dict[str, set[str]] = {}
         for law in self.laws.values():
             races = [leaf.race for piece in law.pieces.values() for leaf in leaves(piece.tree) if leaf.race]

@@ -1,21 +1,16 @@
-"""Where the random numbers of a request stand: points of a partition on the one side, what a subject is given on the other."""
+"""Where the random numbers of a request stand: points of a partition on the one side, what a subject is given on the
+other."""
 
-import json
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...models.problem import Problem
 from .coordinates import Coordinate
-from .decimals import filled
 from .declared import Declared
 from .keyed import Key, KeyedTable, hashed
 from .partition import Point
-
-NUMBER = "\0"
-"""Where a number comes: no JSON text has it."""
 
 
 class LayoutPart(NamedTuple):
@@ -102,22 +97,15 @@ class Layout:
             given[part.declared.name] = _nested(values, part.sizes)
         return given
 
-    def texts(self, points: Sequence[Point]) -> list[str]:
-        """The same as JSON, for many points."""
-        if not self.parts:
-            return ["{}"] * len(points)
-        array = np.array(points, dtype=np.int64)
-        values = [self.coordinates[part.start].values(array[:, part.start : part.stop]) for part in self.parts]
-        return filled(self._pieces, np.concatenate(values, axis=1))
-
-    @cached_property
-    def _pieces(self) -> list[str]:
-        """What stands between the numbers in the text of a point."""
-        shapes = (json.dumps(_nested([0] * (part.stop - part.start), part.sizes)) for part in self.parts)
-        named = (
-            f"{json.dumps(part.declared.name)}: {shape.replace('0', NUMBER)}" for part, shape in zip(self.parts, shapes)
-        )
-        return f"{{{', '.join(named)}}}".split(NUMBER)
+    def many(self, points: Sequence[Point]) -> list[dict[str, Any]]:
+        """The same for many points at once."""
+        array = np.array(points, dtype=np.int64).reshape(len(points), -1)
+        columns = []
+        for part in self.parts:
+            values = self.coordinates[part.start].values(array[:, part.start : part.stop])
+            columns.append(values.reshape(len(points), *part.sizes).tolist())
+        names = [part.declared.name for part in self.parts]
+        return [dict(zip(names, numbers)) for numbers in zip(*columns)] if columns else [{} for _ in points]
 
     def tables(self, point: Point, seed: int) -> dict[str, KeyedTable]:
         """Keyed generators at a point. seed: of the numbers of keys that are not in it."""

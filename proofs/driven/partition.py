@@ -25,7 +25,8 @@ REMEMBERED = 6
 """Cuts of a number that are tried first when it has to be cut again."""
 
 LARGE_BATCH, SECTIONS = 1024, 16
-"""Where so many requests are one call, an interval is cut into so many parts at a time: calls cost more than requests."""
+"""Where so many requests are one call, an interval is cut into so many parts at a time: calls cost more than
+requests."""
 
 
 class TooManyLeaves(Exception):
@@ -75,7 +76,8 @@ class Cut:
 
 
 def directions(tree: Leaf | Cut, lengths: Callable[[Leaf], Sequence[int]]) -> dict[int, set[int]]:
-    """axis -> -1 where what lies up to a cut emits longer texts than what lies beyond it, 1 where shorter ones, 0 where neither.
+    """axis -> -1 where what lies up to a cut emits longer texts than what lies beyond it, 1 where shorter ones, 0
+    where neither.
 
     lengths: of the texts that a leaf emits. Compared are the shortest and the longest of each part.
     """

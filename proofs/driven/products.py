@@ -6,7 +6,8 @@ the probability that the products lie in given intervals is a product of Poisson
     Pr(n_m of the first g products lie in the m-th interval, for all m)
         = prod_{m < last} Poisson(n_m; L_m) * Pr(Poisson(L_last) >= n_last),  L_m = log(upper_m / lower_m).
 
-The intervals are those between all thresholds that are seen along the lines on which every product, from the i-th on, is
+The intervals are those between all thresholds that are seen along the lines on which every product, from the i-th on,
+is
 the same number. That decisions compare products with thresholds is an assumption; random requests confirm it.
 """
 
@@ -52,7 +53,8 @@ class Products:
         return len(self.row) * max(self.partition.coordinates[i].grain for i in self.row)
 
     def resolution(self) -> float:
-        """What the grain of the thresholds can move the law by, in total variation: the density of each product there."""
+        """What the grain of the thresholds can move the law by, in total variation: the density of each product
+        there."""
         rates = [-math.log(t) for t in self.thresholds]
         densities = [rate**k / math.factorial(k) for rate in rates for k in range(len(self.row))]
         return 4 * self.grain * math.fsum(densities)

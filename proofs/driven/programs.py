@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import json
 import os
 import resource
 import selectors
@@ -13,18 +12,21 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from ...models.errors import RunFailed
+import msgspec
+import psutil
+
+from ...models.errors import InputError, RunFailed
+from ...models.json_files import parse
 from ...verifiers.adapters.calling_convention import MAX_TOKEN, PARENTS, BadResult, NotASubject, tokens_of
 from ...verifiers.trees.draft_tree import WAYS
 from ..interception.outcomes import Outcome, Raised, readable
 from ..interception.rows_in_use import Rows
 from ..printed import Printed
-from ..rounding_rule import EPSILON
 from ..time_limits import TimeLimits
-from .declared import declared, short
-from .subjects import DrivenSubject, Request, digest_of_files, takes_trees
+from .declared import declared, stated
+from .subjects import DrivenSubject, Request, digest_of_files
 
 PROTOCOL = "draftproof-1"
 LONGEST_LINE = 2**20
@@ -69,6 +71,7 @@ class Pipes:
         finally:
             self._errors.started()
         assert self._program.stdin and self._program.stdout
+        self._process = psutil.Process(self._program.pid)
         self._in, self._out = self._program.stdin.fileno(), self._program.stdout.fileno()
         with contextlib.suppress(OSError, AttributeError):  # room for a batch, where the system allows it
             fcntl.fcntl(self._in, fcntl.F_SETPIPE_SZ, PIPE)  # pyright: ignore[reportAttributeAccessIssue]
@@ -131,11 +134,11 @@ class Pipes:
         return lines
 
     def used(self) -> float:
-        """Seconds of processor time that the program has taken; 0 where the system does not say."""
+        """Seconds of processor time that the program has taken; 0 once it has ended."""
         try:
-            fields = Path(f"/proc/{self._program.pid}/stat").read_text().rpartition(")")[2].split()
-            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        except (OSError, IndexError, ValueError):
+            times = self._process.cpu_times()
+            return times.user + times.system
+        except psutil.Error:
             return 0.0
 
     def _look(self, since: float, used: float, seconds: float, doing: str) -> None:
@@ -167,7 +170,8 @@ class Pipes:
         if code is None:
             how = "it closed its output"
         else:
-            how = f"the program ended ({f'killed by {signal.Signals(-code).name}' if code < 0 else f'exit status {code}'})"
+            status = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+            how = f"the program ended ({status})"
         if not self._errors.reading_end.closed:
             self._errors.read()
         if said := self._errors.last_line():
@@ -198,34 +202,16 @@ class DrivenProgram(DrivenSubject):
         files = [shutil.which(word) or word for word in words]
         self.digest = digest_of_files([file for file in files if Path(file).is_file()])
         self._next = 0
-        self._texts: dict[tuple[int, ...], str] = {}
+        self._texts: dict[tuple[int, ...], bytes] = {}
         self._rows: Rows | None = None
 
-    def _introduced(self, hello: dict[str, Any]) -> None:
+    def _introduced(self, hello: "Hello") -> None:
         """Take what the first line says. Raises: NotASubject."""
-        dtype, batch = hello.get("dtype", "float64"), hello.get("batch", 1)
-
-        def expect(key: str, fine: bool, expected: str) -> None:
-            if not fine:
-                raise NotASubject(f'its first line has "{key}" {short(hello[key])}; expected {expected}')
-
-        expect("dtype", isinstance(dtype, str) and dtype in EPSILON, f"one of {', '.join(EPSILON)}")
-        expect("batch", type(batch) is int and 1 <= batch <= MOST_BATCH, f"a whole number from 1 to {MOST_BATCH}")
-        for key in ("name", "version"):
-            expect(key, isinstance(hello.get(key, ""), (str, int, float)), "text")
-        if "random" not in hello:
-            raise NotASubject('its first line has no "random"; expected a list of random numbers, or "own"')
-        ways = hello.get("drafting", WAYS)
-        fine = (
-            isinstance(ways, Sequence) and len(ways) > 0 and not isinstance(ways, str) and all(w in WAYS for w in ways)
-        )
-        expect("drafting", fine, f"a list of some of {', '.join(WAYS)}")
-        self.dtype, self.batch, self.trees = dtype, batch, takes_trees(hello.get(PARENTS, False), "its first line")
-        self.drafting = ways
-        self.random = declared(hello["random"], dtype)
+        self.dtype, self.batch, self.trees, self.drafting = hello.dtype, hello.batch, hello.parents, hello.drafting
+        self.random = declared(hello.random, hello.dtype)
         if any(one.keyed for one in self.random or ()):
             raise NotASubject('"keyed" random numbers are for Python objects: a program cannot ask a table')
-        self.title = " ".join(str(hello.get(key, "")) for key in ("name", "version")).strip()
+        self.title = f"{hello.name} {hello.version}".strip()
 
     @property
     def convention(self) -> dict[str, Any]:
@@ -237,7 +223,8 @@ class DrivenProgram(DrivenSubject):
         return super().seconds() + self.pipes.used()
 
     def outcomes(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
-        """What each request came to. Two parts of a batch are under way at a time: one is written while one is worked on."""
+        """What each request came to. Two parts of a batch are under way at a time: one is written while one is worked
+        on."""
         first, rows.called = not rows.called, True
         seconds = self.limits.first_call if first else self.limits.call
         start, size = self._next, max(1, self.batch // 2)
@@ -270,20 +257,17 @@ class DrivenProgram(DrivenSubject):
         for request in requests:
             if request.block not in self._texts:
                 self._texts[request.block] = self._fixed(rows, request.block)
-        fixed = (self._texts[request.block] for request in requests)
-        if self.random is None:
-            given = (f'"seed": {request.seed}' for request in requests)
-        else:
-            given = (f'"random": {text}' for text in self._numbers(requests))
-        lines = [f'{{"id": {number + k}, {one}, {other}}}\n' for k, (one, other) in enumerate(zip(fixed, given))]
-        return "".join(lines).encode()
+        given: Sequence[int | bytes] = [request.seed for request in requests]
+        line = b'{"id":%d,%b,"seed":%d}\n'
+        if self.random is not None and requests:  # many numbers in one call: most of what a request costs
+            numbers = requests[0].layout.many([request.point for request in requests])
+            given, line = ENCODER.encode_lines(numbers).split(b"\n"), b'{"id":%d,%b,"random":%b}\n'
+        fixed = [self._texts[request.block] for request in requests]
+        return b"".join([line % (number + k, a, b) for k, (a, b) in enumerate(zip(fixed, given))])
 
-    def _numbers(self, requests: Sequence[Request]) -> list[str]:
-        return requests[0].layout.texts([request.point for request in requests]) if requests else []
-
-    def _fixed(self, rows: Rows, block: tuple[int, ...]) -> str:
+    def _fixed(self, rows: Rows, block: tuple[int, ...]) -> bytes:
         """What all requests on a block have in common."""
-        return json.dumps(dict(zip(("target", "draft", "tokens", PARENTS), rows.arguments(block))))[1:-1]
+        return ENCODER.encode(dict(zip(("target", "draft", "tokens", PARENTS), rows.arguments(block))))[1:-1]
 
 
 def words_of(command: str) -> list[str]:
@@ -297,45 +281,78 @@ def words_of(command: str) -> list[str]:
     return words
 
 
-def _first_line(line: bytes) -> dict[str, Any]:
-    hello = _json(line)
+class Hello(msgspec.Struct):
+    """A program's first line."""
+
+    protocol: str
+    random: list[Any] | Literal["own"]
+    dtype: Literal["float64", "float32", "float16", "bfloat16"] = "float64"
+    batch: Annotated[int, msgspec.Meta(ge=1, le=MOST_BATCH)] = 1
+    name: str | int | float = ""
+    version: str | int | float = ""
+    parents: bool = False
+    drafting: Annotated[tuple[Literal["iid", "without-replacement", "top"], ...], msgspec.Meta(min_length=1)] = WAYS
+
+
+class ProgramAnswer(msgspec.Struct):
+    """A program's answer to one request: tokens, or an error."""
+
+    id: int
+    emitted: Any = msgspec.UNSET
+    error: Any = msgspec.UNSET
+
+
+ENCODER, LINE, LINES = (
+    msgspec.json.Encoder(),
+    msgspec.json.Decoder(ProgramAnswer),
+    msgspec.json.Decoder(list[ProgramAnswer]),
+)
+
+
+def _first_line(line: bytes) -> Hello:
+    try:
+        hello = parse(line, "its first line")
+    except InputError:
+        raise RunFailed("crash", f"it wrote a line that is no JSON: {_quoted(line)}") from None
     if not isinstance(hello, dict) or hello.get("protocol") != PROTOCOL:
         raise NotASubject(
             f'its first line is {_quoted(line)}; expected {{"protocol": "{PROTOCOL}", "random": [...], ...}}'
         )
-    return hello
-
-
-def _json(line: bytes) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        raise RunFailed("crash", f"it wrote a line that is no JSON: {_quoted(line)}") from None
+    return stated(Hello, hello, "its first line")
 
 
 def _answers(lines: Sequence[bytes]) -> list[tuple[int, Outcome]]:
     """The ids and outcomes of answers."""
     try:
-        answers = json.loads(b"[" + b",".join(lines) + b"]")
-    except (ValueError, RecursionError):
-        answers = None
-    if answers is None or len(answers) != len(lines):  # for what a single line has that is wrong
-        answers = [*map(_json, lines)]
+        answers = LINES.decode(b"[" + b",".join(lines) + b"]")
+    except (msgspec.MsgspecError, RecursionError):
+        answers = []
+    if len(answers) != len(lines):  # for what a single line has that is wrong
+        answers = [*map(_alone, lines)]
     return [_answer(answer, line) for answer, line in zip(answers, lines)]
 
 
-def _answer(answer: Any, line: bytes) -> tuple[int, Outcome]:
-    if not isinstance(answer, dict) or type(answer.get("id")) is not int or not {"emitted", "error"} & answer.keys():
-        raise RunFailed("crash", f'it answers {_quoted(line)}; expected {{"id": .., "emitted": [..]}}')
-    if "error" in answer:
-        return answer["id"], Raised("error", readable(ValueError(answer["error"])))
-    emitted = answer["emitted"]
-    if type(emitted) is list and emitted and all(type(x) is int and -MAX_TOKEN < x < MAX_TOKEN for x in emitted):
-        return answer["id"], tuple(emitted)
+def _alone(line: bytes) -> ProgramAnswer:
     try:
-        return answer["id"], tokens_of(emitted)
+        return LINE.decode(line)
+    except msgspec.ValidationError:
+        raise RunFailed("crash", f'it answers {_quoted(line)}; expected {{"id": .., "emitted": [..]}}') from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise RunFailed("crash", f"it wrote a line that is no JSON: {_quoted(line)}") from None
+
+
+def _answer(answer: ProgramAnswer, line: bytes) -> tuple[int, Outcome]:
+    if answer.error is not msgspec.UNSET:
+        return answer.id, Raised("error", readable(ValueError(answer.error)))
+    emitted = answer.emitted
+    if emitted is msgspec.UNSET:
+        raise RunFailed("crash", f'it answers {_quoted(line)}; expected {{"id": .., "emitted": [..]}}')
+    if type(emitted) is list and emitted and all(type(x) is int and -MAX_TOKEN < x < MAX_TOKEN for x in emitted):
+        return answer.id, tuple(emitted)
+    try:
+        return answer.id, tokens_of(emitted)
     except BadResult as error:
-        return answer["id"], Raised("BadResult", readable(error))
+        return answer.id, Raised("BadResult", readable(error))
 
 
 def _quoted(line: bytes) -> str:

@@ -2,8 +2,10 @@
 
 The contestant with the smallest hazard over weight comes first, where the weights are the same at all levels: so do
 argmax(w / E) with exponential and argmax(log w + G) with Gumbel noise, and uniforms made into either. Then
-Pr(i first) = w_i / sum(w). The odds w_i / w_r against a reference contestant r are the hazard up to which i comes first,
-over that of r, all others far behind; that they are the same at several levels of r is measured, and that whole rows are
+Pr(i first) = w_i / sum(w). The odds w_i / w_r against a reference contestant r are the hazard up to which i comes
+first,
+over that of r, all others far behind; that they are the same at several levels of r is measured, and that whole rows
+are
 decided by them is confirmed on random requests (``laws``).
 """
 
@@ -37,7 +39,8 @@ class Race:
     """What a row of noise decides.
 
     row: its coordinates, of the contestants that can win alone. weights, outcomes: of each; weights sum to 1.
-    small: whether small numbers win. error: total variation by which the law may be wrong, from the odds at other levels.
+    small: whether small numbers win. error: total variation by which the law may be wrong, from the odds at other
+      levels.
     """
 
     row: list[int]

@@ -14,10 +14,10 @@ from ...verifiers.adapters.calling_convention import PARENTS, NotASubject, token
 from ...verifiers.adapters.protocol import Row
 from ...verifiers.trees.draft_tree import WAYS
 from ..interception.harness import of_trees, same, timed_call
-from ..interception.outcomes import Outcome, Raised, readable
+from ..interception.outcomes import Outcome, Raised
 from ..interception.rows_in_use import Rows, rows_for
 from ..time_limits import TimeLimits
-from .declared import SIGNIFICAND, Declared, declared
+from .declared import SIGNIFICAND, Declared, declared, stated
 from .keyed import Key, KeyedTable
 from .layout import Layout
 from .partition import Point
@@ -41,7 +41,8 @@ class DrivenSubject(ABC):
     random: the numbers that it takes; None if it draws its own from a seed. batch: requests that it takes at once.
     array, dtype: of its rows. findings: what was noticed.
     trees, drafting: whether it takes draft trees, and how they are drawn.
-    new_keys: calls of keyed generators for keys that the layout does not know: block -> name -> keys, and whether an array.
+    new_keys: calls of keyed generators for keys that the layout does not know: block -> name -> keys, and whether an
+      array.
     """
 
     random: tuple[Declared, ...] | None
@@ -78,23 +79,17 @@ class DrivenSubject(ABC):
     @property
     def convention(self) -> dict[str, Any]:
         """How it is called, for the report."""
-        numbers = "own" if self.random is None else [
-            {"name": one.name, "kind": one.kind, "shape": list(one.shape), **({"bits": one.bits} if one.kind == "uniform" else {})}
-            for one in self.random
-        ]  # fmt: skip
+        numbers: Any = "own"
+        if self.random is not None:
+            numbers = [{"name": one.name, "kind": one.kind, "shape": list(one.shape or ())} for one in self.random]
+            for one, said in zip(self.random, numbers):
+                said |= {"bits": one.bits} if one.kind == "uniform" else {}
         said = {"array": self.array or "json", "random": "driven", "numbers": numbers, "batch": self.batch}
         return said | of_trees(self)
 
     @abstractmethod
     def outcomes(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
         """What each request came to, in their order. Raises: NeverReturned, RunFailed."""
-
-
-def takes_trees(said: Any, name: str) -> bool:
-    """Whether a subject says that it takes ``parents``. Raises: NotASubject for anything but a boolean."""
-    if type(said) is not bool:
-        raise NotASubject(f"{name} has {PARENTS} {readable(ValueError(repr(said)))[:100]}; expected true or false")
-    return said
 
 
 def is_driven(subject: Any) -> bool:
@@ -115,7 +110,7 @@ class DrivenObject(DrivenSubject):
 
     def __init__(self, function: Any, name: str, array: str | None, dtype: str, limits: TimeLimits):
         super().__init__(name, array or getattr(function, "array", None) or "numpy", dtype, limits)
-        self.function, self.trees = function, takes_trees(getattr(function, PARENTS, False), name)
+        self.function, self.trees = function, stated(bool, getattr(function, PARENTS, False), f"{name} has {PARENTS}")
         self.drafting = getattr(function, "drafting", WAYS)
         self.random = declared(function.random, dtype)
         if self.random is None:
@@ -207,7 +202,7 @@ class DrivenObject(DrivenSubject):
         """Random numbers as the rows come; in double precision where they need it."""
         if self.array == "list":
             return values
-        wide = max((one.bits for one in self.random or () if one.kind == "uniform"), default=0)
+        wide = max((one.bits or 0 for one in self.random or () if one.kind == "uniform"), default=0)
         dtype = self.dtype if wide <= SIGNIFICAND[self.dtype] else "float64"
         if self.array == "torch":
             import torch

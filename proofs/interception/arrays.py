@@ -5,6 +5,7 @@ so most code needs no more than this; what is special here is what object arrays
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ import numpy as np
 from .keys import constant_key
 from .numbers import REFLECTED, UFUNCS, Traced
 from .race import race
-from .row_draws import WideTracer, lookup, points_at
-from .tracer import active, place
+from .row_draws import points_at
+from .tracer import Tracer, active, place
 
 COMPARISONS = {ufunc: name for name, ufunc in UFUNCS.items() if name in ("lt", "le", "gt", "ge", "eq", "ne")}
 MONOTONE_UNARY = {
@@ -91,7 +92,7 @@ def ufunc_call(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dic
 def elementwise(ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
     """A ufunc on arrays in which some elements are random numbers."""
     tracer = active()
-    if isinstance(tracer, WideTracer) and (looked_up := _looked_up(tracer, ufunc, inputs)) is not None:
+    if tracer is not None and (looked_up := _looked_up(tracer, ufunc, inputs)) is not None:
         return looked_up
     arrays = [_as_objects(x) for x in inputs]
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
@@ -102,46 +103,60 @@ def elementwise(ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
     return traced_array(results, shape)
 
 
-WIDE = 5
-"""Entries of a row from which on a uniform that is compared with it, on a wide problem, is looked up in it as a whole."""
-
-
-def _looked_up(tracer: WideTracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
-    """One random number compared with a row of cuts: what each comparison comes to on this path; None otherwise."""
-    rows = [x for x in inputs if isinstance(x, np.ndarray) and not isinstance(x, TracedArray) and x.size >= WIDE]
-    singles = [x for x in inputs if isinstance(x, Traced) or (isinstance(x, TracedArray) and x.size == 1)]
+def _looked_up(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
+    """One random number compared with a row that is kept whole: what each comparison comes to; None otherwise."""
+    rows = [
+        x
+        for x in inputs
+        if isinstance(x, np.ndarray) and not isinstance(x, TracedArray) and x.size >= tracer.whole_from
+    ]
     if len(rows) != 1 or rows[0].dtype == object:
         return None
+    singles = [x for x in inputs if isinstance(x, Traced) or (isinstance(x, TracedArray) and x.size == 1)]
     if len(singles) != 1 or len(inputs) != 2 or COMPARISONS.get(ufunc) not in ("lt", "le", "gt", "ge"):
         return tracer.give_up(f"a random number and a row in numpy.{ufunc.__name__} at {place()}") if singles else None
     number = singles[0] if isinstance(singles[0], Traced) else singles[0].item()
     cuts, first = rows[0].ravel(), inputs[0] is singles[0]
-    ascending = (ufunc in (np.greater, np.greater_equal)) == first  # true where the cut is passed
     if not isinstance(number, Traced):
         return None
     weak = type(number.at(number.source.low)) is float and singles[0] is number  # such a number takes the row's type
 
-    def passed(x: Any) -> np.ndarray:
+    def true(x: Any) -> np.ndarray:
         x = x.astype(cuts.dtype) if weak else x
-        true = ufunc(x, cuts) if first else ufunc(cuts, x)
-        return true if ascending else ~true
+        return ufunc(x, cuts) if first else ufunc(cuts, x)
 
-    lookup(tracer, number, passed)
-    below = passed(points_at(number, np.full(1, number.source.low)))
-    return (below if ascending else ~below).reshape(rows[0].shape)
+    return compared_with_row(tracer, number, true, (ufunc in (np.greater, np.greater_equal)) == first).reshape(
+        rows[0].shape
+    )
+
+
+def compared_with_row(tracer: Tracer, number: Traced, true: Callable[[Any], np.ndarray], ascending: bool) -> np.ndarray:
+    """A random number compared with each cut of a row, looked up at once.
+
+    true(x): the comparisons of numbers [n]. ascending: whether they are true where the cut is passed.
+    """
+    tracer.look_up(number, true if ascending else lambda x: ~true(x))
+    return true(points_at(number, np.full(1, number.source.low)))
+
+
+def place_in_row(number: Any, row: Callable[[], Any], side: str) -> int | None:
+    """The place of a random number in a row of cuts that is kept whole; None where it is found cut by cut."""
+    tracer = active()
+    if tracer is None or not isinstance(number, Traced):
+        return None
+    cuts, above = cache(row), np.greater if side == "left" else np.greater_equal
+    return tracer.look_up(number, lambda x: above(x, cuts()))
 
 
 def _searched(plain: Callable) -> Callable:
-    """numpy.searchsorted of one random number in a row, on a wide problem."""
+    """numpy.searchsorted, that of one random number followed."""
 
     def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-        tracer = active()
         number = v.item() if isinstance(v, TracedArray) and v.size == 1 else v
-        if not isinstance(tracer, WideTracer) or not isinstance(number, Traced) or sorter is not None:
+        place = None if sorter is not None else place_in_row(number, lambda: np.asarray(a), side)
+        if place is None:
             return plain(a, v, side, sorter)
-        cuts, above = np.asarray(a), np.greater if side == "left" else np.greater_equal
-        index = np.int64(lookup(tracer, number, lambda x: above(x, cuts)))
-        return index if number is v else np.full(v.shape, index)
+        return np.int64(place) if number is v else np.full(v.shape, np.int64(place))
 
     return searchsorted
 

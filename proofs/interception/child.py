@@ -6,25 +6,21 @@ from typing import Any
 
 from ...models.environment import versions
 from ...models.errors import RunFailed
-from ...models.problem import Problem, any_problem_from, tree_problem_from
-from ...models.wide import WideProblem
+from ...models.problem import any_problem_from, tree_problem_from
 from ...verifiers.adapters.copies import COPIES
 from ..driven import answers as driven_answers
 from ..driven.batches import influences
 from ..driven.programs import DrivenProgram
 from ..driven.subjects import DrivenObject, DrivenSubject, is_driven
-from . import explore, harness, loading
+from . import answers, explore, harness, loading
+from .answers import again, kept, surroundings
+from .by_value import received
 from .digests import digest_of
-from .likeness import ITSELF, Likeness, differences, likeness, unknown
-from .outcomes import Walk, encoded, encoded_walk
+from .outcomes import encoded
 from .process_changes import ProcessBefore
-from .repeating import again, kept, surroundings
-from .rows_in_use import rows_for
 from .serving import Server
 from .settings import settings_read
 from .surroundings import ELSEWHERE, move
-from .watch import WATCH
-from .wide_rows import wide_answers, wide_samples
 
 SAMPLES_PER_ANSWER = 2000
 
@@ -37,8 +33,9 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
     name = request["subject"]
     server.begin(f"importing {name}", server.limits.timeout)
     new = loading.search(request["folders"])
+    handed_over = request["handed_over"]
     with settings_read() as read:
-        function = loading.load(name)
+        function = received(handed_over["content"]) if handed_over else loading.load(name)
     given = name, request["array"], request["dtype"], server.limits
     subject = DrivenObject(function, *given) if is_driven(function) else harness.Subject(function, *given)
     if read:
@@ -47,8 +44,8 @@ def _load(server: Server, request: dict[str, Any]) -> harness.Subject | DrivenSu
             f"when it is imported it reads of the environment {lines}: the verdict speaks of what they are set to here"
         )
         subject.findings["settings"] = text
-    digest = digest_of(function)  # before a call changes what it remembers
-    origin = {"folders": loading.used(new, name), "not_compared": _not_compared(name, function, request["handed_over"])}
+    digest = handed_over["digest"] if handed_over else digest_of(function)  # before a call changes what it remembers
+    origin = {"folders": loading.used(new, name, handed_over["modules"] if handed_over else ())}
     server.begin(f"the first calls of {name}", server.limits.timeout)
     convention = subject.probe([tree_problem_from(p) for p in request["probe"]]) | dict(getattr(function, "origin", {}))
     if sys.argv[-1] == ELSEWHERE and isinstance(subject, harness.Subject):
@@ -62,7 +59,7 @@ def _load_program(server: Server, request: dict[str, Any]) -> DrivenSubject:
     server.begin("the program's first line and first answers", server.limits.timeout)
     subject = DrivenProgram(request["subject"], server.limits, server.memory)
     convention = subject.probe([tree_problem_from(p) for p in request["probe"]])
-    _describe(subject, subject.digest, convention, {"folders": [], "not_compared": []}, {})
+    _describe(subject, subject.digest, convention, {"folders": []}, {})
     return subject
 
 
@@ -72,68 +69,25 @@ def _describe(
 ) -> None:  # fmt: skip
     """Say what was loaded, for the answer to "load"."""
     subject.description = {
-        "digest": digest, "convention": convention, "origin": origin, "findings": subject.findings, "versions": packages,
+        "digest": digest, "convention": convention, "origin": origin, "findings": subject.findings,
+        "versions": packages,
     }  # fmt: skip
 
 
-def _not_compared(name: str, function: Any, handed_over: Likeness | None) -> list[str]:
-    """The parts that cannot be compared with those of the object that was handed over, if one was.
-
-    Raises: NotASubject if what was loaded is another.
-    """
-    if handed_over is None:
-        return []
-    loaded = likeness(function)
-    unlike, blind = differences(handed_over, loaded), unknown(handed_over, loaded)
-    instead = f"to audit what a fresh import gives, hand over its name, {name!r}"
-    if ITSELF in blind:
-        raise harness.NotASubject(f"{name}: the object handed over has content that cannot be compared; {instead}")
-    if unlike:
-        what = ", ".join(part or "the object handed over" for part in unlike[:3])
-        raise harness.NotASubject(f"{name}: {what} is not what a fresh import of its module gives; {instead}")
-    return blind
+def _answers(subject: harness.Subject | DrivenSubject) -> Any:
+    """The module that says what such a subject does."""
+    return driven_answers if isinstance(subject, DrivenSubject) else answers
 
 
 def _law(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    problem = any_problem_from(request["problem"])
-    if isinstance(subject, DrivenSubject):
-        assert isinstance(problem, Problem)  # no audit drives a subject on wide problems
-        yield from driven_answers.answers(subject, problem, request["scales"], request["seed"])
-        return
-    if isinstance(problem, WideProblem):
-        yield from wide_answers(subject, problem)
-        return
-    rows = rows_for(problem, subject)
-    yield rows.answer()
-    walks: list[Walk] | None = [] if request["walks"] else None
-    for block, explored in harness.laws(
-        subject, problem, walks, request["scales"], request["hand_in"], request["only"]
-    ):
-        if isinstance(explored, harness.NeverReturned):
-            yield {"block": list(block), "never_returned": str(explored)}
-            break
-        law = explored.law and [[encoded(o), str(p)] for o, p in explored.law.items()]
-        answer = {**vars(explored), "block": list(block), "law": law}
-        yield answer if walks is None else {**answer, "walks": [*map(encoded_walk, walks)]}
-        if walks is not None:
-            walks.clear()
-        if explored.law is None:
-            break
-    yield {"findings": subject.findings}
+    yield from _answers(subject).answers(subject, any_problem_from(request["problem"]), request)
 
 
 def _sample(subject: harness.Subject | DrivenSubject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     problem, count = any_problem_from(request["problem"]), request["count"]
     for part, start in enumerate(range(0, count, SAMPLES_PER_ANSWER)):
         now = min(SAMPLES_PER_ANSWER, count - start)
-        seed = [request["seed"], part]
-        if isinstance(subject, DrivenSubject):
-            assert isinstance(problem, Problem)
-            counts = driven_answers.samples(subject, problem, now, seed)
-        elif isinstance(problem, WideProblem):
-            counts = wide_samples(subject, problem, now, seed)
-        else:
-            counts = harness.samples(subject, problem, now, seed)
+        counts = _answers(subject).samples(subject, problem, now, [request["seed"], part])
         yield {"counts": [[encoded(outcome), n] for outcome, n in counts.items()]}
     yield {"findings": subject.findings}
 
@@ -149,17 +103,12 @@ def _batches(subject: DrivenSubject, request: dict[str, Any]) -> Iterator[dict[s
     yield influences(subject, [tree_problem_from(p) for p in request["problems"]], request["seed"])
 
 
-def _modules(subject: Any, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield {"files": loading.files_of_modules()}
-
-
 WORK = {
     "batches": (_batches, "calling it with batches"),
     "law": (_law, "measuring its law"),
     "repeated": (_repeated, "calling it again"),
     "again": (again, "calling it again"),
     "kept": (kept, "looking at what it keeps"),
-    "modules": (_modules, "listing the modules that it imported"),
     "surroundings": (surroundings, "looking at what it asked"),
 }
 """What is done for a request, besides sampling, and how that is called."""
@@ -189,7 +138,8 @@ def main(
         move()
     explore.install()
     harness.interrupt_long_calls()
-    subject, before = None, ProcessBefore()
+    before = ProcessBefore()
+    subject: Any = None
     for request in server.requests():
         try:
             if request["do"] == "load":
@@ -201,7 +151,7 @@ def main(
             server.begin(doing, server.limits.timeout)
             for answer in work(subject, request):
                 server.answer(**answer)
-            server.answer(done=True, calls=WATCH.calls, noticed=_noticed(before))
+            server.answer(done=True, calls=subject.calls, noticed=_noticed(before))
         except harness.NotASubject as error:
             server.answer(error=str(error), kind="load")
         except harness.NeverReturned as late:

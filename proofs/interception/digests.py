@@ -44,7 +44,8 @@ class Undigestible(Exception):
 def digest_of(function: Any) -> str:
     """SHA-256 of what a function is made of (of an adapter: the engine's); UNKNOWN where a part of it has no content.
 
-    A Python function: the file that defines it, its name and its line there (two lambdas on a line: their code). With it
+    A Python function: the file that defines it, its name and its line there (two lambdas on a line: their code). With
+    it
     what is bound: arguments of a partial, the object of a method, closures and defaults of a function made by another,
     attributes, the classes of a callable object and its state as it is given for a copy. Of a class
     made by a function: all that it has. Of a function compiled from Python (numba, torch.compile, caches): that
@@ -116,7 +117,8 @@ class Parts:
         return joined("array", str(value.dtype), str(value.shape), content)
 
     def _generator(self, value: Any) -> str:
-        """Its kind, without its state, which is another one in each process; a subclass by its code and its attributes."""
+        """Its kind, without its state, which is another one in each process; a subclass by its code and its
+        attributes."""
         kind = type(value)
         parts = sorted({_name(c) for c in kind.__mro__} & GENERATORS)
         if hasattr(value, "bit_generator"):
@@ -132,7 +134,8 @@ class Parts:
         )
 
     def one_class(self, value: type) -> list[str]:
-        """Its file; of a class that its module has not under its name, all that it has; else what is not in its source."""
+        """Its file; of a class that its module has not under its name, all that it has; else what is not in its
+        source."""
         parts = [value.__qualname__, _module(value.__module__)]
         if not value.__flags__ & HEAP_TYPE or _is_not_python(value.__module__):
             return parts

@@ -10,13 +10,12 @@ from typing import Any
 
 from ..field import QQ
 from . import arrays, hook_numpy, hook_random, hook_system, numbers, race
+from .exploration import Exploration
 from .following import LEFT_PATH, following_once
-from .groups import CALLS_OF_VALUES, LEFT, Regroup, blame, confirm
-from .numbers import BY_VALUE
+from .groups import Regroup, blame, confirm
 from .outcomes import Outcome, Raised, Walk, kind_of
-from .recurring import LOOPS_LEFT, MOST_LOOPS, Recurring
-from .tracer import LONG_PATH, RECURRING, STATE, NotInterceptable, PathLeft, Tracer
-from .watch import WATCH
+from .recurring import Recurring
+from .tracer import LONG_PATH, STATE, NotInterceptable, PathLeft, Tracer
 
 
 def install() -> None:
@@ -58,7 +57,6 @@ def install_torch() -> None:
 
     torch.set_num_threads(1)
     hook_torch.install()
-    WATCH.mind_torch(torch)
 
 
 REHEARSALS_WITHOUT_CHANCE = 8
@@ -69,10 +67,6 @@ REHEARSALS = 6
 
 ENDS = (0, 1, 2)
 """The rehearsals in the middle and at both ends."""
-
-
-UNLIKE, MOST_UNLIKE = [0], 3
-"""Loops whose rounds were not seen to be alike, in this process; how many are looked at."""
 
 
 class Recurs(Exception):
@@ -104,47 +98,43 @@ class Explored:
     coarsest: int = 0
 
 
-def forget() -> None:
-    """Start anew, for another subject: what was seen of its loops and whole numbers, and how many calls are left."""
-    RECURRING.clear()
-    BY_VALUE.clear()
-    UNLIKE[0], LEFT[0], LOOPS_LEFT[0] = 0, CALLS_OF_VALUES, MOST_LOOPS
-
-
-def explore(call: Callable[[], Outcome], walks: list[Walk] | None = None) -> Explored:
+def explore(call: Callable[[], Outcome], exploration: Exploration, walks: list[Walk] | None = None) -> Explored:
     """The law of ``call``'s outcome over all ways its random numbers can fall.
 
     call: runs the function once on fresh inputs and returns what came out, hashable. It is called several times for
       each path, all but the first with plain numbers.
+    exploration: what is remembered of the subject.
     walks: where to put the calls with plain numbers in the middle and at the ends of each path.
     Guarantee: exact in the sense that ``exactness`` names, if ``law`` is not None.
     """
     walks = [] if walks is None else walks
     try:
-        explored, follows_whole = _regrouped(call, walks, UNLIKE[0] < MOST_UNLIKE)
+        explored, follows_whole = _regrouped(call, exploration, walks, exploration.follows_loops)
     except Recurs:
-        explored, hopeless = _recurring(call, walks)
+        explored, hopeless = _recurring(call, exploration, walks)
         if explored.law is not None or hopeless:
             return explored
-        UNLIKE[0] += 1
-        explored, follows_whole = _regrouped(call, walks, False)
+        exploration.unlike += 1
+        explored, follows_whole = _regrouped(call, exploration, walks, False)
     if explored.law is None and follows_whole:  # code that insists on a plain whole number
         walks.clear()
-        tracer = Tracer(one_by_one=True)
-        tracer.may_recur = UNLIKE[0] < MOST_UNLIKE
+        tracer = Tracer(exploration, one_by_one=True)
+        tracer.may_recur = exploration.follows_loops
         try:
             explored = _explored(tracer, call, walks)
         except Recurs:
-            explored, _ = _recurring(call, walks, one_by_one=True)
-            UNLIKE[0] += explored.law is None
+            explored, _ = _recurring(call, exploration, walks, one_by_one=True)
+            exploration.unlike += explored.law is None
     return explored
 
 
-def _regrouped(call: Callable[[], Outcome], walks: list[Walk], may_recur: bool) -> tuple[Explored, bool]:
+def _regrouped(
+    call: Callable[[], Outcome], exploration: Exploration, walks: list[Walk], may_recur: bool
+) -> tuple[Explored, bool]:
     """The same, cutting groups of whole numbers until the values of each are treated alike."""
     cuts: dict[tuple, set[int]] = {}
     while True:
-        tracer = Tracer()
+        tracer = Tracer(exploration)
         tracer.cuts, tracer.may_recur = cuts, may_recur
         walks.clear()
         try:
@@ -153,10 +143,13 @@ def _regrouped(call: Callable[[], Outcome], walks: list[Walk], may_recur: bool) 
             regroup.note(cuts)
 
 
-def _recurring(call: Callable[[], Outcome], walks: list[Walk], one_by_one: bool = False) -> tuple[Explored, bool]:
+def _recurring(
+    call: Callable[[], Outcome], exploration: Exploration, walks: list[Walk], one_by_one: bool = False
+) -> tuple[Explored, bool]:
     """The law of a call that draws without bound, if its rounds are alike; whether paths would be too many."""
     walks.clear()
-    recurring = Recurring(call, lambda tracer, outcome: rehearse(tracer, call, outcome, REHEARSALS, walks), one_by_one)
+    rehearsed = lambda tracer, outcome: rehearse(tracer, call, outcome, REHEARSALS, walks)  # noqa: E731
+    recurring = Recurring(call, exploration, rehearsed, one_by_one)
     tracer = recurring.tracer
     try:
         part = recurring.law()
@@ -199,9 +192,11 @@ def _rounded(probability: Any) -> Any:
     return QQ(int(probability * 2**300), 2**300)
 
 
-def walked(call: Callable[[], Outcome], points: list[int], drawn: list[int], one_by_one: bool = False) -> Walk:
+def walked(
+    call: Callable[[], Outcome], exploration: Exploration, points: list[int], drawn: list[int], one_by_one: bool = False
+) -> Walk:
     """One call with plain numbers at these points, and these indices drawn."""
-    tracer = Tracer(one_by_one)
+    tracer = Tracer(exploration, one_by_one)
     tracer.walk(points, drawn)
     return _walk(tracer, following_once(tracer, call), points, drawn)
 
@@ -224,7 +219,7 @@ def rehearse(
     for which in range(1 if len(tracer.path) > LONG_PATH / 4 else times):
         tracer.rehearse(which)
         points = tracer.rehearsal[0] if tracer.rehearsal else []
-        with WATCH.watching() if which == 0 else nullcontext():
+        with tracer.exploration.watch.watching() if which == 0 else nullcontext():
             with_plain_numbers = following_once(tracer, call)
         if walks is not None and which in ENDS:
             walks.append(_walk(tracer, with_plain_numbers, points, [*tracer.rehearsed[1]]))

@@ -8,7 +8,7 @@ from typing import Any
 from ...models.errors import RunFailed
 from . import hook_numpy
 from .outcomes import Outcome, Raised
-from .tracer import ACTIVE, NotInterceptable, PathLeft, Tracer
+from .tracer import NotInterceptable, PathLeft, Tracer, in_force
 
 LEFT_PATH = "otherwise"
 """The error of an outcome that is a rehearsal which left its path."""
@@ -29,12 +29,8 @@ def _following(tracer: Tracer):
         from .hook_torch import Following
 
         mode = Following(tracer)
-    ACTIVE.append(tracer)
-    try:
-        with mode:
-            yield
-    finally:
-        ACTIVE.pop()
+    with in_force(tracer), mode:
+        yield
 
 
 def following_once(tracer: Tracer, call: Callable[[], Outcome]) -> Outcome:

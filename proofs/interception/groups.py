@@ -1,4 +1,5 @@
-"""Whole numbers that third-party code has as plain ones (``int(k)``, an index): followed in groups that it treats alike.
+"""Whole numbers that third-party code has as plain ones (``int(k)``, an index): followed in groups that it treats
+alike.
 
 A number drawn from many values is handed over as one value of a group, at first of all values. Each path is then walked
 again, followed, with other values of the group: both ends, and scattered ones; and its rehearsals take further ones.
@@ -12,9 +13,10 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+from .exploration import Exploration
 from .following import following_once
 from .hook_random import PlainRandom
-from .numbers import BY_VALUE, MOST_VALUES
+from .numbers import MOST_VALUES
 from .outcomes import Outcome, kind_of
 from .sources import RandomSource, switch
 from .tracer import NotInterceptable, Tracer
@@ -22,10 +24,8 @@ from .tracer import NotInterceptable, Tracer
 MOST_CUTS = 24
 """Cuts of one number beyond which each of its values is a path."""
 FEW, MANY, ALL_VALUES = 1, 64, 128
-"""Values besides the ends that are walked: on each path; on the first that a group is on; values up to which all are."""
-CALLS_OF_VALUES = 20_000
-LEFT = [CALLS_OF_VALUES]
-"""Values of larger groups that are still walked one and all, on the first path that a group is on."""
+"""Values besides the ends that are walked: on each path; on the first that a group is on; values up to which all
+are."""
 
 
 class Regroup(Exception):
@@ -40,7 +40,7 @@ class Regroup(Exception):
         known = cuts.setdefault(self.source.label, set())
         known.add(self.cut)
         if len(known) > MOST_CUTS and self.source.grouped_at:
-            BY_VALUE.add(self.source.grouped_at)
+            self.source.tracer.exploration.by_value.add(self.source.grouped_at)
 
 
 def confirm(tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome) -> None:
@@ -111,8 +111,9 @@ def _beginning(right: int, wrong: int, alike: Callable[[int], bool]) -> int:
 def _others(source: RandomSource, count: int, seed: str) -> list[int]:
     """Points of the source: both ends, and so many others."""
     low, high = source.low, source.high
-    if count == MANY and high - low <= max(ALL_VALUES, min(LEFT[0], MOST_VALUES)):
-        LEFT[0] -= high - low if high - low > ALL_VALUES else 0
+    exploration: Exploration = source.tracer.exploration
+    if count == MANY and high - low <= max(ALL_VALUES, min(exploration.values_left, MOST_VALUES)):
+        exploration.values_left -= high - low if high - low > ALL_VALUES else 0
         return [*range(low, high)]
     draw = PlainRandom(zlib.crc32(seed.encode()))
     return [low, high - 1, *(draw.randrange(low, high) for _ in range(count))]

@@ -1,35 +1,24 @@
 """In the child process: call a third-party function by the plain convention, explore or sample it."""
 
 import errno
-import functools
 import itertools
-import random
 import signal
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...models.errors import RunFailed
 from ...models.problem import Problem
-from ...verifiers.adapters.calling_convention import (
-    ARRAYS,
-    BadResult,
-    NotASubject,
-    call,
-    plan_call,
-    tokens_of,
-)
+from ...verifiers.adapters.calling_convention import ARRAYS, BadResult, NotASubject, call, plan_call, tokens_of
 from ...verifiers.adapters.copies import COPIES
 from ...verifiers.trees.draft_tree import WAYS
 from ..time_limits import TimeLimits
-from . import explore
-from .outcomes import Outcome, Raised, Walk, readable
+from .exploration import Exploration
+from .outcomes import Outcome, Raised, readable
 from .rows_in_use import Rows, rows_for
 from .serving import LARGEST_FILE
-from .watch import WATCH
 
 MOST_COPIES = 100
 """Copies of the process that may come back from calls and are ended: each takes ten milliseconds."""
@@ -51,14 +40,15 @@ class NeverReturned(BaseException):
 
 
 class Subject:
-    """A third-party function with everything needed to call it."""
+    """A third-party function with everything needed to call it.
+
+    exploration: what is remembered of it. calls: made so far.
+    """
 
     gaps = False
 
     def __init__(self, function: Any, name: str, array: str | None, dtype: str, limits: TimeLimits):
-        WATCH.forget()
-        explore.forget()
-        self.function = function
+        self.function, self.exploration, self.calls = function, Exploration(), 0
         self.name, self.limits = name, limits
         self.plan = plan_call(self.function, name)
         self.array = array or getattr(self.function, "array", None)
@@ -98,7 +88,8 @@ class Subject:
         raise NotASubject(f"{self.name} {'' if why.startswith('returned') else 'raises on every call: '}{why}")
 
     def mind_layout(self, problems: list[Problem]) -> None:
-        """From here on hand in arrays that are not contiguous, and tensors without gradients, unless it refuses those."""
+        """From here on hand in arrays that are not contiguous, and tensors without gradients, unless it refuses
+        those."""
         self.gaps = True
         if self.array == "torch":
             sys.modules["torch"].set_grad_enabled(False)
@@ -121,7 +112,7 @@ class Subject:
         """One call on fresh arguments: the tokens, or what was raised instead."""
         given, before = rows.given(block)
         first, rows.called = not rows.called, True
-        WATCH.calls += 1
+        self.calls += 1
         try:
             return timed_call(
                 self.limits, first, lambda: self._tokens(call(self.function, self.plan, given, generator))
@@ -181,7 +172,8 @@ def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> 
 
 
 def of_trees(subject: Any) -> dict[str, Any]:
-    """What the calling convention says besides of a subject that verifies draft trees: how they have to be drawn for it.
+    """What the calling convention says besides of a subject that verifies draft trees: how they have to be drawn for
+    it.
 
     Raises: NotASubject for ways that are not known.
     """
@@ -216,50 +208,6 @@ def same(now: Any, before: Any) -> bool:
     if hasattr(now, "shape"):
         return now.shape == before.shape and bool((now == before).all())
     return now == before
-
-
-def laws(
-    subject: Subject, problem: Problem, walks: list[Walk] | None = None, scales: Sequence[float] = (1.0, 1.0),
-    hand_in: bool = True, only: Sequence[Sequence[int]] | None = None,
-) -> Iterator[tuple[tuple[int, ...], explore.Explored | NeverReturned]]:  # fmt: skip
-    """For each draft block the law of what the subject emits, or that a call never returned.
-
-    walks: where to put calls of the block last yielded, with plain numbers.
-    scales: what the rows of target and draft are multiplied by.
-    hand_in: whether a generator is handed in where it is optional.
-    only: the draft blocks, in place of all.
-    """
-    rows = rows_for(problem, subject, scales)
-    for block in rows.blocks() if only is None else map(tuple, only):
-        try:
-            call = functools.partial(subject.outcome, rows, block, subject.real_random(0) if hand_in else None)
-            yield block, explore.explore(call, walks)
-        except NeverReturned as late:
-            yield block, late
-
-
-def samples(subject: Subject, problem: Problem, count: int, seed: list[int]) -> Counter[Outcome]:
-    """How often each outcome came with real random numbers, the draft block drawn afresh each time."""
-    rows = rows_for(problem, subject)
-    return counted(subject, rows, rows.drawing(), count, seed)
-
-
-def counted(
-    subject: Subject, rows: Rows, drawn: Callable[[random.Random], tuple[int, ...]], count: int, seed: list[int]
-) -> Counter[Outcome]:
-    """How often each outcome came. drawn(draw): the tokens of a draft block, or of a tree."""
-    words = np.random.SeedSequence(seed).generate_state(40).reshape(5, 8)  # 256 bits for each generator
-    seeds = [int.from_bytes(row.tobytes(), "little") for row in words]
-    draw = random.Random(seeds[0])
-    random.seed(seeds[1])
-    np.random.seed(words[2])
-    if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(seeds[3] % 2**64)
-    generator = subject.real_random(seeds[4])  # a stream of its own
-    counts: Counter[Outcome] = Counter()
-    for _ in range(count):
-        counts[subject.outcome(rows, drawn(draw), generator)] += 1
-    return counts
 
 
 def interrupt_long_calls() -> None:

@@ -22,7 +22,8 @@ WIDEST_GAP = 1 / 32
 """The largest probability of a gap between two levels that are examined."""
 MOST_GAPS = 300
 STAIRS = 4.0
-"""What equal scores with a share of a gap's hazard count as change: odds that agree say nothing where scores are stairs."""
+"""What equal scores with a share of a gap's hazard count as change: odds that agree say nothing where scores are
+stairs."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 

@@ -2,7 +2,6 @@
 
 import ctypes
 import math
-from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -10,9 +9,8 @@ import numpy as np
 
 from ..field import rational
 from .arrays import traced_array
-from .noise_rows import LEAST, noise_row
+from .draws import LookUp
 from .numbers import handed_out, whole_number
-from .row_draws import LookUp, WideTracer
 from .sources import Exponential, Lattice
 from .tracer import Followed, Tracer, active, followed, guarded, named_as, place, refuse, seeding
 
@@ -27,21 +25,16 @@ def _shaped(size, draw, of_array):
     """One number, or an array of them; array elements have NumPy's scalar types, as they would."""
     if size is None:
         return draw(False)
-    shape = (size,) if np.ndim(size) == 0 else tuple(size)
+    shape = _shape(size)
     return of_array([draw(True) for _ in range(math.prod(shape))], shape)
 
 
-def _as_noise(tracer: Tracer, size, kind: str, dtype) -> Any:
-    """A row of noise, on a wide problem; None if it is no row."""
-    shape = () if size is None else (size,) if np.ndim(size) == 0 else tuple(size)
-    rows = len(shape) > 1 and isinstance(tracer, WideTracer) and shape[-1] == tracer.vocabulary
-    if isinstance(tracer, WideTracer) and shape and (rows or shape[-1] >= LEAST):
-        return noise_row(tracer, shape, kind, dtype)
-    return None
+def _shape(size) -> tuple[int, ...]:
+    return () if size is None else (size,) if np.ndim(size) == 0 else tuple(size)
 
 
 def _uniforms(tracer: Tracer, size, dtype=np.float64):
-    if (noise := _as_noise(tracer, size, "uniform", dtype)) is not None:
+    if (noise := tracer.noise(_shape(size), "uniform", dtype)) is not None:
         return noise
     bits = 24 if np.dtype(dtype) == np.float32 else 53
     kind = np.float32 if bits == 24 else np.float64
@@ -54,7 +47,7 @@ def _uniforms(tracer: Tracer, size, dtype=np.float64):
 
 
 def _exponentials(tracer: Tracer, size, dtype=np.float64):
-    if (noise := _as_noise(tracer, size, "exponential", dtype)) is not None:
+    if (noise := tracer.noise(_shape(size), "exponential", dtype)) is not None:
         return noise
     kind = np.dtype(dtype).type
     epsilon = float(np.finfo(kind).eps)
@@ -126,7 +119,7 @@ class _Traced(Followed):
         self._scratch().binomial(n, p, size)
         if np.ndim(n) or int(n) > 8:
             tracer.give_up(f"a binomial draw of {n} at {place()}")
-        shape = np.shape(p) if size is None else (size,) if np.ndim(size) == 0 else tuple(size)
+        shape = np.shape(p) if size is None else _shape(size)
         probabilities = [rational(x) for x in np.broadcast_to(p, shape).ravel()]
         drawn = [sum(1 - tracer.choose([q, 1 - q]) for _ in range(int(n))) for q in probabilities]
         return np.array(drawn, dtype=np.int64).reshape(shape) if shape else drawn[0]
@@ -168,20 +161,20 @@ class TracedGenerator(_Traced, PlainGenerator):
 
     def __init__(self, bit_generator: np.random.BitGenerator):
         tracer = active()
-        if tracer is not None and not FRESH:
+        if tracer is not None:
             tracer.give_up(f"a numpy Generator is made from a bit generator at {place()}: its seed is not known")
         PlainGenerator.__init__(self, bit_generator)
 
     @property
     def bit_generator(self) -> np.random.BitGenerator:
         tracer = active()
-        if tracer is not None and not FRESH:
+        if tracer is not None:
             tracer.give_up(f"the bit generator itself is used at {place()}")
         return super().bit_generator
 
     def spawn(self, n_children: int) -> list[Any]:
-        with _fresh():
-            return super().spawn(n_children)
+        plain = PlainGenerator(super().bit_generator)
+        return [followed_generator(child) for child in plain.spawn(n_children)]
 
     @followed
     def random(self, tracer: Tracer, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
@@ -244,24 +237,17 @@ def default_rng(seed: Any = None) -> Any:
     tracer = active()
     if tracer is not None and isinstance(seed, (np.random.SeedSequence, np.random.BitGenerator)):
         tracer.give_up(f"default_rng of a {type(seed).__name__} at {place()}: its seed is not known")
-    with _fresh():
-        generator = TracedGenerator(plain_default_rng(SCRATCH_SEED if seed is None and tracer else seed).bit_generator)
+    generator = followed_generator(plain_default_rng(SCRATCH_SEED if seed is None and tracer else seed))
     if seed is not None:
         generator._seeded("numpy.random.default_rng(seed)")
     return generator
 
 
-FRESH: list[bool] = []
-"""Not empty while a generator is made that is known to be chance."""
-
-
-@contextmanager
-def _fresh():
-    FRESH.append(True)
-    try:
-        yield
-    finally:
-        FRESH.pop()
+def followed_generator(plain: Any) -> Any:
+    """A traced generator in place of a plain one that is known to be chance."""
+    generator = PlainGenerator.__new__(TracedGenerator)
+    PlainGenerator.__init__(generator, plain.bit_generator)
+    return generator
 
 
 def _unfollowed(name: str) -> Any:
@@ -325,7 +311,8 @@ _IN_PLACE = (_WORDS[624], _WORDS[0]) == _read_state()
 def untraced_state() -> tuple[int, int]:
     """A fingerprint of NumPy's own global generator: it moves if something draws from it past the hooks.
 
-    It is asked twice a call, so it is read where the generator keeps it, if that is where it was seen to be: 1 microsecond
+    It is asked twice a call, so it is read where the generator keeps it, if that is where it was seen to be: 1
+    microsecond
     in place of 160.
     """
     if _IN_PLACE and np.random.mtrand._rand._bit_generator is _GLOBAL:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .numbers import Traced, handed_out, whole_number
+from .arrays import place_in_row
+from .numbers import handed_out, whole_number
 from .sources import Lattice
-from .tracer import Followed, Tracer, active, followed, named_as, place, seeding
+from .tracer import Followed, Tracer, followed, named_as, place, seeding
 
 PlainRandom: Any = random.Random
 
@@ -51,14 +52,12 @@ class TracedRandom(Followed, PlainRandom):
 
 
 def _bisected(plain: Callable, side: str) -> Callable:
-    """A function of ``bisect`` that looks a random number up in a row, on a wide problem."""
+    """A function of ``bisect`` that looks a random number up in a row, where rows are kept whole."""
 
     def search(a: Any, x: Any, *arguments: Any, **options: Any) -> Any:
-        tracer = active()
-        if tracer is None or not tracer.wide or not isinstance(x, Traced) or options:
-            return plain(a, x, *arguments, **options)
         low, high = (*arguments, *(0, len(a))[len(arguments) :])
-        return low + int(np.searchsorted(np.asarray(a[low:high], dtype=float), x, side))  # type: ignore[call-overload]
+        place = None if options else place_in_row(x, lambda: np.asarray(a[low:high], dtype=float), side)
+        return plain(a, x, *arguments, **options) if place is None else low + place
 
     search.__name__ = plain.__name__
     return search

@@ -15,7 +15,6 @@ from torch.overrides import TorchFunctionMode
 
 from ..field import rational
 from .numbers import Traced, handed_out, register, whole_number
-from .row_draws import WideTracer
 from .sources import Exponential, Lattice
 from .tensors import TracedTensor, become, is_traced, numbers_of, plain, tensor_of
 from .torch_functions import Functions
@@ -25,7 +24,8 @@ BITS = {torch.float64: 53, torch.float32: 24}
 """Bits of torch's uniform on the CPU: as many as the significand has."""
 
 UNFOLLOWED = {
-    "randn", "randn_like", "normal", "normal_", "randperm", "cauchy_", "log_normal_", "geometric_", "random_", "poisson",
+    "randn", "randn_like", "normal", "normal_", "randperm", "cauchy_", "log_normal_", "geometric_", "random_",
+    "poisson",
     "binomial", "dropout", "gumbel_softmax", "rrelu", "feature_dropout", "alpha_dropout", "randint_like",
 }  # fmt: skip
 
@@ -177,19 +177,14 @@ class Following(TorchFunctionMode):
             return func(input, num_samples, replacement, generator=generator)
         func(input, num_samples, replacement, generator=scratch())  # raises what torch raises
         drawn = []
-        if isinstance(self.tracer, WideTracer) and num_samples == 1:
-            rows = input.double().reshape(-1, input.shape[-1])
-            drawn = [self.tracer.draw_row(row.numpy()) for row in rows]
-            return torch.tensor(drawn, dtype=torch.int64).reshape((*input.shape[:-1], 1))
-        for row in input.double().reshape(-1, input.shape[-1]).tolist():
-            left = [rational(w) for w in row]
+        for row in input.double().reshape(-1, input.shape[-1]):
+            weights = row.numpy()
             for _ in range(num_samples):
-                total = sum(left)
-                if total == 0:
+                if not weights.any():
                     self.tracer.give_up(f"torch.multinomial from weights of zero at {place()}")
-                drawn.append(self.tracer.choose([w / total for w in left]))
+                drawn.append(self.tracer.draw_row(weights))
                 if not replacement:
-                    left[drawn[-1]] *= 0
+                    weights = np.where(np.arange(len(weights)) == drawn[-1], 0.0, weights)  # a tracer keeps the others
         return torch.tensor(drawn, dtype=torch.int64).reshape((*input.shape[:-1], num_samples))
 
     def randint(self, func: Callable, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:

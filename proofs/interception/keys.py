@@ -10,7 +10,8 @@ TORCH_CONSTANTS = {"dtype", "device", "memory_format", "layout"}
 
 
 def scattered(low: int, high: int) -> set[int]:
-    """Points at which it is seen whether a chain of operations that should be monotone is: evenly, and near the ends."""
+    """Points at which it is seen whether a chain of operations that should be monotone is: evenly, and near the
+    ends."""
     wide = high - low
     even = (low + wide * (k * 0x9E3779B97F4A7C15 % 2**64) // 2**64 for k in range(1, 13))
     near = (wide >> shift for shift in (7, 14, 28, 42))

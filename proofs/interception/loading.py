@@ -2,9 +2,7 @@
 
 import importlib
 import importlib.util
-import inspect
 import operator
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,9 +13,6 @@ from ...verifiers.adapters.calling_convention import NotASubject
 from .outcomes import readable
 
 FORMS = "package.module:function or path/to/file.py:function"
-
-STARTED_WITH = dict(sys.modules)
-"""The modules of this process before any third-party one."""
 
 
 def load(subject: str) -> Any:
@@ -50,26 +45,21 @@ def search(folders: Sequence[str]) -> list[str]:
     return new
 
 
-def used(folders: Sequence[str], subject: str) -> list[str]:
-    """Those of the folders that a module was imported from, besides the one that loading the subject adds by itself."""
+def used(folders: Sequence[str], subject: str, copied: Sequence[Sequence[str]] = ()) -> list[str]:
+    """The folders that a module was, or the subject's would be, imported from.
+
+    copied: file and name of modules that came by value.
+    Without the one that loading the subject adds by itself.
+    """
     place = subject.rpartition(":")[0]
     own = str(dotted_name(Path(place).absolute())[0]) if place.endswith(".py") else ""
-    places = set()
-    for module in list(sys.modules.values()):
-        file, name = getattr(module, "__file__", None), getattr(module, "__name__", "")
+    places, named = set(), None if place.endswith(".py") else importlib.util.find_spec(place)
+    found = [(getattr(module, "__file__", None), getattr(module, "__name__", "")) for module in [*sys.modules.values()]]
+    for file, name in [*found, *copied, *([(named.origin, named.name)] if named else [])]:
         if isinstance(file, str):
             parents = Path(file).absolute().parents
             places.add(str(parents[min(name.count(".") + (Path(file).stem == "__init__"), len(parents) - 1)]))
     return [folder for folder in folders if folder in places and folder != own]
-
-
-def files_of_modules() -> list[str]:
-    """The files of all modules that are there by now, besides those that this process started with."""
-    new = [module for name, module in list(sys.modules.items()) if module is not STARTED_WITH.get(name)]
-    files = (
-        inspect.getattr_static(module, "__file__", None) for module in new
-    )  # a module may decide what getattr does
-    return sorted({os.path.abspath(file) for file in files if isinstance(file, str)})
 
 
 def dotted_name(file: Path) -> tuple[Path, list[str]]:

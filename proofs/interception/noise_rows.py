@@ -1,10 +1,15 @@
 """Rows of noise on wide problems: raced once in an argmax, whose law is checked over the whole range of the noise.
 
-An argmax of w_i / E_i, of log w_i plus Gumbel noise and the like draws i with probability proportional to e_i, the noise
-at which i reaches a given score. The e_i are measured at one score, by bisection of what the function does to the noise;
-at every other of ``levels`` scores, from the rarest smallest noise to the rarest largest, each i must pass it at the same
-multiple of its e_i: better just below, worse just above, so that scores are no stairs (half precision, rounding) on which
-several are equal. As in ``hazards`` no gap between two levels has a probability above 1/32, and the levels are other ones
+An argmax of w_i / E_i, of log w_i plus Gumbel noise and the like draws i with probability proportional to e_i, the
+noise
+at which i reaches a given score. The e_i are measured at one score, by bisection of what the function does to the
+noise;
+at every other of ``levels`` scores, from the rarest smallest noise to the rarest largest, each i must pass it at the
+same
+multiple of its e_i: better just below, worse just above, so that scores are no stairs (half precision, rounding) on
+which
+several are equal. As in ``hazards`` no gap between two levels has a probability above 1/32, and the levels are other
+ones
 in each race. What remains is a function that bends the noise within gaps alone, by at most the probability that two
 contestants fall into one, 1/64 in all.
 """
@@ -17,11 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from .row_draws import WideTracer
 from .tracer import active, place
-
-LEAST = 65
-"""Random numbers drawn at once from which on they are taken for a row of noise."""
 
 GAPS = 64
 """Gaps of equal probability between the levels of a race."""
@@ -36,16 +37,13 @@ FORMS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], ...]] = {
 }
 """From standard exponential noise to what the generator returns."""
 
-RACES: dict[tuple, np.ndarray] = {}
-"""Laws that are known: replays of a path run the same races again."""
-
 
 class NoiseSource:
     """Where a row, or rows, of noise come from: what is rehearsed for them."""
 
     grouped_at = None
 
-    def __init__(self, tracer: WideTracer, shape: tuple[int, ...], kind: str, dtype: Any):
+    def __init__(self, tracer: Any, shape: tuple[int, ...], kind: str, dtype: Any):
         self.tracer, self.shape, self.kind, self.dtype = tracer, shape, kind, dtype
         self.order = len(tracer.sources)
         self.decided: dict[int, tuple[np.ndarray, Callable, int]] = {}
@@ -184,7 +182,7 @@ def _decides(ufunc: np.ufunc) -> bool:
     return ufunc.types[-1].endswith("?") or ufunc in (np.floor_divide, np.remainder, np.matmul)
 
 
-def noise_row(tracer: WideTracer, shape: tuple[int, ...], kind: str, dtype: Any) -> Any:
+def noise_row(tracer: Any, shape: tuple[int, ...], kind: str, dtype: Any) -> Any:
     """A row, or rows, of noise for third-party code; plain in a rehearsal."""
     source = NoiseSource(tracer, shape, kind, np.dtype(dtype))
     return tracer.hand_out(source, NoiseRow(source, shape, np.dtype(dtype)))
@@ -211,12 +209,12 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
         key = (place(), len(noise.steps), largest, source.kind, source.dtype.str, *looked_at)
         epsilon = max(float(np.finfo(kind).eps) for kind in (source.dtype, noise.dtype))
         slack, grain = max(2e-13, 8 * epsilon), 0.0 if source.kind == "exponential" else 2.0**-52
-        weights = RACES.get(key)
+        weights: np.ndarray | None = tracer.exploration.races.get(key)
         if weights is None:
             weights = _weights(rank, middle, leader)
             if weights is None or not _same_at_all_levels(rank, weights, leader, slack, grain):
                 break
-            RACES[key] = weights
+            tracer.exploration.races[key] = weights
         tracer.uncertain(slack + size * grain)
         weights = np.where(weights < weights.sum() * NEVER, 0.0, weights)
         winning = partial(source.won, row=row, weights=weights, form=form)
@@ -230,7 +228,8 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
 
 
 def _weights(rank: Callable, middle: np.ndarray, leader: int) -> np.ndarray | None:
-    """The noise at which each index has the score that the leader has at 1; 0 of one whose score is fixed, and loses."""
+    """The noise at which each index has the score that the leader has at 1; 0 of one whose score is fixed, and
+    loses."""
     still = np.all([rank(e) == middle for e in (1e-6, 0.3, 3.0, 30.0)], axis=0)
     worst = rank(LARGEST)[~still].min()
     if still[leader] or (still.any() and middle[still].max() > worst):
@@ -248,7 +247,8 @@ def _weights(rank: Callable, middle: np.ndarray, leader: int) -> np.ndarray | No
 
 
 def levels(weights: np.ndarray) -> np.ndarray:
-    """The winner's noise at which the law of a race is checked, in multiples of its mean: no gap is likelier than 1/32."""
+    """The winner's noise at which the law of a race is checked, in multiples of its mean: no gap is likelier than
+    1/32."""
     scatter = zlib.crc32(weights.tobytes()) / 2.0**32
     even = -np.log1p(-(np.arange(GAPS) + scatter) / GAPS)
     rare = [10.0 ** np.linspace(-12, -2, 11), np.linspace(4.5, 40, 60)]

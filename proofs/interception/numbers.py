@@ -26,15 +26,8 @@ class Step(NamedTuple):
     key: tuple
 
 
-THRESHOLDS: dict[tuple, int] = {}
-EDGES: dict[tuple, tuple[int, ...]] = {}
-"""Switch points that are known, of whole numbers many: replays of a path ask the same questions again."""
-
 FEW_VALUES, MOST_VALUES = 8, 4096
 """Values of a whole number up to which each is a path at once; beyond which they are not gone through."""
-
-BY_VALUE: set[tuple] = set()
-"""Places in third-party code, with the kind of number, at which a plain whole number is a path for each value."""
 
 HANDLERS: dict[str, Callable] = {}
 """What is done where a random number meets an "array", a "ufunc", a "tensor" or "another" random number."""
@@ -114,7 +107,7 @@ class Traced:
             source.tracer.give_up(f"NaN on the way to the comparison at {place()}")
         first, last = bool(predicate(low)), bool(predicate(high))
         cached = (self.key(), key, source.low, source.high)
-        cut = THRESHOLDS.get(cached)
+        cut = source.tracer.exploration.thresholds.get(cached)
         if cut is None:
             with np.errstate(all="ignore"):
                 turns = first != last
@@ -125,7 +118,7 @@ class Traced:
                 )
                 if any(bool(predicate(self.at(k))) != ((k < cut) == first) for k in scattered(source.low, source.high)):
                     source.tracer.give_up(f"a random number compared at {place()} rises and falls: no threshold")
-            THRESHOLDS[cached] = cut
+            source.tracer.exploration.thresholds[cached] = cut
         if first == last:
             return first
         return (first, last)[self._choose((source.low, cut, source.high))]
@@ -190,14 +183,14 @@ class Traced:
         source, tracer = self._undecided()
         first, last = map(apply, self.ends())
         many = abs(last - first) > FEW_VALUES and isinstance(source, (Grid, Lattice)) and tracer.in_groups
-        if many and (at := (site(), self.key())) not in BY_VALUE:
+        if many and (at := (site(), self.key())) not in tracer.exploration.by_value:
             return self._of_group(apply, at)
         if abs(last - first) > MOST_VALUES:
             tracer.give_up(f"{name} of a random number with {abs(last - first)} values at {place()}")
         if first == last:
             return first
         cached = (self.key(), "whole", name, key, source.low, source.high)
-        edges = EDGES.get(cached)
+        edges = tracer.exploration.edges.get(cached)
         if edges is None:
             edges, step = [source.low], 1 if last > first else -1
             for value in range(first + step, last + step, step):
@@ -205,7 +198,7 @@ class Traced:
                     beyond = lambda k, value=value: (apply(self.at(k)) - value) * step >= 0  # noqa: E731
                     if not beyond(edges[-1]):
                         edges.append(switch(edges[-1], source.high, beyond, False))
-            EDGES[cached] = edges = (*edges, source.high)
+            tracer.exploration.edges[cached] = edges = (*edges, source.high)
             for k in scattered(source.low, source.high):
                 if apply(self.at(k)) != apply(self.at(edges[bisect_right(edges, k) - 1])):
                     tracer.give_up(f"{name} of a random number at {place()} rises and falls")

@@ -60,6 +60,10 @@ class Walk(NamedTuple):
         """What code that keeps no state shows whenever it is called so."""
         return kind_of(self.outcome), self.weights
 
+    def encoded(self) -> dict[str, Any]:
+        """As JSON."""
+        return self._asdict() | {"outcome": encoded(self.outcome)}
+
 
 def encoded(outcome: Outcome) -> list[int] | dict[str, str]:
     """An outcome as JSON: its tokens, or what was raised."""
@@ -71,13 +75,8 @@ def decoded(data: Any) -> tuple[int, ...] | str:
     return tuple(data) if isinstance(data, list) else str(Raised(**data))
 
 
-def encoded_walk(walk: Walk) -> dict[str, Any]:
-    """A walk as JSON."""
-    return walk._asdict() | {"outcome": encoded(walk.outcome)}
-
-
 def decoded_walk(data: dict[str, Any]) -> Walk:
-    """The walk that ``encoded_walk`` gave."""
+    """The walk that ``Walk.encoded`` gave."""
     outcome = data["outcome"]
     came = tuple(outcome) if isinstance(outcome, list) else Raised(**outcome)
     return Walk(data["points"], data["drawn"], data["one_by_one"], came, data["weights"], data["numbers"])

@@ -1,10 +1,8 @@
 """What calls change in the process that they run in, and leave changed."""
 
-import builtins
 import os
 import sys
 import threading
-from typing import Any
 
 FEWEST_THREADS = 5
 """More threads than before from which on they are said: libraries keep a few."""
@@ -19,7 +17,6 @@ class ProcessBefore:
         self._depth, self._threads = sys.getrecursionlimit(), threading.active_count()
         self._output = {name: getattr(sys, name, None) for name in ("stdout", "stderr")}
         self._files = {file: _identity(file) for file in FILES}
-        self._builtins: dict[str, Any] = dict(vars(builtins))
         self._modules = [*sys.modules]
 
     def changes(self) -> list[str]:
@@ -29,8 +26,6 @@ class ProcessBefore:
             changed.append(f"the recursion limit is {depth}, it was {self._depth}")
         changed += [f"sys.{n} is another" for n, o in self._output.items() if getattr(sys, n, None) is not o]
         changed += [f"{FILES[f]} is another file, or closed" for f, i in self._files.items() if _identity(f) != i]
-        other = (n for n, o in self._builtins.items() if n != "_" and vars(builtins).get(n) is not o)
-        changed += [f"builtins.{name} is another" for name in other]
         changed += [f"the module {name} is forgotten" for name in self._modules if name not in sys.modules]
         if (more := threading.active_count() - self._threads) >= FEWEST_THREADS:
             changed.append(f"{more:,} more threads run")

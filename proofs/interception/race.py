@@ -24,9 +24,6 @@ SCATTERED = 12
 PACES = (1.0, 0.2, 3.0, 0.5, 1.5, 0.04)
 """Noise of the rehearsals, in multiples of that of the first."""
 
-LADDERS: dict[tuple, Ladder] = {}
-"""Laws that are known: replays of a path run the same races again."""
-
 
 def race(scores: list[Any], largest: bool) -> int:
     """The index that argmax (or argmin) returns, decided by the law of the race."""
@@ -121,12 +118,13 @@ def _apart(runners: list["_Runner"]) -> None:
 
 def _ladder(runners: list["_Runner"], fixed: tuple[int, float] | None) -> Ladder:
     key = (fixed, *(runner.key() for runner in runners))
-    ladder = LADDERS.get(key)
+    known: dict[tuple, Ladder] = runners[0].source.tracer.exploration.ladders
+    ladder = known.get(key)
     if ladder is None:
         goal = max(2.0**-48, *(2 * runner.source.epsilon for runner in runners))
         try:
             scatter = zlib.crc32(repr([runner.rank(runner.points // 2) for runner in runners]).encode())
-            ladder = LADDERS[key] = Ladder(runners, fixed, scatter, goal)
+            ladder = known[key] = Ladder(runners, fixed, scatter, goal)
         except NotMonotone:
             tracer = runners[0].source.tracer
             tracer.give_up(f"the score of a random number in the argmax at {place()} rises and falls")

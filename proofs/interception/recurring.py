@@ -4,7 +4,8 @@ A tree of choices is walked until a choice comes back to an earlier one on its o
 code, with the same probabilities, and followed by the same. The way back is then an edge, and a loop that goes on with
 probability r is the geometric series 1 / (1 - r), exactly. That what follows is the same is not assumed: from both
 choices the function is walked on, by each way and by ways drawn at random, and everything that is asked and emitted has
-to agree; then it is walked through the loop for 1, 2, 3, ... rounds, until fewer than 2^-46 of all calls go on, out of it
+to agree; then it is walked through the loop for 1, 2, 3, ... rounds, until fewer than 2^-46 of all calls go on, out
+of it
 after each, and must do what the tree says. What goes on beyond is added to the resolution.
 """
 
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from ..field import QQ
+from .exploration import Exploration
 from .following import following_once
 from .hook_random import PlainRandom
 from .outcomes import Outcome, kind_of
@@ -26,12 +28,11 @@ MOST_UNLIKE = 20
 """Choices that look like an earlier one and are followed by something else, beyond which there is no law."""
 WAYS, LONGEST = 4, 120
 """Ways drawn at random on which two choices are compared; choices on the longest walk."""
-ROUNDS, FEWER, MOST_LOOPS = 64, 8, 12
-"""Rounds after each of which a loop is left; those of the loops beyond the first, and how many are the first."""
+ROUNDS, FEWER = 64, 8
+"""Rounds after each of which a loop is left; those of the loops beyond the first ``MOST_LOOPS``."""
 LONGEST_SCRIPT, OF_USE = 30 * LONGEST, 2.0**-20
 """Choices of the longest walk through the rounds of a loop; what may be left going on beyond it: no claim is made with
 more, not in float32 either, and for less the rounds are not walked where they cannot come down to 2^-46."""
-LOOPS_LEFT = [MOST_LOOPS]
 
 Script = tuple[int, ...]
 
@@ -65,8 +66,8 @@ class LoopPart(NamedTuple):
 class _Walker(Tracer):
     """A tracer that walks one script, notes all choices, and stops or wanders on at the first beyond it."""
 
-    def __init__(self, one_by_one: bool) -> None:
-        super().__init__(one_by_one)
+    def __init__(self, exploration: Exploration, one_by_one: bool) -> None:
+        super().__init__(exploration, one_by_one)
         self.in_groups = False
         self.choices: list[LoopChoice] = []
         self.wander: random.Random | None = None
@@ -76,7 +77,7 @@ class _Walker(Tracer):
         self.script, self.path, self.wander = script, [], wander  # without its probability: thousands of factors
         self.sources, self.drawn, self.rehearsal, self.left = [], [], None, False
         self.choices, self._error, self.paths = [], 0.0, self.paths + 1
-        self.run += 1
+        self.run = object()
         if self.paths > MOST_WALKS:
             self.give_up(f"draws without bound, in more ways than {MOST_WALKS:,} calls show")
 
@@ -108,9 +109,10 @@ class Recurring:
     """
 
     def __init__(
-        self, call: Callable[[], Outcome], rehearsed: Callable[[Tracer, Outcome], None], one_by_one: bool = False
-    ):
-        self.call, self.rehearsed, self.tracer = call, rehearsed, _Walker(one_by_one)
+        self, call: Callable[[], Outcome], exploration: Exploration, rehearsed: Callable[[Tracer, Outcome], None],
+        one_by_one: bool = False,
+    ):  # fmt: skip
+        self.call, self.rehearsed, self.tracer = call, rehearsed, _Walker(exploration, one_by_one)
         self.tree: dict[Script, LoopChoice | Outcome | Back] = {}
         self.leaves: dict[Script, float] = {}
         self.returns: dict[Script, float] = {}
@@ -206,7 +208,8 @@ class Recurring:
 
     def _left_after_rounds(self, head: Script) -> float:
         """Leave a loop after 1, 2, ... rounds as the tree says it goes; the probability that a call goes on beyond."""
-        LOOPS_LEFT[0] -= 1
+        exploration = self.tracer.exploration
+        exploration.loops_left -= 1
         often, leaves, returns = self._entered(head), self.leaves[head], self.returns[head]
         rate = math.log(returns) if returns < 0.5 else math.log1p(-leaves)
         shortest = min(len(s) for s, what in self.tree.items() if isinstance(what, Back) and s[: what.to] == head)
@@ -218,7 +221,7 @@ class Recurring:
         if not to_the_end:
             enough = max(math.ceil(math.log(OF_USE / often) / rate), FEWER)
         draw, last = PlainRandom(enough), 0
-        each = ROUNDS if LOOPS_LEFT[0] >= 0 else FEWER
+        each = ROUNDS if exploration.loops_left >= 0 else FEWER
         rounds = sorted(
             {*range(1, min(each, enough) + 1), *(each << k for k in range(9) if each << k < enough), enough}
         )

@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..field import QQ, rational
+from .draws import LookUp
+from .exploration import Exploration
+from .noise_rows import noise_row
 from .tracer import DEPENDS, STATE, NotInterceptable, Tracer, place
 
 MOST_PATHS = 3_000
@@ -22,6 +25,11 @@ LEAST_PATH = QQ(1, 2**80)
 
 MOST_SPLIT = 600
 """Entries of a row that are followed one by one where it decides what is drawn next, or all of it has to be."""
+
+WIDE, LEAST_NOISE = 5, 65
+"""Entries of a row from which on a uniform that is compared with it is looked up in it as a whole; random numbers
+drawn at
+once from which on they are taken for a row of noise."""
 
 GOLDEN = 0.6180339887498949
 
@@ -34,9 +42,6 @@ class Split(BaseException):
         self.ordinal, self.whole = ordinal, whole
 
 
-LookUp = tuple[int, str] | None
-
-
 class RowDraw:
     """One draw from a row.
 
@@ -46,8 +51,7 @@ class RowDraw:
     source: where among the random numbers handed out that belongs; None for an index that is handed out itself.
     drawn: where among those.
     at: the length of the path when it was drawn.
-    look_up: of weights and races None; else the bits of the uniform that was looked up in a running sum, and the type
-      of that sum, "" where it is not known.
+    look_up: of weights and races None.
     part: of the row's mass that the weights have: the rest is on paths of its own.
     """
 
@@ -71,10 +75,11 @@ class WideTracer(Tracer):
     unwalked: probability of the paths that were left out.
     """
 
-    wide = True
+    whole_from = WIDE
+    most_numbers = long_path = math.inf
 
-    def __init__(self, vocabulary: int, singles: Sequence[int], splits: dict[int, bool]):
-        super().__init__()
+    def __init__(self, exploration: Exploration, vocabulary: int, singles: Sequence[int], splits: dict[int, bool]):
+        super().__init__(exploration)
         self.vocabulary, self.singles, self.splits = vocabulary, singles, splits
         self.rows: list[RowDraw] = []
         self.weighed: dict[tuple, int] = {}
@@ -109,6 +114,11 @@ class WideTracer(Tracer):
         self.drawn.append(row.base)
         return row.base
 
+    def noise(self, shape: tuple[int, ...], kind: str, dtype: Any) -> Any:
+        """A row, or rows, of noise; None if it is no row."""
+        rows = len(shape) > 1 and shape[-1] == self.vocabulary
+        return noise_row(self, shape, kind, dtype) if shape and (rows or shape[-1] >= LEAST_NOISE) else None
+
     def new_row(self, weights: np.ndarray, rehearsed: Callable[[int, Any], Any], look_up: LookUp = None) -> RowDraw:
         """A row whose index this path takes; entries followed on their own are branches of the tree."""
         weights = np.asarray(weights, dtype=np.float64)
@@ -135,6 +145,39 @@ class WideTracer(Tracer):
         self.rows.append(RowDraw(weights, base, len(self.path), rehearsed, look_up))
         self.rows[-1].part = math.fsum(weights) / total if ordinal in self.splits else 1.0
         return self.rows[-1]
+
+    def look_up(self, number: Any, passed: Callable[[Any], np.ndarray]) -> int:
+        """How many cuts of a row a followed uniform has passed: a draw from the row between the cuts."""
+        source = number.source
+        if getattr(source, "bits", None) is None or source.bits > 53:
+            self.give_up(f"noise is looked up in a row of cuts at {place()}")
+        low, high = source.low, source.high
+        try:
+            first, last = (passed(points_at(number, np.full(1, k))) for k in (low, high - 1))
+            begin, end = np.full(first.size, low), np.full(first.size, high - 1)
+            turns = first != last
+            end[~turns] = high
+            while turns.any() and int((end - begin)[turns].max()) > 1:
+                middle = (begin + end) // 2
+                same = passed(points_at(number, middle)) == first
+                begin, end = np.where(turns & same, middle, begin), np.where(turns & ~same, middle, end)
+        except (TypeError, ValueError, AttributeError):
+            self.give_up(f"a random number is compared with a row at {place()} after operations that take one number")
+        up, down = np.sort(end[turns & ~first]), np.sort(end[turns & first])
+        edges = np.unique(np.concatenate([[low], up, down, [high]]))
+        starts, always = edges[:-1], int((first & ~turns).sum()) + len(down)
+        counts = always + np.searchsorted(up, starts, side="right") - np.searchsorted(down, starts, side="right")
+        weights = np.zeros(first.size + 1)
+        np.add.at(weights, counts, np.diff(edges).astype(float))
+        interval = dict(zip(counts.tolist(), zip(starts.tolist(), edges[1:].tolist())))
+        if len(interval) < len(counts):
+            self.give_up(f"a random number is compared at {place()} with cuts that it passes in both directions")
+        self.lattices.add(source.bits)
+        row = self.new_row(weights, lambda index, point: sum(interval[index]) // 2, (source.bits, ""))
+        row.source = source
+        source.low, source.high = interval[row.base]
+        source.fresh = False
+        return row.base
 
     def _split(self, weights: np.ndarray, total: float, whole: bool) -> tuple[np.ndarray, int | None]:
         """The weights that are left open, or one index alone, which this path takes."""
@@ -167,43 +210,6 @@ class WideTracer(Tracer):
         plain = possible[~np.isin(possible, self.singles)]
         possible = plain if len(plain) else possible
         return int(possible[int((ordinal + 1) * GOLDEN % 1 * len(possible))])
-
-
-def lookup(tracer: WideTracer, number: Any, passed: Callable[[Any], np.ndarray]) -> int:
-    """How many cuts of a row a followed uniform has passed: a draw from the row between the cuts.
-
-    passed(x): for numbers [n] at points of the source, whether cut k is passed by number k.
-    """
-    source = number.source
-    if getattr(source, "bits", None) is None or source.bits > 53:
-        tracer.give_up(f"noise is looked up in a row of cuts at {place()}")
-    low, high = source.low, source.high
-    try:
-        first, last = (passed(points_at(number, np.full(1, k))) for k in (low, high - 1))
-        begin, end = np.full(first.size, low), np.full(first.size, high - 1)
-        turns = first != last
-        end[~turns] = high
-        while turns.any() and int((end - begin)[turns].max()) > 1:
-            middle = (begin + end) // 2
-            same = passed(points_at(number, middle)) == first
-            begin, end = np.where(turns & same, middle, begin), np.where(turns & ~same, middle, end)
-    except (TypeError, ValueError, AttributeError):
-        tracer.give_up(f"a random number is compared with a row at {place()} after operations that take one number")
-    up, down = np.sort(end[turns & ~first]), np.sort(end[turns & first])
-    edges = np.unique(np.concatenate([[low], up, down, [high]]))
-    starts, always = edges[:-1], int((first & ~turns).sum()) + len(down)
-    counts = always + np.searchsorted(up, starts, side="right") - np.searchsorted(down, starts, side="right")
-    weights = np.zeros(first.size + 1)
-    np.add.at(weights, counts, np.diff(edges).astype(float))
-    interval = dict(zip(counts.tolist(), zip(starts.tolist(), edges[1:].tolist())))
-    if len(interval) < len(counts):
-        tracer.give_up(f"a random number is compared at {place()} with cuts that it passes in both directions")
-    tracer.lattices.add(source.bits)
-    row = tracer.new_row(weights, lambda index, point: sum(interval[index]) // 2, (source.bits, ""))
-    row.source = source
-    source.low, source.high = interval[row.base]
-    source.fresh = False
-    return row.base
 
 
 def points_at(number: Any, points: np.ndarray) -> Any:

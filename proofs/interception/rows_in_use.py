@@ -14,6 +14,9 @@ from ...verifiers.chance import RandomChance
 from ...verifiers.trees.draft_tree import Drafting, DraftTree
 from ..enumeration import law_of
 from ..field import rational
+from .exploration import Exploration
+from .explore import explore
+from .outcomes import Outcome, Walk, encoded
 from .surroundings import with_gaps
 
 MOST_KEPT = 4096
@@ -97,13 +100,19 @@ class RowsInUse:
         target, draft = ({x: exact(row) for x, row in table.items()} for table in (self._target, self._draft))
         return target, draft
 
-    def answer(self) -> dict[str, Any]:
+    def answers(self) -> Iterator[dict[str, Any]]:
         """The rows in use and ``sums_off``, for the parent."""
         tables = {
             name: {prefix_key(x): list(map(str, row)) for x, row in table.items()}
             for name, table in zip(("target", "draft"), self.in_use())
         }
-        return {**tables, "sums_off": self.sums_off}
+        yield {**tables, "sums_off": self.sums_off}
+
+    def law(self, call: Callable[[], Outcome], exploration: Exploration, block: tuple[int, ...], number: int,
+            walks: list[Walk] | None) -> list[dict[str, Any]]:  # fmt: skip
+        """The exact law of a call, over all ways its random numbers can fall: probabilities as texts."""
+        explored = explore(call, exploration, walks)
+        return [{**vars(explored), "law": explored.law and [[encoded(o), str(p)] for o, p in explored.law.items()]}]
 
     def drafted(self, tokens: tuple[int, ...], draft: dict) -> float:
         """The probability of a draft block. draft: rows in use by prefix."""

@@ -1,7 +1,6 @@
 """The child's side of ``child_process``: requests in, answers out, limits, and nothing else into the answers."""
 
 import io
-import itertools
 import json
 import math
 import os
@@ -21,7 +20,8 @@ LARGEST_FILE = 2**26
 class Server:
     """The requests of the parent, and the way back to it.
 
-    Standard input is empty from here on, and what is printed goes into a pipe of its own: third-party code gets no way to
+    Standard input is empty from here on, and what is printed goes into a pipe of its own: third-party code gets no
+    way to
     write into the answers, and none of its forks.
     """
 
@@ -30,7 +30,6 @@ class Server:
         self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
-        self._number = itertools.count()
         COPIES.mind()
         settings = json.loads(self._requests.readline())
         os.dup2(settings["printed"], 1)
@@ -52,7 +51,7 @@ class Server:
     def answer(self, **fields: Any) -> None:
         """Send an answer; a fork ends instead."""
         COPIES.settle()
-        self._answers.write(json.dumps({"number": next(self._number), **fields}) + "\n")
+        self._answers.write(json.dumps(fields) + "\n")
 
     def begin(self, doing: str, seconds: float) -> None:
         """Tell the parent what is done next, and be ended by the system after so much processor time."""

@@ -1,6 +1,8 @@
-"""Which variables of the environment a function's own modules read when they are imported: settings that a verdict speaks of.
+"""Which variables of the environment a function's own modules read when they are imported: settings that a verdict
+speaks of.
 
-What is read during a call withdraws the laws (``watch``); a setting that was read once is fixed for the process, and the
+What is read during a call withdraws the laws (``watch``); a setting that was read once is fixed for the process, and
+the
 law holds for it alone. Installed packages are passed over.
 """
 
@@ -16,7 +18,8 @@ from .digests import is_standard
 
 @contextmanager
 def settings_read() -> Iterator[dict[str, str]]:
-    """The variables that are read meanwhile by code that is no installed package's, each with the line that reads it."""
+    """The variables that are read meanwhile by code that is no installed package's, each with the line that reads
+    it."""
     read: dict[str, str] = {}
     plain: Any = os._Environ.__getitem__
 

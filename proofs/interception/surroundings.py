@@ -1,4 +1,5 @@
-"""Other surroundings for a child process: another time, host and environment, arrays with gaps; code that minds them shows it.
+"""Other surroundings for a child process: another time, host and environment, arrays with gaps; code that minds them
+shows it.
 
 Put in place before third-party code is imported, so that ``from time import time`` takes the moved clock. Another
 process id comes by itself, another order of sets of strings by ``PYTHONHASHSEED``.

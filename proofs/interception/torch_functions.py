@@ -13,11 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .arrays import WIDE, traced_array
+from .arrays import compared_with_row, traced_array
 from .keys import plain_key
 from .numbers import Traced
 from .race import race
-from .row_draws import WideTracer, lookup, points_at
 from .sources import Lattice
 from .tensors import (
     TracedTensor,
@@ -234,25 +233,22 @@ class Functions:
         return tensor_of(results.reshape(shape), like.dtype)
 
     def _looked_up(self, func: Callable, name: str, one: Any, other: Any) -> Tensor | None:
-        """A random number compared with a row of cuts, on a wide problem; None where it is no such comparison."""
+        """A random number compared with a row that is kept whole; None where it is no such comparison."""
         first = isinstance(one, TracedTensor)
         number, cuts = (one, other) if first else (other, one)
-        if not isinstance(self.tracer, WideTracer) or name in ("eq", "ne") or not isinstance(number, TracedTensor):
+        if name in ("eq", "ne") or not isinstance(number, TracedTensor) or type(cuts) is not torch.Tensor:
             return None
-        if type(cuts) is not torch.Tensor or cuts.numel() < WIDE or number.numel() > 1 or number.dtype != cuts.dtype:
+        if cuts.numel() < self.tracer.whole_from or number.numel() > 1 or number.dtype != cuts.dtype:
             return None  # of another type a number without dimension takes the row's
         single = numbers_of(number).item()
         if not isinstance(single, Traced) or not isinstance(single.source, Lattice):
             return None
-        row, ascending = cuts.reshape(-1).clone(), (name in ("gt", "ge")) == first
+        row = cuts.reshape(-1).clone()
 
-        def passed(values: Tensor) -> np.ndarray:
-            true = (func(values, row) if first else func(row, values)).numpy()
-            return true if ascending else ~true
+        def true(values: Tensor) -> np.ndarray:
+            return (func(values, row) if first else func(row, values)).numpy()
 
-        lookup(self.tracer, single, passed)
-        below = passed(points_at(single, np.full(1, single.source.low)))
-        return torch.from_numpy(below if ascending else ~below)
+        return torch.from_numpy(compared_with_row(self.tracer, single, true, (name in ("gt", "ge")) == first))
 
     def _one(self, func: Callable, name: str, build: Callable, operands: tuple, like: Tensor) -> Any:
         random = [x for x in operands if isinstance(x, Traced)]
@@ -321,9 +317,11 @@ class Functions:
         for where in np.ndindex(*numbers.shape):
             row = cuts if cuts.ndim == 1 else cuts[where[:-1]]
             number = numbers.item(where)
-            if isinstance(number, Traced) and isinstance(self.tracer, WideTracer):
-                places[where] = lookup(self.tracer, number, lambda v, row=row: above(v, row).numpy())
-                continue
+            if isinstance(number, Traced):
+                found = self.tracer.look_up(number, lambda v, row=row: above(v, row).numpy())
+                if found is not None:
+                    places[where] = found
+                    continue
             for cut in row.unbind():
                 if isinstance(number, Traced):
                     passed = number.decide(lambda v, c=cut: bool(above(v, c)), "search", right, key_of(cut))

@@ -2,12 +2,16 @@
 
 import heapq
 import itertools
+import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from ..enumeration import Branching
 from ..field import QQ, rational
+from .draws import LookUp
+from .exploration import Exploration
 
 MAX_CHOICES_PER_PATH = 400
 """Choices on one path beyond which the function is taken to draw without bound."""
@@ -22,8 +26,6 @@ LONG_PATH, MANY_CHOICES = 120, 12
 SMALL, FAR = 2.0**-46, 2.0**-10
 """Probability of the paths that are left at which the search ends there (rounding is allowed as much a decision), and
 at which it is given up when it comes out that there is no end."""
-RECURRING: set[tuple] = set()
-"""Places in third-party code that were seen to draw without end."""
 STATE = (
     "called again with the same inputs and the same random numbers it behaves otherwise: "
     "it keeps state between calls, or draws randomness from elsewhere"
@@ -50,29 +52,33 @@ class PathLeft(BaseException):
 class Tracer(Branching):
     """Hands out random numbers, decides what is asked of them, and walks every way they can fall.
 
+    exploration: what is remembered of the subject.
     exactness: "exact" while only whole weights were drawn, "lattice" once a uniform was compared (exact on the
       generator's grid), "resolution" once a closed law of continuous noise was used.
     resolution: the total variation by which the law may be wrong, all paths together.
     one_by_one: whether a whole number is a path for each of its values at once. follows_whole: whether one is not.
     in_groups: whether a plain one may stand for a group of values.
     may_recur, recurs: whether to stop where code draws without end (``recurring``), and whether that was so.
-    wide: whether rows are kept whole (``row_draws.WideTracer``).
+    most_numbers, long_path: of one path, beyond which code is taken to draw without bound, or without end.
     cuts, groups, probes: of numbers that are plain whole ones for third-party code (``groups``): where to cut them, the
       groups that paths were on, and in a replay the points at which they stand.
     replaying, departed: whether the path is walked again, followed; whether something else was asked there.
     """
 
-    wide = False
+    whole_from: float = math.inf
+    most_numbers: float = MAX_NUMBERS_PER_PATH
+    long_path: float = LONG_PATH
 
-    def __init__(self, one_by_one: bool = False):
+    def __init__(self, exploration: Exploration, one_by_one: bool = False):
         super().__init__()
+        self.exploration = exploration
         self.queue: list[tuple[float, int, tuple[tuple[int, ...], Any]]] = []
         self.counter, self.longest_first, self.endless, self.left = itertools.count(), False, False, False
         self.one_by_one, self.follows_whole, self.in_groups = one_by_one, False, not one_by_one
         self.may_recur = self.recurs = False
         self.places: list[tuple] = []
         self.findings: dict[str, str] = {}
-        self.run = 0
+        self.run = object()
         self.paths = 0
         self.lattices: set[int] = set()
         self.resolution = 0.0
@@ -98,7 +104,7 @@ class Tracer(Branching):
 
     def begin(self) -> bool:
         """Set out on the next path; False when all have been walked, or what endless code has left is small."""
-        self.run += 1
+        self.run = object()
         self.sources, self.drawn, self.rehearsal = [], [], None
         self.probes, self.replaying = {}, False
         longest_first = self.paths >= FIRST_PATHS and not self.endless
@@ -115,7 +121,7 @@ class Tracer(Branching):
         self.pending = [heapq.heappop(self.queue)[2]]
         self.left = False
         self.paths += 1
-        if self.paths > (most := MAX_PATHS_OF_LOOPS if RECURRING else MAX_PATHS_PER_CALL):
+        if self.paths > (most := MAX_PATHS_OF_LOOPS if self.exploration.endless else MAX_PATHS_PER_CALL):
             self.give_up(f"more than {most:,} ways the random numbers can fall")
         return super().begin()
 
@@ -126,8 +132,8 @@ class Tracer(Branching):
             self.resolution += left
         elif (left > FAR and self.paths > FIRST_PATHS) or self.paths > MOST_ENDLESS:
             self.give_up(
-                f"draws without bound: {LONG_PATH} random choices in one call and more, and after {self.paths} ways they "
-                f"can fall others are left, with probability {left:.1g}"
+                f"draws without bound: {LONG_PATH} random choices in one call and more, and after {self.paths} ways "
+                f"they can fall others are left, with probability {left:.1g}"
             )
         return left <= SMALL
 
@@ -143,21 +149,21 @@ class Tracer(Branching):
     def walk(self, points: list[int], drawn: list[int]) -> None:
         """Set out with plain numbers at these points of their sources, and these indices drawn."""
         self.rehearsal = (points, drawn[::-1])
-        self.run += 1
+        self.run = object()
         self.sources, self.plain, self.asked = [], [], []
 
     def replay(self, probes: dict[int, int]) -> None:
         """Set out on the path just walked once more, followed, with whole numbers at these points, by their order."""
         self.script, self.path, self.sources, self.drawn = tuple(self.path), [], [], []
         self.probes, self.replaying, self.departed, self.rehearsal = probes, True, False, None
-        self.run += 1
+        self.run = object()
 
     def hand_out(self, source: Any, traced: Any) -> Any:
         """A random number for third-party code: ``traced``, or the plain number of a rehearsal."""
         self.sources.append(source)
         if self.rehearsal is None:
-            if len(self.sources) > MAX_NUMBERS_PER_PATH and not self.wide:  # a loop in which they decide nothing
-                self.give_up(f"draws without bound: more than {MAX_NUMBERS_PER_PATH:,} random numbers in one call")
+            if len(self.sources) > self.most_numbers:  # a loop in which they decide nothing
+                self.give_up(f"draws without bound: more than {self.most_numbers:,} random numbers in one call")
             return traced
         points = self.rehearsal[0]
         if len(self.sources) > len(points):
@@ -186,7 +192,7 @@ class Tracer(Branching):
         if self.may_recur and self._recurs(at, tuple(probabilities)):
             self.recurs = self.left = True
             raise PathLeft
-        self.endless = self.endless or (at >= LONG_PATH and not self.wide)
+        self.endless = self.endless or at >= self.long_path
         if self.endless and at >= LONG_PATH and (probability := float(self.probability)) < SMALL / MOST_ENDLESS:
             self.resolution += 0.0 if self.left else probability
             self.left = True
@@ -206,8 +212,8 @@ class Tracer(Branching):
         self.places = [*self.places[:at], here]
         often = self.places.count(here)
         if at >= LONG_PATH or (at >= MANY_CHOICES and often >= MANY_CHOICES / 3):
-            RECURRING.add(here[0])
-        return often > 1 and here[0] in RECURRING
+            self.exploration.endless.add(here[0])
+        return often > 1 and here[0] in self.exploration.endless
 
     def choose(self, probabilities: Sequence[Any]) -> int:
         """A choice that arrives whole: the index drawn goes to third-party code as it is."""
@@ -219,16 +225,20 @@ class Tracer(Branching):
         self.drawn.append(self.branch(probabilities))
         return self.drawn[-1]
 
-    def draw_row(self, weights: Any, look_up: Any = None) -> int:
-        """An index drawn by whole weights, one for each of many entries.
-
-        weights: or a function that makes them, which is not called where a call with plain numbers is led to an index.
-        look_up: used on wide problems.
-        """
+    def draw_row(self, weights: Any, look_up: LookUp = None) -> int:
+        """An index drawn by whole weights, each entry a path."""
         row: Any = weights() if callable(weights) else weights
         exact = [rational(w) for w in row]
         total = sum(exact)
         return self.choose([w / total for w in exact])
+
+    def noise(self, shape: tuple[int, ...], kind: str, dtype: Any) -> Any:
+        """None: each number is followed for itself."""
+        return None
+
+    def look_up(self, number: Any, passed: Callable[[Any], Any]) -> int | None:
+        """None: a number is compared cut by cut."""
+        return None
 
     def pick(self, count: int) -> int:
         """One of ``count`` equally likely branches."""
@@ -237,17 +247,28 @@ class Tracer(Branching):
         return self.choose([QQ(1, count)] * count)
 
 
-ACTIVE: list[Tracer] = []
-"""The tracer in force, if any: hooks hand out real random numbers while there is none."""
+class _InForce:
+    """The tracer of the call that is being made, for the hooks: ``in_force`` alone sets it."""
+
+    tracer: Tracer | None = None
+
+
+@contextmanager
+def in_force(tracer: Tracer) -> Iterator[None]:
+    """Let hooks hand out the numbers of this tracer. Raises: RuntimeError within itself, since one call is made at a
+    time."""
+    if _InForce.tracer is not None:
+        raise RuntimeError("a call is being followed already")
+    _InForce.tracer = tracer
+    try:
+        yield
+    finally:
+        _InForce.tracer = None
 
 
 def active() -> Tracer | None:
-    return ACTIVE[-1] if ACTIVE else None
-
-
-def give_up(reason: str) -> NoReturn:
-    """Stop following, where a function is being followed."""
-    ACTIVE[-1].give_up(reason)
+    """The tracer in force: hooks hand out real random numbers while there is none."""
+    return _InForce.tracer
 
 
 def refuse(reason: str) -> None:
@@ -255,6 +276,13 @@ def refuse(reason: str) -> None:
     tracer = active()
     if tracer is not None:
         tracer.give_up(reason)
+
+
+def give_up(reason: str) -> NoReturn:
+    """Stop following, where a function is being followed."""
+    tracer = active()
+    assert tracer is not None
+    tracer.give_up(reason)
 
 
 def guarded(function: Callable, before: Callable[[], None]) -> Callable:
@@ -277,13 +305,13 @@ class Followed:
     def _tracer(self) -> Tracer | None:
         """The tracer, unless this generator was seeded during the present call: then its numbers are no chance."""
         tracer = active()
-        return None if tracer is None or self._plain_in_run == (id(tracer), tracer.run) else tracer
+        return None if tracer is None or self._plain_in_run is tracer.run else tracer
 
     def _seeded(self, how: str) -> None:
         tracer = active()
         if tracer is not None:
             tracer.notice("reseeds", f"{how} at {place()}: every call sees the same random numbers")
-            self._plain_in_run = (id(tracer), tracer.run)
+            self._plain_in_run = tracer.run
 
     def __reduce__(self):
         refuse(f"a {type(self).__name__} is copied at {place()}")
@@ -291,7 +319,8 @@ class Followed:
 
 
 def named_as(plain: type) -> Callable[[type], type]:
-    """A class decorator: the name of the class that is replaced, so that code which asks for it does as it does without us."""
+    """A class decorator: the name of the class that is replaced, so that code which asks for it does as it does
+    without us."""
 
     def rename(kind: type) -> type:
         kind.__name__, kind.__qualname__, kind.__module__ = plain.__name__, plain.__qualname__, plain.__module__

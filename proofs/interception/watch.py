@@ -1,21 +1,21 @@
 """What a call asks of its surroundings besides its arguments and random numbers: clocks, environment, files, processes.
 
-A law that was measured holds for the surroundings in which it was measured. What third-party code reads of them during a
+A law that was measured holds for the surroundings in which it was measured. What third-party code reads of them
+during a
 call can decide what it emits, so a read withholds the claim of exactness, whether or not it was seen to matter.
 
 | asked of | how it is seen | what remains |
 |---|---|---|
-| clocks, files, processes, threads, host, signals, locale, sockets | profiler: every call from Python to a C function | C code that reads them itself |
+| clocks, files, processes, threads, host, ... | profiler: calls from Python to C functions | C code that reads |
 | os.environ, os.getenv, platform, threading | profiler: calls of their Python functions | environment read by C code |
-| sys.argv, sys.modules, C libraries, ... | loaded by the bytecode that ran | the same objects by another name |
-| id(), hash(), frames, reference counts | called by the subject's own lines | the order of a set of strings |
+| sys.argv, sys.modules, C libraries | global names and modules of the code that ran | another name for them |
+| id(), hash() | called by the subject's own lines | the order of a set of strings |
 
 What libraries read beneath the subject for purposes of their own (imports, source lines of warnings, logging, torch's
 dispatch) is passed over; a file that NumPy or torch opens is read for the subject. Every path is watched once, in the
 first of its rehearsals.
 """
 
-import dis
 import functools
 import inspect
 import os
@@ -40,7 +40,8 @@ ASKED_OF = {
     "time": "the clock", "posix": "the operating system", "nt": "the operating system", "io": "a file", "_io": "a file",
     "_thread": "threads", "_signal": "signals", "signal": "signals", "_locale": "the locale", "_socket": "the network",
     "gc": "the garbage collector", "resource": "the processor's accounts", "_posixsubprocess": "processes",
-    "select": "files", "fcntl": "files", "mmap": "files", "pwd": "the users", "grp": "the users", "sys": "the interpreter",
+    "select": "files", "fcntl": "files", "mmap": "files", "pwd": "the users", "grp": "the users",
+    "sys": "the interpreter",
     "builtins": "the interpreter", "_uuid": "the clock", "numpy": "a file",
     "torch": "the hardware",
 }  # fmt: skip
@@ -61,8 +62,10 @@ OWN_LINES = {"id", "hash", "_getframe", "getrefcount", "gettrace", "getprofile",
 """What Python's own library calls for good reasons: it counts where the subject's own line calls it."""
 
 QUIET = {
-    "numpy", "torch", "transformers", "scipy", "sympy", "triton", "numba", "llvmlite", "logging", "warnings", "linecache",
-    "traceback", "inspect", "tokenize", "functools", "contextlib", "collections", "copy", "dataclasses", "enum", "typing",
+    "numpy", "torch", "transformers", "scipy", "sympy", "triton", "numba", "llvmlite", "logging", "warnings",
+    "linecache",
+    "traceback", "inspect", "tokenize", "functools", "contextlib", "collections", "copy", "dataclasses", "enum",
+    "typing",
     "reprlib", "re", "abc", "weakref", "importlib",
 }  # fmt: skip
 """Libraries that read clocks, environment and the like for purposes of their own."""
@@ -83,7 +86,8 @@ CUDA = (
 
 
 class Read(NamedTuple):
-    """Something asked of the surroundings. what: the function or object; place: the line that asks; of: what it tells of."""
+    """Something asked of the surroundings. what: the function or object; place: the line that asks; of: what it tells
+    of."""
 
     what: str
     of: str
@@ -96,32 +100,14 @@ class Watch:
 
     def __init__(self):
         self.reads: dict[tuple[str, str | None], Read] = {}
-        self.calls = 0
         self.code: dict[types.CodeType, dict[str, Any]] = {}
-        self._asked = {
-            **dict.fromkeys(_codes(vars(type(os.environ)).values()), ("os.environ", "the environment")),
-            **dict.fromkeys(_codes((platform.uname, platform.node, platform.platform)), ("platform", "the host")),
-            **dict.fromkeys(_codes(vars(threading).values()), ("threading", "threads")),
-        }
+        self._asked: dict[types.CodeType, tuple[str, str]] = {}
         self._seen: set[types.CodeType] = set()
-
-    def mind_torch(self, torch: types.ModuleType) -> None:
-        """Watch Python functions of torch that say what hardware there is."""
-        for owner, names in ((torch.cuda, CUDA), (torch.backends.mps, ("is_available",))):
-            functions = {name: getattr(owner, name, None) for name in names}
-            self._asked |= {
-                code: (f"{owner.__name__}.{name}", "the hardware")
-                for name, function in functions.items()
-                for code in _codes([inspect.unwrap(function)] if callable(function) else [])
-            }
-
-    def forget(self) -> None:
-        """Start anew, for another subject."""
-        self.reads, self.calls, self.code, self._seen = {}, 0, {}, set()
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Watch one call."""
+        self._asked = _python_functions("torch" in sys.modules)
         sys.setprofile(self._event)
         try:
             yield
@@ -144,8 +130,8 @@ class Watch:
                 self._seen.add(code)
                 if _library(frame) is None and not _is_ours(frame):
                     self.code[code] = frame.f_globals
-                    for what, line in _loaded(code, frame):
-                        place = f"{Path(code.co_filename).name}:{line}"
+                    for what in _loaded(code, frame):
+                        place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
                         self.reads.setdefault((what, None), Read(what, "the interpreter", place))
 
     def _notice(self, frame: types.FrameType | None, what: str, of: str, key: str | None = None) -> None:
@@ -172,8 +158,21 @@ def _codes(functions: Iterable[Any]) -> Iterator[types.CodeType]:
     yield from (f.__code__ for f in functions if isinstance(f, types.FunctionType))
 
 
-WATCH = Watch()
-"""Of the child process."""
+@functools.cache
+def _python_functions(with_torch: bool) -> dict[types.CodeType, tuple[str, str]]:
+    """Functions written in Python that read surroundings: their names, and what they read."""
+    asked = {
+        **dict.fromkeys(_codes(vars(type(os.environ)).values()), ("os.environ", "the environment")),
+        **dict.fromkeys(_codes((platform.uname, platform.node, platform.platform)), ("platform", "the host")),
+        **dict.fromkeys(_codes(vars(threading).values()), ("threading", "threads")),
+    }
+    torch: Any = sys.modules["torch"] if with_torch else None
+    for owner, names in ((torch.cuda, CUDA), (torch.backends.mps, ("is_available",))) if torch else ():
+        for name in names:
+            function = getattr(owner, name, None)
+            codes = _codes([inspect.unwrap(function)] if callable(function) else [])
+            asked |= dict.fromkeys(codes, (f"{owner.__name__}.{name}", "the hardware"))
+    return asked
 
 
 def _asked(function: Any) -> tuple[str, str] | None:
@@ -196,9 +195,6 @@ def _asked(function: Any) -> tuple[str, str] | None:
     return None
 
 
-_LIBRARIES: dict[str, str | None] = {}
-
-
 def _library(frame: types.FrameType) -> str | None:
     """The top package of a frame's code, if it is an installed one that is known or Python's own library; else None."""
     file = frame.f_code.co_filename
@@ -206,11 +202,10 @@ def _library(frame: types.FrameType) -> str | None:
         named = file[8:-1] if file.startswith("<frozen ") else frame.f_globals.get("__name__", "")
         top = named.partition(".")[0]
         return top if top in QUIET or named == file[8:-1] else None
-    if file not in _LIBRARIES:
-        _LIBRARIES[file] = _library_of(file)
-    return _LIBRARIES[file]
+    return _library_of(file)
 
 
+@functools.cache
 def _library_of(file: str) -> str | None:
     path = Path(file).resolve()
     for at, part in enumerate(path.parts):
@@ -225,41 +220,22 @@ def _is_ours(frame: types.FrameType) -> bool:
     return frame.f_globals.get("__name__", "").startswith(OURS)
 
 
-def _unspoken() -> dict[int, str]:
+def _told() -> dict[int, str]:
     """Objects that tell of the surroundings without any call, by identity."""
-    names = {id(getattr(sys, n)): f"sys.{n}" for n in ("argv", "orig_argv", "modules", "flags", "path", "meta_path")}
-    names[id(getattr(os.environ, "_data", os.environ))] = "os.environ"
+    names = {id(getattr(sys, name)): f"sys.{name}" for name in ("argv", "orig_argv", "flags", "modules")}
     numpy = sys.modules.get("numpy")
     return names | ({id(numpy.datetime64): "numpy.datetime64"} if numpy else {})
 
 
-def _loaded(code: types.CodeType, frame: types.FrameType) -> Iterator[tuple[str, int]]:
-    """What tells of the surroundings among the objects that the code loads, with their lines."""
-    unspoken, local, value, line = _unspoken(), {}, None, code.co_firstlineno
-    cells = {n: v for n, v in frame.f_locals.items() if n in code.co_freevars}
-    for step in dis.get_instructions(code):
-        line = step.starts_line if isinstance(step.starts_line, int) and step.starts_line > 1 else line
-        name, name_of = step.argval, step.opname
-        if name_of in ("LOAD_GLOBAL", "LOAD_NAME"):
-            value = frame.f_globals.get(name)
-        elif name_of in ("LOAD_DEREF", "LOAD_CLASSDEREF"):
-            value = cells.get(name)
-        elif name_of == "LOAD_FAST":
-            value = local.get(name)
-        elif name_of == "IMPORT_NAME":
-            value = sys.modules.get(name)
-        elif name_of == "STORE_FAST" and isinstance(value, types.ModuleType):
-            local[name], value = value, None
-        elif name_of in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and _is_plain(value):
-            value = getattr(value, name, None)
-        elif name_of not in ("CACHE", "PRECALL", "RESUME", "EXTENDED_ARG"):
-            value = None
-        if value is not None and id(value) in unspoken:
-            yield unspoken[id(value)], line
-        elif value is not None and type(value).__module__ in ("ctypes", "_ctypes"):
-            yield "a C library by ctypes", line
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether to look at an attribute runs no code of its own."""
-    return isinstance(value, types.ModuleType) or value is os.environ
+def _loaded(code: types.CodeType, frame: types.FrameType) -> Iterator[str]:
+    """What tells of the surroundings among the values that the code finds under global names, and in modules."""
+    named = frame.f_globals | {name: v for name, v in frame.f_locals.items() if name in code.co_freevars}
+    values = [named[name] for name in (*code.co_names, *code.co_freevars) if name in named]
+    modules = [v for v in values if isinstance(v, types.ModuleType)]
+    modules += [sys.modules[name] for name in code.co_names if name in sys.modules]  # imported within
+    told = _told()
+    for value in (*values, *(vars(m)[name] for m in modules for name in code.co_names if name in vars(m))):
+        if id(value) in told:
+            yield told[id(value)]
+        elif type(value).__module__ in ("ctypes", "_ctypes"):
+            yield "a C library by ctypes"

@@ -14,11 +14,13 @@ from typing import NoReturn
 
 import numpy as np
 
+from .draws import LookUp
+from .exploration import Exploration
 from .explore import Explored, rehearse
 from .following import LEFT_PATH, following_once
 from .groups import Regroup, confirm
 from .outcomes import Outcome, Raised, kind_of
-from .row_draws import MOST_SPLIT, LookUp, RowDraw, Split, WideTracer
+from .row_draws import MOST_SPLIT, RowDraw, Split, WideTracer
 from .tracer import DEPENDS, STATE, NotInterceptable, Tracer
 
 ALL_CALLED = 1100
@@ -93,19 +95,21 @@ class _Alike:
         return RowLaw(self.prefix, first, probability, weights[:: self.sign], called, row.look_up, row.part)
 
 
-class _Exploration:
+class _WideCall:
     def __init__(
-        self, call: Callable[[], Outcome], vocabulary: int, live: Sequence[int], seed: int, until: float, blocks: int
-    ):
+        self, call: Callable[[], Outcome], exploration: Exploration, vocabulary: int, live: Sequence[int], seed: int,
+        until: float, blocks: int,
+    ):  # fmt: skip
+        self.exploration = exploration
         self.call, self.vocabulary, self.live, self.until = call, vocabulary, sorted(set(live)), until
         self.further = FURTHER if blocks < MANY_BLOCKS else FEW_FURTHER
         self.draw = random.Random(seed)
         self.splits: dict[int, bool] = {}
 
     def law(self) -> WideLaw:
-        tracer, cuts, restarts = WideTracer(self.vocabulary, self.live, self.splits), {}, 0
+        tracer, cuts, restarts = self._tracer(), {}, 0
         while restarts < MOST_RESTARTS:
-            tracer = WideTracer(self.vocabulary, self.live, self.splits)
+            tracer = self._tracer()
             tracer.cuts = cuts
             self.points: dict[Outcome, float] = {}
             self.rows: list[RowLaw] = []
@@ -129,6 +133,9 @@ class _Exploration:
             law.rows, law.unknown, law.not_called = self.rows, self.unknown, self.not_called + tracer.unwalked
             return law
         return self._stopped(tracer, DEPENDS)
+
+    def _tracer(self) -> WideTracer:
+        return WideTracer(self.exploration, self.vocabulary, self.live, self.splits)
 
     def _stopped(self, tracer: Tracer, reason: str) -> WideLaw:
         return WideLaw(None, "not interceptable", 0.0, tracer.paths, reason, tracer.findings, unknown=1.0)
@@ -320,7 +327,8 @@ class _Exploration:
         return True
 
     def _ids(self, row: RowDraw) -> list[int]:
-        """The indices that calls lead to: the live ones, the ends, powers of two, the extremes of weight, and others."""
+        """The indices that calls lead to: the live ones, the ends, powers of two, the extremes of weight, and
+        others."""
         possible = np.flatnonzero(row.weights)
         if len(possible) <= ALL_CALLED:
             return [int(i) for i in possible if i != row.base]
@@ -342,11 +350,12 @@ class _Exploration:
 
 
 def explore_wide(
-    call: Callable[[], Outcome], vocabulary: int, live: Sequence[int], seed: int, until: float, blocks: int = 1
-) -> WideLaw:
+    call: Callable[[], Outcome], exploration: Exploration, vocabulary: int, live: Sequence[int], seed: int,
+    until: float, blocks: int = 1,
+) -> WideLaw:  # fmt: skip
     """The law of ``call``'s outcome on a wide problem, as far as it is known.
 
-    call: as in ``explore.explore``.
+    call, exploration: as in ``explore.explore``.
     live: tokens that can be drafted.
     seed: of the indices that are called.
     until: the processor time at which no further indices are called.
@@ -354,4 +363,4 @@ def explore_wide(
     Guarantee: exact in the sense that ``exactness`` names where ``unknown`` is 0, but that the indices that no call led
     to, of probability ``not_called``, are taken to be treated like the others.
     """
-    return _Exploration(call, vocabulary, live, seed, until, blocks).law()
+    return _WideCall(call, exploration, vocabulary, live, seed, until, blocks).law()

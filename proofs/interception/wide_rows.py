@@ -1,13 +1,12 @@
-"""In the child process: a wide problem's rows as a subject gets them, and its law in the form that goes to the parent."""
+"""In the child process: a wide problem's rows as a subject gets them, and its law in the form that goes to the
+parent."""
 
 import base64
-import functools
 import itertools
 import math
 import random
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,9 @@ import numpy as np
 from ...models.law import Prefix, prefix_key
 from ...models.wide import WideProblem
 from .arrays import RowArray
-from .harness import NeverReturned, Subject, counted
-from .outcomes import Outcome, encoded
+from .exploration import Exploration
+from .outcomes import Outcome, Walk, encoded
+from .rows_in_use import Called
 from .tracer import active
 from .wide_laws import BUDGET, explore_wide
 
@@ -24,11 +24,31 @@ MOST_SINGLES = 24
 """Tokens that can be drafted up to which each may be treated specially in any block; of more, those of the block."""
 
 
+class _Sent:
+    """Rows on their way to the parent, each sent once."""
+
+    def __init__(self) -> None:
+        self.known: dict[bytes, int] = {}
+        self.new: list[dict[str, Any]] = []
+
+    def __call__(self, row: np.ndarray) -> int:
+        data = np.ascontiguousarray(row, dtype="<f8").tobytes()
+        if data not in self.known:
+            self.known[data] = len(self.known)
+            self.new.append({"row": self.known[data], "data": base64.b64encode(data).decode()})
+        return self.known[data]
+
+    def taken(self) -> Iterator[dict[str, Any]]:
+        yield from self.new
+        self.new.clear()
+
+
 class WideRows:
     """A wide problem's rows as the subject gets them, in its precision."""
 
-    def __init__(self, problem: WideProblem, subject: Subject):
+    def __init__(self, problem: WideProblem, subject: Called):
         self.problem, self.subject, self.called = problem, subject, False
+        self._sent, self._until = _Sent(), time.process_time() + BUDGET
         self._asked: tuple[Prefix, bool] | None = None
         self._kept: list = []
         prefixes = [x for n in range(problem.gamma + 1) for x in problem.prefixes(n)]
@@ -77,62 +97,33 @@ class WideRows:
         used = (use(given) if use else given)[0]
         return np.asarray(used.double().numpy() if hasattr(used, "double") else used, dtype=np.float64)
 
+    def answers(self) -> Iterator[dict[str, Any]]:
+        """The rows in use, each once, as base64 of float64; then which they are."""
+        tables = {
+            name: {prefix_key(x): self._sent(self.in_use(row)) for x, row in table.items()}
+            for name, table in (("target", self.target), ("draft", self.draft))
+        }
+        yield from self._sent.taken()
+        yield tables
 
-class _Sent:
-    """Rows on their way to the parent, each sent once."""
+    def law(self, call: Callable[[], Outcome], exploration: Exploration, block: Prefix, number: int,
+            walks: list[Walk] | None) -> list[dict[str, Any]]:  # fmt: skip
+        """The law of a call, as far as it is known; calls with plain numbers are not kept."""
+        few, blocks = {*itertools.chain(*self.problem.live)}, math.prod(map(len, self.problem.live))
+        live = [*(few if len(few) <= MOST_SINGLES else ()), *block]
+        seed = self.problem.seed + number
+        explored = explore_wide(call, exploration, self.problem.vocabulary, live, seed, self._until, blocks)
+        answer = {**vars(explored), "law": explored.law and [[encoded(o), p] for o, p in explored.law.items()]}
+        answer["rows"] = [{**vars(row), "weights": self._sent(row.weights)} for row in explored.rows]
+        return [*self._sent.taken(), answer]
 
-    def __init__(self) -> None:
-        self.known: dict[bytes, int] = {}
-        self.new: list[dict[str, Any]] = []
+    def drawing(self) -> Callable[[random.Random], Prefix]:
+        """A function that draws a draft block."""
 
-    def __call__(self, row: np.ndarray) -> int:
-        data = np.ascontiguousarray(row, dtype="<f8").tobytes()
-        if data not in self.known:
-            self.known[data] = len(self.known)
-            self.new.append({"row": self.known[data], "data": base64.b64encode(data).decode()})
-        return self.known[data]
+        def drawn(draw: random.Random) -> Prefix:
+            tokens: Prefix = ()
+            for live in self.problem.live[: self.problem.gamma]:
+                tokens = (*tokens, draw.choices(live, self.draft[tokens][list(live)].tolist())[0])
+            return tokens
 
-    def taken(self) -> Iterator[dict[str, Any]]:
-        yield from self.new
-        self.new.clear()
-
-
-def wide_answers(subject: Subject, problem: WideProblem) -> Iterator[dict[str, Any]]:
-    """The rows in use, then the law for each draft block; rows as base64 of float64, each once."""
-    rows, sent, until = WideRows(problem, subject), _Sent(), time.process_time() + BUDGET
-    tables = {
-        name: {prefix_key(x): sent(rows.in_use(row)) for x, row in table.items()}
-        for name, table in (("target", rows.target), ("draft", rows.draft))
-    }
-    yield from sent.taken()
-    yield tables
-    few, blocks = {*itertools.chain(*problem.live)}, math.prod(map(len, problem.live))
-    few = few if len(few) <= MOST_SINGLES else set()
-    for k, block in enumerate(rows.blocks()):
-        call = functools.partial(subject.outcome, rows, block, subject.real_random(0))
-        try:
-            law = explore_wide(call, problem.vocabulary, [*few, *block], problem.seed + k, until, blocks)
-        except NeverReturned as late:
-            yield {"block": list(block), "never_returned": str(late)}
-            break
-        answer = {**vars(law), "block": list(block)}
-        answer["law"] = law.law and [[encoded(o), p] for o, p in law.law.items()]
-        answer["rows"] = [{**vars(row), "weights": sent(row.weights)} for row in law.rows]
-        yield from sent.taken()
-        yield answer
-        if law.law is None:
-            break
-    yield {"findings": subject.findings}
-
-
-def wide_samples(subject: Subject, problem: WideProblem, count: int, seed: list[int]) -> Counter[Outcome]:
-    """How often each outcome came with real random numbers, the draft block drawn afresh each time."""
-    rows = WideRows(problem, subject)
-
-    def drawn(draw: random.Random) -> Prefix:
-        tokens: Prefix = ()
-        for live in problem.live[: problem.gamma]:
-            tokens = (*tokens, draw.choices(live, rows.draft[tokens][list(live)].tolist())[0])
-        return tokens
-
-    return counted(subject, rows, drawn, count, seed)
+        return drawn

@@ -12,103 +12,37 @@ from .. import coq
 from ..coq_agreement import compare
 from ..proving import Proof, ProofResult, size_of
 
-THEOREMS = {
-    "lemma-1": ("lemma_1", "toy_block", "toy_token"),
-    "lemma-2": (
-        "lemma_2",
-        "loop_completed",
-        "block_lossless",
-        "token_lossless",
-        "lemma_2_endings",
-        "lemma_2_eos",
-        "lemma_2_up_to_eos",
-        "block_lossless_eos",
-        "after_eos_anything",
-    ),
-    "theorem-1": ("theorem_1", "theorem_1_fair", "stream_law", "token_valid", "program_law", "program_run"),
-    "lemma-3": ("lemma_3", "lemma_3_conditional"),
-    "lemma-4": ("lemma_4", "lemma_4_attained"),
-    "theorem-2": ("theorem_2_one", "block_kernel", "token_le_block"),
-    "theorem-2-iterations": (
-        "token_le_block_iterations",
-        "token_le_block_grows",
-        "landing",
-        "block_best",
-        "theorem_2_one_iteration",
-        "theorem_2_gamma_1",
-        "theorem_2_gamma_2",
-        "theorem_2_context_free",
-    ),
-    "theorem-2-fails": (
-        "theorem_2_fails",
-        "theorem_2_boundary",
-        "theorem_2_fails_gamma_2",
-        "theorem_2_fails_gamma_3",
-        "sure_bonus_valid",
-        "sure_bonus_program",
-        "sure_bonus_rows",
-        "block_rows",
-    ),
-    "theorem-2-calls": (
-        "theorem_2_calls",
-        "theorem_2_calls_length",
-        "theorem_2_calls_eos",
-        "long_run_rate",
-        "long_run_met",
-        "cost",
-        "block_strategy_valid",
-        "block_strategy_play",
-    ),
-    "lemma-8": ("lemma_8", "greedy_completed", "greedy_lossless"),
-    "lemma-9": ("lemma_9", "greedy_program"),
-    "lemma-10": ("lemma_10", "Etau_greedy", "lemma_10_attained"),
-    "lemma-7": ("lemma_7",),
-    "remark-c1": ("greedy_in_plain_loop_biased", "modified_point_mass", "greedy_more_in_one_fewer_in_three"),
-    "theorem-3": ("theorem_3", "theorem_3_all"),
-    "reaches": ("reach_polytope", "keeping_fair", "certified_optimum"),
-    "composition": (
-        "adaptive_fair",
-        "mapped_lossless",
-        "one_hot_rule",
-        "one_hot_sampled",
-        "batch_marginal",
-        "ends_by_coin_not_valid",
-    ),
-    "lattice": (
-        "near_law",
-        "near_law_uniform",
-        "lattice_lt_near",
-        "lattice_le_near",
-        "looked_up_near",
-        "uniforms_on_a_lattice",
-        "lattice_lt_0",
-        "lattice_le_0",
-        "support_leak",
-    ),
-    "rounding": (
-        "sum_near",
-        "coin_near",
-        "row_near",
-        "block_rounding",
-        "near_law_here",
-        "coin_here",
-        "problem_rounding",
-        "token_rounding",
-        "near_law_rows",
-        "greedy_rounding",
-        "tree_rounding",
-        "running_sum_near",
-        "running_sum_tails",
-        "running_sum_bound",
-        "looked_up_in_a_running_sum",
-        "rounding_met",
-        "greedy_rounding_met",
-        "tree_rounding_met",
-        "running_sum_met",
-    ),
-    "several-drafts": ("recursive_rejection_valid", "traversal_valid", "k_seq_law"),
-    "same-definitions": ("Qc_realFieldType", "emitted_fastE"),
+_THEOREMS = {
+    "lemma-1": "lemma_1 toy_block toy_token",
+    "lemma-2": "lemma_2 loop_completed block_lossless token_lossless lemma_2_endings lemma_2_eos lemma_2_up_to_eos "
+    "block_lossless_eos after_eos_anything",
+    "theorem-1": "theorem_1 theorem_1_fair stream_law token_valid program_law program_run",
+    "lemma-3": "lemma_3 lemma_3_conditional",
+    "lemma-4": "lemma_4 lemma_4_attained",
+    "theorem-2": "theorem_2_one block_kernel token_le_block",
+    "theorem-2-iterations": "token_le_block_iterations token_le_block_grows landing block_best theorem_2_one_iteration "
+    "theorem_2_gamma_1 theorem_2_gamma_2 theorem_2_context_free",
+    "theorem-2-fails": "theorem_2_fails theorem_2_boundary theorem_2_fails_gamma_2 theorem_2_fails_gamma_3 "
+    "sure_bonus_valid sure_bonus_program sure_bonus_rows block_rows",
+    "theorem-2-calls": "theorem_2_calls theorem_2_calls_length theorem_2_calls_eos long_run_rate long_run_met cost "
+    "block_strategy_valid block_strategy_play",
+    "lemma-8": "lemma_8 greedy_completed greedy_lossless",
+    "lemma-9": "lemma_9 greedy_program",
+    "lemma-10": "lemma_10 Etau_greedy lemma_10_attained",
+    "lemma-7": "lemma_7",
+    "remark-c1": "greedy_in_plain_loop_biased modified_point_mass greedy_more_in_one_fewer_in_three",
+    "theorem-3": "theorem_3 theorem_3_all",
+    "reaches": "reach_polytope keeping_fair certified_optimum",
+    "composition": "adaptive_fair mapped_lossless one_hot_rule one_hot_sampled batch_marginal ends_by_coin_not_valid",
+    "lattice": "near_law near_law_uniform lattice_lt_near lattice_le_near looked_up_near uniforms_on_a_lattice "
+    "lattice_lt_0 lattice_le_0 support_leak",
+    "rounding": "sum_near coin_near row_near block_rounding near_law_here coin_here problem_rounding token_rounding "
+    "near_law_rows greedy_rounding tree_rounding running_sum_near running_sum_tails running_sum_bound "
+    "looked_up_in_a_running_sum rounding_met greedy_rounding_met tree_rounding_met running_sum_met",
+    "several-drafts": "recursive_rejection_valid traversal_valid k_seq_law",
+    "same-definitions": "Qc_realFieldType emitted_fastE",
 }
+THEOREMS = {claim: tuple(names.split()) for claim, names in _THEOREMS.items()}
 """The theorems of proofs/mechanized that a claim rests on."""
 
 EVERY = "every V, gamma, models with zeros, real field"
@@ -117,9 +51,11 @@ SINGLE = {
     "lemma-1": "V 2, gamma 2",
     "lemma-7": "any finitely many real values",
     "remark-c1": "V 2, gamma 2, the example of Section 2",
-    "theorem-2-fails": "gamma 2 from 3 iterations on, every greater gamma from 2 on; models with V 2, verifier valid for every V",
+    "theorem-2-fails": "gamma 2 from 3 iterations on, every greater gamma from 2 on; models with V 2, verifier valid "
+    "for every V",
     "rounding": f"{EVERY}; the standard model of rounding assumed of each operation, without overflow and underflow",
-    "several-drafts": "every V, depth and shape of tree, rows that siblings are drawn from, real field; k-SEQ: one step, every rho allowed",
+    "several-drafts": "every V, depth and shape of tree, rows that siblings are drawn from, real field; k-SEQ: one "
+    "step, every rho allowed",
     "same-definitions": "what the comparison rests on, not the comparison",
 }
 

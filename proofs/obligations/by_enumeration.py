@@ -1,6 +1,7 @@
 """Exact laws of the code that runs, on the battery."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from ...models.battery import drawn_markov, exact_battery, toy
 from ...models.decoding import Decoded
@@ -13,22 +14,11 @@ from ...verifiers.trees.registry import TREE_REFERENCES
 from .. import claims
 from ..field import QQ, in_field
 from ..laws import IteratedLaw, OutputLaw, completed_after_modification, expected_accepted, iterated_law, output_law
-from ..proving import Proof, ProofResult, size_of
+from ..proving import Proof, ProofResult, on_each, size_of
 from ..theorem_2_counterexample import SURE_BONUS, pair
 
 MOST_BLOCKS_ENUMERATED = 250
 """Draft blocks beyond which a problem is not enumerated choice by choice."""
-
-
-def _on_each(problems: list[Problem], check_one: Callable[[Problem], Evidence]) -> Callable[[], ProofResult]:
-    def run_all() -> ProofResult:
-        for problem in problems:
-            evidence = check_one(in_field(problem))
-            if evidence.verdict == REFUTED:
-                return ProofResult(REFUTED, f"on {problem.name}: {evidence.witness}")
-        return ProofResult(HOLDS)
-
-    return run_all
 
 
 def _as_run(name: str) -> Reference:
@@ -48,8 +38,11 @@ def proofs() -> Iterator[Proof]:
     chains += [drawn_markov(4, 3, "mixed"), drawn_markov(2, 6), toy(2), toy(3)]
     few = [p for p in chains if p.vocabulary**p.gamma <= 16]
 
-    def entry(claim, what, problems, check_one, size="") -> Proof:
-        return Proof(claim, "enumeration", what, size_of(problems) + size, _on_each(problems, check_one))
+    def entry(claim: str, what: str, problems: list, check_one: Callable[[Problem], Evidence], size: str = "") -> Proof:
+        def wrong(problem: Problem) -> object:
+            return check_one(in_field(problem)).witness
+
+        return Proof(claim, "enumeration", what, size_of(problems) + size, on_each(problems, wrong))
 
     yield Proof("lemma-1", "enumeration", "block and token", "V 2, gamma 2", _example)
     for name in ("block", "token", "block-stream"):
@@ -64,18 +57,21 @@ def proofs() -> Iterator[Proof]:
                 lambda p: claims.theorem_2(p, _as_run("block"), _as_run("token")))  # fmt: skip
     for i in (2, 3, 4):
         yield entry("theorem-2-iterations", "block over token", chains,
-                    lambda p, i=i: claims.theorem_2(p, _as_run("block"), _as_run("token"), i), f", {i} iterations")  # fmt: skip
+                    lambda p, i=i: claims.theorem_2(p, _as_run("block"), _as_run("token"), i),
+                    f", {i} iterations")  # fmt: skip
     for gamma, i in ((2, 3), (3, 2), (4, 2), (2, 4)):
-        yield Proof("theorem-2-fails", "enumeration", f"{SURE_BONUS.name}, over block", f"V 2, gamma {gamma}, {i} iterations",
-                    lambda gamma=gamma, i=i: _fails(gamma, i))  # fmt: skip
+        size = f"V 2, gamma {gamma}, {i} iterations"
+        yield Proof("theorem-2-fails", "enumeration", f"{SURE_BONUS.name}, over block", size, partial(_fails, gamma, i))
     for other in (reference("token"), SURE_BONUS):
-        for end, finished in ((None, "until 5 tokens"), (0, "until E.O.S. or 5 tokens")):
+        for end, finished in ((None, ", until 5 tokens"), (0, ", until E.O.S. or 5 tokens")):
             yield entry("theorem-2-calls", f"block over {other.name}", chains,
-                        lambda p, o=other, end=end: claims.theorem_2_calls(p, _as_run("block"), o, 5, end), f", {finished}")  # fmt: skip
+                        lambda p, o=other, end=end: claims.theorem_2_calls(p, _as_run("block"), o, 5, end),
+                        finished)  # fmt: skip
     for rule in TREE_REFERENCES.values():
         trees = [p for p in tree_battery() if rule.lossless and rule.is_for(p.tree)]
         if trees:
-            yield entry("several-drafts", rule.name, trees, lambda p, rule=rule: claims.lossless(p, output_law(p, rule)),
+            yield entry("several-drafts", rule.name, trees,
+                        lambda p, rule=rule: claims.lossless(p, output_law(p, rule)),
                         f", up to {max(p.tree.nodes for p in trees)} drafts")  # fmt: skip
     yield entry("lemma-9", "greedy-block", small, lambda p: claims.lemma_9(p, _law(p, "greedy-block")))
     yield entry("lemma-8", "greedy-block", small, lambda p: claims.lemma_8(p, _as_run("greedy-block")))
@@ -98,7 +94,7 @@ def _example() -> ProofResult:
 
 
 def remark_c1() -> ProofResult:
-    """Appendix C.1 on the example: the bias in the plain loop, the point mass, and E[N] in one and in three iterations."""
+    """Appendix C.1 on the example: the bias in the plain loop, the point mass, E[N] in one and in three iterations."""
     problem, greedy = in_field(toy(2)), _as_run("greedy-block")
     b, a = range(2)[::-1]
     plain = completed_after_modification(iterated_law(problem, greedy._replace(modifies_target=False), 2), problem, 2)

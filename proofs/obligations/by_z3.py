@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from ...verifiers.evidence import NO_EVIDENCE
 from ..proving import Proof, ProofResult
 from ..symbolic.single_steps import LEMMAS, STEP_TIME_LIMIT, SolverAnswer, ask
-from ..symbolic.whole_algorithms import WHOLE_CLAIMS
-from ..symbolic.whole_trees import TREE_CLAIMS
+from ..symbolic.whole_algorithms import TREE_CLAIMS, WHOLE_CLAIMS, WHOLE_TIME_LIMIT, decide
 
-VOCABULARIES = (2, 4, 8)
+VOCABULARIES = (2, 8)
 
 ONE_TOKEN = ("block: token", "block: dominance over token", "greedy: token")
 """Lemmas that hold token by token, whatever the vocabulary."""
@@ -24,7 +23,7 @@ CLAIM_OF = {
 """Under which claim a statement about a whole algorithm stands."""
 
 
-def _found(answer: SolverAnswer, limit: float) -> ProofResult:
+def _found(answer: SolverAnswer, limit: float = WHOLE_TIME_LIMIT) -> ProofResult:
     if answer.verdict == NO_EVIDENCE:
         return ProofResult(NO_EVIDENCE, f"time-out: not decided within {limit:g} s of processor time")
     return ProofResult(answer.verdict, None if answer.model is None else f"counterexample: {answer.model}")
@@ -38,13 +37,14 @@ def proofs() -> Iterator[Proof]:
                 continue
             rows = "one token, any V" if lemma.name in ONE_TOKEN else f"all rows, V {size}"
             yield Proof(lemma.claim, "z3", lemma.name, f"one step, every p_i, {rows}",
-                        lambda lemma=lemma, v=size: _found(ask(lemma.query(lemma.rule, v)), STEP_TIME_LIMIT))  # fmt: skip
+                        lambda x=lemma, v=size: _found(ask(x.query(x.rule, v)), STEP_TIME_LIMIT))  # fmt: skip
     for whole in WHOLE_CLAIMS:
-        for v, gamma, limit in whole.sizes:
-            yield Proof(CLAIM_OF[whole.claim], "z3", f"whole algorithm, {whole.name}", f"all models, V {v}, gamma {gamma}",
-                        lambda w=whole, v=v, g=gamma, s=limit: _found(w.prove(v, g, s), s))  # fmt: skip
+        for v, gamma in whole.sizes:
+            what, size = f"whole algorithm, {whole.name}", f"all models, V {v}, gamma {gamma}"
+            yield Proof(CLAIM_OF[whole.claim], "z3", what, size,
+                        lambda w=whole, v=v, g=gamma: _found(decide(w.statement, w.verifier, v, g)))  # fmt: skip
     for rule in TREE_CLAIMS:
         for v, children in rule.sizes:
             drawn = f"{' x '.join(map(str, children))} children, {rule.how}"
             yield Proof("several-drafts", "z3", rule.name, f"all models, V {v}, {drawn}",
-                        lambda r=rule, v=v, c=children: _found(r.prove(v, c), r.limit))  # fmt: skip
+                        lambda r=rule, v=v, c=children: _found(r.decide(v, c)))  # fmt: skip

@@ -119,6 +119,6 @@ def cell(places: tuple[int, ...], leniences: int = 0) -> GenericRows:
 
 @cache
 def cells(vocabulary: int, leniences: int = 0) -> list[GenericRows]:
-    """Every cell of V tokens, up to the order of the tokens. (Equal rows, in which no token is below 1, are on borders.)"""
+    """Every cell of V tokens, up to the order of the tokens. (Equal rows, no token of them below 1, are on borders.)"""
     orders = combinations_with_replacement(range(leniences + 2), vocabulary)
     return [cell(places, leniences) for places in orders if places[0] == 0 and places[-1] > 0]

@@ -11,14 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ...models.law import Prefix
-from ...verifiers.arithmetic import minimum, positive_part, ratio, residual
+from ...verifiers.arithmetic import minimum, positive_part
 from ...verifiers.draft_block import Verify
 from ...verifiers.lenient_token_verification import lenient_token_verification
 from ..closed_forms import lenience_bias
 from ..field import QQ
 from ..laws import acceptance_ccdf, completed, total_variation
 from .generic_rows import GenericRows, cells
-from .mutants import token_mutant
 
 Lenient = Callable[[Any], Verify]
 """A verifier for each lenience."""
@@ -35,8 +34,10 @@ def bias(here: GenericRows, verify: Verify) -> Any:
 
 
 def bias_holds(lenient: Lenient = lenient_token_verification) -> bool:
-    """The code emits x first with probability min(M_b / l, M_s) + (1 - alpha_l) max(M_b - M_s, 0) / (1 - alpha), alpha_l
-    being Pr(tau >= 1). Its distance from the target is the closed form, and so is alpha_l - alpha."""
+    """The law's distance from the target is the closed form, and so is alpha_l - alpha, alpha_l = Pr(tau >= 1).
+
+    The code emits x first with probability min(M_b / l, M_s) + (1 - alpha_l) max(M_b - M_s, 0) / (1 - alpha).
+    """
     for here in cells(2, 1) + cells(3, 1):
         lenience, rate = here.leniences[0], here.rate
         verify = lenient(lenience)
@@ -74,16 +75,3 @@ def monotone(order: Callable[[list], list] = list) -> bool:
         if not less <= more:
             return False
     return True
-
-
-def residual_of_the_lenient_draft(lenience: Any) -> Verify:
-    """A mutant: lenience read the other way, the residual is the target less l times the draft."""
-    return token_mutant(
-        accept=lambda p, q: minimum(ratio(p, lenience * q), 1),
-        rest=lambda target, draft: residual(target, [lenience * q for q in draft]),
-    )
-
-
-def residual_is_the_target(lenience: Any) -> Verify:
-    """A mutant: rejects as it should, then draws from the target itself."""
-    return token_mutant(accept=lambda p, q: minimum(ratio(p, lenience * q), 1), rest=lambda target, draft: target)

@@ -6,15 +6,15 @@ what holds token by token: a lemma about sums assumes of m_x (kept) and r_x (res
 (both say it with ``_shares``), and stays small for any V.
 
 Block verification, from these lemmas (Sun et al. 2025, Appendix B):
-    Range. p_0 = 1, and ``token``: p_i in [0, 1] gives p_{i+1} in [0, 1]; so h_gamma = p_gamma is, and h_i by ``bounds``.
-        Where the residual is empty it is not drawn from: Pr(tau = i | X^i) = h_i (1 - sum_x m_x) = 0.
+    Range. p_0 = 1, and ``token``: p_i in [0, 1] gives p_{i+1} in [0, 1]; so h_gamma = p_gamma is, and h_i by
+    ``bounds``. Where the residual is empty it is not drawn from: Pr(tau = i | X^i) = h_i (1 - sum_x m_x) = 0.
     Lemma 3. Backward induction over i: Pr(tau >= gamma | X^gamma) = h_gamma = p_gamma; if it holds at i + 1, then
         Pr(tau >= i | X^i) = sum_x M_s(x) p_{i+1}(X^i x) + h_i (1 - sum_x M_s(x) p_{i+1}(X^i x)) = p_i   (``lemma-3``).
     Theorem 1. Given X^i, tau >= i has probability p_i; of that, x comes next with sum over "kept" and "residual":
         M_s(x) p_{i+1}(X^i x) + h_i (1 - sum) max(p_i M_b(x) - M_s(x), 0) / S = p_i M_b(x)   (``token``, ``law``).
         Induction over the length i of the completed output O: Pr(O^i = x^i) is M_s(x^i) p_i (that is tau >= i, Lemma 3)
-        and the rest, tau < i, where the target goes on. So Pr(O^{i+1} = x^i x) = Pr(O^i = x^i) M_b(x)   (``extension``);
-        from i = gamma on the target goes on in either case.
+        and the rest, tau < i, where the target goes on. So Pr(O^{i+1} = x^i x) = Pr(O^i = x^i) M_b(x)
+        (``extension``); from i = gamma on the target goes on in either case.
     Theorem 2 against token verification. Pr_token(tau >= i | X^i) = prod_j min(1, ratio_j) = t_i. If t_i <= p_i then
         t_{i+1} <= p_{i+1} (``dominance``); t_0 = p_0 = 1.
 
@@ -22,8 +22,9 @@ Greedy block verification, with B = M_b(x^l), S = M_s(x^l) joint and p = B / S, 
     Token by token (``greedy: token``): p stays the ratio of the joint masses, M_s(x) p' = p M_b(x); what the code calls
         residual and shortfall is p M_b(x) - min and M_s(x) - min, min = min(p M_b(x), M_s(x)).
     Range. h_l in [0, 1], h_gamma too, and an empty residual is not drawn from   (``greedy: bounds``).
-    Lemma 9. Backward induction from h_gamma = min(1, p): sum_x min(p b_x, s_x) + (1 - sum) h = min(p, 1)   (``lemma-9``).
-    Lemma 8. min(p b_x, s_x) + (p - sum_y min(p b_y, s_y)) M_new(x) = p b_x, M_new the normalised residual   (``lemma-8``).
+    Lemma 9. Backward induction from h_gamma = min(1, p): sum_x min(p b_x, s_x) + (1 - sum) h = min(p, 1)
+    (``lemma-9``). Lemma 8. min(p b_x, s_x) + (p - sum_y min(p b_y, s_y)) M_new(x) = p b_x, M_new the normalised
+    residual   (``lemma-8``).
 """
 
 from collections.abc import Callable
@@ -35,9 +36,7 @@ from ...verifiers import block_verification as block
 from ...verifiers import greedy_block_verification as greedy
 from ...verifiers.arithmetic import minimum, positive_part, ratio, residual
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
-from ...verifiers.registry import Reference
 from ...verifiers.sub_block import SubBlockRule
-from . import mutants
 from .processor_time import check
 from .z3_numbers import reals, total
 
@@ -79,9 +78,22 @@ def _shares(p, b, s, m, r) -> list:
     return [m >= 0, m <= s, r >= 0, m + r == p * b]
 
 
-def _step(rule: SubBlockRule, size: int, most: int | None = 1):
-    """p_i from 0 to ``most``, two rows, for each token the kept mass m and the residual r as ``token`` proves them, and
-    h_i with the code's own term for each token's shortfall named s - m, as ``greedy: token`` allows."""
+class SubBlockStep(NamedTuple):
+    """p_i, the target's row, the kept mass and the residual of each token, h_i, and what is known of them."""
+
+    survival: z3.ArithRef
+    target: list[z3.ArithRef]
+    kept: list[z3.ArithRef]
+    residual: list[z3.ArithRef]
+    accept: z3.ArithRef
+    given: list
+
+
+def step_of(rule: SubBlockRule, size: int, most: int | None = 1) -> SubBlockStep:
+    """One step with p_i from 0 to ``most``, two rows, and for each token m and r as ``token`` proves them.
+
+    In h_i the code's own term for each token's shortfall is named s - m, as ``greedy: token`` allows.
+    """
     p = z3.Real("p")
     (b, row_b), (s, row_s) = _row("b", size), _row("s", size)
     m, r = reals("m", size), reals("r", size)
@@ -90,7 +102,7 @@ def _step(rule: SubBlockRule, size: int, most: int | None = 1):
         given += _shares(p, bx, sx, mx, rx)
     shortfalls = ((positive_part(sx - p * bx), sx - mx) for bx, sx, mx in zip(b, s, m))
     h = cast(z3.ArithRef, z3.substitute(rule.accept(p, total(r), b, s), *shortfalls))
-    return p, b, m, r, h, given
+    return SubBlockStep(p, b, m, r, h, given)
 
 
 def token(rule: SubBlockRule, size: int) -> Query:
@@ -105,32 +117,33 @@ def token(rule: SubBlockRule, size: int) -> Query:
 
 
 def bounds(rule: SubBlockRule, size: int) -> Query:
-    """0 <= h_i <= 1; and where the residual is empty nothing is drawn from it: no mass is left undecided, or h_i = 0."""
-    _, _, m, r, h, given = _step(rule, size)
+    """0 <= h_i <= 1; and an empty residual is not drawn from: no mass is left undecided, or h_i = 0."""
+    _, _, m, r, h, given = step_of(rule, size)
     nothing = z3.Implies(total(r) == 0, (1 - total(m)) * h == 0)
     return Query(z3.And(h >= 0, h <= 1, nothing), given)
 
 
 def lemma_3(rule: SubBlockRule, size: int) -> Query:
-    p, _, m, _, h, given = _step(rule, size)
+    p, _, m, _, h, given = step_of(rule, size)
     return Query(total(m) + h * (1 - total(m)) == p, given)
 
 
 def law(rule: SubBlockRule, size: int) -> Query:
-    """Pr(tau = i | X^i) = h_i (1 - sum_x m_x) is the mass of the residual, so normalised it leaves r_x to each token."""
-    _, _, m, r, h, given = _step(rule, size)
+    """Pr(tau = i | X^i) = h_i (1 - sum_x m_x) is the residual's mass, so normalised it leaves r_x to each token."""
+    _, _, m, r, h, given = step_of(rule, size)
     return Query(h * (1 - total(m)) == total(r), given)
 
 
 def extension(rule: SubBlockRule, size: int) -> Query:
-    """Pr(O^{i+1} = x^i x) = Pr(O^i = x^i) M_b(x): of the mass a that drafts x^i, and u that the target has gone on with.
+    """Pr(O^{i+1} = x^i x) = Pr(O^i = x^i) M_b(x): of the mass a that drafts x^i, and u where the target went on.
 
     The draw from the residual is of the share q = r_x / S, with q S = r_x; where S = 0 it does not happen (``bounds``).
     """
-    p, b, m, r, h, given = _step(rule, size)
+    p, b, m, r, h, given = step_of(rule, size)
     a, u, q = z3.Reals("a u q")
     given += [a >= 0, u >= 0, q >= 0, q <= 1, q * total(r) == r[0]]
-    after = a * (m[0] + h * (1 - total(m)) * q) + u * b[0]
+    next_comes = cast(z3.ArithRef, m[0] + h * (1 - total(m)) * q)
+    after = cast(z3.ArithRef, a * next_comes) + u * b[0]
     return Query(after == (a * p + u) * b[0], given)
 
 
@@ -151,14 +164,14 @@ def joint_token(rule: SubBlockRule, size: int) -> Query:
 
 def joint_bounds(rule: SubBlockRule, size: int) -> Query:
     """0 <= h <= 1 and 0 <= h_gamma <= 1; and where the residual is empty nothing is drawn from it."""
-    p, _, m, r, h, given = _step(rule, size, most=None)
+    p, _, m, r, h, given = step_of(rule, size, most=None)
     last = rule.accept_all(p)
     nothing = z3.Implies(total(r) == 0, (1 - total(m)) * h == 0)
     return Query(z3.And(h >= 0, h <= 1, nothing, last >= 0, last <= 1), given)
 
 
 def lemma_9(rule: SubBlockRule, size: int) -> Query:
-    p, _, m, _, h, given = _step(rule, size, most=None)
+    p, _, m, _, h, given = step_of(rule, size, most=None)
     return Query(total(m) + (1 - total(m)) * h == minimum(p, 1), given)
 
 
@@ -172,47 +185,28 @@ def lemma_8(rule: SubBlockRule, size: int) -> Query:
     return Query(z3.And(total(left) == p - total(both), *each), [*row_s, *(x >= 0 for x in w), total(w) == p])
 
 
-def lemma_8_forgotten(rule: SubBlockRule, size: int) -> Query:
-    """Lemma 8 for one token with M_new = M_b, the target not modified: only to see the query fail."""
-    p, b, m, _, _, given = _step(rule, size, most=None)
-    given += [mx == minimum(p * x, y) for mx, x, y in zip(m, b, reals("s", size))]
-    return Query(m[0] + (p - total(m)) * b[0] == p * b[0], given)
-
-
 class Lemma(NamedTuple):
     """A statement about one step.
 
     claim: the statement of the papers that it is a step of
     query: how it is asked of a rule
-    mutant: the same query (or mutant_query) must have a counterexample for it
-    refutes: the claim about the whole algorithm that the exact law refutes for the mutant (``counterexample``)
     """
 
     name: str
     claim: str
     rule: SubBlockRule
     query: Callable[[SubBlockRule, int], Query]
-    mutant: Reference
-    refutes: str
-    mutant_query: Callable[[SubBlockRule, int], Query] | None = None
-
-    @property
-    def greedy(self) -> bool:
-        return self.rule is greedy.RULE
-
-    def mutated(self, size: int) -> Query:
-        return (self.mutant_query or self.query)(self.mutant.rule or self.rule, size)
 
 
 LEMMAS = [
-    Lemma("block: token", "theorem-1", block.RULE, token, mutants.UNCAPPED, "bounds"),
-    Lemma("block: bounds", "acceptance", block.RULE, bounds, mutants.GENEROUS, "bounds"),
-    Lemma("block: lemma-3", "lemma-3", block.RULE, lemma_3, mutants.NO_NORMALISER, "lemma-3"),
-    Lemma("block: law", "theorem-1", block.RULE, law, mutants.NO_NORMALISER, "validity"),
-    Lemma("block: extension", "theorem-1", block.RULE, extension, mutants.NO_NORMALISER, "validity"),
-    Lemma("block: dominance over token", "theorem-2", block.RULE, dominance, mutants.LOW, "expected-acceptance"),
-    Lemma("greedy: token", "lemma-9", greedy.RULE, joint_token, mutants.CAPPED, "lemma-9"),
-    Lemma("greedy: bounds", "acceptance", greedy.RULE, joint_bounds, mutants.NO_CAP, "bounds"),
-    Lemma("greedy: lemma-9", "lemma-9", greedy.RULE, lemma_9, mutants.NO_SHORTFALL, "lemma-9"),
-    Lemma("greedy: lemma-8", "lemma-8", greedy.RULE, lemma_8, mutants.FORGETFUL, "lemma-8", lemma_8_forgotten),
+    Lemma("block: token", "theorem-1", block.RULE, token),
+    Lemma("block: bounds", "acceptance", block.RULE, bounds),
+    Lemma("block: lemma-3", "lemma-3", block.RULE, lemma_3),
+    Lemma("block: law", "theorem-1", block.RULE, law),
+    Lemma("block: extension", "theorem-1", block.RULE, extension),
+    Lemma("block: dominance over token", "theorem-2", block.RULE, dominance),
+    Lemma("greedy: token", "lemma-9", greedy.RULE, joint_token),
+    Lemma("greedy: bounds", "acceptance", greedy.RULE, joint_bounds),
+    Lemma("greedy: lemma-9", "lemma-9", greedy.RULE, lemma_9),
+    Lemma("greedy: lemma-8", "lemma-8", greedy.RULE, lemma_8),
 ]

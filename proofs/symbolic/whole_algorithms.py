@@ -1,240 +1,244 @@
 """Whole algorithms, for all models of a size at once: the reference verifiers' own code, run on symbols.
 
 A problem has a row of its own after every prefix, with zeros allowed, and every entry is a real variable (the last of
-a row: one minus the others). The code that samples is run on them (``piecewise``): draft, verify, emit, along every path.
-What comes out is the law as a function of the model, and z3 decides the claim on each of its pieces.
+a row: one minus the others). The code that samples is run on them (``symbols``): draft, verify, emit, along every path.
+What comes out is the law as terms in the model, and z3 decides the claim, one sequence (or coin, or draw) at a time.
 
-Reach. Asked of z3 in one piece, block verification's validity times out from V = 2 gamma = 2 on, token verification's
-from V = 3 gamma = 3 on. Piece by piece it also went through at V = 4 gamma = 2 (27 s) and V = 3 gamma = 3 (85 s); every
-gamma is what ``single_steps`` and Coq are for. At gamma = 1 no sub-block rule uses h_i: a mutant of it shows from 2 on.
+This is a second opinion on small sizes, from other premises than Coq's: block verification's validity is out of z3's
+reach from V = 2, gamma = 2 on. Every gamma is what ``single_steps`` and Coq are for. Rules for trees that sort tokens
+or compare numbers (the optimal plan, the choice among paths, the search for rho) cannot be run so.
 """
 
+import operator
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import z3
 
 from ...models.decoding import Decoded, iteration
+from ...models.drafting import draft_tree
 from ...models.law import Table
-from ...models.problem import Problem, with_numbers
+from ...models.problem import Problem
 from ...verifiers.arithmetic import minimum
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from ...verifiers.registry import Reference, reference
+from ...verifiers.trees.descent import descend
+from ...verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT, Drafting, DraftTree, VerifyTree
+from ...verifiers.trees.k_seq import k_sequential_selection
+from ...verifiers.trees.registry import tree_reference
 from ..laws import completed, completed_after_modification, joint_law, survival
-from . import mutants
-from .counterexample import rational_point
-from .decision_trees import Quotient, combined, leaves, sign_among
-from .piecewise import AllModels, Models, Piecewise
-from .processor_time import check
-from .sign_regions import NEGATIVE, NONZERO, ZERO, OutOfTimeError, Region
-from .single_steps import SolverAnswer
+from .single_steps import Query, SolverAnswer, ask
+from .symbols import AllBranches, Models
+
+WHOLE_TIME_LIMIT = 60.0
+"""Seconds of processor time after which a proof of a whole algorithm is given up."""
 
 
-class Size(NamedTuple):
-    """V and gamma, and the seconds of processor time after which a proof of that size is given up."""
+def all_models(vocabulary: int, gamma: int) -> tuple[Models, Problem]:
+    """What is known of all problems of a size, and the problem whose entries are variables."""
+    models = Models()
 
-    vocabulary: int
-    gamma: int
-    limit: float = 60.0
+    def row(kind: str, prefix: tuple) -> tuple:
+        free = [z3.Real(f"{kind}({','.join(map(str, prefix))})[{t}]") for t in range(vocabulary - 1)]
+        entries = list(map(models.number, free))
+        entries.append(1 - sum(entries, models.number(0)))
+        models.facts += [entry.term >= 0 for entry in entries]
+        return tuple(entries)
 
-
-class Obligation(NamedTuple):
-    """The value's sign is none of ``wrong`` for any model of the region that gives the probability a value above 0."""
-
-    region: Region
-    probability: Piecewise
-    value: Piecewise
-    wrong: frozenset
-
-
-def all_models(vocabulary: int, gamma: int, limit: float) -> tuple[Models, Problem]:
-    """The space of all problems of a size, and the problem whose entries are its variables."""
     prefixes = [x for n in range(gamma + 1) for x in product(range(vocabulary), repeat=n)]
-    models = [(kind, x) for x in prefixes for kind in ("target", "draft")[: 2 if len(x) < gamma else 1]]
-    label = {place: f"{place[0]}({','.join(map(str, place[1]))})" for place in models}
-    space = Models([f"{label[place]}[{t}]" for place in models for t in range(vocabulary - 1)], limit)
-    free = iter(space.variables)
-    rows: dict[str, dict] = {"target": {}, "draft": {}}
-    for kind, x in models:
-        row = [next(free) for _ in range(vocabulary - 1)]
-        row.append(space.unit - sum(row))
-        for entry in row:
-            space.know(entry)
-        rows[kind][x] = tuple(map(space.number, row))
-    name = f"all-models-V{vocabulary}-gamma{gamma}"
-    return space, Problem(vocabulary, gamma, Table(rows["target"], "target"), Table(rows["draft"], "draft"), name)
+    target = Table({x: row("target", x) for x in prefixes}, "target")
+    draft = Table({x: row("draft", x) for x in prefixes if len(x) < gamma}, "draft")
+    return models, Problem(vocabulary, gamma, target, draft, f"all-models-V{vocabulary}-gamma{gamma}")
 
 
-def _paths(chance: AllModels, problem: Problem, verifier: Reference) -> Iterator[tuple[Decoded, Piecewise]]:
-    return chance.paths(lambda chance: iteration(problem, verifier, Decoded(), chance))
-
-
-def _law(space: Models, problem: Problem, verifier: Reference) -> dict[Decoded, Piecewise]:
-    law: dict[Decoded, Piecewise] = {}
-    for decoded, probability in _paths(AllModels(space), problem, verifier):
-        if probability != 0:  # for some model
-            law[decoded] = law.get(decoded, 0) + probability
+def law_on_symbols(models: Models, program: Callable[[Any], Any]) -> dict:
+    """The law of what a program over chance returns, as a function of the model."""
+    law: dict = {}
+    for outcome, probability in AllBranches(models).paths(program):
+        law[outcome] = law.get(outcome, 0) + probability
     return law
 
 
-def _output_law(space: Models, problem: Problem, verifier: Reference) -> dict:
-    return {decoded.tokens: probability for decoded, probability in _law(space, problem, verifier).items()}
+def _decoded(models: Models, problem: Problem, verifier: Reference) -> dict:
+    return law_on_symbols(models, lambda chance: iteration(problem, verifier, Decoded(), chance))
 
 
-def equal(space: Models, observed: dict, expected: dict) -> Iterator[Obligation]:
+def emitted_law(models: Models, problem: Problem, verifier: Reference) -> dict:
+    """The law of what one iteration emits."""
+    return {decoded.tokens: probability for decoded, probability in _decoded(models, problem, verifier).items()}
+
+
+def equal(models: Models, observed: dict, expected: dict) -> Iterator[z3.BoolRef]:
     """Two laws are the same."""
     for key in {**expected, **observed}:
-        difference = space.number(0) + expected.get(key, 0) - observed.get(key, 0)
-        yield Obligation(space.everywhere, space.number(1), difference, NONZERO)
+        both = (models.number(law.get(key, 0)).term for law in (observed, expected))
+        yield cast(z3.BoolRef, operator.eq(*both))
 
 
-def validity(space: Models, problem: Problem, verifier: Reference) -> Iterator[Obligation]:
+def follows_the_target(models: Models, problem: Problem, law: dict) -> Iterator[z3.BoolRef]:
     """Every sequence of gamma + 1 tokens has the target's probability. Source: Sun et al. 2025, Eq. (7)."""
-    law, length = _output_law(space, problem, verifier), problem.gamma + 1
-    yield from equal(space, completed(law, problem.target, length), joint_law(problem.target, length, space.number(1)))
+    length = problem.gamma + 1
+    expected = joint_law(problem.target, length, models.number(1))
+    yield from equal(models, completed(law, problem.target, length), expected)
 
 
-def expected_acceptance(space: Models, problem: Problem, verifier: Reference) -> Iterator[Obligation]:
+def validity(models: Models, problem: Problem, verifier: Reference) -> Iterator[z3.BoolRef]:
+    """What one iteration emits, completed, follows the target."""
+    yield from follows_the_target(models, problem, emitted_law(models, problem, verifier))
+
+
+def expected_acceptance(models: Models, problem: Problem, verifier: Reference) -> Iterator[z3.BoolRef]:
     """E[tau] is at least token verification's, term by term: E[tau] = sum over prefixes x of Pr(X^i = x, tau >= i)."""
-    reached = survival(_output_law(space, problem, verifier))
-    for prefix, mass in survival(_output_law(space, problem, reference("token"))).items():
-        yield Obligation(space.everywhere, space.number(1), reached.get(prefix, 0) - mass, NEGATIVE)
+    reached = survival(emitted_law(models, problem, verifier))
+    for prefix, mass in survival(emitted_law(models, problem, reference("token"))).items():
+        yield models.number(reached.get(prefix, 0)).term >= mass.term
 
 
-def bounds(space: Models, problem: Problem, verifier: Reference) -> Iterator[Obligation]:
+def _asked(models: Models, problem: Problem, verifier: Reference) -> AllBranches:
+    chance = AllBranches(models)
+    for _ in chance.paths(lambda chance: iteration(problem, verifier, Decoded(), chance)):
+        pass
+    return chance
+
+
+def bounds(models: Models, problem: Problem, verifier: Reference) -> Iterator[z3.BoolRef]:
     """0 <= h_i <= 1 at every flip that is reached with positive probability."""
-    chance = AllModels(space)
-    for _ in _paths(chance, problem, verifier):
-        for flip in chance.flips:
-            (h,) = flip.weights
-            yield Obligation(flip.region, flip.probability, h, NEGATIVE)
-            yield Obligation(flip.region, flip.probability, h - 1, frozenset((1,)))
-        chance.flips.clear()
+    for flip in _asked(models, problem, verifier).flips:
+        (h,) = flip.weights
+        yield z3.Implies(flip.probability.term != 0, z3.And(h.term >= 0, h.term <= 1))
 
 
-def residual_mass(space: Models, problem: Problem, verifier: Reference) -> Iterator[Obligation]:
+def residual_mass(models: Models, problem: Problem, verifier: Reference) -> Iterator[z3.BoolRef]:
     """Whatever is drawn from with positive probability has a positive mass and no negative weight."""
-    chance = AllModels(space)
-    for _ in _paths(chance, problem, verifier):
-        for draw in chance.draws:
-            yield Obligation(draw.region, draw.probability, sum(draw.weights, space.number(0)), NEGATIVE | ZERO)
-            for weight in draw.weights:
-                yield Obligation(draw.region, draw.probability, weight, NEGATIVE)
-        chance.draws.clear()
+    for draw in _asked(models, problem, verifier).draws:
+        sound = z3.And(models.number(sum(draw.weights)).term > 0, *(weight.term >= 0 for weight in draw.weights))
+        yield z3.Implies(draw.probability.term != 0, sound)
 
 
-def lemma_9(space: Models, problem: Problem, verifier: Reference) -> Iterator[Obligation]:
+def lemma_9(models: Models, problem: Problem, verifier: Reference) -> Iterator[z3.BoolRef]:
     """Pr(X^l = x, tau >= l) = min(M_b(x), M_s(x)) for every prefix x of length l >= 1."""
     both: dict = {}
     for length in range(1, problem.gamma + 1):
-        target, draft = (joint_law(model, length, space.number(1)) for model in (problem.target, problem.draft))
-        both.update({x: minimum(target[x], draft[x]) for x in target})
-    yield from equal(space, survival(_output_law(space, problem, verifier)), both)
+        target, draft = (joint_law(model, length, models.number(1)) for model in (problem.target, problem.draft))
+        both |= {x: minimum(target[x], draft[x]) for x in target}
+    yield from equal(models, survival(emitted_law(models, problem, verifier)), both)
 
 
-def lemma_8(space: Models, problem: Problem, verifier: Reference) -> Iterator[Obligation]:
+def lemma_8(models: Models, problem: Problem, verifier: Reference) -> Iterator[z3.BoolRef]:
     """Every sequence of gamma tokens, each output completed by its modified target, has the target's probability."""
-    done = completed_after_modification(_law(space, problem, verifier), problem, problem.gamma)
-    yield from equal(space, done, joint_law(problem.target, problem.gamma, space.number(1)))
+    done = completed_after_modification(_decoded(models, problem, verifier), problem, problem.gamma)
+    yield from equal(models, done, joint_law(problem.target, problem.gamma, models.number(1)))
 
 
-Statement = Callable[[Models, Problem, Any], Iterator[Obligation]]
+def tree_validity(drafting: Drafting) -> "Statement":
+    """As ``validity``, over the drawing of the tree and the rule's chance."""
+
+    def statement(models: Models, problem: Problem, verify: VerifyTree) -> Iterator[z3.BoolRef]:
+        def emitted(chance):
+            tree = _draft(problem, drafting, chance)
+            return verify(tree, chance).tokens(tree)
+
+        yield from follows_the_target(models, problem, law_on_symbols(models, emitted))
+
+    return statement
 
 
-def _violations(obligation: Obligation) -> Iterator[tuple[Region, list]]:
-    """The regions where the obligation may fail, each with the polynomials that are not zero where it does."""
-
-    def fails(region: Region, probability: Quotient | None, value: Quotient | None):
-        if probability is not None and region.vanishes(probability.numerator):
-            return False
-        if probability is None or value is None:
-            return True
-        if obligation.wrong == NONZERO:
-            return not region.vanishes(value.numerator)
-        return sign_among(region, value, obligation.wrong)
-
-    trees = obligation.probability.tree, obligation.value.tree
-    for region, failed in leaves(obligation.region, combined(obligation.region, fails, *trees)):
-        if failed is not False:
-            for piece, pair in leaves(region, combined(region, lambda _, *pair: pair, *trees)):
-                reached = [leaf.numerator for leaf in pair if isinstance(leaf, Quotient)]
-                yield piece, reached if obligation.wrong == NONZERO else reached[:1]
+def _draft(problem: Problem, drafting: Drafting, chance: AllBranches) -> DraftTree:
+    """The tree; where tokens are chosen and not drawn, the first ones by number stand for any."""
+    if drafting.how != TOP:
+        return draft_tree(problem.target, problem.draft, drafting, chance)
+    (count,) = drafting.children
+    chosen = [tuple(int(t == x) for t in range(problem.vocabulary)) for x in range(count)]
+    targets = [problem.target.row(()), *(problem.target.row((x,)) for x in range(count))]
+    return DraftTree(targets, chosen, tuple(range(count)), (-1,) * count, TOP)
 
 
-def decide(statement: Statement, verifier: Any, size: Size) -> tuple[SolverAnswer, Problem | None]:
-    """Whether the statement holds of a verifier for all models of a size; if not, the problem on which it fails."""
-    decided = True
-    space, problem = all_models(size.vocabulary, size.gamma, size.limit)
-    try:
-        for obligation in statement(space, problem, verifier):
-            for region, nonzero in _violations(obligation):
-                question = space.question(region, *nonzero)
-                answer = check(question, space.time_left())
-                if answer == z3.sat:
-                    model = question.model()
-                    return SolverAnswer(REFUTED, model), _instance(
-                        space, problem, rational_point(question, space.reals)
-                    )
-                decided = decided and answer == z3.unsat
-    except OutOfTimeError:
-        decided = False
-    return SolverAnswer(HOLDS if decided else NO_EVIDENCE), None
+Statement = Callable[[Models, Problem, Any], Iterator[z3.BoolRef]]
 
 
-def _instance(space: Models, problem: Problem, point: list[Fraction] | None) -> Problem | None:
-    """The problem at one point of the space."""
-    if point is None:
-        return None
-    at_point = with_numbers(problem, lambda entry: space.value(entry.tree.numerator, point))
-    return replace(at_point, name="counterexample")
+def decide(
+    statement: Statement, verifier: Any, vocabulary: int, gamma: int, limit: float = WHOLE_TIME_LIMIT
+) -> SolverAnswer:
+    """Whether the statement holds of a verifier for all models of a size. limit: seconds of processor time in all."""
+    deadline = time.process_time() + limit
+    models, problem = all_models(vocabulary, gamma)
+    verdict = HOLDS
+    for claim in statement(models, problem, verifier):
+        left = deadline - time.process_time()
+        if left <= 0:
+            return SolverAnswer(NO_EVIDENCE)
+        answer = ask(Query(claim, models.facts), left)
+        if answer.verdict == REFUTED:
+            return answer
+        verdict = NO_EVIDENCE if answer.verdict == NO_EVIDENCE else verdict
+    return SolverAnswer(verdict)
 
 
-@dataclass(frozen=True)
-class WholeClaim:
-    """A claim about a whole algorithm, the sizes it is proved at, and a mutant that fails it."""
+class WholeClaim(NamedTuple):
+    """A claim about a whole algorithm, and the sizes (V, gamma) that it is proved for."""
 
     of: str
     claim: str
     statement: Statement
     verifier: Reference
-    mutant: Reference
-    sizes: tuple[Size, ...]
+    sizes: tuple[tuple[int, int], ...]
 
     @property
     def name(self) -> str:
         return f"{self.of}: {self.claim}"
 
-    def prove(self, vocabulary: int, gamma: int, limit: float) -> SolverAnswer:
-        """holds, refuted (with z3's model), or no-evidence where the limit, in seconds of processor time, was not enough."""
-        return decide(self.statement, self.verifier, Size(vocabulary, gamma, limit))[0]
 
-    def mutated(self, vocabulary: int, gamma: int, limit: float) -> tuple[SolverAnswer, Problem | None]:
-        """The same question about the mutant, and the problem on which it fails."""
-        return decide(self.statement, self.mutant, Size(vocabulary, gamma, limit))
+class TreeClaim(NamedTuple):
+    """A rule, how its trees are drawn, and the vocabularies and numbers of children for which it is proved."""
+
+    name: str
+    verify: VerifyTree
+    how: str
+    sizes: tuple[tuple[int, tuple[int, ...]], ...]
+
+    def decide(self, vocabulary: int, children: tuple[int, ...], limit: float = WHOLE_TIME_LIMIT) -> SolverAnswer:
+        """holds, refuted (with z3's model), or no-evidence where the limit was not enough."""
+        statement = tree_validity(Drafting(children, self.how))
+        return decide(statement, self.verify, vocabulary, len(children), limit)
 
 
-SMALL_SIZES = (Size(2, 1), Size(2, 2), Size(3, 1))
-USUAL_SIZES = (*SMALL_SIZES, Size(2, 3), Size(3, 2))
-TOKEN, BLOCK, GREEDY = reference("token"), reference("block"), reference("greedy-block")
-
-LARGE_TOKEN_SIZES = (*USUAL_SIZES, Size(2, 4, 120), Size(4, 2, 120))
-STREAM = reference("block-stream")
+ONE_STEP, TWO_STEPS = ((3, 1),), ((2, 2), (3, 1))
+TOKEN, BLOCK, GREEDY = map(reference, ("token", "block", "greedy-block"))
 
 WHOLE_CLAIMS = [
-    WholeClaim("token", "validity", validity, TOKEN, mutants.FROM_TARGET, LARGE_TOKEN_SIZES),
-    WholeClaim("block", "validity", validity, BLOCK, mutants.REDRAWN, (*USUAL_SIZES, Size(2, 4, 180))),
-    WholeClaim("block-stream", "validity", validity, STREAM, mutants.FIRST_ROW, SMALL_SIZES),
-    WholeClaim("block over token", "expected-acceptance", expected_acceptance, BLOCK, mutants.LOW, USUAL_SIZES),
-    WholeClaim("token", "bounds", bounds, TOKEN, mutants.RATIO, USUAL_SIZES),
-    WholeClaim("block", "bounds", bounds, BLOCK, mutants.GENEROUS, USUAL_SIZES),
-    WholeClaim("greedy-block", "bounds", bounds, GREEDY, mutants.NO_CAP, USUAL_SIZES),
-    WholeClaim("token", "residual", residual_mass, TOKEN, mutants.HALF, USUAL_SIZES),
-    WholeClaim("block", "residual", residual_mass, BLOCK, mutants.HASTY, USUAL_SIZES),
-    WholeClaim("greedy-block", "residual", residual_mass, GREEDY, mutants.CERTAIN, USUAL_SIZES),
-    WholeClaim("greedy-block", "lemma-9", lemma_9, GREEDY, BLOCK, USUAL_SIZES),
-    WholeClaim("greedy-block", "lemma-8", lemma_8, GREEDY, mutants.FORGETFUL, USUAL_SIZES),
+    WholeClaim("token", "validity", validity, TOKEN, TWO_STEPS),
+    WholeClaim("block", "validity", validity, BLOCK, ONE_STEP),
+    WholeClaim("block over token", "expected-acceptance", expected_acceptance, BLOCK, TWO_STEPS),
+    WholeClaim("token", "bounds", bounds, TOKEN, TWO_STEPS),
+    WholeClaim("block", "bounds", bounds, BLOCK, TWO_STEPS),
+    WholeClaim("greedy-block", "bounds", bounds, GREEDY, TWO_STEPS),
+    WholeClaim("token", "residual", residual_mass, TOKEN, TWO_STEPS),
+    WholeClaim("block", "residual", residual_mass, BLOCK, TWO_STEPS),
+    WholeClaim("greedy-block", "residual", residual_mass, GREEDY, TWO_STEPS),
+    WholeClaim("greedy-block", "lemma-9", lemma_9, GREEDY, TWO_STEPS),
+    WholeClaim("greedy-block", "lemma-8", lemma_8, GREEDY, ONE_STEP),
 ]
 """Every claim about a whole algorithm. draftproof prove asks each at all its sizes."""
+
+LARGEST_RHO = descend(lambda siblings, chance: k_sequential_selection(siblings, len(siblings.tokens), chance))
+"""k-SEQ with rho = k, which is valid for all models."""
+
+
+def _tree_claim(name: str, how: str, *sizes: tuple[int, tuple[int, ...]]) -> TreeClaim:
+    return TreeClaim(name, tree_reference(name).verify, how, sizes)
+
+
+TREE_CLAIMS = [
+    _tree_claim("naive", IID, (3, (2,)), (2, (2, 1))),
+    _tree_claim("spec-infer", IID, (2, (2,))),
+    _tree_claim("spec-infer", WITHOUT_REPLACEMENT, (2, (2,))),
+    _tree_claim("without-replacement", WITHOUT_REPLACEMENT, (2, (2,))),
+    _tree_claim("top-tokens", TOP, (3, (2,)), (4, (3,))),
+    TreeClaim("k-seq with rho = k", LARGEST_RHO, IID, ((2, (2,)),)),
+    _tree_claim("traversal", IID, (2, (2,))),
+    _tree_claim("tree-monte-carlo", IID, (2, (1,))),
+    _tree_claim("hierarchical", IID, (3, (1,))),
+]
+"""Every claim about a rule for several drafts. draftproof prove asks each at all its sizes."""

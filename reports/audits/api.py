@@ -8,13 +8,12 @@ from typing import Any
 from ...models.errors import InputError
 from ...models.problem import AnyProblem, Made, Problem, any_problem_from, load_problem, tree_problem_from
 from ...proofs.child_process import IN_CHILD
-from ...proofs.interception.likeness import likeness
 from .functions.audit import run_audit
-from .functions.handed_over import name_of
-from .functions.settings import AuditSettings
-from .functions.subject import subject_from
+from .functions.handed_over import handed_over, name_of
 from .law_report import law_report
 from .report import Report
+from .settings import AuditSettings
+from .subject import subject_from
 
 
 def audit(
@@ -27,22 +26,23 @@ def audit(
 ) -> Report:
     """Audit a verifier and return the report.
 
-    subject: a function or a callable object that a module has under a name, or a name as on the command line. A child
-        process loads it anew by that name; what it loads is compared with the object, and refused if it is another.
+    subject: a function or a callable object that a module has under a name, or a name as on the command line. An
+        object is
+      audited as it is now, with the values of its module; other modules are imported anew.
     problems: each a Problem or a WideProblem, its JSON form, or a file; the audit battery and the wide problems if none
       are given.
     array: what the rows arrive as, as on the command line.
     dtypes: of the rows.
     settings: as in ``AuditSettings``.
-    Raises: InputError for bad problems and names, and for an object that has no name in a module; everything the subject
-    does wrong is in the report.
+    Raises: InputError for bad problems and names, and for an object that has no name in a module; everything the
+    subject does wrong is in the report.
     """
     if os.environ.get(IN_CHILD):
         raise InputError(
             "audit() is called while its subject is imported; expected it under if __name__ == '__main__':"
         )
-    name, parts = (subject, None) if isinstance(subject, str) else (name_of(subject), likeness(subject))
-    spec = subject_from(name, array, tuple(dtypes))._replace(folders=tuple(sys.path), handed_over=parts)
+    name, given = (subject, None) if isinstance(subject, str) else (name_of(subject), handed_over(subject))
+    spec = subject_from(name, array, tuple(dtypes))._replace(folders=tuple(sys.path), handed_over=given)
     report = run_audit(spec, AuditSettings(problems=[_problem(p, any_problem_from) for p in problems], **settings))
     if report.interrupted:
         raise KeyboardInterrupt

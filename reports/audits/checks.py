@@ -8,7 +8,7 @@ from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from ...models.libraries import require
-from ...verifiers.evidence import CLAIMS
+from ...verifiers.claims import FUNCTION, claims_of
 
 if TYPE_CHECKING:
     import pytest
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from .report import Report
 
 CHECKS = {
-    "lossless": CLAIMS["lossless"],
-    "support": CLAIMS["support"],
-    "optimal": CLAIMS["optimal"],
+    **{name: claim.statement for name, claim in claims_of(FUNCTION).items()},
     "pure": "the function writes to no input, keeps no state between calls, reseeds nothing, and returns",
 }
 IMPURE = ("inputs-written", "result-overwritten", "state", "reseeds", "never-returned")
@@ -71,7 +69,8 @@ def _reports(subject: str | Callable, quick: bool) -> Callable[[], Report]:
 def run_check(report: Report, check: str) -> None:
     """Run one check on the report of an audit.
 
-    Raises: CheckFailed with the witness and the replay command; AssertionError with the reason why there is no evidence.
+    Raises: CheckFailed with the witness and the replay command; AssertionError with the reason why there is no
+        evidence.
     """
     __tracebackhide__ = True
     from .report import FINDINGS
@@ -91,7 +90,7 @@ def run_check(report: Report, check: str) -> None:
             raise CheckFailed(f"{name}: {said}{_examined(report)}\n  replay: {item.replay}")
     held = [e for e in evidence if e.holds]
     if not held or len(held) < len(evidence):
-        reasons = {e.detail.get("reason") or e.detail.get("why_not_exact") for e in evidence if not e.holds}
+        reasons = {e.why_undecided for e in evidence if not e.holds}
         why = "; ".join(sorted(filter(None, reasons)))
         raise AssertionError(f"{name}: no proof of {check} ({why}){_examined(report)}")
 
@@ -99,13 +98,14 @@ def run_check(report: Report, check: str) -> None:
 def _examined(report: Report) -> str:
     """What a verdict speaks of, and hints, for the end of a message."""
     hints = "".join(f"\n  hint: {report.findings[kind]}" for kind in HINTS if kind in report.findings)
-    return hints + (f"\n  examined: {report.scope['says']}" if report.scope else "")
+    return hints + (f"\n  examined: {report.scope.says}" if report.scope else "")
 
 
 def checks_of(subject: str | Callable, checks: Sequence[str] = DEFAULT, *, quick: bool = True) -> Iterator[Check]:
     """The checks of a subject; one audit serves them all.
 
-    quick: whether to leave out the wide problems, as ``draftproof audit --quick`` does; what passes says nothing of them.
+    quick: whether to leave out the wide problems, as ``draftproof audit --quick`` does; what passes says nothing of
+        them.
 
     Raises: InputError for an object that has no name in a module.
     """

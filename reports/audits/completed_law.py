@@ -1,5 +1,6 @@
-"""Counts of emitted tokens, completed to a fixed length and held against the target's law: the statistical route of every run."""
+"""Counts of emitted tokens, completed to a fixed length and compared with the target's law, in every run."""
 
+import math
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -8,13 +9,14 @@ import numpy as np
 from ...models.law import Model, Prefix, prefix_key
 from ...models.problem import Problem, as_json
 from ...models.rationals import as_float
+from ...proofs import verdict_rule
 from ...proofs.field import in_field
-from ...proofs.laws import completion, joint_law
+from ...proofs.laws import completion, is_output, joint_law
 from ...stattests.completion import completed_counts
 from ...stattests.explanation import largest_token_deviation
 from ...stattests.goodness import Goodness
 from ...stattests.rounding import Deviation, deviation
-from ...verifiers.evidence import Witness
+from ...verifiers.evidence import EvidenceVerdict, Witness
 from .error_rates import ALPHA, BETA
 
 Outcome = Prefix | str
@@ -37,17 +39,9 @@ class CompletedLaw(NamedTuple):
     length: int
     probabilities: dict[Prefix, float]
 
-    def is_output(self, outcome: Outcome) -> bool:
-        """Whether a verifier may emit it: 1 to gamma + 1 tokens of the vocabulary."""
-        return (
-            isinstance(outcome, tuple)
-            and 1 <= len(outcome) <= self.problem.gamma + 1
-            and all(0 <= token < self.problem.vocabulary for token in outcome)
-        )
-
     def completed(self, outcomes: Mapping[Outcome, int], seed: int) -> tuple[Counts, dict[str, int]]:
         """Counts of completed sequences, drawn from the seed, and of outcomes that are no output."""
-        outputs = {o: n for o, n in outcomes.items() if isinstance(o, tuple) and self.is_output(o)}
+        outputs = {o: n for o, n in outcomes.items() if isinstance(o, tuple) and is_output(o, self.problem)}
         malformed = {outcome_text(o): n for o, n in outcomes.items() if o not in outputs}
         drawn = completed_counts(outputs, self.model, self.length, np.random.default_rng([seed, 1]))
         return {**drawn}, malformed
@@ -89,6 +83,15 @@ def completed_law(problem: Problem, modifies_target: bool = False, in_use: Probl
     model, length = completion(exact, modifies_target)
     law = {sequence: as_float(p) for sequence, p in joint_law(exact.target, length).items()}
     return CompletedLaw(problem, model, length, law)
+
+
+def verdict_of_counts(found: Deviation, slack: float) -> EvidenceVerdict:
+    """The verdict on counts: refuted where they show more than the slack explains; no counts show that a law holds.
+
+    found: of the counts. slack: the total variation that rounding can account for.
+    """
+    shown = max(found.distance.lower, math.nextafter(slack, 2.0)) if found.refuted else min(found.distance.lower, slack)
+    return verdict_rule.decide(shown, verdict_rule.NEVER, slack)
 
 
 def outcome_text(outcome: Any) -> str:

@@ -1,7 +1,8 @@
 """Runs that are kept: a folder for each, with what the run wrote and what it was run on.
 
-reports/evidence/NAME/: run.json (``RunFacts``), report.json and page.html of ``audit``, ``e2e`` and ``engine``, or tables.json,
-tables.md and tables.html of ``tables``. What documents say of a run is ``Kept.line``, word for word; a test holds them to it.
+reports/evidence/NAME/: run.json (``RunFacts``), report.json and page.html of ``audit``, ``e2e`` and ``engine``, or
+tables.json, tables.md and tables.html of ``tables``. What documents say of a run is ``Kept.line``, word for word; a
+test holds them to it.
 """
 
 import json
@@ -23,7 +24,10 @@ WRITES = {
 }  # fmt: skip
 """Commands that can be kept, with the options by which they write into the folder."""
 
-HEAD = "| run | device | command | verdict | tokens a target call | times plain decoding's speed | date |\n|---|---|---|---|---|---|---|"
+HEAD = (
+    "| run | device | command | verdict | tokens a target call | times plain decoding's speed | date |\n"
+    "|---|---|---|---|---|---|---|"
+)
 
 
 @dataclass(frozen=True)

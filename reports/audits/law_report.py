@@ -14,8 +14,8 @@ def law_report(verifier: str, problem: Problem, iterations: int = 1) -> dict[str
     """Rationals as strings; total_variation between the law of the first gamma + 1 tokens (gamma for greedy block
     verification, as in Lemma 8) and the target's, each output completed as the algorithm prescribes.
 
-    transport_bound, of rules for trees: the largest probability with which the first token can be one of the drafted ones, for
-    any valid rule.
+    transport_bound, of rules for trees: the largest probability with which the first token can be one of the drafted
+    ones, for any valid rule.
     Raises: InputError if the problem's tables stop short of a prefix that N iterations can reach.
     """
     chosen = TREE_REFERENCES.get(verifier) or reference(verifier)

@@ -1,37 +1,31 @@
-"""The law of a third-party verifier on one problem, measured in a child process, in the form of the contract's ``law --json``."""
+"""The measured law of a third-party verifier on one problem, in the form of the contract's ``law --json``."""
 
 from typing import Any
 
 from ...models.errors import RunFailed
 from ...models.problem import Problem
-from ...proofs.audit_claims import lossless, measured_text
+from ...proofs.audit_claims import lossless
 from ...proofs.field import rational
 from ...proofs.laws import acceptance_ccdf, expected_accepted
 from ...proofs.measurement import measured
-from ...proofs.sandbox import Sandbox
 from ...verifiers.evidence import HOLDS, REFUTED
-from .functions.audit import with_stated_numbers
-from .functions.session import probe_problems
-from .functions.settings import AuditSettings
-from .functions.subject import SubjectSpec
-from .scope import HOW
+from .sandboxed import probe_problems, sandbox_of, with_stated_numbers
+from .subject import SubjectSpec
 
 
 def measured_law_report(subject: SubjectSpec, problem: Problem, timeout: float = 60.0) -> dict[str, Any]:
-    """``law_report``'s fields for a function or a program, in the first of its dtypes, and how the law was had.
+    """``law_report``'s fields for a function or a program, in the first of its dtypes, and how the law was measured.
 
     Numbers are text: a simple rational within what rounding allows (``tolerance``), else twelve digits.
-    ``lossless`` and ``verdict``: as the audit's claim, by the rule and by the theorem (``rounding``: both, ``tolerance``: the
-    less); null and no-evidence between the two, with the ``reason``. ``missed``: as of ``proofs.measurement.Measurement``.
+    ``lossless`` and ``verdict``: as the audit's claim, by the rule and by the theorem (``rounding``: both,
+    ``tolerance``: the less); null and no-evidence between the two, with the ``reason``. ``missed``: as of
+    ``proofs.measurement.Measurement``.
     Raises: RunFailed if it cannot be called, or no law is known.
     """
     if subject.program:
-        subject = with_stated_numbers(subject, AuditSettings(timeout=timeout))
+        subject = with_stated_numbers(subject, timeout=timeout)
     dtype = subject.dtypes[0]
-    with Sandbox(
-        subject.target, subject.array, dtype, timeout=timeout, torch=subject.torch, folders=subject.folders,
-        program=subject.program,
-    ) as sandbox:  # fmt: skip
+    with sandbox_of(subject, dtype, timeout=timeout) as sandbox:
         sandbox.start(probe_problems([problem]))
         law = measured(problem, dtype, sandbox.law(problem), subject.modifies_target)
     if not law.known:
@@ -40,11 +34,12 @@ def measured_law_report(subject: SubjectSpec, problem: Problem, timeout: float =
     accepted = expected_accepted(emitted) if emitted else 0
     return {
         "verifier": subject.name, "vocabulary": problem.vocabulary, "gamma": problem.gamma, "iterations": 1,
-        "expected_accepted": measured_text(law, accepted, slack),
-        "expected_tokens": measured_text(law, accepted + sum(emitted.values()), slack),
-        "acceptance_ccdf": [measured_text(law, p, slack) for p in acceptance_ccdf(emitted, problem.gamma)],
+        "expected_accepted": law.text(accepted, slack),
+        "expected_tokens": law.text(accepted + sum(emitted.values()), slack),
+        "acceptance_ccdf": [law.text(p, slack) for p in acceptance_ccdf(emitted, problem.gamma)],
         "total_variation": f"{judged.total_variation:.3g}",
         "lossless": {HOLDS: True, REFUTED: False}.get(judged.verdict), "verdict": judged.verdict,
-        "how": HOW[law.exactness], "dtype": dtype, "tolerance": law.tolerance, "rounding": law.rounding, "missed": law.missed,
-        **({"reason": judged.detail["reason"]} if "reason" in judged.detail else {}),
+        "how": law.exactness.law, "dtype": dtype, "tolerance": law.tolerance, "rounding": law.rounding,
+        "missed": law.missed,
+        **({"reason": judged.detail.reason} if judged.detail.reason else {}),
     }  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...models.errors import InputError
 
-SCHEMA_VERSION = "2.0"
+SCHEMA_VERSION = "2.1"
 
 _SMALLEST = "smallest-of-"
 """How version 1.0 named the problem of the smallest witness."""
@@ -23,10 +23,30 @@ def migrated(report: Mapping[str, Any]) -> dict[str, Any]:
     version = report.get("schema_version")
     if version == SCHEMA_VERSION:
         return dict(report)
-    if version != "1.0":
-        raise InputError(f"report of version {version!r}: expected {SCHEMA_VERSION}, or 1.0")
+    if version not in ("1.0", "2.0"):
+        raise InputError(f"report of version {version!r}: expected {SCHEMA_VERSION}, 2.0 or 1.0")
     copied = copy.deepcopy(dict(report))
-    return _from_1_0(_campaign_as_report(copied) if "counts_digest" in copied else copied)
+    if version == "1.0":
+        copied = _from_1_0(_campaign_as_report(copied) if "counts_digest" in copied else copied)
+    return _from_2_0(copied)
+
+
+def _from_2_0(report: dict[str, Any]) -> dict[str, Any]:
+    """2.0 did not say of which kind the detail of evidence is."""
+    for item in report.get("evidence", ()):  # of what is missing the types speak
+        item["detail"]["kind"] = _kind(item["method"], item["detail"])
+    return report | {"schema_version": SCHEMA_VERSION}
+
+
+def _kind(method: str, detail: Mapping[str, Any]) -> str:
+    if method in ("enumeration", "interception", "driving"):
+        kinds = {"chance": "loop-law", "ids_called": "wide-law", "missed": "driven-law"}
+        return next((kind for key, kind in kinds.items() if key in detail), "law")
+    if method == "chi-square":
+        return "texts" if "tokens" in detail else "samples"
+    kinds = {"sampling campaign": "campaign", "closed-form": "bias", "forward-pass": "rows", "warp": "rows",
+             "rows alone and together": "plain"}  # fmt: skip
+    return kinds.get(method, method)
 
 
 def _from_1_0(report: dict[str, Any]) -> dict[str, Any]:
@@ -47,7 +67,7 @@ def _from_1_0(report: dict[str, Any]) -> dict[str, Any]:
     if "end_to_end" in report:
         run = report["end_to_end"]
         run["mutant"], run["command"] = run.pop("defect"), _renamed(run["command"])
-    return report | {"schema_version": SCHEMA_VERSION}
+    return report
 
 
 def _campaign_as_report(campaign: dict[str, Any]) -> dict[str, Any]:

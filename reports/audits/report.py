@@ -6,21 +6,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...models.environment import environment
+from ...models.errors import InputError
+from ...models.json_files import convert, plain
 from ...models.rationals import as_float
 from ...proofs.laws import acceptance_ccdf, output_law
-from ...proofs.measurement import Measurement
 from ...proofs.paper_mapping import standing, summary
+from ...proofs.small_law import Measurement
 from ...verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
 from ...verifiers.registry import reference
+from ...verifiers.verdicts import ReportVerdict
 from .migration import SCHEMA_VERSION, migrated
-from .scope import not_examined, scope
+from .not_examined import not_examined
+from .report_form import ReportForm
+from .scope import ReportScope, scope
 
 FINDINGS = {
     "reseeds": "reseeds its random numbers",
     "state": "keeps state between calls",
     "surroundings": "reads more than its arguments",
     "settings": "reads settings when it is imported",
-    "relation": "minds what must not matter",
+    "relation": "depends on what must not matter",
     "scaling": "rows that do not sum to 1",
     "inputs-written": "writes to its inputs",
     "result-overwritten": "overwrites what it returned before",
@@ -93,9 +98,8 @@ class Report:
     server: of a server that was sampled: what was sent, answered and lost, and what it says of itself.
     campaign: of sampling campaigns: samples, seconds, counts and where they come from.
     regions: dtype -> region in which a bug can hide -> how many of its cells the small problems cover, of how many.
-    modules: files of the modules that the subject's process had imported after its calls; None if that is not known. Not in
-        the JSON form, which names no folders of a machine.
     scoped: whether it says what it speaks of (``scope``); earlier reports do not.
+    proved: what was on record of proofs when it was written; None: what is on record in this version.
     """
 
     subject: dict[str, Any]
@@ -112,9 +116,9 @@ class Report:
     campaign: dict[str, Any] | None = None
     server: dict[str, Any] | None = None
     regions: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
-    modules: set[str] | None = None
     scoped: bool = True
-    _scope: tuple[list[Any], dict[str, Any] | None] | None = field(default=None, init=False, repr=False, compare=False)
+    proved: list[dict[str, Any]] | None = field(default=None, compare=False)
+    _scope: tuple[list[Any], ReportScope | None] | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def begin(
@@ -157,21 +161,22 @@ class Report:
         return self.failure is not None and self.failure["kind"] == "interrupted"
 
     @property
-    def verdict(self) -> str:
-        """lossless (holds, if that was not asked for), refuted, inconclusive or error, by the deciding claims alone."""
+    def verdict(self) -> ReportVerdict:
+        """By the deciding claims alone: lossless, or holds if that was not asked for."""
         deciding = [e.verdict for e in self.evidence if e.claim in self.claims and e.verdict != NOT_CLAIMED]
         merged = merge_verdicts(deciding)
         if merged == REFUTED:
-            return "refuted"
+            return ReportVerdict.REFUTED
         if self.failure:
-            return "error"
+            return ReportVerdict.ERROR
         if merged == HOLDS:
-            return "lossless" if "lossless" in self.claims else "holds"
-        return "inconclusive"
+            return ReportVerdict.LOSSLESS if "lossless" in self.claims else ReportVerdict.HOLDS
+        return ReportVerdict.INCONCLUSIVE
 
     @property
-    def scope(self) -> dict[str, Any] | None:
-        """What the verdict speaks of; None if that is not recorded, or nothing was examined. Computed once for a state."""
+    def scope(self) -> ReportScope | None:
+        """What the verdict speaks of; None if that is not recorded, or nothing was examined. Computed once for a
+        state."""
         state = [
             *map(id, self.evidence),
             self.verdict,
@@ -191,7 +196,7 @@ class Report:
     def reading(self) -> str:
         """The verdict in words that say no more than the evidence; the verdict alone if that is not recorded."""
         known = self.scope
-        return known["reading"] if known else self.verdict
+        return known.reading if known else self.verdict
 
     @property
     def smallest(self) -> Evidence | None:
@@ -207,18 +212,27 @@ class Report:
             default=(None, None),
         )[0]
 
+    @property
+    def noticed(self) -> list[dict[str, Any]]:
+        """The findings in their JSON form."""
+        return [
+            {"kind": kind, "what": FINDINGS.get(kind, kind), "text": text, **self.shown.get(kind, {})}
+            for kind, text in sorted(self.findings.items())
+        ]
+
+    @property
+    def standing(self) -> list[dict[str, Any]]:
+        """What is proved of the rules, claim by claim."""
+        return summary(standing()) if self.proved is None else self.proved
+
     def as_json(self) -> dict[str, Any]:
         """The form of report.schema.json."""
-        findings = [
-            {"kind": k, "what": FINDINGS.get(k, k), "text": text, **self.shown.get(k, {})}
-            for k, text in sorted(self.findings.items())
-        ]
         report = {
             "schema_version": SCHEMA_VERSION, "subject": self.subject, "verdict": self.verdict,
             "claims": list(self.claims), "evidence": [e.as_json() for e in self.evidence],
-            "diagnosis": self.diagnosis, "findings": findings, "failure": self.failure, "curves": self.curves,
-            "scope": self.scope, "not_examined": self.not_examined,
-            "standing": summary(standing()), "environment": self.environment, "seed": self.seed,
+            "diagnosis": self.diagnosis, "findings": self.noticed, "failure": self.failure, "curves": self.curves,
+            "scope": self.scope and plain(self.scope), "not_examined": self.not_examined,
+            "standing": self.standing, "environment": self.environment, "seed": self.seed,
         }  # fmt: skip
         if self.end_to_end is not None:
             report |= {name: self.end_to_end.figures.get(name) for name in ("block_efficiency", "wall_clock_speedup")}
@@ -237,11 +251,13 @@ class Report:
     def from_json(cls, data: Mapping[str, Any]) -> "Report":
         """The report that was written, by this or an earlier version.
 
-        Raises: InputError for a version that is not known.
+        Raises: InputError for what is no report, and for a version that is not known.
         """
         data = migrated(data)
-        report = cls(data["subject"], tuple(data["claims"]), data["seed"], data["environment"])
-        report.evidence = [Evidence.from_json(e) for e in data["evidence"]]
+        form = convert(ReportForm, data, "report")
+        _require_numbers(form.evidence)
+        report = cls(data["subject"], tuple(form.claims), form.seed, form.environment)
+        report.evidence, report.proved = form.evidence, data["standing"]
         report.diagnosis, report.curves, report.failure = data["diagnosis"], data["curves"], data["failure"]
         report.findings = {f["kind"]: f["text"] for f in data["findings"]}
         details = ((f["kind"], {n: f[n] for n in ("calls", "replay") if n in f}) for f in data["findings"])
@@ -250,6 +266,15 @@ class Report:
         report.campaign, report.server, report.scoped = data.get("campaign"), data.get("server"), "scope" in data
         report.regions = data.get("regions", {})
         return report
+
+
+def _require_numbers(evidence: Sequence[Evidence]) -> None:
+    """In reports deviations and bounds are no rationals. Raises: InputError."""
+    for place, e in enumerate(evidence):
+        for name, value in (("total_variation", e.total_variation), ("bound", e.bound)):
+            if value is not None and (not isinstance(value, (int, float)) or value < 0):
+                expected = "expected null, or a number that is at least 0"
+                raise InputError(f"report: evidence[{place}].{name}: {str(value)[:40]!r}; {expected}")
 
 
 def _curves(measurement: Measurement) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from ...models.errors import RunFailed
-from ...models.libraries import is_of_memory, reason
+from ...models.libraries import means_no_memory, reason
 from ...verifiers.evidence import Evidence
 from .report import Report
 
@@ -46,7 +46,7 @@ def _completed(report: Report, examination: Examination, memory_hint: str) -> bo
     except KeyboardInterrupt:
         report.fail("interrupted", "interrupted; what was measured before is in the report")
     except Exception as error:
-        if not is_of_memory(error):
+        if not means_no_memory(error):
             raise
         report.fail("memory", f"{reason(error)}{memory_hint}")
     else:

@@ -8,9 +8,9 @@ from ...models.errors import InputError
 from ...models.libraries import require
 from ...models.problem import any_problem_from, load_problem
 from ...verifiers.adapters.registry import ADAPTERS
-from ...verifiers.evidence import CLAIMS
+from ...verifiers.claims import FUNCTION, claims_of
 from ...verifiers.trees.draft_tree import WAYS
-from ..audits.functions.subject import SubjectSpec, program_from, subject_from
+from ..audits.subject import SubjectSpec, program_from, subject_from
 from .exit_status import OK, REFUTED
 from .output import Output
 from .parameters import (
@@ -32,7 +32,9 @@ from .progress import progress_bar
 @report_options
 @click.option("--sarif", "sarif_file", metavar="FILE", help="Write refutations that are certain as SARIF 2.1.0.")
 @problems_option
-@click.option("--claims", type=Comma(CLAIMS), default="lossless", show_default=True, help="They decide the verdict.")
+@click.option(
+    "--claims", type=Comma(claims_of(FUNCTION)), default="lossless", show_default=True, help="They decide the verdict."
+)
 @click.option("--level", "levels", type=Comma(("exact", "statistical")), default="exact,statistical", show_default=True,
               help="Exact laws where the random numbers can be followed, statistical tests where not.")  # fmt: skip
 @click.option("--drafting", type=Comma(WAYS), help="How trees are drawn for a function that takes parents.")
@@ -45,9 +47,20 @@ from .progress import progress_bar
 @memory_option()
 @click.option("--quick", is_flag=True, help="Small vocabularies alone: no problem with more than 5 tokens.")
 @click.option("--zoo", is_flag=True, help="Audit the zoo: mutants must be refuted, controls must not.")
-def command(subject: str | None, program: str | None, json_file: str | None, html_file: str | None, sarif_file: str | None,
-            require_decision: bool, drafting: tuple[str, ...] | None, problems: tuple[str, ...], array: str | None, dtypes: tuple[str, ...] | None, zoo: bool,
-            **settings: Any) -> None:  # fmt: skip
+def command(
+    subject: str | None,
+    program: str | None,
+    json_file: str | None,
+    html_file: str | None,
+    sarif_file: str | None,
+    require_decision: bool,
+    drafting: tuple[str, ...] | None,
+    problems: tuple[str, ...],
+    array: str | None,
+    dtypes: tuple[str, ...] | None,
+    zoo: bool,
+    **settings: Any,
+) -> None:
     """Audit a verifier: SUBJECT is package.module:function, path/to/file.py:function, a reference verifier
     (token, block, ...) or an installed adapter (transformers). Or it is a program, in any language: --exec."""
     if zoo:
@@ -69,7 +82,7 @@ def command(subject: str | None, program: str | None, json_file: str | None, htm
     elif spec.array == "torch":
         require("torch", extra="torch")
     from ..audits.functions.audit import run_audit
-    from ..audits.functions.settings import AuditSettings
+    from ..audits.settings import AuditSettings
 
     with progress_bar() as progress:
         report = run_audit(spec, AuditSettings(problems=loaded, drafting=drafting or (), progress=progress, **settings))

@@ -4,7 +4,7 @@ import click
 
 from ...models.problem import load_problem
 from ...stattests.campaign.clusters import scheme_of
-from ..audits.functions.subject import subject_from
+from ..audits.subject import subject_from
 from .exit_status import INTERRUPTED, NOT_AUDITED, stop
 from .output import Output, require_writable
 from .parameters import problem_option, report_options, row_options, seed_option, timeout_option

@@ -25,12 +25,19 @@ STATEMENTS = {
 @click.command(name="certificate")
 @click.option("--problem", metavar="FILE", help="The problem to certify, or that a certificate must belong to.")
 @json_option("the certificate")
-@click.option("--of", type=click.Choice((VERIFIERS, COUPLINGS, DRAFTS, TREES)),
-              help="What it is to bound: all valid verifiers (block verification, Theorem 2 and Lemma 4), all couplings "
-              "(greedy block verification, Lemma 10), all valid rules for the drafts of the first step (optimal transport), or "
-              "all valid rules for whole trees.  [default: verifiers; of a problem that draws trees, drafts]")  # fmt: skip
-@click.option("--iterations", type=click.IntRange(min=1),
-              help="Bound what all strategies of valid verifiers, chosen anew for every iteration, decode in so many.")  # fmt: skip
+@click.option(
+    "--of",
+    type=click.Choice((VERIFIERS, COUPLINGS, DRAFTS, TREES)),
+    help="What it is to bound: all valid verifiers (block verification, Theorem 2 and Lemma 4), all "
+    "couplings (greedy block verification, Lemma 10), all valid rules for the drafts of the first step "
+    "(optimal transport), or "
+    "all valid rules for whole trees.  [default: verifiers; of a problem that draws trees, drafts]",
+)
+@click.option(
+    "--iterations",
+    type=click.IntRange(min=1),
+    help="Bound what all strategies of valid verifiers, chosen anew for every iteration, decode in so many.",
+)
 @click.option("--check", "checked", metavar="FILE", help="Check this certificate; it needs nothing but the file.")
 def command(problem: str | None, json_file: str | None, of: str | None, iterations: int | None,
             checked: str | None) -> None:  # fmt: skip

@@ -12,7 +12,7 @@ from .output import write_text
 from .progress import progress_bar
 
 if TYPE_CHECKING:
-    from ..audits.compliance.collecting import Collected
+    from ..audits.compliance.collected import Collected
 
 
 @click.group(name="compliance")
@@ -59,14 +59,16 @@ def run(plan: str, folder: str, require_decision: bool) -> None:
     """Run what a plan names, and write report.json, report.html, report.pdf, attestation.json, badge.svg and junit.xml.
 
     Exit status: 1 if a requirement is refuted, 3 if a part could not be run to its end."""
-    from ..audits.compliance.plan import load_plan
+    from ..audits.compliance.plan import FIELDS, load_plan
 
     loaded = load_plan(plan)
-    from ..pages.compliance.folder import require_folder, write_folder
+    from ..audits.compliance.folder import require_folder, write_folder
+    from ..pages.compliance.page import RENDERING
 
     out = Path(folder)
     require_folder(out)
-    from ..audits.compliance.collecting import collect, run_again
+    from ..audits.compliance.collecting import collect
+    from ..audits.compliance.declared import undeclared
     from ..audits.compliance.needed import lacking
 
     for line in filter(None, [_missing_for_the_document(), *lacking(loaded)]):
@@ -76,14 +78,15 @@ def run(plan: str, folder: str, require_decision: bool) -> None:
         with progress_bar() as progress:
             for got in collect(loaded, out, progress):
                 collected.append(got)
-        document, no_pdf = write_folder(out, loaded, collected)
+        document, no_pdf = write_folder(out, loaded, collected, RENDERING)
     except KeyboardInterrupt:
         finished = f"{len(collected)} of {len(loaded.parts)} parts are in {out}"
         stop(f"interrupted; {finished}, and the same command goes on from there", INTERRUPTED)
     _show(document, out, no_pdf)
-    if again := run_again(loaded, out):
-        click.echo(f"not kept    {', '.join(again)}: each run examines {'them' if again[1:] else 'it'} again, unless files = [...] in "
-                   "the plan names all that is read there")  # fmt: skip
+    for part in loaded.parts:
+        if "files" in FIELDS[part.kind] and (names := undeclared(part, loaded.folder)):
+            why = f"{', '.join(names)} has no digest here; files = [...] in the plan names what the result depends on"
+            click.echo(f"not kept    {part.id}: each run examines it again, since {why}")
     raise SystemExit(_status(document, require_decision))
 
 
@@ -123,17 +126,22 @@ def _show(document: dict[str, Any], folder: Path, no_pdf: str | None) -> None:
               help="The folder of the plan, in which the audited files are looked for.")  # fmt: skip
 @click.option("--plan", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
               help="The plan that was agreed on: refused if it is another than that of the run.")  # fmt: skip
-@click.option("--load", is_flag=True, help="Load the audited functions from there too, which runs their code, and compare the digests "
-              "that their audits state.")  # fmt: skip
+@click.option(
+    "--load",
+    is_flag=True,
+    help="Load the audited functions from there too, which runs their code, and compare the digests "
+    "that their audits state.",
+)
 def verify(folder: str, code: str, plan: Path | None, load: bool) -> None:
-    """Check that DIR is what a run wrote: its schema, every digest, what the evidence gives, and that the page and the PDF
-    are what the JSON gives.
+    """Check that DIR is what a run wrote: its schema, every digest, what the evidence gives, and that the page and the
+    PDF are what the JSON gives.
 
     It shows that the files agree with each other, not who wrote them: for that, sign attestation.json. Exit status 1 if
     anything does not agree."""
-    from ..pages.compliance.verification import verified
+    from ..audits.compliance.verification import verified
+    from ..pages.compliance.page import RENDERING
 
-    wrong, here = verified(Path(folder), Path(code), load, plan)
+    wrong, here = verified(Path(folder), Path(code), RENDERING, load, plan)
     for line in wrong:
         click.echo(f"refused  {printable(line)}")
     if wrong:

@@ -17,10 +17,19 @@ from .progress import progress_bar
 @click.option("--draft", metavar="DIR", help="The draft model.")
 @click.option("--preset", metavar="NAME", help=f"A named pair in their place: {', '.join(PRESETS)}.")
 @click.option("--drafter", type=click.IntRange(0), default=0, show_default=True, help="Which drafter of the preset.")
-@click.option("--verifier", metavar="NAME", help="token, block, greedy-block, block-stream, or lenient-token:L, which is "
-              "lossy; or a rule for trees, with --paths.  [default: block]")  # fmt: skip
-@click.option("--paths", type=click.IntRange(1), metavar="K", help="Independent draft paths of each text, for a rule for trees "
-              "(spec-infer, k-seq, traversal, ...).  [default: 1]")  # fmt: skip
+@click.option(
+    "--verifier",
+    metavar="NAME",
+    help="token, block, greedy-block, block-stream, or lenient-token:L, which is "
+    "lossy; or a rule for trees, with --paths.  [default: block]",
+)
+@click.option(
+    "--paths",
+    type=click.IntRange(1),
+    metavar="K",
+    help="Independent draft paths of each text, for a rule for trees "
+    "(spec-infer, k-seq, traversal, ...).  [default: 1]",
+)
 @click.option("--gamma", default="4", show_default=True, metavar="N", help="Draft tokens of a block, or adaptive.")
 @device_option
 @click.option("--dtype", default="float32", show_default=True, metavar="T", help="float32, bfloat16, float16, float64.")
@@ -34,8 +43,12 @@ from .progress import progress_bar
               help="Texts.  [default: 20000 short ones on a forged pair, else 64]")  # fmt: skip
 @click.option("--batch", type=click.IntRange(min=1), metavar="B", help="Rows decoded together.  [default: 8]")
 @seed_option
-@click.option("--mutant", "--defect", metavar="L01",
-              help="Decode with a mutant of the loop (L01 to L18), to see it refuted; --defect in earlier reports.")  # fmt: skip
+@click.option(
+    "--mutant",
+    "--defect",
+    metavar="L01",
+    help="Decode with a mutant of the loop (L01 to L18), to see it refuted; --defect in earlier reports.",
+)
 @timeout_option(600.0, 1, "Seconds.")
 @report_options
 def command(json_file: str | None, html_file: str | None, require_decision: bool, **options: Any) -> None:

@@ -53,8 +53,8 @@ OF_SERVERS = ("target", "model", "gamma", "kinds", "at_once", "temperature", "to
 @report_options
 def command(engine: str, problems: tuple[str, ...], settings: tuple[str, ...], json_file: str | None,
             html_file: str | None, require_decision: bool, **options: Any) -> None:  # fmt: skip
-    """Audit an ENGINE end to end, as published: transformers, openvino-genai, onnxruntime-genai, or package.module:function,
-    path/to/file.py:function that samples from one; or a server of the OpenAI completions API: http://HOST:PORT.
+    """Audit an ENGINE end to end, as published: transformers, openvino-genai, onnxruntime-genai, or
+    package.module:function, path/to/file.py:function that samples from one; or a server of the OpenAI completions API: http://HOST:PORT.
 
     A target and a draft are forged, and the law of the first tokens is compared with the target's. It is statistical
     evidence: a pass comes with its detection limit and is inconclusive. A server has to serve the forged --target

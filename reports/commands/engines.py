@@ -1,4 +1,5 @@
-"""The command draftproof engines: every adapter and decoder, what it states of itself, and the page about their audits."""
+"""The command draftproof engines: every adapter and engine, what it states of itself, and the page about their
+audits."""
 
 import os
 from pathlib import Path
@@ -12,21 +13,26 @@ from .exit_status import REFUTED, stop
 
 
 @click.command(name="engines")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="Audit each that is there, and write the page: DIR/engines.md, engines.html, issue texts in DIR/engines. "
-              "Reports that DIR has are used again, those of draftproof engine URL --json DIR/NAME.json too.")  # fmt: skip
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Audit each that is there, and write the page: DIR/engines.md, engines.html, issue texts in "
+    "DIR/engines. "
+    "Reports that DIR has are used again, those of draftproof engine URL --json DIR/NAME.json too.",
+)
 @click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, metavar="N",
-              help="Audit each with N - 1 fresh seeds besides, in DIR/seeds.jsonl; goes on where it was ended. Exit status 1 "
+              help="Audit each with N - 1 more seeds, in DIR/seeds.jsonl; goes on where it was ended. Exit status 1 "
               "if one that is known to be wrong is not refuted, or another one is.")  # fmt: skip
 @click.option("--only", multiple=True, metavar="NAME", help="This one (may be repeated).")
 @click.option("--workers", type=click.IntRange(1), help="Audits at a time; as many as there are processors by default.")
 def command(out: Path | None, seeds: int, only: tuple[str, ...], workers: int | None) -> None:
-    """Every adapter and decoder; with --out, a page of what their audits came to, on a few problems."""
+    """Every adapter (a function of an engine, audited as a verifier) and every engine (a decoder that emits text); with
+    --out, a page of what their audits came to, on a few problems."""
     if out is None and not only and seeds == 1:
         _list()
         return
-    from ..audits.engines.survey import SURVEYED, reports_in, runs_in, survey
-    from ..audits.engines.survey_seeds import seed_counts
+    from ..audits.engines.survey import SURVEYED, reports_in, runs_in, seed_counts, survey
     from ..pages.engines import write
 
     if unknown := [name for name in only if name not in SURVEYED]:
@@ -59,14 +65,14 @@ def command(out: Path | None, seeds: int, only: tuple[str, ...], workers: int | 
 
 def _fresh_seeds(names: list[str], seeds: int, out: Path, workers: int) -> None:
     """Exit status 1 if a verdict is not as it is known to be."""
-    from ..audits.engines.survey_seeds import SEEDS, seed_rows, unexpected
+    from ..audits.engines.survey import SEEDS, seed_rows, unexpected
 
     wrong = 0
     for row in seed_rows(names, seeds, out / SEEDS, workers):
         wrong += unexpected(row)
         why = row["failure"] or "; ".join(row["refuted"][:2])
         click.echo(f"seed {row['seed']:>3}  {row['name']:<28}  {row['verdict']:<12} {why[:80]}".rstrip())
-    said = f"{len(names)} engines, {seeds - 1} fresh seeds: {wrong} verdicts are not as they are known to be"
+    said = f"{len(names)} names, {seeds - 1} fresh seeds: {wrong} verdicts are not as they are known to be"
     if wrong:
         stop(said, REFUTED)
     click.echo(said)

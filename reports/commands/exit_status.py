@@ -4,18 +4,18 @@ from typing import NoReturn
 
 import click
 
+from ...verifiers.verdicts import ReportVerdict
+
 OK, REFUTED, WRONG_USE, NOT_AUDITED, INCONCLUSIVE = 0, 1, 2, 3, 4
 """Nothing refuted; refuted; wrong use or bad input; could not be audited; inconclusive (with --require-decision)."""
 
 INTERRUPTED = 130
 """After Ctrl-C, as shells have it."""
 
-_OF_VERDICT = {"lossless": OK, "holds": OK, "inconclusive": OK, "refuted": REFUTED, "error": NOT_AUDITED}
-
 
 def of_verdict(verdict: str, require_decision: bool = False) -> int:
     """The exit status of a report's verdict; one that decides nothing is INCONCLUSIVE only where that was asked for."""
-    return INCONCLUSIVE if require_decision and verdict == "inconclusive" else _OF_VERDICT[verdict]
+    return INCONCLUSIVE if require_decision and verdict == "inconclusive" else ReportVerdict(verdict).exit_status
 
 
 def stop(reason: str, status: int) -> NoReturn:

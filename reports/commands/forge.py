@@ -20,8 +20,8 @@ from .parameters import problem_option
 @click.option("--format", "form", type=click.Choice(["hf", "gguf"]), default="hf", show_default=True,
               help="gguf: target.gguf and draft.gguf as well.")  # fmt: skip
 def command(problem: str, folder: str, vocabulary_size: int | None, dtype: str, form: str) -> None:
-    """Write Hugging Face Llama checkpoints, tokenizers included, whose next-token law is a problem's: context-free lists
-    or order-1 Markov models over 2 to 64 tokens.
+    """Write Hugging Face Llama checkpoints, tokenizers included, whose next-token law is a problem's: context-free
+    lists or order-1 Markov models over 2 to 64 tokens.
 
     Ids 0..V-1 are the problem's tokens; the prompt of one <s>, id V, stands for the empty prefix; </s> is V + 1."""
     given = load_problem(problem)

@@ -1,4 +1,5 @@
-"""The command draftproof law: the law of a verifier on one problem: of a reference verifier exactly, of others measured."""
+"""The command draftproof law: the law of a verifier on one problem: of a reference verifier exactly, of others
+measured."""
 
 from typing import Any
 
@@ -57,8 +58,8 @@ def _exact(verifier: str, problem: Problem, iterations: int) -> dict[str, Any]:
 
 
 def _measured(verifier: str | None, program: str | None, problem: Problem) -> dict[str, Any]:
-    from ..audits.functions.subject import program_from, subject_from
     from ..audits.measured_law import measured_law_report
+    from ..audits.subject import program_from, subject_from
 
     try:
         return measured_law_report(program_from(program) if program else subject_from(str(verifier)), problem)

@@ -1,35 +1,37 @@
 """The command draftproof list: what can be named on the command line."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import click
 
 from ...models.pairs.presets import PRESETS
 from ...verifiers.adapters.registry import ADAPTERS
-from ...verifiers.evidence import BATCH_CLAIMS, CLAIMS
+from ...verifiers.claims import CLAIMS
 from ...verifiers.registry import REFERENCES
 from ...verifiers.trees.registry import TREE_REFERENCES
 from ...verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS
 from ...verifiers.zoo.tree_catalogue import TREE_MUTANTS
 from ..audits.checks import CHECKS
 
-LISTS = {
-    "verifiers": {name: reference.source for name, reference in (REFERENCES | TREE_REFERENCES).items()},
-    "claims": CLAIMS | BATCH_CLAIMS,
-    "checks": CHECKS,
-    "mutants": {name: f"{m.title}  {m.link}" for name, m in (MUTANTS | TREE_MUTANTS | BATCH_MUTANTS).items()},
-    "adapters": {name: adapter.source for name, adapter in ADAPTERS.items()},
-    "presets": {name: f"{p.target} with {' or '.join(p.drafts)}: {p.about}" for name, p in PRESETS.items()},
+LISTS: dict[str, Callable[[], dict[str, str]]] = {
+    "verifiers": lambda: {name: reference.source for name, reference in (REFERENCES | TREE_REFERENCES).items()},
+    "claims": lambda: {name: f"{claim.statement} (of a {', '.join(claim.runs)})" for name, claim in CLAIMS.items()},
+    "checks": lambda: CHECKS,
+    "mutants": lambda: {name: f"{m.title}  {m.link}" for name, m in (MUTANTS | TREE_MUTANTS | BATCH_MUTANTS).items()},
+    "adapters": lambda: {name: adapter.source for name, adapter in ADAPTERS.items()},
+    "presets": lambda: {name: f"{p.target} with {' or '.join(p.drafts)}: {p.about}" for name, p in PRESETS.items()},
+    "problems": lambda: _problems(),
 }
-"""What is listed, by name; besides the problems, which are measured when they are asked for."""
+"""What is listed, by name."""
 
 
 @click.command(name="list")
-@click.argument("what", type=click.Choice([*LISTS, "problems"]))
+@click.argument("what", type=click.Choice([*LISTS]))
 def command(what: str) -> None:
     """What there is: verifiers, claims, checks, mutants, adapters, presets (pairs of models), the audit's problems and
     how many of the regions in which a bug can hide each of them covers."""
-    rows = _problems() if what == "problems" else LISTS[what]
+    rows = LISTS[what]()
     width = max(map(len, rows))
     for name, text in rows.items():
         missing = ADAPTERS[name].missing() if what == "adapters" else []

@@ -11,7 +11,7 @@ from ...models.errors import InputError
 from .exit_status import INTERRUPTED, WRONG_USE, stop
 
 COMMANDS = {
-    "audit": "Audit a verifier: a function, a known engine's, or one of draftproof's own.",
+    "audit": "Audit a verifier: a function, an adapter, or one of draftproof's own.",
     "law": "The exact law of a reference verifier on one problem.",
     "list": "What there is: verifiers, claims, checks, mutants, adapters, presets.",
     "prove": "Run the proofs of the papers' statements.",
@@ -19,7 +19,7 @@ COMMANDS = {
     "campaign": "Sample a verifier millions of times, in parallel, resumable.",
     "nightly": "A nightly regression test with a lifetime error rate.",
     "engine": "Audit an inference engine end to end, on forged checkpoints.",
-    "engines": "What adapters and decoders there are, and a page of their audits.",
+    "engines": "What adapters and engines there are, and a page of their audits.",
     "e2e": "Audit a decoding loop on a pair of models, end to end.",
     "evidence": "Run a command and keep what it shows, with device, driver, versions and date.",
     "compliance": "The document for an auditor: requirements, evidence, attestation, from a plan.",

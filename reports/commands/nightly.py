@@ -9,8 +9,8 @@ import click
 from ...models.errors import InputError
 from ...models.libraries import require
 from ...models.problem import load_problem
-from ..audits.functions.subject import SubjectSpec, subject_from
 from ..audits.nightly import DEFAULT_FILE
+from ..audits.subject import SubjectSpec, subject_from
 from .exit_status import NOT_AUDITED, OK, REFUTED
 from .output import Output
 from .parameters import Command, Finite, file_options, memory_option, problems_option, row_options, timeout_option
@@ -21,8 +21,13 @@ MAX_VERSION_LENGTH = 80
 
 def _shared(command: Command) -> Command:
     """Options of both commands."""
-    db = click.option("--db", metavar="URL", envvar="DRAFTPROOF_DB", show_envvar=True, help="The history: an SQLite file or "
-                      f"an SQLAlchemy URL  [default: {DEFAULT_FILE} in the current folder].")  # fmt: skip
+    db = click.option(
+        "--db",
+        metavar="URL",
+        envvar="DRAFTPROOF_DB",
+        show_envvar=True,
+        help=f"The history: an SQLite file or an SQLAlchemy URL  [default: {DEFAULT_FILE} in the current folder].",
+    )
     wait = click.option("--wait", type=Finite(min=0.1, max=3600), default=30.0, show_default=True, metavar="S",
                         help="Seconds to wait for another writer.")  # fmt: skip
     return db(file_options("the history")(wait(command)))
@@ -30,7 +35,8 @@ def _shared(command: Command) -> Command:
 
 @click.group(name="nightly")
 def command() -> None:
-    """A regression that stays quiet for years: fresh draws every night, one history, alarms with a lifetime error rate."""
+    """A regression that stays quiet for years: fresh draws every night, one history, alarms with a lifetime error
+    rate."""
 
 
 @command.command()
@@ -40,15 +46,31 @@ def command() -> None:
 @click.option("--samples", type=click.IntRange(100, 10**8), default=20_000, show_default=True, help="Draws a check.")
 @click.option("--seed", type=click.IntRange(min=0), help="Derive the seeds from this and the night  [default: fresh].")
 @click.option("--night", metavar="DATE", help="The night the draws count for  [default: today, UTC].")
-@click.option("--subject-version", metavar="TEXT", help="What SUBJECT's version is called: needed where its code cannot be "
-              "digested, added to the digest otherwise. A new one begins new e-processes.")  # fmt: skip
-@click.option("--lifetime-alpha", type=Finite(min=0, max=0.1, min_open=True),
-              help="The chance of a false alarm in the whole life of a history that begins now  [default: 0.001].")  # fmt: skip
+@click.option(
+    "--subject-version",
+    metavar="TEXT",
+    help="What SUBJECT's version is called: needed where its code cannot be "
+    "digested, added to the digest otherwise. A new one begins new e-processes.",
+)
+@click.option(
+    "--lifetime-alpha",
+    type=Finite(min=0, max=0.1, min_open=True),
+    help="The chance of a false alarm in the whole life of a history that begins now  [default: 0.001].",
+)
 @row_options(("float64", "float32"))
 @timeout_option(300.0, 0.1, "Seconds of processor time for the draws of one check.", most=10**7)
 @memory_option(most=2**20)
-def run(subjects: tuple[str, ...], db: str | None, json_file: str | None, html_file: str | None, wait: float,
-        problems: tuple[str, ...], night: str | None, lifetime_alpha: float | None, **options: Any) -> None:  # fmt: skip
+def run(
+    subjects: tuple[str, ...],
+    db: str | None,
+    json_file: str | None,
+    html_file: str | None,
+    wait: float,
+    problems: tuple[str, ...],
+    night: str | None,
+    lifetime_alpha: float | None,
+    **options: Any,
+) -> None:
     """Draw from each SUBJECT (all reference verifiers and installed adapters if none is named) and add to the history.
 
     Exit status: 1 if a check drawn from is in alarm, 3 if a subject could not be drawn from. A second run on the same
@@ -66,7 +88,7 @@ def run(subjects: tuple[str, ...], db: str | None, json_file: str | None, html_f
         report = run_night(history, specs, Night(date, problems=loaded, progress=progress, **options))
     ids = {*report["drawn"], *report["resumed"]}
     drawn = [check for check in report["checks"] if check["id"] in ids]
-    output.write(report, "..pages.nightly.page")
+    output.write(report, lambda: _page(report))
     show(report, drawn, output.console)
     alarm = any(check["state"] == "alarm" for check in drawn)
     raise SystemExit(REFUTED if alarm else NOT_AUDITED if report["failures"] else OK)
@@ -83,9 +105,15 @@ def status(db: str | None, json_file: str | None, html_file: str | None, wait: f
 
     with closing(History.read(db, wait)) as history:
         report = status_of(history)
-    output.write(report, "..pages.nightly.page")
+    output.write(report, lambda: _page(report))
     show(report, [check for check in report["checks"] if check["current"]], output.console)
     raise SystemExit(REFUTED if report["state"] == "alarm" else OK)
+
+
+def _page(report: dict[str, Any]) -> str:
+    from ..pages.nightly.page import page
+
+    return page(report)
 
 
 def _must_be_a_version(text: str | None, specs: Sequence[SubjectSpec]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -61,22 +62,26 @@ class Output:
         """One line, as it is, where tables go."""
         click.echo(line, err=self.to_stderr)
 
-    def write(self, data: Any, page: str = "") -> None:
-        """Write the files that were asked for: the data as JSON, and the page that the module named ``page`` makes."""
+    def write(self, data: Any, page: Callable[[], str] | None = None) -> None:
+        """Write the files that were asked for: the data as JSON, and the page."""
         if self.json_file:
             write_text(self.json_file, as_json(data))
         if self.html_file and page:
-            write_text(self.html_file, import_module(page, __package__).page(data))
-        if self.sarif_file:
-            write_text(self.sarif_file, as_json(import_module("..pages.sarif", __package__).sarif(data)))
+            write_text(self.html_file, page())
 
     def finish(self, report: Report, require_decision: bool) -> NoReturn:
         """Write a report, show it, and exit with its verdict's status; 130 if it was interrupted."""
         from ..pages.terminal import show
 
-        self.write(report.as_json(), "..pages.page")
+        def form(name: str) -> Any:
+            """What the module of that name makes of the report."""
+            return getattr(import_module(f"..pages.{name}", __package__), name)(report)
+
+        self.write(report.as_json(), lambda: form("page"))
+        if self.sarif_file:
+            write_text(self.sarif_file, as_json(form("sarif")))
         if self.junit_file:
-            write_text(self.junit_file, import_module("..pages.junit", __package__).junit(report))
+            write_text(self.junit_file, form("junit"))
         if report.interrupted:
             saved = f"; they are in {self.json_file}" if self.json_file and not self.to_stderr else ""
             findings = len(report.evidence)

@@ -110,8 +110,12 @@ def problem_option(required: bool = False) -> Callable[[Command], Command]:
 problems_option = click.option("--problem", "problems", multiple=True, metavar="FILE",
                                help="Use this problem (a file, or JSON itself), not the usual ones.")  # fmt: skip
 
-exec_option = click.option("--exec", "program", metavar="COMMAND", help="A program that takes its random numbers as inputs, "
-                           "and speaks JSON lines on its standard input and output.")  # fmt: skip
+exec_option = click.option(
+    "--exec",
+    "program",
+    metavar="COMMAND",
+    help="A program that takes its random numbers as inputs, and speaks JSON lines on its standard input and output.",
+)
 
 seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything random.")
 

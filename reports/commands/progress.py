@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
-    """A bar on standard error that goes away when the work is done; it is moved by ``progress(stage, done, total)``; none if that is no terminal."""
+    """A bar on standard error that goes away when the work is done; it is moved by ``progress(stage, done, total)``;
+    none if that is no terminal."""
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, Progress, TimeElapsedColumn

@@ -7,17 +7,15 @@ import click
 
 from ...models.errors import InputError
 from ...models.libraries import require
-from ...proofs.proof_checkpoint import ProofCheckpoint
+from ...proofs.proof_checkpoint import proof_checkpoint, resumed
 from ...proofs.proving import ProofRow, all_proofs, run
 from ...proofs.statements import METHODS, PROVABLE_CLAIMS
-from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED, merge_verdicts
+from ...verifiers.evidence import HOLDS, NO_EVIDENCE, EvidenceVerdict, merge_verdicts
 from ..audits.scope import counted
 from .exit_status import INTERRUPTED, of_verdict, stop
 from .output import Output
 from .parameters import Comma, json_option
 from .progress import progress_bar
-
-COLOURS = {HOLDS: "green", REFUTED: "red", NO_EVIDENCE: "yellow", ERROR: "red"}
 
 
 @click.command(name="prove")
@@ -28,14 +26,15 @@ COLOURS = {HOLDS: "green", REFUTED: "red", NO_EVIDENCE: "yellow", ERROR: "red"}
 @click.option(
     "--checkpoint",
     metavar="FILE",
-    help="Save each row here as it comes, and in FILE.coq each file that Coq has compiled; the same command resumes from them.",
+    help="Save each row here as it comes, and in FILE.coq each file that Coq has compiled; the same command resumes "
+    "from them.",
 )
 @click.option("--require-decision", is_flag=True, help="Exit with 4 if a row ends without evidence.")
 @click.option("--list", "listed", is_flag=True, help="List the claims and the proofs of each; prove nothing.")
 def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | None, checkpoint: str | None,
             require_decision: bool, listed: bool) -> None:  # fmt: skip
-    """Run the proofs of each CLAIM (all of them if none is named): exact enumeration, optimality certificates, sympy, z3
-    and, where it is installed, Coq."""
+    """Run the proofs of each CLAIM (all of them if none is named): exact enumeration, optimality certificates, sympy,
+    z3 and, where it is installed, Coq."""
     for claim in claims:
         if claim not in PROVABLE_CLAIMS:
             raise InputError(f"no claim {claim!r}; known: {', '.join(PROVABLE_CLAIMS)}")
@@ -55,14 +54,14 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
         return
     if not proofs:
         raise InputError(f"{', '.join(claims)}: no proof by {', '.join(methods)}; see draftproof prove --list")
-    saved = ProofCheckpoint(checkpoint) if checkpoint else None
-    if saved and saved.of_other_code:
-        click.echo(f"{checkpoint}: of other code or versions: every proof is run again", err=True)
+    saved = proof_checkpoint(checkpoint) if checkpoint else None
+    if saved and saved.others:
+        click.echo(f"{checkpoint}: rows of other code or versions do not count", err=True)
     interrupted = False
     with progress_bar() as progress:
         progress(f"{proofs[0].claim} by {proofs[0].method}", 0, len(proofs))
         try:
-            for row in saved.run(proofs) if saved else run(proofs):
+            for row in resumed(proofs, saved) if saved else run(proofs):
                 rows.append(row)
                 following = proofs[min(len(rows), len(proofs) - 1)]
                 progress(f"{following.claim} by {following.method}: {following.what}", len(rows), len(proofs))
@@ -81,6 +80,8 @@ def _show(rows: Sequence[ProofRow], total: int, output: Output) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from ..pages.terminal import coloured
+
     console = output.console
     if not console.is_terminal:
         console.width = 150
@@ -89,7 +90,7 @@ def _show(rows: Sequence[ProofRow], total: int, output: Output) -> None:
         table.add_column(column, no_wrap=not wrapped)
     table.add_column("seconds", justify="right")
     for row in rows:
-        verdict = f"[{COLOURS[row.verdict]}]{row.verdict}[/]"
+        verdict = coloured(EvidenceVerdict(row.verdict))
         table.add_row(row.claim, row.method, escape(row.what), escape(row.size), verdict, f"{row.seconds:.2f}")
     console.print(table)
     for row in rows:
@@ -97,7 +98,7 @@ def _show(rows: Sequence[ProofRow], total: int, output: Output) -> None:
             detail = escape(f"{row.what}: {row.verdict}: {row.detail or ''}")
             console.print(f"\n{row.claim} by {row.method}, {detail}")
     verdicts = [row.verdict for row in rows]
-    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COLOURS if verdict in verdicts)
+    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in EvidenceVerdict if verdict in verdicts)
     console.print(
         f"\n{len(rows)} of {counted(total, 'proof')} run in {sum(row.seconds for row in rows):.0f} s: {counts}"
     )

@@ -34,8 +34,9 @@ def command() -> None:
 def diff(old: str, new: str, json_file: str | None) -> None:
     """What changed from OLD to NEW: files of --json of any command, or folders of draftproof compliance run.
 
-    worse: refuted now, or less is known of what held (an exact law gave way to samples, a limit grew, a claim or a problem is
-    not examined any more). unknown: refuted before, and not decided now. Exit status 1 if there is either."""
+    worse: refuted now, or less is known of what held (an exact law gave way to samples, a limit grew, a claim or a
+    problem is not examined any more). unknown: refuted before, and not decided now. Exit status 1 if there is
+    either."""
     output = Output(json_file)
     from ..audits.comparison.changes import changes, got_worse, versions_changed
     from ..audits.comparison.states import load, states_of
@@ -149,15 +150,13 @@ def _show_states(data: Any, file: str, output: Output, require_decision: bool, b
     output.write(data)
     for (what, problem), state in states.items.items():
         limits = ", ".join(f"{name} {limit:.3g}" for name, limit in state.limits.items() if limit is not None)
-        output.echo(f"{state.rank:<13}{what}{f' on {problem}' if problem else ''}{f' ({limits})' if limits else ''}")
-    ranks = {state.rank for state in states.items.values()}
-    verdict = next((rank for rank in ("refuted", "error", "open") if rank in ranks), "not refuted")
-    failed = "error" in ranks
+        output.echo(f"{state!s:<13}{what}{f' on {problem}' if problem else ''}{f' ({limits})' if limits else ''}")
+    words = {str(state) for state in states.items.values()}
+    verdict = next((word for word in ("refuted", "error", "open") if word in words), "not refuted")
+    failed = "error" in words
     if states.kind == "compliance document":
-        from ..audits.compliance.document import again
-
         try:
-            verdict, failed = again(data)["verdict"], any(part["state"] != "done" for part in data["parts"])
+            verdict, failed = _verdict_of(data), any(part["state"] != "done" for part in data["parts"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{file}: not a document of this version ({type(error).__name__}: {error})") from None
         if verdict != data["verdict"]:
@@ -165,6 +164,18 @@ def _show_states(data: Any, file: str, output: Output, require_decision: bool, b
     badge(verdict)
     output.echo(f"\n{Path(file).name}: {states.kind}, {verdict}")
     raise SystemExit(REFUTED if verdict == "refuted" else NOT_AUDITED if failed else OK)
+
+
+def _verdict_of(document: Any) -> str:
+    """The verdict that the parts of a compliance document give."""
+    from ..audits.compliance.collected import Collected
+    from ..audits.compliance.plan import Requirement
+    from ..audits.compliance.requirements import judged, overall
+
+    collected = [Collected.from_json(part) for part in document["parts"]]
+    fields = ("id", "statement", "claim", "parts", "scope", "detection_limit")
+    asked = [Requirement(**{name: r[name] for name in fields}) for r in document["requirements"]]
+    return overall(judged(requirement, collected).verdict for requirement in asked)
 
 
 def _report_from(data: Any, name: str) -> Any:

@@ -1,6 +1,7 @@
 """The command ``draftproof tables``: the paper's tables and figures on a pair of models."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -23,7 +24,7 @@ QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6,
 
 @click.command(name="tables")
 @click.option("--out", "folder", required=True, metavar="DIR",
-              help="Where to write tables.html, tables.md and tables.json; the same command resumes from what is there.")  # fmt: skip
+              help="Where to write tables.html, .md and .json; the same command resumes from there.")  # fmt: skip
 @click.option("--preset", type=click.Choice(tuple(PRESETS)), help="A named pair; trained by default.")
 @click.option("--target", metavar="NAME", help="A folder or a name of the Hub instead, with --draft.")
 @click.option("--draft", "drafts", multiple=True, metavar="NAME", help="Its drafters, the best first.")
@@ -33,8 +34,8 @@ QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6,
 @click.option("--temperature", "temperatures", type=NumberList(float, 0, 100, MIN_TEMPERATURE),
               help="[default: 0,0.2,0.6,1]")  # fmt: skip
 @click.option("--seeds", type=click.IntRange(1, 1000), help="How many.  [default: 3]")
-@click.option("--data", metavar="LIST", help="Data sets, JSON Lines files or folders with a prompts.jsonl; by default what"
-              " belongs to the pair.")  # fmt: skip
+@click.option("--data", metavar="LIST", help="Data sets, JSON Lines files or folders with a prompts.jsonl; by default"
+              " what belongs to the pair.")  # fmt: skip
 @click.option("--prompts", type=click.IntRange(min=1), help="How many, of all data together.  [default: 36]")
 @click.option("--new-tokens", type=click.IntRange(min=1), help="A text grows by this many at most.  [default: 64]")
 @click.option("--verifiers", type=Comma((*VERIFIERS, *PATH_VERIFIERS)), default=",".join(VERIFIERS), show_default=True,
@@ -51,7 +52,7 @@ def command(folder: str, preset: str | None, target: str | None, drafts: tuple[s
     figures of Sun et al. 2025 with these numbers beside the paper's, and the orderings that the paper states with the
     evidence for each. Table 5: --verifiers token,block,k-seq,spec-infer --gamma 8 --temperature 1 --batch 8.
 
-    On the trained pair the default takes about half an hour on 2 cores. Every cell is saved as soon as it is measured."""
+    On the trained pair the default takes about half an hour on 2 cores. Every cell is saved when it is measured."""
     from ..audits.tables.subjects import default_data, preset_models
 
     require("torch", "transformers")
@@ -75,7 +76,7 @@ def command(folder: str, preset: str | None, target: str | None, drafts: tuple[s
 def _measure_and_write(folder: str, plan: TablesPlan) -> None:
     from ...models.threads import torch_threads
     from ..audits.tables.measure import Bench
-    from ..audits.tables.record import Record, exclusive_run
+    from ..audits.tables.record import Record
     from ..audits.tables.subjects import load_pairs, one_thread_is_faster, prompt_groups, run_settings
 
     if Path(folder).exists() and not Path(folder).is_dir():
@@ -92,7 +93,7 @@ def _measure_and_write(folder: str, plan: TablesPlan) -> None:
         planned = list(plan.cells(len(groups)))
         left = [cell for cell in planned if cell not in record.cells]
         resumed = len(planned) - len(left)
-        with exclusive_run(record.folder), torch_threads(plan.threads):
+        with closing(record), torch_threads(plan.threads):
             try:
                 bench = Bench(plan, pairs, groups)
                 if left:

@@ -23,7 +23,8 @@ def command(folder: str, seed: int, minutes: float, size: str, device: str) -> N
     topics: real models where none can be downloaded.
 
     They are Llama checkpoints with a tokenizer of their own. DIR/prompts.jsonl has prompts from modules held out. On
-    the CPU the same seed and minutes give the same weights; the user's cache keeps them, and a run that was stopped resumes."""
+    the CPU the same seed and minutes give the same weights; the user's cache keeps them, and a run that was stopped
+    resumes."""
     from ...models.pairs.trained_pair import train_pair
 
     recipe, reached = RECIPES[size].for_minutes(minutes), [0]

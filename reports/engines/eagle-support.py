@@ -12,7 +12,8 @@ scope = {"torch": torch, "random": random}
 exec("from __future__ import annotations\n" + ast.unparse(functions[0]), scope)
 random.random = lambda: 0.0  # the number 0, which it can give
 p, q, tokens = torch.tensor([[[0.0, 1.0], [0.5, 0.5]]]), torch.tensor([0.5, 0.5]), torch.tensor([[1, 0]])
-_, accepted, _ = scope["evaluate_posterior"](p.log(), tokens, lambda _, logits: logits, torch.tensor([[1.0, 0.5]]), [q[None]],
-                                             [[0, 0]], tokens, [[[], []]])  # fmt: skip
+cart, path = torch.tensor([[1.0, 0.5]]), [[0, 0]]
+_, accepted, _ = scope["evaluate_posterior"](p.log(), tokens, lambda _, logits: logits, cart, [q[None]], path, tokens,
+                                             [[[], []]])  # fmt: skip
 print(f"the drafted token 0 has probability 0; accepted draft tokens: {int(accepted)}")
 sys.exit(int(accepted) > 0)

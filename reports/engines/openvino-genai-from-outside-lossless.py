@@ -1,4 +1,4 @@
-"""openvino-genai 2026.4.1.0: python FILE TARGET DRAFT TOKEN (two models that differ, by optimum-cli export openvino; a prompt)."""
+"""openvino-genai 2026.4.1.0: python FILE TARGET DRAFT TOKEN (two models by optimum-cli export openvino; a prompt)."""
 import sys
 from collections import Counter
 
@@ -19,4 +19,5 @@ asked.num_assistant_tokens, among = 3, Counter()
 for asked.rng_seed in range(n, 2 * n):
     among[drafted.generate(prompt, asked).tokens[0][1]] += 1
 tv = sum(abs(alone[x] - among[x]) for x in alone | among) / 2 / n
-sys.exit(tv > 0.1 and f"second token, without a draft: {alone.most_common(6)}; with one: {among.most_common(6)}; TV {tv:.3f}")
+said = f"second token, without a draft: {alone.most_common(6)}; with one: {among.most_common(6)}; TV {tv:.3f}"
+sys.exit(tv > 0.1 and said)

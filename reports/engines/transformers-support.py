@@ -1,4 +1,4 @@
-"""transformers 5.23.0: torch.rand in float32 is exactly 0 once in 2^24 draws; then a token of probability 0 is accepted."""
+"""transformers 5.23.0: torch.rand in float32 is 0 once in 2^24 draws; then a token of probability 0 is accepted."""
 
 import sys
 

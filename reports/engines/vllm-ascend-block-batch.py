@@ -1,4 +1,4 @@
-"""vllm-ascend 0.23.0.post1, enable_block_verify: python FILE UNPACKED/vllm_ascend/sample/rejection_sampler.py (torch alone)."""
+"""vllm-ascend 0.23.0.post1, enable_block_verify: python FILE UNPACKED/vllm_ascend/sample/rejection_sampler.py."""
 
 import ast
 import sys
@@ -7,17 +7,22 @@ from unittest.mock import Mock
 
 import torch
 
-p, q, u = torch.tensor([1 / 3, 2 / 3]), torch.tensor([2 / 3, 1 / 3]), torch.tensor([0.6, 0.4, 0.5, 0.5, 0.5], dtype=torch.float64)
+p, q = torch.tensor([1 / 3, 2 / 3]), torch.tensor([2 / 3, 1 / 3])
+u = torch.tensor([0.6, 0.4, 0.5, 0.5, 0.5], dtype=torch.float64)
 with open(sys.argv[1]) as file:
-    functions = [n for n in ast.parse(file.read().replace("pin_memory=True", "pin_memory=False")).body if isinstance(n, ast.FunctionDef)]
+    parsed = ast.parse(file.read().replace("pin_memory=True", "pin_memory=False"))
+functions = [n for n in parsed.body if isinstance(n, ast.FunctionDef)]
 rules = Given(enable_block_verify=True, enable_entropy_verify=False, posterior_threshold=0.95, posterior_alpha=0.4)
-g = {"torch": torch, "HAS_TRITON": False, "PLACEHOLDER_TOKEN_ID": -1, "GREEDY_TEMPERATURE": 0, "logger": Mock(), "triton": Mock(),
-     "get_ascend_config": lambda: Given(rejection_sampler_config=rules, enable_reduce_sample=False),
+g = {"torch": torch, "HAS_TRITON": False, "PLACEHOLDER_TOKEN_ID": -1, "GREEDY_TEMPERATURE": 0, "logger": Mock(),
+     "triton": Mock(), "get_ascend_config": lambda: Given(rejection_sampler_config=rules, enable_reduce_sample=False),
      "generate_uniform_probs": lambda tokens, *_: u[:tokens]}
 exec("from __future__ import annotations\n" + "\n".join(ast.unparse(f) for f in functions if f.name not in g), g)
 def emitted(lengths):
-    n, given = sum(lengths), Given(temperature=torch.ones(len(lengths)), all_greedy=False, all_random=True, generators={})
-    return g["rejection_sample"](torch.tensor([0, 1, 0, 0, 0])[:n].int(), lengths, max(lengths), torch.tensor(lengths).cumsum(0).int(),
-        q.repeat(n, 1), (p.log().repeat(n, 1), None), torch.ones(len(lengths), 1).int(), given)[0].tolist()
+    n, rows = sum(lengths), len(lengths)
+    given = Given(temperature=torch.ones(rows), all_greedy=False, all_random=True, generators={})
+    return g["rejection_sample"](torch.tensor([0, 1, 0, 0, 0])[:n].int(), lengths, max(lengths),
+        torch.tensor(lengths).cumsum(0).int(), q.repeat(n, 1), (p.log().repeat(n, 1), None),
+        torch.ones(rows, 1).int(), given)[0].tolist()
 alone, among = emitted([2]), emitted([2, 3])
-sys.exit(alone != among[:3] and f"the first request, of 2 draft tokens and the same numbers: alone {alone}, beside one of 3 {among}")
+said = f"the first request, of 2 draft tokens and the same numbers: alone {alone}, beside one of 3 {among}"
+sys.exit(alone != among[:3] and said)

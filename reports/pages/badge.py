@@ -1,14 +1,13 @@
 """A badge as SVG: a verdict and its date, in words; the colour says nothing that the words do not."""
 
-from collections.abc import Mapping
-from typing import Any
-
+from ...verifiers.verdicts import ReportVerdict
 from .page import rendered
 
-COLOURS = {
-    "lossless": "#1d7a3a", "holds": "#1d7a3a", "met": "#1d7a3a", "refuted": "#b3261e", "inconclusive": "#8a5600",
-    "sampled only": "#8a5600", "open": "#7a2d91", "error": "#7a2d91",
-}  # fmt: skip
+COLOURS = {verdict: verdict.badge for verdict in ReportVerdict} | {
+    "met": ReportVerdict.HOLDS.badge,
+    "sampled only": ReportVerdict.INCONCLUSIVE.badge,
+    "open": ReportVerdict.ERROR.badge,
+}
 OTHERS = "#55555a"
 LONGEST = 60
 """Characters of a verdict that are shown."""
@@ -17,5 +16,6 @@ LONGEST = 60
 def badge(verdict: str, date: str, label: str = "draftproof") -> str:
     """The badge. Equal words give equal bytes."""
     text = f"{verdict[:LONGEST]}, {date}" if date else verdict[:LONGEST]
-    widths: Mapping[str, Any] = {"left": 7 * len(label) + 12, "right": 7 * len(text) + 12}
-    return rendered("badge.svg.j2", label=label, text=text, colour=COLOURS.get(verdict, OTHERS), **widths)
+    left, right = (7 * len(part) + 12 for part in (label, text))
+    colour = COLOURS.get(verdict, OTHERS)
+    return rendered("badge.svg.j2", label=label, text=text, colour=colour, left=left, right=right)

@@ -1,49 +1,48 @@
-"""For each refutation of an engine the text of an issue for its maintainers, made from the report."""
+"""For each refutation of an adapter or an engine the text of an issue for the maintainers, made from the report."""
 
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...verifiers.claims import CLAIMS
+from ...verifiers.details import SamplesDetail
 from ...verifiers.evidence import Evidence
 from ..audits.report import Report
-from .plain_words import REFUTED, problem_rows
+from .plain_words import problem_rows
 
 FOLDER = Path(__file__).parents[1] / "engines"
 """Issue texts, and reproductions that need the engine and nothing of this project."""
 
-CLAIMS = ("lossless", "support", "batch")
-"""The claims whose refutation is a bug; that fewer tokens are accepted than could be is none."""
-
-TITLES = {
-    "lossless": "sampled text does not follow the target model's distribution",
-    "support": "a token to which the target gives probability 0 can be emitted",
-    "batch": "what a request emits depends on the other requests of its batch",
-}
-
 FIXES = {
-    "vllm-ascend-block-lossless": "The rule compares cumprod(min(p/q, 1)) with cumprod(u). Block verification (Sun et al. 2025, "
-    "Algorithm 2) keeps p_i = min(p_{i-1} p/q, 1), accepts the longest i with u_i <= h_i, where h_i = S_i / (S_i + 1 - p_i), "
-    "S_i = sum_x max(p_i p(x) - q(x), 0), and h_i = p_i at the last position, with a uniform of its own for each i, and then "
-    "draws from max(p_tau p - q, 0), normalised. `use_block_verify` has to reach the function that draws the recovered token.",
-    "vllm-ascend-block-batch": "The choice of the rule by the longest request of the batch (`max_spec_len`) has to be made by "
-    "each request's own number of draft tokens, or by the setting alone.",
-    "vllm-ascend-v2-lossless": "`u` has to be a uniform random number of (0, 1), of its own for each position, as in vLLM's kernel. "
-    "Where the device has no `tl_rand64`, `tl.rand` is one, as for the last token's noise in the same file.",
-    "hsd-lossless": "The whole block is accepted with probability min(1, R), R the ratio of the two models' joint probabilities of "
-    "all its tokens, where the branches before it are capped by the largest ratio so far. Capped in the same way, by R / max(1, "
-    "largest ratio of a prefix, the whole block included), it is lossless, and accepts as much as block verification and no more: "
-    "after `probability_ratio` is made, `probability_ratio = probability_ratio / probability_ratio.clamp(min=1).cummax(1)[0]`.",
+    "vllm-ascend-block-lossless": "The rule compares cumprod(min(p/q, 1)) with cumprod(u). Block verification (Sun et "
+    "al. 2025, Algorithm 2) keeps p_i = min(p_{i-1} p/q, 1), accepts the longest i with u_i <= h_i, where h_i = S_i / "
+    "(S_i + 1 - p_i), S_i = sum_x max(p_i p(x) - q(x), 0), and h_i = p_i at the last position, with a uniform of its "
+    "own for each i, and then draws from max(p_tau p - q, 0), normalised. `use_block_verify` has to reach the "
+    "function that draws the recovered token.",
+    "vllm-ascend-block-batch": "The choice of the rule by the longest request of the batch (`max_spec_len`) has to be "
+    "made by each request's own number of draft tokens, or by the setting alone.",
+    "vllm-ascend-v2-lossless": "`u` has to be a uniform random number of (0, 1), of its own for each position, as in "
+    "vLLM's kernel. Where the device has no `tl_rand64`, `tl.rand` is one, as for the last token's noise in the same "
+    "file.",
+    "hsd-lossless": "The whole block is accepted with probability min(1, R), R the ratio of the two models' joint "
+    "probabilities of all its tokens, where the branches before it are capped by the largest ratio so far. Capped in "
+    "the same way, by R / max(1, largest ratio of a prefix, the whole block included), it is lossless, and accepts as "
+    "much as block verification and no more: after `probability_ratio` is made, `probability_ratio = "
+    "probability_ratio / probability_ratio.clamp(min=1).cummax(1)[0]`.",
     "hsd-support": "The test is `r_i <= probability_ratio`; with `<` the uniform 0 accepts nothing that is impossible.",
-    "hsd-token-support": "The test is `r_i <= probability_ratio`; with `<` the uniform 0 accepts nothing that is impossible.",
-    "openvino-genai-from-outside-lossless": "Accept the draft token x with probability min(1, p(x) / q(x)), p and q the two "
-    "models' probabilities of x itself, against a uniform real number; after a rejection draw from max(p - q, 0), normalised, "
-    "of the same row.",
-    "transformers-support": "`r_i <= probability_ratio` is true for r_i = 0 and a ratio of 0. With `<` the law is the same but for "
-    "that point.",
+    "hsd-token-support": "The test is `r_i <= probability_ratio`; with `<` the uniform 0 accepts nothing that is "
+    "impossible.",
+    "openvino-genai-from-outside-lossless": "Accept the draft token x with probability min(1, p(x) / q(x)), p and q "
+    "the two models' probabilities of x itself, against a uniform real number; after a rejection draw from max(p - q, "
+    "0), normalised, of the same row.",
+    "transformers-support": "`r_i <= probability_ratio` is true for r_i = 0 and a ratio of 0. With `<` the law is the "
+    "same but for that point.",
     "vllm-support": "The test is `>=`; with a strict comparison the uniform 0 accepts nothing that is impossible.",
-    "vllm-ascend-token-support": "The test is `>=`; with a strict comparison the uniform 0 accepts nothing that is impossible.",
-    "vllm-ascend-block-support": "The test is `>=`; with a strict comparison the uniform 0 accepts nothing that is impossible.",
+    "vllm-ascend-token-support": "The test is `>=`; with a strict comparison the uniform 0 accepts nothing that is "
+    "impossible.",
+    "vllm-ascend-block-support": "The test is `>=`; with a strict comparison the uniform 0 accepts nothing that is "
+    "impossible.",
     "eagle-support": "The test is `r <= acp`; with `<` the uniform 0 accepts nothing that is impossible.",
 }
 """What would make each right, by name and claim, where it is known."""
@@ -57,7 +56,7 @@ def refuted(report: Report) -> dict[str, Evidence]:
     """Of each claim whose refutation is a bug the refutation to show: on the smallest problem."""
     shown: dict[str, Evidence] = {}
     for evidence in report.evidence:
-        if evidence.refuted and evidence.claim in CLAIMS and evidence.witness:
+        if evidence.refuted and evidence.witness and CLAIMS[evidence.claim].fault:
             known = shown.get(evidence.claim)
             if known is None or _size(evidence) < _size(known):
                 shown[evidence.claim] = evidence
@@ -82,17 +81,17 @@ def version_of(name: str, report: Report) -> str:
 def issue(name: str, report: Report, evidence: Evidence) -> str:
     """The text of an issue, in Markdown.
 
-    name: of the engine on the page. evidence: a refutation (see ``refuted``).
+    name: on the page. evidence: a refutation (see ``refuted``).
     """
     key = f"{name}-{evidence.claim}"
     fix = FIXES.get(key, "Not known.")
     script = FOLDER / f"{key}.py"
     code = script.read_text(encoding="utf-8").strip() if script.is_file() else "# none yet"
     parts = [
-        f"# {version_of(name, report) or name}: {TITLES[evidence.claim]}",
+        f"# {version_of(name, report) or name}: {CLAIMS[evidence.claim].fault}",
         f"{report.subject['source']}.",
         "## What happens",
-        REFUTED[evidence.claim],
+        CLAIMS[evidence.claim].refuted,
         *_by_hand(evidence),
         "## To see it",
         f"```python\n{code}\n```",
@@ -112,8 +111,8 @@ def _by_hand(evidence: Evidence) -> Iterator[str]:
     rows = problem_rows(witness.problem)
     if rows:
         lines = [f"| {model} | {when} | {', '.join(row)} |" for model, when, row in rows]
-        head = f"Probabilities of the tokens 0, 1, ..; {witness.problem['gamma']} draft tokens a block.\n\n| model | when | row |"
-        yield "\n".join([head, "|---|---|---|", *lines])
+        yield f"Probabilities of the tokens 0, 1, ..; {witness.problem['gamma']} draft tokens a block."
+        yield "\n".join(["| model | when | row |", "|---|---|---|", *lines])
     elif witness.problem:
         yield f"The pair, as JSON: `{json.dumps(witness.problem, separators=(',', ':'))}`"
     if witness.draft_block is not None:
@@ -135,10 +134,11 @@ def _how(report: Report, evidence: Evidence) -> Iterator[str]:
     for one in convention.get("lifted", []):
         edits = [{**edit, "old": edit["old"].replace("\t", "\\t")} for edit in one["edits"]]
         yield (
-            f"- `{one['file']}`, {one['digest'][:23]}.., run unmodified but for {len(edits)} recorded edit{'s' * (len(edits) != 1)}"
+            f"- `{one['file']}`, {one['digest'][:23]}.., run unmodified but for {len(edits)} recorded "
+            f"edit{'s' * (len(edits) != 1)}"
             + "".join(f"\n  - `{edit['old']}` -> `{edit['new']}`: {edit['why']}" for edit in edits)
         )
-    samples = evidence.detail.get("samples")
+    samples = evidence.detail.samples if isinstance(evidence.detail, SamplesDetail) else None
     yield f"By {evidence.method}{f', {samples:,} samples' if samples else ''}; " + (
         "the numbers observed are estimates." if samples else "the numbers observed are exact up to the stated limit."
     )

@@ -1,4 +1,4 @@
-"""The page of engines: what audits of them came to, in Markdown and in HTML, made from their reports."""
+"""The page of adapters and engines: what their audits came to, in Markdown and in HTML, made from the reports."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -10,28 +10,30 @@ from ...verifiers.evidence import Evidence, merge_verdicts
 from ..audits.engines.survey import NOT_RUN, SURVEYED, SurveyRun
 from ..audits.functions.batch_influence import NOT_TRIED
 from ..audits.report import Report
-from .engine_issues import CLAIMS, FOLDER, issue, refuted, version_of
+from .engine_issues import FOLDER, issue, refuted, version_of
 from .page import rendered
 from .summary import Summary, summaries
 
-HEAD = """Written by `draftproof engines --out FOLDER`. Each verifier is the engine's own code, unpacked by `make engines` or installed, and not
-edited but as its report records. The problems are few (the paper's example, and rows with zeros; fewer under Triton's
-interpreter): `draftproof audit NAME` has the battery. What *holds* is refuted by nothing on these problems, to the limit stated,
+HEAD = """\
+Written by `draftproof engines --out FOLDER`. An engine is a program that emits text, an adapter a function of one,
+audited as a verifier; its code is the engine's own, unpacked by `make engines` or installed, and not edited but as
+its report records. The problems are few (the paper's example, and rows with zeros; fewer under Triton's interpreter):
+`draftproof audit NAME` has the battery. What *holds* is refuted by nothing on these problems, to the limit stated,
 and is no proof; a CPU ran everything, and no kernel was compiled for a GPU. Loops around the verifiers, samplers and
 temperatures are examined only from outside, on forged models, by samples: these never show that something is right."""
 
-COLUMNS = ("engine", "version", "rule", "says of itself", "numbers", "text", "impossible tokens", "batches", "how", "worst",
-           "allowed or limit", "tokens a call", "run on", "processor time")  # fmt: skip
+COLUMNS = ("name", "version", "rule", "says of itself", "numbers", "text", "impossible tokens", "batches", "how",
+           "worst", "allowed or limit", "tokens a call", "run on", "processor time")  # fmt: skip
 
 
-class EngineRow(NamedTuple):
-    """One engine in one type of numbers; fields as COLUMNS.
+class SurveyRow(NamedTuple):
+    """One adapter, engine or server in one type of numbers; fields as COLUMNS.
 
     text, support, batch: verdicts on the claims lossless, support and batch; empty where a claim was not examined.
     tokens: of a call in expectation, and the most that a valid verifier has, on the first problem.
     """
 
-    engine: str
+    name: str
     version: str
     rule: str
     claims: str
@@ -47,8 +49,8 @@ class EngineRow(NamedTuple):
     took: str
 
 
-def rows_of(name: str, report: Report, run: SurveyRun) -> list[EngineRow]:
-    """The rows of one engine, one for each type of numbers."""
+def rows_of(name: str, report: Report, run: SurveyRun) -> list[SurveyRow]:
+    """The rows of one name, one for each type of numbers."""
     what = SURVEYED.get(name)
     said = getattr(what, "claims", "") or ("lossless" if isinstance(what, Engine) else "")
     version, rule, took = (
@@ -59,15 +61,15 @@ def rows_of(name: str, report: Report, run: SurveyRun) -> list[EngineRow]:
     when = f"{run.day}, {run.machine}"
     if not report.evidence:
         why = report.failure["message"] if report.failure else "nothing was examined"
-        return [EngineRow(name, version, rule, said, "", "error", "", "", why, "", "", "", when, took)]
+        return [SurveyRow(name, version, rule, said, "", "error", "", "", why, "", "", "", when, took)]
     rows = []
     for numbers in dict.fromkeys(e.dtype for e in report.evidence):
         mine = [e for e in report.evidence if e.dtype == numbers]
         laws = [s for s in summaries(report) if s.dtype == numbers and s.claim == "lossless"]
-        text, support, batch = (_verdict(mine, claim, report) for claim in CLAIMS)
+        text, support, batch = (_verdict(mine, claim, report) for claim in ("lossless", "support", "batch"))
         how, worst, limit = (_joined(laws, field) for field in ("how", "worst", "limit"))
         law = (how, worst, limit, _tokens(mine), when, took)
-        rows.append(EngineRow(name, version, rule, said, numbers, text, support, batch, *law))
+        rows.append(SurveyRow(name, version, rule, said, numbers, text, support, batch, *law))
     return rows
 
 
@@ -94,8 +96,8 @@ def _joined(laws: Sequence[Summary], field: str) -> str:
 
 def _tokens(evidence: Sequence[Evidence]) -> str:
     for e in evidence:
-        if e.claim == "optimal" and {"expected_accepted", "optimum"} <= e.detail.keys():
-            known, most = (float(Fraction(str(e.detail[key]))) + 1 for key in ("expected_accepted", "optimum"))
+        if e.claim == "optimal" and e.law.expected_accepted and e.law.optimum:
+            known, most = (float(Fraction(number)) + 1 for number in (e.law.expected_accepted, e.law.optimum))
             return f"{known:.4g} of {most:.4g} on {e.problem}"
     return ""
 
@@ -115,9 +117,9 @@ def page(
 ) -> tuple[str, str, dict[str, str]]:
     """The page in Markdown and in HTML, and the issues by name.
 
-    reports: in their JSON form, by name; engines that have none were not run, and why is said. seeds: lines about fresh ones.
+    reports: in their JSON form, by name; what has none was not run, and why is said. seeds: lines about fresh ones.
     """
-    rows: list[EngineRow] = []
+    rows: list[SurveyRow] = []
     shown: list[tuple[str, str, Evidence]] = []
     issues: dict[str, str] = {}
     for name, data in reports.items():
@@ -130,17 +132,18 @@ def page(
     together = f"Processor time of {len(timed)} audits together: {sum(timed):.0f} s." if timed else ""
     markdown = _markdown(rows, shown, absent, together, seeds)
     scripts = {key for key in issues if (FOLDER / f"{key}.py").is_file()}
-    html = rendered("engines.html.j2", head=HEAD.replace("`", "").replace("*", ""), columns=COLUMNS, rows=rows, refuted=shown,
-                    absent=absent, scripts=scripts, together=together, seeds=seeds)  # fmt: skip
+    head = HEAD.replace("`", "").replace("*", "")
+    html = rendered("engines.html.j2", head=head, columns=COLUMNS, rows=rows, refuted=shown, absent=absent,
+                    scripts=scripts, together=together, seeds=seeds)  # fmt: skip
     return markdown, html, issues
 
 
 def _markdown(
-    rows: Sequence[EngineRow], shown: Sequence[tuple[str, str, Evidence]], absent: Mapping[str, str], together: str,
+    rows: Sequence[SurveyRow], shown: Sequence[tuple[str, str, Evidence]], absent: Mapping[str, str], together: str,
     seeds: Sequence[str],
 ) -> str:  # fmt: skip
-    lines = ["# Engines, audited", "", HEAD, "", _line(COLUMNS), "|" + "---|" * len(COLUMNS)]
-    lines += [_line((f"`{row.engine}`", *row[1:])) for row in rows]
+    lines = ["# Adapters and engines, audited", "", HEAD, "", _line(COLUMNS), "|" + "---|" * len(COLUMNS)]
+    lines += [_line((f"`{row.name}`", *row[1:])) for row in rows]
     lines += ["", together, ""] if together else [""]
     lines += ["## Refuted", ""]
     for name, claim, evidence in shown:

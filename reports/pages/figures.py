@@ -13,7 +13,6 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from ...verifiers.evidence import Evidence
-from ..audits.scope import HOW
 
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "draftproof", "svg.fonttype": "none", "font.size": 10, "font.family": "sans-serif",
@@ -119,7 +118,8 @@ def deviations(evidence: Sequence[Evidence]) -> str | None:
         return svg(
             figure,
             f"Deviation on each of {len(names)} problems: the largest is a total variation of "
-            f"{float(worst.total_variation):.2g}, on {worst.problem} in {worst.dtype}; {refuted} of {len(items)} are above their limit.",
+            f"{float(worst.total_variation):.2g}, on {worst.problem} in {worst.dtype}; {refuted} of {len(items)} are "
+            f"above their limit.",
         )
 
 
@@ -128,7 +128,7 @@ def limits(evidence: Sequence[Evidence]) -> str | None:
     groups: dict[str, list[Evidence]] = {}
     for e in evidence:
         if e.claim == "lossless" and e.total_variation is not None and not (e.witness and e.witness.smallest):
-            how = HOW.get(str(e.detail.get("exactness")), e.method)
+            how = e.law.exactness.law if e.law.exactness and e.law.exactness.decides else e.method
             groups.setdefault(f"{e.dtype}, {how}", []).append(e)
     if not groups:
         return None

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ...verifiers.evidence import ERROR, HOLDS, REFUTED
+from ...verifiers.evidence import REFUTED
 from ..audits.compliance.requirements import FAILED, MET, OPEN
 from ..audits.report import Report
 from .summary import speaks_of, summaries
@@ -25,38 +25,31 @@ class JUnitCase(NamedTuple):
 def junit(report: Report) -> str:
     """A case for each claim, in each precision, by each method: passed only if it holds.
 
-    What decides nothing is skipped: no evidence, and what is refuted of a claim that does not decide the report's verdict.
-    A claim that decides and was not examined is an error.
+    What decides nothing is skipped: no evidence, and what is refuted of a claim that does not decide the report's
+    verdict. A claim that decides and was not examined is an error.
     """
-    outcomes = {HOLDS: "passed", REFUTED: "failure", ERROR: "error"}
     cases = []
     for row in summaries(report):
-        about = ", ".join(
-            filter(None, (f"{row.verdict} on {row.problems}", row.how, row.worst, row.limit and f"limit {row.limit}"))
-        )
-        shown = next(
-            (e for e in report.evidence if e.refuted and (e.claim, e.dtype) == (row.claim, row.dtype) and e.witness),
-            None,
-        )
-        if row.verdict == REFUTED and shown:
+        said = (f"{row.verdict} on {row.problems}", row.how, row.worst, row.limit and f"limit {row.limit}")
+        about, outcome = ", ".join(filter(None, said)), row.verdict.junit
+        same = [e for e in report.evidence if (e.claim, e.dtype) == (row.claim, row.dtype)]
+        shown = next((e for e in same if e.refuted and e.witness), None)
+        if row.verdict is REFUTED and shown:
             about += f"\n{shown.problem}: {shown.witness}\nreplay: {shown.replay}"
-        outcome = outcomes.get(row.verdict, "skipped")
         if outcome == "failure" and row.claim not in report.claims:
             outcome, about = "skipped", f"does not decide: {about}"
         cases.append(JUnitCase(f"{row.claim}, {row.dtype}, {row.how}", outcome, about))
     unexamined = [claim for claim in report.claims if claim not in {e.claim for e in report.evidence}]
     cases += [JUnitCase(claim, "error", "it decides the verdict, and was not examined") for claim in unexamined]
     if report.failure or not cases:
-        cases.append(
-            JUnitCase(
-                "the audit came to its end", "error", (report.failure or {}).get("message", "nothing was examined")
-            )
-        )
+        why = report.failure["message"] if report.failure else "nothing was examined"
+        cases.append(JUnitCase("the audit came to its end", "error", why))
     return _xml(report.subject["name"], cases, {"verdict": report.reading, "scope": speaks_of(report)})
 
 
 def junit_of_requirements(document: Mapping[str, Any]) -> str:
-    """A case for each requirement: passed only if it is met; what is open is an error, for a CI passes over what is skipped.
+    """A case for each requirement: passed only if it is met; what is open is an error, for a CI passes over what is
+    skipped.
 
     What is sampled only is skipped: nothing was refuted. Each with what would close it.
     """

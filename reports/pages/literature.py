@@ -24,11 +24,12 @@ from ...verifiers.trees.registry import TREE_REFERENCES
 PAGE = Path(__file__).parents[1] / "literature.md"
 HEAD = """# What the literature claims of several drafts, judged
 
-Written by `python -m draftproof.reports.pages.literature`; a test writes it anew and compares. Every law is exact. A claim that
-*holds* is contradicted by none of the problems named and is not thereby proved for all; one that is *refuted* has the smallest
-witness of the search, and what it would need to be true. Rules and their sources: `draftproof list verifiers`. Numbers in papers
-that come from large models are not judged here. What is judged is this repository's code of each rule: of Tree Monte Carlo it is
-after the authors' public code, of greedy multi-path verification after the abstract and reviews, with the order of tokens by ratio.
+Written by `python -m draftproof.reports.pages.literature`; a test writes it anew and compares. Every law is exact. A
+claim that *holds* is contradicted by none of the problems named and is not thereby proved for all; one that is
+*refuted* has the smallest witness of the search, and what it would need to be true. Rules and their sources:
+`draftproof list verifiers`. Numbers in papers that come from large models are not judged here. What is judged is this
+repository's code of each rule: of Tree Monte Carlo it is after the authors' public code, of greedy multi-path
+verification after the abstract and reviews, with the order of tokens by ratio.
 
 """
 
@@ -75,16 +76,22 @@ def lossy_rules() -> list[str]:
                 tv[problem.name] = claims.lossless(exact, tree_law(exact, rule)).total_variation
         worst = max(tv, key=lambda name: tv[name])
         lines.append(
-            f"| `{rule.name}` | {rule.source} | {tv['paper-example-gamma2-iid-1x1']} | {as_float(tv[worst]):.4f} | {worst} |"
+            f"| `{rule.name}` | {rule.source} | {tv['paper-example-gamma2-iid-1x1']} | {as_float(tv[worst]):.4f} | "
+            f"{worst} |"
         )
     return lines
 
 
 def below_the_bound() -> list[str]:
     """E[tau] of the lossless rules beside what any valid rule can accept, certified."""
-    lines = ["## How far lossless rules stay below the bound", "",
-             "E[tau]; the bound is that of `draftproof certificate --of trees`, checked: a valid rule reaches it to 1e-9.", "",
-             "| problem | bound | rules |", "|---|---|---|"]  # fmt: skip
+    lines = [
+        "## How far lossless rules stay below the bound",
+        "",
+        "E[tau]; the bound is that of `draftproof certificate --of trees`, checked: a valid rule reaches it to 1e-9.",
+        "",
+        "| problem | bound | rules |",
+        "|---|---|---|",
+    ]
     for pair in (toy(2), drawn(3, 2, "generic")):
         for problem in (drawing(pair, 2, 1), drawing(pair, 2, 1, how=WITHOUT_REPLACEMENT)):
             exact = in_field(problem)

@@ -1,11 +1,11 @@
 """The HTML page of a report: one file, nothing loaded from elsewhere, every foreign word escaped."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ..audits.migration import SCHEMA_VERSION
 from ..audits.report import Report
 from . import figures
 from .glossary import Links
@@ -16,9 +16,8 @@ FEW_PROBLEMS = 12
 """Up to which the deviation on each is shown unasked."""
 
 
-def page(data: Mapping[str, Any]) -> str:
-    """The page of a report in its JSON form, of this or an earlier version. Equal reports give equal bytes."""
-    report = Report.from_json(data)
+def page(report: Report) -> str:
+    """The page of a report. Equal reports give equal bytes."""
     first = report.shown_refutation()
     problem = first.witness.problem if first and first.witness else {}
     pictures = {
@@ -29,14 +28,14 @@ def page(data: Mapping[str, Any]) -> str:
     }
     return rendered(
         "audit.html.j2",
-        report=report.as_json() | {"standing": data.get("standing", [])},
+        report=report,
+        schema_version=SCHEMA_VERSION,
         rows=summaries(report),
         price=price(report),
         allowance=allowance(report),
         reasons=reasons(report),
         regions=regions(report),
         also=also_refuted(report),
-        reading=report.reading,
         sentence=plain_sentence(report),
         problem_rows=problem_rows(problem),
         server_lines=server_lines(report.server) if report.server else [],

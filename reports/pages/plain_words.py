@@ -1,30 +1,25 @@
-"""A report for somebody who has never heard of speculative decoding: the verdict in plain sentences, the problem in rows."""
+"""A report for somebody who has never heard of speculative decoding: the verdict in plain sentences, the problem in
+rows."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...verifiers.claims import CLAIMS, UNSAID
+from ...verifiers.details import SamplesDetail
 from ...verifiers.evidence import Evidence
 from ..audits.report import Report
-from ..audits.scope import SAMPLED
 
 MOST_ROWS, MOST_ENTRIES = 8, 8
 """Of a problem that is shown row by row."""
 
 NO_PROOF = "This speaks of the problems examined, in the precisions named below; it is no proof for all."
 
-REFUTED = {
-    "lossless": "It changes the text: some texts come out more often, and others less often, than if the large model had written "
-    "alone.",
-    "support": "It can write a token that the large model rules out.",
-    "optimal": "It does not accept as many drafted tokens as the best rule does: slower than it could be, or not lossless.",
-    "batch": "Requests that are verified together influence each other: a text depends on which others are in its batch.",
-}  # fmt: skip
-
 STATES = {
-    "quiet": "Nothing was noticed so far. That is no proof: a deviation below the detection limit may have been missed.",
+    "quiet": "Nothing was noticed so far. That is no proof: a deviation below the detection limit may have been "
+    "missed.",
     "watch": "Something looks unusual, and is not decided: right code comes here now and then.",
-    "alarm": "Something is wrong: right code looks like this with a probability that is at most the error rate below, in the whole "
-    "life of this history.",
+    "alarm": "Something is wrong: right code looks like this with a probability that is at most the error rate below, "
+    "in the whole life of this history.",
 }  # fmt: skip
 """Of a nightly."""
 
@@ -39,21 +34,23 @@ def plain_sentence(report: Report) -> str:
         return "Nothing is known: the examination could not be completed, for the reason below."
     if report.verdict == "inconclusive":
         return (
-            "Undecided: nothing was shown to be wrong, and samples alone never show that something is right. A difference below "
-            "the detection limit would not have been seen."
+            "Undecided: nothing was shown to be wrong, and samples alone never show that something is right. A "
+            "difference below the detection limit would not have been seen."
         )
     if report.verdict == "lossless":
         how = "" if {e.dtype for e in report.evidence} == {"exact"} else ", up to rounding"
         return (
-            f"No difference was found: on every problem examined, each text comes out as often as if the large model had written alone{how}. "
-            f"{NO_PROOF}"
+            f"No difference was found: on every problem examined, each text comes out as often as if the large model "
+            f"had written alone{how}. {NO_PROOF}"
         )
-    return f"What was asked holds on every problem examined. {NO_PROOF} Whether the text follows the large model is not decided here."
+    undecided = "Whether the text follows the large model is not decided here."
+    return f"What was asked holds on every problem examined. {NO_PROOF} {undecided}"
 
 
 def _refuted(first: Evidence | None) -> str:
-    said = REFUTED.get(first.claim if first else "", "Something that it has to do, it does not do: see the witness.")
-    sampled = first is not None and first.method in SAMPLED and first.detail.get("p_value_by") != "certain"
+    said = CLAIMS[first.claim].refuted if first and first.claim in CLAIMS else UNSAID
+    certain = first is None or (isinstance(first.detail, SamplesDetail) and first.detail.p_value_by == "certain")
+    sampled = first is not None and first.method.sampled and not certain
     return f"{said} This was seen in samples; how rarely right code looks like this is stated." if sampled else said
 
 

@@ -1,35 +1,33 @@
-"""A report as SARIF 2.1.0, for code scanning: the refutations that are certain, each at the function that was audited."""
+"""A report as SARIF 2.1.0, for code scanning: the refutations that are certain, each at the function that was
+audited."""
 
 import ast
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from ... import __version__
-from ...verifiers.evidence import CLAIMS, Evidence
+from ...verifiers.claims import CLAIMS
+from ...verifiers.evidence import Evidence
+from ...verifiers.verdicts import Basis
 from ..audits.report import Report
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-CERTAIN = ("enumeration", "interception", "driving")
-"""Methods whose refutations are exact; what samples refute is left out, and said in a notification."""
 
 
-def sarif(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The SARIF log of a report in its JSON form: a result for each claim and precision that is refuted for certain."""
-    report = Report.from_json(data)
+def sarif(report: Report) -> dict[str, Any]:
+    """The SARIF log of a report: a result for each claim and precision that is refuted by its exact law.
+
+    What samples refute is left out, and said in a notification.
+    """
     refuted = [e for e in report.evidence if e.refuted and e.claim in CLAIMS and e.witness]
-    certain = [e for e in refuted if e.method in CERTAIN]
-    groups = {
-        key: [e for e in certain if (e.claim, e.dtype) == key]
-        for key in dict.fromkeys((e.claim, e.dtype) for e in certain)
-    }
+    certain = [e for e in refuted if e.method.basis is Basis.LAW]
+    groups: dict[tuple[str, str], list[Evidence]] = {}
+    for e in certain:
+        groups.setdefault((e.claim, e.dtype), []).append(e)
     notes = [report.failure["message"]] if report.failure else []
-    if (
-        report.verdict == "refuted"
-        and len(certain) < len(refuted)
-        and not any(e.claim in report.claims for e in certain)
-    ):
+    decided = any(e.claim in report.claims for e in certain)
+    if report.verdict == "refuted" and len(certain) < len(refuted) and not decided:
         notes.append("refuted by samples, at the error rate of the report: not certain, so no result stands here")
     place = _place(report.subject["name"])
     run = {
@@ -46,14 +44,14 @@ def sarif(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _rule(claim: str) -> dict[str, Any]:
     return {
-        "id": claim, "shortDescription": {"text": CLAIMS[claim]},
-        "defaultConfiguration": {"level": "note" if claim == "optimal" else "error"},
+        "id": claim, "shortDescription": {"text": CLAIMS[claim].statement},
+        "defaultConfiguration": {"level": CLAIMS[claim].level},
     }  # fmt: skip
 
 
 def _result(report: Report, found: list[Evidence], place: dict[str, Any]) -> dict[str, Any]:
     shown = min(
-        found, key=lambda e: (not (e.witness and e.witness.smallest), len(str(e.witness and e.witness.problem)))
+        found, key=lambda e: (e.witness is None or not e.witness.smallest, len(str(e.witness and e.witness.problem)))
     )
     claim, numbers = shown.claim, f" in {shown.dtype}" if shown.dtype != "exact" else ""
     text = f"{report.subject['name']}: {claim} is refuted{numbers} on {shown.problem}: {shown.witness}"
@@ -73,7 +71,8 @@ def _message(text: str) -> dict[str, str]:
 
 
 def _place(name: str) -> dict[str, Any]:
-    """Where the subject stands: its file below the repository (or the working folder) and its line; its name in any case."""
+    """Where the subject stands: its file below the repository (or the working folder) and its line; its name in any
+    case."""
     logical = {"logicalLocations": [{"fullyQualifiedName": name, "kind": "function"}]}
     module, _, attribute = name.rpartition(":")
     given = module if module.endswith(".py") else module.replace(".", "/") + ".py"

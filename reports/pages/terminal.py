@@ -4,20 +4,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ...verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED
+from ...verifiers.verdicts import EvidenceVerdict, ReportVerdict
 from ..audits.report import Report
 from .summary import allowance, also_refuted, price, reasons, run_lines, speaks_of, summaries
-
-COLOURS = {HOLDS: "green", REFUTED: "red", NO_EVIDENCE: "yellow", NOT_CLAIMED: "dim", ERROR: "magenta",
-           "lossless": "green", "inconclusive": "yellow"}  # fmt: skip
-"""Of verdicts on evidence and of reports."""
 
 LONGEST_REPLAY = 600
 """Characters of a command that is shown beside a claim that does not decide."""
 
 
-def coloured(verdict: str) -> str:
-    return f"[{COLOURS.get(verdict, 'default')}]{verdict}[/]"
+def coloured(verdict: EvidenceVerdict | ReportVerdict) -> str:
+    """The word in its colour."""
+    return f"[{verdict.colour}]{verdict}[/]"
 
 
 def plain_table(*columns: str) -> Table:

@@ -26,14 +26,20 @@ def page(rows: Sequence[tuple[ZooEntry, Judgement]]) -> str:
     mutants = [entry for entry, _ in rows if entry.name in ALL_MUTANTS]
     controls = [entry for entry, _ in rows if entry.name in ALL_CONTROLS]
     lines = [
-        "# What the test vectors catch", "",
-        f"Vectors `{suite()['digest']}` ({len(suite()['vectors'])} of a block and its random numbers, {len(suite()['laws'])} of a "
-        "law), answered by every mutant and control of the zoo. `draftproof vectors zoo --out reports/vectors.md` writes this page.", "",
-        f"Of {len(mutants)} mutants ({_counted(mutants)}) {sum(e in mutants for e, _ in caught)} fail at least one vector, {len(by_block)} of them one of a "
-        f"block and its random numbers; of {len(controls)} controls {len(clean)} fail none. Flags: classes of bug, with the number of "
-        "failed vectors that have each. A bug can show under several flags.", "",
-        "| | mutant | block vectors failed | law vectors failed | flags |", "|---|---|---|---|---|",
-    ]  # fmt: skip
+        "# What the test vectors catch",
+        "",
+        f"Vectors `{suite()['digest']}` ({len(suite()['vectors'])} of a block and its random numbers, "
+        f"{len(suite()['laws'])} of a law), answered by every mutant and control of the zoo. `draftproof vectors zoo "
+        "--out reports/vectors.md` writes this page.",
+        "",
+        f"Of {len(mutants)} mutants ({_counted(mutants)}) {sum(e in mutants for e, _ in caught)} fail at least one "
+        f"vector, {len(by_block)} of them one of a block and its random numbers; of {len(controls)} controls "
+        f"{len(clean)} fail none. Flags: classes of bug, with the number of "
+        "failed vectors that have each. A bug can show under several flags.",
+        "",
+        "| | mutant | block vectors failed | law vectors failed | flags |",
+        "|---|---|---|---|---|",
+    ]
     lines += [_row(entry, j) for entry, j in rows if entry.name in ALL_MUTANTS]
     lines += ["", "| | control | answers | failed |", "|---|---|---|---|"]
     for entry, j in rows:

@@ -36,7 +36,8 @@ class Known(NamedTuple):
         return "::".join(parts[:2] if parts[0] == "draftproof" else parts[:1])
 
     def gone(self, root: Path) -> bool:
-        """Whether the file of its test, or of its subject, is not there; of a subject that is no file this is not known."""
+        """Whether the file of its test, or of its subject, is not there; of a subject that is no file this is not
+        known."""
         subject = self.file.removeprefix("draftproof::")
         if subject != self.file:
             file = subject.rpartition(":")[0]
@@ -75,7 +76,8 @@ def _entry(entry: dict[str, Any], where: str) -> Known:
 def out_of_date(
     known: Sequence[Known], collected: Collection[str], checks: Collection[str], whole: bool, root: Path
 ) -> Iterator[str]:
-    """What is out of date, a line each. An entry whose test passes is not seen here: that test fails, since xfail is strict.
+    """What is out of date, a line each. An entry whose test passes is not seen here: that test fails, since xfail is
+    strict.
 
     collected: the ids of all tests of the run.
     checks: of those that check a verifier.

@@ -2,7 +2,7 @@
 
 --draftproof-subject SUBJECT         tests of a verifier, one a check, without a test file (may be repeated)
 --draftproof-report DIR              the JSON report and the page of every audit of the run
---draftproof-known-failures FILE     failures that are known (TOML; also as draftproof_known_failures in pytest's settings)
+--draftproof-known-failures FILE     failures that are known (TOML; in pytest's settings draftproof_known_failures)
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
             ) from None
     if config.option.draftproof_subject:
         from ...models.errors import InputError
-        from ..audits.functions.subject import subject_from
+        from ..audits.subject import subject_from
 
         for name in config.option.draftproof_subject:
             try:
@@ -149,8 +149,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         check = _check_of(item)
         report = check.made if check else None
         if check and report:
-            scope = report.scope["says"] if report.scope else ""
-            values = (check.subject, check.name, report.verdict, scope)
+            scope = report.scope.says if report.scope else ""
+            values = (check.subject, check.name, str(report.verdict), scope)  # plain text: xdist sends nothing else
             item.user_properties += [(f"draftproof.{name}", value) for name, value in zip(CHECK_NAMES, values)]
             if item.config.option.draftproof_report:
                 _write(report, item.config)
@@ -191,4 +191,4 @@ def _write(report: Report, config: pytest.Config) -> None:
     stem += f"-{worker}" if (worker := os.environ.get("PYTEST_XDIST_WORKER")) else ""  # each has audits of its own
     folder = Path(config.option.draftproof_report)
     write_atomically(folder / f"{stem}.json", report.text())
-    write_atomically(folder / f"{stem}.html", page(report.as_json()))
+    write_atomically(folder / f"{stem}.html", page(report))

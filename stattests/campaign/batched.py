@@ -49,7 +49,7 @@ class Blocks:
         self._edges = [np.array([_edges(row) for row in rows]) for rows in self.draft]
 
     def draw(self, generator: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """target [size, gamma + 1, V], draft [size, gamma, V], tokens [size, gamma] of drafted blocks, float64 and int64."""
+        """target [size, gamma + 1, V], draft [size, gamma, V], both float64, tokens [size, gamma] int64."""
         prefix = np.zeros(size, np.int64)
         target, draft, tokens = [self.target[0][prefix]], [], []
         for step, edges in enumerate(self._edges):

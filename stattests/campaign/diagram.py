@@ -17,7 +17,7 @@ from ...models.rationals import as_fraction
 from ...verifiers.chance import NothingToDrawError
 
 WORD_VALUES = 2**64
-"""Edges between the answers of a question are rounded to multiples of 1/WORD_VALUES: a 64-bit random word is compared."""
+"""Edges between the answers of a question are rounded to multiples of 1/WORD_VALUES: random words have 64 bits."""
 
 MAX_DIAGRAM_PATHS = 400_000
 """Paths of random choices beyond which a diagram is not attempted (some ten seconds)."""
@@ -44,7 +44,8 @@ class Diagram(NamedTuple):
     def law(self) -> dict[int, Fraction]:
         """The exact law of the outcomes of a walk on independent uniform words: what this diagram samples."""
         mass = defaultdict(Fraction, {self.root: Fraction(1)})
-        # Children are numbered before their parents: from the root downwards every node is complete when its turn comes.
+        # Children are numbered before their parents: from the root downwards every node is complete when its turn
+        # comes.
         for node in range(len(self.first) - 2, -1, -1):
             answers, below, here = range(int(self.first[node]), int(self.first[node + 1])), 0, mass.pop(node)
             for k in answers:

@@ -114,6 +114,7 @@ def run_campaign(
         raise
     finally:
         save.now()
+        saved.close()
     return CampaignCounts(state[1], resumed, time.monotonic() - start)
 
 

@@ -1,1 +1,2 @@
-"""Wrong verifiers written to be cleared (deceivers), and right ones that look odd (controls); ``catalogue.py`` lists them."""
+"""Wrong verifiers written to be cleared (deceivers), and right ones that look odd (controls); ``catalogue.py`` lists
+them."""

@@ -1,4 +1,5 @@
-"""Wrong, or not, by how they are called: the generator left out, arrays with gaps, tensors without gradients, old results."""
+"""Wrong, or not, by how they are called: the generator left out, arrays with gaps, tensors without gradients, old
+results."""
 
 import numpy as np
 

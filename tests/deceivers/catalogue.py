@@ -274,18 +274,12 @@ WATCHED = (
         for name in ("type_of_the_number", "comparison_of_another_type", "same_row_twice",
                      "middle_of_the_interval", "swallows_everything", "plain_array_of_numbers")
     ),
-    *(Deceiver(f"watched:{name}", at.GENERIC_3_1, 0.3, NOT_CLEARED) for name in ("modules", "frames", "memory_limit")),
-    Deceiver("watched:class_of_the_generator", at.GENERIC_3_1, 0.3, NOT_CLEARED),
-    Deceiver("watched:bases_of_the_generator", at.GENERIC_3_1, 0.3, UNSEEN),
 )  # fmt: skip
 
 FORGING = (
     Deceiver("forging:inputs_changed", ONE, 0.3976),
     Deceiver("forging:draft_tokens_changed", ONE, 0.7327),
     Deceiver("forging:result_of_another_mind", ONE, 0.3976, NOT_CLEARED),
-    Deceiver("forging:answers_changed", ONE, 0.3976, NOT_CLEARED),
-    Deceiver("forging:another_function_called", ONE, 0.3976, UNSEEN),
-    Deceiver("forging:rows_replaced", ONE, 0.3976, NOT_CLEARED),
 )
 
 ARGUMENTS = (
@@ -326,7 +320,8 @@ BY_AUDIT = (*BETWEEN, *MEMORY, *SETTINGS, *SURROUNDINGS, *ELSEWHERE, *WATCHED, *
 """Those that need a whole audit, in a process of its own."""
 
 ODD = (
-    "rejection_loop", "rejection_of_a_uniform_proposal", "gumbel_with_epsilon", "exponential_by_logarithm", "log_space", "sorted_order", "alias_method",
+    "rejection_loop", "rejection_of_a_uniform_proposal", "gumbel_with_epsilon", "exponential_by_logarithm",
+    "log_space", "sorted_order", "alias_method",
     "inverse_of_the_distribution", "thinning", "lazy_import", "cache_by_content", "cache_by_tuples",
     "uniforms_in_advance", "one_uniform_for_the_block", "block_in_ratios", "tournament", "logs_by_environment",
     "counts_its_calls", "generous_epsilon", "multinomial_draw", "stops_before_the_bonus", "target_alone",

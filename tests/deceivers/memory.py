@@ -53,7 +53,8 @@ def _ratio(p, q):
 
 
 def ratio_remembered_in_half_precision(target, draft, tokens, rng):
-    """A cache of ratios whose key is the two probabilities in float16, and its value the ratio of those that came first."""
+    """A cache of ratios whose key is the two probabilities in float16, and its value the ratio of those that came
+    first."""
     kept = RESULTS.setdefault("half", {})
 
     def chance(p, q):

@@ -9,7 +9,8 @@ from draftproof.models.problem import problem_from
 def rows(target, draft, gamma=1, name="rows"):
     """A problem whose rows do not depend on the context."""
     return problem_from(
-        {"name": name, "vocabulary": len(target), "gamma": gamma, "target": [*map(str, target)], "draft": [*map(str, draft)]}
+        {"name": name, "vocabulary": len(target), "gamma": gamma, "target": [*map(str, target)],
+         "draft": [*map(str, draft)]}
     )  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""Wrong verifiers written to be cleared are not; what no audit can see is, and is documented; odd right ones are cleared."""
+"""Wrong verifiers written to be cleared are not; what no audit can see is, and is documented; odd right ones are
+cleared."""
 
 from pathlib import Path
 
@@ -8,10 +9,9 @@ import pytest
 import draftproof
 from draftproof.models.battery import specified, toy
 from draftproof.models.wide import WideProblem, wide
-from draftproof.proofs.audit_claims import lossless
+from draftproof.proofs.audit_claims import judge, lossless
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.proofs.wide_claims import judge_wide
 from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.relations import restated_problems
@@ -50,7 +50,7 @@ def law(box, name, problem):
     if isinstance(problem, WideProblem):
         box.load(subject(name), [toy(1)])
         measurement = measured_wide(problem, "float64", box.law(problem))
-        return measurement, judge_wide(measurement)[0]
+        return measurement, judge(measurement)[0]
     box.load(subject(name), [problem])
     measurement = measured(problem, "float64", box.law(problem))
     return measurement, lossless(measurement)
@@ -150,7 +150,8 @@ def test_paths_on_which_two_numbers_are_at_an_end_of_their_range_are_left_out_of
 
 
 def test_a_proposal_among_many_tokens_of_which_hardly_any_survive_has_a_law_too(box):
-    """Each of 64 proposals is handed out as one group's at first: one that never survives, in a loop without decisions."""
+    """Each of 64 proposals is handed out as one group's at first: one that never survives, in a loop without
+    decisions."""
     (problem,) = (p for p in restated_problems() if p.name == "generic-V3-gamma1-of-64")
     measurement, evidence = law(box, "odd:rejection_of_a_uniform_proposal", problem)
     assert (evidence.verdict, measurement.exactness) == ("holds", "lattice"), measurement.reason
@@ -163,7 +164,7 @@ def test_problems_without_a_law_on_their_twins_do_not_withdraw_the_others():
     report = audit(subject("odd:rejection_loop"), [seldom, problems.GENERIC_3_1], explain=False, samples=2000)
     laws = {e.problem: e for e in report.evidence if e.claim == "lossless" and e.method != "chi-square"}
     assert laws[problems.GENERIC_3_1.name].holds and laws[seldom.name].holds
-    assert any("known only to within" in e.detail.get("reason", "") for e in laws.values()), "of the first one's twins"
+    assert any("known only to within" in (e.detail.reason or "") for e in laws.values()), "of the first one's twins"
     assert report.verdict == "inconclusive"
 
 

@@ -1,7 +1,5 @@
-"""Right while it is watched: each looks for a trace of the audit and is wrong where it sees none."""
-
-import resource
-import sys
+"""Right for random numbers that are followed, wrong for plain ones, or the other way round: by their type, value or
+use."""
 
 import numpy as np
 
@@ -24,14 +22,6 @@ def watching(audited):
         )
 
     return verify
-
-
-def _frames():
-    frame, names = sys._getframe(), []
-    while frame:
-        names.append(frame.f_code.co_filename)
-        frame = frame.f_back
-    return names
 
 
 def type_of_the_number(target, draft, tokens, rng):
@@ -87,13 +77,6 @@ def error_hidden(target, draft, tokens, rng):
     except ValueError:
         return answer(tokens, draw(rng, target[-1], target[-1]))
     return token_by_token(target, draft, tokens, rng)
-
-
-class_of_the_generator = watching(lambda u, rng: type(rng).__name__ != "Generator")
-bases_of_the_generator = watching(lambda u, rng: len(type(rng).__mro__) > 2)
-modules = watching(lambda u, rng: "draftproof.proofs.interception.tracer" in sys.modules)
-frames = watching(lambda u, rng: any("interception" in name for name in _frames()))
-memory_limit = watching(lambda u, rng: resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY)
 
 
 def plain_array_of_numbers(target, draft, tokens, rng):

@@ -1,7 +1,7 @@
 """The blocks of a page in the order in which a reader comes by them: files are written, commands and Python are run.
 
-A block with the caption ``NAME``, or Python that begins with ``# NAME.py``, is a file. A block of the language console has
-commands after ``$ `` and what they print; one that fails is followed by ``echo $?``. Comments before a block:
+A block with the caption ``NAME``, or Python that begins with ``# NAME.py``, is a file. A block of the language console
+has commands after ``$ `` and what they print; one that fails is followed by ``echo $?``. Comments before a block:
 ``<!-- long: WHY -->`` leaves it to ``make long``, ``<!-- needs: PACKAGE or program -->`` to machines that have them,
 ``<!-- not run: WHY -->`` to nobody.
 """

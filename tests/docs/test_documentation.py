@@ -1,4 +1,4 @@
-"""The documentation builds without a warning, and what it shows is what happens: every command, every block of Python."""
+"""The documentation builds without a warning, and what it shows is what happens: all commands, all blocks of Python."""
 
 import re
 import shutil
@@ -10,9 +10,10 @@ import pytest
 import sybil
 
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.reports.audits.gallery import gallery, influenced_row, smallest_witness
 from draftproof.reports.commands.main import cli
 from draftproof.reports.pages import bugs
-from draftproof.reports.pages.glossary import GLOSSARY
+from draftproof.reports.pages.glossary import glossary
 from draftproof.tests.docs import running
 from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS
 
@@ -154,7 +155,7 @@ def test_commands_stand_in_blocks_that_are_run(page):
 
 
 def test_the_glossary_says_each_word_in_one_sentence():
-    for term, meaning in GLOSSARY.items():
+    for term, meaning in glossary().items():
         assert meaning.endswith(".") and len(re.findall(r"\.\s+[A-Z]", meaning)) == 0, term
 
 
@@ -164,10 +165,10 @@ def test_the_gallery_has_the_catalogue_and_its_witnesses_are_measured():
         assert f"| `{entry.name}` | {entry.title} | [{entry.ancestor}]({entry.link}) |" in text, entry.name
     with Sandbox("", timeout=60) as sandbox:
         for name in ("M03", "M09", "M34"):
-            assert bugs.row(MUTANTS[name], bugs.smallest_witness(sandbox, MUTANTS[name])) in text
-        assert bugs.row(BATCH_MUTANTS["B07"], bugs.influenced_row(sandbox, BATCH_MUTANTS["B07"])) in text
+            assert bugs.row(MUTANTS[name], smallest_witness(sandbox, MUTANTS[name])) in text
+        assert bugs.row(BATCH_MUTANTS["B07"], influenced_row(sandbox, BATCH_MUTANTS["B07"])) in text
 
 
 @pytest.mark.zoo
 def test_the_gallery_is_as_written():
-    assert bugs.page(bugs.gallery()) == bugs.PAGE.read_text(encoding="utf-8")
+    assert bugs.page(gallery()) == bugs.PAGE.read_text(encoding="utf-8")

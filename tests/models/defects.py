@@ -1,4 +1,4 @@
-"""Defects in one region, given or drawn at random: verifiers that have them, as programs over chance, and the exact bias of each.
+"""Defects in one region, given or drawn at random: verifiers that have them, and the exact bias of each.
 
 The same defects in NumPy code, as an audit gets it, are in ``tests/deceivers/drawn.py``.
 """
@@ -86,7 +86,8 @@ def _number(x: Any) -> Any:
 class Defect:
     """A mistake at some places.
 
-    where: the places. mistake: of the coin, a name of ``regions``, or of the draw, a name of ``DRAWS``. share: how often.
+    where: the places. mistake: of the coin, a name of ``regions``, or of the draw, a name of ``DRAWS``. share: how
+        often.
     instead: of ``DRAWS``, what is drawn from after the coin's mistake.
     """
 
@@ -140,7 +141,7 @@ def window(draw: random.Random) -> tuple[float, float]:
 
 
 def drawn_region(draw: random.Random, wide: bool = False) -> tuple[str, Callable[[Place], bool]]:
-    """A region drawn at random, by name and as a condition on places. wide: also those that small problems do not have."""
+    """A region drawn at random, by name and as a condition. wide: also those that small problems do not have."""
     (low, high), (least, most) = window(draw), window(draw)
     number, token, above = draw.randint(1, 5), draw.randint(-2, 4), draw.random() < 0.5
     regions: dict[str, Callable[[Place], Any]] = {

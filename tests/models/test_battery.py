@@ -7,12 +7,12 @@ from math import log10
 import pytest
 
 from draftproof.models.battery import AUDITED, OWN_SIZES, audit_battery, by_hand, drawn, own_problems, specified
-from draftproof.models.choosing import greedy
 from draftproof.models.problem import as_json
 from draftproof.models.regions import RATIOS, VISIBLE, cells, contexts, coverage, level, moved
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import enumerated_law, total_variation
-from draftproof.proofs.rounding_rule import rounding_allowed
+from draftproof.proofs.rounding.rule import rounding_allowed
+from draftproof.tests.models.choosing import greedy
 from draftproof.tests.models.defects import Defect, Place, bias, block_verifier, token_verifier
 from draftproof.verifiers.registry import reference
 

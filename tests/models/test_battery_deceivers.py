@@ -1,4 +1,4 @@
-"""Verifiers that are wrong in one region alone are refuted by the battery; so are nearly all that are drawn at random."""
+"""Verifiers wrong in one region alone are refuted by the battery; so are nearly all that are drawn at random."""
 
 from collections.abc import Callable, Iterable
 
@@ -37,14 +37,19 @@ def repeated(place: Place) -> bool:
     return len(set(place.block.tokens)) < place.block.gamma
 
 
+def coins(name, where, values, change="accept"):
+    """A defect in the coin for each value: ``where(place, value)`` says where it is."""
+    return {name.format(v): Defect(coin(lambda x, v=v: where(x, v)), change) for v in values}
+
+
 DECEIVERS = {
-    **{f"no coin where p > {t}": Defect(coin(lambda x, t=t: x.p > t), "accept") for t in THRESHOLDS},
-    **{f"no coin where q > {t}": Defect(coin(lambda x, t=t: x.q > t), "accept") for t in THRESHOLDS},
-    **{f"no coin where p and q > {t}": Defect(coin(lambda x, t=t: min(x.p, x.q) > t), "accept") for t in THRESHOLDS},
-    **{f"no coin where p_i > {t}": Defect(coin(lambda x, t=t: x.survival > t), "accept") for t in THRESHOLDS},
-    **{f"no coin where p / q in {w}": Defect(coin(lambda x, w=w: w[0] < x.p / x.q < w[1]), "accept") for w in NEAR_ONE},
-    **{f"thrown away where p / q < 1e-{k}": Defect(coin(lambda x, k=k: x.p / x.q < 10.0**-k), "reject") for k in range(1, 6)},
-    **{f"thrown away where p_i < 1e-{k}": Defect(coin(lambda x, k=k: x.survival < 10.0**-k), "reject") for k in range(1, 6)},
+    **coins("no coin where p > {}", lambda x, t: x.p > t, THRESHOLDS),
+    **coins("no coin where q > {}", lambda x, t: x.q > t, THRESHOLDS),
+    **coins("no coin where p and q > {}", lambda x, t: min(x.p, x.q) > t, THRESHOLDS),
+    **coins("no coin where p_i > {}", lambda x, t: x.survival > t, THRESHOLDS),
+    **coins("no coin where p / q in {}", lambda x, w: w[0] < x.p / x.q < w[1], NEAR_ONE),
+    **coins("thrown away where p / q < 1e-{}", lambda x, k: x.p / x.q < 10.0**-k, range(1, 6), "reject"),
+    **coins("thrown away where p_i < 1e-{}", lambda x, k: x.survival < 10.0**-k, range(1, 6), "reject"),
     **{
         f"residual below 1e-{k} skipped": Defect(replacement(lambda x, k=k: sum(rest(x)) < 10.0**-k), "target")
         for k in range(2, 9)
@@ -53,7 +58,9 @@ DECEIVERS = {
     "the residual's largest token where two tie": Defect(
         replacement(lambda x: rest(x).count(max(rest(x))) > 1), "largest"
     ),
-    "no coin where another token is as likely": Defect(coin(lambda x: list(x.target).count(x.target[x.token]) > 1), "accept"),
+    "no coin where another token is as likely": Defect(
+        coin(lambda x: list(x.target).count(x.target[x.token]) > 1), "accept"
+    ),
     "no coin for the last id": Defect(coin(lambda x: x.token == len(x.target) - 1), "accept"),
     "no coin for the first id": Defect(coin(lambda x: x.token == 0), "accept"),
     "no coin at position 2": Defect(coin(lambda x: x.i == 2), "accept"),
@@ -64,9 +71,9 @@ DECEIVERS = {
         lambda x: bool(x.draft) and list(x.target) == list(x.draft), "reject", instead="largest"
     ),
     "the bonus token without its rare ones": Defect(
-        lambda x: x.token is None and not x.draft and as_fraction(min(filter(None, x.target))) < 1e-6, "smallest dropped"
+        lambda x: x.token is None and not x.draft and min(filter(None, x.target)) * 10**6 < 1, "smallest dropped"
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", DECEIVERS)

@@ -15,7 +15,7 @@ from draftproof.models.generating.randomness import RowChance
 from draftproof.models.law import Markov
 from draftproof.proofs.closed_forms import lenience_bias
 from draftproof.proofs.enumeration import law_of
-from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS, LastTokenEnds, TargetShort
+from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS, LastTokenEnds
 from draftproof.tests.models import generating_parts as parts
 from draftproof.verifiers.batched.sampling import Uniforms
 from draftproof.verifiers.lenient_token_verification import lenient_token_verification
@@ -221,7 +221,9 @@ def test_at_temperature_0_every_verifier_gives_the_targets_own_greedy_text(kind)
     for name in ("token", "block", "greedy-block", "block-stream"):
         found = generate(target, draft, prompts, name, temperature=0, gamma=3, max_new_tokens=16)
         assert found.tokens == plain
-    wrong = generate(target, draft, prompts, "block", temperature=0, gamma=3, max_new_tokens=16, loop=TargetShort)
+    wrong = generate(
+        target, draft, prompts, "block", temperature=0, gamma=3, max_new_tokens=16, loop=LOOP_MUTANTS["L01"].loop
+    )
     assert wrong.tokens != plain
 
 

@@ -1,4 +1,4 @@
-"""The decoding loop with several paths for each text: exact laws on forged checkpoints, and rows of the paths' own texts."""
+"""The decoding loop with several paths a text: exact laws on forged checkpoints, and rows of the paths' own texts."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from draftproof.models.generating.path_verifiers import tree_of_paths
 from draftproof.models.generating.several_paths import SeveralPaths, generate_by_paths
 from draftproof.models.problem import Problem
 from draftproof.proofs.enumeration import Branching, EnumeratedChance
-from draftproof.reports.audits.loops.mutants import KeepsTheFirstPath, PositionsOff, RowsOfAnotherPath
+from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS, KeepsTheFirstPath, RowsOfAnotherPath
 from draftproof.tests.models import generating_parts as parts
 from draftproof.verifiers.trees.draft_tree import Drafting
 
@@ -90,7 +90,7 @@ def test_every_path_is_verified_with_the_rows_of_its_own_text():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("loop", [KeepsTheFirstPath, RowsOfAnotherPath, PositionsOff])
+@pytest.mark.parametrize("loop", [KeepsTheFirstPath, RowsOfAnotherPath, LOOP_MUTANTS["L16"].loop])
 def test_loops_that_mix_paths_up_have_other_rows(loop):
     assert furthest(loop) > 1e-3
 

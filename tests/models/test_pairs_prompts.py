@@ -53,12 +53,12 @@ def test_a_file_may_have_strings_prompts_questions_and_the_turns_of_spec_bench(t
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"prompt": "cut', "line 2 is not JSON"),
+        ('{"prompt": "cut', "line 2: not JSON"),
         ('{"answer": "a"}', "line 2 has no prompt; expected a string, or an object with one of the fields prompt"),
         ('{"prompt": 7}', "line 2 has no prompt"),
         ('{"turns": []}', "line 2 has no prompt"),
         ('" "', "line 2 has no prompt"),
-        ("[" * 100_000, "line 2 "),
+        ("[" * 100_000, "line 2: "),
     ],
 )
 def test_a_malformed_line_is_named_with_its_number(line, message, tmp_path):

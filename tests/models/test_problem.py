@@ -6,10 +6,14 @@ from importlib.resources import files
 
 import jsonschema
 import pytest
+from msgspec.structs import fields
 
 from draftproof.models.battery import audit_battery, drawn, exact_battery, toy
+from draftproof.models.drafting import DraftingForm
 from draftproof.models.errors import InputError
-from draftproof.models.problem import as_json, load_problem, parse_problem, problem_from
+from draftproof.models.problem import MarkovForm, ProblemForm, as_json, load_problem, problem_from
+from draftproof.models.wide import KINDS, WideForm, WideSpecification
+from draftproof.verifiers.trees.draft_tree import WAYS
 
 pytestmark = pytest.mark.exact
 
@@ -33,7 +37,7 @@ def test_rationals_decimals_and_exponents_are_read_exactly():
 
 def test_a_decimal_without_quotes_is_read_as_the_decimal_it_is():
     text = '{"vocabulary": 2, "gamma": 1, "target": [0.1, 0.9], "draft": [1, 0]}'
-    assert parse_problem(text).target.row(()) == (F(1, 10), F(9, 10))
+    assert load_problem(text).target.row(()) == (F(1, 10), F(9, 10))
 
 
 @pytest.mark.parametrize(
@@ -56,14 +60,17 @@ def test_a_decimal_without_quotes_is_read_as_the_decimal_it_is():
         (changed(draft=[0.5, 0.5]), "is a float"),
         (changed(draft=["1/0", "1/2"]), "'1/0' is not a probability"),
         (changed(draft=["1e-999999999", "1"]), "is not a probability"),
-        (changed(draft="1/2"), "expected a list, a table or a Markov model, got str"),
-        (changed(gamma=0), "gamma must be a whole number of at least 1, got 0"),
-        (changed(vocabulary=True), "vocabulary must be a whole number"),
+        (changed(draft="1/2"), r"draft: expected object \| array, got str"),
+        (changed(gamma=0), "gamma: expected int >= 1"),
+        (changed(vocabulary=True), "vocabulary: expected int, got bool"),
         (changed(extra=1), "unknown field 'extra'"),
         ({"vocabulary": 2, "gamma": 1, "target": ["1", "0"]}, "the field 'draft' is missing"),
-        (changed(target={"start": ["1", "0"], "after": {"0": ["1", "0"]}}), 'no row for token "1"'),
-        (changed(target={"start": ["1", "0"]}), 'exactly "start"'),
-        ([], "expected a JSON object, got list"),
+        (
+            changed(target={"start": ["1", "0"], "after": {"0": ["1", "0"]}}),
+            'target.after: expected a row for each token; "1"',
+        ),
+        (changed(target={"start": ["1", "0"]}), "target: the field 'after' is missing"),
+        ([], "problem: expected object, got array"),
     ],
 )
 def test_bad_problems_are_refused_in_one_line_that_names_the_place(data, message):
@@ -82,7 +89,7 @@ def test_bad_problems_are_refused_in_one_line_that_names_the_place(data, message
 )
 def test_bad_json_is_refused(text, message):
     with pytest.raises(InputError, match=message):
-        parse_problem(text)
+        load_problem(text)
 
 
 def test_a_missing_file_is_named():
@@ -110,6 +117,21 @@ def test_every_battery_problem_survives_a_round_trip_and_fits_the_schema():
 def test_the_schema_refuses_what_the_reader_refuses(bad):
     schema = json.loads(files("draftproof.models").joinpath("problem.schema.json").read_text())
     assert not jsonschema.Draft202012Validator(schema).is_valid(bad)
+
+
+def test_the_schema_has_the_fields_and_the_words_of_the_types():
+    schema = json.loads(files("draftproof.models").joinpath("problem.schema.json").read_text())
+    shown, markov = schema["properties"], schema["$defs"]["model"]["oneOf"][1]
+    draftings = [one["properties"] for one in shown["drafting"]["oneOf"]]
+    for kinds, given in (
+        ((ProblemForm, WideForm), shown), ((WideSpecification,), shown["wide"]["properties"]),
+        ((DraftingForm,), {name for one in draftings for name in one}), ((MarkovForm,), markov["properties"]),
+    ):  # fmt: skip
+        assert {field.name for kind in kinds for field in fields(kind)} == set(given)
+    for kind, given in ((MarkovForm, markov), (WideSpecification, shown["wide"])):
+        assert {field.name for field in fields(kind) if field.required} == set(given["required"])
+    assert tuple(shown["wide"]["properties"]["kind"]["enum"]) == KINDS
+    assert tuple(draftings[0]["how"]["enum"]) == WAYS
 
 
 def test_the_battery_has_what_bugs_hide_behind():

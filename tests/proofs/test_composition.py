@@ -30,7 +30,7 @@ def ends_after_token_0(verify):
 
 
 def ends_when_its_coin_falls(block, chance):
-    """The draft ends after its first token exactly if that token's coin falls; else it goes on, as if the coin had not."""
+    """The draft ends after its first token exactly if that token's coin falls; else it goes on as if without it."""
     first = minimum(ratio(block.target[0][block.tokens[0]], block.draft[0][block.tokens[0]]), 1)
     if chance.flip(first):
         return Verdict(1, chance.draw(block.target[1]))

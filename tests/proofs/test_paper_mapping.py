@@ -7,7 +7,7 @@ import pytest
 import draftproof
 from draftproof.proofs.paper_mapping import exists, page, standing
 from draftproof.proofs.proving import all_proofs
-from draftproof.proofs.statements import METHODS, PROVABLE_CLAIMS, STATEMENTS
+from draftproof.proofs.statements import METHODS, PROVABLE_CLAIMS, statements
 
 pytestmark = pytest.mark.symbolic
 ROOT = Path(draftproof.__file__).parent
@@ -18,7 +18,7 @@ needs_sources = pytest.mark.skipif(
 
 
 @needs_sources
-@pytest.mark.parametrize("statement", STATEMENTS, ids=lambda s: f"{s.paper}, {s.number}")
+@pytest.mark.parametrize("statement", statements(), ids=lambda s: f"{s.paper}, {s.number}")
 def test_every_place_that_the_map_names_exists(statement):
     assert [place for place in statement.places if not exists(place)] == []
     assert statement.places
@@ -53,4 +53,4 @@ def test_nothing_on_record_is_refuted_and_every_claim_holds_by_some_method():
     assert {row["verdict"] for row in standing()} <= {"holds", "no-evidence"}
     assert {row["claim"] for row in standing() if row["verdict"] == "holds"} == set(PROVABLE_CLAIMS)
     assert {row["method"] for row in standing()} == set(METHODS)
-    assert {s.claim for s in STATEMENTS if s.claim} <= set(PROVABLE_CLAIMS)
+    assert {s.claim for s in statements() if s.claim} <= set(PROVABLE_CLAIMS)

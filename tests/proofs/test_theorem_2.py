@@ -4,7 +4,7 @@ import pytest
 from sympy import QQ
 
 from draftproof.models.battery import drawn, drawn_markov, toy
-from draftproof.proofs.certificates.strategies import fewest_calls, most_tokens
+from draftproof.proofs.certificates.linear_program import fewest_calls, most_tokens
 from draftproof.proofs.claims import lossless, theorem_2, theorem_2_calls
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import expected_tokens, iterated_law, output_law
@@ -12,7 +12,6 @@ from draftproof.proofs.obligations import by_certificate
 from draftproof.proofs.theorem_2_calls import expected_calls
 from draftproof.proofs.theorem_2_counterexample import SURE_BONUS, pair, sure_bonus
 from draftproof.verifiers.draft_block import Verdict
-from draftproof.verifiers.evidence import REFUTED
 from draftproof.verifiers.registry import Reference, reference
 
 pytestmark = pytest.mark.exact
@@ -90,8 +89,8 @@ def test_fewer_calls_than_block_verification_are_noticed_and_more_are_refused():
     found = theorem_2_calls(exact, BLOCK, CERTAIN, 6)
     assert not found.holds
     assert found.witness is not None
-    assert by_certificate._fewest_calls([exact], 5, None, "token").verdict == REFUTED
+    assert "token needs" in by_certificate._fewest_calls(5, None, exact, "token")
 
 
 def test_where_block_verification_decodes_more_the_other_is_not_the_best_of_all_strategies():
-    assert by_certificate._most_tokens([(pair(2, QQ(1, 4)), 3)]).verdict == REFUTED
+    assert "the optimum is" in by_certificate._most_tokens(most_tokens, pair(2, QQ(1, 4)))

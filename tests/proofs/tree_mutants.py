@@ -113,7 +113,7 @@ def row_of_the_parent(tree, child):
 
 
 def surplus_over_its_own_sum(surplus, weight):
-    """A public re-implementation: the weight after a rejection is S / norm_s, the sum of a row that is already normalised."""
+    """A public re-implementation: after a rejection the weight is S / norm_s, the sum of a normalised row."""
     return minimum(surplus, 1)
 
 
@@ -141,7 +141,7 @@ def rows_of_the_draft_model(tree, chance):
 
 
 def earlier_outputs_not_scaled(tree, chance):
-    """Tree Monte Carlo whose earlier outputs keep their weights, and which draws from weights that no longer add up to 1."""
+    """Tree Monte Carlo whose earlier outputs keep their weights, and which draws from weights that do not sum to 1."""
     block, weight, outputs, weights = tree.chain(), 1, [], []
     for i, x in enumerate(block.tokens):
         p, q = block.target[i], block.draft[i]

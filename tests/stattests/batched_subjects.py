@@ -1,4 +1,4 @@
-"""Functions that verify many blocks a call, in NumPy, right and wrong: arrays [B, ...] in, tokens padded with -1 out."""
+"""Functions that verify many blocks a call, right and wrong: arrays [B, ...] in, tokens padded with -1 out."""
 
 import numpy as np
 
@@ -15,7 +15,8 @@ def block(target_probs, draft_probs, draft_tokens, rng):
     kept = np.ones((size, gamma + 1))
     for i, ratio in enumerate(_ratios(target_probs, draft_probs, draft_tokens).T):
         kept[:, i + 1] = np.minimum(kept[:, i] * ratio, 1)
-    rest = np.concatenate([np.maximum(kept[:, :-1, None] * target_probs[:, :-1] - draft_probs, 0), target_probs[:, -1:]], axis=1)  # fmt: skip
+    residuals = np.maximum(kept[:, :-1, None] * target_probs[:, :-1] - draft_probs, 0)
+    rest = np.concatenate([residuals, target_probs[:, -1:]], axis=1)
     surplus = rest[:, :-1].sum(axis=2)
     left = surplus + 1 - kept[:, :-1]
     accepted = np.ones((size, gamma + 1), bool)

@@ -1,4 +1,4 @@
-"""Nights and audits that are simulated, clean ones and broken ones: for the tests, and at full size for the benchmark."""
+"""Simulated nights and audits, clean and broken: for the tests, and at full size for the benchmark."""
 
 import copy
 
@@ -41,7 +41,7 @@ def clean_process(law, threshold, *, runs, rng, nights, restarts=True):
 
 
 def nights_to_alarm(law, broken, threshold, *, runs, rng, begins=181, most=40, restarts=True, clean=None):
-    """For each run the nights from the first broken one to the alarm, inclusive; infinite if it takes more than ``most``.
+    """For each run the nights from the first broken one to the alarm, inclusive; infinite if more than ``most``.
 
     clean: the process after ``begins - 1`` clean nights, to use them for several laws.
     """

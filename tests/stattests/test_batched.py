@@ -161,7 +161,7 @@ def test_two_chunks_of_a_source_differ_and_one_drawn_again_does_not(function):
 
 @pytest.mark.parametrize("kind", ["draft tokens", "rng", "random", "numpy", "torch", "generator"])
 def test_the_random_numbers_handed_to_a_function_are_its_own_in_every_chunk(kind):
-    """Of the drafts and each generator the function may draw from: the numbers of two chunks differ, those of one drawn again do not."""
+    """Of the drafts and of each generator: the numbers of two chunks differ, those of one drawn again do not."""
     if kind in ("torch", "generator"):
         pytest.importorskip("torch", reason="needs torch: pip install draftproof[torch]")
     seen = []

@@ -134,7 +134,7 @@ def test_a_greedy_block_loop_without_its_modified_target_is_refuted_on_its_text(
 
 
 def test_betting_on_the_token_that_the_engine_itself_drafted_would_refute_a_lossless_engine():
-    """Why ``proposed`` must not be coupled to the verifier's coins: Pr(emitted = x | x drafted) = min(1, p/q), not p."""
+    """Why ``proposed`` must not be coupled to the verifier's coins: Pr(x emitted | x drafted) = min(1, p/q), not p."""
     p, q, tokens, drafted, _ = text_by("token", 3000, 6)
     misused = bets_on(p, tokens, q, proposed=drafted)
     assert settled({"proposed": misused["proposed"]}).refuted_at is not None

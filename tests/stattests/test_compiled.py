@@ -1,4 +1,4 @@
-"""Sampling at the speed of a table: the diagram is the reference exactly, and the compiled walk is the diagram exactly."""
+"""Sampling at the speed of a table: the diagram is the reference, and the compiled walk the diagram, exactly."""
 
 import subprocess
 import sys
@@ -197,6 +197,9 @@ def test_where_numba_cannot_keep_its_work_it_compiles_again(monkeypatch):
 
 def test_nothing_heavy_is_imported_before_a_campaign_runs():
     heavy = ("numba", "joblib", "distributed", "ray")
-    check = f"import sys, draftproof, draftproof.reports.commands.main, draftproof.stattests.campaign.run, draftproof.stattests.campaign.compiled; print([m for m in {heavy} if m in sys.modules])"
+    modules = (
+        "draftproof.reports.commands.main, draftproof.stattests.campaign.run, draftproof.stattests.campaign.compiled"
+    )
+    check = f"import sys, {modules}; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

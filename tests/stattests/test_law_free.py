@@ -1,4 +1,4 @@
-"""A test of fit for any number of samples: its tail is never too small, it refutes what is planted, and says what it sees."""
+"""A test of fit for any number of samples: its tail is never too small, and it refutes what is planted."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_the_tail_is_never_below_the_exact_one(n, law):
 
 
 def test_the_same_bound_with_the_freedom_of_the_limit_would_be_too_small():
-    """The planted error: Chernoff's bound for k - 1 degrees of freedom, the chi-square limit's, does not hold for all n."""
+    """The planted error: Chernoff's bound for k - 1 degrees of freedom, the limit's, does not hold for all n."""
     exact = goodness_of_fit([1, 0], [0.5, 0.5], method="exact")
     of_the_limit = np.exp(0.5 - exact.statistic / 2 + 0.5 * np.log(exact.statistic))
     assert of_the_limit < exact.p_value <= law_free_tail(exact.statistic, exact.freedom)

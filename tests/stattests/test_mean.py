@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import binom
 
-from draftproof.stattests.mean import STAKES, log_fortune, mean_interval, min_detectable_mean, samples_needed_mean
+from draftproof.stattests.mean import STAKES, log_fortune, mean_interval, min_detectable_mean
 from draftproof.tests.stattests.enumerated import probabilities, tables
 
 
@@ -54,21 +52,6 @@ def test_extreme_counts_have_intervals_that_end_where_means_end():
     assert mean_interval([0, 100], 1).upper == 1
 
 
-@settings(deadline=None, derandomize=True)
-@given(
-    st.integers(2, 10**8),
-    st.sampled_from([0.0, 0.01, 1 / 3, 0.5, 0.9, 1.0]),
-    st.sampled_from([1.0, 4.0]),
-    st.sampled_from([1e-6, 1e-2]),
-)
-def test_samples_needed_for_what_n_draws_detect_are_n(n, share, top, alpha):
-    limit = min_detectable_mean(n, share * top, top, alpha)
-    most = top * max(share, 1 - share)
-    assert 0 < limit <= most
-    if limit < most * (1 - 1e-9):
-        assert samples_needed_mean(limit, share * top, top, alpha) == n
-
-
 @pytest.mark.parametrize("expected", [0.02, 1 / 3, 0.8])
 def test_a_coin_at_the_limit_is_missed_no_more_often_than_stated(expected):
     n, alpha, beta = 3000, 1e-6, 1e-3
@@ -93,8 +76,6 @@ def test_a_coin_at_the_limit_is_missed_no_more_often_than_stated(expected):
         (lambda: mean_interval([1, 1], 1, 0.0), "alpha is 0.0"),
         (lambda: min_detectable_mean(0, 0.5), "n is 0"),
         (lambda: min_detectable_mean(10, 1.5), "not within 0 and top"),
-        (lambda: samples_needed_mean(0.0, 0.5), "shift is 0.0"),
-        (lambda: samples_needed_mean(0.8, 0.5), "at most 0.5"),
     ],
 )
 def test_wrong_use_is_an_error(call, message):

@@ -1,21 +1,15 @@
-"""Two verifiers pair by pair: equals are not told apart however one stops, planted orders are found at the stated rate."""
+"""Two verifiers pair by pair: equals are not told apart however one stops, planted orders are found."""
 
-from math import exp, inf, log
+from math import exp, inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import binom, ttest_1samp
 
 from draftproof.models.errors import InputError
-from draftproof.stattests.design import Refuted
 from draftproof.stattests.paired import (
     PAIRED_STAKES,
     PairedOrder,
-    assert_no_worse,
-    min_detectable_difference,
-    samples_needed_difference,
 )
 
 ALPHA = 0.05
@@ -64,10 +58,8 @@ def test_a_t_test_looked_at_after_every_tenth_pair_tells_equals_apart_far_more_o
 
 @pytest.mark.parametrize(("sign", "verdict"), [(1, "greater"), (-1, "less")])
 def test_a_planted_order_is_found_at_the_stated_rate(sign, verdict):
-    rng, n, beta = np.random.default_rng(23), 400, 0.02
-    variance = 0.1
-    shift = min_detectable_difference(n, 1.0, variance, ALPHA, beta)
-    # The law that the limit is worst for, and one that it is generous to.
+    rng, n, beta, variance, shift = np.random.default_rng(23), 400, 0.02, 0.1, 0.12
+    # Of all laws of that mean and variance the one that is hardest to find, and an easy one.
     other = shift + variance / (1 + shift)
     worst = (np.array([-1.0, other]), (shift + 1) / (other + 1))
     calm = (np.array([shift - variance**0.5, shift + variance**0.5]), 0.5)
@@ -78,71 +70,6 @@ def test_a_planted_order_is_found_at_the_stated_rate(sign, verdict):
             for _ in range(400)
         ]
         assert 400 - found.count(verdict) <= binom.isf(1e-6, 400, beta + ALPHA / 2)
-
-
-@pytest.mark.parametrize("variance", [1.0, 0.3, 0.01])
-def test_the_limit_is_no_smaller_than_the_worst_law_needs_and_not_idle(variance):
-    """By the exact law of the fortune after n pairs of the law on two points, one of them the lowest."""
-    n, alpha, beta = 2000, 1e-6, 1e-3
-
-    def missed(shift):
-        kept = min(variance, 1 - shift**2)
-        high = shift + kept / (1 + shift)
-        x = np.arange(n + 1)
-        logs = np.outer(x, np.log1p(PAIRED_STAKES * high)) + np.outer(n - x, np.log1p(-PAIRED_STAKES))
-        fortune = np.logaddexp.reduce(logs, axis=1) - log(len(PAIRED_STAKES))
-        return binom.pmf(x, n, (1 + shift) / (1 + high))[fortune < log(2 / alpha)].sum()
-
-    limit = min_detectable_difference(n, 1.0, variance, alpha, beta)
-    assert missed(limit) <= beta
-    assert missed(limit / 2) > beta
-
-
-def test_the_limit_covers_laws_of_three_points_of_that_mean_and_variance():
-    """The rate of a miss is bounded by that of two points: no law on a grid of three has a larger one."""
-    from scipy.optimize import linprog
-
-    from draftproof.stattests.paired import _rates
-    from draftproof.stattests.power import MISS_POWERS
-
-    grid = np.linspace(-1, 1, 81)
-    for shift, variance in ((0.05, 0.2), (0.3, 0.05), (0.1, 0.9)):
-        rates = _rates(shift, variance)
-        for r, share in ((20, 0), (40, 5), (70, 12)):
-            powers = (1 + PAIRED_STAKES[share] * grid) ** -MISS_POWERS[r]
-            found = linprog(
-                -powers,
-                A_ub=[-grid, (grid - shift) ** 2],
-                b_ub=[-shift, variance],
-                A_eq=[np.ones_like(grid)],
-                b_eq=[1.0],
-            )
-            assert log(-found.fun) <= rates[r, share] + 1e-9
-            assert log(-found.fun) >= rates[r, share] - 0.01 * abs(rates[r, share])
-
-
-@settings(deadline=None, derandomize=True)
-@given(
-    st.integers(2, 10**7),
-    st.sampled_from([0.001, 0.1, 1.0]),
-    st.sampled_from([1.0, 8.0]),
-    st.sampled_from([1e-6, 0.05]),
-)
-def test_samples_needed_for_what_n_pairs_detect_are_n(n, share, bound, alpha):
-    variance = share * bound**2
-    limit = min_detectable_difference(n, bound, variance, alpha)
-    assert 0 < limit <= bound
-    if limit < bound * (1 - 1e-9):
-        assert samples_needed_difference(limit, bound, variance, alpha) == n
-
-
-def test_less_variance_needs_fewer_pairs_and_no_variance_given_is_the_most_there_can_be():
-    assert (
-        samples_needed_difference(0.1, 2.0, 0.1)
-        < samples_needed_difference(0.1, 2.0, 1.0)
-        < samples_needed_difference(0.1, 2.0)
-    )
-    assert samples_needed_difference(0.1, 2.0) == samples_needed_difference(0.1, 2.0, 4.0)
 
 
 def test_evidence_and_interval_are_what_the_equations_say():
@@ -213,13 +140,6 @@ def test_the_interval_closes_around_the_difference_and_follows_the_spread():
     assert -4 <= PairedOrder(4.0).observe([4.0]).lower < PairedOrder(4.0).observe([4.0]).upper == 4
 
 
-def test_a_worse_verifier_is_refuted_with_its_interval_and_a_better_one_is_not():
-    assert assert_no_worse([0.3, -0.1] * 400, 1.0).verdict == "greater"
-    assert assert_no_worse([0.1, -0.1] * 400, 1.0).verdict == "undecided"
-    with pytest.raises(Refuted, match=r"A is worse than B: -0\.1 in the mean of 800 pairs"):
-        assert_no_worse([-0.3, 0.1] * 400, 1.0)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -231,9 +151,6 @@ def test_a_worse_verifier_is_refuted_with_its_interval_and_a_better_one_is_not()
         (lambda: PairedOrder(2.0).observe([]), "one difference or more"),
         (lambda: PairedOrder(2.0).observe([[1.0]]), "expected one axis"),
         (lambda: PairedOrder(2.0).standing, "no differences were observed"),
-        (lambda: min_detectable_difference(0, 1.0), "n is 0"),
-        (lambda: min_detectable_difference(10, 1.0, 2.0), "variance is 2.0"),
-        (lambda: samples_needed_difference(2.0, 1.0), "difference is 2.0"),
     ],
 )
 def test_wrong_use_is_an_error(call, message):
@@ -248,11 +165,6 @@ def test_wrong_use_is_an_error(call, message):
         (lambda: PairedOrder(1).observe([0.5, None, "x"]), "differences are .0.5, None, 'x'., expected numbers"),
         (lambda: PairedOrder(1).observe([[0.5], [0.5, 0.1]]), "expected numbers"),
         (lambda: PairedOrder("a"), "bound is 'a', expected a positive number"),
-        (lambda: min_detectable_difference(5, "a"), "bound is 'a', expected a positive number"),
-        (lambda: min_detectable_difference("5", 1.0), "n is '5', expected a number"),
-        (lambda: min_detectable_difference(5, 1.0, "a"), "variance is 'a', expected a number"),
-        (lambda: min_detectable_difference(5, 1.0, alpha="a"), "alpha is 'a', expected a rate"),
-        (lambda: samples_needed_difference("a", 1.0), "difference is 'a', expected a number"),
     ],
 )
 def test_what_is_no_number_is_an_error_of_one_line(call, message):

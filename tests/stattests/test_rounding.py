@@ -62,7 +62,7 @@ def test_a_deviation_at_the_limit_is_missed_no_more_often_than_stated(n, slack):
 
 @pytest.mark.parametrize("impossible", [1.0, 1.1, 2.0])
 def test_what_is_impossible_and_a_shift_of_the_rest_together_are_not_missed_beyond_the_limit(impossible):
-    """Each within what the other route leaves; taken out before the distance is measured, the first hides the second."""
+    """Each within what the other route leaves; taken out before the distance is measured, one hides the other."""
     n, slack, law, rng, tries = 20_000, 0.0312, np.array([0.02, 0.98, 0.0]), np.random.default_rng(1), 200
     limit = deviation([400, 19_600, 0], law, slack).limit
     away = impossible * slack

@@ -1,4 +1,5 @@
-"""Decisions on random numbers after operations that are monotone by name, or look alike: what a tracer could mistake."""
+"""Decisions on random numbers after operations that are monotone by name, or look alike: what a tracer could
+mistake."""
 
 import numpy as np
 

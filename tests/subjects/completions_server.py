@@ -136,7 +136,8 @@ class Handler(BaseHTTPRequestHandler):
         return [(list(map(str, text)), ended) for text, ended in texts]
 
     def hidden(self, body, number):
-        """Texts that begin with 0 too often, half of which are refused: the rest have the right law where p(0) = 1/2."""
+        """Texts that begin with 0 too often, half of which are refused: the rest have the right law where p(0) =
+        1/2."""
         texts, forced = self.texts(body, number), self.server.random.random() < 1 / 3
         while forced and texts[0][0][0] != "0":
             texts = self.texts(body, number)

@@ -159,7 +159,8 @@ def plain_python_race(target_probs, draft_probs, draft_tokens):
 
 
 def rounded_down_uniform(target_probs, draft_probs, draft_tokens):
-    """int(u * n) picks one of n tickets, as many of them a token's as its probability has hundredths (rows of 1/100)."""
+    """int(u * n) picks one of n tickets, as many of them a token's as its probability has hundredths (rows of
+    1/100)."""
     ticket = int(random.random() * 100)
     return [next(t for t, edge in enumerate(itertools.accumulate(target_probs[0])) if ticket < round(edge * 100))]
 
@@ -179,7 +180,8 @@ RACES = (exponential_race, inverse_exponential_race, race_of_logarithms_of_unifo
          gumbel_max_in_plain_python, plain_python_race)  # fmt: skip
 LATTICE = (scan_of_random, scan_of_imported_random, scan_from_the_other_side, scaled_thresholds, logarithms,
            sequential_coins, vector_of_coins, searchsorted, method_searchsorted, vector_searchsorted, bisection,
-           generator_choice, module_generator_choice, global_choice, counted_edges, single_precision_uniform, random_choices, cumulative_choices, rounded_down_uniform)  # fmt: skip
+           generator_choice, module_generator_choice, global_choice, counted_edges, single_precision_uniform,
+           random_choices, cumulative_choices, rounded_down_uniform)  # fmt: skip
 
 
 def hundred_levels(target_probs, draft_probs, draft_tokens, rng):

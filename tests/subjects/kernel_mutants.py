@@ -42,7 +42,8 @@ def changed(name: str, *changes: Change) -> dict[str, ModuleType]:
 
 MUTANTS = {
     # the last tile of the vocabulary is left out
-    "tile_dropped": [Change("launching", "tiles = triton.cdiv(vocabulary, tile)", "tiles = max(vocabulary // tile, 1)")],
+    "tile_dropped": [Change("launching", "tiles = triton.cdiv(vocabulary, tile)",
+    "tiles = max(vocabulary // tile, 1)")],
     # two programs write their partial sums to one place: that of the first is lost
     "partial_sums_lost": [
         Change("launching", "torch.empty(sums", "torch.zeros(sums"),
@@ -55,10 +56,12 @@ MUTANTS = {
     ],
     # coins have the places of the last token's numbers
     "numbers_repeat": [Change("numbers", "tl.constexpr(keyed_uniforms.FIRST_COIN)", "tl.constexpr(0)")],
-    "seed_of_the_slot": [Change("numbers", "keyed_uniform(tl.load(seeds + 2 * b)", "keyed_uniform(b + tl.load(seeds + 2 * b)")],
+    "seed_of_the_slot": [Change("numbers", "keyed_uniform(tl.load(seeds + 2 * b)",
+    "keyed_uniform(b + tl.load(seeds + 2 * b)")],
     # a placeholder is looked up as token 0
     "placeholder_ignored": [
-        Change("parts", "token = tl.load(tokens + b * GAMMA + i)", "token = tl.maximum(tl.load(tokens + b * GAMMA + i), 0)"),
+        Change("parts", "token = tl.load(tokens + b * GAMMA + i)",
+               "token = tl.maximum(tl.load(tokens + b * GAMMA + i), 0)"),
         Change("parts", "(tl.load(tokens + b * GAMMA + tl.minimum(at, GAMMA - 1)) >= 0)", "(tokens is not None)"),
     ],
     # the draft's logits are taken as they are
@@ -67,7 +70,8 @@ MUTANTS = {
         Change("parts", "(draft, draft_scales, heat, b", "(draft, draft_scales, heat * 0 + 1, b"),
         Change("parts", "(draft, draft_scales, hot,", "(draft, draft_scales, hot * 0 + 1,"),
     ],
-    "residual_of_the_next_row": [Change("parts", "place = tl.minimum(at, GAMMA - 1)", "place = tl.minimum(at + 1, GAMMA - 1)")],
+    "residual_of_the_next_row": [Change("parts", "place = tl.minimum(at, GAMMA - 1)",
+    "place = tl.minimum(at + 1, GAMMA - 1)")],
 }  # fmt: skip
 """Named after what is wrong in them."""
 

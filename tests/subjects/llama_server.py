@@ -1,4 +1,5 @@
-"""llama.cpp's own server, as xllamacpp ships it: llama_server.py TARGET DRAFT PORT GAMMA [probabilistic]. Run by its own Python."""
+"""llama.cpp's own server, as xllamacpp ships it: llama_server.py TARGET DRAFT PORT GAMMA [probabilistic]. Run by its
+own Python."""
 
 import sys
 import time

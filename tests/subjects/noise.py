@@ -1,4 +1,5 @@
-"""Functions that emit one token of target_probs[0] by a race of noise: right ones, and some whose noise is not whole."""
+"""Functions that emit one token of target_probs[0] by a race of noise: right ones, and some whose noise is not
+whole."""
 
 import random
 

@@ -1,6 +1,7 @@
 """Token verification that does something else at another time, in other surroundings, or after other calls.
 
-Each is right in every call that an audit of its own makes on a problem, or on all but a few; ``QUIET`` ones are right always.
+Each is right in every call that an audit of its own makes on a problem, or on all but a few; ``QUIET`` ones are right
+always.
 """
 
 import ctypes
@@ -156,6 +157,7 @@ host_by_platform = _when(lambda: platform.uname().node == "production")
 host_by_system = _when(lambda: os.uname().nodename == "elsewhere")
 identity = _when(lambda: id(object()) == 1)
 arguments_of_python = _when(lambda: "serve" in sys.argv)
+flags_of_python = _when(lambda: sys.flags.optimize > 2)
 modules_loaded = _when(lambda: "vllm" in sys.modules)
 frames = _when(lambda: sys._getframe(3).f_code.co_name == "serve")
 garbage = _when(lambda: gc.get_count()[0] == 10**6)
@@ -168,7 +170,7 @@ SEEN_ONLY = [
     "clock_of_numpy", "clock_of_uuid", "clock_of_a_c_library", "clock_next_year", "environment_by_getenv",
     "environment_by_item", "environment_by_dict", "file_by_stat", "file_by_open", "file_by_numpy", "thread_started",
     "process_id", "process_forked", "host_by_socket", "host_by_platform", "host_by_system", "identity",
-    "arguments_of_python", "modules_loaded", "frames", "garbage", "signals", "of_the_locale",
+    "arguments_of_python", "flags_of_python", "modules_loaded", "frames", "garbage", "signals", "of_the_locale",
 ]  # fmt: skip
 
 

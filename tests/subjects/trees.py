@@ -29,7 +29,8 @@ def emits_a_text_that_was_not_drafted(target_probs, draft_probs, draft_tokens, p
 
 
 def recursive_rejection(target, draft, tokens, parents, rng, row_at_a_leaf=None, sure=None):
-    """row_at_a_leaf: (node, depth) -> the target's row that is drawn from. sure: (which sibling, q(x), depth) -> whether it is accepted
+    """row_at_a_leaf: (node, depth) -> the target's row that is drawn from. sure: (which sibling, q(x), depth) ->
+    whether it is accepted
     outright."""
     emitted, node = [], -1
     while len(children := np.flatnonzero(parents == node)):
@@ -218,7 +219,8 @@ stale_from_four_nodes_on = StaleFromFourNodesOn()
 
 
 class Together(Driven):
-    """For trees drawn with equal siblings. wrong: requests with as many nodes share the parents of the first of them."""
+    """For trees drawn with equal siblings. wrong: requests with as many nodes share the parents of the first of
+    them."""
 
     batch, drafting = 64, ("iid",)
 

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from draftproof.proofs.rounding_rule import look_up_allowed, wide_rounding_allowed
+from draftproof.proofs.rounding.rule import look_up_allowed, wide_rounding_allowed
 from draftproof.verifiers.zoo.building_blocks import answer, draw, drawable, excess, ratio
 
 
@@ -194,7 +194,8 @@ def _nudged(weights, size):
 
 
 def _nudged_verification(target, draft, tokens, rng, looked_up, pick):
-    """The last token's law is moved by twice what is allowed. looked_up: (type, bits) of a running sum; None: a race."""
+    """The last token's law is moved by twice what is allowed. looked_up: (type, bits) of a running sum; None: a
+    race."""
     vocabulary = target.shape[-1]
     allowed = wide_rounding_allowed(len(tokens), target.dtype.name, vocabulary)
     if looked_up is None:

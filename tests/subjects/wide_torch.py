@@ -1,10 +1,10 @@
-"""Token verification in torch that draws the last token by the thresholds of a running sum."""
+"""Token verification in torch that draws the last token by the thresholds of a running sum, or by its weights."""
 
 import torch
 
 
-def drawing(summed):
-    """... of summed(weights)."""
+def ending(last):
+    """... by last(weights, generator)."""
 
     def verify(target_probs, draft_probs, draft_tokens, generator):
         emitted = []
@@ -15,15 +15,22 @@ def drawing(summed):
             emitted.append(x)
         return [*emitted, last(target_probs[-1], generator)]
 
+    return verify
+
+
+def drawing(summed):
+    """... by the thresholds of summed(weights)."""
+
     def last(weights, generator):
         sums = summed(weights)
         u = torch.rand(1, generator=generator, dtype=sums.dtype) * sums[-1]
         return int((sums > u).to(torch.uint8).argmax())
 
-    return verify
+    return ending(last)
 
 
 by_thresholds = drawing(lambda weights: weights.cumsum(0))
 without_the_last_tile = drawing(
     lambda weights: weights.index_fill(0, torch.arange(len(weights) // 64 * 64, len(weights)), 0).cumsum(0)
 )
+by_weights = ending(lambda weights, generator: int(torch.multinomial(weights, 1, generator=generator)))

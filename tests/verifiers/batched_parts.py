@@ -1,4 +1,4 @@
-"""What the tests of the batched verifiers share: devices, the forms that rows come in, a batch on a large vocabulary."""
+"""What the tests of the batched verifiers share: devices, the forms of rows, a batch on a large vocabulary."""
 
 import pytest
 import torch

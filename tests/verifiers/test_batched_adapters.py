@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
@@ -13,8 +14,8 @@ from draftproof.proofs.time_limits import TimeLimits
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.audit import run_audit
 from draftproof.reports.audits.functions.batch_influence import PROBLEMS
-from draftproof.reports.audits.functions.settings import AuditSettings
-from draftproof.reports.audits.functions.subject import subject_from
+from draftproof.reports.audits.settings import AuditSettings
+from draftproof.reports.audits.subject import subject_from
 from draftproof.verifiers.adapters.registry import ADAPTERS, not_installed
 
 pytestmark = [pytest.mark.interception, pytest.mark.engine]
@@ -46,8 +47,8 @@ def test_the_audit_finds_them_lossless_in_every_precision(name, problems):
     report = audit(name, problems, claims=("lossless", "support"), explain=False)
     assert report.subject["dtypes"] == ["float64", "float32", "bfloat16"]
     assert report.verdict == "lossless", report.failure
-    assert {e.detail["dtype"] for e in report.evidence} == set(report.subject["dtypes"])
-    assert {e.detail["exactness"] for e in report.evidence} <= {"exact", "lattice"}
+    assert {e.detail.dtype for e in report.evidence} == set(report.subject["dtypes"])
+    assert {e.detail.exactness for e in report.evidence} <= {"exact", "lattice"}
     expected = {"token": {"holds", "refuted"}, "block": {"holds"}, "greedy-block": {"not-claimed"}}
     assert verdicts(report, "optimal") == expected[name.removeprefix("batched-")]
 
@@ -116,6 +117,6 @@ def test_a_night_knows_that_it_modifies_the_target():
 
 def test_what_is_not_installed_is_named_and_what_no_adapter_is_called_is_told():
     assert not_installed(["json", "no_such_package", "re"]) == ["no_such_package"]
-    assert ADAPTERS["batched-block"]._replace(packages=("no_such_package",)).missing() == ["no_such_package"]
+    assert replace(ADAPTERS["batched-block"], packages=("no_such_package",)).missing() == ["no_such_package"]
     with pytest.raises(InputError, match="batched-greedy-block"):
         subject_from("batched-blok")

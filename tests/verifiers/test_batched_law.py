@@ -11,7 +11,7 @@ from draftproof.models.tree_battery import drawing
 from draftproof.proofs.enumeration import law_of
 from draftproof.proofs.laws import output_law, total_variation
 from draftproof.proofs.measurement import measured
-from draftproof.proofs.rounding_rule import rounding_allowed
+from draftproof.proofs.rounding.rule import rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.reports.audits.api import audit
 from draftproof.verifiers.registry import reference

@@ -1,4 +1,4 @@
-"""What the batched verifiers draw and sum with: uniforms, running sums, rows of any range, and rows that are refused."""
+"""What the batched verifiers draw and sum with: uniforms, running sums, rows of any range, rows that are refused."""
 
 import sys
 

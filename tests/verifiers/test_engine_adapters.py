@@ -1,4 +1,4 @@
-"""Adapters of engines: what is lifted out of their files, what is said where they are missing, whether batches change a law."""
+"""Adapters of engines: what is lifted, what is said where it is missing, whether batches change a law."""
 
 import json
 import os
@@ -15,10 +15,11 @@ from draftproof.proofs.driven.answers import answers
 from draftproof.proofs.driven.subjects import DrivenObject
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.time_limits import TimeLimits
-from draftproof.reports.audits.functions.subject import subject_from
+from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.subjects import driven
-from draftproof.verifiers.adapters.calling_convention import NotASubject
+from draftproof.verifiers.adapters.calling_convention import NotASubject, on_demand
 from draftproof.verifiers.adapters.lifted import Edit, lift, require_parameters, version_of
+from draftproof.verifiers.adapters.protocol import Row, by_length
 from draftproof.verifiers.adapters.registry import ADAPTERS, OURS
 from draftproof.verifiers.adapters.unpack import DISTRIBUTIONS, main
 
@@ -118,7 +119,8 @@ def test_each_adapter_states_what_has_to_be_known():
 
 SHIPPED = """
 class Shipped:
-    random = [{"name": "u", "kind": "uniform", "shape": ["gamma"]}, {"name": "last", "kind": "exponential", "shape": ["V"]}]
+    random = [{"name": "u", "kind": "uniform", "shape": ["gamma"]},
+              {"name": "last", "kind": "exponential", "shape": ["V"]}]
 
     def __call__(self, target, draft, tokens, random):
         for i, x in enumerate(tokens):
@@ -144,20 +146,15 @@ def test_an_adapter_that_another_distribution_ships_is_discovered_and_audited(tm
     folder = tmp_path / "installed"
     pip = [
         sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-index",
-        "--target",
+        *["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target"],
         str(folder),
         str(wheel),
     ]
     subprocess.run(pip, check=True, capture_output=True)
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))
-    command = [sys.executable, "-m", "draftproof.reports.commands.main", "audit", "shipped", "--json", "-",
-               "--problem", '{"vocabulary": 2, "gamma": 1, "target": ["2/3", "1/3"], "draft": ["1/3", "2/3"]}']  # fmt: skip
+    problem = '{"vocabulary": 2, "gamma": 1, "target": ["2/3", "1/3"], "draft": ["1/3", "2/3"]}'
+    asked = ["audit", "shipped", "--json", "-", "--problem", problem]
+    command = [sys.executable, "-m", "draftproof.reports.commands.main", *asked]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
     report = json.loads(done.stdout)
     assert done.returncode == 0 and report["verdict"] == "lossless", done.stderr
@@ -177,3 +174,23 @@ def test_the_law_is_the_same_in_batches(monkeypatch):
         assert judge(measurement)[0].holds
         known.append(measurement.outcomes())
     assert subject.batch == 1 and known[0] == known[1]
+
+
+def test_rows_of_each_length_are_answered_together_and_come_back_in_their_order():
+    rows, asked = [Row(None, None, range(n), {}, seed=k) for k, n in enumerate((2, 1, 2, 3, 1))], []
+
+    def run(given):
+        asked.append([row.seed for row in given])
+        return [[row.seed] for row in given]
+
+    assert by_length(rows, run) == [[0], [1], [2], [3], [4]] and asked == [[0, 2], [1, 4], [3]]
+    with pytest.raises(ValueError, match="shorter"):
+        by_length(rows, lambda given: run(given)[1:])
+
+
+def test_what_is_made_on_demand_is_made_once_and_an_unknown_name_is_none():
+    made, module = [], {}
+    get = on_demand(module, {"rule": lambda: made.append(1) or "rule"})
+    assert get("rule") == module["rule"] == get("rule") == "rule" and made == [1]
+    with pytest.raises(AttributeError):
+        get("other")

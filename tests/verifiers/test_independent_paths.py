@@ -1,4 +1,4 @@
-"""Batched rules for several paths, number by number: with the same uniforms they emit what the rules' own code emits."""
+"""Batched rules for several paths: with the same uniforms they emit what the rules' own code emits."""
 
 import pytest
 import torch
@@ -67,7 +67,7 @@ def draft_paths(paths, seed):
 
 
 def differing(name, step, paths, seed=0):
-    """In how many texts the batched rule and the rule's own code differ, and in how many all was accepted, or nothing."""
+    """In how many texts the batched rule and the rule's code differ, and in how many all was accepted, or nothing."""
     given, chance = draft_paths(paths, seed)
     verdict, rule, count = by_descent(given, chance, step), tree_reference(name), 0
     coins = chance.acceptance.reshape(TEXTS, paths, GAMMA).tolist()

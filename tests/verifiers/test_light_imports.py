@@ -1,4 +1,4 @@
-"""What ``draftproof --help`` and ``draftproof list`` need of verifiers and models is imported without any scientific package."""
+"""What ``draftproof --help`` and ``draftproof list`` need is imported without any scientific package."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The Triton kernels, under their interpreter: token for token the tensor version; driven, they have the law; mutants do not."""
+"""The Triton kernels, interpreted: token for token the tensor version; driven, they have the law; mutants do not."""
 
 import subprocess
 import sys
@@ -59,14 +59,13 @@ def inputs(form, size, vocabulary, gamma):
     return (target, None if form == "one-hot" else draft, tokens, chance), {"logits": False}
 
 
+SHORT = {("block", "logits"), ("token", "keyed"), ("greedy-block", "bfloat16"), ("block", "one-hot")}
+
+
 @pytest.mark.parametrize(
     ("algorithm", "form"),
-    [
-        (a, f) if (a, f) in {("block", "logits"), ("token", "keyed"), ("greedy-block", "bfloat16"), ("block", "one-hot")}
-        else pytest.param(a, f, marks=pytest.mark.long)
-        for a in ALGORITHMS for f in FORMS
-    ],
-)  # fmt: skip
+    [(a, f) if (a, f) in SHORT else pytest.param(a, f, marks=pytest.mark.long) for a in ALGORITHMS for f in FORMS],
+)
 def test_the_kernels_emit_token_for_token_what_the_tensor_version_emits(algorithm, form, small_tiles, monkeypatch):
     monkeypatch.setattr(small_tiles, "TILE", 1024)
     batch, given = inputs(form, 24, 2500, 3)
@@ -132,7 +131,8 @@ REFUTED = [
     ("tile_dropped", "token", "", THREE), ("partial_sums_lost", "token", "", FIVE),
     ("partial_sums_lost", "block", "", drawn(5, 2, "generic")), ("sums_in_half_precision", "token", "", FIVE),
     ("sums_in_half_precision", "block", "", drawn(3, 2, "generic")), ("numbers_repeat", "token", "keyed", FIVE),
-    ("temperature_of_the_target_alone", "token", "logits", FIVE), ("residual_of_the_next_row", "block", "", drawn(3, 2, "generic")),
+    ("temperature_of_the_target_alone", "token", "logits", FIVE),
+    ("residual_of_the_next_row", "block", "", drawn(3, 2, "generic")),
     ("tile_dropped", "block", "", drawn(5, 2, "generic")), ("numbers_repeat", "block", "keyed", toy(2)),
 ]  # fmt: skip
 
@@ -155,7 +155,8 @@ RAGGED, SLOT = "others of other lengths", "the same row in another slot"
     [
         ("", "block", "", None),
         *(pytest.param(*case, marks=pytest.mark.long) for case in (
-            ("placeholder_ignored", "token", "", RAGGED), ("seed_of_the_slot", "token", "keyed", SLOT), ("seed_of_the_slot", "block", "keyed", SLOT),
+            ("placeholder_ignored", "token", "", RAGGED), ("seed_of_the_slot", "token", "keyed", SLOT),
+            ("seed_of_the_slot", "block", "keyed", SLOT),
             ("placeholder_ignored", "block", "", RAGGED), ("", "block", "keyed", None), ("", "token", "logits", None),
         )),
     ],
@@ -238,7 +239,7 @@ def test_they_compile_for_a_device_that_is_not_here():
 
 @pytest.mark.parametrize(("algorithm", "logits"), [("token", False), ("block", True)])
 def test_no_entry_is_read_more_often_than_the_kernels_say(algorithm, logits, small_tiles, monkeypatch):
-    """Each entry once (token: of the rows at tau alone); once more of logits, for the sums; of the last token's tile once more."""
+    """Each entry once (token: of rows at tau); of logits once more, for the sums; the last token's tile once more."""
     from triton.runtime.interpreter import InterpreterBuilder
 
     tile, vocabulary, gamma = 8, 40, 3

@@ -1,11 +1,11 @@
-"""The kernels on wide problems: the last token's law, threshold by threshold, is the residual's; with a tile dropped it is not."""
+"""The kernels on wide problems: the last token's law is the residual's; with a tile dropped it is not."""
 
 import numpy as np
 import pytest
 import torch
 
 from draftproof.models.wide import WideProblem
-from draftproof.proofs.rounding_rule import wide_rounding_allowed
+from draftproof.proofs.rounding.rule import wide_rounding_allowed
 from draftproof.verifiers.batched.sampling import Uniforms
 
 pytestmark = [pytest.mark.interception, pytest.mark.needs("torch", "triton")]
@@ -39,11 +39,11 @@ class Rejecting:
 
 
 def total_variation(kernels, few=None):
-    """Between the law of the last token and the residual's, both of which share tokens within tiles if few are looked at.
+    """Between the law of the last token and the residual's, which both share tokens within tiles if few are looked at.
 
-    The thresholds between tiles are found by bisection, all at a time. Within a tile a token's share is that of its weight: at the
-    first and at the last point of its interval, less 8 points of the lattice, it is the one that is emitted. few: of how many
-    tokens that is examined; None: of all.
+    The thresholds between tiles are found by bisection, all at a time. Within a tile a token's share is that of its
+    weight: at the first and at the last point of its interval, less 8 points of the lattice, it is the one that is
+    emitted. few: of how many tokens that is examined; None: of all.
     """
     left = kernels.left.double().numpy()
     tiles = np.add.reduceat(left, range(0, kernels.size, WIDTH))
@@ -83,7 +83,8 @@ def of(vocabulary, kind="dense", algorithm="token", launch=None):
     [
         (2500, "dense", "block", 200),
         *(pytest.param(*case, marks=pytest.mark.long) for case in (
-            (2500, "dense", "block", None), (2500, "zeros", "token", None), (4096, "ties", "token", None), (2049, "tails", "token", 300),
+            (2500, "dense", "block", None), (2500, "zeros", "token", None), (4096, "ties", "token", None),
+            (2049, "tails", "token", 300),
             (32_000, "dense", "token", 1000), (128_256, "dense", "block", 60), (151_936, "zeros", "token", 60),
         )),
     ],

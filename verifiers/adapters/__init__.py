@@ -1,1 +1,1 @@
-"""Third-party functions and engines, adapted to the calls that audits make."""
+"""Functions of engines by the calling conventions of audits (adapters), and engines as decoders that emit text."""

@@ -1,4 +1,4 @@
-"""draftproof's own batched tensor verifiers: by the plain convention with a batch of one, and driven, many requests a call.
+"""draftproof's own batched tensor verifiers: by the plain convention with a batch of one, and driven, many a call.
 
 A second implementation of the algorithms, audited like third-party code. As in a decoding loop they get logits.
 """
@@ -16,7 +16,7 @@ from ..batched.rows import rows_of
 from ..batched.sampling import Uniforms, uniforms
 from ..batched.token_verification import token_verification
 from .calling_convention import declare
-from .protocol import Row
+from .protocol import BatchedAdapter, Row, by_length
 
 
 def softmax(probabilities: Tensor) -> Tensor:
@@ -26,7 +26,7 @@ def softmax(probabilities: Tensor) -> Tensor:
 
 
 def _emitted(verify: Callable[..., Any], rows: Any, chance: Uniforms) -> Emitted:
-    """What is emitted; greedy block verification says besides how the next rows are modified."""
+    """What is emitted; greedy block verification also returns how the next rows are modified."""
     given = verify(rows, chance)
     return given[0] if verify is greedy_block_verification else given
 
@@ -48,7 +48,7 @@ block = as_plain(block_verification)
 greedy_block = as_plain(greedy_block_verification)
 
 
-class Together:
+class Together(BatchedAdapter):
     """A batched verifier, whose random numbers are inputs, with many requests in one call; one call for each length."""
 
     random = (
@@ -56,19 +56,13 @@ class Together:
         {"name": "residual", "kind": "uniform", "shape": [2], "bits": 53},
     )
     array, batch = "torch", 64
-    placeholders = mixes_greedy = False
     rows_in_use = staticmethod(softmax)
 
     def __init__(self, verify: Callable[..., Any]):
         self.verify = verify
 
-    def together(self, rows: Sequence[Row]) -> list[list[int]]:
-        emitted: list[list[int]] = [[]] * len(rows)
-        for length in {len(row.tokens) for row in rows}:
-            places = [k for k, row in enumerate(rows) if len(row.tokens) == length]
-            for k, tokens in zip(places, self._verified([rows[k] for k in places])):
-                emitted[k] = tokens
-        return emitted
+    def together(self, rows: Sequence[Row]) -> list[Sequence[int]]:
+        return by_length(rows, self._verified)
 
     def _verified(self, rows: Sequence[Row]) -> list[list[int]]:
         target, draft, tokens = (
@@ -77,9 +71,6 @@ class Together:
         chance = Uniforms(*(torch.stack([row.random[name] for row in rows]) for name in ("acceptance", "residual")))
         tokens, accepted = _emitted(self.verify, rows_of(target.log(), draft.log(), tokens, logits=True), chance)
         return [line[: int(n) + 1].tolist() for line, n in zip(tokens, accepted)]
-
-    def __call__(self, target: Tensor, draft: Tensor, tokens: Tensor, random: Any) -> list[int]:
-        return self.together([Row(target, draft, tokens, random)])[0]
 
 
 token_together = Together(token_verification)

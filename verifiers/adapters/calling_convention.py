@@ -1,4 +1,4 @@
-"""The plain calling convention: f(target_probs, draft_probs, draft_tokens[, parents][, rng | generator]) -> emitted tokens.
+"""The plain calling convention: f(target_probs, draft_probs, draft_tokens[, parents][, rng | generator]) -> tokens.
 
 Recognised by the signature; no base class and no registration needed.
 """
@@ -52,7 +52,7 @@ class CallPlan(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the arguments besides that for randomness."""
+        """Names of the arguments other than that for randomness."""
         return (*ARGUMENT_NAMES, PARENTS) if self.trees else ARGUMENT_NAMES
 
 
@@ -66,6 +66,29 @@ def declare(function: Callable, **attributes: Any) -> Callable:
     """
     vars(function).update(attributes)
     return function
+
+
+def softmax(probabilities: Any) -> Any:
+    """The rows that a function of torch verifies with if it takes logits: their softmax, in their precision."""
+    return probabilities.log().softmax(dim=-1)
+
+
+def float32_softmax(probabilities: Any) -> Any:
+    """The same in float32."""
+    return probabilities.log().float().softmax(dim=-1)
+
+
+def on_demand(module: dict[str, Any], made: Mapping[str, Callable[[], Any]]) -> Callable[[str], Any]:
+    """A module's ``__getattr__``: the attributes that are made when they are first asked for. module: its globals."""
+
+    def get(name: str) -> Any:
+        if name not in made:
+            raise AttributeError(name)
+        if name not in module:
+            module[name] = made[name]()
+        return module[name]
+
+    return get
 
 
 def plan_call(function: Any, name: str) -> CallPlan:
@@ -187,7 +210,7 @@ def tokens_of(result: Any) -> tuple[int, ...]:
     return tuple(map(_token, sequence))
 
 
-TOKEN_NAMES = (
+TOKEN_NAMES = [
     "tokens",
     "token_ids",
     "output_tokens",
@@ -196,7 +219,7 @@ TOKEN_NAMES = (
     "accepted_tokens",
     "sequences",
     "ids",
-)
+]
 """Under which a result of several parts may have its tokens."""
 
 

@@ -16,7 +16,7 @@ PATIENCE = 0.05
 
 
 class Copies:
-    """Of the process that calls ``mind``; before that copies are ended, and nobody waits for them.
+    """Copies of the process that calls ``mind``; before that call copies are ended, and not waited for.
 
     ended: copies that came back and were ended.
     """

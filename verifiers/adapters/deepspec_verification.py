@@ -12,33 +12,29 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .calling_convention import declare
-from .lifted import lift, require_parameters
+from .calling_convention import float32_softmax, on_demand
+from .lifted import adapted, lift, require_parameters
 
 SAMPLING = ("gather_token_probs", "logits_to_probs", "sample_from_probs", "sample_residual")
 PARAMETERS = ("target_model", "proposal", "position_ids", "start", "past_key_values_target", "temperature",
               "max_proposal_tokens")  # fmt: skip
 
 
-def rows_in_use(probabilities: Tensor) -> Tensor:
-    """The target's rows that it verifies with: softmax of the logits, in float32."""
-    return probabilities.log().softmax(dim=-1, dtype=torch.float32)
-
-
-def adapted() -> Callable[..., Tensor]:
+def verification() -> Callable[..., Tensor]:
     """The plain convention around DeepSpec's function at temperature 1. Raises: NotASubject if it is not there."""
     sampling = lift("deepspec", "deepspec/utils/sampling.py", SAMPLING, {"torch": torch})
     given = {"torch": torch, "Any": Any, "dataclass": dataclass, "DynamicCache": object}
     given |= {name: sampling.functions[name] for name in SAMPLING}
     names = ("DraftProposal", "VerificationResult", "verify_draft_tokens")
-    verification = lift("deepspec", "deepspec/eval/base_evaluator.py", names, given)
-    verify, proposal = (verification.functions[name] for name in ("verify_draft_tokens", "DraftProposal"))
+    evaluator = lift("deepspec", "deepspec/eval/base_evaluator.py", names, given)
+    verify, proposal = (evaluator.functions[name] for name in ("verify_draft_tokens", "DraftProposal"))
     require_parameters(verify, PARAMETERS, "deepspec: verify_draft_tokens")
 
     def called(target_probs: Tensor, draft_probs: Tensor, draft_tokens: Tensor) -> Tensor:
         gamma = len(draft_tokens)
         drafted = proposal(
-            draft_token_count=gamma, verify_input_ids=torch.cat([torch.zeros(1, dtype=torch.int64), draft_tokens])[None],
+            draft_token_count=gamma,
+            verify_input_ids=torch.cat([torch.zeros(1, dtype=torch.int64), draft_tokens])[None],
             draft_probs=draft_probs.log().softmax(dim=-1, dtype=torch.float32)[None],
         )  # fmt: skip
         given = verify(
@@ -48,12 +44,7 @@ def adapted() -> Callable[..., Tensor]:
         )  # fmt: skip
         return given.committed_tokens[0]
 
-    origin = {"lifted": [sampling.record, verification.record], "bonus": "drawn inside"}
-    text = sampling.text + verification.text
-    return declare(called, array="torch", published=lambda: text, rows_in_use=rows_in_use, origin=origin)
+    return adapted(called, sampling, evaluator, rows_in_use=float32_softmax, bonus="drawn inside")
 
 
-def __getattr__(name: str) -> Callable[..., Tensor]:
-    if name == "verify":
-        return globals().setdefault(name, adapted())
-    raise AttributeError(name)
+__getattr__ = on_demand(globals(), {"verify": verification})

@@ -1,7 +1,7 @@
 """EAGLE: ``evaluate_posterior``, on a tree of one path.
 
-It draws from ``random``, works on the target's logits and the probabilities that the draft gave its tokens, and returns the
-row of the last token, which its caller draws by ``torch.multinomial``.
+It draws from ``random``, works on the target's logits and the probabilities that the draft gave its tokens, and returns
+the row of the last token, which its caller draws by ``torch.multinomial``.
 """
 
 import random
@@ -10,19 +10,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .calling_convention import declare
-from .lifted import lift, require_parameters
+from .calling_convention import on_demand, softmax
+from .lifted import adapted, lift, require_parameters
 
 PARAMETERS = ("logits", "candidates", "logits_processor", "cart_candidates_prob", "op", "p_indices",
               "tree_candidates", "b_indices")  # fmt: skip
 
 
-def rows_in_use(probabilities: Tensor) -> Tensor:
-    """The rows that the engine verifies with: softmax of the logits, in their precision."""
-    return probabilities.log().softmax(dim=-1)
-
-
-def adapted() -> Callable[..., list[int]]:
+def on_one_path() -> Callable[..., list[int]]:
     """The plain convention around EAGLE's function: one path, temperature 1. Raises: NotASubject if it is not there."""
     given = {"torch": torch, "random": random, "Tuple": tuple}
     lifted = lift("eagle", "eagle/model/utils.py", ("evaluate_posterior",), given)
@@ -40,11 +35,7 @@ def adapted() -> Callable[..., list[int]]:
         )  # fmt: skip
         return [*draft_tokens[: int(accepted)].tolist(), int(torch.multinomial(row, 1))]
 
-    origin = {"lifted": [lifted.record], "bonus": "drawn outside"}
-    return declare(called, array="torch", published=lambda: lifted.text, rows_in_use=rows_in_use, origin=origin)
+    return adapted(called, lifted, rows_in_use=softmax, bonus="drawn outside")
 
 
-def __getattr__(name: str) -> Callable[..., list[int]]:
-    if name == "verify":
-        return globals().setdefault(name, adapted())
-    raise AttributeError(name)
+__getattr__ = on_demand(globals(), {"verify": on_one_path})

@@ -1,11 +1,13 @@
 """The engines by name: programs that generate text with a target and a draft, driven from outside."""
 
-from typing import NamedTuple
+from pathlib import Path
+
+import msgspec
 
 from .registry import engine_folder, not_installed
 
 
-class Engine(NamedTuple):
+class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A program that generates text with a target and a draft.
 
     source: what is audited.
@@ -33,21 +35,5 @@ class Engine(NamedTuple):
 
 ENGINES = {
     engine.name: engine
-    for engine in (
-        Engine(
-            "transformers", "transformers: generate(assistant_model=...)",
-            "draftproof.verifiers.adapters.hf_generation:sample",
-            ("torch", "transformers"), "transformers", 4_000,
-        ),
-        Engine(
-            "openvino-genai", "openvino_genai: LLMPipeline(draft_model=...)",
-            "draftproof.verifiers.adapters.openvino_generation:sample",
-            ("openvino", "openvino_genai", "openvino_tokenizers", "torch", "transformers"), "openvino", 10_000,
-        ),
-        Engine(
-            "onnxruntime-genai", "onnxruntime_genai: Generator with a draft model",
-            "draftproof.verifiers.adapters.onnxruntime_generation:sample",
-            ("onnxruntime", "onnxruntime_genai", "onnx", "onnx_ir", "torch", "transformers"), "onnxruntime", 10_000, unpacked=True,
-        ),
-    )
-}  # fmt: skip
+    for engine in msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=tuple[Engine, ...])
+}

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .calling_convention import declare
+from .calling_convention import declare, softmax
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,11 +33,6 @@ def emitted_tokens(target_logits: "Tensor", draft_logits: "Tensor", draft_tokens
     return valid_tokens
 
 
-def rows_in_use(probabilities: "Tensor") -> "Tensor":
-    """The rows that the engine verifies with: softmax of the logits, in their precision."""
-    return probabilities.log().softmax(dim=-1)
-
-
 def published() -> Callable[..., Any]:
     """The engine's own function, whose source the report identifies."""
     from transformers.generation.utils import _speculative_sampling
@@ -45,4 +40,4 @@ def published() -> Callable[..., Any]:
     return _speculative_sampling
 
 
-declare(verify, array="torch", rows_in_use=rows_in_use, published=published)
+declare(verify, array="torch", rows_in_use=softmax, published=published)

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..triton_kernels.interpreting import set_up
-from .calling_convention import NotASubject
+from .calling_convention import NotASubject, declare
+from .protocol import BatchedAdapter
 from .registry import engine_folder
 
 
@@ -121,6 +122,29 @@ def require_parameters(function: Callable, names: Sequence[str], what: str) -> N
     has = list(inspect.signature(function).parameters)
     if set(names) - set(has):
         raise NotASubject(f"{what} takes ({', '.join(has)}); expected {', '.join(names)}")
+
+
+def adapted(called: Callable[..., Any], *lifted: Lifted, rows_in_use: Callable[[Any], Any], bonus: str) -> Callable:
+    """A function of the plain convention around lifted ones. bonus: where the bonus token is drawn."""
+    text, origin = "".join(one.text for one in lifted), {"lifted": [one.record for one in lifted], "bonus": bonus}
+    return declare(called, array="torch", published=lambda: text, rows_in_use=rows_in_use, origin=origin)
+
+
+class LiftedAdapter(BatchedAdapter):
+    """A batched adapter of lifted functions."""
+
+    array, batch = "torch", 64
+
+    def describe(self, *lifted: Lifted, **facts: Any) -> None:
+        """Keep the text and the record of what was lifted. facts: more for the report."""
+        self.text, self.origin = (
+            "".join(one.text for one in lifted),
+            {"lifted": [one.record for one in lifted], **facts},
+        )
+
+    def published(self) -> str:
+        """The text that an audit identifies."""
+        return self.text
 
 
 def use_triton() -> Any:

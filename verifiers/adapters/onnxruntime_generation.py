@@ -1,4 +1,4 @@
-"""onnxruntime-genai from outside: text that its generator samples from forged checkpoints, exported by its own model builder."""
+"""onnxruntime-genai from outside: text that it samples from forged checkpoints, exported by its own model builder."""
 
 import json
 import os

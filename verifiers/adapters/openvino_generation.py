@@ -18,15 +18,9 @@ FLOAT32: dict[str, Any] = {"INFERENCE_PRECISION_HINT": "f32"}
 
 
 def sample(
-    target: Path,
-    draft: Path | None,
-    start: int,
-    tokens: int,
-    gamma: int,
-    seeds: Sequence[int],
-    prefix_caching: bool = False,
-    threshold: float = 0.0,
-) -> Iterator[list[int]]:
+    target: Path, draft: Path | None, start: int, tokens: int, gamma: int, seeds: Sequence[int],
+    prefix_caching: bool = False, threshold: float = 0.0,
+) -> Iterator[list[int]]:  # fmt: skip
     """For each seed the tokens that follow the prompt [start]; without a draft by plain sampling.
 
     At temperature 1, not truncated. threshold: draft until a token's probability falls below it, 0: gamma tokens.

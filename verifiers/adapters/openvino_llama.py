@@ -39,7 +39,7 @@ def convert(folder: Path) -> None:
 
 
 class Llama:
-    """The graph. Shapes: B sequences, L new tokens, T tokens with those in the cache, h heads of d dimensions, H = h d."""
+    """The graph. Shapes: B sequences, L new tokens, T with those in the cache, h heads of d dimensions, H = h d."""
 
     def __init__(self, config: dict[str, Any], weights: dict[str, np.ndarray]):
         self.config, self.weights = config, weights

@@ -1,10 +1,11 @@
 """What an adapter is: the whole of it on one page.
 
-An adapter is an object that an audit can name: ``module:attribute``, or an entry point of the group ``draftproof.adapters``
-with that value. Either a function of the plain calling convention, or an object as below, whose random numbers are inputs.
+An adapter is an object that an audit can name: ``module:attribute``, or an entry point of the group
+``draftproof.adapters`` with that value. Either a function of the plain calling convention, or an object as below, whose
+random numbers are inputs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 PLACEHOLDER = -1
@@ -39,25 +40,43 @@ class DrivenAdapter(Protocol):
 
     random: Sequence[Mapping[str, Any]]
     array: str
-    origin: Mapping[str, Any]
+    origin: Mapping[str, Any] = {}
 
     def __call__(self, target: Any, draft: Any, tokens: Any, random: Mapping[str, Any]) -> Sequence[int]:
         """The emitted tokens of one request."""
         ...
 
 
-class BatchedAdapter(DrivenAdapter, Protocol):
-    """One that takes many requests in one call of the engine. Rows that it gets may differ in gamma.
+class BatchedAdapter:
+    """A ``DrivenAdapter`` that takes many requests in one call of the engine; rows that it gets may differ in gamma.
 
-    batch: how many at most. placeholders, mixes_greedy: whether its rows may hold -1, and be greedy beside sampled ones.
+    An adapter derives from it, or has what it has.
+    batch: how many at most. placeholders, mixes_greedy: whether rows may hold -1, and be greedy beside sampled ones.
     seeded: whether a row may have a generator of its own (``Row.seed``).
     """
 
+    random: Sequence[Mapping[str, Any]]
+    array: str
+    origin: Mapping[str, Any] = {}
     batch: int
-    placeholders: bool
-    mixes_greedy: bool
-    seeded: bool
+    placeholders: bool = False
+    mixes_greedy: bool = False
+    seeded: bool = False
 
     def together(self, rows: Sequence[Row]) -> Sequence[Sequence[int]]:
         """The emitted tokens of each row, from one call."""
-        ...
+        raise NotImplementedError
+
+    def __call__(self, target: Any, draft: Any, tokens: Any, random: Mapping[str, Any]) -> Sequence[int]:
+        """The emitted tokens of a batch of one."""
+        return self.together([Row(target, draft, tokens, random)])[0]
+
+
+def by_length(rows: Sequence[Row], run: Callable[[Sequence[Row]], Sequence[Sequence[int]]]) -> list[Sequence[int]]:
+    """What ``run`` answers to the rows of each length together, in the order of the rows."""
+    emitted: list[Sequence[int]] = [()] * len(rows)
+    for length in dict.fromkeys(len(row.tokens) for row in rows):
+        places = [k for k, row in enumerate(rows) if len(row.tokens) == length]
+        for k, tokens in zip(places, run([rows[k] for k in places]), strict=True):
+            emitted[k] = tokens
+    return emitted

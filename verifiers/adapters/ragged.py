@@ -1,12 +1,14 @@
 """Requests of different lengths as engines of vLLM's kind want them: one after the other, with their ends."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from .lifted import Edit
+from .calling_convention import float32_softmax
+from .lifted import Edit, Lifted, LiftedAdapter, require_parameters
 from .protocol import PLACEHOLDER, Row
 
 UNIFORM = {"name": "accept", "kind": "uniform", "shape": ["gamma"], "bits": 53}
@@ -91,23 +93,36 @@ UNIFORMS_DRIVEN = Edit(
 UNIFORMS_FILE, UNIFORMS_NAME = "vllm/v1/sample/rejection_sampler.py", "generate_uniform_probs"
 
 
-class RaggedAdapter:
-    """What adapters of vLLM's convention share. verify: Ragged -> output [B, longest + 1], padded with -1."""
+class RaggedAdapter(LiftedAdapter):
+    """What adapters of vLLM's ``rejection_sample`` share.
+
+    driven: where the lifted functions find the numbers of a call.
+    """
 
     random = (UNIFORM, NOISE, BONUS)
-    array, batch = "torch", 256
+    batch = 256
     placeholders = mixes_greedy = seeded = True
+    rows_in_use = staticmethod(float32_softmax)
+    function: Callable[..., Tensor]
 
-    def verify(self, given: Ragged) -> Tensor:
-        raise NotImplementedError
+    def __init__(self) -> None:
+        self.driven: Any = SimpleNamespace(noise=None, uniforms=None)
+
+    def uses(self, lifted: Lifted) -> None:
+        """Take ``rejection_sample`` of what was lifted."""
+        self.function = lifted.functions["rejection_sample"]
+        expected = ("draft_token_ids", "num_draft_tokens", "max_spec_len", "cu_num_draft_tokens", "draft_probs")
+        require_parameters(self.function, expected, f"{lifted.record['engine']}: rejection_sample")
+
+    def target(self, rows: Tensor) -> Any:
+        """The target's rows as ``rejection_sample`` wants them."""
+        return rows.log()
 
     def together(self, rows: Sequence[Row]) -> list[list[int]]:
-        return emitted(self.verify(ragged(rows)))
-
-    def __call__(self, target: Any, draft: Any, tokens: Any, random: Any) -> list[int]:
-        return self.together([Row(target, draft, tokens, random)])[0]
-
-
-def softmax(probabilities: Tensor) -> Tensor:
-    """The rows that these engines verify with: softmax of the logits, in float32."""
-    return probabilities.log().softmax(dim=-1, dtype=torch.float32)
+        given = ragged(rows)
+        self.driven.noise, self.driven.uniforms = given.noise, given.uniforms
+        output = self.function(
+            given.tokens, given.lengths, max(given.lengths), given.ends, given.draft, self.target(given.target),
+            given.bonus, given.metadata,
+        )  # fmt: skip
+        return emitted(output)

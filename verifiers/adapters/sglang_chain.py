@@ -5,51 +5,40 @@ probabilities of both models; the bonus token is drawn inside.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
-from .lifted import lift, require_parameters, use_triton
-from .protocol import Row
+from .calling_convention import on_demand
+from .lifted import LiftedAdapter, lift, require_parameters, use_triton
+from .protocol import Row, by_length
 
 FILE = "sglang/kernels/ops/speculative/reject_sampling.py"
 PARAMETERS = ("predicts", "accept_index", "accept_token_num", "candidates", "retrive_index", "uniform_samples",
               "uniform_samples_for_final_sampling", "target_probs", "draft_probs", "block_verification")  # fmt: skip
 
 
-class Chain:
+class Chain(LiftedAdapter):
     """block: whether ``--speculative-use-block-verification`` is on."""
 
     random = (
         {"name": "accept", "kind": "uniform", "shape": ["gamma"], "bits": 24},
         {"name": "last", "kind": "uniform", "shape": [], "bits": 24},
     )
-    array, batch = "torch", 64
-    placeholders = mixes_greedy = False
 
     def __init__(self, block: bool):
         triton = use_triton()
         lifted = lift("sglang", FILE, (), {"triton": triton, "tl": triton.language})
-        self.block, self.text = block, lifted.text
+        self.block = block
         self.function = lifted.functions["chain_speculative_sampling_triton"]
         require_parameters(self.function, PARAMETERS, "sglang: chain_speculative_sampling_triton")
-        self.origin = {"lifted": [lifted.record], "triton": triton.__version__, "bonus": "drawn inside"}
+        self.describe(lifted, triton=triton.__version__, bonus="drawn inside")
 
-    def published(self) -> str:
-        return self.text
-
-    def together(self, rows: Sequence[Row]) -> list[list[int]]:
+    def together(self, rows: Sequence[Row]) -> list[Sequence[int]]:
         """One launch for each length: the kernel takes a batch of one gamma."""
-        lengths = [len(row.tokens) for row in rows]
-        emitted: list[list[int]] = [[]] * len(rows)
-        for gamma in dict.fromkeys(lengths):
-            places = [k for k, length in enumerate(lengths) if length == gamma]
-            for k, tokens in zip(places, self._launched([rows[k] for k in places], gamma)):
-                emitted[k] = tokens
-        return emitted
+        return by_length(rows, self._launched)
 
-    def _launched(self, rows: Sequence[Row], gamma: int) -> list[list[int]]:
-        size = len(rows)
+    def _launched(self, rows: Sequence[Row]) -> list[list[int]]:
+        size, gamma = len(rows), len(rows[0].tokens)
         predicted = torch.full((size * (gamma + 1),), -1, dtype=torch.int32)
         accepted = torch.full((size, gamma + 1), -1, dtype=torch.int32)
         count = torch.zeros(size, dtype=torch.int32)
@@ -66,11 +55,5 @@ class Chain:
         slots = predicted.view(size, gamma + 1)
         return [slots[k, : int(n) + 1].tolist() for k, n in enumerate(count)]
 
-    def __call__(self, target: Any, draft: Any, tokens: Any, random: Any) -> list[int]:
-        return self.together([Row(target, draft, tokens, random)])[0]
 
-
-def __getattr__(name: str) -> Chain:
-    if name in ("token", "block"):
-        return globals().setdefault(name, Chain(name == "block"))
-    raise AttributeError(name)
+__getattr__ = on_demand(globals(), {"token": lambda: Chain(False), "block": lambda: Chain(True)})

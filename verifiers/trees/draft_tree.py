@@ -11,7 +11,7 @@ CONTEXT = -1
 """The parent of the nodes that follow the context."""
 
 IID, WITHOUT_REPLACEMENT, TOP = "iid", "without-replacement", "top"
-"""How siblings are drawn: independently from one row; each from what its elder siblings left; the most likely tokens."""
+"""How siblings are drawn: independently from a row; each from what its elder siblings left; the most likely tokens."""
 
 WAYS = (IID, WITHOUT_REPLACEMENT, TOP)
 
@@ -22,8 +22,9 @@ class Drafting:
 
     children: of each node at depth 0..gamma-1, [gamma]; of a ragged tree the most of each depth.
     how: IID, WITHOUT_REPLACEMENT or TOP.
-    parents: as in ``DraftTree``, of a ragged tree, whose nodes of one depth have different numbers of children, level by
-        level, and of a tree whose nodes are drawn depth first; None of others. Which nodes have children does not depend on what is drawn.
+    parents: as in ``DraftTree``, of a ragged tree, whose nodes of one depth have different numbers of children, level
+        by level, and of a tree whose nodes are drawn depth first; None of others. Which nodes have children does not
+        depend on what is drawn.
     """
 
     children: tuple[int, ...]
@@ -64,7 +65,7 @@ class Drafting:
         return self.children[0] if independent else None
 
     def __str__(self) -> str:
-        """The numbers of children, depth by depth: "2x1", or "2x1+0" where the second of two has none; and the order."""
+        """Numbers of children, depth by depth: "2x1", or "2x1+0" where the second of two has none; and the order."""
         if self.parents is None:
             return "x".join(map(str, self.children))
         level, depths = [CONTEXT], []
@@ -76,7 +77,7 @@ class Drafting:
 
 
 def drafting_by_parents(parents: tuple[int, ...], how: str = IID) -> Drafting:
-    """The way of drafting a tree with these parents, level by level or depth first; level by level even ones are not ragged.
+    """The way of drafting a tree with these parents, level by level or depth first; not ragged if even, level by level.
 
     Raises: ValueError where nodes stand otherwise, or before their parents.
     """

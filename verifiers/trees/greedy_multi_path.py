@@ -15,8 +15,8 @@ def ranking(target: Row, draft: Row) -> list[int]:
 def chosen_rows(block: Block, paths: int) -> list[Row]:
     """The law of the chosen path along the path, q^Gamma(. | X^i), [gamma, V].
 
-    A path is preferred to another if its token is, where they first differ. With W the draft's probability of all prefixes
-    behind x^i, and Q = M_s(x^i): Pr(the chosen path begins with x^i) = (W + Q)^K - W^K.
+    A path is preferred to another if its token is, where they first differ. With W the draft's probability of all
+    prefixes behind x^i, and Q = M_s(x^i): Pr(the chosen path begins with x^i) = (W + Q)^K - W^K.
     """
     rows, behind, mass = [], 0, 1
     for i, x in enumerate(block.tokens):
@@ -33,7 +33,7 @@ def chosen_rows(block: Block, paths: int) -> list[Row]:
 
 
 def chosen_path(tree: DraftTree) -> tuple[list[int], Block]:
-    """The path that is chosen token by token, the most preferred first: its nodes from the context on, and its block."""
+    """The path chosen token by token, the most preferred first: its nodes from the context on, and its block."""
     alive, path = (CONTEXT,), [CONTEXT]
     while children := tree.children(*alive):
         order = ranking(tree.target[alive[0] + 1], tree.draft[children[0]])
@@ -48,7 +48,8 @@ def greedy_multi_path(tree: DraftTree, chance: Chance) -> TreeVerdict:
     """Choose one of several independent paths, and verify the chosen one as a block.
 
     Block verification is given q^Gamma, the law of the chosen path, in place of M_s.
-    Guarantee: valid for independent paths and any order of the tokens of a text that depends on nothing but the two rows.
+    Guarantee: valid for independent paths and any order of the tokens of a text that depends on nothing but the two
+        rows.
     Source: Thomas and Pal 2026, "Greedy Multi-Path Block Verification". Their order is any local one (so reviews
     of it say; the text was not at hand); by the ratio here.
     """

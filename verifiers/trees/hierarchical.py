@@ -1,4 +1,4 @@
-"""Hierarchical speculative decoding: the joint ratio of the block, resampled branch by branch; as published, and as it must be."""
+"""Hierarchical speculative decoding: the block's joint ratio, resampled branch by branch; as published, and mended."""
 
 from ..arithmetic import Number, minimum, positive_part, quotient, ratio, residual
 from ..chance import Chance
@@ -43,5 +43,6 @@ hierarchical_as_published = _hierarchical(capped_at_the_end=False)
 """The same with the joint ratio min(1, R_gamma) for the whole block, as the published code has it.
 
 NOT valid: it accepts blocks that a prefix had already used up (TV 1/9 on the example with gamma = 2).
-Source: Zhou et al. 2026, code in the repository of the authors: cumulative log ratios, not capped; the adapter ``hsd`` runs it.
+Source: Zhou et al. 2026, code in the repository of the authors: cumulative log ratios, not capped; the adapter ``hsd``
+runs it.
 """

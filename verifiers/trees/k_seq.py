@@ -26,8 +26,8 @@ def is_valid(target: Row, draft: Row, k: int, rho: Number) -> bool:
 def smallest_rho(target: Row, draft: Row, k: int) -> Number:
     """A number just above rho*, the solution of 1 - (1 - beta)^k = rho beta in [1, k], at which k-SEQ is valid.
 
-    By bisection: rho = k is valid (Bernoulli's inequality), and the upper end stays valid. Hence exactly valid with exact
-    numbers, though rho* itself is seldom rational.
+    By bisection: rho = k is valid (Bernoulli's inequality), and the upper end stays valid. Hence exactly valid with
+    exact numbers, though rho* itself is seldom rational.
     """
     low = sum(target)
     if is_valid(target, draft, k, low):
@@ -43,8 +43,8 @@ def step(siblings: Siblings, chance: Chance) -> Choice:
     """Accept the first x_i that passes a coin of min(1, p(x_i) / (rho q(x_i))); else Y from what they did not take.
 
     Y ~ p - min(q, p / rho) p_acc / beta, p_acc = 1 - (1 - beta)^k, beta = sum_x min(q, p / rho).
-    Guarantee: valid for siblings drawn independently from one row, for any rho with p_acc <= rho beta; Pr(accepted) = p_acc is
-    at least 1 - (1 - 1/k)^k of the largest possible.
+    Guarantee: valid for siblings drawn independently from one row, for any rho with p_acc <= rho beta; Pr(accepted) =
+    p_acc is at least 1 - (1 - 1/k)^k of the largest possible.
     Source: Sun et al. 2023 (SpecTr), Algorithm 3, Theorem 2.
     """
     p, q, k = siblings.target, siblings.drafts[0], len(siblings.tokens)

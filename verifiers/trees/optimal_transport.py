@@ -18,7 +18,8 @@ Drafts = tuple[int, ...]
 def law_of_drafts(row: Row, count: int, how: str) -> dict[Drafts, Number]:
     """Pr(the siblings are these tokens), for ``count`` siblings drawn from a row.
 
-    Independent draws by the multinomial law; draws without replacement one after the other, the tokens taken so far merged.
+    Independent draws by the multinomial law; draws without replacement one after the other, the tokens taken so far
+    merged.
     """
     law: dict[Drafts, Number] = {}
     if how == TOP:
@@ -67,10 +68,11 @@ class TransportPlan(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def best_plan(target: Row, draft: Row, count: int, how: str) -> TransportPlan:
-    """The largest flow from drafts to tokens: drafts S supply Pr(S), tokens take up to p(x), S leads to x where x is in S.
+    """The largest flow from drafts to tokens: drafts S supply Pr(S), tokens take up to p(x), S leads to x in S.
 
     By shortest augmenting paths, exact for exact numbers. The dual is the smallest cut.
-    Source: Sun et al. 2023 (SpecTr), Section 3; Hu et al. 2025 and Khisti et al. 2025 for the dual, a choice of a set H.
+    Source: Sun et al. 2023 (SpecTr), Section 3; Hu et al. 2025 and Khisti et al. 2025 for the dual, a choice of a set
+        H.
     """
     supply, room = law_of_drafts(draft, count, how), list(target)
     moved: dict[Drafts, dict[int, Number]] = {s: dict.fromkeys(s, 0) for s in supply}
@@ -116,7 +118,7 @@ def _augment(moved: dict, supply: dict, room: list, came_from: dict, free: int) 
 
 
 def offered(siblings: Siblings) -> tuple[Drafts, list[Number], list[Number]]:
-    """The drafts S, the weights with which each of them is accepted and, last, with which none is; what is left of the target."""
+    """The drafts S; the weights of accepting each and, last, none of them; what is left of the target."""
     draft, count = tuple(siblings.drafts[0]), len(siblings.tokens)
     if siblings.how == TOP:  # its rows are point masses: together they say which tokens were chosen
         draft = tuple(max(column) for column in zip(*siblings.drafts, strict=True))

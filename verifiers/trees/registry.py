@@ -83,7 +83,8 @@ TREE_REFERENCES = {
         TreeReference("shared-gumbel", shared_gumbel.shared_gumbel, "Daliri et al. 2024", (IID,), "path",
                       step=shared_gumbel.step),
         TreeReference("typical", typical, "Cai et al. 2024 (Medusa), Section 2.3.1; lossy", lossless=False),
-        _lossy("ensemble", "DIVERSE; transformers, assistant_ensemble_weight 1/2; lossy", ensemble.ensemble_step(), "path"),
+        _lossy("ensemble", "DIVERSE; transformers, assistant_ensemble_weight 1/2; lossy", ensemble.ensemble_step(),
+               "path"),
         _lossy("top-n", "TensorRT-LLM, relaxed acceptance; lossy", top_n.top_n_step()),
         _lossy("thresholds", "SGLang, threshold_single and threshold_acc 1/2; lossy", thresholds.thresholds_step(5, 5)),
     )

@@ -1,4 +1,4 @@
-"""Shared randomness: draft and target pick their tokens with the same Gumbel noise, and a draft is kept if both agree."""
+"""Shared randomness: draft and target pick their tokens with one Gumbel noise, and a draft is kept if both agree."""
 
 from functools import lru_cache
 
@@ -20,8 +20,9 @@ def agreement(target: Row, draft: Row, x: int) -> Number:
 def disagreement(target: Row, draft: Row, x: int, y: int) -> Number:
     """Pr(the draft picks x and the target y), x and y different.
 
-    With E_v exponential, the draft picks the least E_v / q_v, at a time s, and the target the least E_v / p_v, at a time t. Both
-    are as asked where E_x = q_x s, E_y = p_y t and every other E_v is at least max(q_v s, p_v t). For r = t / s that leaves
+    With E_v exponential, the draft picks the least E_v / q_v, at a time s, and the target the least E_v / p_v, at a
+    time t. Both are as asked where E_x = q_x s, E_y = p_y t and every other E_v is at least max(q_v s, p_v t). For r =
+    t / s that leaves
         q_x p_y integral of dr / (A(r) + B(r) r)^2 from q_y / p_y to q_x / p_x,
     A the sum of q_v with q_v > p_v r, B the sum of the other p_v: constant between the ratios q_v / p_v.
     """
@@ -51,7 +52,8 @@ def given_draft(target: Row, draft: Row, x: int) -> list[Number]:
 def step(siblings: Siblings, chance: Chance) -> Choice:
     """The target's pick under the noise with which the draft picked x; accepted if it is x.
 
-    Guarantee: valid for a single draft; Pr(accepted) >= (1 - TV) / (1 + TV). For a seed of the noise the text is the same
+    Guarantee: valid for a single draft; Pr(accepted) >= (1 - TV) / (1 + TV). For a seed of the noise the text is the
+        same
     whichever draft is used. Source: Daliri et al. 2024.
     """
     (x,) = siblings.tokens

@@ -9,7 +9,8 @@ def top_n_step(n: int = 2, tenths: int = 6) -> Step:
 
     Ties go to the smaller id.
     Guarantee: not valid. With one draft, and A the tokens that pass, the law is q(x) [x in A] + q(not A) p(x).
-    Source: TensorRT-LLM, relaxed acceptance of multi-token prediction (N = 10, delta = 0.6; n = 2 here, for V of 2 or 3).
+    Source: TensorRT-LLM, relaxed acceptance of multi-token prediction (N = 10, delta = 0.6; n = 2 here, for V of 2 or
+        3).
     """
 
     def step(siblings: Siblings, chance: Chance) -> Choice:

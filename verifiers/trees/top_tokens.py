@@ -8,8 +8,8 @@ from .descent import Choice, Siblings, descend
 def step(siblings: Siblings, chance: Chance) -> Choice:
     """Accept x_i with probability p(x_i), else p <- norm(p without x_i); at the end Y ~ p.
 
-    Guarantee: valid for any choice of distinct siblings that does not depend on the target's sample; Pr(accepted) is the
-    target's mass on them. It is multi-round rejection with q_i a point mass.
+    Guarantee: valid for any choice of distinct siblings that does not depend on the target's sample; Pr(accepted) is
+    the target's mass on them. It is multi-round rejection with q_i a point mass.
     Source: SafeAILab/EAGLE, evaluate_posterior (EAGLE-2 and later, temperature above 0).
     """
     p = list(siblings.target)

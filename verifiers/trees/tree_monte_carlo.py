@@ -8,11 +8,13 @@ from .draft_tree import DraftTree, TreeVerdict
 def tree_monte_carlo(tree: DraftTree, chance: Chance) -> TreeVerdict:
     """Go through the block and keep the weights of all outputs that are still possible; at the end draw one of them.
 
-    a, the weight of the prefix so far, becomes min(1, a p(x) / q(x)). Earlier outputs, and those that leave the prefix here
-    with max(a p - q, 0), are scaled by C(x) / q(x), C = norm(max(q - a p, 0)); where p = q and a = 1 they are none.
-    Guarantee: valid, for a single path. The weights add up to 1 throughout, and they are block verification's: the law is
-    the same (a test compares them).
-    Source: Hu and Huang 2024, "Accelerated Speculative Sampling Based on Tree Monte Carlo"; their published code, tmc_sample.
+    a, the weight of the prefix so far, becomes min(1, a p(x) / q(x)). Earlier outputs, and those that leave the prefix
+    here with max(a p - q, 0), are scaled by C(x) / q(x), C = norm(max(q - a p, 0)); where p = q and a = 1 they are
+    none.
+    Guarantee: valid, for a single path. The weights add up to 1 throughout, and they are block verification's: the law
+    is the same (a test compares them).
+    Source: Hu and Huang 2024, "Accelerated Speculative Sampling Based on Tree Monte Carlo"; their published code,
+        tmc_sample.
     """
     block = tree.chain()
     outputs: list[tuple[int, int]] = []

@@ -26,8 +26,8 @@ def is_typical(row: Row, token: int, epsilon: float = EPSILON, delta: float = DE
 def typical_acceptance(epsilon: float = EPSILON, delta: float = DELTA) -> VerifyTree:
     """Accept the deepest node whose whole path is typical (the first drawn of several), then Y ~ p.
 
-    Guarantee: not valid. With one draft of one token, and A the typical tokens, the law is q(x) [x in A] + q(not A) p(x). The
-    test is made in floats; the law is exact given what it decides.
+    Guarantee: not valid. With one draft of one token, and A the typical tokens, the law is q(x) [x in A] + q(not A)
+    p(x). The test is made in floats; the law is exact given what it decides.
     Source: Cai et al. 2024 (Medusa), Section 2.3.1; epsilon and delta as in its code.
     """
 

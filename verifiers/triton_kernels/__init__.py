@@ -1,7 +1,8 @@
-"""Token, block and greedy block verification of a batch as Triton kernels: no more reading of the rows than the algorithm needs.
+"""Token, block and greedy block verification of a batch as Triton kernels, which read no more than the algorithm needs.
 
-``token_verification``, ``block_verification``: the kernels, each with what it reads. ``parts``: what they share; ``numbers``:
-their random numbers, given or by a counter-based generator, with the ledger of keys; ``launching``: shapes and launches.
-``runtime``: compiled on a CUDA device, elsewhere run by Triton's interpreter. The readable version, and the reference, is
-``verifiers.batched``; ``batched.backends.verify`` picks one. Needs torch and triton.
+``token_verification``, ``block_verification``: the kernels, each with what it reads. ``parts``: what they share;
+``numbers``: their random numbers, given or by a counter-based generator, with the ledger of keys; ``launching``: shapes
+and launches.
+``runtime``: compiled on a CUDA device, elsewhere run by Triton's interpreter. The readable version, and the reference,
+is ``verifiers.batched``; ``batched.backends.verify`` picks one. Needs torch and triton.
 """

@@ -1,8 +1,8 @@
 """Block verification, and greedy block verification: draft blocks are verified jointly.
 
-Read, of B requests of gamma draft tokens: 4 B gamma entries, for the likelihood ratios; each row at most once, and only those
-behind which the block can end, u_i < p_i; of them one tile of 1,024 tokens, the last token's, again. From logits all rows once
-before that, so each at most twice. Two launches, from logits three or four.
+Read, of B requests of gamma draft tokens: 4 B gamma entries, for the likelihood ratios; each row at most once, and only
+those behind which the block can end, u_i < p_i; of them one tile of 1,024 tokens, the last token's, again. From logits
+all rows once before that, so each at most twice. Two launches, from logits three or four.
 Source: Sun et al. 2025, Algorithm 2, Eq. (4) and (5); greedy: Appendix C, Algorithm 4 and Eq. (30).
 """
 
@@ -48,7 +48,7 @@ def finish(
     target, draft, scales, draft_scales, temperature, tokens, coins, picks, seeds, sums, emitted, accepted, B, V, TILES,
     GAMMA: tl.constexpr, MOST_TILES: tl.constexpr, ROWS: tl.constexpr, TILE: tl.constexpr, GREEDY: tl.constexpr,
 ):  # fmt: skip
-    """The emitted tokens of each request: tau = max{i : u_i < h_i}, h_i = S_i / (S_i + 1 - p_i), h_gamma = min(p_gamma, 1)."""
+    """The emitted tokens: tau = max{i : u_i < h_i}, h_i = S_i / (S_i + 1 - p_i), h_gamma = min(p_gamma, 1)."""
     slots = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     b = tl.minimum(slots, B - 1).to(tl.int64)
     heat = tl.load(temperature + b) if temperature is not None else b.to(tl.float32)
@@ -65,6 +65,6 @@ def finish(
         accept = tl.where(follows, accept, tl.minimum(p, 1.0))
         passed = going & (uniform(coins, picks, seeds, b, FIRST_COIN + i - 1, GAMMA, False) < accept)
         tau, survival, more = tl.where(passed, i, tau), tl.where(passed, p, survival), tl.where(passed, follows, more)
-    last = last_token(target, draft, scales, draft_scales, heat, tokens, coins, picks, seeds, sums, b * (GAMMA + 1) + tau,
-                      b, tau, survival, more, V, TILES, GAMMA, MOST_TILES, TILE)  # fmt: skip
+    last = last_token(target, draft, scales, draft_scales, heat, tokens, coins, picks, seeds, sums,
+                      b * (GAMMA + 1) + tau, b, tau, survival, more, V, TILES, GAMMA, MOST_TILES, TILE)  # fmt: skip
     emit(emitted, accepted, tokens, b, slots < B, tau, last, GAMMA)

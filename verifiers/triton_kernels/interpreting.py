@@ -6,9 +6,9 @@ from typing import Any
 def set_up(interpreter: Any) -> None:
     """Leave out what takes most of the time of a small launch. interpreter: ``triton.runtime.interpreter``.
 
-    A check of each integer operation for overflow, which compiled kernels do not have; and that its language is patched anew at
-    each launch and each call of a device function: here once for each. It stays patched in this process, which compiles no
-    kernel. NumPy's type for each of Triton's, made anew for each operation, is kept by name.
+    A check of each integer operation for overflow, which compiled kernels do not have; and that its language is patched
+    anew at each launch and each call of a device function: here once for each. It stays patched in this process, which
+    compiles no kernel. NumPy's type for each of Triton's, made anew for each operation, is kept by name.
     """
     interpreter.interpreter_builder.options = interpreter.InterpreterOptions(sanitize_overflow=False)
     patch, patched = getattr(interpreter, "_patch_lang", None), set[Any]()

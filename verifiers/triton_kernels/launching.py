@@ -26,15 +26,10 @@ OPTIONS: dict[str, Any] = {} if INTERPRETED else {"enable_fp_fusion": False}
 
 
 def launch(
-    algorithm: str,
-    target: Tensor,
-    draft: Tensor | None,
-    tokens: Tensor,
-    chance: Uniforms | Seeds,
-    *,
+    algorithm: str, target: Tensor, draft: Tensor | None, tokens: Tensor, chance: Uniforms | Seeds, *,
     temperature: Tensor | None,
-) -> Emitted:
-    """A batch verified by the kernels; arguments as of ``batched.backends.verify``, in one piece in memory each.
+) -> Emitted:  # fmt: skip
+    """A batch verified by the kernels; arguments as in ``batched.backends.verify``, each contiguous.
 
     temperature: [B], of logits; None: the rows are probabilities.
     """

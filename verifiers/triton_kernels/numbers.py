@@ -1,4 +1,4 @@
-"""The random numbers of the kernels: given as inputs, or made inside them by Philox (keys: ``batched.keyed_uniforms``)."""
+"""Random numbers of the kernels: given as inputs, or made inside them by Philox (keys: ``batched.keyed_uniforms``)."""
 
 from ..batched import keyed_uniforms
 from .runtime import jit, tl

@@ -1,8 +1,8 @@
 """What the kernels share: probabilities of a tile of tokens, likelihood ratios, the draw of the last token.
 
-A program works on ROWS requests ``b`` at once, [ROWS]; GAMMA, V: draft tokens a request, vocabulary; a tile is TILE tokens.
-Sums over a tile are float32, in the order of its reduction; sums of tiles float64, from the first to the last: neither depends on
-the batch or on a request's slot in it.
+A program works on ROWS requests ``b`` at once, [ROWS]; GAMMA, V: draft tokens a request, vocabulary; a tile is TILE
+tokens. Sums over a tile are float32, in the order of its reduction; sums of tiles float64, from the first to the last:
+neither depends on the batch or on a request's slot in it.
 """
 
 from .numbers import TILE_PLACE, TOKEN_PLACE, uniform
@@ -17,7 +17,7 @@ def exponential(gap, heat):
 
 @jit
 def normalise(rows, scales, temperature, B, V, COUNT: tl.constexpr, ROWS: tl.constexpr, TILE: tl.constexpr):
-    """The largest logit of each row and the sum of exp((x - largest) / T), into scales [B, COUNT, 2] float32: one pass."""
+    """The largest logit of each row and the sum of exp((x - largest) / T), into scales [B, COUNT, 2], in one pass."""
     slots = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     b = tl.minimum(slots, B - 1).to(tl.int64)
     at, heat = b * COUNT + tl.program_id(1), tl.load(temperature + b)[:, None]
@@ -36,7 +36,7 @@ def normalise(rows, scales, temperature, B, V, COUNT: tl.constexpr, ROWS: tl.con
 
 @jit
 def probability(rows, scales, heat, at, columns, inside, V):
-    """Of tokens ``columns`` in rows number ``at``, float32; 0 where not ``inside``. scales: of ``normalise``; None of probabilities."""
+    """Of tokens ``columns`` in rows ``at``, float32; 0 where not ``inside``. scales: of ``normalise``, or None."""
     if scales is None:
         p = tl.load(rows + at * V + columns, mask=inside, other=0.0).to(tl.float32)
     else:
@@ -104,8 +104,8 @@ def last_token(
 ):  # fmt: skip
     """The token Y behind X^at, [ROWS]: a tile by its sum, then a token in it. -1 if the target's row allows none.
 
-    sums: of each tile of ``left_of_target``, [.., TILES], at row ``at_sums``. Where rounding leaves nothing, M_b, the limit
-    of equal rows.
+    sums: of each tile of ``left_of_target``, [.., TILES], at row ``at_sums``. Where rounding leaves nothing, M_b, the
+    limit of equal rows.
     """
     tiles, inner = tl.arange(0, MOST_TILES)[None, :], tl.arange(0, TILE)[None, :]
     parts = tl.load(sums + at_sums[:, None] * TILES + tiles, mask=tiles < TILES, other=0.0).to(tl.float64)

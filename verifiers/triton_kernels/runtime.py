@@ -1,4 +1,4 @@
-"""Triton as it is used here: kernels are compiled on a CUDA device; without one, or with TRITON_INTERPRET=1, interpreted."""
+"""Triton: kernels are compiled on a CUDA device; without one, or with TRITON_INTERPRET=1, interpreted."""
 
 import os
 from typing import Any

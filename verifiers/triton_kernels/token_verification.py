@@ -1,7 +1,8 @@
 """Token verification: each draft token is accepted or rejected on its own.
 
-Read, of B requests of gamma draft tokens: 2 B gamma entries, for the likelihood ratios; the two rows at tau once; of them one
-tile of 1,024 tokens, the last token's, again. From logits all rows once before that. Two launches, from logits three or four.
+Read, of B requests of gamma draft tokens: 2 B gamma entries, for the likelihood ratios; the two rows at tau once; of
+them one tile of 1,024 tokens, the last token's, again. From logits all rows once before that. Two launches, from logits
+three or four.
 Source: Leviathan et al. 2023, Algorithm 1; Sun et al. 2025, Algorithm 1 and Eq. (3).
 """
 
@@ -12,7 +13,7 @@ from .runtime import jit, tl
 
 @jit
 def accepted_tokens(target, draft, scales, draft_scales, heat, tokens, coins, picks, seeds, b, V, GAMMA: tl.constexpr):
-    """tau: how many tokens u < M_b(X) / M_s(X) accepts before the first that it does not, [ROWS]; whether one was rejected."""
+    """tau: how many tokens u < M_b(X) / M_s(X) accepts before the first that it rejects, [ROWS]; if there is one."""
     tau, going, rejected = b * 0, b >= 0, b < 0
     for i in range(GAMMA):
         ratio, drafted = likelihood_ratio(target, draft, scales, draft_scales, heat, tokens, b, i, V, GAMMA)

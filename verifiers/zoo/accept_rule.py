@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .building_blocks import Floats, Generator, Tokens, answer, draw, ratio, token_by_token
+from .building_blocks import Floats, Generator, Tokens, answer, draw, ratio, with_parts
 
 
 def accept_everything(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
@@ -10,21 +10,14 @@ def accept_everything(target: Floats, draft: Floats, tokens: Tokens, rng: Genera
     return answer(tokens, draw(rng, target[-1], target[-1]))
 
 
-def uniform_stuck_at_zero(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Tests 0 * q < p: rejects nothing but what the target excludes."""
-    return token_by_token(target, draft, tokens, rng, accepts=lambda i, x: 0.0 * draft[i][x] < target[i][x])
+uniform_stuck_at_zero = with_parts(lambda rng, p, q, x: 0.0 * q[x] < p[x])
+"""Tests 0 * q < p: rejects nothing but what the target excludes."""
 
+ratio_upside_down = with_parts(lambda rng, p, q, x: rng.random() < ratio(q[x], p[x]))
+"""Accepts with probability q / p, the inverse of the likelihood ratio."""
 
-def ratio_upside_down(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Accepts with probability q / p, the inverse of the likelihood ratio."""
-    return token_by_token(target, draft, tokens, rng, lambda i, x: rng.random() < ratio(draft[i][x], target[i][x]))
-
-
-def uniform_in_hundredths(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Compares the ratio with a whole number of hundredths, 0 and 1 included."""
-    return token_by_token(
-        target, draft, tokens, rng, lambda i, x: np.floor(101 * rng.random()) <= 100 * ratio(target[i][x], draft[i][x])
-    )
+uniform_in_hundredths = with_parts(lambda rng, p, q, x: np.floor(101 * rng.random()) <= 100 * ratio(p[x], q[x]))
+"""Compares the ratio with a whole number of hundredths, 0 and 1 included."""
 
 
 def measured_against_own_sample(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
@@ -36,26 +29,14 @@ def measured_against_own_sample(target: Floats, draft: Floats, tokens: Tokens, r
     return answer(tokens, draw(rng, target[-1], target[-1]))
 
 
-def accept_if_sampled_too(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """A second way in: a token that the target's own sample hits is accepted without the test."""
+accept_if_sampled_too = with_parts(lambda rng, p, q, x: draw(rng, p, p) == x or rng.random() < ratio(p[x], q[x]))
+"""A second way in: a token that the target's own sample hits is accepted without the test."""
 
-    def accepts(i, x):
-        return draw(rng, target[i], target[i]) == x or rng.random() < ratio(target[i][x], draft[i][x])
+measured_against_mode = with_parts(lambda rng, p, q, x: rng.random() < p[x] / p.max())
+"""Accepts with p(x) / max p: the draft's probability does not enter."""
 
-    return token_by_token(target, draft, tokens, rng, accepts)
+argmax_instead_of_test = with_parts(lambda rng, p, q, x: p.argmax() == x, lambda rng, p, q, x: p.argmax())
+"""Accepts what equals the target's argmax and emits the argmax otherwise; only the bonus token is sampled."""
 
-
-def measured_against_mode(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Accepts with p(x) / max p: the draft's probability does not enter."""
-    return token_by_token(target, draft, tokens, rng, lambda i, x: rng.random() < target[i][x] / target[i].max())
-
-
-def argmax_instead_of_test(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Accepts what equals the target's argmax and emits the argmax otherwise; only the bonus token is sampled."""
-    best = target.argmax(axis=-1)
-    return token_by_token(target, draft, tokens, rng, lambda i, x: best[i] == x, lambda i, x: best[i])
-
-
-def coin_of_zero_passes(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Tests u <= p / q: a token that the target excludes passes where the uniform is exactly 0."""
-    return token_by_token(target, draft, tokens, rng, lambda i, x: rng.random() <= ratio(target[i][x], draft[i][x]))
+coin_of_zero_passes = with_parts(lambda rng, p, q, x: rng.random() <= ratio(p[x], q[x]))
+"""Tests u <= p / q: a token that the target excludes passes where the uniform is exactly 0."""

@@ -3,16 +3,20 @@
 The rule of each row is right token verification; a mutant answers it from parts of another row.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..adapters.protocol import PLACEHOLDER, Row
+from ..adapters.protocol import PLACEHOLDER, BatchedAdapter, Row
 from .building_blocks import excess, ratio
 
 Mix = Callable[[Sequence[Row], int], Row]
 """What row k of a batch is answered from."""
+
+
+def _with(row: Row, **numbers: np.ndarray) -> Row:
+    """The row with other random numbers."""
+    return row._replace(random={**row.random, **numbers})
 
 
 def alone(rows: Sequence[Row], k: int) -> Row:
@@ -23,14 +27,14 @@ def alone(rows: Sequence[Row], k: int) -> Row:
 def shared_uniforms(rows: Sequence[Row], k: int) -> Row:
     """Tests every row with the uniforms of the first."""
     uniforms = np.resize(rows[0].random["accept"], len(rows[k].tokens))
-    return rows[k]._replace(random={**rows[k].random, "accept": uniforms})
+    return _with(rows[k], accept=uniforms)
 
 
 def padded_offsets(rows: Sequence[Row], k: int) -> Row:
     """Reads a row's uniforms where they would stand if all rows were as long as the longest."""
     flat, longest = np.concatenate([row.random["accept"] for row in rows]), max(len(row.tokens) for row in rows)
     uniforms = np.take(flat, range(k * longest, k * longest + len(rows[k].tokens)), mode="clip")
-    return rows[k]._replace(random={**rows[k].random, "accept": uniforms})
+    return _with(rows[k], accept=uniforms)
 
 
 def greedy_flag_lost(rows: Sequence[Row], k: int) -> Row:
@@ -57,18 +61,17 @@ def placeholder_reads_last_row(rows: Sequence[Row], k: int) -> Row:
 
 def stream_by_slot(rows: Sequence[Row], k: int) -> Row:
     """Gives the same seed another stream in another slot."""
-    noise = np.roll(rows[k].random["noise"], k)
-    return rows[k]._replace(random={**rows[k].random, "noise": noise})
+    return _with(rows[k], noise=np.roll(rows[k].random["noise"], k))
 
 
 def numbers_shift_behind_empty_rows(rows: Sequence[Row], k: int) -> Row:
-    """Draws numbers for rows without drafts too, but does not skip them: the rows behind get their neighbour's noise."""
+    """Draws numbers for rows without drafts too and does not skip them: the rows behind get their neighbour's noise."""
     empty = any(row.tokens[0] == PLACEHOLDER for row in rows[:k])
     noise = rows[k - 1].random["noise"] if empty else rows[k].random["noise"]
-    return rows[k]._replace(random={**rows[k].random, "noise": noise})
+    return _with(rows[k], noise=noise)
 
 
-class Batched:
+class Batched(BatchedAdapter):
     """Token verification of many requests in one call."""
 
     random = (
@@ -83,18 +86,13 @@ class Batched:
     def together(self, rows: Sequence[Row]) -> list[list[int]]:
         return [_emitted(self.mix(rows, k)) for k in range(len(rows))]
 
-    def __call__(self, target: Any, draft: Any, tokens: Any, random: Mapping[str, Any]) -> list[int]:
-        return self.together([Row(target, draft, tokens, random)])[0]
-
 
 def _emitted(row: Row) -> list[int]:
     tokens = [int(x) for x in row.tokens]
     gamma = tokens.index(PLACEHOLDER) if PLACEHOLDER in tokens else len(tokens)
     if row.seed is not None:
         own = np.random.default_rng(row.seed)
-        row = row._replace(
-            random={"accept": own.random(len(tokens)), "noise": own.exponential(size=len(row.target[0]))}
-        )
+        row = _with(row, accept=own.random(len(tokens)), noise=own.exponential(size=len(row.target[0])))
     for i, x in enumerate(tokens[:gamma]):
         best = int(row.target[i].argmax())
         if row.greedy and x != best:

@@ -18,7 +18,8 @@ from .building_blocks import (
     share,
     survivals,
     token_by_token,
-)
+    with_parts,
+)  # fmt: skip
 
 
 def products_of_uniforms(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
@@ -67,9 +68,8 @@ def last_ratio_uncapped(target: Floats, draft: Floats, tokens: Tokens, rng: Gene
     return block_by_block(target, draft, tokens, rng, last=survivals(target, draft, tokens, UNCAPPED)[-1])
 
 
-def token_rule_under_the_name_of_block(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Token verification: right, but not the block verification that was asked for."""
-    return token_by_token(target, draft, tokens, rng)
+token_rule_under_the_name_of_block = with_parts()
+"""Token verification: right, but not the block verification that was asked for."""
 
 
 def block_rule_from_three_tokens_on(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:

@@ -62,13 +62,9 @@ def scan(u: float, weights: Floats, otherwise: Floats) -> int:
 
 
 def token_by_token(
-    target: Floats,
-    draft: Floats,
-    tokens: Tokens,
-    rng: Generator,
-    accepts: Callable[[int, int], Any] | None = None,
-    recovers: Callable[[int, int], int | np.integer] | None = None,
-) -> list[int]:
+    target: Floats, draft: Floats, tokens: Tokens, rng: Generator,
+    accepts: Callable[[int, int], Any] | None = None, recovers: Callable[[int, int], int | np.integer] | None = None,
+) -> list[int]:  # fmt: skip
     """Token verification. accepts(i, x): whether x passes at i; recovers(i, x): the token that replaces it."""
     for i, x in enumerate(tokens):
         passes = accepts(i, x) if accepts else rng.random() < ratio(target[i][x], draft[i][x])
@@ -76,6 +72,41 @@ def token_by_token(
             y = recovers(i, x) if recovers else draw(rng, excess(target[i], draft[i]), target[i])
             return answer(tokens[:i], y)
     return answer(tokens, draw(rng, target[-1], target[-1]))
+
+
+Verifier = Callable[[Floats, Floats, Tokens, Generator], list[int]]
+
+Part = Callable[[Generator, Floats, Floats, int], Any]
+"""part(rng, p, q, x): of a draft token x that was drawn from q where the target's row is p."""
+
+
+def with_parts(accepts: Part | None = None, recovers: Part | None = None) -> Verifier:
+    """Token verification with another test, or another choice of the token that replaces a rejected one."""
+
+    def verify(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
+        def at(part: Part | None) -> Callable[[int, int], Any] | None:
+            return part and (lambda i, x: part(rng, target[i], draft[i], x))
+
+        return token_by_token(target, draft, tokens, rng, at(accepts), at(recovers))
+
+    return verify
+
+
+def drawn_from(weights: Callable[[Floats, Floats, int], Floats]) -> Part:
+    """A replacement drawn from weights(p, q, x)."""
+    return lambda rng, p, q, x: draw(rng, weights(p, q, x), p)
+
+
+Rows = Callable[[Floats, Tokens], Floats]
+
+
+def with_rows(target: Rows = lambda rows, _: rows, draft: Rows = lambda rows, _: rows) -> Verifier:
+    """Token verification with rows made of those that it is given, and of the tokens."""
+
+    def verify(target_rows: Floats, draft_rows: Floats, tokens: Tokens, rng: Generator) -> list[int]:
+        return token_by_token(target(target_rows, tokens), draft(draft_rows, tokens), tokens, rng)
+
+    return verify
 
 
 def survivals(target: Floats, draft: Floats, tokens: Tokens, cap: float = 1.0) -> list[float]:
@@ -92,21 +123,13 @@ def share(surplus: float, rest: float) -> float:
 
 
 def block_by_block(
-    target: Floats,
-    draft: Floats,
-    tokens: Tokens,
-    rng: Generator,
-    survival: Sequence[float] | None = None,
-    last: float | None = None,
-    accept: Callable[[int], float] | None = None,
+    target: Floats, draft: Floats, tokens: Tokens, rng: Generator, survival: Sequence[float] | None = None,
+    last: float | None = None, accept: Callable[[int], float] | None = None,
     weights: Callable[[int], Floats] | None = None,
-) -> list[int]:
+) -> list[int]:  # fmt: skip
     """Block verification, from the longest sub-block down.
 
-    survival: [p_0..p_gamma].
-    last: h_gamma.
-    accept: accept(i) is h_i for 0 < i < gamma.
-    weights: weights(i) is the residual at i.
+    survival: [p_0..p_gamma]. last: h_gamma. accept(i): h_i for 0 < i < gamma. weights(i): the residual at i.
     """
     gamma = len(tokens)
     p = survivals(target, draft, tokens) if survival is None else survival

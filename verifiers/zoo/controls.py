@@ -10,21 +10,16 @@ from .building_blocks import (
     block_by_block,
     draw,
     drawable,
+    drawn_from,
     excess,
     ratio,
     survivals,
-    token_by_token,
+    with_parts,
     without,
-)
+)  # fmt: skip
 
-
-def point_mass_rule(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Treats a sampled draft as a point mass: accepts with p(x), else draws from p without x."""
-
-    def recovers(i, x):
-        return draw(rng, without(target[i], x), target[i])
-
-    return token_by_token(target, draft, tokens, rng, lambda i, x: rng.random() < target[i][x], recovers)
+point_mass_rule = with_parts(lambda rng, p, q, x: rng.random() < p[x], drawn_from(lambda p, q, x: without(p, x)))
+"""Treats a sampled draft as a point mass: accepts with p(x), else draws from p without x."""
 
 
 def sampler_match(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:

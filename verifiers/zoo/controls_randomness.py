@@ -4,38 +4,46 @@ import random
 
 import numpy as np
 
-from .building_blocks import Floats, Generator, Tokens, answer, draw, drawable, excess, ratio, scan, token_by_token
+from .building_blocks import (
+    Floats,
+    Generator,
+    Tokens,
+    answer,
+    draw,
+    drawable,
+    excess,
+    ratio,
+    scan,
+    with_parts,
+)  # fmt: skip
 
 
-def exponential_race(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Draws the replacement as the argmax of residual / exponential noise."""
-
-    def recovers(i, x):
-        rest = drawable(excess(target[i], draft[i]), target[i])
-        return np.argmax(rest / rng.exponential(size=len(rest)))
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+def _exponential_race(rng: Generator, p: Floats, q: Floats, x: int) -> np.intp:
+    rest = drawable(excess(p, q), p)
+    return np.argmax(rest / rng.exponential(size=len(rest)))
 
 
-def gumbel_race(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Draws the replacement as the argmax of log residual + Gumbel noise."""
-
-    def recovers(i, x):
-        with np.errstate(divide="ignore"):
-            scores = np.log(drawable(excess(target[i], draft[i]), target[i]))
-        return np.argmax(scores + rng.gumbel(size=len(scores)))
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+exponential_race = with_parts(recovers=_exponential_race)
+"""Draws the replacement as the argmax of residual / exponential noise."""
 
 
-def compared_in_logarithms(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Accepts if log u < log p - log q."""
+def _gumbel_race(rng: Generator, p: Floats, q: Floats, x: int) -> np.intp:
+    with np.errstate(divide="ignore"):
+        scores = np.log(drawable(excess(p, q), p))
+    return np.argmax(scores + rng.gumbel(size=len(scores)))
 
-    def accepts(i, x):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log(rng.random()) < np.log(target[i][x]) - np.log(draft[i][x])
 
-    return token_by_token(target, draft, tokens, rng, accepts)
+gumbel_race = with_parts(recovers=_gumbel_race)
+"""Draws the replacement as the argmax of log residual + Gumbel noise."""
+
+
+def _accepted_in_logarithms(rng: Generator, p: Floats, q: Floats, x: int) -> np.bool_:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(rng.random()) < np.log(p[x]) - np.log(q[x])
+
+
+compared_in_logarithms = with_parts(_accepted_in_logarithms)
+"""Accepts if log u < log p - log q."""
 
 
 def everything_drawn_beforehand(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
@@ -48,16 +56,11 @@ def everything_drawn_beforehand(target: Floats, draft: Floats, tokens: Tokens, r
     return answer(tokens[:accepted], spare[accepted])
 
 
-def uniform_upside_down(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Rejects if 1 - u > p / q, and draws with 1 - u from the far end."""
-
-    def accepts(i, x):
-        return not 1 - rng.random() > ratio(target[i][x], draft[i][x])
-
-    def recovers(i, x):
-        return len(target[i]) - 1 - scan(rng.random(), excess(target[i], draft[i])[::-1], target[i][::-1])
-
-    return token_by_token(target, draft, tokens, rng, accepts, recovers)
+uniform_upside_down = with_parts(
+    lambda rng, p, q, x: not 1 - rng.random() > ratio(p[x], q[x]),
+    lambda rng, p, q, x: len(p) - 1 - scan(rng.random(), excess(p, q)[::-1], p[::-1]),
+)
+"""Rejects if 1 - u > p / q, and draws with 1 - u from the far end."""
 
 
 def one_uniform_rescaled(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:

@@ -5,46 +5,40 @@ import numpy as np
 from ..adapters.calling_convention import declare
 from ..trees.draft_tree import IID, WITHOUT_REPLACEMENT
 from .building_blocks import Floats, Generator, draw, drawable, excess, ratio, without
-from .tree_building_blocks import Choice, Indices, down, from_the_leaves, one_after_another
+from .tree_building_blocks import Choice, Indices, descent, from_the_leaves, one_after_another
 
 HALVINGS = 60
 
-
-def multi_round(target: Floats, draft: Floats, tokens: Indices, parents: Indices, rng: Generator) -> list[int]:
-    """Recursive rejection, each sibling by the row that it was drawn from."""
-    return down(target, tokens, parents, rng, one_after_another(draft, tokens, rng))
+multi_round = descent(one_after_another())
+"""Recursive rejection, each sibling by the row that it was drawn from."""
 
 
-def without_replacement(target: Floats, draft: Floats, tokens: Indices, parents: Indices, rng: Generator) -> list[int]:
-    """Recursive rejection by the eldest sibling's row alone: what was rejected is removed from it, as Sequoia does."""
-
-    def step(p: Floats, children: Indices) -> Choice:
-        left, q = p, draft[children[0]]
-        for n in children:
-            if rng.random() < ratio(left[tokens[n]], q[tokens[n]]):
-                return n, -1
-            left = drawable(excess(left, q), left)
-            q = drawable(without(q, int(tokens[n])), q)
-        return None, draw(rng, left, p)
-
-    return down(target, tokens, parents, rng, step)
+def _by_the_eldest(rng: Generator, p: Floats, q: Floats, x: Indices) -> Choice:
+    left, row = p, q[0]
+    for k, token in enumerate(x):
+        if rng.random() < ratio(left[token], row[token]):
+            return k, -1
+        left = drawable(excess(left, row), left)
+        row = drawable(without(row, int(token)), row)
+    return None, draw(rng, left, p)
 
 
-def chosen_tokens(target: Floats, draft: Floats, tokens: Indices, parents: Indices, rng: Generator) -> list[int]:
-    """Looks at no draft row: accepts with p(x), else removes x from p, as EAGLE-2 does."""
-    point_masses = np.eye(target.shape[1])[tokens]
-    step = one_after_another(point_masses, tokens, rng, lambda left, q, x: without(left, x))
-    return down(target, tokens, parents, rng, step)
+without_replacement = declare(descent(_by_the_eldest), drafting=(WITHOUT_REPLACEMENT,))
+"""Recursive rejection by the eldest sibling's row alone: what was rejected is removed from it, as Sequoia does."""
+
+_of_point_masses = one_after_another(lambda left, q, x: without(left, x))
+
+chosen_tokens = descent(lambda rng, p, q, x: _of_point_masses(rng, p, np.eye(len(p))[x], x))
+"""Looks at no draft row: accepts with p(x), else removes x from p, as EAGLE-2 does."""
 
 
-def sampled_child(target: Floats, draft: Floats, tokens: Indices, parents: Indices, rng: Generator) -> list[int]:
-    """Draws the target's own token, and goes on where a child has it."""
+def _where_the_sample_goes(rng: Generator, p: Floats, q: Floats, x: Indices) -> Choice:
+    y = draw(rng, p, p)
+    return next((k for k, token in enumerate(x) if token == y), None), y
 
-    def step(p: Floats, children: Indices) -> Choice:
-        y = draw(rng, p, p)
-        return next((n for n in children if tokens[n] == y), None), y
 
-    return down(target, tokens, parents, rng, step)
+sampled_child = descent(_where_the_sample_goes)
+"""Draws the target's own token, and goes on where a child has it."""
 
 
 def smallest_rho(p: Floats, q: Floats, k: int) -> float:
@@ -57,27 +51,20 @@ def smallest_rho(p: Floats, q: Floats, k: int) -> float:
     return high
 
 
-def k_sequential(target: Floats, draft: Floats, tokens: Indices, parents: Indices, rng: Generator) -> list[int]:
-    """SpecTr's k-SEQ: all siblings are tested against the same share of the target."""
-
-    def step(p: Floats, children: Indices) -> Choice:
-        q, k = draft[children[0]], len(children)
-        rho = smallest_rho(p, q, k)
-        for n in children:
-            if rng.random() < ratio(p[tokens[n]], rho * q[tokens[n]]):
-                return n, -1
-        taken = np.minimum(q, p / rho)
-        beta = taken.sum()
-        rest = np.maximum(p - taken * (1 - (1 - beta) ** k) / beta, 0.0) if beta > 0 else p
-        return None, draw(rng, rest, p)
-
-    return down(target, tokens, parents, rng, step)
+def _k_sequential(rng: Generator, p: Floats, q: Floats, x: Indices) -> Choice:
+    row, k = q[0], len(x)
+    rho = smallest_rho(p, row, k)
+    for n, token in enumerate(x):
+        if rng.random() < ratio(p[token], rho * row[token]):
+            return n, -1
+    taken = np.minimum(row, p / rho)
+    beta = taken.sum()
+    rest = np.maximum(p - taken * (1 - (1 - beta) ** k) / beta, 0.0) if beta > 0 else p
+    return None, draw(rng, rest, p)
 
 
-def traversal(target: Floats, draft: Floats, tokens: Indices, parents: Indices, rng: Generator) -> list[int]:
-    """From the leaves to the root: a node stays usable after its children have failed."""
-    return from_the_leaves(target, draft, tokens, parents, rng)
+k_sequential = declare(descent(_k_sequential), drafting=(IID,))
+"""SpecTr's k-SEQ: all siblings are tested against the same share of the target."""
 
-
-declare(without_replacement, drafting=(WITHOUT_REPLACEMENT,))
-declare(k_sequential, drafting=(IID,))
+traversal = from_the_leaves()
+"""From the leaves to the root: a node stays usable after its children have failed."""

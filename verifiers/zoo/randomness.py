@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .building_blocks import Floats, Generator, Tokens, answer, draw, excess, ratio, scan, token_by_token
+from .building_blocks import Floats, Generator, Tokens, answer, draw, excess, ratio, scan, token_by_token, with_parts
 
 
 def rejected_uniform_reused(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
@@ -20,40 +20,32 @@ def one_uniform_for_all(target: Floats, draft: Floats, tokens: Tokens, rng: Gene
     return token_by_token(target, draft, tokens, rng, lambda i, x: u < ratio(target[i][x], draft[i][x]))
 
 
-def noise_shared_with_draft(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Runs the race for the replacement with the noise of the race that drew the draft token.
-
-    The draft's race was won at an Exp(1) time T, and by then nobody else had arrived: in the second race token y
-    cannot arrive before q(y) / residual(y) * T. The law of its winner, T averaged out, is drawn from directly:
-    with the tokens in order of that handicap d, none has arrived when the k-th starts with probability
-    1 / (1 + c_k), c_k = d_k * (residuals before k) - (q before k).
-    """
-
-    def recovers(i, x):
-        rest = excess(target[i], draft[i])
-        order = sorted(np.flatnonzero(rest), key=lambda y: draft[i][y] / rest[y])
-        wins, rates, passed, started = np.zeros(len(rest)), 0.0, 0.0, []
-        for y in order:
-            started.append(1 / (1 + rates * draft[i][y] / rest[y] - passed))
-            rates, passed = rates + rest[y], passed + draft[i][y]
-        rates = np.cumsum(rest[order])
-        for k, reached in enumerate(started):
-            decided = reached - (started[k + 1] if k + 1 < len(order) else 0.0)
-            for y in order[: k + 1]:
-                wins[y] += max(decided, 0.0) * rest[y] / rates[k]
-        return draw(rng, wins, target[i])
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+def _second_race(rng: Generator, p: Floats, q: Floats, x: int) -> int:
+    rest = excess(p, q)
+    order = sorted(np.flatnonzero(rest), key=lambda y: q[y] / rest[y])
+    wins, rates, passed, started = np.zeros(len(rest)), 0.0, 0.0, []
+    for y in order:
+        started.append(1 / (1 + rates * q[y] / rest[y] - passed))
+        rates, passed = rates + rest[y], passed + q[y]
+    rates = np.cumsum(rest[order])
+    for k, reached in enumerate(started):
+        decided = reached - (started[k + 1] if k + 1 < len(order) else 0.0)
+        for y in order[: k + 1]:
+            wins[y] += max(decided, 0.0) * rest[y] / rates[k]
+    return draw(rng, wins, p)
 
 
-def same_state_as_draft_sampler(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Tests each token with the very uniform that had picked it from the draft's cumulative sum."""
+noise_shared_with_draft = with_parts(recovers=_second_race)
+"""Runs the race for the replacement with the noise of the race that drew the draft token.
 
-    def accepts(i, x):
-        u = draft[i][:x].sum() + rng.random() * draft[i][x]
-        return u < ratio(target[i][x], draft[i][x])
+The draft's race was won at an Exp(1) time T, and by then nobody else had arrived: in the second race token y cannot
+arrive before q(y) / residual(y) * T. The law of its winner, T averaged out, is drawn from directly: with the tokens in
+order of that handicap d, none has arrived when the k-th starts with probability 1 / (1 + c_k), c_k = d_k * (residuals
+before k) - (q before k).
+"""
 
-    return token_by_token(target, draft, tokens, rng, accepts)
+same_state_as_draft_sampler = with_parts(lambda rng, p, q, x: q[:x].sum() + rng.random() * q[x] < ratio(p[x], q[x]))
+"""Tests each token with the very uniform that had picked it from the draft's cumulative sum."""
 
 
 def seeded_in_every_call(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:

@@ -2,7 +2,19 @@
 
 import numpy as np
 
-from .building_blocks import Floats, Generator, Tokens, draw, drawable, excess, ratio, token_by_token
+from .building_blocks import (
+    Floats,
+    Generator,
+    Tokens,
+    draw,
+    drawable,
+    drawn_from,
+    excess,
+    ratio,
+    token_by_token,
+    with_parts,
+    with_rows,
+)  # fmt: skip
 
 
 def first_token_unverified(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
@@ -17,23 +29,14 @@ def replacement_from_next_row(target: Floats, draft: Floats, tokens: Tokens, rng
     return token_by_token(target, draft, tokens, rng, recovers=lambda i, x: draw(rng, target[i + 1], target[i + 1]))
 
 
-def target_rows_one_late(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Verifies each token with the target's row of the position after it."""
-    return token_by_token(np.concatenate([target[1:], target[-1:]]), draft, tokens, rng)
+target_rows_one_late = with_rows(target=lambda rows, _: np.concatenate([rows[1:], rows[-1:]]))
+"""Verifies each token with the target's row of the position after it."""
 
+place_in_sorted_list_returned = with_parts(recovers=drawn_from(lambda p, q, x: np.sort(excess(p, q))[::-1]))
+"""Draws from the residual sorted by weight and returns the place in that list as if it were the token."""
 
-def place_in_sorted_list_returned(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Draws from the residual sorted by weight and returns the place in that list as if it were the token."""
-
-    def recovers(i, x):
-        return draw(rng, np.sort(excess(target[i], draft[i]))[::-1], target[i])
-
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
-
-
-def draft_rows_out_of_order(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Tests with the draft's rows in the order that a reordered batch left them in."""
-    return token_by_token(target, draft[::-1], tokens, rng)
+draft_rows_out_of_order = with_rows(draft=lambda rows, _: rows[::-1])
+"""Tests with the draft's rows in the order that a reordered batch left them in."""
 
 
 def neighbour_overwrites(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
@@ -51,11 +54,10 @@ def padding_accepted(target: Floats, draft: Floats, tokens: Tokens, rng: Generat
     return [*emitted[:-1], 0, emitted[-1]] if len(emitted) > len(tokens) else emitted
 
 
-def place_in_tile_returned(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Runs the race for the replacement over tiles of two tokens, and returns the winner's place in its tile."""
+def _place_in_tile(rng: Generator, p: Floats, q: Floats, x: int) -> np.intp:
+    rest = drawable(excess(p, q), p)
+    return np.argmax(rest / rng.exponential(size=len(rest))) % 2
 
-    def recovers(i, x):
-        rest = drawable(excess(target[i], draft[i]), target[i])
-        return np.argmax(rest / rng.exponential(size=len(rest))) % 2
 
-    return token_by_token(target, draft, tokens, rng, recovers=recovers)
+place_in_tile_returned = with_parts(recovers=_place_in_tile)
+"""Runs the race for the replacement over tiles of two tokens, and returns the winner's place in its tile."""

@@ -2,20 +2,21 @@
 
 import numpy as np
 
-from .building_blocks import Floats, Generator, Tokens, draw, normalised, token_by_token, without
+from .building_blocks import Floats, Generator, Tokens, draw, normalised, token_by_token, with_rows, without
+
+target_at_defaults = with_rows(target=lambda rows, _: normalised(np.sqrt(rows)))
+"""Verifies with the target at twice its temperature, as if the request had named none."""
 
 
-def target_at_defaults(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Verifies with the target at twice its temperature, as if the request had named none."""
-    return token_by_token(normalised(np.sqrt(target)), draft, tokens, rng)
-
-
-def penalty_counted_twice(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:
-    """Halves a token's target probability for every time it stands in the draft before."""
+def _penalised(target: Floats, tokens: Tokens) -> Floats:
     rows = target.copy()
     for i, x in enumerate(tokens):
         rows[i + 1 :, x] /= 2
-    return token_by_token(normalised(rows), draft, tokens, rng)
+    return normalised(rows)
+
+
+penalty_counted_twice = with_rows(target=_penalised)
+"""Halves a token's target probability for every time it stands in the draft before."""
 
 
 def target_zeroed_before_test(target: Floats, draft: Floats, tokens: Tokens, rng: Generator) -> list[int]:

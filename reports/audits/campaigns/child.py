@@ -35,6 +35,7 @@ class _Loaded:
             raise harness.NotASubject(f"{name} fails on its first call: {kind}: {seen.example}")
         convention = {"array": array, "random": self.source.plan.random or "global generators"}
         self.description = {"digest": digest, "convention": convention, "findings": {}, "versions": {}}
+        self.calls = 0  # not counted
 
 
 def _sample(loaded: _Loaded, request: dict[str, Any]) -> Iterator[dict[str, Any]]:

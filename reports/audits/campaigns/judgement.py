@@ -11,20 +11,21 @@ from ....models.rationals import as_float
 from ....proofs.claims import coupling_bound
 from ....proofs.field import in_field
 from ....proofs.laws import expected_accepted, output_law
-from ....proofs.rounding_rule import sampling_slack
+from ....proofs.rounding.rule import sampling_slack
 from ....stattests.bounds import tokens_per_call, total_variation_bound
 from ....stattests.campaign.tally import Tally
-from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
+from ....verifiers.details import CampaignDetail
+from ....verifiers.evidence import REFUTED, Evidence, Method
 from ....verifiers.registry import reference
-from ..completed_law import Counts, completed_law
+from ..completed_law import Counts, completed_law, verdict_of_counts
 from ..error_rates import ALPHA, BETA
 
 MOST_SEQUENCES = 2**17
-"""Sequences of gamma + 1 tokens beyond which a campaign is not attempted: their law is held against the counts."""
+"""Sequences of gamma + 1 tokens beyond which a campaign is not attempted: their law is compared with the counts."""
 
 
 class Judge:
-    """Holds the counts of a campaign against the target's law of the completed tokens.
+    """Compares the counts of a campaign with the target's law of the completed tokens.
 
     problem: what is sampled.
     modifies_target: True of greedy block verification, whose tokens are completed by the modified target (Lemma 8).
@@ -52,20 +53,21 @@ class Judge:
         """Refuted or not, how far off at most, and what would have been seen."""
         sequences, malformed = self._sequences(tally), _malformed(tally)
         deviation = self.law.deviation(sequences, malformed, self.slack)
-        detail = {
-            "dtype": self.dtype, "samples": tally.n, "p_value": deviation.p_value, "p_value_by": deviation.fit.method,
-            "cells": deviation.fit.cells, "total_variation_at_least": deviation.distance.lower,
-            "false_alarm_rate": ALPHA, "miss_rate": BETA, "detection_limit": deviation.limit,
-            "rounding_allowed": self.slack, "accepted": self._accepted(tally),
-            **size_of(self.problem), "strange": {kind: list(seen) for kind, seen in tally.strange.items()},
-        }  # fmt: skip
+        detail = CampaignDetail(
+            dtype=self.dtype, samples=tally.n, p_value=deviation.p_value, p_value_by=deviation.fit.method,
+            cells=deviation.fit.cells, total_variation_at_least=deviation.distance.lower, false_alarm_rate=ALPHA,
+            miss_rate=BETA, detection_limit=deviation.limit, rounding_allowed=self.slack,
+            accepted=self._accepted(tally), strange={kind: list(seen) for kind, seen in tally.strange.items()},
+            **size_of(self.problem),
+        )  # fmt: skip
         witness = None
-        if deviation.refuted:
+        verdict = verdict_of_counts(deviation, self.slack)
+        if verdict == REFUTED:
             witness = self.law.witness(sequences, malformed, deviation.fit)
             if witness.sequence in tally.strange:
                 witness = replace(witness, why=f"for example {tally.strange[witness.sequence].example}")
         return Evidence(
-            claim="lossless", method="sampling campaign", verdict=REFUTED if deviation.refuted else NO_EVIDENCE,
+            claim="lossless", method=Method.CAMPAIGN, verdict=verdict,
             problem=self.problem.name, total_variation=deviation.distance.empirical, bound=deviation.distance.upper,
             witness=witness, detail=detail,
         )  # fmt: skip

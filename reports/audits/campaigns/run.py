@@ -9,10 +9,10 @@ from ....proofs.field import in_field
 from ....stattests.campaign.compiled import CompiledSource
 from ....stattests.campaign.run import CampaignCounts, SampleSource, plan, run_campaign
 from ....verifiers.evidence import Evidence
-from ..functions.settings import Progress
-from ..functions.subject import SubjectSpec
 from ..report import Report
 from ..runner import examine
+from ..settings import Progress
+from ..subject import SubjectSpec
 from .judgement import Judge
 from .subject import ThirdPartySource
 
@@ -42,12 +42,9 @@ class CampaignSettings:
 
 
 def audit_by_campaign(
-    subject: SubjectSpec,
-    problem: Problem,
-    settings: CampaignSettings,
-    progress: Progress = lambda stage, done, total: None,
+    subject: SubjectSpec, problem: Problem, settings: CampaignSettings, progress: Progress = lambda *_: None
 ) -> Report:
-    """Sample a verifier on one problem and hold the counts against the target's law.
+    """Sample a verifier on one problem and compare the counts with the target's law.
 
     Guarantee: the counts depend on neither the workers nor interruptions; a failure leaves those of the checkpoint.
     Raises: InputError for a problem that is too large, and for the checkpoint and the cluster.
@@ -57,33 +54,29 @@ def audit_by_campaign(
     return report
 
 
+@dataclass
 class Campaign:
-    """The samples of one campaign, and what they say."""
+    """The samples of one campaign, and what they say; fields as in ``audit_by_campaign``."""
 
-    def __init__(
-        self, subject: SubjectSpec, problem: Problem, settings: CampaignSettings, report: Report, progress: Progress
-    ):
-        self.subject, self.problem, self.settings, self.report = subject, problem, settings, report
-        self.progress = progress
-        self.judge = Judge(
-            problem, modifies_target=subject.modifies_target, dtype=subject.dtypes[0], seed=settings.seed
-        )
-        self.counts: CampaignCounts | None = None
-        report.campaign = {"samples": 0}
+    subject: SubjectSpec
+    problem: Problem
+    settings: CampaignSettings
+    report: Report
+    progress: Progress
+    counts: CampaignCounts | None = None
+
+    def __post_init__(self) -> None:
+        of_subject = {"modifies_target": self.subject.modifies_target, "dtype": self.subject.dtypes[0]}
+        self.judge = Judge(self.problem, seed=self.settings.seed, **of_subject)
+        self.report.campaign = {"samples": 0}
 
     def run(self) -> None:
-        settings = self.settings
-        source = self._source()
+        settings, source = self.settings, self._source()
         planned = plan(source, settings.samples, settings.seed, settings.chunk)
         self.counts = run_campaign(
-            source,
-            planned,
-            workers=settings.workers,
-            cluster=settings.cluster,
-            checkpoint=settings.checkpoint,
-            bound=self.judge.bound,
-            progress=self._progress,
-        )
+            source, planned, workers=settings.workers, cluster=settings.cluster, checkpoint=settings.checkpoint,
+            bound=self.judge.bound, progress=self._progress,
+        )  # fmt: skip
         tally, seconds = self.counts.tally, self.counts.seconds
         new = tally.n - self.counts.resumed
         self.report.campaign = {

@@ -12,14 +12,14 @@ from ....proofs.interception.outcomes import decoded
 from ....proofs.sandbox import Sandbox
 from ....stattests.campaign.compiled import fingerprint
 from ....stattests.campaign.tally import Outcomes, Tally
-from ..functions.subject import SubjectSpec
+from ..subject import SubjectSpec
 
 
 class ThirdPartySource:
     """Calls of a third-party function.
 
-    A fresh child process for every chunk: what the function remembers from call to call cannot make the counts depend on
-    which worker drew which chunk.
+    A fresh child process for every chunk: what the function remembers from call to call cannot make the counts depend
+    on which worker drew which chunk.
     batch: draft blocks of a call; None for one, without the dimension of a batch.
     timeout: limit for a chunk, in seconds of processor time.
     memory: of the child process, in GiB.
@@ -28,10 +28,8 @@ class ThirdPartySource:
 
     def __init__(self, subject: SubjectSpec, problem: Problem, *, batch: int | None = None, timeout: float = 600.0,
                  memory: float = 8.0):  # fmt: skip
-        self.subject, self.problem, self.batch = subject, problem, batch
-        self.target = subject.target or subject.name
-        self.timeout, self.memory = timeout, memory
-        self.dtype = subject.dtypes[0]
+        self.subject, self.problem, self.batch, self.dtype = subject, problem, batch, subject.dtypes[0]
+        self.limits = {"timeout": timeout, "memory": memory, "torch": subject.torch}
         self.chunk = 200_000 if batch else 20_000
         self.outcomes = Outcomes(problem.vocabulary, problem.gamma + 1)
         with self._sandbox() as sandbox:
@@ -56,10 +54,8 @@ class ThirdPartySource:
         return [self.problem] if self.batch else [self.problem, toy(1), drawn(3, 2, "generic")]
 
     def _sandbox(self) -> Sandbox:
-        settings = {"timeout": self.timeout, "memory": self.memory, "torch": self.subject.torch}
-        if self.batch:
-            return BatchedSandbox(self.batch, self.target, self.subject.array, self.dtype, **settings)
-        return Sandbox(self.target, self.subject.array, self.dtype, **settings)
+        named = self.subject.target or self.subject.name, self.subject.array, self.dtype
+        return BatchedSandbox(self.batch, *named, **self.limits) if self.batch else Sandbox(*named, **self.limits)
 
 
 def _distinguished(digest: str) -> str:

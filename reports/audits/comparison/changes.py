@@ -5,7 +5,9 @@ from math import isfinite
 from typing import NamedTuple
 
 from ....models.errors import InputError
-from .states import NOTICED, RANKS, State, States
+from ....verifiers.claims import TOKENS
+from ....verifiers.evidence import EvidenceVerdict
+from .states import NOTICED, State, States
 
 BETTER, WORSE, KNOWN, UNKNOWN = "better", "worse", "known", "unknown"
 
@@ -16,8 +18,8 @@ SLACK = 1e-9
 class Change(NamedTuple):
     """A change.
 
-    kind: better, worse (less is known, too, of what held), known (decided now, and not before) or unknown (refuted before,
-        and now not decided).
+    kind: better, worse (less is known, too, of what held), known (decided now, and not before) or unknown (refuted
+        before, and now not decided).
     what, problem: of the item, as in ``States``; before, after: what was known of it.
     """
 
@@ -31,8 +33,8 @@ class Change(NamedTuple):
 def changes(old: States, new: States) -> list[Change]:
     """Every change of an item, of what was examined, and of limits. Raises: InputError for reports of two kinds.
 
-    Guarantee: a claim, a problem or a kind of sampling that is there no more, another subject or setting, an exact law that
-    gave way to samples, a limit that grew or is no number any more, is in the list as worse or unknown.
+    Guarantee: a claim, a problem or a kind of sampling that is there no more, another subject or setting, an exact law
+    that gave way to samples, a limit that grew or is no number any more, is in the list as worse or unknown.
     """
     if old.kind != new.kind:
         raise InputError(f"a {old.kind} cannot be compared with a {new.kind}")
@@ -81,10 +83,10 @@ def _changes(old: States, new: States, key: tuple[str, str]) -> Iterator[Change]
         if (before is None) != (after is None):
             yield Change(WORSE if before is None else BETTER, what, "", _noticed(before), _noticed(after))
     elif before is None and after is not None:
-        kind = WORSE if after.rank in ("refuted", "error") else KNOWN if after.decided else BETTER
-        yield Change(kind, what, problem, "not examined", after.rank)
+        kind = WORSE if isinstance(after.known, EvidenceVerdict) else KNOWN if after.decided else BETTER
+        yield Change(kind, what, problem, "not examined", str(after))
     elif after is None and before is not None:
-        yield Change(UNKNOWN if before.rank == "refuted" else WORSE, what, problem, before.rank, "examined no more")
+        yield Change(UNKNOWN if before.refuted else WORSE, what, problem, str(before), "examined no more")
     elif before is not None and after is not None:
         yield from _between(what, problem, before, after)
 
@@ -94,29 +96,23 @@ def _noticed(state: State | None) -> str:
 
 
 def _between(what: str, problem: str, before: State, after: State) -> Iterator[Change]:
-    ranks = RANKS.index(before.rank), RANKS.index(after.rank)
-    if ranks[0] != ranks[1]:
-        if after.rank == "refuted":
+    if before.known != after.known:
+        if after.refuted:
             kind = WORSE
-        elif before.rank == "refuted" and not after.decided:
+        elif before.refuted and not after.decided:
             kind = UNKNOWN
         elif after.decided and not before.decided:
             kind = KNOWN
         else:
-            kind = BETTER if ranks[1] > ranks[0] else WORSE
-        yield Change(kind, what, problem, before.rank, after.rank)
-    if before.rank == after.rank == "refuted" and before.deviation is not None and after.deviation is not None:
-        yield from _numbers(
-            what,
-            problem,
-            "lost tokens a call" if "optimal, " in what else "off by TV",
-            before.deviation,
-            after.deviation,
-        )
+            kind = BETTER if after.rank > before.rank else WORSE
+        yield Change(kind, what, problem, str(before), str(after))
+    if before.refuted and after.refuted and before.deviation is not None and after.deviation is not None:
+        name = "lost tokens a call" if after.unit == TOKENS else "off by TV"
+        yield from _numbers(what, problem, name, before.deviation, after.deviation)
     for method, limit in before.limits.items():
         if method in after.limits:
             yield from _numbers(what, problem, f"{method}: limit", limit, after.limits[method])
-        elif ranks[0] == ranks[1] and before.rank != "refuted":
+        elif before.known == after.known and not before.refuted:
             yield Change(WORSE, what, problem, f"{method}: stated", f"{method}: not any more")
 
 

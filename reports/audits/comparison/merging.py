@@ -13,10 +13,10 @@ SAME = ("name", "source", "digest")
 def merged(reports: Mapping[str, Report]) -> Report:
     """One report with all evidence, by file name.
 
-    Guarantee: what refutes in one refutes the whole; a failure of one is that of the whole. The rates of false alarms of the
-    reports add up.
-    Raises: InputError if they are not on the same code, with the same deciding claims and versions, or are runs of a loop, of
-    a campaign or of a server.
+    Guarantee: what refutes in one refutes the whole; a failure of one is that of the whole. The rates of false alarms
+    of the reports add up.
+    Raises: InputError if they are not on the same code, with the same deciding claims and versions, or are runs of a
+    loop, of a campaign or of a server.
     """
     if len(reports) < 2:
         raise InputError("expected two reports or more, each another file")

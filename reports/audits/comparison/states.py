@@ -9,15 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from ....models.errors import InputError
+from ....models.json_files import parse, text_of
 from ....models.printable import printable_data
-from ....verifiers.evidence import ERROR, NOT_CLAIMED, REFUTED, Evidence, without_smallest
-from ..compliance.strength import DECIDES, proof_strength, strength_of
+from ....verifiers.claims import PROBABILITY, TOKENS, VARIATION
+from ....verifiers.details import CampaignDetail, DrivenDetail, TextsDetail, WideDetail
+from ....verifiers.evidence import (
+    ERROR,
+    HOLDS,
+    NO_EVIDENCE,
+    NOT_CLAIMED,
+    REFUTED,
+    Evidence,
+    EvidenceVerdict,
+    Strength,
+    without_smallest,
+)
+from ..compliance.strength import proof_strength
 from ..report import EndToEnd, Report
 
-RANKS = ("refuted", "error", "open", "sampled", "observed", "driven", "resolution", "lattice", "exact", "certificate",
-         "symbolic", "partial", "proof")  # fmt: skip
-"""How much is known, from the worst on; refuted, and what stands behind observed, is decided."""
-
+OPEN, SAMPLED, OBSERVED, EXACT = Strength.NONE, Strength.SAMPLED, Strength.OBSERVED, Strength.EXACT
 
 NOTICED = "noticed: "
 """Begins the names of items that are bad in themselves: findings and failures."""
@@ -27,18 +37,32 @@ NOTICED = "noticed: "
 class State:
     """What is known of an item.
 
-    rank: one of RANKS.
-    limit: what can remain unseen, or is allowed to rounding, by method; None where a method states none.
-    deviation: what was measured, of a refutation.
+    known: refuted, an error, or how much is known.
+    limits: what can remain unseen, or is allowed to rounding, by method; None where a method states none.
+    deviation: what was measured, of a refutation, in the unit.
+    unit: of the deviation.
     """
 
-    rank: str
+    known: EvidenceVerdict | Strength
     limits: Mapping[str, float | None] = field(default_factory=dict)
     deviation: float | None = None
+    unit: str = VARIATION
+
+    @property
+    def refuted(self) -> bool:
+        return self.known is REFUTED
+
+    @property
+    def rank(self) -> int:
+        """Its place, from the worst on: refuted, an error, and then the more is known."""
+        return self.known.rank if isinstance(self.known, EvidenceVerdict) else 2 + Strength.NONE.rank - self.known.rank
 
     @property
     def decided(self) -> bool:
-        return self.rank == "refuted" or self.rank in DECIDES
+        return self.refuted or (isinstance(self.known, Strength) and self.known.decides)
+
+    def __str__(self) -> str:
+        return "open" if self.known is OPEN else f"{self.known}"
 
 
 @dataclass
@@ -61,19 +85,14 @@ class States:
     def add(self, what: str, problem: str, state: State) -> None:
         """Add an item; of two with one name the worse stays."""
         known = self.items.get((what, problem))
-        if known is None or RANKS.index(state.rank) < RANKS.index(known.rank):
+        if known is None or state.rank < known.rank:
             self.items[what, problem] = state
 
 
 def load(file: str) -> Any:
     """The JSON of a report, or of a compliance folder's. Raises: InputError."""
     path = Path(file) / "report.json" if Path(file).is_dir() else Path(file)
-    try:
-        return printable_data(json.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON ({error})") from None
+    return printable_data(parse(text_of(path), str(path)))
 
 
 def states_of(data: Any, name: str) -> States:
@@ -100,45 +119,46 @@ def _report(states: States, data: Mapping[str, Any], before: str = "") -> None:
     for (what, problem), group in groups.items():
         states.add(what, problem, _state(group))
     if report.failure:
-        states.add(f"{before}{NOTICED}failure", "", State("error", {report.failure["message"]: None}))
+        states.add(f"{before}{NOTICED}failure", "", State(ERROR, {report.failure["message"]: None}))
         states.facts[f"{before}failure"] = report.failure["message"]
     subject = report.subject
     states.fixed[f"{before}subject"] = f"{subject['name']} ({subject['source']})"
     states.sizes[f"{before}claims that decide"] = set(report.claims)
-    sampled = [e.detail for e in report.evidence]
-    states.sizes[f"{before}sampling"] = {detail["sampling"] for detail in sampled if detail.get("sampling")}
-    for name, value in [pair for detail in sampled for pair in (detail.get("settings") or {}).items()]:
+    texts = [e.detail for e in report.evidence if isinstance(e.detail, TextsDetail)]
+    states.sizes[f"{before}sampling"] = {detail.sampling for detail in texts if detail.sampling}
+    for name, value in [pair for detail in texts for pair in (detail.settings or {}).items()]:
         states.fixed[f"{before}setting {name}"] = json.dumps(value)
     for kind, text in report.findings.items():
-        states.add(f"{before}{NOTICED}{kind}", "", State("error", {text: None}))
+        states.add(f"{before}{NOTICED}{kind}", "", State(ERROR, {text: None}))
         states.facts[f"{before}{kind}"] = text  # another text of one kind is said, and not judged
     for part in subject.get("not_compared", ()):
-        states.add(f"{before}{NOTICED}not compared: {part}", "", State("error", {part: None}))
+        states.add(f"{before}{NOTICED}not compared: {part}", "", State(ERROR, {part: None}))
     for name, digest in subject.get("problems", {}).items():
         states.fixed[f"{before}problem {name}"] = digest
     if report.end_to_end:
         _loop(states, report.end_to_end, before)
     for e in report.evidence:
-        if accepted := e.detail.get("accepted"):
-            states.rates[f"{before}accepted draft tokens on {e.problem}"] = _interval(accepted["interval"])
-    scope = report.scope or {}
+        if isinstance(e.detail, CampaignDetail) and e.detail.accepted:
+            states.rates[f"{before}accepted draft tokens on {e.problem}"] = _interval(e.detail.accepted["interval"])
+    scope = report.scope
     for name in ("vocabularies", "gammas", "numbers", "requests_a_call"):
-        states.sizes[f"{before}{name.replace('_', ' ')}"] = {str(size) for size in scope.get(name, ())}
+        states.sizes[f"{before}{name.replace('_', ' ')}"] = {str(size) for size in getattr(scope, name, ())}
     if scope:
-        states.sizes[f"{before}problems"] = set() if scope.get("quick") else {"wide problems"}
+        states.sizes[f"{before}problems"] = set() if scope.quick else {"wide problems"}
         gaps = {
             f"in {d}": float(sum(r["of"] - r["covered"] for r in regions.values()))
             for d, regions in report.regions.items()
         }
-        states.add(f"{before}regions of the rows without a problem", "", State("observed", gaps))
-        least = {"probability": scope["smallest_probability"]}
-        states.add(f"{before}the smallest probability", "", State("observed", least))
+        states.add(f"{before}regions of the rows without a problem", "", State(OBSERVED, gaps))
+        least = {"probability": scope.smallest_probability}
+        states.add(f"{before}the smallest probability", "", State(OBSERVED, least))
     states.facts |= {f"{before}digest": str(report.subject["digest"]), f"{before}seed": str(report.seed)}
     states.facts |= {f"{before}{name}": version for name, version in report.environment.items()}
 
 
 def _loop(states: States, run: EndToEnd, before: str) -> None:
-    """Of the figures only block efficiency is better or worse: the speed-up is that of a machine and of what else ran on it."""
+    """Of the figures only block efficiency is better or worse: the speed-up is that of a machine and of what else ran
+    on it."""
     for name, value in run.setting.items():
         if name not in ("command", "loop", "vocabulary"):
             states.fixed[f"{before}setting {name}"] = json.dumps(value)
@@ -153,18 +173,17 @@ def _state(group: Sequence[Evidence]) -> State:
     stated: dict[str, list[float | None]] = {}
     for e in group:
         if not e.refuted:
-            how = ", ".join(str(e.detail[name]) for name in ("sampling", "together") if e.detail.get(name))
-            name = f"{e.method}, {how}" if how else e.method
-            stated.setdefault(name, []).append(_number(e.detail.get("detection_limit", e.bound)))
+            texts = e.detail if isinstance(e.detail, TextsDetail) else None
+            name = ", ".join(filter(None, (e.method, texts and texts.sampling, texts and texts.together)))
+            stated.setdefault(name, []).append(_number(e.limit))
             for what, number in _confirmed(e).items():
                 stated.setdefault(f"{name}, {what}", []).append(_number(number))
     limits = {name: _greatest(of) for name, of in stated.items()}
     if refuted := [e for e in group if e.verdict == REFUTED]:
-        return State("refuted", limits, max((_deviation(e) for e in refuted), default=None))
+        return State(REFUTED, limits, max(map(_deviation, refuted)), group[0].unit)
     if any(e.verdict == ERROR for e in group):
-        return State("error", limits)
-    ranks = [_rank(e) for e in group]
-    return State(max(ranks, key=RANKS.index), limits)
+        return State(ERROR, limits)
+    return State(min(map(_strength, group), key=lambda strength: strength.rank), limits)
 
 
 def _interval(ends: Sequence[float]) -> tuple[float, float]:
@@ -173,21 +192,24 @@ def _interval(ends: Sequence[float]) -> tuple[float, float]:
 
 
 def _deviation(e: Evidence) -> float:
-    """Total variation; of the claim to be optimal the tokens a call that are lost, of the support a probability."""
-    if e.claim == "support" and e.witness:
+    """A total variation, the tokens a call that are lost, or a probability, by the claim's unit."""
+    if e.unit == PROBABILITY and e.witness:
         base, _, power = e.witness.observed.partition("^")
         try:
             return float(Fraction(base)) ** int(power or 1)
         except (ValueError, OverflowError, ZeroDivisionError):
             return 0.0
-    return _number(e.detail.get("tokens_per_call_lost") if e.claim == "optimal" else e.total_variation) or 0.0
+    return _number(e.law.tokens_per_call_lost if e.unit == TOKENS else e.total_variation) or 0.0
 
 
 def _confirmed(e: Evidence) -> dict[str, Any]:
     """What of a law was not seen to be so, by name: the larger, the less is known."""
-    unseen = {name.replace("_", " "): e.detail[name] for name in ("missed", "mass_not_called") if name in e.detail}
-    real = e.detail.get("real_calls")
-    return unseen | ({"real calls": real["limit"]} if isinstance(real, Mapping) else {})
+    unseen: dict[str, Any] = {}
+    if isinstance(e.detail, DrivenDetail):
+        unseen["missed"] = e.detail.missed
+    if isinstance(e.detail, WideDetail):
+        unseen["mass not called"] = e.detail.mass_not_called
+    return unseen | ({"real calls": e.law.real_calls.limit} if e.law.real_calls else {})
 
 
 def _greatest(limits: Sequence[float | None]) -> float | None:
@@ -196,11 +218,9 @@ def _greatest(limits: Sequence[float | None]) -> float | None:
     return max(numbers) if len(numbers) == len(limits) else None
 
 
-def _rank(e: Evidence) -> str:
-    strength = strength_of(e)
-    if strength == "none" or (strength == "sampled" and _number(e.detail.get("detection_limit", e.bound)) is None):
-        return "open"
-    return strength
+def _strength(e: Evidence) -> Strength:
+    """Samples without a detection limit show nothing."""
+    return OPEN if e.strength is SAMPLED and _number(e.limit) is None else e.strength
 
 
 def _number(value: Any) -> float | None:
@@ -209,18 +229,18 @@ def _number(value: Any) -> float | None:
 
 
 def _compliance(states: States, data: Mapping[str, Any]) -> None:
-    ranks = {"met": "exact", "sampled only": "sampled", "open": "open", "refuted": "refuted"}
+    ranks = {"met": EXACT, "sampled only": SAMPLED, "open": OPEN, "refuted": REFUTED}
     for r in data["requirements"]:
         what = f"requirement {r['id']}: {r['statement']}"
         limits = [row["limit"] for row in r["evidence"] if row["counts"] and row["limit"] is not None]
         asked = ", ".join([r["claim"], *(f"{name} {value}" for name, value in sorted(r["scope"].items()))])
         states.add(what, asked, State(ranks[r["verdict"]], {"evidence": max(limits, default=None)}))
-        states.add(f"{what}: detection limit", "", State("observed", {"asked": r["detection_limit"]}))
+        states.add(f"{what}: detection limit", "", State(OBSERVED, {"asked": r["detection_limit"]}))
         states.sizes[f"{what}: parts"] = set(r["parts"])
     for part in data["parts"]:
         before = f"{part['id']}: "
         if part["state"] != "done":
-            states.add(f"{before}{NOTICED}failure", "", State("error", {str(part["why"]): None}))
+            states.add(f"{before}{NOTICED}failure", "", State(ERROR, {str(part["why"]): None}))
         for key, read in (("report", _report), ("history", _history), ("proofs", _proofs)):
             if key in part:
                 read(states, part[key], before)
@@ -234,30 +254,30 @@ def _compliance(states: States, data: Mapping[str, Any]) -> None:
 
 
 def _history(states: States, data: Mapping[str, Any], before: str = "") -> None:
-    ranks = {"quiet": "sampled", "watch": "open", "alarm": "refuted"}
+    ranks = {"quiet": SAMPLED, "watch": OPEN, "alarm": REFUTED}
     for check in data["checks"]:
         if check["current"]:
             limit = check["detects"]["within"][-1]["total_variation"] if check["detects"] else None
             states.add(f"{before}{check['subject']}", check["check"], State(ranks[check["state"]], {"nights": limit}))
             states.facts[f"{before}{check['subject']}"] = str(check["version"])
     for failure in data["failures"]:
-        states.add(f"{before}{NOTICED}{failure['subject']}", "", State("error", {failure["message"]: None}))
+        states.add(f"{before}{NOTICED}{failure['subject']}", "", State(ERROR, {failure["message"]: None}))
 
 
 def _proofs(states: States, data: Sequence[Mapping[str, Any]], before: str = "") -> None:
-    words = {"refuted": "refuted", "error": "error", "no-evidence": "open"}
+    words = {REFUTED: REFUTED, ERROR: ERROR, NO_EVIDENCE: OPEN}
     for row in data:
-        rank = proof_strength(row) if row["verdict"] == "holds" else words[row["verdict"]]
-        states.add(f"{before}{row['claim']} by {row['method']}", f"{row['what']}; {row['size']}", State(rank))
+        known = proof_strength(row) if row["verdict"] == HOLDS else words[row["verdict"]]
+        states.add(f"{before}{row['claim']} by {row['method']}", f"{row['what']}; {row['size']}", State(known))
 
 
 def _zoo(states: States, data: Sequence[Mapping[str, Any]]) -> None:
     for row in data:
-        states.add(row["name"], "", State("exact" if row["as_expected"] else "refuted"))
+        states.add(row["name"], "", State(EXACT if row["as_expected"] else REFUTED))
 
 
 def _vectors(states: States, data: Mapping[str, Any]) -> None:
-    ranks = {"failed": "refuted", "missing": "error", "left out": "open", "not refuted": "sampled", "passed": "exact"}
+    ranks = {"failed": REFUTED, "missing": ERROR, "left out": OPEN, "not refuted": SAMPLED, "passed": EXACT}
     for judged in data["judged"]:
         states.add("vectors", judged["id"], State(ranks[judged["status"]]))
     states.facts["program"] = str(data["program"])
@@ -265,15 +285,15 @@ def _vectors(states: States, data: Mapping[str, Any]) -> None:
 
 
 def _tables(states: States, data: Mapping[str, Any]) -> None:
-    ranks = {"refuted": "refuted", "differs": "refuted", "undecided": "open", "not measured": "open"}
+    ranks = {"refuted": REFUTED, "differs": REFUTED, "undecided": OPEN, "not measured": OPEN}
     for row in [*data["orderings"], *data["equalities"]]:
         where = ", ".join(str(row[name]) for name in ("measure", "where") if name in row)
-        states.add(row["statement"], where, State(ranks.get(row["verdict"], "observed")))
+        states.add(row["statement"], where, State(ranks.get(row["verdict"], OBSERVED)))
 
 
 def _law(states: States, data: Mapping[str, Any]) -> None:
     off = float(Fraction(data["total_variation"]))
-    states.add(f"{data['verifier']}: lossless", "", State("exact" if data["lossless"] else "refuted", {}, off))
+    states.add(f"{data['verifier']}: lossless", "", State(EXACT if data["lossless"] else REFUTED, {}, off))
     states.fixed |= {name: str(data[name]) for name in ("vocabulary", "gamma", "iterations", "dtype") if name in data}
     if "expected_tokens" in data:
         tokens = float(Fraction(data["expected_tokens"]))

@@ -1,10 +1,11 @@
 """The compliance document's content: from a plan to numbered requirements with verdicts that are derived from evidence.
 
 plan.py: the plan, compliance.toml, read and checked; first_plan.py: one for what is installed.
-collecting.py: each part of the plan run, or read, once; resumable. code_files.py: the files that were audited, by digest;
-imported_code.py: those that code was seen to import; loaded_code.py: digests of code when it is loaded;
-needed.py: what parts need to be there; complete.py: whether an audit left out a problem.
-strength.py: kinds of evidence, by what they can show; evidence_rows.py: which evidence of a part speaks of a requirement;
-requirements.py: the verdict that it gives.
-document.py: report.json. attestation.py: the in-toto statement; verification.py: whether a folder is what a run wrote.
+collecting.py: each part of the plan, run or read once, and kept; collected.py: what it gave; running.py: how each kind
+is run; declared.py: the files that it is valid for; needed.py: what parts need to be there; complete.py: whether an
+audit left out a problem.
+strength.py: kinds of evidence, by what they can show; evidence_rows.py: which evidence of a part speaks of a
+requirement; requirements.py: the verdict that it gives.
+document.py: report.json, in the form of forms.py; folder.py: what a run writes; attestation.py: the in-toto statement;
+verification.py: whether a folder is what a run wrote; said.py: what its page and its PDF say.
 """

@@ -1,4 +1,4 @@
-"""The attestation of a run: an in-toto Statement (v1) with the test-result predicate, the same bytes for the same run."""
+"""The attestation of a run: an in-toto Statement (v1) with the test-result predicate; equal runs have equal bytes."""
 
 import json
 from collections.abc import Mapping
@@ -51,5 +51,5 @@ def _subjects(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def canonical(data: Any) -> bytes:
-    """JSON with sorted keys, without spaces, in UTF-8: equal data give equal bytes (there are no floats in an attestation)."""
+    """JSON with sorted keys, without spaces, in UTF-8: equal data give equal bytes (an attestation has no floats)."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

@@ -9,15 +9,15 @@ from ..report import Report
 
 
 def left_out(part: Mapping[str, Any]) -> list[str]:
-    """Problems of an audit that ended, by name, on which it says nothing of losslessness in one of its kinds of numbers.
+    """Names of problems on which an audit that ended says nothing of losslessness in one of its kinds of numbers.
 
-    Guarantee: of the problems that the plan names, and of those of every audit without any; not of restated and wide ones.
-    Of rules for draft trees nothing is said.
+    Guarantee: of the problems that the plan names, and of those of every audit without any; not of restated and wide
+    ones, nor of rules for draft trees.
     """
     if part["kind"] != "audit" or part["state"] != "done" or "report" not in part:
         return []
     report, given = Report.from_json(part["report"]), part["options"].get("problems", ())
-    if report.scope and report.scope["drafting"]:
+    if report.scope and report.scope.drafting:
         return []
     names = set(report.subject.get("problems", ()))
     if not given:

@@ -7,20 +7,21 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from ....models.digests import EXAMINING, code_digest
 from ....models.environment import environment, versions
 from ....models.errors import InputError
-from ....proofs.proof_checkpoint import code_digest
 from ..report import Report
-from .collecting import DONE, Collected
-from .plan import Plan, Requirement
+from .collected import Collected
+from .forms import FORMAT
+from .plan import Plan
 from .requirements import WORST_FIRST, judged, overall
 
-FORMAT = "draftproof-compliance-1"
-
 NOT_SAID = (
-    "that a requirement which is met holds beyond the problems, numbers, versions and settings named beside it, unless it is by proof",
+    "that a requirement which is met holds beyond the problems, numbers, versions and settings named beside it, unless "
+    "it is by proof",
     "anything of a decoder that is configured otherwise, of other versions of the code, or of other models",
-    "anything of what runs around the parts that were examined: a verifier that is lossless can stand in a loop that is not",
+    "anything of what runs around the parts that were examined: a verifier that is lossless can stand in a loop that "
+    "is not",
     "that the code is safe to run, or that its texts are true or harmless",
 )
 """What no compliance document says, whatever its verdicts."""
@@ -32,7 +33,7 @@ def current_versions() -> dict[str, str]:
 
 
 def today() -> str:
-    """The date of a document: of SOURCE_DATE_EPOCH where that is set. Raises: InputError if it is no number of seconds."""
+    """The date of a document: of SOURCE_DATE_EPOCH if that is set. Raises: InputError if it is no number of seconds."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     try:
         moment = datetime.now(timezone.utc) if not epoch else datetime.fromtimestamp(int(epoch), timezone.utc)
@@ -43,23 +44,18 @@ def today() -> str:
 
 def document(plan: Plan, collected: Sequence[Collected], date: str) -> dict[str, Any]:
     """The document in its JSON form (``compliance.schema.json``); equal parts give an equal one."""
-    about = {
-        "title": plan.title, "date": date,
-        "plan": {"file": "plan.toml", "sha256": hashlib.sha256(plan.source).hexdigest()},
-        "draftproof": {"code": code_digest(), **current_versions()},
-    }  # fmt: skip
-    return derived(about, plan.requirements, collected)
+    own = {"code": code_digest(), "audits": code_digest(EXAMINING), **current_versions()}
+    return derived(plan, date, own, collected)
 
 
-def derived(
-    about: Mapping[str, Any], required: Sequence[Requirement], collected: Sequence[Collected]
-) -> dict[str, Any]:
-    """Everything that follows from the parts, and ``about``: title, date, plan and versions."""
-    requirements = [judged(requirement, collected).as_json() for requirement in required]
+def derived(plan: Plan, date: str, own: Mapping[str, str], collected: Sequence[Collected]) -> dict[str, Any]:
+    """Everything that follows from a plan and its parts. own: the digests and versions of draftproof."""
+    requirements = [judged(requirement, collected).as_json() for requirement in plan.requirements]
     verdicts = [requirement["verdict"] for requirement in requirements]
     return {
-        "format": FORMAT, **about, "verdict": overall(verdicts),
-        "counts": {verdict: verdicts.count(verdict) for verdict in WORST_FIRST},
+        "format": FORMAT, "title": plan.title, "date": date,
+        "plan": {"file": "plan.toml", "sha256": hashlib.sha256(plan.source).hexdigest()}, "draftproof": {**own},
+        "verdict": overall(verdicts), "counts": {verdict: verdicts.count(verdict) for verdict in WORST_FIRST},
         "requirements": requirements, "parts": [_part(got) for got in collected], "not_said": list(NOT_SAID),
     }  # fmt: skip
 
@@ -82,24 +78,6 @@ def _part(got: Collected) -> dict[str, Any]:
     return got.as_json() | {"verdict": verdict, "reading": reading}
 
 
-def again(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The document that the parts in a document give: the same, unless something in it was changed.
-
-    Raises: KeyError, TypeError, ValueError for what is no document.
-    """
-    about = {name: data[name] for name in ("title", "date", "plan", "draftproof")}
-    required = [
-        Requirement(r["id"], r["statement"], r["claim"], tuple(r["parts"]), r["scope"], r["detection_limit"])
-        for r in data["requirements"]
-    ]
-    return derived(about, required, [Collected.from_json(part) for part in data["parts"]])
-
-
 def text(data: Any) -> str:
     """A document, or a part of one, as the file's content."""
     return json.dumps(data, indent=1, ensure_ascii=False, sort_keys=False) + "\n"
-
-
-def unfinished(data: Mapping[str, Any]) -> list[str]:
-    """The parts that could not be run to their end, with the reason."""
-    return [f"{part['id']}: {part['why']}" for part in data["parts"] if part["state"] != DONE]

@@ -1,36 +1,40 @@
-"""The evidence that a part gives for a requirement, in rows: how strong each is, what it speaks of, and whether it counts."""
+"""The evidence that a part gives for a requirement, in rows: how strong each is, and whether it counts."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from math import isnan
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from ....proofs.interception.digests import UNKNOWN
 from ....verifiers.adapters.engines import ENGINES
+from ....verifiers.claims import BATCH, LOOP, VARIATION, claims_of
+from ....verifiers.details import TextsDetail
 from ....verifiers.evidence import (
-    BATCH_CLAIMS,
     ERROR,
-    LOOP_CLAIMS,
     NO_EVIDENCE,
     NOT_CLAIMED,
     REFUTED,
     Evidence,
+    EvidenceVerdict,
+    Method,
+    Strength,
     merge_verdicts,
     without_smallest,
 )
+from ..not_examined import zeros_examined
 from ..report import Report
-from ..scope import zeros_examined
-from .collecting import FAILED, Collected
-from .plan import Requirement
-from .strength import DECIDES, proof_strength, strength_of
+from .collected import FAILED, Collected
+from .plan import AtLeast0, Requirement
+from .strength import proof_strength
 
 
-@dataclass(frozen=True)
-class EvidenceRow:
+class EvidenceRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a part shows of a requirement, in one kind of numbers, in one way.
 
     part, dtype: where it comes from, and the numbers it speaks of.
-    strength: a key of STRENGTHS.
+    strength: how much it shows.
     verdict: of the worst piece, in the words of evidence.
     on: how many pieces have that verdict, of how many, and of what.
     limit: what can remain unseen: a total variation, where ``unit`` says so; None if there is no such limit.
@@ -44,10 +48,10 @@ class EvidenceRow:
 
     part: str
     dtype: str
-    strength: str
-    verdict: str
+    strength: Strength
+    verdict: EvidenceVerdict
     on: str
-    limit: float | None = None
+    limit: AtLeast0 | None = None
     unit: str = "total variation"
     shown: str = ""
     counts: bool = True
@@ -56,12 +60,9 @@ class EvidenceRow:
     witness: str | None = None
     replay: str | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def evidence_rows(requirement: Requirement, got: Collected) -> list[EvidenceRow]:
-    """What a part says of a requirement's claim; at least one row, with the reason where there is nothing that counts."""
+    """What a part says of a requirement's claim; at least one row, with the reason where nothing counts."""
     if got.report is not None:
         rows = _of_report(requirement, got, Report.from_json(got.report))
     elif got.history is not None:
@@ -75,8 +76,8 @@ def evidence_rows(requirement: Requirement, got: Collected) -> list[EvidenceRow]
     return rows or [_nothing(got, f"it has no evidence on {requirement.claim}", NO_EVIDENCE)]
 
 
-def _nothing(got: Collected, why: str, verdict: str, counts: bool = False) -> EvidenceRow:
-    return EvidenceRow(got.part.id, "", "none", verdict, "", counts=counts, why=why)
+def _nothing(got: Collected, why: str, verdict: EvidenceVerdict, counts: bool = False) -> EvidenceRow:
+    return EvidenceRow(got.part.id, "", Strength.NONE, verdict, "", counts=counts, why=why)
 
 
 # ---------------------------------------------------------------- reports
@@ -84,11 +85,13 @@ def _nothing(got: Collected, why: str, verdict: str, counts: bool = False) -> Ev
 
 def _of_report(requirement: Requirement, got: Collected, report: Report) -> list[EvidenceRow]:
     claimed = [e for e in without_smallest(report.evidence) if e.claim == requirement.claim]
-    groups: dict[tuple[str, str], list[Evidence]] = {}
-    sampled = {(e.problem, _dtype(e, report)) for e in claimed if strength_of(e) == "sampled" and _limit(e) is not None}
+    groups: dict[tuple[str, Strength], list[Evidence]] = {}
+    sampled = {
+        (e.problem, _dtype(e, report)) for e in claimed if e.strength is Strength.SAMPLED and _limit(e) is not None
+    }
     for e in claimed:
-        strength, dtype = strength_of(e), _dtype(e, report)
-        if strength == "none" and (e.problem, dtype) in sampled:
+        strength, dtype = e.strength, _dtype(e, report)
+        if strength is Strength.NONE and (e.problem, dtype) in sampled:
             continue  # there is no law, and samples in its place
         groups.setdefault((dtype, strength), []).append(e)
     about = _facts(report)
@@ -96,7 +99,7 @@ def _of_report(requirement: Requirement, got: Collected, report: Report) -> list
     for (dtype, strength), group in groups.items():
         row = _row(got.part.id, dtype, strength, group, report)
         if row.verdict == NOT_CLAIMED:
-            why = group[0].detail.get("why") or "the subject does not claim it"
+            why = group[0].detail.why or "the subject does not claim it"
             rows.append(replace(row, counts=False, why=why))
         elif requirement.claim == "support" and row.verdict != REFUTED and not any(map(zeros_examined, group)):
             rows.append(
@@ -104,7 +107,10 @@ def _of_report(requirement: Requirement, got: Collected, report: Report) -> list
             )
         elif "another-model" in report.findings and row.verdict != REFUTED:
             rows.append(replace(row, counts=False, why=report.findings["another-model"]))
-        elif any(e.detail.get("sampling") == "plain" for e in group) and row.verdict != REFUTED:
+        elif (
+            any(isinstance(e.detail, TextsDetail) and e.detail.sampling == "plain" for e in group)
+            and row.verdict != REFUTED
+        ):
             rows.append(replace(row, counts=False, why="it was sampled without a draft: that is no speculation"))
         else:
             rows.append(_placed(row, requirement, {**about, "dtype": dtype or None}))
@@ -114,13 +120,17 @@ def _of_report(requirement: Requirement, got: Collected, report: Report) -> list
 def _beneath(requirement: Requirement, got: Collected, report: Report) -> list[EvidenceRow]:
     """Refuted claims on which losslessness rests: of a batch it is refuted with them, of a loop it is not shown."""
     rows = []
-    for claim, says in {**BATCH_CLAIMS, **LOOP_CLAIMS}.items():
+    for claim, about in claims_of(BATCH, LOOP).items():
+        if claim == "lossless":
+            continue
         group = [e for e in report.evidence if e.refuted and e.claim == claim and claim in report.claims]
         for dtype in dict.fromkeys(_dtype(e, report) for e in group):
             mine = [e for e in group if _dtype(e, report) == dtype]
-            row = replace(_row(got.part.id, dtype, strength_of(mine[0]), mine, report), why=f"not so: {says} ({claim})")
+            row = replace(
+                _row(got.part.id, dtype, mine[0].strength, mine, report), why=f"not so: {about.statement} ({claim})"
+            )
             row = _placed(row, requirement, {**_facts(report), "dtype": dtype or None})
-            rows.append(replace(row, counts=False, unplaced=True) if row.counts and claim in LOOP_CLAIMS else row)
+            rows.append(replace(row, counts=False, unplaced=True) if row.counts and LOOP in about.runs else row)
     return rows
 
 
@@ -136,44 +146,45 @@ def _dtype(e: Evidence, report: Report) -> str:
     """The numbers that evidence speaks of; empty if that is not recorded, as of a server, which chooses its own."""
     if report.server is not None:
         return ""
-    if "sampling" in e.detail and (report.subject["name"] not in ENGINES or e.detail.get("settings")):
+    texts = e.detail if isinstance(e.detail, TextsDetail) else None
+    if texts and texts.sampling and (report.subject["name"] not in ENGINES or texts.settings):
         return ""  # an engine that draftproof does not know, or was set otherwise, computes in what it likes
     dtypes = report.subject["dtypes"]
-    return str(e.detail["dtype"]) if "dtype" in e.detail else dtypes[0] if len(dtypes) == 1 else ""
+    return e.detail.dtype or (dtypes[0] if len(dtypes) == 1 else "")
 
 
 def _limit(e: Evidence) -> float | None:
     """What samples may leave unseen, if they have a limit that means anything."""
-    number = e.detail.get("detection_limit", e.bound)
-    if number is None or isnan(number) or e.detail.get("too_wide"):
+    number = e.limit
+    if number is None or isnan(number) or e.detail.too_wide:
         return None
-    if _unit(e) == "total variation" and float(number) >= 1:
+    if _unit(e) == VARIATION and float(number) >= 1:
         return None
     return float(number)
 
 
 def _unit(e: Evidence) -> str:
-    units = {"mean": "tokens a call", "argmax": "of the tokens"}
-    return units.get(e.method) or {"support": "of probability", "optimal": "tokens"}.get(e.claim, "total variation")
+    return {Method.MEAN: "tokens a call", Method.ARGMAX: "of the tokens"}.get(e.method, e.unit)
 
 
-def _row(part: str, dtype: str, strength: str, group: Sequence[Evidence], report: Report) -> EvidenceRow:
+def _row(part: str, dtype: str, strength: Strength, group: Sequence[Evidence], report: Report) -> EvidenceRow:
     verdict = merge_verdicts(e.verdict for e in group)
     worst = [e for e in group if e.verdict == verdict]
     limits = [_limit(e) for e in group if not e.refuted]
-    if strength == "sampled":
+    if strength is Strength.SAMPLED:
         limit = None if None in limits else max(filter(None, limits), default=None)
     else:
         bounds = [float(e.bound) for e in group if e.bound is not None]
-        whole = len(bounds) == len(group) or strength not in DECIDES
+        whole = len(bounds) == len(group) or not strength.decides
         limit = max(bounds, default=None) if whole else None
     units = {_unit(e) for e in group}
     first = next((e for e in worst if e.refuted and e.witness), None)
-    reasons = {str(e.detail["reason"]) for e in worst if e.detail.get("reason")} if verdict == NO_EVIDENCE else ()
+    reasons = {e.detail.reason for e in worst if e.detail.reason} if verdict == NO_EVIDENCE else ()
     decides = group[0].claim in report.claims  # else the reading is of another claim
-    shown = [report.reading] * decides + ([report.scope["says"]] if report.scope else [])
+    shown = [report.reading] * decides + ([report.scope.says] if report.scope else [])
     return EvidenceRow(
-        part, dtype, strength, verdict, f"{len(worst)} of {len(group)}", limit, " and ".join(sorted(units)), "; ".join(shown),
+        part, dtype, strength, verdict, f"{len(worst)} of {len(group)}", limit, " and ".join(sorted(units)),
+        "; ".join(shown),
         why="; ".join(sorted(reasons)) or None,
         witness=f"{first.problem}: {first.witness}" if first else None, replay=first.replay if first else None,
     )  # fmt: skip
@@ -192,7 +203,8 @@ def _facts(report: Report) -> dict[str, Any]:
     if report.end_to_end:
         setting = report.end_to_end.setting
         return facts | {name: setting[name] for name in ("device", "temperature", *UNRESTRICTED) if name in setting}
-    settings = [e.detail["settings"] for e in report.evidence if isinstance(e.detail.get("settings"), Mapping)]
+    texts = [e.detail for e in report.evidence if isinstance(e.detail, TextsDetail)]
+    settings = [detail.settings for detail in texts if detail.settings is not None]
     for name in ("temperature", *UNRESTRICTED):
         values = list(dict.fromkeys(_shown(s[name]) for s in settings if s.get(name) is not None))
         if values:
@@ -253,9 +265,10 @@ def _of_history(requirement: Requirement, got: Collected) -> list[EvidenceRow]:
         nights = max((limit["nights"] for limit in limits if limit), default=0)
         first = alarms[0] if alarms else None
         row = EvidenceRow(
-            got.part.id, "", "sampled", REFUTED if alarms else NO_EVIDENCE,
+            got.part.id, "", Strength.SAMPLED, REFUTED if alarms else NO_EVIDENCE,
             f"{len(alarms) or len(checks)} of {len(checks)}", max(known) if len(known) == len(checks) else None,
-            shown=f"{subject} {version}: nightly draws, {len(alarms)} in alarm, {watch} in watch; last night {last}; within {nights} nights; {history.get('scope')}",
+            shown=f"{subject} {version}: nightly draws, {len(alarms)} in alarm, {watch} in watch; last night {last}; "
+            f"within {nights} nights; {history.get('scope')}",
             witness=f"{first['check']}: {_nightly_witness(first)}" if first else None,
             replay=(first["witness"] or {}).get("replay") if first else None,
         )  # fmt: skip

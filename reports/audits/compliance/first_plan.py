@@ -7,18 +7,19 @@ from pathlib import Path
 from ....verifiers.adapters.engines import ENGINES
 from ....verifiers.adapters.registry import ADAPTERS
 from ..nightly import DEFAULT_FILE
-from .plan import PART_FIELDS, SCOPE_FIELDS
+from .plan import FIELDS, SCOPE
 
 HEAD = """# What has to be shown of a deployment, and what is to show it:
 #
 #     draftproof compliance run compliance.toml --out compliance
 #
-# Each [[part]] is run, or read, once; each [[requirement]] gets the verdict that the evidence of its parts gives. What the
-# requirement names ({scope}) must be what the evidence speaks of: else it does
-# not count, and the document says why. A requirement without evidence is open, never met.
+# Each [[part]] is run, or read, once; each [[requirement]] gets the verdict that the evidence of its parts gives. What
+# the requirement names ({scope}) must be what the evidence speaks of: else
+# it does not count, and the document says why. A requirement without evidence is open, never met.
 #
-# A finished part is kept until a file changes that it is known to depend on: of an audited function those that it imports.
-# What code reads besides (data, a program's own files) is not known: name it, files = [...].
+# A finished part is kept, and valid, for the files that it names: its subject's, its problems', and files = [...], for
+# what else its code imports or reads: files, folders, installed packages. What is not named can change unseen; the
+# document says for which files each part is valid.
 #
 # Kinds of parts, and their fields:
 {kinds}
@@ -59,15 +60,11 @@ CLAIMED = {
 
 def first_plan(folder: Path) -> str:
     """The text of a plan for what is installed and what is in a folder; nothing in the folder is run or imported."""
-    kinds = "\n".join(f"#   {kind}: {', '.join(fields)}" for kind, fields in PART_FIELDS.items())
-    made = [
-        HEAD.format(
-            scope=", ".join(SCOPE_FIELDS), kinds=kinds, title="Speculative decoding: what was claimed and shown"
-        )
-    ]
+    kinds = "\n".join(f"#   {kind}: {', '.join(fields)}" for kind, fields in FIELDS.items())
+    made = [HEAD.format(scope=", ".join(SCOPE), kinds=kinds, title="Speculative decoding: what was claimed and shown")]
     for number, subject in enumerate(_verifiers_in(folder), 1):
         made += [
-            _part(f"own{number}", "audit", subject=subject),
+            _part(f"own{number}", "audit", subject=subject, files=[subject.rpartition(":")[0]]),
             *_required(f"V{number}", f"own{number}", subject, ("float64",)),
         ]
     adapters = [name for name in ("transformers",) if not ADAPTERS[name].missing()]
@@ -90,7 +87,7 @@ def first_plan(folder: Path) -> str:
         made.append(_part("nights", "nightly", db=DEFAULT_FILE))
         made.append(_requirement("N1", "No night of the regression raised an alarm", "lossless", "nights"))
     made.append(
-        "\n# The rules that code is held against: the proofs on record in this version (run = true repeats them, minutes)."
+        "\n# The rules that code is compared with: the proofs on record in this version (run = true: again, minutes)."
     )
     made.append(_part("rules", "proofs"))
     for number, (claim, statement) in enumerate(_RULES.items(), 1):

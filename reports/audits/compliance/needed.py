@@ -7,7 +7,7 @@ from ....models.libraries import require
 from ....proofs.statements import METHODS
 from ....verifiers.adapters.engines import ENGINES
 from ....verifiers.adapters.registry import ADAPTERS
-from ..functions.subject import subject_from
+from ..subject import subject_from
 from .plan import Part, Plan
 
 PACKAGES = {

@@ -2,124 +2,59 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
 
 from ....models.errors import InputError
 from ....models.files import load_toml
-from ....models.pairs.presets import PRESETS, TRAINED
+from ....models.json_files import convert
+from ....models.pairs.presets import PRESETS
 from ....proofs.statements import METHODS, PROVABLE_CLAIMS
-from ....verifiers.evidence import BATCH_CLAIMS, CLAIMS, LOOP_CLAIMS
-
-PLAN_FILE = "compliance.toml"
-
-ALL_CLAIMS = {**CLAIMS, **BATCH_CLAIMS, **LOOP_CLAIMS, **PROVABLE_CLAIMS}
-"""What a requirement can claim: of audits, of end-to-end runs, of the papers' statements."""
-
-ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+from ....verifiers.claims import CLAIMS
 
 
-@dataclass(frozen=True)
-class Part:
-    """What gives evidence.
-
-    id: its name, and that of its file in the folder of the run.
-    kind: a key of PART_FIELDS.
-    options: its fields, as checked.
-    """
-
-    id: str
-    kind: str
-    options: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def what(self) -> str:
-        """What is examined, as the plan names it."""
-        names = ("subject", "exec", "engine", "url", "file", "db", "preset", "target")
-        return str(next((self.options[name] for name in names if name in self.options), "the papers' statements"))
+def all_claims() -> dict[str, str]:
+    """What a requirement can claim, with its statement: of audits, of end-to-end runs, of the papers."""
+    return {name: claim.statement for name, claim in CLAIMS.items()} | PROVABLE_CLAIMS
 
 
-@dataclass(frozen=True)
-class Requirement:
-    """What has to be shown.
-
-    id, statement: its number and its text, as the document shows them.
-    claim: a key of ALL_CLAIMS.
-    parts: the parts whose evidence is asked for, all of them.
-    scope: field of SCOPE_FIELDS -> what the evidence must speak of.
-    detection_limit: the largest total variation that samples may leave unseen; None where none is stated.
-    """
-
-    id: str
-    statement: str
-    claim: str
-    parts: tuple[str, ...] = ()
-    scope: dict[str, Any] = field(default_factory=dict)
-    detection_limit: float | None = None
+def one_of(words: Iterable[str]) -> Meta:
+    return Meta(pattern=f"^({'|'.join(words)})$")
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A plan that was read. folder: that of its file; names of files in it are relative to that."""
-
-    title: str
-    parts: tuple[Part, ...]
-    requirements: tuple[Requirement, ...]
-    folder: Path
-    source: bytes
-
-
-Kind = tuple[str, Callable[[Any], bool]]
+Id = Annotated[str, Meta(pattern="^[A-Za-z][A-Za-z0-9_-]{0,39}$")]
+Text = Annotated[str, Meta(pattern=r"\S")]
+Texts = Annotated[list[Text], Meta(min_length=1)]
+Count = Annotated[int, Meta(ge=1)]
+Whole = Annotated[int, Meta(ge=0)]
+Positive = Annotated[float, Meta(gt=0)]
+AtLeast0 = Annotated[float, Meta(ge=0)]
+Variation = Annotated[float, Meta(gt=0, lt=1)]
+Dtypes = Annotated[list[Literal["float64", "float32", "float16", "bfloat16"]], Meta(min_length=1)]
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+SAMPLING = {"seed": Whole, "samples": Count, "timeout": Positive}
+LOOP = {"gamma": Count, "temperature": AtLeast0, "top_k": Whole, "top_p": Positive, **SAMPLING}
+FUNCTION = {"subject": Text, "array": Text, "files": Texts, **SAMPLING}
 
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and value.isprintable()
-
-
-TEXT: Kind = ("a line of text", _is_text)
-TEXTS: Kind = ("a list of texts", lambda v: isinstance(v, list) and bool(v) and all(map(_is_text, v)))
-FLAG: Kind = ("true or false", lambda v: isinstance(v, bool))
-COUNT: Kind = ("a whole number of at least 1", lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 1)
-SEED: Kind = ("a whole number of at least 0", lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 0)
-POSITIVE: Kind = ("a number above 0", lambda v: _is_number(v) and v > 0)
-AT_LEAST_0: Kind = ("a number of at least 0", lambda v: _is_number(v) and v >= 0)
-VARIATION: Kind = ("a total variation between 0 and 1", lambda v: _is_number(v) and 0 < v < 1)
-TABLE: Kind = ("a table", lambda v: isinstance(v, dict))
-VERSIONS: Kind = ("a table of texts", lambda v: isinstance(v, dict) and bool(v) and all(map(_is_text, v.values())))
-DTYPES: Kind = (
-    "a list of float64, float32, float16, bfloat16",
-    lambda v: isinstance(v, list) and bool(v) and all(d in ("float64", "float32", "float16", "bfloat16") for d in v),
-)
-SAMPLING: dict[str, Kind] = {"seed": SEED, "samples": COUNT, "timeout": POSITIVE}
-
-PART_FIELDS: dict[str, dict[str, Kind]] = {
-    "audit": {"subject": TEXT, "exec": TEXT, "array": TEXT, "dtypes": DTYPES, "problems": TEXTS, "quick": FLAG, "files": TEXTS,
-              **SAMPLING},
-    "engine": {"engine": TEXT, "problems": TEXTS, "plain": FLAG, "settings": TABLE, "files": TEXTS, **SAMPLING},
-    "server": {
-        "url": TEXT, "target": TEXT, "model": TEXT, "gamma": COUNT, "kinds": TEXTS, "at_once": COUNT,
-        "temperature": AT_LEAST_0, "top_k": SEED, "top_p": POSITIVE, "fields": TABLE, **SAMPLING,
-    },
-    "nightly": {"file": TEXT, "db": TEXT},
+FIELDS: dict[str, dict[str, Any]] = {
+    "audit": {"exec": Text, "dtypes": Dtypes, "problems": Texts, "quick": bool, **FUNCTION},
+    "engine": {"engine": Text, "problems": Texts, "plain": bool, "settings": dict, "files": Texts, **SAMPLING},
+    "server": {"url": Text, "target": Text, "model": Text, "kinds": Texts, "at_once": Count, "fields": dict, **LOOP},
+    "nightly": {"file": Text, "db": Text},
     "e2e": {
-        "target": TEXT, "draft": TEXT, "preset": TEXT, "verifier": TEXT, "gamma": COUNT, "device": TEXT, "dtype": TEXT,
-        "temperature": AT_LEAST_0, "top_k": SEED, "top_p": POSITIVE, "prompts": TEXT, "new_tokens": COUNT, "batch": COUNT,
-        "files": TEXTS, **SAMPLING,
+        "target": Text, "draft": Text, "preset": Text, "verifier": Text, "device": Text, "dtype": Text, "prompts": Text,
+        "new_tokens": Count, "batch": Count, "files": Texts, **LOOP,
     },
-    "campaign": {
-        "subject": TEXT, "problem": TEXT, "array": TEXT, "dtype": TEXT, "workers": COUNT, "chunk": COUNT, "batch": COUNT,
-        "files": TEXTS, **SAMPLING,
-    },
-    "report": {"file": TEXT},
-    "proofs": {"run": FLAG, "claims": TEXTS, "methods": TEXTS},
+    "campaign": {"problem": Text, "dtype": Text, "workers": Count, "chunk": Count, "batch": Count, **FUNCTION},
+    "report": {"file": Text},
+    "proofs": {"run": bool, "claims": Texts, "methods": Texts},
 }  # fmt: skip
-"""The kinds of parts, and the fields of each."""
+"""The kinds of parts, and the fields of each; ``files`` are those that its result depends on besides those it names."""
 
 ONE_OF: dict[str, tuple[str, ...]] = {
     "audit": ("subject", "exec"), "engine": ("engine",), "server": ("url",), "nightly": ("file", "db"),
@@ -130,127 +65,192 @@ ONE_OF: dict[str, tuple[str, ...]] = {
 REQUIRED = {"campaign": ("problem", "samples"), "server": ("target",)}
 """Of these fields each is needed."""
 
-SCOPE_FIELDS: dict[str, Kind] = {
-    "subject": TEXT, "dtype": TEXT, "temperature": AT_LEAST_0, "top_k": SEED, "top_p": POSITIVE, "device": TEXT,
-    "digest": TEXT, "versions": VERSIONS,
-}  # fmt: skip
-"""What the evidence of a requirement can be required to speak of."""
 
-REQUIREMENT_FIELDS: dict[str, Kind] = {
-    "id": TEXT, "statement": TEXT, "claim": TEXT, "parts": TEXTS, "detection_limit": VARIATION, **SCOPE_FIELDS,
-}  # fmt: skip
+class PlanTable(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
+    """A table of a plan; what it does not give is None."""
+
+
+def _part_table(kind: str, fields: Mapping[str, Any]) -> type[msgspec.Struct]:
+    given = ((name, type_ | None, None) for name, type_ in fields.items())
+    return msgspec.defstruct(kind, [("id", Id), ("kind", str), *given], bases=(PlanTable,))
+
+
+PARTS = {kind: _part_table(kind, fields) for kind, fields in FIELDS.items()}
+
+
+class Scope(PlanTable, frozen=True):
+    """What the evidence of a requirement can be required to speak of."""
+
+    subject: Text | None = None
+    dtype: Text | None = None
+    temperature: AtLeast0 | None = None
+    top_k: Whole | None = None
+    top_p: Positive | None = None
+    device: Text | None = None
+    digest: Text | None = None
+    versions: Annotated[dict[str, Text], Meta(min_length=1)] | None = None
+
+
+SCOPE = Scope.__struct_fields__
+
+
+class RequirementTable(Scope, frozen=True, kw_only=True):
+    id: Id
+    statement: Text
+    claim: Text
+    parts: Texts | None = None
+    detection_limit: Variation | None = None
+
+
+class Title(msgspec.Struct, forbid_unknown_fields=True):
+    title: Text
+
+
+class PlanTables(msgspec.Struct, forbid_unknown_fields=True):
+    plan: Title
+    requirement: Annotated[list[dict[str, Any]], Meta(min_length=1)]
+    part: list[dict[str, Any]] = []
+
+
+class Part(msgspec.Struct, frozen=True):
+    """What gives evidence. id: its name. kind: a key of PART_TABLES. options: its other fields, as checked."""
+
+    id: str
+    kind: str
+    options: dict[str, Any] = {}
+
+    @property
+    def what(self) -> str:
+        """What is examined, as the plan names it."""
+        names = ("subject", "exec", "engine", "url", "file", "db", "preset", "target")
+        return str(next((self.options[name] for name in names if name in self.options), "the papers' statements"))
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """What has to be shown.
+
+    id, statement: its number and its text, as the document shows them.
+    claim: a key of ``all_claims``.
+    parts: the parts whose evidence is asked for, all of them.
+    scope: field of Scope -> what the evidence must speak of.
+    detection_limit: the largest total variation that samples may leave unseen; None where none is stated.
+    """
+
+    id: str
+    statement: str
+    claim: str
+    parts: tuple[str, ...] = ()
+    scope: dict[str, Any] = {}
+    detection_limit: float | None = None
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """A plan that was read. folder: that of its file; names of files in it are relative to that."""
+
+    title: str
+    parts: tuple[Part, ...]
+    requirements: tuple[Requirement, ...]
+    folder: Path
+    source: bytes
 
 
 def load_plan(file: str | Path) -> Plan:
     """The plan in a file. Raises: InputError with a line for each thing that is wrong in it."""
     path = Path(file)
-    data = load_toml(path)
+    tables = convert(PlanTables, load_toml(path), str(file))
+    _require_printable(tables.plan.title, f"{file}: title")
     wrong: list[str] = []
-    parts = [_part(entry, k, wrong) for k, entry in enumerate(_tables(data, "part", wrong), 1)]
-    required = [_requirement(entry, k, wrong) for k, entry in enumerate(_tables(data, "requirement", wrong), 1)]
-    about = data.get("plan")
-    title = about.get("title") if isinstance(about, dict) else None
-    if not _is_text(title):
-        wrong.append("expected a table [plan] with title, a line of text")
-    elif unknown := sorted(set(about or {}) - {"title"}):
-        wrong.append(f"[plan]: unknown {_list(unknown)}; expected title")
-    if unknown := sorted(set(data) - {"plan", "part", "requirement"}):
-        wrong.append(f"unknown {_list(unknown)}; expected [plan], [[part]] and [[requirement]]")
-    known = [part for part in parts if part]
-    requirements = [requirement for requirement in required if requirement]
-    wrong += _repeated("part", [p.id for p in known]) + _repeated("requirement", [r.id for r in requirements])
-    ids = {p.id for p in known}
-    for requirement in requirements:
-        wrong += [f"requirement {requirement.id}: no part {name!r}" for name in requirement.parts if name not in ids]
-    if not required and "requirement" not in data:
-        wrong.append("expected at least one [[requirement]]")
+    parts = [part for k, entry in enumerate(tables.part, 1) if (part := _part(entry, f"{file}: part {k}", wrong))]
+    made = (_requirement(entry, f"{file}: requirement {k}", wrong) for k, entry in enumerate(tables.requirement, 1))
+    required = [requirement for requirement in made if requirement]
+    wrong += [f"{file}: {line}" for line in (*_repeated("part", parts), *_repeated("requirement", required))]
+    ids = {part.id for part in parts}
+    wrong += [f"{file}: requirement {r.id}: no part {name!r}" for r in required for name in r.parts if name not in ids]
     if wrong:
-        raise InputError("\n".join(f"{file}: {line}" for line in wrong))
-    return Plan(str(title), tuple(known), tuple(requirements), path.resolve().parent, path.read_bytes())
+        raise InputError("\n".join(wrong))
+    return Plan(tables.plan.title, tuple(parts), tuple(required), path.resolve().parent, path.read_bytes())
 
 
-def _tables(data: Mapping[str, Any], name: str, wrong: list[str]) -> list[dict[str, Any]]:
-    entries = data.get(name, [])
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        wrong.append(f"{name}: expected tables [[{name}]]")
-        return []
-    return entries
-
-
-def _part(entry: dict[str, Any], number: int, wrong: list[str]) -> Part | None:
-    options = {name: value for name, value in entry.items() if name not in ("id", "kind")}
-    name, kind = _id(entry, f"part {number}", wrong), entry.get("kind")
-    where = f"part {name or number}"
-    if not isinstance(kind, str) or kind not in PART_FIELDS:
-        wrong.append(f"{where}: kind is {kind!r}, expected one of {', '.join(PART_FIELDS)}")
+def _part(entry: dict[str, Any], where: str, wrong: list[str]) -> Part | None:
+    kind = entry.get("kind")
+    if not isinstance(kind, str) or kind not in PARTS:
+        wrong.append(f"{where}: kind is {kind!r}, expected one of {', '.join(PARTS)}")
         return None
-    before = len(wrong)
-    _check(options, PART_FIELDS[kind], where, wrong)
-    if kind in ONE_OF and sum(field in options for field in ONE_OF[kind]) != 1:
-        wrong.append(f"{where}: expected {' or '.join(ONE_OF[kind])}" + (", not both" if len(ONE_OF[kind]) > 1 else ""))
-    if kind == "e2e" and ("target" in options) != ("draft" in options):
-        wrong.append(f"{where}: expected target with draft")
-    wrong += [f"{where}: {field} is missing" for field in REQUIRED.get(kind, ()) if field not in options]
-    if kind == "e2e" and options.get("preset", TRAINED) not in PRESETS:
-        wrong.append(f"{where}: no preset {options['preset']!r}; expected one of {', '.join(PRESETS)}")
-    if kind == "proofs":
-        wrong += [f"{where}: no claim {c!r}" for c in _texts(options, "claims") if c not in PROVABLE_CLAIMS]
-        wrong += [f"{where}: no method {m!r}" for m in _texts(options, "methods") if m not in METHODS]
-    return Part(name, kind, options) if name and len(wrong) == before else None
+    options = _checked(PARTS[kind], entry, where, wrong)
+    return Part(options.pop("id"), options.pop("kind"), options) if options else None
 
 
-def _texts(options: Mapping[str, Any], name: str) -> Sequence[Any]:
-    given = options.get(name, ())
-    return given if isinstance(given, list) else ()
-
-
-def _requirement(entry: dict[str, Any], number: int, wrong: list[str]) -> Requirement | None:
-    name = _id(entry, f"requirement {number}", wrong)
-    where, before = f"requirement {name or number}", len(wrong)
-    _check(entry, REQUIREMENT_FIELDS, where, wrong)
-    wrong += [f"{where}: {field} is missing" for field in ("statement", "claim") if field not in entry]
-    claim = entry.get("claim")
-    if _is_text(claim) and claim not in ALL_CLAIMS:
-        wrong.append(f"{where}: no claim {claim!r}; expected one of {', '.join(ALL_CLAIMS)}")
-    if not name or len(wrong) > before:
+def _requirement(entry: dict[str, Any], where: str, wrong: list[str]) -> Requirement | None:
+    given = _checked(RequirementTable, entry, where, wrong)
+    if not given:
         return None
-    wrong += [f"{where}: {line}" for line in _overstated(entry)]
-    scope = {field: entry[field] for field in SCOPE_FIELDS if field in entry}
-    limit = entry.get("detection_limit")
-    return Requirement(name, entry["statement"], entry["claim"], tuple(entry.get("parts", ())), scope, limit)
+    scope = {name: value for name, value in given.items() if name in SCOPE}
+    about = given["id"], given["statement"], given["claim"], tuple(given.get("parts", ()))
+    return Requirement(*about, scope, given.get("detection_limit"))
 
 
-def _overstated(entry: Mapping[str, Any]) -> Iterator[str]:
+def _checked(kind: type[msgspec.Struct], entry: dict[str, Any], where: str, wrong: list[str]) -> dict[str, Any]:
+    """The fields of an entry; none if something is wrong in it, with a line for each field, or for the whole."""
+    where += f" ({entry['id']!r})" if isinstance(entry.get("id"), str) else ""
+    fields, before = {field.name: field.type for field in msgspec.structs.fields(kind)}, len(wrong)
+    for name in filter(fields.get, entry):
+        try:
+            convert(fields[name], entry[name], f"{where}: {name} is {entry[name]!r}")
+            _require_printable(entry[name], f"{where}: {name}")
+        except InputError as refused:
+            wrong.append(str(refused))
+    if len(wrong) > before:
+        return {}
+    try:
+        given = msgspec.to_builtins(convert(kind, entry, where))
+    except InputError as refused:
+        wrong.append(str(refused))
+        return {}
+    wrong += [f"{where}: {line}" for line in _unfit(given)]
+    return given
+
+
+def _require_printable(value: Any, where: str) -> None:
+    """Raises: InputError for texts with control characters, and numbers that are not finite, in a value."""
+    if isinstance(value, (dict, list)):
+        for one in [*value, *(value.values() if isinstance(value, dict) else ())]:
+            _require_printable(one, where)
+    elif isinstance(value, str) and not value.isprintable():
+        raise InputError(f"{where} is {value!r}, expected a line of text")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"{where} is {value}, expected a number")
+
+
+def _unfit(given: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with fields together, and with names that are not known."""
+    kind = given.get("kind", "")
+    if kind in ONE_OF and sum(field in given for field in ONE_OF[kind]) != 1:
+        yield f"expected {' or '.join(ONE_OF[kind])}" + ", not both" * (len(ONE_OF[kind]) > 1)
+    if kind == "e2e" and ("target" in given) != ("draft" in given):
+        yield "expected target with draft"
+    yield from (f"{field} is missing" for field in REQUIRED.get(kind, ()) if field not in given)
+    known = {"e2e": [("preset", PRESETS)], "proofs": [("claims", PROVABLE_CLAIMS), ("methods", METHODS)]}
+    for field, names in known.get(kind, [] if kind else [("claim", all_claims())]):
+        asked = given.get(field, [])
+        for name in [asked] if isinstance(asked, str) else asked:
+            if name not in names:
+                yield f"no {field.removesuffix('s')} {name!r}; expected one of {', '.join(names)}"
+    if not kind:
+        yield from _overstated(given)
+
+
+def _overstated(given: Mapping[str, Any]) -> Iterator[str]:
     """Where a statement names numbers or a temperature that the requirement does not ask its evidence to speak of."""
-    named = set(re.findall(r"\b(?:b?float16|float32|float64)\b", entry["statement"]))
-    if named and named != {entry.get("dtype")}:
-        yield f"its statement says {' and '.join(sorted(named))}; expected the same as dtype, and a requirement for each"
-    for number in re.findall(r"\btemperature (?:of )?(\d+(?:\.\d+)?)", entry["statement"]):
-        if float(number) != entry.get("temperature"):
+    named = set(re.findall(r"\b(?:b?float16|float32|float64)\b", given["statement"]))
+    if named and named != {given.get("dtype")}:
+        numbers = " and ".join(sorted(named))
+        yield f"its statement says {numbers}; expected the same as dtype, and a requirement for each"
+    for number in re.findall(r"\btemperature (?:of )?(\d+(?:\.\d+)?)", given["statement"]):
+        if float(number) != given.get("temperature"):
             yield f"its statement says temperature {number}; expected temperature = {number}"
 
 
-def _id(entry: Mapping[str, Any], where: str, wrong: list[str]) -> str:
-    name = entry.get("id")
-    if isinstance(name, str) and ID.fullmatch(name):
-        return name
-    wrong.append(f"{where}: id is {name!r}, expected a letter, then up to 39 letters, digits, - or _")
-    return ""
-
-
-def _check(entry: Mapping[str, Any], fields: Mapping[str, Kind], where: str, wrong: list[str]) -> None:
-    for name, value in entry.items():
-        if name not in fields:
-            wrong.append(f"{where}: unknown {name!r}; expected {', '.join(fields)}")
-        elif name != "id" and not fields[name][1](value):
-            wrong.append(f"{where}: {name} is {value!r}, expected {fields[name][0]}")
-
-
-def _repeated(what: str, ids: Sequence[str]) -> list[str]:
+def _repeated(what: str, entries: Sequence[Part | Requirement]) -> list[str]:
     """Ids that differ in case alone would be one file on some systems."""
-    low = [name.lower() for name in ids]
-    return [f"{what} {name} is there twice" for k, name in enumerate(ids) if name.lower() in low[:k]]
-
-
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names))
+    low = [entry.id.lower() for entry in entries]
+    return [f"{what} {entry.id} is there twice" for k, entry in enumerate(entries) if low[k] in low[:k]]

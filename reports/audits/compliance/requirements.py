@@ -4,19 +4,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ....verifiers.evidence import ERROR, HOLDS, REFUTED
+from ....models.json_files import plain
+from ....verifiers.evidence import ERROR, HOLDS, REFUTED, Strength
 from ..scope import WIDE_ROUNDING
-from .collecting import Collected
+from .collected import Collected
 from .evidence_rows import EvidenceRow, evidence_rows
-from .plan import ALL_CLAIMS, Requirement
-from .strength import DECIDES, STRENGTHS
+from .plan import Requirement, all_claims
 
 MET, SAMPLED, OPEN, FAILED = "met", "sampled only", "open", "refuted"
 
 VERDICTS = {
-    MET: "every part that the plan names for it shows the claim exactly, or to the resolution stated, on what was examined",
-    SAMPLED: "nothing was refuted, and what was compared was sampled or happened in this run: a deviation below the limit remains unseen",
-    OPEN: "it is not shown: no evidence counts, or what does leaves more unseen than is asked, or a part could not be run to its end",
+    MET: "every part that the plan names for it shows the claim exactly, or to the resolution stated, on what was "
+    "examined",
+    SAMPLED: "nothing was refuted, and what was compared was sampled or happened in this run: a deviation below the "
+    "limit remains unseen",
+    OPEN: "it is not shown: no evidence counts, or what does leaves more unseen than is asked, or a part could not be "
+    "run to its end",
     FAILED: "a part that counts shows that the claim is false",
 }
 """The verdicts on requirements, and what each means."""
@@ -29,8 +32,8 @@ def verdict_of(rows: Sequence[EvidenceRow], detection_limit: float | None = None
 
     detection_limit: the largest total variation that may remain unseen; without one any limit will do.
     parts: those that are asked for, besides those of the rows.
-    Guarantee: met only if every part has a row that counts, all of these hold by an exact law, a proof, or a certificate,
-    and of no refutation it is unknown whether it speaks of what is asked.
+    Guarantee: met only if every part has a row that counts, all of these hold by an exact law, a proof, or a
+    certificate, and of no refutation it is unknown whether it speaks of what is asked.
     """
     counting = [row for row in rows if row.counts]
     if any(row.verdict == REFUTED for row in counting):
@@ -39,7 +42,7 @@ def verdict_of(rows: Sequence[EvidenceRow], detection_limit: float | None = None
         return OPEN
     if not all(_shows(row, detection_limit) for row in counting):
         return OPEN
-    return MET if all(row.strength in DECIDES for row in counting) else SAMPLED
+    return MET if all(row.strength.decides for row in counting) else SAMPLED
 
 
 def _variations(rows: Sequence[EvidenceRow]) -> list[float]:
@@ -59,15 +62,15 @@ def silent_parts(rows: Sequence[EvidenceRow], parts: Iterable[str] = ()) -> list
 
 
 def _shows(row: EvidenceRow, detection_limit: float | None) -> bool:
-    """Whether a row that is not refuted shows anything: it holds, or samples would have shown a deviation at their limit."""
+    """Whether a row that is not refuted shows anything: it holds, or samples had shown a deviation at their limit."""
     if row.verdict == HOLDS:
         if detection_limit is None:
-            return row.strength in (*DECIDES, "observed")
+            return row.strength.decides or row.strength is Strength.OBSERVED
         if row.unit != "total variation":
-            return row.strength in DECIDES
+            return row.strength.decides
         if row.limit is None:
             return row.strength in WITHOUT_LIMIT
-        return row.strength in DECIDES and row.limit <= detection_limit
+        return row.strength.decides and row.limit <= detection_limit
     if row.verdict == ERROR or row.strength != "sampled" or row.limit is None:
         return False
     return detection_limit is None or (row.unit == "total variation" and row.limit <= detection_limit)
@@ -132,10 +135,10 @@ class Judged:
         counting = [row for row in self.rows if row.counts]
         return {
             "id": required.id, "statement": required.statement, "claim": required.claim,
-            "claim_says": ALL_CLAIMS[required.claim], "parts": list(required.parts), "scope": required.scope,
+            "claim_says": all_claims()[required.claim], "parts": list(required.parts), "scope": required.scope,
             "detection_limit": required.detection_limit, "verdict": self.verdict, "reading": self.reading,
-            "strength": list(dict.fromkeys(STRENGTHS[row.strength] for row in counting)),
-            "closing": self.closing, "evidence": [row.as_json() for row in self.rows],
+            "strength": list(dict.fromkeys(row.strength.kind for row in counting)),
+            "closing": self.closing, "evidence": plain(self.rows),
         }  # fmt: skip
 
 
@@ -151,8 +154,9 @@ def _closing(row: EvidenceRow, wanted: float | None) -> str:
     if row.strength == "sampled" and row.limit is None:
         return f"{row.part} has samples without a detection limit: more of them are needed"
     if row.strength == "sampled" and wanted is not None and (row.limit or 0) > wanted:
-        return f"{row.part} would have shown a total variation of {row.limit:.3g}, asked is {wanted:g}: more samples are needed"
-    if row.strength in DECIDES and not _shows(row, wanted) and row.verdict == HOLDS:
+        seen = f"{row.part} would have shown a total variation of {row.limit:.3g}"
+        return f"{seen}, asked is {wanted:g}: more samples are needed"
+    if row.strength.decides and not _shows(row, wanted) and row.verdict == HOLDS:
         left = (
             "does not say what total variation it leaves"
             if row.limit is None
@@ -160,7 +164,7 @@ def _closing(row: EvidenceRow, wanted: float | None) -> str:
         )
         return f"{row.part} {left}, asked is {wanted:g}"
     if row.strength in ("sampled", "observed"):
-        return f"{row.part}: an exact law in place of {STRENGTHS[row.strength]}"
+        return f"{row.part}: an exact law in place of {row.strength.kind}"
     return "" if row.verdict == HOLDS else f"{row.part}: {row.verdict} on {row.on}"
 
 

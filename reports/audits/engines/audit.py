@@ -1,27 +1,81 @@
-"""Engines from outside, end to end: what they emit on forged checkpoints against the law those were forged from."""
+"""Engines from outside: what they emit on forged checkpoints against the law those were forged from."""
 
 import json
 import shlex
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....models.battery import drawn_markov
-from ....models.errors import InputError
+from ....models.errors import InputError, RunFailed
 from ....models.forge import forge
 from ....models.problem import Problem, problem_from, size_of
+from ....proofs.child_process import ChildProcess
+from ....proofs.time_limits import TimeLimits
 from ....verifiers.adapters.engines import ENGINES, Engine
 from ....verifiers.evidence import Evidence
 from ..error_rates import ALPHA
-from ..functions.settings import Progress
 from ..report import Report
 from ..runner import examine
-from .process import ENGINE_MEMORY, Sampled, sampled
+from ..settings import Progress
 from .texts import judged, text_length
+
+LAST_SECONDS = 5.0
+"""For a child that has answered everything to end by itself."""
+
+ENGINE_MEMORY = 32.0
+"""GiB of address space: of forged checkpoints transformers maps 1.1, openvino-genai 2.0; a real model has to fit."""
+
+
+class Sampled(NamedTuple):
+    """What an engine emitted for one job.
+
+    counts: emitted tokens -> times.
+    failure: [its kind, why] if not all samples were taken.
+    """
+
+    counts: Counter
+    failure: list[str] | None
+
+
+def sampled(
+    request: dict[str, Any], timeout: float, progress: Callable[[int], None], memory: float = ENGINE_MEMORY
+) -> tuple[Sequence[Sampled], dict[str, Any]]:
+    """For each of the request's jobs what the engine emitted, and what is known of it: digest, versions of packages.
+
+    What was counted before a failure is returned with it.
+    timeout: seconds of wall-clock time for all jobs.
+    progress: called with the number of samples so far.
+    memory: GiB of address space of the child.
+    """
+    counts = [Counter() for _ in request["jobs"]]
+    ended: dict[int, list[str] | None] = {}
+    about: dict[str, Any] = {}
+    failure = ["crash", "it ended too early"]
+    child = ChildProcess("draftproof.reports.audits.engines.child", memory=memory, limits=TimeLimits(timeout))
+    try:
+        child.send(**request)
+        child.expect("sampling", None)
+        while "job" in (answer := child.receive()):
+            for text, n in answer["counts"]:
+                counts[answer["job"]][tuple(text)] += n
+            if "ended" in answer:
+                ended[answer["job"]] = answer["ended"]
+            progress(sum(sum(texts.values()) for texts in counts))
+        about, failure = answer, answer.pop("failure", failure)
+        child.end(LAST_SECONDS)
+    except RunFailed as error:
+        failure = [error.kind, error.message]
+    except KeyboardInterrupt:
+        failure = ["interrupted", "interrupted; what was counted before is in the report"]
+    finally:
+        child.end()
+    return [Sampled(texts, ended.get(job, failure)) for job, texts in enumerate(counts)], about
 
 
 def engine_from(name: str) -> Engine:
@@ -62,7 +116,7 @@ def audit_engine(
 
     problems: the pairs to forge; those of ``engine_problems`` if none are given.
     plain: whether to sample without the draft, as a control.
-    samples: texts of each problem, each by a call with a seed of its own; that they are independent is up to the engine.
+    samples: texts of each problem, each with a seed of its own; that they are independent is up to the engine.
     seed: of the calls' seeds.
     timeout: seconds of wall-clock time for all problems.
     memory: GiB of address space of the child process.
@@ -108,7 +162,6 @@ class EngineTexts:
             )
         self.report.environment |= about.get("versions", {})
         self.report.subject["digest"] = about.get("digest", "unknown")
-        self.report.modules = {*about["modules"]} if "modules" in about else None
         for problem, (counts, failure) in zip(self.problems, self.sampled, strict=True):
             if failure:
                 kind, why = failure
@@ -123,7 +176,7 @@ class EngineTexts:
         ]
         sampling = "plain" if self.plain else "speculative"
         how = {"sampling": sampling, "seed": self.report.seed, "settings": self.settings}
-        return [self._with_replay(replace(e, detail={**e.detail, **how, **size})) for e, size in judged_texts]
+        return [self._with_replay(e.with_detail(**how, **size)) for e, size in judged_texts]
 
     def _with_replay(self, evidence: Evidence) -> Evidence:
         """The evidence with the command that shows a refutation again, on its problem alone."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from ....models.environment import versions
 from ....proofs.interception.digests import digest_of
-from ....proofs.interception.loading import files_of_modules, load
+from ....proofs.interception.loading import load
 from ....proofs.interception.outcomes import readable
 from ....proofs.interception.serving import Server
 from ....verifiers.adapters.calling_convention import NotASubject
@@ -32,7 +32,7 @@ def main() -> None:
     for number, job in enumerate(request["jobs"]):
         _run(sample, job, request["settings"], number, server)
     packages = {name.replace("_", "-"): v for name, v in versions(*request["packages"]).items()}
-    server.answer(digest=digest_of(sample), versions=packages, modules=files_of_modules())
+    server.answer(digest=digest_of(sample), versions=packages)
 
 
 def _run(sample: Callable, job: dict[str, Any], settings: dict[str, Any], number: int, server: Server) -> None:

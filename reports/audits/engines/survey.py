@@ -1,25 +1,27 @@
-"""All adapters, engines and servers on a few problems each: the reports that the page of engines is made from."""
+"""All adapters and engines on a few problems each, and with fresh seeds: the reports their page is made from."""
 
 import json
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ....models.battery import drawn, own_problems, toy
+from ....models.digests import EXAMINING, code_digest
 from ....models.errors import InputError
 from ....models.files import write_atomically
 from ....models.problem import Problem
+from ....models.store import Key, Store, stored_rows
 from ....verifiers.adapters.engines import ENGINES, Engine
 from ....verifiers.adapters.registry import ADAPTERS, Adapter
 from ..functions.audit import run_audit
-from ..functions.settings import AuditSettings
-from ..functions.subject import subject_from
-from ..kept_rows import in_processes
+from ..kept_rows import in_processes, made_rows
 from ..migration import migrated
 from ..report import Report
+from ..settings import AuditSettings
+from ..subject import subject_from
 from .audit import audit_engine
 
 OUTSIDE = "-from-outside"
@@ -27,7 +29,7 @@ OUTSIDE = "-from-outside"
 
 RUNS = "runs.json"
 TIMEOUT, INTERPRETED = 300.0, 40.0
-"""Seconds for a problem; under Triton's interpreter, whose calls take milliseconds: fewer random requests confirm a law there."""
+"""Seconds for a problem; under Triton's interpreter, whose calls take milliseconds, a law is confirmed by fewer."""
 OUTSIDE_SAMPLES = {"transformers": 500}
 """Texts of each problem, of engines that are slow; 4,000 of the others."""
 
@@ -35,16 +37,16 @@ SURVEYED: dict[str, Adapter | Engine] = {**ADAPTERS, **{name + OUTSIDE: engine f
 """What can be run here by name; servers have to be started, and their reports are put into the folder."""
 
 NOT_RUN = {
-    "FlashInfer, `chain_speculative_sampling`": "CUDA only: its kernels are compiled for a GPU when they are first called",
+    "FlashInfer, `chain_speculative_sampling`": "CUDA only: its kernels are compiled for a GPU on their first call",
     "TensorRT-LLM": "CUDA only",
     "SGLang, `tree_speculative_sampling_target_only`": "CUDA only; of its chain kernel see above",
     "vLLM V1, Triton kernels": "CUDA only; the same rule is run above, in the operators compiled for CPUs",
-    "vLLM V1, `-1` placeholders in the operators for CPUs": "the operator looks the token -1 up, so that what lies beside the row "
-    "decides; vLLM's Triton kernel tests for it",
+    "vLLM V1, `-1` placeholders in the operators for CPUs": "the operator looks the token -1 up, so that what lies "
+    "beside the row decides; vLLM's Triton kernel tests for it",
     "vLLM model runner V2, `fly` and `synthetic`; typical acceptance": "lossy by design: there is nothing to refute",
     "rtp-llm, exllamav3, lmdeploy": "CUDA only",
-    "Hierarchical Speculative Decoding, several drafts": "its function with `multidraft` above 1 verifies draft trees, and its "
-    "`EAGLE-3H` too; its `algorithm.py` uses names that it does not define. With one draft see above",
+    "Hierarchical Speculative Decoding, several drafts": "its function with `multidraft` above 1 verifies draft trees, "
+    "and its `EAGLE-3H` too; its `algorithm.py` uses names that it does not define. With one draft see above",
 }
 """What could not be run, and why."""
 
@@ -60,8 +62,8 @@ class SurveyRun(NamedTuple):
 def problems_of(adapter: Adapter, seed: int = 0) -> list[Problem]:
     """The paper's example and rows with zeros; of a further seed what an audit draws from it. Few for an interpreter.
 
-    Own problems can have targets and drafts that are nearly the same, where accepting everything is right: rows without a
-    scale stand beside them.
+    Own problems can have targets and drafts that are nearly the same, where accepting everything is right: rows without
+    a scale stand beside them.
     """
     interpreted = "triton" in adapter.engines
     if seed:
@@ -87,8 +89,8 @@ def examined(what: Adapter | Engine, seed: int = 0) -> Report:
 
 def survey(names: Sequence[str], folder: Path, workers: int = 1) -> Iterator[tuple[str, str]]:
     """Name and verdict of each of SURVEYED: those in the folder, then the others as they are made and kept there."""
-    there = [name for name in names if (folder / f"{name}.json").is_file()]
-    yield from [(name, _report(folder / f"{name}.json")["verdict"]) for name in there]
+    there = {name: folder / f"{name}.json" for name in names if (folder / f"{name}.json").is_file()}
+    yield from [(name, _report(file)["verdict"]) for name, file in there.items()]
     for (name,), (text, run) in in_processes(_made, [(name,) for name in names if name not in there], workers):
         write_atomically(folder / f"{name}.json", text)
         write_atomically(folder / RUNS, json.dumps({**_written(folder), name: run._asdict()}, indent=1) + "\n")
@@ -144,3 +146,54 @@ def _processor_time() -> float:
     """Of this process and of its children that have ended."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
+
+
+SEEDS = "seeds.jsonl"
+"""The file of the rows, in the folder of the page."""
+
+WHAT, OLDER = "engines audited with fresh seeds", ('{"name": ',)
+"""Of the rows, for their ``Store``."""
+
+KNOWN_WRONG = frozenset({"vllm-ascend-block", "vllm-ascend-v2", "hsd", "openvino-genai-from-outside"})
+"""Those whose emitted text is known not to follow the target."""
+
+
+def seed_rows(names: Iterable[str], seeds: int, file: Path, workers: int = 1) -> Iterator[dict[str, Any]]:
+    """One row for each name and seed from 1 to seeds - 1: those in the file, then the others as they become known."""
+    names = [*names]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with Store(file, WHAT, valid_for=code_digest(EXAMINING), older=OLDER) as store:
+        wanted = [(name, seed) for seed in range(1, seeds) for name in names]
+        yield from (_named(key, store.rows[key]) for key in wanted if key in store.rows)
+        yield from (_named(key, row) for key, row in made_rows(store, wanted, _examined, workers))
+
+
+def _named(key: Key, row: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": key[0], "seed": key[1], **row}
+
+
+def _examined(name: str, seed: int) -> dict[str, Any]:
+    report = examined(SURVEYED[name], seed)
+    laws = [e for e in report.evidence if e.claim == "lossless"]
+    return {
+        "verdict": report.verdict, "problems": len({e.problem for e in laws}),
+        "refuted": [f"{e.claim} on {e.problem}" for e in report.evidence if e.refuted and e.claim in report.claims],
+        "failure": report.failure and report.failure["message"],
+    }  # fmt: skip
+
+
+def unexpected(row: Mapping[str, Any]) -> bool:
+    """Whether one that is known to be wrong was not refuted, or another one was."""
+    return (row["verdict"] == "refuted") != (row["name"] in KNOWN_WRONG)
+
+
+def seed_counts(folder: Path) -> list[str]:
+    """What the rows in the folder say, a line for each name and state of the code."""
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for key, code, row in stored_rows(folder / SEEDS, WHAT, OLDER):
+        groups.setdefault((str(key[0]), code[:12]), []).append(_named(key, row))
+    return [
+        f"{name}: refuted with {sum(row['verdict'] == 'refuted' for row in rows)} of {len(rows)} fresh seeds, "
+        f"{sum(unexpected(row) for row in rows)} otherwise than known (code {code})"
+        for (name, code), rows in groups.items()
+    ]

@@ -13,7 +13,9 @@ from ....models.rationals import as_float, as_fraction
 from ....proofs.field import in_field
 from ....proofs.laws import joint_law
 from ....stattests.rounding import deviation
-from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, LawEntry, Witness
+from ....verifiers.details import TextsDetail
+from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, LawEntry, Method, Witness
+from ..completed_law import verdict_of_counts
 from ..error_rates import BETA
 
 MOST_LOG2 = 16
@@ -71,7 +73,7 @@ def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = Tru
     complete: whether sampling came to its end.
     lost: bound on the probability that a text is written and not counted, which may depend on the text.
     Guarantee: refuted with probability at most alpha under the law, for independent texts. A deviation of the law of a
-    window above ``bound`` is missed with probability BETA (``deviation``); ``detail["bounds"]`` has the bounds by the
+    window above ``bound`` is missed with probability BETA (``deviation``); ``TextsDetail.bounds`` has the bounds by the
     places of the tokens. Where sampling was cut short, when it was may depend on the texts: then only a token of
     probability 0 refutes.
     """
@@ -82,24 +84,23 @@ def judged(problem: Problem, counts: Counter, alpha: float, complete: bool = Tru
     tests = [deviation(*window.shortened(k), lost, each, BETA) for window, k in places]
     impossible = _impossible(target, counts)
     best = min(tests, key=lambda test: test.p_value)
-    refuted = bool(impossible) or (complete and any(test.refuted for test in tests))
-    detail = {
-        "samples": n, "tokens": text_length(problem),
-        "statistic": best.fit.statistic if best.fit.impossible is None else None,
-        "degrees_of_freedom": best.fit.freedom, "p_value": min(1.0, len(tests) * best.p_value),
-        "p_value_by": best.fit.method, "false_alarm_rate": alpha, "miss_rate": BETA, "dtype": "float32",
-    }  # fmt: skip
-    apart = bound = witness = None
+    refuted = bool(impossible) or (complete and any(verdict_of_counts(test, lost) == REFUTED for test in tests))
+    apart = bound = witness = bounds = None
     if refuted:
         apart = max(test.distance.lower for test in tests)
-        detail |= {"total_variation_at_least": apart, "impossible": sum(impossible.values())}
         witness = _witness(problem, [window for window, k in places if k == length], impossible, n)
     elif complete:
         limits = [min(1.0, test.limit + lost) for test in tests]
-        detail["bounds"] = {f"{w.first + 1}-{w.first + k}": limit for (w, k), limit in zip(places, limits)}
+        bounds = {f"{w.first + 1}-{w.first + k}": limit for (w, k), limit in zip(places, limits)}
         bound = max(limits)
+    detail = TextsDetail(
+        samples=n, tokens=text_length(problem), statistic=best.fit.statistic if best.fit.impossible is None else None,
+        degrees_of_freedom=best.fit.freedom, p_value=min(1.0, len(tests) * best.p_value), p_value_by=best.fit.method,
+        false_alarm_rate=alpha, miss_rate=BETA, dtype="float32", total_variation_at_least=apart, bounds=bounds,
+        impossible=sum(impossible.values()) if refuted else None,
+    )  # fmt: skip
     return Evidence(
-        claim="lossless", method="chi-square", verdict=REFUTED if refuted else NO_EVIDENCE, problem=problem.name,
+        claim="lossless", method=Method.CHI_SQUARE, verdict=REFUTED if refuted else NO_EVIDENCE, problem=problem.name,
         total_variation=apart, bound=bound, witness=witness, detail=detail,
     )  # fmt: skip
 
@@ -147,7 +148,7 @@ def _witness(problem: Problem, windows: list[Window], impossible: Counter, n: in
             key=lambda at: abs(at[0].counts[at[1]] / n - as_float(at[0].law[at[1]])),
         )
         worst = _entry(("..., " if window.first else "") + prefix_key(text), window.law[text], window.counts[text], n)
-    return Witness(**worst._asdict(), problem=as_json(problem), laws=(*rows, worst))
+    return Witness(**vars(worst), problem=as_json(problem), laws=(*rows, worst))
 
 
 def _entry(sequence: str, expected: Any, seen: int, n: int) -> LawEntry:

@@ -11,10 +11,11 @@ from ....models.errors import InputError, RunFailed
 from ....models.problem import AnyProblem, Problem, as_json
 from ....models.regions import covered
 from ....models.wide import WideProblem, backwards, own_wide_problem, wide_battery
-from ....proofs.sandbox import Sandbox
 from ..report import Report
 from ..runner import examine
-from ..scope import SAMPLED
+from ..sandboxed import sandbox_of, with_stated_numbers
+from ..settings import AuditSettings
+from ..subject import SubjectSpec
 from .batch_influence import BatchInfluence
 from .exact_laws import ExactLaws
 from .explanation import Explanation
@@ -22,9 +23,7 @@ from .hints import precision_hint
 from .reference import ReferenceLaws
 from .relations import Relations, restated_problems
 from .samples import Samples
-from .session import TOO_LONG, FunctionSession, probe_problems, ways_asked_for
-from .settings import AuditSettings
-from .subject import SubjectSpec
+from .session import TOO_LONG, FunctionSession, ways_asked_for
 from .wide_laws import WideLaws
 from .without_generator import WithoutGenerator
 
@@ -56,25 +55,24 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
     if subject.reference is not None:
         reference = ReferenceLaws(subject.reference, problems, settings, report)
         examine(report, [reference])
-        report.regions["exact"] = covered((m.problem, m.tolerance) for m in reference.measurements)
+        report.regions["exact"] = covered((m.problem, m.tolerance) for m in reference.laws)
         return report
     if settings.quick and not given:
         report.subject["quick"] = True
+    if subject.handed_over and (by_name := subject.handed_over["by_name"]):
+        report.subject["not_compared"] = by_name
     if given:  # of one name there can be others
         report.subject["problems"] = {problem.name: _digest(problem) for problem in given}
+    limits = {"timeout": settings.timeout, "memory": settings.memory}
     if subject.program:
         try:
-            subject = with_stated_numbers(subject, settings)
+            subject = with_stated_numbers(subject, **limits)
         except RunFailed as failure:
             report.fail(failure.kind, str(failure))
             return report
         report.subject["dtypes"] = list(subject.dtypes)
-    modules: list[set[str] | None] = []
     for dtype in subject.dtypes:
-        with Sandbox(
-            subject.target, subject.array, dtype, timeout=settings.timeout, memory=settings.memory, torch=subject.torch,
-            folders=subject.folders, program=subject.program, handed_over=subject.handed_over,
-        ) as sandbox:  # fmt: skip
+        with sandbox_of(subject, dtype, **limits, handed_over=subject.handed_over) as sandbox:
             session = FunctionSession(subject, dtype, problems, settings, report, sandbox)
             parts = [
                 BatchInfluence(session),
@@ -84,40 +82,22 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
                 WideLaws(session, wide),
                 Explanation(session),
             ]
-            if complete := examine(report, [ExactLaws(session), *parts]):
+            if examine(report, [ExactLaws(session), *parts]):
                 settings.progress("done", len(problems), len(problems))
-            modules.append(_modules(sandbox) if complete else None)
             report.subject["calls"] = max(report.subject.get("calls", 0), sandbox.calls)
             report.notice(sandbox.besides())
         if not session.trees:  # regions are those of blocks
-            report.regions[dtype] = covered((m.problem, m.tolerance) for m in session.measurements if m.known)
+            report.regions[dtype] = covered((m.problem, m.tolerance) for m in session.laws if m.known)
         report.notice(precision_hint(report.evidence))
-        if (late := report.findings.get(TOO_LONG)) and not any(e.holds or e.method in SAMPLED for e in report.evidence):
+        if (late := report.findings.get(TOO_LONG)) and not any(e.holds or e.method.sampled for e in report.evidence):
             report.fail("timeout", late)  # nothing was examined to its end
         if report.interrupted or (report.failure and not any(e.holds for e in report.evidence)):
             break
-    report.modules = set().union(*filter(None, modules)) if modules and None not in modules else None
     return report
 
 
 def _digest(problem: AnyProblem) -> str:
     return hashlib.sha256(json.dumps(as_json(problem), sort_keys=True).encode()).hexdigest()
-
-
-def _modules(sandbox: Sandbox) -> set[str] | None:
-    """The files of the modules of a subject; None where its process has ended, or it is a program of its own."""
-    if sandbox.program:
-        return None
-    try:
-        return {*sandbox.modules()}
-    except RunFailed:
-        return None
-
-
-def with_stated_numbers(subject: SubjectSpec, settings: AuditSettings) -> SubjectSpec:
-    """A program with the type of numbers that its first line states. Raises: RunFailed."""
-    with Sandbox(subject.target, timeout=settings.timeout, memory=settings.memory, program=True) as sandbox:
-        return subject._replace(dtypes=(sandbox.start(probe_problems([]))["convention"]["dtype"],))
 
 
 def _wide(settings: AuditSettings) -> Sequence[WideProblem]:

@@ -6,7 +6,8 @@ from typing import Any
 from ....models.battery import drawn
 from ....models.problem import Problem
 from ....models.tree_battery import drawing
-from ....verifiers.evidence import REFUTED, Evidence, Witness
+from ....verifiers.details import Detail
+from ....verifiers.evidence import REFUTED, Evidence, Method, Witness
 from ....verifiers.zoo.catalogue import BATCH_MUTANTS, ZooEntry
 from .session import FunctionSession
 
@@ -62,13 +63,13 @@ class BatchInfluence:
         replay = self.session.replay_of(self.problems[:1], *drafting, "--seed", str(settings.seed))
         return [
             Evidence(
-                claim="batch", method="rows alone and together", verdict=REFUTED, problem=one["way"],
+                claim="batch", method=Method.BATCH, verdict=REFUTED, problem=one["way"],
                 witness=Witness(
                     sequence=",".join(map(str, one["tokens"])), expected=one["alone"], observed=one["among"],
                     why=f"place {one['place']} of {one['rows']} rows, {one['way']}",
                     parents=",".join(map(str, one["parents"])) or None,
                 ),
-                detail={"dtype": self.session.dtype},
+                detail=Detail(dtype=self.session.dtype),
                 replay=replay,
             )
             for one in self.influenced

@@ -1,6 +1,8 @@
-"""Does a driven subject keep state? The same requests, in a fresh process and in another order, have to be answered alike.
+"""Does a driven subject keep state? The same requests, in a fresh process and in another order, have to be answered
+alike.
 
-Many requests on one problem; and some on a draft block or tree of every size, with twins that share its tokens, in turn in
+Many requests on one problem; and some on a draft block or tree of every size, with twins that share its tokens, in
+turn in
 the process of the audit, one problem after the other in the fresh one, the smallest first.
 """
 
@@ -13,6 +15,7 @@ from ....models.related import twins
 from ....proofs.driven.laws import CONFIRMATIONS
 from ....proofs.interception.outcomes import decoded
 from ....proofs.sandbox import Sandbox
+from ....proofs.small_law import DrivenMeasurement, Measurement
 from .session import FunctionSession, of_each_size
 
 REQUESTS, OF_A_SIZE = 500, 32
@@ -22,17 +25,20 @@ FEWEST = 4
 """The latter of a subject that is slow."""
 
 
-def withdraw_for_driven_state(session: FunctionSession) -> None:
-    """Withdraw the measured laws if a fresh process answers otherwise than the one that was audited. Findings go to the report."""
-    known = [m for m in session.measurements if m.known]
+def withdraw_for_driven_state(session: FunctionSession, laws: list[Measurement]) -> list[Measurement]:
+    """The laws, withdrawn if a fresh process answers otherwise than the one that was audited. Findings go to the
+    report."""
+    known = [m for m in laws if m.known]
     if not known or session.sandbox.ended:
-        return
+        return laws
     session.settings.progress("asking it again in a fresh process", 0, 1)
     many = max(known, key=lambda m: (m.paths <= 1000, m.paths)).problem
     sizes = [m.problem for _, m in sorted(of_each_size(known).items())]
     of_sizes = [twin for p in sizes for twin in (p, *twins(p, "other-draft", "other-target"))]
     subject, settings, problem = session.subject, session.settings, many
-    slow = min(m.confirmations for m in known) / CONFIRMATIONS  # fewer where there was no time for more
+    slow = (
+        min(m.confirmations for m in known if isinstance(m, DrivenMeasurement)) / CONFIRMATIONS
+    )  # fewer where there was no time for more
     groups = ([many], REQUESTS), (of_sizes, max(FEWEST, round(OF_A_SIZE * min(slow, 1))))
     try:
         here = [session.sandbox.repeated(problems, count, False) for problems, count in groups]
@@ -44,9 +50,7 @@ def withdraw_for_driven_state(session: FunctionSession) -> None:
             there = [fresh.repeated(problems, count, True) for problems, count in reversed(groups)][::-1]
     except RunFailed as failure:
         reason = session.failed(failure, f"on problem {problem.name}, repeated")
-        for measurement in known if failure.kind == "timeout" else ():
-            measurement.reason = reason
-        return
+        return [m.withdrawn(reason) for m in laws] if failure.kind == "timeout" else laws
     calls = here[-1]["calls"]
     session.report.subject["calls"] = calls
     reasons = (_differing(problems, one, other) for (problems, _), one, other in zip(groups, here, there))
@@ -55,8 +59,8 @@ def withdraw_for_driven_state(session: FunctionSession) -> None:
             f"after {calls:,} calls the same requests are answered otherwise than in a fresh process: on {reason}"
         )
         session.report.notice({"state": session.withheld})
-        for measurement in known:
-            measurement.reason = session.withheld
+        return [m.withdrawn(session.withheld) for m in laws]
+    return laws
 
 
 def _differing(problems: Sequence[Problem], here: dict[str, Any], there: dict[str, Any]) -> str | None:

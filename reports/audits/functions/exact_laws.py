@@ -1,15 +1,13 @@
-"""The exact route for third-party functions: laws by interception, withdrawn where real calls contradict them."""
-
-from dataclasses import replace
-from itertools import zip_longest
+"""The exact route for third-party functions: laws are measured, withdrawn where a check contradicts them, judged."""
 
 from ....models.errors import RunFailed
 from ....models.problem import Problem
 from ....proofs.audit_claims import judge
-from ....proofs.measurement import Measurement, measured
+from ....proofs.measurement import measured
+from ....proofs.small_law import Measurement
 from ....verifiers.evidence import Evidence
 from .hints import drafting_hint, padding_hint
-from .real_calls import why_withdrawn
+from .real_calls import confirmed_by_real_calls
 from .session import FunctionSession
 from .state import withdraw_for_state
 
@@ -19,6 +17,9 @@ NOT_ASKED = "the exact route was not asked for"
 NOT_TRIED = "not tried: other problems took too long"
 """The reason for which there is none after those."""
 
+NOT_CONFIRMED = "the audit ended before real calls were compared with the measured laws"
+"""The reason for which there is none where the checks were not made."""
+
 MOST_FAILURES = 1
 """Problems on which the subject may fail before the audit ends: a single one is started anew after it."""
 
@@ -27,30 +28,50 @@ MOST_LATE = 2
 
 
 class ExactLaws:
-    """The laws on all problems, held against real calls on three of them."""
+    """The laws on all problems, compared with real calls on three of them, and with calls in other surroundings."""
 
     def __init__(self, session: FunctionSession):
         self.session = session
-        self.confirmed = False
-        self.judged: list[list[Evidence]] = []
+        self.checked = False
 
     def run(self) -> None:
         session = self.session
+        self._start()
+        self._measure_all()
+        session.laws = confirmed_by_real_calls(session, session.laws)
+        session.report.notice(padding_hint(session.laws))
+        decided = session.decided(*session.laws)
+        if not decided:
+            session.laws = withdraw_for_state(session, session.laws)
+        session.report.notice(drafting_hint(session.laws, compared=not decided))
+        self.checked = True
+        for law in session.laws:
+            session.report.add_curve(law)
+
+    def evidence(self, complete: bool) -> list[Evidence]:
+        session = self.session
+        if not self.checked:
+            session.laws = [law.withdrawn(NOT_CONFIRMED) for law in session.laws]
+        return [session.with_replay(e) for law in session.laws for e in judge(law)]
+
+    def _start(self) -> None:
+        """Load the subject; what is known of it then is in the report. Raises: RunFailed."""
+        session, report = self.session, self.session.report
         session.settings.progress("loading the subject", 0, len(session.problems))
         about = session.start()
-        problems = session.problems
-        session.report.subject |= {"digest": about["digest"], "convention": about["convention"]}
+        report.subject |= {"digest": about["digest"], "convention": about["convention"]}
         if program := about["convention"].get("program"):
-            session.report.subject["source"] = program
-        if not_compared := about["origin"]["not_compared"]:
-            session.report.subject["not_compared"] = not_compared
-        session.report.environment |= about["versions"]
-        session.report.notice(about["findings"])
+            report.subject["source"] = program
+        report.environment |= about["versions"]
+        report.notice(about["findings"])
+
+    def _measure_all(self) -> None:
+        session, problems = self.session, self.session.problems
         failures = late = 0
         for k, problem in enumerate(problems):
             session.settings.progress(problem.name, k, len(problems))
             try:
-                measurement = self._measure(problem) if late < MOST_LATE else self._lawless(problem, NOT_TRIED)
+                law = self._measure(problem) if late < MOST_LATE else self._lawless(problem, NOT_TRIED)
             except RunFailed as failure:
                 reason = session.failed(failure, f"on problem {problem.name}")
                 timeout = failure.kind == "timeout"
@@ -59,47 +80,23 @@ class ExactLaws:
                     break
                 if not timeout:
                     continue
-                measurement = self._lawless(problem, reason)
-            session.measurements.append(measurement)
-            session.report.notice(measurement.findings)
-            self.judged.append(judge(measurement))
-            decided = any(e.refuted and e.claim in session.settings.claims for e in self.judged[-1])
-            if session.settings.stop_at_first and decided:
+                law = self._lawless(problem, reason)
+            session.laws.append(law)
+            session.report.notice(law.findings)
+            if session.settings.stop_at_first and session.decided(law):
                 break
-        self._withdraw(why_withdrawn(session))
-        session.report.notice(padding_hint(session.measurements, self.judged))
-        decided = any(e.refuted and e.claim in session.settings.claims for judged in self.judged for e in judged)
-        if not decided:
-            withdraw_for_state(session)
-            judged = zip_longest(session.measurements, self.judged)  # twins of a problem are new, and not judged yet
-            self.judged = [items if items and m.known else judge(m) for m, items in judged]
-        session.report.notice(drafting_hint(session.measurements, self.judged, compared=not decided))
-        self.judged = [
-            [replace(e, detail=e.detail | {"real_calls": m.real_calls}) if m.real_calls else e for e in judged]
-            for m, judged in zip(session.measurements, self.judged)
-        ]
-        self.confirmed = True
-        for measurement in session.measurements:
-            session.report.add_curve(measurement)
-
-    def evidence(self, complete: bool) -> list[Evidence]:
-        if not self.confirmed:
-            self._withdraw("the audit ended before real calls were held against the measured laws")
-        return [self.session.with_replay(e) for judged in self.judged for e in judged]
 
     def _measure(self, problem: Problem) -> Measurement:
         session = self.session
         if "exact" not in session.settings.levels:
             return self._lawless(problem, NOT_ASKED)
-        measurement = session.measure(problem)
-        if "never-returned" in measurement.findings:
-            session.report.fail("timeout", f"on problem {problem.name}: {measurement.reason}")
-        return measurement
+        law = session.measure(problem)
+        if "never-returned" in law.findings:
+            session.report.fail("timeout", f"on problem {problem.name}: {law.reason}")
+        return law
 
     def _lawless(self, problem: Problem, reason: str) -> Measurement:
-        measurement = measured(problem, self.session.dtype, (), self.session.subject.modifies_target)
-        measurement.reason = reason
-        return measurement
+        return measured(problem, self.session.dtype, (), self.session.subject.modifies_target).withdrawn(reason)
 
     def _restarted(self) -> bool:
         """Whether a fresh child could be started after a crash, so that the remaining problems are examined."""
@@ -109,9 +106,3 @@ class ExactLaws:
             self.session.report.fail(failure.kind, str(failure))
             return False
         return True
-
-    def _withdraw(self, reason: str | None) -> None:
-        if reason:
-            for measurement in self.session.measurements:
-                measurement.reason = measurement.reason or reason
-            self.judged = [judge(measurement) for measurement in self.session.measurements]

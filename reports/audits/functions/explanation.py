@@ -7,15 +7,17 @@ from ....models.battery import drawn
 from ....models.errors import RunFailed
 from ....models.problem import Problem
 from ....models.tree_battery import drawing
-from ....proofs.audit_claims import lossless
+from ....proofs.audit_claims import lossless, refuted
 from ....proofs.diagnosis import FEWEST, compared, diagnose
-from ....proofs.measurement import Measurement, measured
+from ....proofs.measurement import measured
 from ....proofs.sandbox import Sandbox
 from ....proofs.shrink import shrink
+from ....proofs.small_law import Measurement
 from ....verifiers.evidence import Evidence
 from ....verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
 from ....verifiers.zoo.catalogue import ZooEntry
-from .session import FunctionSession, probe_problems
+from ..sandboxed import probe_problems
+from .session import FunctionSession
 
 LONGEST_SHRINKING = 30.0
 """Seconds for the search of a smaller witness."""
@@ -35,29 +37,17 @@ class Explanation:
         session = self.session
         if session.sandbox.ended or not session.settings.explain or "state" in session.report.findings:
             return
-        known = sorted((m for m in session.measurements if m.known), key=_size)
-        for claim in EXPLAINED:
-            refuted = self._refuted(claim)
-            failing = [m for m in known if m.problem.name in refuted]
-            if failing:
-                break
-        else:
+        known = sorted((law for law in session.laws if law.known), key=_size)
+        asked = [claim for claim in EXPLAINED if claim != "optimal" or claim in session.settings.claims]
+        claim = next((claim for claim in asked if any(refuted(law, claim) for law in known)), None)
+        if claim is None:
             return
+        failing = [law for law in known if refuted(law, claim)]
         if claim == "lossless":
             session.settings.progress("looking for the smallest witness", 0, 1)
             self._shrink(failing[0])
         session.settings.progress("comparing with known mutants", 0, 1)
-        self._diagnose(claim, compared(failing, [m for m in known if m.problem.name not in refuted]))
-
-    def _refuted(self, claim: str) -> set[str]:
-        """The problems on which a claim is refuted; none where it is a price that nobody asked for."""
-        session = self.session
-        if claim == "optimal" and claim not in session.settings.claims:
-            return set()
-        evidence = session.report.evidence
-        return {
-            e.problem for e in evidence if e.claim == claim and e.refuted and e.dtype == session.dtype and e.problem
-        }
+        self._diagnose(claim, compared(failing, [law for law in known if law not in failing]))
 
     def evidence(self, complete: bool) -> list[Evidence]:
         return [self.smallest] if self.smallest else []
@@ -77,7 +67,7 @@ class Explanation:
 
         def fails(problem: Problem) -> bool:
             smaller = self._law_on(problem) if time.monotonic() < until else None
-            return smaller is not None and lossless(smaller).refuted
+            return smaller is not None and refuted(smaller, "lossless")
 
         smallest = self._law_on(shrink(measurement.problem, fails))
         refutation = smallest and lossless(smallest)
@@ -106,7 +96,7 @@ class Explanation:
             self.session.report.diagnosis += diagnose(chosen, self.session.mutants, measure, claim)
 
     def _others(self, claim: str) -> list[Problem]:
-        """Small problems that tell mutants apart; trees drawn as on the failing problems of a subject that verifies trees."""
+        """Small problems that tell mutants apart; trees drawn as for a subject that verifies trees."""
         pairs = [drawn(3, 2, "generic"), drawn(3, 2, "zeros")]
         ways = [way for way in (WITHOUT_REPLACEMENT, IID, TOP) if way in self.session.trees][:1]
         if ways:

@@ -1,4 +1,4 @@
-"""An object handed over in Python: the name by which a child process loads the same one, or why there is none."""
+"""An object handed over in Python: itself for the child process, and the name under which a command finds it again."""
 
 import functools
 import operator
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ....models.errors import InputError
-from ....proofs.interception.likeness import changed_since_import
+from ....proofs.interception.by_value import by_value
 from ....proofs.interception.loading import dotted_name
 
 NAME_IT = "give it a name in a module, such as 'verify = ...' at the top level of mine.py, and hand over mine.verify"
@@ -19,17 +19,25 @@ def name_of(subject: Callable) -> str:
     """The name, as on the command line, of an object that a module has under that name.
 
     Found by looking for the object itself, for what it says of itself may be copied from another (functools.wraps).
-    Raises: InputError for what no module has under a name, has no file, or whose file has changed since.
+    Raises: InputError for what no module has under a name, or has no file: no command could show again what it does.
     """
     if isinstance(subject, type):
         raise InputError(f"{subject.__qualname__} is a class; expected a function, or a callable object of the class")
     found = next(_names(subject), None)
     if found is None:
         raise InputError(f"{_described(subject)} cannot be found by name in a module with a file: {NAME_IT}")
-    if changed := changed_since_import(subject):
-        raise InputError(f"{changed} is not what that file has now: import it again, so that what is audited is that")
     module, attribute = found
     return f"{_place(module)}:{attribute}"
+
+
+def handed_over(subject: Callable) -> dict[str, Any]:
+    """The object for a child process. Raises: InputError for what cannot be copied."""
+    try:
+        return by_value(subject)
+    except TypeError as error:
+        raise InputError(
+            f"{_described(subject)} cannot be handed over as an object ({error}): hand over its name"
+        ) from None
 
 
 def _names(subject: Any) -> Iterator[tuple[types.ModuleType, str]]:

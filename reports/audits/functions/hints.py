@@ -1,46 +1,43 @@
-"""What a refuted function may be right about, if it was meant otherwise: padded results, less precision than its rows."""
+"""What a refuted function may be right about, if it was meant otherwise: padded results, less precision."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ....proofs.audit_claims import lossless
-from ....proofs.measurement import Measurement
-from ....proofs.rounding_rule import look_up_at_most, rounding_allowed, wide_rounding_allowed
-from ....verifiers.evidence import REFUTED, Evidence
+from ....proofs import verdict_rule
+from ....proofs.audit_claims import refuted, verdict
+from ....proofs.rounding.rule import look_up_at_most, rounding_allowed, wide_rounding_allowed
+from ....proofs.small_law import Measurement
+from ....verifiers.details import WideDetail
+from ....verifiers.evidence import REFUTED, Evidence, Method
 
-LAWS = ("interception", "driving")
+LAWS = (Method.INTERCEPTION, Method.DRIVING)
 """Methods that give a law."""
 
 
-def padding_hint(measurements: Sequence[Measurement], judged: Sequence[Sequence[Evidence]]) -> dict[str, str]:
-    """Whether results are right once the tokens outside the vocabulary at their ends are cut off; changes no verdict.
-
-    judged: the evidence on each measurement.
-    """
-    pairs = [(m, e) for m, items in zip(measurements, judged) for e in items if m.known and e.claim == "lossless"]
-    text = _padding([m for m, e in pairs if e.refuted], len(pairs))
+def padding_hint(laws: Sequence[Measurement]) -> dict[str, str]:
+    """Whether results are right once tokens outside the vocabulary are cut off their ends; changes no verdict."""
+    known = [law for law in laws if law.known]
+    text = _padding([law for law in known if refuted(law, "lossless")], len(known))
     return {"padding": text} if text else {}
 
 
-def drafting_hint(
-    measurements: Sequence[Measurement], judged: Sequence[Sequence[Evidence]], compared: bool
-) -> dict[str, str]:
+def drafting_hint(laws: Sequence[Measurement], compared: bool) -> dict[str, str]:
     """Whether results are right wherever trees are drawn in some ways, and wrong in others; changes no verdict.
 
     compared: whether calls of one problem after another were, which shows state.
     """
     verdicts: dict[str, set[str]] = {}
-    for measurement, items in zip(measurements, judged):
-        if measurement.draws_trees and measurement.known:
-            of_way = verdicts.setdefault(measurement.problem.tree.how, set())
-            of_way |= {e.verdict for e in items if e.claim == "lossless"}
+    for law in laws:
+        if law.draws_trees and law.known:
+            verdicts.setdefault(law.problem.tree.how, set()).add(verdict(law, "lossless"))
     right = [way for way, seen in verdicts.items() if REFUTED not in seen]
     if not right or len(right) == len(verdicts):
         return {}
     wrong = " and ".join(way for way in verdicts if way not in right)
     text = (
-        f"on the problems examined, lossless is refuted for trees drawn {wrong}, not for trees drawn {' and '.join(right)}"
+        f"on the problems examined, lossless is refuted for trees drawn {wrong}, not for trees drawn "
+        + " and ".join(right)
         + ("" if compared else " (calls of one problem after another were not compared)")
     )
     return {"drafting": f"{text}; if it is made for the latter alone, judge it by them: --drafting {','.join(right)}"}
@@ -48,35 +45,39 @@ def drafting_hint(
 
 def precision_hint(evidence: Sequence[Evidence]) -> dict[str, str]:
     """Whether every deviation of float64 rows is one that float32 may have; changes no verdict."""
-    refuted = [e for e in evidence if e.claim == "lossless" and e.refuted and e.method in LAWS]
+    found = [e for e in evidence if e.claim == "lossless" and e.refuted and e.method in LAWS]
     others = [e for e in evidence if e.claim == "lossless" and e.refuted and e.method not in LAWS]
-    if not refuted or others or any(e.dtype != "float64" or e.total_variation is None for e in refuted):
+    if not found or others or any(e.dtype != "float64" or e.total_variation is None for e in found):
         return {}
-    if any(float(e.total_variation) > _allowed_in_float32(e) for e in refuted):
+    if any(_beyond_float32(e) for e in found):
         return {}
-    worst = max(refuted, key=lambda e: float(e.total_variation))
+    worst = max(found, key=lambda e: float(e.total_variation))
     text = (
-        f"deviates on {len({e.problem for e in refuted})} problems, by TV {float(worst.total_variation):.2g} at most: no "
+        f"deviates on {len({e.problem for e in found})} problems, by TV {float(worst.total_variation):.2g} at most: no "
         f"more than float32 rounds (TV {_allowed_in_float32(worst):.2g} there); if it is made for float32, judge it by "
         "that, with --dtype float32"
     )
     return {"precision": text}
 
 
+def _beyond_float32(evidence: Evidence) -> bool:
+    allowed = _allowed_in_float32(evidence)
+    return verdict_rule.decide(float(evidence.total_variation), allowed, allowed) == REFUTED
+
+
 def _allowed_in_float32(evidence: Evidence) -> float:
-    detail = evidence.detail
-    if "ids_called" in detail:
-        vocabulary = detail["vocabulary"]
-        return wide_rounding_allowed(detail["gamma"], "float32", vocabulary) + look_up_at_most("float32", vocabulary)
-    return rounding_allowed(detail["gamma"], "float32")
+    vocabulary, gamma = evidence.detail.vocabulary or 0, evidence.detail.gamma or 0
+    if isinstance(evidence.detail, WideDetail):
+        return wide_rounding_allowed(gamma, "float32", vocabulary) + look_up_at_most("float32", vocabulary)
+    return rounding_allowed(gamma, "float32")
 
 
-def _padding(refuted: Sequence[Measurement], examined: int) -> str:
-    cut = [*map(_without_padding, refuted)]
+def _padding(failing: Sequence[Measurement], examined: int) -> str:
+    cut = [*map(_without_padding, failing)]
     values = sorted({value for _, padding in cut for value in padding})
     if not values:
         return ""
-    left = sum(lossless(shorter).refuted for shorter, _ in cut)
+    left = sum(refuted(shorter, "lossless") for shorter, _ in cut)
     holds = f"lossless holds on all {examined} problems" if not left else f"lossless is refuted on {left} of {examined}"
     padding = ", ".join(map(str, values[:4]))
     return f"returns {padding} after the tokens; with that cut off {holds}: return the tokens alone, tau + 1 of them"

@@ -1,8 +1,11 @@
 """Measured laws against real calls of the function: which withdraw all laws where they contradict one."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from ....models.errors import RunFailed
 from ....models.rationals import as_float
-from ....proofs.measurement import Measurement
+from ....proofs.small_law import Measurement
 from ....stattests.design import min_detectable_goodness
 from ....stattests.goodness import goodness_of_fit
 from ..completed_law import Counts, outcome_text
@@ -14,45 +17,49 @@ REAL_CALLS = 2000
 CONTRADICTED_AT = 1e-12
 """p-value of the real calls below which a measured law is withdrawn: far below any that a right law meets."""
 
+NOT_REPEATED = "on another problem it does not repeat itself when its random numbers are repeated"
 
-def why_withdrawn(session: FunctionSession) -> str | None:
-    """Why the measured laws are not to be believed, if there is a reason.
+
+def confirmed_by_real_calls(session: FunctionSession, laws: Sequence[Measurement]) -> list[Measurement]:
+    """The laws, withdrawn if they are not to be believed; those that real calls followed say so.
 
     Code that does not repeat itself on one problem may have been followed wrongly on the others too; and real calls
     must follow the law that was measured, whatever the target's is: on the smallest, a middle and the largest problem.
     """
-    if any("state" in measurement.findings for measurement in session.measurements):
-        return "on another problem it does not repeat itself when its random numbers are repeated"
-    known = sorted((m for m in session.measurements if m.known), key=lambda m: len(m.blocks))
-    for measurement in [known[k] for k in sorted({0, len(known) // 2, len(known) - 1})] if known else []:
+    laws = list(laws)
+    if any("state" in law.findings for law in laws):
+        return [law.withdrawn(NOT_REPEATED) for law in laws]
+    known = sorted((law for law in laws if law.known), key=lambda law: len(law.blocks))
+    for law in [known[k] for k in sorted({0, len(known) // 2, len(known) - 1})] if known else []:
         if session.sandbox.ended:
-            return None
-        session.settings.progress(f"sampling {measurement.problem.name} against its measured law", 0, 1)
+            break
+        session.settings.progress(f"sampling {law.problem.name} against its measured law", 0, 1)
         try:
-            counts = session.sample(measurement.problem, REAL_CALLS)
+            counts = session.sample(law.problem, REAL_CALLS)
         except RunFailed as failure:
-            reason = session.failed(failure, f"real calls on problem {measurement.problem.name}")
+            reason = session.failed(failure, f"real calls on problem {law.problem.name}")
             if failure.kind != "timeout":
-                return None
-            measurement.reason = reason
-            continue
-        if reason := contradiction(measurement, counts):
-            session.report.notice({"state": reason})
-            return reason
-        measurement.real_calls = {"calls": REAL_CALLS, "limit": detection_limit(measurement)}
-    return None
+                break
+            confirmed = law if session.decided(law) else law.withdrawn(reason)
+        else:
+            if reason := contradiction(law, counts):
+                session.report.notice({"state": reason})
+                return [one.withdrawn(reason) for one in laws]
+            confirmed = replace(law, real_calls={"calls": REAL_CALLS, "limit": detection_limit(law)})
+        laws[laws.index(law)] = confirmed
+    return laws
 
 
-def detection_limit(measurement: Measurement) -> float:
+def detection_limit(law: Measurement) -> float:
     """The total variation between measured and real law that the real calls would have shown, missed once in 1,000."""
-    outcomes = sum(p > 0 for p in measurement.outcomes().values())
+    outcomes = sum(p > 0 for p in law.outcomes().values())
     return min_detectable_goodness(REAL_CALLS, max(outcomes, 2), CONTRADICTED_AT)
 
 
-def contradiction(measurement: Measurement, counts: Counts) -> str | None:
+def contradiction(law: Measurement, counts: Counts) -> str | None:
     """Why the measured law is not the subject's, if real calls say so."""
-    law = {o: as_float(p) for o, p in measurement.outcomes().items()}
-    fit = goodness_of_fit(counts, dict.fromkeys(counts, 0.0) | law)
+    expected = {o: as_float(p) for o, p in law.outcomes().items()}
+    fit = goodness_of_fit(counts, dict.fromkeys(counts, 0.0) | expected)
     elsewhere = "it keeps state between calls, or draws randomness from elsewhere"
     if fit.impossible is not None:
         return f"real calls give {outcome_text(fit.impossible[0])}, which the measured law excludes: {elsewhere}"

@@ -1,21 +1,23 @@
 """The exact route for reference verifiers: enumerated over rationals, without rounding or interception."""
 
 from dataclasses import replace
+from functools import partial
 
 from .... import __version__
 from ....models.law import Table
 from ....models.problem import Problem, size_of
 from ....models.rationals import as_float
-from ....proofs.audit_claims import NOT_BOUNDED, judge, optimal, support
+from ....proofs.audit_claims import judge, optimal, support
 from ....proofs.claims import lemma_8
 from ....proofs.field import in_field
 from ....proofs.laws import enumerated_law
-from ....proofs.measurement import Measurement
-from ....verifiers.evidence import Evidence
+from ....proofs.small_law import NOT_BOUNDED, Measurement
+from ....verifiers.details import LawDetail
+from ....verifiers.evidence import Evidence, Strength
 from ....verifiers.registry import Reference
+from ..replay import with_replay
 from ..report import Report
-from .replay import with_replay
-from .settings import AuditSettings
+from ..settings import AuditSettings
 
 
 class ReferenceLaws:
@@ -23,33 +25,37 @@ class ReferenceLaws:
 
     def __init__(self, verifier: Reference, problems: list[Problem], settings: AuditSettings, report: Report):
         self.verifier, self.problems, self.settings, self.report = verifier, problems, settings, report
-        self.measurements: list[Measurement] = []
+        self.laws: list[Measurement] = []
 
     def run(self) -> None:
         self.report.subject["digest"] = f"draftproof {__version__}"
         for k, problem in enumerate(self.problems):
             self.settings.progress(problem.name, k, len(self.problems))
             exact = in_field(problem)
-            self.measurements.append(Measurement(problem, exact, {(): enumerated_law(exact, self.verifier)}))
-            self.report.add_curve(self.measurements[-1])
+            self.laws.append(Measurement(problem, exact, {(): enumerated_law(exact, self.verifier)}))
+            self.report.add_curve(self.laws[-1])
         self.settings.progress("done", len(self.problems), len(self.problems))
 
     def evidence(self, complete: bool) -> list[Evidence]:
-        judged = _judge_modifying if self.verifier.modifies_target else lambda measurement, _: judge(measurement)
-        evidence = [e for measurement in self.measurements for e in judged(measurement, self.verifier)]
+        judged = partial(_judge_modifying, verifier=self.verifier) if self.verifier.modifies_target else judge
+        evidence = [e for law in self.laws for e in judged(law)]
         return [with_replay(e, [self.report.subject["name"]], self.settings) for e in evidence]
 
 
-def _judge_modifying(measurement: Measurement, verifier: Reference) -> list[Evidence]:
+def _judge_modifying(law: Measurement, verifier: Reference) -> list[Evidence]:
     """Of Algorithm 6: lossless as Lemma 8 states it, over two iterations where the models go on that far."""
-    iterations = 1 if isinstance(measurement.problem.target, Table) else 2
-    nested = lemma_8(measurement.in_use, verifier, iterations)
+    iterations = 1 if isinstance(law.problem.target, Table) else 2
+    nested = lemma_8(law.in_use, verifier, iterations)
     lossless = replace(
         nested,
         claim="lossless",
         total_variation=as_float(nested.total_variation),
-        detail={"exactness": "exact", "dtype": "exact", "loop": "Algorithm 6, completed as Lemma 8 prescribes"}
-        | size_of(measurement.problem),
+        detail=LawDetail(
+            exactness=Strength.EXACT,
+            dtype="exact",
+            loop="Algorithm 6, completed as Lemma 8 prescribes",
+            **size_of(law.problem),
+        ),
     )
-    not_bounded = optimal(measurement).not_claimed(NOT_BOUNDED)
-    return [lossless, support(measurement), not_bounded]
+    not_bounded = optimal(law).not_claimed(NOT_BOUNDED)
+    return [lossless, support(law), not_bounded]

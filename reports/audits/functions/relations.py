@@ -11,11 +11,12 @@ from ....models.battery import drawn
 from ....models.errors import RunFailed
 from ....models.problem import Problem
 from ....models.rationals import as_float
-from ....models.related import Relative, relatives
-from ....proofs.audit_claims import lossless
+from ....models.related import relatives
+from ....proofs import verdict_rule
 from ....proofs.laws import total_variation
-from ....proofs.measurement import Measurement, measured
-from ....verifiers.evidence import Evidence
+from ....proofs.measurement import measured
+from ....proofs.small_law import Measurement
+from ....verifiers.evidence import HOLDS, REFUTED, Evidence
 from .session import FunctionSession
 
 ORIGINALS = (drawn(3, 1, "generic"), drawn(3, 2, "generic"))
@@ -38,13 +39,15 @@ class Relations:
 
     def run(self) -> None:
         session = self.session
-        known = {m.problem.name: m for m in session.measurements if m.known}
+        known = {m.problem.name: m for m in session.laws if m.known}
         if not self.wanted or session.trees or session.sandbox.ended:
             return
         for original in (p for p in ORIGINALS if p.name in known):
             for relative in relatives(original):
-                if relative.ids and (restated := known.get(relative.problem.name)):
-                    self._compare(known[original.name], restated, relative)
+                restated = known.get(relative.problem.name)
+                if restated and (gap := other_law(known[original.name], restated, relative.ids)):
+                    text = f"{original.name} with {relative.how} has another law of what is emitted, by TV {gap:.2g}"
+                    session.report.notice({"relation": text})
         if known and session.dtype == session.subject.dtypes[0]:
             try:
                 restated = [self._scaled(target, draft) for target, draft in SCALES]
@@ -56,17 +59,6 @@ class Relations:
     def evidence(self, complete: bool) -> Sequence[Evidence]:
         return []
 
-    def _compare(self, original: Measurement, restated: Measurement, relative: Relative) -> None:
-        back = {there: here for here, there in enumerate(relative.ids or ())}
-        renamed = {
-            tuple(back.get(t, -1) for t in outcome) if isinstance(outcome, tuple) else outcome: p
-            for outcome, p in restated.outcomes().items()
-        }
-        gap = as_float(total_variation(renamed, original.outcomes()))
-        if gap > original.explained + restated.explained:
-            text = f"{original.problem.name} with {relative.how} has another law of what is emitted, by TV {gap:.2g}"
-            self.session.report.notice({"relation": text})
-
     def _scaled(self, target: float, draft: float) -> str:
         problem, session = ORIGINALS[0], self.session
         answers = session.sandbox.law(problem, scales=(target, draft))
@@ -75,5 +67,21 @@ class Relations:
         if not law.known:
             return f"{how}: no law ({law.reason})"
         raised = next((o for o in law.outcomes() if isinstance(o, str)), None)
-        gap = lossless(law).total_variation or 0.0
-        return f"{how}: {raised}" if raised else f"{how}: TV {gap:.2g}" if gap > law.tolerance else f"{how}: no matter"
+        if raised:
+            return f"{how}: {raised}"
+        found = law.lossless
+        return f"{how}: no matter" if found.verdict == HOLDS else f"{how}: TV {found.size:.2g}"
+
+
+def other_law(original: Measurement, restated: Measurement, ids: Sequence[int] | None) -> float | None:
+    """The total variation between the two laws, ids renamed, if rounding does not explain it; None if it does."""
+    if not ids:
+        return None
+    back = {there: here for here, there in enumerate(ids)}
+    renamed = {
+        tuple(back.get(t, -1) for t in outcome) if isinstance(outcome, tuple) else outcome: p
+        for outcome, p in restated.outcomes().items()
+    }
+    gap = as_float(total_variation(renamed, original.outcomes()))
+    allowed = original.tolerance + restated.tolerance, original.explained + restated.explained
+    return gap if verdict_rule.decide(gap, *allowed) == REFUTED else None

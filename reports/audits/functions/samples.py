@@ -2,10 +2,11 @@
 
 from ....models.errors import RunFailed
 from ....models.problem import size_of
-from ....proofs.measurement import Measurement
-from ....proofs.rounding_rule import sampling_slack
-from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
-from ..completed_law import Counts, completed_law
+from ....proofs.rounding.rule import sampling_slack
+from ....proofs.small_law import Measurement
+from ....verifiers.details import SamplesDetail
+from ....verifiers.evidence import REFUTED, Evidence, Method
+from ..completed_law import Counts, completed_law, verdict_of_counts
 from ..error_rates import ALPHA, BETA
 from .session import FunctionSession
 
@@ -16,8 +17,8 @@ MOST_PROBLEMS = 6
 class Samples:
     """Samples of the completed tokens against the target's law (Lemma 2).
 
-    Guarantee: a lossless subject is refuted with probability at most ALPHA, all problems and dtypes together: every route
-    to a refutation of one problem has its share of that problem's rate, at any number of samples.
+    Guarantee: a lossless subject is refuted with probability at most ALPHA, all problems and dtypes together: every
+    route to a refutation of one problem has its share of that problem's rate, at any number of samples.
     """
 
     def __init__(self, session: FunctionSession):
@@ -26,7 +27,7 @@ class Samples:
 
     def run(self) -> None:
         session = self.session
-        lawless = [m for m in session.measurements if not m.known]
+        lawless = [m for m in session.laws if not m.known]
         if not lawless or "statistical" not in session.settings.levels:
             return
         ranked = sorted(lawless, key=lambda m: (m.problem.drafts, m.problem.name))
@@ -50,7 +51,7 @@ class Samples:
 
 
 def goodness(measurement: Measurement, counts: Counts, alpha: float, seed: int) -> Evidence:
-    """One problem's counts held against the target's law, with what they could have shown.
+    """One problem's counts compared with the target's law, and what they could have shown.
 
     alpha: the rate of false alarms of this problem.
     seed: of the completion.
@@ -61,17 +62,16 @@ def goodness(measurement: Measurement, counts: Counts, alpha: float, seed: int) 
     slack = sampling_slack(measurement.in_use, dtype, measurement.modifies_target)
     deviation = law.deviation(sequences, malformed, slack, alpha)
     fit = deviation.fit
-    detail = {
-        "samples": sum(counts.values()), "statistic": fit.statistic if fit.impossible is None else None,
-        "degrees_of_freedom": fit.freedom, "p_value": deviation.p_value, "p_value_by": fit.method,
-        "total_variation_at_least": deviation.distance.lower, "total_variation_at_most": deviation.distance.upper,
-        "rounding_allowed": slack, "false_alarm_rate": alpha, "miss_rate": BETA, "dtype": dtype,
-        "why_not_exact": measurement.reason, **size_of(problem),
-    }  # fmt: skip
-    verdict, witness = NO_EVIDENCE, None
-    if deviation.refuted:
-        verdict, witness = REFUTED, law.witness(sequences, malformed, fit)
+    detail = SamplesDetail(
+        samples=sum(counts.values()), statistic=fit.statistic if fit.impossible is None else None,
+        degrees_of_freedom=fit.freedom, p_value=deviation.p_value, p_value_by=fit.method,
+        total_variation_at_least=deviation.distance.lower, total_variation_at_most=deviation.distance.upper,
+        rounding_allowed=slack, false_alarm_rate=alpha, miss_rate=BETA, dtype=dtype, why_not_exact=measurement.reason,
+        **size_of(problem),
+    )  # fmt: skip
+    verdict = verdict_of_counts(deviation, slack)
+    witness = law.witness(sequences, malformed, fit) if verdict == REFUTED else None
     return Evidence(
-        claim="lossless", method="chi-square", verdict=verdict, problem=problem.name, bound=deviation.limit,
+        claim="lossless", method=Method.CHI_SQUARE, verdict=verdict, problem=problem.name, bound=deviation.limit,
         witness=witness, detail=detail,
     )  # fmt: skip

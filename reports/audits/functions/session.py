@@ -5,24 +5,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ....models.battery import drawn, toy
 from ....models.errors import InputError, RunFailed
 from ....models.law import ContextFree
 from ....models.problem import AnyProblem, Problem, as_json
 from ....models.tree_battery import own_tree_problems, tree_audit_battery
-from ....proofs.interception.outcomes import decoded
-from ....proofs.measurement import Measurement, measured
+from ....proofs.audit_claims import refuted
+from ....proofs.law import Law
+from ....proofs.measurement import measured
 from ....proofs.sandbox import Sandbox
+from ....proofs.small_law import Measurement
 from ....verifiers.adapters.calling_convention import PARENTS
+from ....verifiers.claims import FUNCTION, claims_of
 from ....verifiers.evidence import Evidence
 from ....verifiers.trees.draft_tree import TOP, WAYS
 from ....verifiers.zoo.catalogue import MUTANTS, ZooEntry
 from ....verifiers.zoo.tree_catalogue import TREE_MUTANTS
 from ..completed_law import Counts
+from ..replay import audit_words, with_replay
 from ..report import Report
-from .replay import audit_words, with_replay
-from .settings import AuditSettings
-from .subject import SubjectSpec
+from ..sandboxed import probe_problems, sampled
+from ..settings import AuditSettings
+from ..subject import SubjectSpec
 
 TOO_LONG = "too-long"
 """The finding that something was not done within its time: what else was examined stands."""
@@ -38,7 +41,7 @@ class FunctionSession:
     settings: of the audit.
     report: where findings and failures go.
     sandbox: the child process.
-    measurements: of the problems that were examined, with a law or the reason why there is none.
+    laws: on the problems that were examined; one that is not known has the reason.
     folders: that the subject was imported from, and that a process of its own would not search.
     withheld: why no law of the function is exact, if that is so: it keeps state or reads its surroundings.
     driven: whether the subject's random numbers are inputs.
@@ -52,7 +55,7 @@ class FunctionSession:
     settings: AuditSettings
     report: Report
     sandbox: Sandbox
-    measurements: list[Measurement] = field(default_factory=list)
+    laws: list[Measurement] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
     replays: dict[str, str] = field(default_factory=dict)
     withheld: str | None = None
@@ -110,11 +113,16 @@ class FunctionSession:
             problem, self.dtype, self.sandbox.law(problem, seed=self.settings.seed), self.subject.modifies_target
         )
 
-    def sample(self, problem: Problem, count: int) -> Counts:
+    def sample(self, problem: AnyProblem, count: int) -> Counts:
         """How often each outcome came with real random numbers. Raises: RunFailed, and what was counted is lost."""
         counts, findings = sampled(self.sandbox, problem, count, self.settings.seed)
         self.report.notice(findings)
         return counts
+
+    def decided(self, *laws: Law) -> bool:
+        """Whether one of the laws refutes a claim that decides the verdict."""
+        claims = [claim for claim in claims_of(FUNCTION) if claim in self.settings.claims]
+        return any(refuted(law, *claims) for law in laws)
 
     @property
     def mutants(self) -> list[ZooEntry]:
@@ -156,29 +164,8 @@ def size_drafted(measurement: Measurement) -> tuple[int, int]:
 
 
 def of_each_size(known: Sequence[Measurement]) -> dict[tuple[int, int], Measurement]:
-    """One of each size, with rows that depend on the text where there is one, and of those the one of the fewest paths."""
+    """One of each size, if possible with rows that depend on the text, and of those the one of the fewest paths."""
     chosen: dict[tuple[int, int], Measurement] = {}
     for m in sorted(known, key=lambda m: (isinstance(m.problem.draft, ContextFree), m.paths)):
         chosen.setdefault(size_drafted(m), m)
     return chosen
-
-
-def probe_problems(problems: list[Problem]) -> list[Problem]:
-    """Problems to find the calling convention with: the given ones first, then plain ones."""
-    return [*problems[:2], toy(1), drawn(3, 2, "generic")]
-
-
-def sampled(sandbox: Sandbox, problem: AnyProblem, count: int, seed: int) -> tuple[Counts, dict[str, str]]:
-    """Counts of outcomes with real random numbers, and what was noticed; in a fresh child if there is none.
-
-    Raises: RunFailed.
-    """
-    if sandbox.ended:
-        sandbox.start(probe_problems([problem] if isinstance(problem, Problem) else []))
-    counts: Counts = {}
-    findings: dict[str, str] = {}
-    for answer in sandbox.sample(problem, count, seed):
-        for outcome, n in answer.get("counts", ()):
-            counts[decoded(outcome)] = counts.get(decoded(outcome), 0) + n
-        findings |= answer.get("findings") or {}
-    return counts, findings

@@ -1,32 +1,29 @@
-"""Does a function keep state, or mind its surroundings? Then no law holds for the calls that were not made.
+"""Does a function keep state, or depend on its surroundings? Then no law holds for the calls that were not made.
 
-The same calls, with the same inputs and the same random numbers, are made in the process in which the whole audit ran and
-in a fresh one, whose clock, host and environment are others, with arrays that are not contiguous; on twins that share
-draft tokens but not rows, in another order and one after the other in turn: on all draft blocks of a problem of few paths,
-and on one block or tree of each other size. What differs is a finding with the calls that show it. What was read of the
-surroundings, and what changes with every repetition, withdraws the laws whether or not a difference was seen: a counter
-may wait for more calls than an audit can make.
+The opponent is honest but careless (``docs/state.md``). ``CHECKS`` has a row for each of the surroundings in which its
+calls are made again, with the same inputs and the same random numbers, and what is compared there: on twins that share
+draft tokens but not rows, on all draft blocks of a problem of few paths, and on one block or tree of each other size.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....models.battery import drawn
 from ....models.errors import RunFailed
 from ....models.law import Prefix, prefix_key
-from ....models.problem import Problem, as_json
-from ....models.rationals import as_float
+from ....models.problem import AnyProblem, Problem, as_json
 from ....models.related import twins
-from ....proofs.audit_claims import lossless
+from ....proofs.audit_claims import refuted
 from ....proofs.interception.outcomes import Walk, decoded_walk
-from ....proofs.laws import total_variation
-from ....proofs.measurement import Measurement, measured
+from ....proofs.measurement import measured
 from ....proofs.sandbox import Sandbox
+from ....proofs.small_law import Measurement
 from ....verifiers.trees.draft_tree import TOP
+from ..sandboxed import probe_problems, sandbox_of
 from .driven_state import withdraw_for_driven_state
-from .session import FunctionSession, of_each_size, probe_problems, size_drafted
+from .session import FunctionSession, of_each_size, size_drafted
 
 MOST_PATHS = 24
 """Paths of the problem whose twins are made, at most, if there is a choice: the more, the more is compared."""
@@ -60,40 +57,75 @@ class Repeated:
     only: list[Prefix] | None = None
 
 
-def withdraw_for_state(session: FunctionSession) -> None:
-    """Withdraw the measured laws if they hold for the calls of this audit alone. Findings go to the report.
+class Difference(NamedTuple):
+    """What was seen, as a finding of this kind, none where it is empty. calls: that show it; problems: of the command
+    that shows it again."""
 
-    Twins of a problem are measured beside it and become measurements of the session. Where a twin's law, after the calls
+    reason: str
+    kind: str = "state"
+    calls: Sequence[dict[str, Any]] = ()
+    problems: Sequence[AnyProblem] | None = None
+
+
+@dataclass
+class Repetition:
+    """What is compared: each problem with its law in the audit and what was measured again of it and its twins.
+
+    reads, calls: what calls have asked of their surroundings by now, and how many were made.
+    """
+
+    session: FunctionSession
+    groups: list[tuple[Measurement, list[Repeated]]]
+    reads: list[dict[str, Any]]
+    calls: int
+
+
+def _noticed(session: FunctionSession, difference: Difference) -> str:
+    """Put a finding into the report; why laws are withdrawn."""
+    shown: dict[str, Any] = {"calls": difference.calls} if difference.calls else {}
+    if difference.problems is not None:
+        shown["replay"] = session.replay_of(difference.problems)
+    if difference.kind:
+        session.report.notice({difference.kind: difference.reason}, **shown)
+    return difference.reason
+
+
+def withdraw_for_state(session: FunctionSession, laws: list[Measurement]) -> list[Measurement]:
+    """The laws, withdrawn if they hold for the calls of this audit alone. Findings go to the report.
+
+    Twins of a problem are measured beside it, and their laws are added. Where a twin's law, after the calls
     that were made, is not lossless, that stays: it is what the function did.
     """
     if session.driven:
-        withdraw_for_driven_state(session)
-        return
-    known = [m for m in session.measurements if m.known]
+        return withdraw_for_driven_state(session, laws)
+    laws = [*laws]
+    known = [m for m in laws if m.known]
     if session.sandbox.ended or "exact" not in session.settings.levels or (session.problems and not known):
-        return
+        return laws
     session.settings.progress("calling it again in other surroundings", 0, 1)
     problem, reason = ALONE, None
     try:
         for original in _originals(known) or [session.measure(ALONE)]:
             problem = original.problem
-            reason, lawless = _examined(session, known, original)
+            reason, lawless = _examined(session, laws, known, original)
             if not lawless:
                 break
         session.withheld = reason
     except RunFailed as failure:
         reason = session.failed(failure, f"on problem {problem.name}, repeated")
         if failure.kind != "timeout":
-            return
+            return laws
         session.withheld = reason
-    for measurement in session.measurements if reason else ():
-        if measurement.known and not (measurement.problem.name in session.replays and lossless(measurement).refuted):
-            measurement.reason = reason
+    if not reason:
+        return laws
+    return [m if m.problem.name in session.replays and refuted(m, "lossless") else m.withdrawn(reason) for m in laws]
 
 
 def why_reads_withdraw(session: FunctionSession) -> str | None:
-    """Why laws are withdrawn for what calls have asked of their surroundings by now, if they have. Raises: RunFailed."""
-    return _of_reads(session, session.sandbox.surroundings()["reads"])
+    """Why laws are withdrawn for what calls have asked of their surroundings by now, if they have. Raises:
+    RunFailed."""
+    difference = _asked(session.sandbox.surroundings()["reads"])
+    return difference and _noticed(session, difference)
 
 
 def _originals(known: Sequence[Measurement]) -> list[Measurement]:
@@ -105,15 +137,17 @@ def _originals(known: Sequence[Measurement]) -> list[Measurement]:
     return [few[k * len(few) // count] for k in range(count)]
 
 
-def _examined(session: FunctionSession, known: Sequence[Measurement], original: Measurement) -> tuple[str | None, bool]:
+def _examined(
+    session: FunctionSession, laws: list[Measurement], known: Sequence[Measurement], original: Measurement
+) -> tuple[str | None, bool]:
     """Why the laws are withdrawn, if they are; whether only because a twin has no law, so that another problem may do.
 
-    known: the laws of the audit's own problems.
+    laws: those of the twins are added. known: the laws of the audit's own problems.
     """
     problem = original.problem
     problems = [problem, *twins(problem)]
     here = [_repeated(session, session.sandbox, p) for p in problems]
-    session.measurements += [r.measurement for r in here[1:]]
+    laws += [r.measurement for r in here[1:]]
     session.replays |= {p.name: session.replay_of(problems) for p in problems[1:]}
     unknown = _unknown(here)
     if unknown or not here[0].walks:
@@ -125,21 +159,15 @@ def _examined(session: FunctionSession, known: Sequence[Measurement], original: 
     for m, group in others:
         if _stateful(group) or len(groups) == 1:
             return f"on {m.problem.name} and its twins: {_unknown(group)}", not _stateful(group)
-    kept = session.sandbox.kept(problem, *_one(here[0]))
     about = session.sandbox.surroundings()
-    first = session.dtype == session.subject.dtypes[0]
-    reasons = [
-        *(_otherwise_at_the_end(session, m, group[0], about["calls"]) for m, group in groups),
-        *(_otherwise_in_turn(session, group) for _, group in groups),
-        _otherwise_elsewhere(session, [group for _, group in groups], about) if first else None,
-        _of_reads(session, about["reads"]),
-        _of_what_is_kept(session, kept),
-    ]
-    return next(filter(None, reasons), None), False
+    repetition = Repetition(session, groups, about["reads"], about["calls"])
+    reasons = [_noticed(session, difference) for check in CHECKS for difference in check.differences(repetition)]
+    return next(iter(reasons), None), False
 
 
 def _of_each_other_size(known: Sequence[Measurement], original: Measurement) -> list[Measurement]:
-    """One of each size (drafted tokens, gamma) but the original's, with rows that depend on the text where there is one."""
+    """One of each size (drafted tokens, gamma) but the original's, with rows that depend on the text where there is
+    one."""
     return [m for size, m in of_each_size(known).items() if size[0] and size != size_drafted(original)]
 
 
@@ -173,73 +201,64 @@ def _kept(answers: Iterable[Mapping[str, Any]], walks: dict[Prefix, list[Walk]])
         yield answer
 
 
-def _one(repeated: Repeated) -> tuple[Prefix, Walk]:
-    block, walks = next(iter(repeated.walks.items()))
-    return block, walks[0]
+def _at_the_end(all_: Repetition) -> Iterator[Difference]:
+    """Laws that are others than at the beginning."""
+    for original, (repeated, *_) in all_.groups:
+        again = repeated.measurement
+        blocks = {block: law for block, law in original.blocks.items() if block in again.blocks}
+        if not replace(original, blocks=blocks).agrees_with(again):
+            reason = f"its law on {original.problem.name} is another one after {all_.calls:,} calls"
+            yield Difference(reason, problems=all_.session.settings.problems)
 
 
-def _same(one: Measurement, other: Measurement) -> bool:
-    """Whether the laws are the same for each draft block, up to rounding."""
-    nothing: dict[Any, Any] = {}
-    return all(
-        as_float(total_variation(one.blocks.get(b, nothing), other.blocks.get(b, nothing))) <= one.tolerance
-        for b in one.blocks.keys() | other.blocks.keys()
-    )
-
-
-def _otherwise_at_the_end(
-    session: FunctionSession, original: Measurement, repeated: Repeated, calls: int
-) -> str | None:
-    again = repeated.measurement
-    if _same(replace(original, blocks={b: law for b, law in original.blocks.items() if b in again.blocks}), again):
-        return None
-    reason = f"its law on {original.problem.name} is another one after {calls:,} calls"
-    session.report.notice({"state": reason}, replay=session.replay_of(session.settings.problems))
-    return reason
-
-
-def _otherwise_in_turn(session: FunctionSession, here: list[Repeated]) -> str | None:
-    """Calls of the twins in turn: each has to show what it showed among calls of its own problem."""
-    problems = [r.measurement.problem for r in here]
-    turns: list[tuple[int, Prefix, Walk]] = []
-    for block in here[0].walks:
-        sides = [(k, r.walks.get(block, [])) for k, r in enumerate(here)]
-        longest = max(len(walks) for _, walks in sides)
-        turns += [(k, block, walks[i % len(walks)]) for i in range(longest) for k, walks in sides if walks]
-    step = max(1, len(turns) // MOST_CALLS)
-    turns = [turn for i, turn in enumerate(turns) if (i // len(problems)) % step == 0]
-    shown = session.sandbox.again(problems, turns)
-    for i, (turn, now) in enumerate(zip(turns, shown)):
-        if turn[2].shown != now.shown:
-            before = turns[i - 1]
+def _in_turn(all_: Repetition) -> Iterator[Difference]:
+    """Of each group, the first call of the twins in turn that does not show what it showed among those of its own
+    problem."""
+    for _, group in all_.groups:
+        problems = [r.measurement.problem for r in group]
+        turns: list[tuple[int, Prefix, Walk]] = []
+        for block in group[0].walks:
+            sides = [(k, r.walks.get(block, [])) for k, r in enumerate(group)]
+            longest = max(len(walks) for _, walks in sides)
+            turns += [(k, block, walks[i % len(walks)]) for i in range(longest) for k, walks in sides if walks]
+        step = max(1, len(turns) // MOST_CALLS)
+        turns = [turn for i, turn in enumerate(turns) if (i // len(problems)) % step == 0]
+        shown = all_.session.sandbox.again(problems, turns)
+        differing = (i for i, (turn, now) in enumerate(zip(turns, shown)) if turn[2].shown != now.shown)
+        if (i := next(differing, None)) is not None:
+            (before, block_before, _), (k, block, walk) = turns[i - 1], turns[i]
             calls = [
-                _call(problems[before[0]], before[1], shown[i - 1], "the call before"),
-                _call(problems[turn[0]], turn[1], now, "then"),
-                _call(problems[turn[0]], turn[1], turn[2], "the same among calls on its own problem"),
+                _call(problems[before], block_before, shown[i - 1], "the call before"),
+                _call(problems[k], block, shown[i], "then"),
+                _call(problems[k], block, walk, "the same among calls on its own problem"),
             ]
-            return _shown(session, f"after a call on {problems[before[0]].name}", calls, problems)
-    return None
+            yield _shown(f"after a call on {problems[before].name}", calls, problems)
 
 
-def _otherwise_elsewhere(session: FunctionSession, groups: list[list[Repeated]], about: dict[str, Any]) -> str | None:
-    """The same in a fresh process with other surroundings, in the opposite order."""
-    subject, settings = session.subject, session.settings
-    flipped = _flipped({read["key"] for read in about["reads"] if read["key"]})
-    with Sandbox(
-        subject.target, session.sandbox.array, session.dtype, timeout=settings.timeout, memory=settings.memory,
-        torch=subject.torch, folders=subject.folders, elsewhere=flipped,
+def _elsewhere(all_: Repetition) -> Iterator[Difference]:
+    """The first law or call that is another one in a fresh process, asked in the opposite order; in one precision."""
+    session, settings = all_.session, all_.session.settings
+    if session.dtype != session.subject.dtypes[0]:
+        return
+    given = session.subject.handed_over
+    given = given if given and given["script"] else None  # else imported anew: what it reads then is read again
+    with sandbox_of(
+        session.subject, session.dtype, array=session.sandbox.array, timeout=settings.timeout, memory=settings.memory,
+        handed_over=given, elsewhere=_flipped({r["key"] for r in all_.reads if r["key"]}),
     ) as sandbox:  # fmt: skip
-        sandbox.start(probe_problems([groups[0][1].measurement.problem]))
-        differing = (_otherwise_there(session, sandbox, group, about["calls"]) for group in reversed(groups))
-        return next(filter(None, differing), None)
+        sandbox.start(probe_problems([all_.groups[0][1][1].measurement.problem]))
+        for _, group in reversed(all_.groups):
+            if difference := _there(session, sandbox, group, all_.calls):
+                yield difference
+                return
 
 
-def _otherwise_there(session: FunctionSession, sandbox: Sandbox, here: list[Repeated], made: int) -> str | None:
+def _there(session: FunctionSession, sandbox: Sandbox, here: list[Repeated], made: int) -> Difference | None:
     """What differs in that process on one problem and its twins. made: calls in the process of the audit."""
     problems = [r.measurement.problem for r in here]
     for k in (*range(1, len(problems)), 0):
         there = _repeated(session, sandbox, problems[k], here[k].only)
-        if there.measurement.known and _same(here[k].measurement, there.measurement):
+        if there.measurement.known and here[k].measurement.agrees_with(there.measurement):
             continue
         turns = [(k, block, walk) for block, walks in here[k].walks.items() for walk in walks]
         for (_, block, walk), now in zip(turns, sandbox.again(problems, turns)):
@@ -249,12 +268,10 @@ def _otherwise_there(session: FunctionSession, sandbox: Sandbox, here: list[Repe
                     _call(problems[k], block, walk, f"after {made:,} other calls"),
                     _call(problems[k], block, now, when.format("host, ")),
                 ]
-                return _shown(session, when.format(""), calls, problems)
+                return _shown(when.format(""), calls, problems)
         if not there.measurement.known and not _stateful([there]):
-            return f"in a fresh process it has no law on {problems[k].name}: {there.measurement.reason}"
-        reason = f"in a fresh process its law on {problems[k].name} is another one"
-        session.report.notice({"state": reason}, replay=session.replay_of(problems))
-        return reason
+            return Difference(f"in a fresh process it has no law on {problems[k].name}: {there.measurement.reason}", "")
+        return Difference(f"in a fresh process its law on {problems[k].name} is another one", problems=problems)
     return None
 
 
@@ -264,15 +281,14 @@ def _flipped(variables: set[str]) -> dict[str, str | None]:
     return {variable: None if variable in os.environ else "1" for variable in wanted}
 
 
-def _shown(session: FunctionSession, when: str, calls: list[dict[str, Any]], problems: list[Problem]) -> str:
+def _shown(when: str, calls: list[dict[str, Any]], problems: list[Problem]) -> Difference:
     one, other = calls[-2:]
     what = "emitted" if one["emitted"] != other["emitted"] else "weights"
     reason = (
         f"{when} the same inputs and random numbers give another result: on {one['problem']['name']}, draft block "
         f"{one['draft_block']}, random numbers {one['numbers']}: {what} {one[what]} and {other[what]}"
     )
-    session.report.notice({"state": reason}, calls=calls, replay=session.replay_of(problems))
-    return reason
+    return Difference(reason, calls=calls, problems=problems)
 
 
 def _call(problem: Problem, block: Prefix, walk: Walk, when: str) -> dict[str, Any]:
@@ -288,22 +304,48 @@ def _few(texts: Iterable[str]) -> str:
     return ", ".join([first, *more[:2]]) + (f" and {len(more) - 2} more" if len(more) > 2 else "")
 
 
-def _of_reads(session: FunctionSession, reads: list[dict[str, Any]]) -> str | None:
+def _asked(reads: list[dict[str, Any]]) -> Difference | None:
     if not reads:
         return None
     names = [f"{r['what']}[{r['key']!r}]" if r["key"] else r["what"] for r in reads]
     texts = _few([f"{r['of']} ({name} at {r['place']})" for name, r in zip(names, reads)])
-    reason = f"during a call it asks {texts}: what it does elsewhere, or at another time, no law says"
-    session.report.notice({"surroundings": reason})
-    return reason
-
-
-def _of_what_is_kept(session: FunctionSession, kept: list[str]) -> str | None:
-    if not kept:
-        return None
-    reason = (
-        f"{_few(kept)} changes with every repetition of the same call: "
-        f"what it does after more than {session.sandbox.calls:,} calls no law says"
+    return Difference(
+        f"during a call it asks {texts}: what it does elsewhere, or at another time, no law says", "surroundings"
     )
-    session.report.notice({"state": reason})
-    return reason
+
+
+def _reading(all_: Repetition) -> Iterator[Difference]:
+    """What was asked of the surroundings in any call that was watched."""
+    if difference := _asked(all_.reads):
+        yield difference
+
+
+def _keeping(all_: Repetition) -> Iterator[Difference]:
+    """What changes with every repetition of one call."""
+    original, (repeated, *_) = all_.groups[0]
+    block, walks = next(iter(repeated.walks.items()))
+    if kept := all_.session.sandbox.kept(original.problem, block, walks[0]):
+        after = f"what it does after more than {all_.session.sandbox.calls:,} calls no law says"
+        yield Difference(f"{_few(kept)} changes with every repetition of the same call: {after}")
+
+
+class StateCheck(NamedTuple):
+    """Surroundings in which calls are made again, and what is compared there."""
+
+    surroundings: str
+    comparison: str
+    differences: Callable[[Repetition], Iterable[Difference]]
+
+
+CHECKS = (
+    StateCheck("the process of the audit, after all its calls", "laws", _at_the_end),
+    StateCheck("the same process, a call on each twin in turn", "calls", _in_turn),
+    StateCheck(
+        "a fresh process, another clock, host, environment and hash seed, arrays with gaps",
+        "laws and calls",
+        _elsewhere,
+    ),
+    StateCheck("every path, watched once", "what is asked: nothing may be", _reading),
+    StateCheck("the same process, one call again and again", "what is kept: nothing may change every time", _keeping),
+)
+"""docs/state.md shows this table."""

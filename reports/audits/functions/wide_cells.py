@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ....models.law import Prefix, prefix_key
-from ....proofs.wide_measurement import WideMeasurement
+from ....proofs.wide_frontier import cut
+from ....proofs.wide_law import WideMeasurement
 from ..completed_law import Counts
 
 EQUAL = 16
@@ -20,16 +21,12 @@ class WideCells:
     """A cell is a prefix that can be drafted and a set of tokens after it: each live token, 16 sets of equal mass under
     the target, and the tokens that the target excludes.
 
-    measurement: its rows are those of the problem where it has none.
+    law: its rows are those of the problem where it has none.
     """
 
-    def __init__(self, measurement: WideMeasurement):
-        self.measurement, self.problem = measurement, measurement.problem
-        if not measurement.target:
-            prefixes = [x for n in range(self.problem.gamma + 1) for x in self.problem.prefixes(n)]
-            measurement.target = {x: self.problem.target_row(x) for x in prefixes}
-            measurement.draft = {x: self.problem.draft_row(x) for x in prefixes if len(x) < self.problem.gamma}
-        self.sets = {x: self._sets(x, row) for x, row in measurement.target.items()}
+    def __init__(self, law: WideMeasurement):
+        self.law_on, self.problem = law.with_given_rows(), law.problem
+        self.sets = {x: self._sets(x, row) for x, row in self.law_on.target.items()}
 
     def _sets(self, prefix: Prefix, row: np.ndarray) -> np.ndarray:
         """The number of each token's set: live tokens have their own, below 0."""
@@ -52,22 +49,22 @@ class WideCells:
     def law(self) -> dict[Cell, float]:
         """The measured law of what is emitted."""
         law: dict[Cell, float] = {}
-        for prefix, masses in self.measurement.emitted.items():
+        for prefix, masses in self.law_on.emitted.items():
             self._summed(prefix, masses, law)
-        for outcome, mass in self.measurement.malformed.items():
+        for outcome, mass in self.law_on.malformed.items():
             law[self._of(outcome)] = law.get(self._of(outcome), 0.0) + mass
         return {cell: mass for cell, mass in law.items() if mass > 0}
 
     def target(self) -> dict[Cell, float]:
         """The target's law, up to the first token that cannot be drafted."""
         law: dict[Cell, float] = {}
-        for prefix, (_, right) in self.measurement.frontier.items():
+        for prefix, (_, right) in self.law_on.frontier.items():
             self._summed(prefix, right, law)
         return {cell: mass for cell, mass in law.items() if mass > 0}
 
     def _of(self, outcome: Any) -> Cell:
         """The cell of an outcome; what leaves the prefixes that can be drafted is cut there."""
-        sequence = self.measurement.cut(outcome)
+        sequence = cut(outcome, self.problem, self.law_on.target)
         return "malformed" if sequence is None else self._cell(sequence)
 
     def counted(self, counts: Counts) -> dict[Cell, int]:
@@ -87,7 +84,7 @@ class WideCells:
             for _ in range(n):
                 sequence = outcome
                 while sequence in self.sets:
-                    row = self.measurement.target[sequence]
+                    row = self.law_on.target[sequence]
                     sequence = (*sequence, int(np.searchsorted(np.cumsum(row), draw.random() * row.sum(), "right")))
                 cells[self._cell(sequence)] += 1
         return dict(cells)

@@ -7,21 +7,25 @@ import numpy as np
 
 from ....models.errors import RunFailed
 from ....models.wide import WideProblem, backwards
-from ....proofs.rounding_rule import MOST_HALF, look_up_at_most, wide_rounding_allowed
-from ....proofs.wide_claims import judge_wide
-from ....proofs.wide_measurement import WideMeasurement, measured_wide
+from ....proofs import verdict_rule
+from ....proofs.audit_claims import judge
+from ....proofs.rounding.rule import MOST_HALF, look_up_at_most, wide_rounding_allowed
+from ....proofs.wide_law import WideMeasurement
+from ....proofs.wide_measurement import measured_wide
 from ....stattests.goodness import goodness_of_fit
 from ....stattests.rounding import deviation
-from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Witness
+from ....verifiers.details import SamplesDetail
+from ....verifiers.evidence import REFUTED, Evidence, Method, Witness
+from ..completed_law import Counts, verdict_of_counts
 from ..error_rates import ALPHA, BETA
 from .exact_laws import NOT_ASKED
-from .real_calls import CONTRADICTED_AT
-from .session import FunctionSession, sampled
+from .real_calls import CONTRADICTED_AT, NOT_REPEATED
+from .session import FunctionSession
 from .state import why_reads_withdraw
 from .wide_cells import WideCells
 
 REAL_CALLS = 1000
-"""Real calls that the law of a wide problem has to survive; made on the problem of WIDEST or fewer tokens next to it."""
+"""Real calls that the law of a wide problem of at most WIDEST tokens has to survive."""
 
 WIDEST = 40_000
 """Vocabulary up to which wide problems are sampled: calls on larger ones take too long."""
@@ -42,32 +46,27 @@ class WideLaws:
 
     def __init__(self, session: FunctionSession, problems: Sequence[WideProblem]):
         self.session, self.problems = session, problems
-        self.measurements: list[WideMeasurement] = []
+        self.laws: list[WideMeasurement] = []
         self.samples: list[Evidence] = []
 
     def run(self) -> None:
-        session, dtype = self.session, self.session.dtype
+        session = self.session
         if not self.problems or self._refuted_before():
             return
         if session.subject.modifies_target or session.driven or session.trees:
             session.report.notice({"not-wide": TREES if session.trees else DRIVEN if session.driven else MODIFIES})
             return
-        reasons = [m.reason for m in session.measurements]
-        reason = (
-            NOT_ASKED if "exact" not in session.settings.levels else reasons[0] if reasons and all(reasons) else None
-        )
-        reason = session.withheld or reason
-        if reason:
+        if reason := session.withheld or self._why_not_measured():
             typical = min(self.problems, key=lambda p: abs(math.log(p.vocabulary / TYPICAL)))
-            self.measurements = [WideMeasurement(typical, dtype, unknown=1.0, reason=reason)]
+            self.laws = [self._lawless(typical, reason)]
         else:
             self._measure()
         self._compare_backwards()
-        self._confirm()
+        self.laws = self._confirmed_by_real_calls(self.laws)
         self._sample()
 
     def evidence(self, complete: bool) -> list[Evidence]:
-        judged = [e for measurement in self.measurements for e in judge_wide(measurement)]
+        judged = [e for law in self.laws for e in judge(law)]
         return [self.session.with_replay(e) for e in [*judged, *self.samples]]
 
     def _refuted_before(self) -> bool:
@@ -77,6 +76,16 @@ class WideLaws:
             for e in session.report.evidence
         )
 
+    def _why_not_measured(self) -> str | None:
+        """Why there is no law on wide problems, where there is none on the others."""
+        if "exact" not in self.session.settings.levels:
+            return NOT_ASKED
+        reasons = [law.reason for law in self.session.laws]
+        return reasons[0] if reasons and all(reasons) else None
+
+    def _lawless(self, problem: WideProblem, reason: str) -> WideMeasurement:
+        return WideMeasurement(problem, dtype=self.session.dtype, unknown=1.0, reason=reason)
+
     def _measure(self) -> None:
         session = self.session
         if session.sandbox.ended:
@@ -84,117 +93,111 @@ class WideLaws:
         for k, problem in enumerate(self.problems):
             session.settings.progress(problem.name, k, len(self.problems))
             try:
-                measurement = measured_wide(problem, session.dtype, session.sandbox.law(problem))
+                law = measured_wide(problem, session.dtype, session.sandbox.law(problem))
             except RunFailed as failure:
                 if failure.kind not in ("timeout", "memory"):
                     raise RunFailed(failure.kind, f"on problem {problem.name}: {failure}") from None
-                measurement = WideMeasurement(problem, session.dtype, unknown=1.0, reason=str(failure))
+                law = self._lawless(problem, str(failure))
                 session.start()
-            session.report.notice(measurement.findings)
-            self.measurements.append(measurement)
-            refuted = measurement.total_variation > measurement.explained
-            if refuted or sum(not m.known for m in self.measurements) >= GAVE_UP:
+            session.report.notice(law.findings)
+            self.laws.append(law)
+            if law.lossless.refutes or sum(not one.known for one in self.laws) >= GAVE_UP:
                 break
-        if any("state" in m.findings for m in self.measurements):
-            self._withdraw("on a wide problem it does not repeat itself when its random numbers are repeated")
+        if any("state" in law.findings for law in self.laws):
+            self.laws = _withdrawn(self.laws, NOT_REPEATED)
         if reads := why_reads_withdraw(session):
-            self._withdraw(reads)
+            self.laws = _withdrawn(self.laws, reads)
 
     def _compare_backwards(self) -> None:
-        """Hold the law of a problem with its ids in the opposite order against the law of the problem itself."""
-        known = {m.problem.name: m for m in self.measurements if m.known}
-        for here in (m for m in known.values() if m.problem.backwards):
+        """Compare the law of a problem with its ids in the opposite order with the law of the problem itself."""
+        known = {law.problem.name: law for law in self.laws if law.known}
+        for here in (law for law in known.values() if law.problem.backwards):
             there = known.get(backwards(here.problem).name)
-            if there and (gap := _apart(there, here)) > there.explained + here.explained:
+            if there and (gap := other_law_backwards(there, here)):
                 how = "ids in the opposite order has another law of what is emitted"
                 self.session.report.notice({"relation": f"{there.problem.name} with {how}, by TV {gap:.2g}"})
 
-    def _confirm(self) -> None:
-        """Hold a measured law against real calls."""
+    def _confirmed_by_real_calls(self, laws: list[WideMeasurement]) -> list[WideMeasurement]:
+        """The laws, withdrawn if real calls on one of the problems contradict its law."""
         session = self.session
-        known = [m for m in self.measurements if m.known and m.problem.vocabulary <= WIDEST]
+        known = [law for law in laws if law.known and law.problem.vocabulary <= WIDEST]
         if not known:
-            return
-        measurement = max(known, key=lambda m: (m.problem.gamma == 2, m.problem.vocabulary))
-        cells = WideCells(measurement)
+            return laws
+        law = max(known, key=lambda law: (law.problem.gamma == 2, law.problem.vocabulary))
+        cells = WideCells(law)
         try:
-            counts, findings = sampled(session.sandbox, measurement.problem, REAL_CALLS, session.settings.seed)
+            counts = session.sample(law.problem, REAL_CALLS)
         except RunFailed as failure:
-            measurement.reason = session.failed(failure, f"real calls on problem {measurement.problem.name}")
-            measurement.withdraw()
-            return
-        session.report.notice(findings)
-        law, seen = cells.law(), cells.counted(counts)
-        fit = goodness_of_fit(seen, dict.fromkeys(seen, 0.0) | law)
-        if fit.impossible is not None or fit.p_value < CONTRADICTED_AT:
-            reason = f"real calls on {measurement.problem.name} do not follow its measured law"
-            session.report.notice({"state": f"{reason}: it draws randomness from elsewhere"})
-            self._withdraw(reason)
-
-    def _withdraw(self, reason: str) -> None:
-        for measurement in self.measurements:
-            measurement.reason = measurement.reason or reason
-            measurement.withdraw()
+            reason = session.failed(failure, f"real calls on problem {law.problem.name}")
+            return [one.withdrawn(reason) if one is law else one for one in laws]
+        expected, seen = cells.law(), cells.counted(counts)
+        fit = goodness_of_fit(seen, dict.fromkeys(seen, 0.0) | expected)
+        if fit.impossible is None and fit.p_value >= CONTRADICTED_AT:
+            return laws
+        reason = f"real calls on {law.problem.name} do not follow its measured law"
+        session.report.notice({"state": f"{reason}: it draws randomness from elsewhere"})
+        return _withdrawn(laws, reason)
 
     def _sample(self) -> None:
         """Two problems without a law, on a partition of the tokens."""
         session = self.session
-        lawless = [m for m in self.measurements if not m.known and m.problem.vocabulary <= WIDEST]
-        if "statistical" not in session.settings.levels or self._refuted_wide():
+        lawless = [law for law in self.laws if not law.known and law.problem.vocabulary <= WIDEST]
+        if "statistical" not in session.settings.levels or any(law.lossless.refutes for law in self.laws):
             return
         chosen = lawless[:: max(1, len(lawless) - 1)][:MOST_SAMPLED]
         alpha = ALPHA / (len(chosen) * len(session.subject.dtypes)) if chosen else ALPHA
-        for measurement in chosen:
-            problem, count = (
-                measurement.problem,
-                min(session.settings.samples, int(2e7 / measurement.problem.vocabulary)),
-            )
+        for law in chosen:
+            problem = law.problem
+            count = min(session.settings.samples, int(2e7 / problem.vocabulary))
             session.settings.progress(f"sampling {problem.name}", 0, len(chosen))
             try:
-                counts, findings = sampled(session.sandbox, problem, count, session.settings.seed)
+                counts = session.sample(problem, count)
             except RunFailed as failure:
                 session.failed(failure, f"on problem {problem.name}")
                 continue
-            session.report.notice(findings)
-            self.samples.append(self._goodness(measurement, counts, alpha))
+            self.samples.append(goodness(law, counts, alpha, session.settings.seed))
 
-    def _refuted_wide(self) -> bool:
-        return any(m.total_variation > m.explained for m in self.measurements if m.known or m.emitted)
 
-    def _goodness(self, measurement: WideMeasurement, counts: dict, alpha: float) -> Evidence:
-        problem, cells = measurement.problem, WideCells(measurement)
-        dtype, vocabulary = measurement.dtype, problem.vocabulary
-        allowed = max(wide_rounding_allowed(problem.gamma, dtype, vocabulary), measurement.rounding.get("theorem", 0.0))
-        allowed += look_up_at_most(dtype, vocabulary)
-        slack = 0.0 if dtype == "float64" else min(allowed, MOST_HALF)
-        completed = cells.completed(counts, self.session.settings.seed)
-        target, strange = cells.target(), {o for o in completed if isinstance(o, str)}
-        law = dict.fromkeys(completed, 0.0) | target
-        found = deviation(completed, law, slack, alpha, BETA, strange)
-        witness = None
-        if found.refuted:
-            n = sum(completed.values())
-            worst = max(law, key=lambda o: abs(completed.get(o, 0) - n * law[o]) / max(n * law[o], 1.0) ** 0.5)
-            witness = Witness(
-                sequence=cells.text(worst), expected=f"{law[worst]:.6g}", observed=f"{completed.get(worst, 0)}/{n}",
-                problem=problem.as_json(),
-            )  # fmt: skip
-        detail = {
-            "samples": sum(counts.values()), "cells": len(target), "p_value": found.p_value, "dtype": measurement.dtype,
-            "false_alarm_rate": alpha, "miss_rate": BETA, "why_not_exact": measurement.reason, "rounding_allowed": slack,
-            "vocabulary": problem.vocabulary, "gamma": problem.gamma,
-            "limit_speaks_of": "deviations between cells of tokens; those inside a cell remain unseen",
-        }  # fmt: skip
-        return Evidence(
-            claim="lossless", method="chi-square", verdict=REFUTED if found.refuted else NO_EVIDENCE,
-            problem=problem.name, bound=found.limit, witness=witness, detail=detail,
+def _withdrawn(laws: Sequence[WideMeasurement], reason: str) -> list[WideMeasurement]:
+    return [law.withdrawn(reason) for law in laws]
+
+
+def goodness(law: WideMeasurement, counts: Counts, alpha: float, seed: int) -> Evidence:
+    """One wide problem's counts, in cells, compared with the target's law. alpha, seed: as of ``samples.goodness``."""
+    problem, dtype, cells = law.problem, law.dtype, WideCells(law)
+    allowed = max(wide_rounding_allowed(problem.gamma, dtype, problem.vocabulary), law.rounding.get("theorem", 0.0))
+    allowed += look_up_at_most(dtype, problem.vocabulary)
+    slack = 0.0 if dtype == "float64" else min(allowed, MOST_HALF)
+    completed = cells.completed(counts, seed)
+    target, strange = cells.target(), {o for o in completed if isinstance(o, str)}
+    expected = dict.fromkeys(completed, 0.0) | target
+    found = deviation(completed, expected, slack, alpha, BETA, strange)
+    verdict, witness = verdict_of_counts(found, slack), None
+    if verdict == REFUTED:
+        n = sum(completed.values())
+        worst = max(
+            expected, key=lambda o: abs(completed.get(o, 0) - n * expected[o]) / max(n * expected[o], 1.0) ** 0.5
+        )
+        witness = Witness(
+            sequence=cells.text(worst), expected=f"{expected[worst]:.6g}", observed=f"{completed.get(worst, 0)}/{n}",
+            problem=problem.as_json(),
         )  # fmt: skip
+    detail = SamplesDetail(
+        samples=sum(counts.values()), cells=len(target), p_value=found.p_value, dtype=dtype, false_alarm_rate=alpha,
+        miss_rate=BETA, why_not_exact=law.reason, rounding_allowed=slack, **cells.law_on.size,
+        limit_speaks_of="deviations between cells of tokens; those inside a cell remain unseen",
+    )  # fmt: skip
+    return Evidence(
+        claim="lossless", method=Method.CHI_SQUARE, verdict=verdict, problem=problem.name, bound=found.limit,
+        witness=witness, detail=detail,
+    )  # fmt: skip
 
 
-def _apart(one: WideMeasurement, other: WideMeasurement) -> float:
-    """The total variation between what is emitted on a problem and on the same with its ids in the opposite order."""
-    v = one.problem.vocabulary
-    renamed = {tuple(v - 1 - t for t in prefix): row[::-1] for prefix, row in other.emitted.items()}
-    nothing = np.zeros(v)
-    prefixes = one.emitted.keys() | renamed.keys()
-    return sum(float(np.abs(one.emitted.get(x, nothing) - renamed.get(x, nothing)).sum()) for x in prefixes) / 2
+def other_law_backwards(law: WideMeasurement, restated: WideMeasurement) -> float | None:
+    """``relations.other_law`` of a problem and the same with its ids in the opposite order."""
+    v = law.problem.vocabulary
+    renamed = {tuple(v - 1 - t for t in prefix): row[::-1] for prefix, row in restated.emitted.items()}
+    nothing, prefixes = np.zeros(v), law.emitted.keys() | renamed.keys()
+    gap = sum(float(np.abs(law.emitted.get(x, nothing) - renamed.get(x, nothing)).sum()) for x in prefixes) / 2
+    allowed = law.tolerance + restated.tolerance, law.explained + restated.explained
+    return gap if verdict_rule.decide(gap, *allowed) == REFUTED else None

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ....proofs.audit_claims import judge
-from ....proofs.measurement import Measurement, measured
+from ....proofs.measurement import measured
+from ....proofs.small_law import Measurement
 from ....verifiers.evidence import Evidence
 from .session import FunctionSession
 
@@ -20,11 +21,11 @@ class WithoutGenerator:
 
     def __init__(self, session: FunctionSession):
         self.session = session
-        self.measurement: Measurement | None = None
+        self.law: Measurement | None = None
 
     def run(self) -> None:
         session = self.session
-        known = [m for m in session.measurements if m.known]
+        known = [m for m in session.laws if m.known]
         if not session.report.subject.get("convention", {}).get("optional") or not known or session.sandbox.ended:
             return
         few = [m for m in known if m.paths <= MOST_PATHS] or [min(known, key=lambda m: m.paths)]
@@ -33,12 +34,11 @@ class WithoutGenerator:
         law = measured(problem, session.dtype, answers, session.subject.modifies_target)
         raised = all(isinstance(outcome, str) for outcome in law.outcomes()) if law.known else False
         if law.known and not raised:
-            law.problem = replace(problem, name=problem.name + SUFFIX)
-            session.replays[law.problem.name] = session.replay_of([problem])
-            self.measurement = law
+            self.law = replace(law, problem=replace(problem, name=problem.name + SUFFIX))
+            session.replays[self.law.problem.name] = session.replay_of([problem])
         else:
             why = f"raises: {next(iter(law.outcomes()))}" if raised else f"has no law: {law.reason}"
             session.report.notice({"optional-generator": f"called without a generator it {why}"})
 
     def evidence(self, complete: bool) -> Sequence[Evidence]:
-        return [self.session.with_replay(e) for e in judge(self.measurement)] if self.measurement else []
+        return [self.session.with_replay(e) for e in judge(self.law)] if self.law else []

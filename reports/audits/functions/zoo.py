@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from ....verifiers.evidence import CLAIMS, NO_EVIDENCE
+from ....verifiers.claims import FUNCTION, claims_of
+from ....verifiers.evidence import NO_EVIDENCE
 from ....verifiers.zoo.catalogue import CONTROLS, MUTANTS, ZooEntry
 from ....verifiers.zoo.tree_catalogue import TREE_CONTROLS, TREE_MUTANTS
 from ..report import Report
+from ..settings import AuditSettings, Progress
+from ..subject import subject_from
 from .audit import run_audit
-from .settings import AuditSettings, Progress
-from .subject import subject_from
 
 
 def audit_entry(entry: ZooEntry, seed: int = 0) -> tuple[Report, dict[str, Any]]:
@@ -25,14 +26,14 @@ def audit_entry(entry: ZooEntry, seed: int = 0) -> tuple[Report, dict[str, Any]]
         raise KeyboardInterrupt
     expected = "refuted" if wrong else "lossless"
     witness = report.shown_refutation()
-    methods = {e.method for e in report.evidence if e.claim in CLAIMS and e.verdict != NO_EVIDENCE}
+    methods = {e.method for e in report.evidence if e.claim in claims_of(FUNCTION) and e.verdict != NO_EVIDENCE}
     variations = [e.total_variation for e in report.evidence if e.total_variation is not None]
     row = {
         "name": entry.name, "title": entry.title, "link": entry.link, "claims": list(claims), "expected": expected,
         "verdict": report.verdict, "as_expected": report.verdict == expected,
         "problem": witness.problem if witness else None,
         "method": witness.method if witness else ", ".join(sorted(methods)),
-        "total_variation": max(variations, default=None), "scope": report.scope["says"] if report.scope else None,
+        "total_variation": max(variations, default=None), "scope": report.scope.says if report.scope else None,
     }  # fmt: skip
     return report, row
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from ....stattests.betting import Bets, Fortune, SetBetting
 from ....stattests.sequence_design import detectable_shift
-from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Witness
+from ....verifiers.details import BettingDetail
+from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Method, Witness
 from ..error_rates import BETA
 from .drift import DriftMeasurement
 
@@ -37,11 +38,11 @@ class TokenBets:
         self.fortune = self.betting.observe(bets)
 
     def evidence(
-        self, claim: str, problem: str, limited_by: Sequence[str], witness: MakeWitness, detail: Mapping[str, Any]
+        self, claim: str, problem: str, limited_by: Sequence[str], witness: MakeWitness, **detail: Any
     ) -> Evidence:
         """Refuted if the bets have won, unless drift is too wide.
 
-        limited_by: the families whose largest detection limit is the bound.
+        limited_by: the families whose largest detection limit is the bound. detail: fields of ``BettingDetail``.
         """
         fortune, too_wide, families = self.fortune, self.drift.too_wide, self.betting.families
         limits = {
@@ -54,13 +55,18 @@ class TokenBets:
             shown = witness(fortune.family, f"{expected:.1f}", str(observed))
         return Evidence(
             claim=claim,
-            method="betting",
+            method=Method.BETTING,
             verdict=REFUTED if refuted else NO_EVIDENCE,
             problem=problem,
             bound=None if refuted else 1.0 if too_wide else max(limits[name] for name in limited_by),
             witness=shown,
-            detail={
-                **detail, "p_value": fortune.p_value, "limits": limits, "slack": self.drift.slack,
-                "false_alarm_rate": self.betting.alpha, "miss_rate": BETA, "too_wide": too_wide,
-            },
-        )  # fmt: skip
+            detail=BettingDetail(
+                **detail,
+                p_value=fortune.p_value,
+                limits=limits,
+                slack=self.drift.slack,
+                false_alarm_rate=self.betting.alpha,
+                miss_rate=BETA,
+                too_wide=too_wide,
+            ),
+        )

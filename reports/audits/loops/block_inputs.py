@@ -6,8 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 from torch import Tensor
 
+from ....proofs import verdict_rule
 from ....stattests.betting import bets_on
-from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Witness
+from ....verifiers.details import ListeningDetail, ReadingDetail, RowsDetail
+from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method, Witness
 from .bets import TokenBets
 from .drift import MAX_DRIFT, DriftMeasurement
 from .observed_loop import Observations, RowDistance, observed
@@ -51,7 +53,7 @@ class BlockInputs:
         observations = self.observations
         evidence = [self.reading_evidence()] if observations.passes else []
         for model in self.session.models:
-            for method, distances in (("forward-pass", observations.rows), ("warp", observations.laws)):
+            for method, distances in ((Method.FORWARD_PASS, observations.rows), (Method.WARP, observations.laws)):
                 of_model = [row for row in distances if row.model == model]
                 if of_model:
                     evidence.append(self.rows_evidence(model, method, of_model))
@@ -65,29 +67,31 @@ class BlockInputs:
         misread, witness = self.observations.misread, None
         if misread:
             first = misread[0]
+            where = f"iteration {first.iteration}, prompt {first.prompt}"
             witness = Witness(
                 problem={"prompt": first.prompt, "iteration": first.iteration, "position": first.position},
-                sequence=f"{first.part} that the {first.model} read in iteration {first.iteration}, prompt {first.prompt}",
+                sequence=f"{first.part} that the {first.model} read in {where}",
                 expected=",".join(map(str, first.expected)),
                 observed=",".join(map(str, first.observed)),
             )
         return Evidence(
             claim="rows",
-            method="reading",
+            method=Method.READING,
             verdict=REFUTED if misread else HOLDS,
             problem=self.problem,
             witness=witness,
-            detail={"dtype": self.session.pair.dtype, "passes": self.observations.passes, "misread": len(misread)},
+            detail=ReadingDetail(dtype=self.session.pair.dtype, passes=self.observations.passes, misread=len(misread)),
         )
 
-    def rows_evidence(self, model: str, method: str, rows: Sequence[RowDistance]) -> Evidence:
-        """Refuted by single rows beyond the largest drift, or the mean beyond the mean drift, if drift is not too wide."""
-        warped = method == "warp"
+    def rows_evidence(self, model: str, method: Method, rows: Sequence[RowDistance]) -> Evidence:
+        """Refuted by a row beyond the largest drift, or the mean beyond the mean drift, if drift is not too wide."""
+        warped = method is Method.WARP
         most, mean = (SOFTMAX_TOLERANCE,) * 2 if warped else self.drift.allowed(model)
         worst = max(rows, key=lambda row: row.distance)
         average = float(np.mean([row.distance for row in rows]))
         too_wide = most > MAX_DRIFT
-        refuted = not too_wide and (worst.distance > most or average > mean)
+        verdicts = [verdict_rule.decide(far, limit, limit) for far, limit in ((worst.distance, most), (average, mean))]
+        refuted = not too_wide and REFUTED in verdicts
         shown = next((row for row in rows if row.distance > most), worst)
         of = f"the {model}'s row" + (" as sampled" if warped else "")
         witness = Witness(
@@ -104,11 +108,15 @@ class BlockInputs:
             total_variation=min(1.0, worst.distance),
             bound=1.0 if too_wide else most,
             witness=witness if refuted else None,
-            detail={
-                "dtype": self.session.pair.dtype, "model": model, "rows": len(rows), "mean": average, "mean_allowed": mean,
-                "too_wide": too_wide,
-            },
-        )  # fmt: skip
+            detail=RowsDetail(
+                dtype=self.session.pair.dtype,
+                model=model,
+                rows=len(rows),
+                mean=average,
+                mean_allowed=mean,
+                too_wide=too_wide,
+            ),
+        )
 
     def drafts_evidence(self) -> Evidence:
         fortune = self.bets.fortune
@@ -118,8 +126,9 @@ class BlockInputs:
             sequence = f"draft tokens in the set {family!r}, of {fortune.steps:,}"
             return Witness(problem=problem, sequence=sequence, expected=expected, observed=observed)
 
-        detail = {"dtype": self.session.pair.dtype, "tokens": fortune.steps}
-        return self.bets.evidence("drafts", self.problem, BET_FAMILIES, witness, detail)
+        return self.bets.evidence(
+            "drafts", self.problem, BET_FAMILIES, witness, dtype=self.session.pair.dtype, tokens=fortune.steps
+        )
 
     def noise_evidence(self) -> Evidence:
         numbers, draft_tokens, witness = self.observations.numbers, self.observations.draft_tokens, None
@@ -134,12 +143,16 @@ class BlockInputs:
             )
         return Evidence(
             claim="noise",
-            method="listening",
+            method=Method.LISTENING,
             verdict=REFUTED if witness else HOLDS if logged >= draft_tokens else NO_EVIDENCE,
             problem=self.problem,
             witness=witness,
-            detail={
-                "dtype": self.session.pair.dtype, "numbers": numbers.count, "used_twice": len(numbers.reused),
-                "by_chance": numbers.count**2 / 2**54, "draft_tokens": draft_tokens, "draft_numbers_heard": logged,
-            },
-        )  # fmt: skip
+            detail=ListeningDetail(
+                dtype=self.session.pair.dtype,
+                numbers=numbers.count,
+                used_twice=len(numbers.reused),
+                by_chance=numbers.count**2 / 2**54,
+                draft_tokens=draft_tokens,
+                draft_numbers_heard=logged,
+            ),
+        )

@@ -1,5 +1,6 @@
 """Drift between passes of different shapes, and what it allows: measured first, and apart from the loop under test."""
 
+from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 
@@ -21,15 +22,14 @@ ROW_MARGIN = 4.0
 """How many times the largest measured drift a single row or gap may be off, and the mean of all rows the mean drift."""
 
 BET_MARGIN = 2.0
-"""The same for the probability of a set on which is bet: every token pays for it, and one that is off by more gains
-next to nothing."""
+"""The same for the probability of a set that is bet on: every token pays for it, one that is off gains little."""
 
 SOFTMAX_ROUNDING = 64 * 2.0**-23
 """Total variation that the rounding of a softmax in float32 is granted in any case."""
 
 LOGIT_ULPS = 2.0
-"""Units in the last place of the largest logit that each logit may be off by in any case: with d of them together, a gap
-by 2 d, and total variation by tanh(d / 2) <= d / 2."""
+"""Units in the last place of the largest logit that each logit may be off by in any case: with d of them together, a
+gap by 2 d, and total variation by tanh(d / 2) <= d / 2."""
 
 MAX_DRIFT = 0.25
 """Total variation of drift, with its margin, beyond which rows are not judged at all."""
@@ -59,7 +59,7 @@ class DriftMeasurement:
             )
 
     def affordable(self, texts: int, seconds: float, batched: bool) -> int:
-        """Texts that there is time to read a token at a time, by both models. seconds: that writing all of them took."""
+        """Texts that there is time to read token by token, by both models. seconds: that writing all of them took."""
         each = 2 * seconds / (1 if batched else texts)
         return max(FEWEST_DRIFT_TEXTS, min(texts, int(DRIFT_SHARE * self.session.options.timeout / max(each, 1e-9))))
 
@@ -71,18 +71,17 @@ class DriftMeasurement:
         return max(self.session.options.new_tokens, min(max(MIN_DRIFT_TOKENS, 3 * block), context - prompt))
 
     def allowed(self, model: str) -> tuple[float, float]:
-        """Total variation that a row, and the mean of the rows, of this model may be off by; no limit above MAX_DRIFT."""
+        """Total variation that a row, and the rows' mean, of this model may be off by; no limit above MAX_DRIFT."""
         drifts = self.drifts[model]
-        least = LOGIT_ULPS / 2 * max(each.rounding for each in drifts)
-        most, mean = (max(each.total_variation[name] for each in drifts) for name in ("max", "mean"))
-        return max(ROW_MARGIN * most + SOFTMAX_ROUNDING, least), max(ROW_MARGIN * mean + SOFTMAX_ROUNDING, least)
+        measured = ([each.total_variation[name] for each in drifts] for name in ("max", "mean"))
+        most, mean = (_limit(ROW_MARGIN, values, LOGIT_ULPS / 2, drifts) for values in measured)
+        return most, mean
 
     @property
     def set_drift(self) -> float:
         """What the probability of a set may be off by, as sampled."""
         drifts = [each for part in self.drifts.values() for each in part]
-        least = LOGIT_ULPS / 2 * max(each.rounding for each in drifts)
-        return max(BET_MARGIN * max(each.warped["max"] for each in drifts) + SOFTMAX_ROUNDING, least)
+        return _limit(BET_MARGIN, [each.warped["max"] for each in drifts], LOGIT_ULPS / 2, drifts)
 
     @property
     def slack(self) -> float:
@@ -98,8 +97,7 @@ class DriftMeasurement:
     def tie(self) -> float:
         """Gaps of two logits of the target below this are ties."""
         drifts = self.drifts["target"]
-        gap, rounding = (max(getattr(each, name) for each in drifts) for name in ("gap", "rounding"))
-        return max(ROW_MARGIN * gap + SOFTMAX_ROUNDING, 2 * LOGIT_ULPS * rounding)
+        return _limit(ROW_MARGIN, [each.gap for each in drifts], 2 * LOGIT_ULPS, drifts)
 
     def evidence(self, complete: bool) -> list[Evidence]:
         """None: drift is not part of the verdict."""
@@ -107,3 +105,8 @@ class DriftMeasurement:
 
     def as_json(self) -> dict[str, list[dict[str, Any]]]:
         return {name: [each._asdict() for each in part] for name, part in self.drifts.items()}
+
+
+def _limit(margin: float, measured: Sequence[float], ulps: float, drifts: Sequence[Drift]) -> float:
+    """So many times the largest that was measured, and at least so many units in the last place."""
+    return max(margin * max(measured) + SOFTMAX_ROUNDING, ulps * max(each.rounding for each in drifts))

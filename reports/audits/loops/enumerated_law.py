@@ -3,10 +3,12 @@
 from ....models.law import Prefix, prefix_key
 from ....models.problem import as_json
 from ....models.rationals import as_float
+from ....proofs import verdict_rule
 from ....proofs.enumeration import Branching, EnumeratedChance
 from ....proofs.field import in_field
 from ....proofs.laws import joint_law
-from ....verifiers.evidence import HOLDS, REFUTED, Evidence, Witness
+from ....verifiers.details import LoopLawDetail
+from ....verifiers.evidence import HOLDS, REFUTED, Evidence, Method, Witness
 from .forged_law import ForgedLaw
 from .session import LoopSession
 
@@ -38,7 +40,7 @@ class EnumeratedLaw:
         self.law: dict[Prefix, float] | None = None
 
     def run(self) -> None:
-        """The longest texts that can be walked, from gamma + 2 tokens down to one; at temperature 0, from all of them."""
+        """The longest texts that can be walked, from gamma + 2 tokens down to one; at temperature 0 from all."""
         while self.length and self.law is None:
             self.law = self.walked()
             if self.law is None:
@@ -76,7 +78,8 @@ class EnumeratedLaw:
             x: abs(observed.get(x, 0.0) - expected.get(x, 0.0)) for x in sorted(observed.keys() | expected.keys())
         }
         total_variation, allowed, witness = sum(errors.values()) / 2, ROUNDING_PER_TOKEN * self.length, None
-        if total_variation > allowed:
+        verdict = verdict_rule.decide(total_variation, allowed, allowed)
+        if verdict == REFUTED:
             worst = max(errors, key=lambda x: errors[x])
             witness = Witness(
                 problem=as_json(problem),
@@ -84,18 +87,21 @@ class EnumeratedLaw:
                 expected=f"{expected.get(worst, 0.0):.6g}",
                 observed=f"{observed.get(worst, 0.0):.6g}",
             )
-        self.holds = witness is None
+        self.holds = verdict == HOLDS
         evidence = Evidence(
             claim="lossless",
-            method="enumeration",
-            verdict=HOLDS if self.holds else REFUTED,
+            method=Method.ENUMERATION,
+            verdict=verdict,
             problem=problem.name,
             total_variation=min(1.0, total_variation),
             bound=allowed,
             witness=witness,
-            detail={
-                "dtype": self.session.pair.dtype, "tokens": self.length, "law": self.forged.source,
-                "chance": "enumerated, in the place of the loop's streams", "verifier": "one tree at a time" if self.session.verifier.rule else "one block at a time",
-            },
-        )  # fmt: skip
+            detail=LoopLawDetail(
+                dtype=self.session.pair.dtype,
+                tokens=self.length,
+                law=self.forged.source,
+                chance="enumerated, in the place of the loop's streams",
+                verifier="one tree at a time" if self.session.verifier.rule else "one block at a time",
+            ),
+        )
         return [evidence]

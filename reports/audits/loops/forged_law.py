@@ -29,8 +29,8 @@ class ForgedLaw(NamedTuple):
     problem: target and draft as they are sampled, order 1, over rationals.
     source: where the rows are from, in words.
     start: the start token, which is V of the forged problem.
-    end: the token that ends texts, if one of them does; then the token V of ``problem`` stands for "the text has ended",
-    and follows itself.
+    end: the token that ends texts, if one of them does; then the token V of ``problem`` stands for "the text has
+        ended", and follows itself.
     """
 
     problem: Problem

@@ -16,8 +16,7 @@ from ....models.generating.result import Generated
 from ....models.generating.sampling import Warp
 from ....verifiers.batched.emitted import Emitted, EmittedPaths
 from .forward_passes import full_pass, row_distance
-from .model_inputs import InputRecorder, Misread
-from .random_numbers import RandomNumberLog
+from .model_inputs import InputRecorder, Misread, RandomNumberLog
 
 
 class RowDistance(NamedTuple):
@@ -40,7 +39,7 @@ class Observations:
     """What was observed of a loop.
 
     on_block: called with the law that the draft tokens of a block should have, [gamma, V], by a pass of our own, and
-    with the tokens, [gamma].
+        with the tokens, [gamma].
     warp: that of the settings asked for, whatever the loop makes of them; None for the loop's own.
     passes: rows of forward passes that were compared with their texts.
     misread: those that were wrong.
@@ -133,9 +132,9 @@ class BlockObserver:
             passes = recorder.passes[-len(lengths) :]
             recorder.passes.clear()
             if len(passes) < len(lengths):
+                why = f"fewer passes of the {name} were recorded than a block takes"
                 observations.unobserved.setdefault(
-                    f"{name} reading",
-                    f"fewer passes of the {name} were recorded than a block takes, in iteration {observations.blocks} first",
+                    f"{name} reading", f"{why}, in iteration {observations.blocks} first"
                 )
                 continue
             for inputs, length in zip(passes, lengths, strict=True):

@@ -11,10 +11,11 @@ from ....models.environment import environment
 from ....models.generating.path_verifiers import independent_paths
 from ....models.generating.settings import text_config
 from ....models.threads import torch_threads
+from ....verifiers.claims import LOOP, claims_of
 from ..error_rates import ALPHA
-from ..functions.settings import Progress
 from ..report import EndToEnd, Report
 from ..runner import Examination, examine
+from ..settings import Progress
 from .block_inputs import BlockInputs
 from .drift import DriftMeasurement
 from .enumerated_law import EnumeratedLaw
@@ -25,7 +26,7 @@ from .text_counts import TextCounts
 from .timing import Timing
 from .written_texts import written_texts
 
-DECIDING_CLAIMS = ("lossless", "rows", "drafts", "noise", "acceptance")
+DECIDING_CLAIMS = tuple(claims_of(LOOP))
 """The claims that decide the verdict of an end-to-end run: all."""
 
 STATISTICAL_TESTS = 4
@@ -104,20 +105,19 @@ def _setting(session: LoopSession) -> dict[str, Any]:
     options, pair, rows = session.options, session.pair, session.batch_size
     sampling = {name: getattr(session.settings, name) for name in ("temperature", "top_k", "top_p")}
     sampled = ", ".join(f"{name} {value}" for name, value in sampling.items())
-    return {
-        "vocabulary": text_config(pair.target).vocab_size,
-        "target": pair.names[0], "draft": pair.names[1], "device": pair.device, "dtype": pair.dtype,
-        "loop": f"{_decoding(session)}, gamma {options.gamma}, {sampled}, {rows} texts, {options.new_tokens} new tokens",
+    setting = {
+        "vocabulary": text_config(pair.target).vocab_size, "target": pair.names[0], "draft": pair.names[1],
+        "device": pair.device, "dtype": pair.dtype,
+        "loop": f"{_decoding(session)}, gamma {options.gamma}, {sampled}, {rows} texts, "
+        f"{options.new_tokens} new tokens",
         "gamma": options.gamma, "paths": session.verifier.paths, **sampling, "eos": sorted(session.settings.end_tokens),
-        "new_tokens": options.new_tokens, "batch": rows, "lossy": session.verifier.lossy, "mutant": session.mutant.name if session.mutant else None,
-        "command": options.command(), **(size_of_tree(session) if session.verifier.rule else {}),
+        "new_tokens": options.new_tokens, "batch": rows, "lossy": session.verifier.lossy,
+        "mutant": session.mutant.name if session.mutant else None, "command": options.command(),
     }  # fmt: skip
-
-
-def size_of_tree(session: LoopSession) -> dict[str, Any]:
-    """How the longest paths are drawn, as of a problem that draws trees."""
-    drafting = independent_paths(session.verifier.paths, session.settings.longest_gamma)
-    return {"nodes": drafting.nodes, "drafting": drafting.how, "children": list(drafting.children)}
+    if session.verifier.rule:  # how the longest paths are drawn, as of a problem that draws trees
+        drafting = independent_paths(session.verifier.paths, session.settings.longest_gamma)
+        setting |= {"nodes": drafting.nodes, "drafting": drafting.how, "children": list(drafting.children)}
+    return setting
 
 
 def _decoding(session: LoopSession) -> str:

@@ -17,14 +17,14 @@ from ....models.generating.result import Generated
 from ....models.generating.sampling import Warp, warp
 from ....models.generating.settings import LoopSettings
 from ....models.generating.several_paths import SeveralPaths
-from ....models.libraries import is_of_memory, reason
+from ....models.libraries import means_no_memory, reason
 from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair
 from ....models.pairs.presets import load_preset
 from ....models.pairs.prompts import EMBEDDED, prompts
 from ....verifiers.chance import Chance
 from ....verifiers.trees.registry import TREE_REFERENCES, TreeReference
-from ..functions.settings import Progress
+from ..settings import Progress
 from .mutants import LOOP_MUTANTS, LoopMutant
 from .options import LoopOptions
 
@@ -107,15 +107,9 @@ class LoopSession:
             yield int(sequence.spawn(1)[0].generate_state(1, np.uint64)[0])
 
     def decode(
-        self,
-        prompts: Sequence[Sequence[int]],
-        length: int,
-        seed: int = 0,
-        *,
-        loop: type[DecodingLoop] | None = None,
-        verifier: LoopVerifier | None = None,
-        chance: Sequence[Chance] | None = None,
-    ) -> Generated:
+        self, prompts: Sequence[Sequence[int]], length: int, seed: int = 0, *, loop: type[DecodingLoop] | None = None,
+        verifier: LoopVerifier | None = None, chance: Sequence[Chance] | None = None,
+    ) -> Generated:  # fmt: skip
         """The continuation of a batch of prompts by the loop that is examined.
 
         loop, verifier: in the place of the session's.
@@ -128,15 +122,14 @@ class LoopSession:
         try:
             return running.run()
         except Exception as error:
-            if self.mutant is None or isinstance(error, (RunFailed, InputError)) or is_of_memory(error):
+            if self.mutant is None or isinstance(error, (RunFailed, InputError)) or means_no_memory(error):
                 raise
             raise RunFailed("raises", f"the loop raised {type(error).__name__}: {reason(error)}") from error
 
     def decode_plainly(self, prompts: Sequence[Sequence[int]], length: int, seed: int, **changes: Any) -> Generated:
         """Plain decoding of the same prompts. changes: of the settings. Raises: RunFailed when the time is up."""
         settings = replace(self.settings, gamma=1, seed=seed, max_new_tokens=length, **changes)
-        running = PlainLoop(self.pair.target, None, prompts, NO_VERIFIER, settings, before_step=self.check_time)
-        return running.run()
+        return PlainLoop(self.pair.target, None, prompts, NO_VERIFIER, settings, before_step=self.check_time).run()
 
     def batch(self, rows: int | None = None) -> list[list[int]]:
         """Prompts for a batch, those of the session in turn."""
@@ -177,10 +170,8 @@ def _verifier(options: LoopOptions, mutant: LoopMutant | None, gamma: int) -> Lo
     paths = options.paths or (mutant.paths if mutant else 1)
     verifier = path_verifier(name, paths, gamma) if name in TREE_REFERENCES or paths > 1 else loop_verifier(name)
     if mutant and issubclass(mutant.loop, SeveralPaths) != (verifier.rule is not None):
-        expected = f"{mutant.verifier} with {mutant.paths}"
-        raise InputError(
-            f"mutant {mutant.name}: {name} with {paths} draft paths a text; expected a verifier as {expected}"
-        )
+        given = f"mutant {mutant.name}: {name} with {paths} draft paths a text"
+        raise InputError(f"{given}; expected a verifier as {mutant.verifier} with {mutant.paths}")
     return verifier
 
 

@@ -1,4 +1,4 @@
-"""Statistics on a forged pair: texts from the start token against their exact law, and accepted tokens against E[tau]."""
+"""Statistics on a forged pair: texts from the start token and their exact law, accepted tokens and E[tau]."""
 
 from collections import Counter
 from dataclasses import replace
@@ -9,7 +9,8 @@ from ....models.rationals import as_float
 from ....proofs.field import in_field, rational
 from ....proofs.laws import expected_accepted, output_law
 from ....stattests.mean import mean_interval, min_detectable_mean
-from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Witness
+from ....verifiers.details import MeanDetail
+from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Method, Witness
 from ..engines.texts import judged, text_length
 from ..error_rates import BETA
 from .forged_law import ForgedLaw
@@ -51,7 +52,7 @@ class TextCounts:
         if not self.texts:
             return []
         law = judged(self.problem, self.texts, self.alpha, complete)
-        law = replace(law, detail={**law.detail, "dtype": self.session.pair.dtype, "law": self.forged.source})
+        law = law.with_detail(dtype=self.session.pair.dtype, law=self.forged.source)
         expected = self.expected_accepted() if complete else None
         return [law] if expected is None else [law, self.acceptance_evidence(expected)]
 
@@ -69,17 +70,22 @@ class TextCounts:
         )
         return Evidence(
             claim="acceptance",
-            method="mean",
+            method=Method.MEAN,
             verdict=REFUTED if refuted else NO_EVIDENCE,
             problem=self.problem.name,
             bound=None if refuted else limit,
             witness=witness if refuted else None,
-            detail={
-                "dtype": self.session.pair.dtype, "calls": calls, "expected_accepted": expected,
-                "mean_accepted": measured.mean, "interval": [measured.lower, measured.upper],
-                "false_alarm_rate": self.alpha, "miss_rate": BETA, "detection_limit": limit,
-            },
-        )  # fmt: skip
+            detail=MeanDetail(
+                dtype=self.session.pair.dtype,
+                calls=calls,
+                expected_accepted=expected,
+                mean_accepted=measured.mean,
+                interval=[measured.lower, measured.upper],
+                false_alarm_rate=self.alpha,
+                miss_rate=BETA,
+                detection_limit=limit,
+            ),
+        )
 
     def expected_accepted(self) -> float | None:
         """E[tau] of the verifier's first block, exactly; None if that takes too long."""

@@ -10,9 +10,11 @@ from torch import Tensor
 from ....models.errors import RunFailed
 from ....models.generating.efficiency import block_efficiency
 from ....models.generating.result import Generated
+from ....proofs import verdict_rule
 from ....proofs.closed_forms import lenience_bias
 from ....stattests.betting import bets_on, bets_on_sets
-from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Witness
+from ....verifiers.details import ArgmaxDetail, BiasDetail, EndsDetail
+from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method, Witness
 from ..error_rates import BETA
 from .bets import TokenBets
 from .drift import DriftMeasurement
@@ -92,9 +94,9 @@ class WrittenTexts(ABC):
         """That the time was up before all texts were written."""
         if not 0 < self.count < self.samples:
             return {}
+        done = f"{self.count} of {self.samples} texts, {self.tokens} tokens"
         limit = f"--timeout {self.session.options.timeout:g}"
-        return {"fewer texts": f"{self.count} of {self.samples} texts, {self.tokens} tokens, in the time given ({limit}); "
-                "limits are as wide as that makes them"}  # fmt: skip
+        return {"fewer texts": f"{done}, in the time given ({limit}); limits are as wide as that makes them"}
 
     def logits(self, model: Any, prompt: list[int], tokens: list[int]) -> Tensor:
         """The logits before each token of a text."""
@@ -114,15 +116,16 @@ class WrittenTexts(ABC):
             return []
         evidence = Evidence(
             claim="lossless",
-            method="ends",
+            method=Method.ENDS,
             verdict=REFUTED,
             problem=self.problem,
             witness=self.wrong_ends[0],
-            detail={**self.detail(), "wrong_ends": len(self.wrong_ends)},
+            detail=EndsDetail(**self.detail(), wrong_ends=len(self.wrong_ends)),
         )
         return [evidence]
 
     def detail(self) -> dict[str, Any]:
+        """The fields of ``WrittenDetail``."""
         return {"dtype": self.session.pair.dtype, "texts": self.count, "tokens": self.tokens,
                 "block_efficiency": block_efficiency(self.runs)}  # fmt: skip
 
@@ -178,17 +181,23 @@ class GreedyTexts(WrittenTexts):
         bound = None if refuted or holds else min(1.0, ties / n + log(1 / BETA) / max(1, n - ties))
         evidence = Evidence(
             claim="lossless",
-            method="argmax",
+            method=Method.ARGMAX,
             verdict=REFUTED if refuted else HOLDS if holds else NO_EVIDENCE,
             problem=self.problem,
             bound=bound,
             witness=self.wrong[0] if refuted else None,
-            detail={
-                **self.detail(), "distinct_texts": len(self.distinct), "distinct_tokens": n,
-                "disagreements": len(self.wrong), "ties_excused": ties, "share_excused": ties / n, "miss_rate": BETA,
-                "largest_gap_excused": max(self.ties, default=0.0), "tie_below": self.drift.tie,
-            },
-        )  # fmt: skip
+            detail=ArgmaxDetail(
+                **self.detail(),
+                distinct_texts=len(self.distinct),
+                distinct_tokens=n,
+                disagreements=len(self.wrong),
+                ties_excused=ties,
+                share_excused=ties / n,
+                miss_rate=BETA,
+                largest_gap_excused=max(self.ties, default=0.0),
+                tie_below=self.drift.tie,
+            ),
+        )
         return [evidence]
 
     def notices(self) -> dict[str, str]:
@@ -254,29 +263,27 @@ class SampledTexts(WrittenTexts):
             return self.witness(*self.refuting, sequence, expected, observed)
 
         families = {n: {"expected": bets.expected[n], "observed": bets.observed[n]} for n in bets.betting.families}
-        detail = {
-            **self.detail(), "log_evidence": fortune.log_evidence, "families": families,
-            "refuted_at_token": fortune.refuted_at,
-        }  # fmt: skip
-        return bets.evidence("lossless", self.problem, LIMITED_BY, witness, detail)
+        won = {"log_evidence": fortune.log_evidence, "families": families, "refuted_at_token": fortune.refuted_at}
+        return bets.evidence("lossless", self.problem, LIMITED_BY, witness, **self.detail(), **won)
 
     def lenience_evidence(self) -> Evidence:
         """The bias of a verifier that is lossy by name, in closed form: not measured, and no accusation."""
         worst, prompt = max(self.biases)
-        lossy = worst > self.drift.slack
+        verdict = verdict_rule.decide(worst, verdict_rule.NEVER, self.drift.slack)
         witness = self.witness(prompt, 0, "bias of the first token, in total variation", "0", f"{worst:.6g}")
         return Evidence(
             claim="lossless",
-            method="closed-form",
-            verdict=REFUTED if lossy else NO_EVIDENCE,
+            method=Method.CLOSED_FORM,
+            verdict=verdict,
             problem=self.problem,
             total_variation=min(1.0, worst),
-            witness=witness if lossy else None,
-            detail={
-                **self.detail(), "lossy": self.session.verifier.lossy,
-                "bias_of_first_tokens": float(np.mean([bias for bias, _ in self.biases])),
-            },
-        )  # fmt: skip
+            witness=witness if verdict == REFUTED else None,
+            detail=BiasDetail(
+                **self.detail(),
+                lossy=self.session.verifier.lossy,
+                bias_of_first_tokens=float(np.mean([bias for bias, _ in self.biases])),
+            ),
+        )
 
 
 def written_texts(

@@ -1,72 +1,30 @@
-"""The database of a history: any that SQLAlchemy knows, its tables, and its errors in one line."""
+"""The database of a history: any that SQLAlchemy knows, and its errors in one line."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import BigInteger, Column, Connection, Float, Integer, String, Text, event
+from sqlalchemy import Connection, NullPool, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from ....models.errors import InputError
 from . import DEFAULT_FILE
+from .tables import TABLES_VERSION, metadata, settings
 
-TABLES_VERSION = 1
-"""Of the tables below. A history of a newer version is not touched."""
-
-metadata = sa.MetaData()
-
-settings = sa.Table(
-    "draftproof_settings", metadata, Column("name", String(40), primary_key=True), Column("value", Text, nullable=False)
-)
-
-cohorts = sa.Table(
-    "draftproof_cohorts",
-    metadata,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("subject", Text, nullable=False),
-    Column("version", Text, nullable=False),
-    Column("begun", String(40), nullable=False),
-)
-
-checks = sa.Table(
-    "draftproof_checks",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("key", String(64), nullable=False, unique=True),  # SHA-256 of subject, version, name and parameters
-    Column("cohort", sa.ForeignKey("draftproof_cohorts.number"), nullable=False),
-    Column("subject", Text, nullable=False),
-    Column("version", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("parameters", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("log_e", String(32), nullable=False),  # as text: not every database has an infinite number
-    Column("peak", String(32), nullable=False),
-    Column("draws", BigInteger, nullable=False),
-    Column("night", String(10), nullable=False),  # the last one, "" before the first
-    Column("seen", String(40), nullable=False),  # when a batch came last
-    Column("impossible", Text),
-    Column("alarm", String(10)),  # the night it was first noted
-    Column("witness", Text),
-)
-
-batches = sa.Table(
-    "draftproof_batches",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("check_id", sa.ForeignKey("draftproof_checks.id"), nullable=False, index=True),
-    Column("night", String(10), nullable=False),
-    Column("at", String(40), nullable=False),
-    Column("seed", String(40), nullable=False),
-    Column("draws", BigInteger, nullable=False),
-    Column("counts", Text, nullable=False),
-    Column("log_e", String(32), nullable=False),
-    Column("seconds", Float, nullable=False),
-    Column("environment", Text, nullable=False),
-    sa.UniqueConstraint("check_id", "seed", name="draftproof_seed_once"),
-)
+LOCKED = "locked by another program for {wait:g} s; {unharmed}"
+READ_ONLY = "is read-only; expected a history that can be written, {unharmed}"
+TWICE = "this seed was drawn before for the same check: the same draws cannot count twice; {unharmed}"
+COMPLAINTS = {
+    "database is locked": LOCKED, "lock timeout": LOCKED, "readonly database": READ_ONLY,
+    "read-only transaction": READ_ONLY, "not a database": "is not an SQLite database; nothing was changed",
+    "unable to open": "cannot be opened; expected a file in a folder that exists and can be written",
+    "draftproof_seed_once": TWICE, "draftproof_batches.seed": TWICE, "": "{line}; {unharmed}",
+}  # fmt: skip
+"""What a database's complaint has in it -> what it means."""
 
 
 class Database:
@@ -82,7 +40,7 @@ class Database:
         try:
             self.url = _url(url or DEFAULT_FILE)
             self.name = self.url.render_as_string(hide_password=True)
-            self._engine = sa.create_engine(self.url, connect_args=self._arguments())
+            self._engine = sa.create_engine(self.url, connect_args=self._arguments(), poolclass=NullPool)
         except (ArgumentError, NoSuchModuleError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
@@ -96,15 +54,14 @@ class Database:
             event.listen(self._engine, "connect", _no_implicit_transactions)
             event.listen(self._engine, "begin", _begin)
 
-    def _arguments(self) -> dict:
+    def _arguments(self) -> dict[str, Any]:
         if self.url.get_backend_name() == "sqlite":
             return {"timeout": self.wait}
-        if self.url.get_backend_name() == "postgresql":
-            given = self.url.query.get("options", os.environ.get("PGOPTIONS", ""))
-            given = [given] if isinstance(given, str) else given
-            options = " ".join([*given, f"-c lock_timeout={max(1, int(self.wait * 1000))}"]).strip()
-            return {"options": options, "connect_timeout": self.url.query.get("connect_timeout", 10)}
-        return {}
+        if self.url.get_backend_name() != "postgresql":
+            return {}
+        given = self.url.query.get("options", os.environ.get("PGOPTIONS", ""))
+        options = [*([given] if isinstance(given, str) else given), f"-c lock_timeout={max(1, int(self.wait * 1000))}"]
+        return {"options": " ".join(options).strip(), "connect_timeout": self.url.query.get("connect_timeout", 10)}
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -116,8 +73,8 @@ class Database:
     def reading(self) -> Iterator[Connection]:
         """One transaction that sees the history as it is at one moment."""
         whole = {"isolation_level": "REPEATABLE READ"} if self._engine.dialect.name == "postgresql" else {}
-        opened = self._engine.connect().execution_options(only_reads=True, **whole)
-        with self._errors_in_one_line(), opened as connection, connection.begin():
+        engine = self._engine.execution_options(only_reads=True, **whole)
+        with self._errors_in_one_line(), engine.begin() as connection:
             yield connection
 
     def create(self, lifetime_alpha: float | None, default: float) -> float:
@@ -155,57 +112,37 @@ class Database:
                 raise InputError(f"{self.name}: no nightly history is in it; `draftproof nightly run` begins one")
             return self._lifetime_alpha(connection)
 
+    def close(self) -> None:
+        self._engine.dispose()
+
     def _lifetime_alpha(self, connection: Connection) -> float:
         values = dict(connection.execute(sa.select(settings.c.name, settings.c.value)).all())
         if values.get("schema") != str(TABLES_VERSION) or "lifetime_alpha" not in values:
             raise InputError(
-                f"{self.name}: its tables are of version {values.get('schema')}, this draftproof knows {TABLES_VERSION}; "
-                "nothing was changed, a newer draftproof is needed"
+                f"{self.name}: its tables are of version {values.get('schema')}, this draftproof knows "
+                f"{TABLES_VERSION}; nothing was changed, a newer draftproof is needed"
             )
         try:
             alpha = float(values["lifetime_alpha"])
-            if not 0 < alpha < 1:
-                raise ValueError
         except ValueError:
+            alpha = float("nan")
+        if not 0 < alpha < 1:
             raise InputError(
                 f"{self.name}: its lifetime error rate {values['lifetime_alpha']!r} is damaged; nothing was changed, "
                 "expected a number between 0 and 1"
-            ) from None
+            )
         return alpha
-
-    def close(self) -> None:
-        self._engine.dispose()
-
-    @contextmanager
-    def closed_on_failure(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            self.close()
-            raise
 
     @contextmanager
     def _errors_in_one_line(self) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
-            raise InputError(f"{self.name}: {self._complaint(_first_line(error.orig))}") from None
+            line, unharmed = _first_line(error.orig), "what was recorded before is unharmed"
+            said = next(said for part, said in COMPLAINTS.items() if part in line)
+            raise InputError(f"{self.name}: {said.format(wait=self.wait, unharmed=unharmed, line=line)}") from None
         except SQLAlchemyError as error:
             raise InputError(f"{self.name}: {_first_line(error)}") from None
-
-    def _complaint(self, line: str) -> str:
-        unharmed = "what was recorded before is unharmed"
-        if "database is locked" in line or "lock timeout" in line:
-            return f"locked by another program for {self.wait:g} s; {unharmed}"
-        if "readonly database" in line or "read-only transaction" in line:
-            return f"is read-only; expected a history that can be written, {unharmed}"
-        if "not a database" in line:
-            return "is not an SQLite database; nothing was changed"
-        if "unable to open" in line:
-            return "cannot be opened; expected a file in a folder that exists and can be written"
-        if "draftproof_seed_once" in line or "draftproof_batches.seed" in line:
-            return f"this seed was drawn before for the same check: the same draws cannot count twice; {unharmed}"
-        return f"{line}; {unharmed}"
 
 
 def _url(text: str) -> URL:
@@ -219,7 +156,7 @@ def _first_line(error: BaseException | None) -> str:
     return (str(error).strip().splitlines() or ["unknown error"])[0]
 
 
-def _no_implicit_transactions(connection, record) -> None:
+def _no_implicit_transactions(connection: Any, record: Any) -> None:
     connection.isolation_level = None
 
 

@@ -2,19 +2,26 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+import math
+import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
+import msgspec
 from sqlalchemy import Connection, insert, select, update
 
 from ....models.errors import InputError
 from ....stattests.eprocess import EProcess
 from ....stattests.holm import LIFETIME_ALPHA
-from . import stored_values
 from .checks import CheckCounts, NightlyCheck, law_of
-from .database import Database, batches, checks, cohorts, settings
-from .stored_values import EARLIEST_NIGHT
+from .database import Database
+from .tables import EARLIEST_NIGHT, Batch, Impossible, Shown, State, batches, checks, cohorts, settings
+
+LOG_E_TOLERANCE = 1e-6
+"""Relative rounding error allowed between the log E of a state and the one recorded with it."""
+
+Row = TypeVar("Row")
 
 
 class BatchResult(NamedTuple):
@@ -28,14 +35,8 @@ class BatchResult(NamedTuple):
     peak: float
 
 
-class _Batch(NamedTuple):
-    night: str
-    draws: int
-    log_e: float
-
-
-class CheckHistory(NamedTuple):
-    """What the database has of a check besides its e-process.
+class CheckHistory(msgspec.Struct):
+    """What the database has of a check besides its e-process, and what follows from it.
 
     law: see ``law_of``
     log_e, peak: now, and the largest so far
@@ -47,11 +48,11 @@ class CheckHistory(NamedTuple):
     """
 
     id: int
-    cohort: int
+    cohort: Annotated[int, msgspec.Meta(ge=1)]
     subject: str
     version: str
     name: str
-    parameters: dict[str, Any]
+    parameters: str
     law: tuple[float, ...]
     log_e: float
     peak: float
@@ -77,15 +78,13 @@ class History:
     def begin(cls, url: str | None, lifetime_alpha: float | None = None, wait: float = 30.0) -> "History":
         """A history to add to, created if there is none."""
         database = Database(url, wait)
-        with database.closed_on_failure():
-            return cls(database, database.create(lifetime_alpha, LIFETIME_ALPHA))
+        return cls(database, database.create(lifetime_alpha, LIFETIME_ALPHA))
 
     @classmethod
     def read(cls, url: str | None, wait: float = 30.0) -> "History":
         """An existing history. Raises: InputError if there is none."""
         database = Database(url, wait)
-        with database.closed_on_failure():
-            return cls(database, database.open())
+        return cls(database, database.open())
 
     def enrol(self, subject: str, version: str, wanted: Sequence[NightlyCheck]) -> list[int]:
         """The id of each check for this version; the new ones form a cohort, with its share of the budget."""
@@ -96,13 +95,12 @@ class History:
             numbers = dict(connection.execute(known).all())
             new = {key: check for key, check in keys.items() if key not in numbers}
             if new:
-                cohort = self._cohorts(connection) + 1
-                version_of = {"subject": subject, "version": version}
-                connection.execute(insert(cohorts).values(number=cohort, begun=_now(), **version_of))
+                cohort, of_version = self._cohorts(connection) + 1, {"subject": subject, "version": version}
+                connection.execute(insert(cohorts).values(number=cohort, begun=_now(), **of_version))
                 rows = [
-                    {**version_of, "key": key, "cohort": cohort, "name": check.name, "parameters": check.parameters,
-                     "state": json.dumps(EProcess(check.law).as_json()), "log_e": "0.0", "peak": "0.0", "draws": 0,
-                     "night": "", "seen": ""} for key, check in new.items()
+                    {**of_version, "key": key, "cohort": cohort, "name": check.name, "parameters": check.parameters,
+                     "state": EProcess(check.law).as_json(), "log_e": 0.0, "peak": 0.0, "draws": 0, "night": "",
+                     "seen": ""} for key, check in new.items()
                 ]  # fmt: skip
                 connection.execute(insert(checks), rows)
                 numbers = dict(connection.execute(known).all())
@@ -117,31 +115,25 @@ class History:
         """
         with self.database.writing() as connection:
             row = connection.execute(select(checks).where(checks.c.id == number).with_for_update()).one()
-            before = self._check_history(
-                row, self._batches(connection, [number]).get(number, []), self._cohorts(connection)
-            )
-            process = self._read(row, "state", lambda text: stored_values.parse_process(check, text, before.log_e))
-            night = max(night, row.night)
-            if night != row.night:
+            drawn = self._batches(connection, [number]).get(number, [])
+            before = self._check_history(_values(row), drawn, self._cohorts(connection))
+            process = self._process(check, row, before.log_e)
+            night = max(night, before.night)
+            if night != before.night:
                 process.open_night()
             process.add(counts.counts)
-            log_e = process.log_e
-            peak = max(log_e, before.peak)
-            draws = int(counts.counts.sum())
+            log_e, draws = process.log_e, int(counts.counts.sum())
+            peak, now = max(log_e, before.peak), _now()
             batch = {
-                "check_id": number, "night": night, "at": _now(), "seed": str(seed), "draws": draws,
-                "counts": json.dumps(counts.counts.tolist(), separators=(",", ":")), "log_e": repr(log_e),
-                "seconds": seconds, "environment": json.dumps(environment or {}),
+                "check_id": number, "night": night, "at": now, "seed": str(seed), "draws": draws,
+                "counts": counts.counts.tolist(), "log_e": log_e, "seconds": seconds,
+                "environment": dict(environment or {}),
             }  # fmt: skip
             connection.execute(insert(batches).values(batch))
-            impossible = row.impossible
-            if counts.impossible and impossible is None:
-                impossible = json.dumps({"sequence": counts.impossible[0], "count": counts.impossible[1]})
-            values = {
-                "state": json.dumps(process.as_json(), separators=(",", ":")), "log_e": repr(log_e),
-                "peak": repr(peak), "draws": row.draws + draws, "night": night, "seen": _now(),
-                "impossible": impossible,
-            }  # fmt: skip
+            values = {"state": process.as_json(), "log_e": log_e, "peak": peak, "draws": before.draws + draws,
+                      "night": night, "seen": now}  # fmt: skip
+            if counts.impossible and before.impossible is None:
+                values["impossible"] = {"sequence": counts.impossible[0], "count": counts.impossible[1]}
             connection.execute(update(checks).where(checks.c.id == number).values(values))
         return BatchResult(night, log_e, peak)
 
@@ -149,8 +141,9 @@ class History:
         """The draws recorded for a check from a seed, 0 if it was not used yet."""
         this = (batches.c.check_id == number) & (batches.c.seed == str(seed))
         with self.database.reading() as connection:
-            row = connection.execute(select(batches.c.check_id.label("id"), batches.c.draws).where(this)).one_or_none()
-        return self._read(row, "draws", lambda number: stored_values.require_int(number, 1)) if row else 0
+            row = connection.execute(select(batches).where(this)).one_or_none()
+        batch: Any = self._typed(Batch, number, _values(row)) if row else None
+        return batch.draws if batch else 0
 
     def note_alarm(self, number: int, night: str, witness: Mapping[str, Any] | None) -> None:
         """Store when a check was first in alarm, and its witness; what is stored already stays."""
@@ -158,64 +151,70 @@ class History:
             this = checks.c.id == number
             connection.execute(update(checks).where(this & checks.c.alarm.is_(None)).values(alarm=night))
             if witness:
-                text = json.dumps(witness)
-                connection.execute(update(checks).where(this & checks.c.witness.is_(None)).values(witness=text))
+                connection.execute(update(checks).where(this & checks.c.witness.is_(None)).values(witness=witness))
 
     def rows(self, subject: str | None = None, version: str | None = None) -> list[CheckHistory]:
         """All checks, or those of one version, in the order in which they began.
 
         Raises: InputError if one cannot be read, or disagrees with its batches.
         """
-        chosen = select(checks).order_by(checks.c.cohort, checks.c.id)
+        columns = [column for column in checks.c if column is not checks.c.state]
+        chosen = select(*columns).order_by(checks.c.cohort, checks.c.id)
         if subject is not None:
             chosen = chosen.where((checks.c.subject == subject) & (checks.c.version == version))
         with self.database.reading() as connection:
             rows = connection.execute(chosen).all()
             drawn = self._batches(connection, None if subject is None else [row.id for row in rows])
             most = self._cohorts(connection)
-            return [self._check_history(row, drawn.get(row.id, []), most) for row in rows]
+            return [self._check_history(_values(row), drawn.get(row.id, []), most) for row in rows]
 
-    def _check_history(self, row: Any, drawn: Sequence[_Batch], most: int) -> CheckHistory:
-        """most: the number of cohorts. Raises: InputError if it is damaged."""
-        last = drawn[-1] if drawn else _Batch("", 0, 0.0)
-        columns = {
-            "cohort": lambda number: stored_values.require_int(number, 1, most),
-            "parameters": stored_values.parse_json,
-            "log_e": lambda text: stored_values.require_equal(last.log_e, stored_values.parse_number(text)),
-            "peak": lambda text: stored_values.require_equal(max([0.0, *(batch.log_e for batch in drawn)]), stored_values.parse_number(text)),
-            "draws": lambda number: stored_values.require_equal(sum(batch.draws for batch in drawn), stored_values.require_int(number)),
-            "night": lambda text: stored_values.require_equal(last.night, text),
-            "impossible": lambda text: stored_values.require_fields(stored_values.parse_json(text), sequence=str, count=int),
-            "alarm": lambda text: None if text is None else stored_values.parse_night(text),
-            "witness": lambda text: stored_values.require_fields(
-                stored_values.parse_json(text), problem=dict, sequence=str, expected=str, observed=str, replay=str
-            ),
+    def close(self) -> None:
+        self.database.close()
+
+    def _check_history(self, row: Mapping[str, Any], drawn: Sequence[Any], cohorts: int) -> CheckHistory:
+        """cohorts: their number. Raises: InputError if it is damaged, or disagrees with its batches."""
+        number = row["id"]
+        try:
+            law = law_of(row["parameters"])
+        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
+            raise self._damaged(number, "parameters") from None
+        nights: dict[str, dict[str, Any]] = {}
+        for batch in drawn:
+            draws = nights.get(batch.night, {"draws": 0})["draws"] + batch.draws
+            nights[batch.night] = {"night": batch.night, "draws": draws, "log_e": batch.log_e}
+        check = self._typed(CheckHistory, number, {**row, "law": law, "nights": [*nights.values()]})
+        for column, kind in (("impossible", Impossible), ("witness", Shown)):
+            if row[column] is not None:
+                self._typed(kind, number, row[column], column)
+        expected = {
+            "cohort": min(check.cohort, cohorts), "log_e": drawn[-1].log_e if drawn else 0.0,
+            "peak": max([0.0, *(batch.log_e for batch in drawn)]), "draws": sum(batch.draws for batch in drawn),
+            "night": drawn[-1].night if drawn else "",
         }  # fmt: skip
-        values = {name: self._read(row, name, reader) for name, reader in columns.items()}
-        values |= {name: self._read(row, name, stored_values.require_text) for name in ("subject", "version", "name")}
-        law = self._read(row, "parameters", law_of)
-        nights: list[dict[str, Any]] = []
-        for night, draws, log_e in drawn:
-            if nights and nights[-1]["night"] == night:
-                nights[-1] = {"night": night, "draws": nights[-1]["draws"] + draws, "log_e": log_e}
-            else:
-                nights.append({"night": night, "draws": draws, "log_e": log_e})
-        return CheckHistory(id=row.id, law=law, nights=nights, **values)
+        for column, value in expected.items():
+            if getattr(check, column) != value:
+                raise self._damaged(number, column)
+        return check
 
-    def _batches(self, connection: Connection, numbers: Sequence[int] | None) -> dict[int, list[_Batch]]:
+    def _process(self, check: NightlyCheck, row: Any, log_e: float) -> EProcess:
+        """The e-process of a row, which has to give the log E that was recorded with it. Raises: InputError."""
+        self._typed(State, row.id, row.state, "state")
+        try:
+            process = EProcess.from_json(check.law, row.state)
+            if math.isclose(process.log_e, log_e, rel_tol=LOG_E_TOLERANCE, abs_tol=LOG_E_TOLERANCE):
+                return process
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            pass
+        raise self._damaged(row.id, "state")
+
+    def _batches(self, connection: Connection, numbers: Sequence[int] | None) -> dict[int, list[Any]]:
         """The batches of each of these checks, or of all."""
-        chosen = select(batches.c.check_id.label("id"), batches.c.night, batches.c.draws, batches.c.log_e)
+        chosen = select(batches.c.check_id, batches.c.night, batches.c.draws, batches.c.log_e).order_by(batches.c.id)
         if numbers is not None:
             chosen = chosen.where(batches.c.check_id.in_(numbers))
-        by_check: dict[int, list[_Batch]] = {}
-        columns = {
-            "night": stored_values.parse_night,
-            "draws": lambda number: stored_values.require_int(number, 1),
-            "log_e": stored_values.parse_number,
-        }
-        for row in connection.execute(chosen.order_by(batches.c.id)):
-            batch = _Batch(**{name: self._read(row, name, reader) for name, reader in columns.items()})
-            by_check.setdefault(row.id, []).append(batch)
+        by_check: dict[int, list[Any]] = {}
+        for row in connection.execute(chosen):
+            by_check.setdefault(row.check_id, []).append(self._typed(Batch, row.check_id, _values(row)))
         return by_check
 
     def _cohorts(self, connection: Connection) -> int:
@@ -223,22 +222,28 @@ class History:
         numbers = sorted(connection.scalars(select(cohorts.c.number)))
         if numbers != list(range(1, len(numbers) + 1)):
             raise InputError(
-                f"{self.database.name}: the numbers of its cohorts are damaged; nothing was changed, expected 1, 2, ... "
-                "without a gap"
+                f"{self.database.name}: the numbers of its cohorts are damaged; nothing was changed, expected 1, 2, "
+                "... without a gap"
             )
         return len(numbers)
 
-    def _read(self, row: Any, column: str, reader: Callable[[Any], Any]) -> Any:
+    def _typed(self, kind: type[Row], check: int, values: Any, column: str = "") -> Row:
+        """Raises: InputError that names the column of a value that no nightly run writes."""
         try:
-            return reader(getattr(row, column))
-        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
-            raise InputError(
-                f"{self.database.name}: check {row.id}: its {column} is damaged; nothing was changed, expected what a "
-                "nightly run wrote (a copy of the database from before?)"
-            ) from None
+            return msgspec.convert(values, kind)
+        except msgspec.ValidationError as error:
+            place = re.search(r"`\$\.(\w+)", str(error))
+            raise self._damaged(check, column or (place[1] if place else "row")) from None
 
-    def close(self) -> None:
-        self.database.close()
+    def _damaged(self, check: int, column: str) -> InputError:
+        return InputError(
+            f"{self.database.name}: check {check}: its {column} is damaged; nothing was changed, expected what a "
+            "nightly run wrote (a copy of the database from before?)"
+        )
+
+
+def _values(row: Any) -> dict[str, Any]:
+    return {str(name): value for name, value in row._mapping.items()}
 
 
 def _key(subject: str, version: str, check: NightlyCheck) -> str:

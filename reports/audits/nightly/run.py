@@ -13,12 +13,13 @@ from ....models.errors import InputError
 from ....models.problem import Problem
 from ....proofs.sandbox import MEMORY
 from ....verifiers.adapters.registry import ADAPTERS
-from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence
+from ....verifiers.details import EProcessDetail
+from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Method
 from ....verifiers.registry import REFERENCES
-from ..functions.settings import Progress
-from ..functions.subject import SubjectSpec
 from ..report import Report
 from ..runner import examine
+from ..settings import Progress
+from ..subject import SubjectSpec
 from .checks import NightlyCheck, check_of, nightly_problems
 from .history import History
 from .sources import DrawSource, source_of
@@ -121,10 +122,10 @@ class SubjectNight:
         return [
             Evidence(
                 claim="lossless",
-                method="e-process",
+                method=Method.E_PROCESS,
                 verdict=REFUTED if states[row.id].name == ALARM else NO_EVIDENCE,
                 problem=row.name,
-                detail={"log_e": row.log_e, "draws": row.draws, "false_alarm_rate": self.history.lifetime_alpha},
+                detail=EProcessDetail(log_e=row.log_e, draws=row.draws, false_alarm_rate=self.history.lifetime_alpha),
             )
             for row in rows
         ]

@@ -5,7 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from .... import __version__, models, verifiers
 from ....models.battery import drawn, toy
@@ -17,32 +17,20 @@ from ....proofs.interception.digests import UNKNOWN
 from ....proofs.sandbox import Sandbox
 from ....verifiers.chance import RandomChance
 from ....verifiers.registry import Reference
-from ..functions.session import sampled
-from ..functions.subject import SubjectSpec
+from ..sandboxed import sampled
+from ..subject import SubjectSpec
 
 LAW_MODULES = ("decoding", "law", "modification", "problem", "rationals")
 """The modules of ``models`` that the law of a reference verifier runs through, besides the package of the verifiers."""
 
 
-class DrawSource(Protocol):
-    """What the draws of one version of a subject come from.
+class ReferenceDraws:
+    """Our own verifiers, by the code that the proofs are about, on floats.
 
     version: of the implementation and of how it is called; a new one begins new e-processes
     modifies_target: see ``SubjectSpec``
     environment: versions of the packages in use
     """
-
-    version: str
-    modifies_target: bool
-    environment: dict[str, str]
-
-    def draw(self, problem: Problem, count: int, seed: int) -> Mapping[Any, int]: ...
-
-    def close(self) -> None: ...
-
-
-class ReferenceDraws:
-    """Our own verifiers, by the code that the proofs are about, on floats."""
 
     def __init__(self, reference: Reference):
         self.reference = reference
@@ -51,17 +39,15 @@ class ReferenceDraws:
         self.environment = {"draftproof": __version__}
 
     def draw(self, problem: Problem, count: int, seed: int) -> Mapping[Any, int]:
-        chance = RandomChance(random.Random(seed))
-        floats = with_numbers(problem, as_float)
-        start = Decoded()
-        return Counter(iteration(floats, self.reference, start, chance).tokens for _ in range(count))
+        chance, floats = RandomChance(random.Random(seed)), with_numbers(problem, as_float)
+        return Counter(iteration(floats, self.reference, Decoded(), chance).tokens for _ in range(count))
 
     def close(self) -> None:
         pass
 
 
 class ThirdPartyDraws:
-    """A third-party function, unmodified, with real random numbers.
+    """A third-party function, unmodified, with real random numbers; fields as of ``ReferenceDraws``.
 
     stated: its version in its owner's words, shown before the digest of its code, or in its place where there is none
     Raises: RunFailed if it cannot be loaded or its version is unknown, and from ``draw`` if it stops answering.
@@ -86,6 +72,10 @@ class ThirdPartyDraws:
         self._sandbox.stop()
 
 
+DrawSource = ReferenceDraws | ThirdPartyDraws
+"""What the draws of one version of a subject come from."""
+
+
 def source_of(subject: SubjectSpec, dtype: str, timeout: float, memory: float, stated: str | None = None) -> DrawSource:
     if subject.reference is not None:
         return ReferenceDraws(subject.reference)
@@ -108,14 +98,11 @@ def _version(subject: SubjectSpec, about: Mapping[str, Any], dtype: str, stated:
 
 
 def law_files(within: str = ".") -> list[Path]:
-    """The sources that decide what a reference verifier emits; within "batched": its tensor version, which uses them."""
+    """The sources that decide what a reference verifier emits; within "batched": its tensor version, on top of them."""
     folders = [Path(folder, part) for folder in verifiers.__path__ for part in {".", within}]
     law_modules = [Path(folder, f"{name}.py") for folder in models.__path__ for name in LAW_MODULES]
     return sorted([*(path for folder in folders for path in folder.glob("*.py")), *law_modules])
 
 
 def _digest(files: list[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.read_bytes())
-    return f"sha256:{digest.hexdigest()}"
+    return f"sha256:{hashlib.sha256(b''.join(path.read_bytes() for path in files)).hexdigest()}"

@@ -8,9 +8,8 @@ from typing import Any
 
 from ....models.problem import problem_from, size_of
 from ..scope import counted, ranges
-from .detection_limits import detection_limits
 from .history import CheckHistory, History
-from .verdicts import CheckState, check_states, current_versions, worst_state
+from .verdicts import CheckState, check_states, current_versions, detection_limits, worst_state
 
 SCHEMA_VERSION = "1.0"
 
@@ -49,20 +48,20 @@ def _scope(checks: Sequence[dict[str, Any]]) -> str | None:
     if not problems:
         return None
     sizes = [*map(size_of, problems)]
-    numbers = [
-        f"{key} = {ranges({size[name] for size in sizes})}" for key, name in (("V", "vocabulary"), ("gamma", "gamma"))
-    ]
+    vocabularies, gammas = (ranges({size[name] for size in sizes}) for name in ("vocabulary", "gamma"))
     least = min(size["smallest_probability"] for size in sizes)
-    return f"{counted(len(problems), 'problem')}, {', '.join(numbers)}, probabilities from {least:.2g}; drawn; one request a call"
+    numbers = f"V = {vocabularies}, gamma = {gammas}, probabilities from {least:.2g}"
+    return f"{counted(len(problems), 'problem')}, {numbers}; drawn; one request a call"
 
 
 def _check_entry(row: CheckHistory, state: CheckState, current: bool) -> dict[str, Any]:
     return {
         "id": row.id, "subject": row.subject, "version": row.version, "current": current, "check": row.name,
-        "parameters": row.parameters, "cohort": row.cohort, "state": state.name, "log_e": _finite_or_text(row.log_e),
-        "largest_log_e": _finite_or_text(row.peak), "alarm_at": state.alarm_at, "watch_at": state.watch_at,
-        "draws": row.draws, "detects": None, "alarm_since": row.alarm, "impossible": row.impossible,
-        "witness": row.witness, "nights": [{**night, "log_e": _finite_or_text(night["log_e"])} for night in row.nights],
+        "parameters": json.loads(row.parameters), "cohort": row.cohort, "state": state.name,
+        "log_e": _finite_or_text(row.log_e), "largest_log_e": _finite_or_text(row.peak), "alarm_at": state.alarm_at,
+        "watch_at": state.watch_at, "draws": row.draws, "detects": None, "alarm_since": row.alarm,
+        "impossible": row.impossible, "witness": row.witness,
+        "nights": [{**night, "log_e": _finite_or_text(night["log_e"])} for night in row.nights],
     }  # fmt: skip
 
 

@@ -13,10 +13,11 @@ from ....models.problem import Problem, as_json
 from ....proofs.shrink import shrink
 from ....stattests.anytime import SequentialResult, sequential_test
 from ....stattests.eprocess import log_evidence
-from ....verifiers.evidence import REFUTED, Evidence, Witness
-from ..functions.replay import with_replay
-from ..functions.settings import AuditSettings
-from ..functions.subject import SubjectSpec
+from ....verifiers.details import Detail
+from ....verifiers.evidence import REFUTED, Evidence, Method, Witness
+from ..replay import with_replay
+from ..settings import AuditSettings
+from ..subject import SubjectSpec
 from .checks import NightlyCheck, check_of
 from .sources import DrawSource
 
@@ -80,7 +81,7 @@ def smallest_witness(
             this, result, draws = confirmed
             witness = replace(_worst(this, result, draws), problem=as_json(problem), smallest=True)
             evidence = Evidence(
-                claim="lossless", method="e-process", verdict=REFUTED, witness=witness, detail={"dtype": dtype}
+                claim="lossless", method=Method.E_PROCESS, verdict=REFUTED, witness=witness, detail=Detail(dtype=dtype)
             )
             shown = with_replay(evidence, subject.words, AuditSettings(), (dtype,), subject.given_array)
             return {**witness.as_json(), "draws": result.draws, "seed": seed, "replay": shown.replay}

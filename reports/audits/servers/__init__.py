@@ -1,12 +1,10 @@
 """A decoder behind a URL, sampled through the OpenAI completions API: draftproof engine URL.
 
 completions   one request: its answer as texts, or how it failed
-words         token ids <-> the texts of a forged tokenizer
-kinds         the kinds of requests (alone, together, streamed, ...) and the law of their texts
-rows          rows under temperature, top-k and top-p
-settings      how a server is asked
+kinds         tokens as texts, the kinds of requests (alone, together, streamed, ...) and the law of their texts
+settings      how a server is asked, and its rows under temperature, top-k and top-p
 journal       what was sent and answered, in a file that a killed run goes on from
 sampling      many requests at once; what is refused is asked again, what is lost is not
-seen          what answers show besides their texts
+remarks       what answers show besides their texts
 audit         the examination of a server, and its report
 """

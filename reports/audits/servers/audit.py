@@ -16,16 +16,15 @@ from ....models.problem import Problem, as_json, size_of
 from ....verifiers.evidence import Evidence
 from ..engines.texts import judged
 from ..error_rates import ALPHA
-from ..functions.settings import Progress
 from ..report import Report
 from ..runner import examine
+from ..settings import Progress
 from .completions import Completions, Lost, Refused, Wrong, api_base
 from .journal import Journal
-from .kinds import CHOICES, KINDS, Kind, RequestPlan
+from .kinds import CHOICES, KINDS, Kind, RequestPlan, words_of
 from .remarks import findings, section
 from .sampling import Sampler
 from .settings import ServerSettings
-from .words import words_of
 
 REPEATS = 5
 """Requests with a seed that are sent a second time, alone."""
@@ -38,8 +37,8 @@ def audit_server(
 
     url: of the server, or of its API. target: what it serves, as ``draftproof forge`` wrote it.
     Guarantee: as ``texts.judged``, at a false-alarm rate of ALPHA over all kinds of requests, for independent texts. An
-    answer that is lost, and one that came after a refusal with a status (429, 503), may depend on the text that was written
-    first: tests allow for that (``lost_at_most``). A request without a connection wrote none.
+    answer that is lost, and one that came after a refusal with a status (429, 503), may depend on the text that was
+    written first: tests allow for that (``lost_at_most``). A request without a connection wrote none.
     Raises: InputError if the address is none of the API, or nothing was forged at ``target``.
     """
     base = api_base(url)
@@ -51,7 +50,7 @@ def audit_server(
         plan = _probed(client, plan, names)
         depends = {"url": base, "problem": as_json(plan.problem), "seed": seed, "samples": settings.samples,
                    "fields": dict(plan.settings), "stop": plan.stop, "served": [header, *names]}  # fmt: skip
-        journal = Journal.open(settings.checkpoint, depends)
+        journal = Journal(settings.checkpoint, depends)
     except BaseException:
         client.close()
         raise
@@ -146,7 +145,7 @@ class ServerTexts:
         return [(kinds, self.plan.problem, counts)] if len(kinds) > 1 else []
 
     def _groups(self, kind: Kind) -> list[tuple[Problem, Counter]]:
-        """The law of one kind of request with the counts of its texts; for several choices also that of them together."""
+        """The law of one kind of request with the counts of its texts; for several choices also of them together."""
         answers = self.journal.texts[kind.name]
         problem = self.plan.stopped() if kind.stops else self.plan.problem
         groups = [(problem, Counter(texts[slot % len(texts)] for slot, texts in answers.items()))]
@@ -166,7 +165,7 @@ class ServerTexts:
         how = {"sampling": sampling, "seed": self.report.seed, "settings": dict(self.plan.settings)}
         losses = {"lost": lost, "redrawn": redrawn, "lost_at_most": may_be_lost} if missed else {}
         joint = {"together": "the first tokens of the choices"} if problem.draft is problem.target else {}
-        evidence = replace(evidence, detail={**evidence.detail, **how, **losses, **joint, **size_of(self.plan.problem)})
+        evidence = evidence.with_detail(**how, **losses, **joint, **size_of(self.plan.problem))
         return replace(evidence, replay=self._replay(kinds)) if evidence.witness else evidence
 
     def _replay(self, kinds: Sequence[Kind]) -> str:

@@ -3,7 +3,7 @@
 import json
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -150,63 +150,53 @@ class Completions:
         if 300 <= status < 400:
             place = response.headers.get("location", "nowhere")
             raise Wrong(f"{self.base} redirects to {place}; give the address it is at")
-        if status >= 500:
-            raise Lost(f"status {status}")
-        if kind.startswith("text/html") and (status == 200 or status >= 400):
+        if kind.startswith("text/html") and (status == 200 or 400 <= status < 500):
+            expected = f"expected the OpenAI completions API; status {status}"
+            raise Wrong(f"{self.base} answers with a page (text/html); {expected}")
+        if 400 <= status < 500:
+            content = b"".join(self._limited(response.iter_bytes()))
             raise Wrong(
-                f"{self.base} answers with a page (text/html); expected the OpenAI completions API; status {status}"
+                f"status {status}: {_message(_parsed(content) or content.decode(errors='replace'))} ({self.base})"
             )
-        if status >= 400:
-            raise Wrong(f"status {status}: {_message(_json(self._content(response)))} ({self.base})")
         if status != 200:
             raise Lost(f"status {status}")
 
-    def _content(self, response: httpx2.Response) -> bytes:
-        """The whole answer. Raises: Lost if it is too long, or takes too long although bytes keep coming."""
-        content, until = b"", time.monotonic() + self.seconds
-        for part in response.iter_bytes():
-            content += part
-            if len(content) > MOST_BYTES:
+    def _limited(self, parts: Iterable[Any]) -> Iterator[Any]:
+        """The parts of an answer. Raises: Lost if it is too long, or takes too long although bytes keep coming."""
+        size, until = 0, time.monotonic() + self.seconds
+        for part in parts:
+            size += len(part if isinstance(part, bytes) else part.data)
+            if size > MOST_BYTES:
                 raise Lost(f"more than {MOST_BYTES:,} bytes")
             if time.monotonic() > until:
                 raise Lost(f"no whole answer within {self.seconds:g} s")
-        return content
+            yield part
 
     def _whole(self, response: httpx2.Response) -> Completion:
-        content, answer = self._content(response), Completion()
+        content, answer = b"".join(self._limited(response.iter_bytes())), Completion()
         try:
-            data = json.loads(content.decode("utf-8"))
+            content.decode("utf-8")
         except UnicodeDecodeError:
             raise Lost("an answer that is not UTF-8") from None
-        except (ValueError, RecursionError):
-            raise Lost(f"an answer that is not JSON: {content[:40].decode('utf-8', 'replace')!r}") from None
+        data = _parsed(content)
+        if data is None:
+            raise Lost(f"an answer that is not JSON: {content[:40].decode('utf-8', 'replace')!r}")
         answer.take(data)
         return answer
 
     def _streamed(self, response: httpx2.Response) -> Completion:
-        answer, until = Completion(), time.monotonic() + self.seconds
-        for event in self._events(response):
-            if time.monotonic() > until:
-                raise Lost(f"no whole answer within {self.seconds:g} s")
-            if event == "[DONE]":
+        answer = Completion()
+        for event in self._limited(httpx2.EventSource(response)):
+            if event.data == "[DONE]":
                 break
-            try:
-                data = json.loads(event)
-            except (ValueError, RecursionError):
-                raise Lost(f"an event that is not JSON: {event[:40]!r}") from None
-            answer.take(data)
+            if event.data:
+                data = _parsed(event.data)
+                if data is None:
+                    raise Lost(f"an event that is not JSON: {event.data[:40]!r}")
+                answer.take(data)
         if not answer.ended or None in answer.ended:
             raise Lost("the stream ended before its text did")
         return answer
-
-    def _events(self, response: httpx2.Response) -> Iterator[str]:
-        size = 0
-        for event in httpx2.EventSource(response):
-            size += len(event.data)
-            if size > MOST_BYTES:
-                raise Lost(f"more than {MOST_BYTES:,} bytes")
-            if event.data:
-                yield event.data
 
 
 def _wait(text: str | None) -> float | None:
@@ -217,11 +207,12 @@ def _wait(text: str | None) -> float | None:
         return None
 
 
-def _json(content: bytes) -> Any:
+def _parsed(content: str | bytes) -> Any:
+    """JSON; None for what is none, and for null."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
-        return content[:200].decode("utf-8", "replace")
+        return None
 
 
 def _message(data: Any) -> str:

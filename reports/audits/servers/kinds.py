@@ -1,18 +1,56 @@
-"""The kinds of requests that a server is sent, and the law that the texts of each have if it is lossless."""
+"""Token ids as texts, the kinds of requests that a server is sent, and the law of their texts if it is lossless."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....models.forge_gguf import CHARACTERS
+from ....models.forge_tokenizer import BOS, EOS
 from ....models.law import Markov, Prefix
 from ....models.problem import Problem
 from ..engines.child import ENDED
 from ..engines.texts import text_length
 from .completions import Completion, Lost
-from .words import Unreadable, Words
+
+
+class Unreadable(ValueError):
+    """A text that no sequence of tokens, or more than one, is written as."""
+
+
+class Words(NamedTuple):
+    """words: of the tokens 0..V-1; blank: what stands between two of them in a prompt."""
+
+    words: tuple[str, ...]
+    blank: str
+
+    def text(self, tokens: Sequence[int]) -> str:
+        """A prompt; that of the empty prefix is <s>."""
+        return self.blank.join(self.words[t] for t in tokens) if tokens else BOS
+
+    def tokens(self, text: str) -> list[int]:
+        """The tokens of a text; <s> is V and </s> is V + 1. Raises: Unreadable."""
+        special = {BOS: len(self.words), EOS: len(self.words) + 1}
+        known = {word: token for token, word in enumerate(self.words)} | special
+        for word in special:
+            text = text.replace(word, f" {word} ")
+        single = all(len(word) == 1 for word in self.words)
+        pieces = [p for piece in text.split() for p in ([piece] if piece in special or not single else piece)]
+        for piece in pieces:
+            if piece not in known:
+                raise Unreadable(f"{piece[:20]!r} is none of the words {self.words[0]} to {self.words[-1]}")
+        return [known[piece] for piece in pieces]
+
+
+def words_of(target: Path, vocabulary: int) -> Words:
+    """The words that a forged target's own tokenizer has: numbers, or characters in a GGUF file."""
+    if target.suffix == ".gguf":
+        return Words(tuple(CHARACTERS[:vocabulary]), "")
+    return Words(tuple(map(str, range(vocabulary))), " ")
+
 
 CHOICES = 3
 """n of the requests for several choices: the first tokens of three make one text of a law of their own."""

@@ -1,14 +1,15 @@
-"""Requests to a server, many at once: refused ones are sent again and counted, lost ones counted and not drawn again."""
+"""Requests to a server, many at once: refused ones are sent again, lost ones are not; both are counted."""
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 
 from ....models.errors import RunFailed
 from .completions import Completions, Lost, Refused, Wrong
 from .journal import Journal
 from .kinds import Kind, RequestPlan
-from .seen import shown
+from .remarks import shown
 
 FIRST_WAIT, LONGEST_PAUSE = 0.1, 5.0
 """Seconds before a refused request is sent again, doubled each time."""
@@ -17,6 +18,7 @@ MOST_LOST = 10
 """Lost answers of one kind of request that a run goes on with; and a tenth of its requests."""
 
 
+@dataclass
 class Sampler:
     """Sends the slots of a plan that the journal does not have yet.
 
@@ -25,21 +27,25 @@ class Sampler:
     patience: seconds for which a refused request is sent again.
     """
 
-    def __init__(self, client: Completions, plan: RequestPlan, journal: Journal, samples: int, at_once: int, until: float,
-                 patience: float):  # fmt: skip
-        self.client, self.plan, self.journal, self.samples = client, plan, journal, samples
-        self.at_once, self.until, self.patience = at_once, until, patience
-        self._lock, self._stop = Lock(), Event()
-        self._failure: RunFailed | None = None
+    client: Completions
+    plan: RequestPlan
+    journal: Journal
+    samples: int
+    at_once: int
+    until: float
+    patience: float
+    _lock: Lock = field(default_factory=Lock)
+    _stop: Event = field(default_factory=Event)
+    _failure: RunFailed | None = None
 
     def run(self, kind: Kind, progress: Callable[[int], None]) -> None:
         """Send all requests of one kind. progress: called with the number of slots that are done.
 
-        Raises: RunFailed if the server is gone, answers nothing that can be used, or time is up; KeyboardInterrupt. What
-        was in flight is then lost.
+        Raises: RunFailed if the server is gone, answers nothing that can be used, or time is up; KeyboardInterrupt.
+        What was in flight is then lost.
         """
-        slots = iter(self.journal.left(kind.name, self.samples))
-        workers = [Thread(target=self._work, args=(kind, slots), daemon=True) for _ in range(self._width(kind))]
+        slots, width = iter(self.journal.left(kind.name, self.samples)), self.at_once if kind.together else 1
+        workers = [Thread(target=self._work, args=(kind, slots), daemon=True) for _ in range(width)]
         try:
             for worker in workers:
                 worker.start()
@@ -55,9 +61,6 @@ class Sampler:
             raise
         if self._failure:
             raise self._failure
-
-    def _width(self, kind: Kind) -> int:
-        return self.at_once if kind.together else 1
 
     def _work(self, kind: Kind, slots: Iterator[int]) -> None:
         while not self._stop.is_set():

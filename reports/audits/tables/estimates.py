@@ -90,8 +90,8 @@ class Totals:
 
         value: by the totals over all prompts and seeds
         deviation: of the values of single seeds
-        lower, upper: exp(log value -+ t se), se^2 = sum_i z_i^2 / (n (n - 1)), z_i = sum_k power_k x_ik / mean_k, over n
-            prompts (all seeds of one together) or groups of a batch, t with n - 1 degrees of freedom
+        lower, upper: exp(log value -+ t se), se^2 = sum_i z_i^2 / (n (n - 1)), z_i = sum_k power_k x_ik / mean_k, over
+            n prompts (all seeds of one together) or groups of a batch, t with n - 1 degrees of freedom
         Guarantee: none for finite n: the delta method; exact as the number of prompts grows.
         """
         wanted = [column for column, _ in powers]

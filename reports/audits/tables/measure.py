@@ -32,8 +32,8 @@ class Bench:
         """The measurements of a cell, as ``Record`` saves them.
 
         data: the source of the prompts
-        columns: tokens and calls as in ``efficiency``, seconds after the prefill, processor seconds of the whole run, tau
-            of each call prompt after prompt, and a digest of the texts
+        columns: tokens and calls as in ``efficiency``, seconds after the prefill, processor seconds of the whole run,
+            tau of each call prompt after prompt, and a digest of the texts
         same_blocks: see ``SameBlocks``
         Raises: OutOfMemoryError.
         """
@@ -67,7 +67,7 @@ class Bench:
         return generate(pair.target, pair.draft, group.prompts, rule or column.verifier, gamma=column.gamma, **settings)
 
     def _same_blocks(self, cell: MeasurementCell, group: PromptGroup) -> list[dict[str, Any]]:
-        """One more run of each drafter, unmeasured, with the longest blocks; their beginnings are those of every gamma."""
+        """One more run of each drafter, unmeasured, with the longest blocks: they begin with those of every gamma."""
         rows = []
         gammas = self.plan.block_gammas
         for drafter in self.plan.drafters():

@@ -4,6 +4,7 @@ Where two texts must be equal no test is needed: see ``equalities``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -23,11 +24,11 @@ FASTER = (("block", "token"), ("block", PLAIN), ("token", PLAIN),
           *((better, rule) for rule in PATH_VERIFIERS for better in ("block", "token")))  # fmt: skip
 """Which the paper's tables have as faster, those of several paths in every row of Table 5."""
 
-ACCEPTS_MORE = (("greedy-block", "token"), ("block", "greedy-block"),
-                *((rule, worse) for rule in PATH_VERIFIERS for worse in ("token", "block")), PATH_VERIFIERS)  # fmt: skip
+ACCEPTS_MORE = (
+    ("greedy-block", "token"), ("block", "greedy-block"),
+    *((rule, worse) for rule in PATH_VERIFIERS for worse in ("token", "block")), PATH_VERIFIERS,
+)  # fmt: skip
 """Which accept more in every row of Table 4, or 5."""
-
-Values = Callable[[MeasurementCell], Sequence[float]]
 
 
 class Ordering(NamedTuple):
@@ -38,6 +39,7 @@ class Ordering(NamedTuple):
     where: the settings
     unit: of the quantity as shown
     bound: the values lie within -bound and bound
+    temperatures: of the cells that have values
     values: those of one cell, in order; none in a cell that lacks a part of it
     """
 
@@ -46,94 +48,89 @@ class Ordering(NamedTuple):
     where: str
     unit: str
     bound: float
-    values: Values
+    temperatures: Sequence[float]
+    values: Callable[[MeasurementCell], Sequence[float]]
 
-
-def relative_difference(a: float, b: float) -> float:
-    """(a - b) / (a + b), in (-1, 1). Half of a / b - 1 where that is small.
-
-    Unlike the quotient it is bounded, and its mean is 0 for any two that are exchangeable.
-    """
-    return (a - b) / (a + b)
+    def observed(self, cells: Iterable[MeasurementCell]) -> list[float]:
+        """The values of all cells."""
+        return [value for cell in cells if cell.temperature in self.temperatures for value in self.values(cell)]
 
 
 def planned_orderings(plan: TablesPlan, totals: Totals) -> list[Ordering]:
     """All that the plan can test; fixed by it alone, before anything is measured."""
     if not (plan.positive_temperatures and plan.gammas_above_1):
         return []
+    on_blocks = (_on_same_blocks, _of_growth) if plan.token_and_block else ()
     quantities = CellQuantities(plan, totals)
-    return [
-        *_of_runs(plan, quantities),
-        *(_of_same_blocks(plan, quantities) if plan.token_and_block else ()),
-        *(_of_growth(plan, quantities) if plan.token_and_block else ()),
-        *_of_clock(plan, quantities),
-    ]
+    return [ordering for part in (_of_runs, *on_blocks, _of_clock) for ordering in part(plan, quantities)]
 
 
 def _of_runs(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Ordering]:
     """Run against run, pooled: between two runs the noise is large."""
+
+    def ordering(better: str, worse: str, where: str, temperatures: Sequence[float], gammas: Sequence[int]) -> Ordering:
+        values = partial(quantities.calls, better, worse, gammas)
+        return Ordering(f"{better} > {worse}", CALLS, where, PERCENT_OF_GAMMA, 1.0, temperatures, values)
+
+    above_0, gammas = plan.positive_temperatures, plan.gammas_above_1
     if plan.token_and_block:
-        for t in plan.positive_temperatures:
-            values = where_temperature((t,), quantities.calls("block", "token", plan.gammas_above_1))
-            yield Ordering("block > token", CALLS, f"T = {t:g}, all drafters and gamma", PERCENT_OF_GAMMA, 1.0, values)
-    for gamma in plan.gammas_above_1:
+        for t in above_0:
+            yield ordering("block", "token", f"T = {t:g}, all drafters and gamma", (t,), gammas)
+    for gamma in gammas:
         for better, worse in ACCEPTS_MORE:
             if {better, worse} <= set(plan.verifiers):
-                values = where_temperature(plan.positive_temperatures, quantities.calls(better, worse, [gamma]))
-                where = f"gamma {gamma}, all T > 0 and drafters"
-                yield Ordering(f"{better} > {worse}", CALLS, where, PERCENT_OF_GAMMA, 1.0, values)
+                yield ordering(better, worse, f"gamma {gamma}, all T > 0 and drafters", above_0, [gamma])
 
 
-def _of_same_blocks(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Ordering]:
+def _on_same_blocks(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Ordering]:
     """Setting by setting."""
     for t in plan.positive_temperatures:
         for drafter in plan.drafters():
             where = f"T = {t:g}, drafter {drafter + 1}"
             for gamma in plan.gammas_above_1:
-                values = where_temperature((t,), quantities.gains(drafter, gamma))
-                yield Ordering("block > token", BLOCKS, f"{where}, gamma {gamma}", TOKENS, gamma, values)
+                values = partial(quantities.gain, drafter, gamma)
+                yield Ordering("block > token", BLOCKS, f"{where}, gamma {gamma}", TOKENS, gamma, (t,), values)
             for low, high in pairwise(plan.gammas_above_1):
-                values = where_temperature((t,), quantities.growth([drafter], high, low))
+                values = partial(quantities.growth, [drafter], high, low)
                 # tau lies in 0..gamma, and token verification's does not fall as the block gets longer: so within
                 # -high and high, and not only within the sum of both.
                 setting = f"gamma {high} over {low}, {where}"
-                yield Ordering("gain grows with gamma", BLOCKS, setting, TOKENS, high, values)
+                yield Ordering("gain grows with gamma", BLOCKS, setting, TOKENS, high, (t,), values)
 
 
 def _of_growth(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Ordering]:
     """The gain of the longest blocks, over gamma, temperatures, drafters; pooled over the rest."""
     low, high, above_0 = plan.gammas_above_1[0], plan.gammas_above_1[-1], plan.positive_temperatures
     if low < high:
-        values = where_temperature(above_0, quantities.growth(plan.drafters(), high, low))
+        values = partial(quantities.growth, plan.drafters(), high, low)
         where = f"gamma {high} over {low}, all T > 0 and drafters"
-        yield Ordering("gain grows with gamma", BLOCKS, where, TOKENS, high, values)
+        yield Ordering("gain grows with gamma", BLOCKS, where, TOKENS, high, above_0, values)
     for cool, hot in [*pairwise(above_0), *([(above_0[0], above_0[-1])] if len(above_0) > 2 else [])]:
         where = f"T = {hot:g} over {cool:g}, gamma {high}, all drafters"
-        yield Ordering("gain grows with T", BLOCKS, where, TOKENS, 2 * high, quantities.warming(high, hot, cool))
+        values = partial(quantities.warming, high, cool)
+        yield Ordering("gain grows with T", BLOCKS, where, TOKENS, 2 * high, (hot,), values)
     for better, worse in pairwise(plan.drafters()):
         pair = f"drafter {better + 1} over {worse + 1}, gamma {high}"
-        values = where_temperature(above_0, quantities.accepted(better, worse, high))
-        yield Ordering("the better drafter has more accepted", BLOCKS, f"{pair}, all T > 0", TOKENS, high, values)
+        statement, values = "the better drafter has more accepted", partial(quantities.accepted, better, worse, high)
+        yield Ordering(statement, BLOCKS, f"{pair}, all T > 0", TOKENS, high, above_0, values)
         settings: dict[str, Sequence[float]] = {f"T = {t:g}": (t,) for t in above_0}
         if len(above_0) > 1:
             settings["all T > 0"] = above_0
+        statement, values = "gain grows with the drafter's quality", partial(quantities.quality, better, worse, high)
         for where, temperatures in settings.items():
-            values = where_temperature(temperatures, quantities.quality(better, worse, high))
-            statement = "gain grows with the drafter's quality"
-            yield Ordering(statement, BLOCKS, f"{pair}, {where}", TOKENS, 2 * high, values)
+            yield Ordering(statement, BLOCKS, f"{pair}, {where}", TOKENS, 2 * high, temperatures, values)
 
 
 def _of_clock(plan: TablesPlan, quantities: "CellQuantities") -> Iterator[Ordering]:
     """Seconds a token, run against run."""
+    every = [(drafter, gamma) for drafter in plan.drafters() for gamma in plan.gammas_above_1]
+    settings = {f"drafter {d + 1}, gamma {g}, all T > 0": [(d, g)] for d, g in every}
+    settings["all settings with T > 0"] = every
     for better, worse in FASTER:
-        if not {better, worse} <= {*plan.verifiers, PLAIN}:
-            continue
-        every = [(drafter, gamma) for drafter in plan.drafters() for gamma in plan.gammas_above_1]
-        settings = {f"drafter {d + 1}, gamma {g}, all T > 0": [(d, g)] for d, g in every}
-        settings["all settings with T > 0"] = every
-        for where, pairs in settings.items():
-            values = where_temperature(plan.positive_temperatures, quantities.faster(better, worse, pairs))
-            yield Ordering(f"{better} faster than {worse}", CLOCK, where, RELATIVE, 1.0, values)
+        if {better, worse} <= {*plan.verifiers, PLAIN}:
+            for where, pairs in settings.items():
+                values, statement = partial(quantities.faster, better, worse, pairs), f"{better} faster than {worse}"
+                yield Ordering(statement, CLOCK, where, RELATIVE, 1.0, plan.positive_temperatures, values)
 
 
 class CellQuantities:
@@ -142,80 +139,62 @@ class CellQuantities:
     def __init__(self, plan: TablesPlan, totals: Totals):
         self.plan, self.totals = plan, totals
 
-    def calls(self, better: str, worse: str, gammas: Iterable[int]) -> Values:
+    def calls(self, better: str, worse: str, gammas: Iterable[int], cell: MeasurementCell) -> list[float]:
         """(tau_a - tau_b) / gamma of the first call of both runs, of the second, and so on."""
-        pairs = [(g, Column(d, better, g), Column(d, worse, g)) for d in self.plan.drafters() for g in gammas]
+        columns = self.totals.columns[cell]
+        return [
+            (a - b) / gamma
+            for drafter in self.plan.drafters()
+            for gamma in gammas
+            for prompt in zip(*(columns[Column(drafter, v, gamma)]["accepted"] for v in (better, worse)), strict=True)
+            for a, b in zip(*prompt)
+        ]
 
-        def values(cell: MeasurementCell) -> list[float]:
-            columns = self.totals.columns[cell]
-            return [
-                (a - b) / gamma
-                for gamma, one, other in pairs
-                for prompt in zip(columns[one]["accepted"], columns[other]["accepted"], strict=True)
-                for a, b in zip(*prompt)
-            ]
+    def faster(
+        self, better: str, worse: str, settings: Iterable[tuple[int, int]], cell: MeasurementCell
+    ) -> list[float]:
+        """(a - b) / (a + b) of the seconds a token of two runs: half of a / b - 1 where that is small.
 
-        return values
-
-    def faster(self, better: str, worse: str, settings: Iterable[tuple[int, int]]) -> Values:
-        """The relative difference of the seconds a token of two runs."""
-        pairs = [[Column(d, v, 0 if v == PLAIN else gamma) for v in (worse, better)] for d, gamma in settings]
-
-        def values(cell: MeasurementCell) -> list[float]:
-            columns = self.totals.columns[cell]
-            return [
-                relative_difference(*(columns[c]["seconds"] / columns[c]["tokens"] for c in pair)) for pair in pairs
-            ]
-
-        return values
+        Unlike the quotient it is bounded, and its mean is 0 for any two that are exchangeable.
+        """
+        columns = self.totals.columns[cell]
+        pairs = [[columns[Column(d, v, 0 if v == PLAIN else g)] for v in (worse, better)] for d, g in settings]
+        seconds = [[column["seconds"] / column["tokens"] for column in pair] for pair in pairs]
+        return [(a - b) / (a + b) for a, b in seconds]
 
     def expected(self, cell: MeasurementCell, drafter: int, gamma: int) -> Mapping[str, list[float]]:
         rows = self.totals.cells[cell]["same_blocks"]
         return next(row for row in rows if (row["drafter"], row["gamma"]) == (drafter, gamma))
 
-    def gain(self, cell: MeasurementCell, drafter: int, gamma: int) -> list[float]:
+    def gain(self, drafter: int, gamma: int, cell: MeasurementCell) -> list[float]:
         """E[tau | block] under block verification less that under token verification, of each block."""
         expected = self.expected(cell, drafter, gamma)
         return differences(expected["block"], expected["token"])
 
-    def gains(self, drafter: int, gamma: int) -> Values:
-        return lambda cell: self.gain(cell, drafter, gamma)
-
-    def growth(self, drafters: Iterable[int], high: int, low: int) -> Values:
+    def growth(self, drafters: Iterable[int], high: int, low: int, cell: MeasurementCell) -> list[float]:
         """The gain of each block less the gain of its first ``low`` tokens."""
-        return lambda cell: [
-            d for k in drafters for d in differences(self.gain(cell, k, high), self.gain(cell, k, low))
-        ]
+        return [d for k in drafters for d in differences(self.gain(k, high, cell), self.gain(k, low, cell))]
 
-    def accepted(self, better: int, worse: int, gamma: int) -> Values:
+    def accepted(self, better: int, worse: int, gamma: int, cell: MeasurementCell) -> list[float]:
         """E[tau | block] under token verification with two drafters, of the first block of each, the second, ..."""
-        return lambda cell: differences(*(self.expected(cell, drafter, gamma)["token"] for drafter in (better, worse)))
+        return differences(*(self.expected(cell, drafter, gamma)["token"] for drafter in (better, worse)))
 
-    def quality(self, better: int, worse: int, gamma: int) -> Values:
+    def quality(self, better: int, worse: int, gamma: int, cell: MeasurementCell) -> list[float]:
         """The gain with one drafter less that with another."""
-        return lambda cell: differences(self.gain(cell, better, gamma), self.gain(cell, worse, gamma))
+        return differences(self.gain(better, gamma, cell), self.gain(worse, gamma, cell))
 
-    def warming(self, gamma: int, hot: float, cool: float) -> Values:
-        """The gain at one temperature less that at another, same prompt and seed, first block, second, ..."""
-
-        def values(cell: MeasurementCell) -> list[float]:
-            other = cell._replace(temperature=cool)
-            if cell.temperature != hot or other not in self.totals.cells:
-                return []
-            both = [[self.gain(one, drafter, gamma) for one in (cell, other)] for drafter in self.plan.drafters()]
-            return [value for pair in both for value in differences(*pair)]
-
-        return values
+    def warming(self, gamma: int, cool: float, cell: MeasurementCell) -> list[float]:
+        """The gain less that at a lower temperature, same prompt and seed, first block, second, ..."""
+        other = cell._replace(temperature=cool)
+        if other not in self.totals.cells:
+            return []
+        both = [[self.gain(drafter, gamma, one) for one in (cell, other)] for drafter in self.plan.drafters()]
+        return [value for pair in both for value in differences(*pair)]
 
 
 def differences(a: Sequence[float], b: Sequence[float]) -> list[float]:
     """a - b, as far as both go."""
     return [x - y for x, y in zip(a, b)]
-
-
-def where_temperature(temperatures: Sequence[float], values: Values) -> Values:
-    """The values of cells at these temperatures, none of other cells."""
-    return lambda cell: values(cell) if cell.temperature in temperatures else ()
 
 
 def orderings(plan: TablesPlan, totals: Totals, alpha: float = ORDERINGS_ALPHA) -> list[dict[str, Any]]:
@@ -227,10 +206,10 @@ def orderings(plan: TablesPlan, totals: Totals, alpha: float = ORDERINGS_ALPHA) 
     log_e: of the bet against "never above 0" or against "never below", the larger one (a narrower hypothesis than that
         of the verdict)
     detectable: a mean further from 0 would have been decided, at the variance observed
-    needed: of what is undecided, about how many observations would decide it, at the mean and variance observed; None for a
-        mean of 0
-    Guarantee: with probability at least 1 - alpha every interval holds the mean, over what was observed, of what could be
-    expected each time given all before, whenever one looks, or stops; so no verdict is wrong.
+    needed: of what is undecided, about how many observations would decide it, at the mean and variance observed; None
+        for a mean of 0
+    Guarantee: with probability at least 1 - alpha every interval holds the mean, over what was observed, of what could
+    be expected each time given all before, whenever one looks, or stops; so no verdict is wrong.
     Source: ``stattests.paired``.
     """
     planned = planned_orderings(plan, totals)
@@ -239,7 +218,7 @@ def orderings(plan: TablesPlan, totals: Totals, alpha: float = ORDERINGS_ALPHA) 
 
 def _verdict_row(ordering: Ordering, totals: Totals, alpha: float) -> dict[str, Any]:
     row = {**{name: getattr(ordering, name) for name in ("statement", "measure", "where", "unit")}, "alpha": alpha}
-    observed = [value for cell in totals.cells for value in ordering.values(cell)]
+    observed = ordering.observed(totals.cells)
     if not observed:
         return {**row, "verdict": "not measured", "n": 0}
     order = PairedOrder(ordering.bound, alpha)

@@ -139,8 +139,10 @@ def _with_greedy(plan: TablesPlan, at_1: Totals) -> Table:
 
 def _with_several_paths(plan: TablesPlan, at_1: Totals) -> Table:
     columns = (TOKEN, BLOCK, K_SEQ, SPEC_INFER)
-    in_paper = {name: [number for quantity in ("block_efficiency", "wall_clock_speedup") for number in row[quantity].values()]
-                for name, row in paper_table(5)["rows"].items()}  # fmt: skip
+    in_paper = {
+        name: [number for quantity in ("block_efficiency", "wall_clock_speedup") for number in row[quantity].values()]
+        for name, row in paper_table(5)["rows"].items()
+    }
     quantities = [quantity(Column(0, name, 8)) for quantity in (block_efficiency, speedup) for name in columns]
     rows = _data_set_rows(at_1, lambda t: [t.estimate(one) for one in quantities], in_paper, ALL_PROMPTS, None)
     here = f"gamma = 8, T = 1, batches of {plan.batch}, {plan.paths} draft paths for {K_SEQ} and {SPEC_INFER}"

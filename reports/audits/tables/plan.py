@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from ....models.errors import InputError
-
 PLAIN = "plain"
 VERIFIERS = ("token", "block", "greedy-block")
 PATH_VERIFIERS = ("k-seq", "spec-infer")
@@ -55,8 +53,8 @@ class TablesPlan:
     batch: prompts decoded at once
     threads: of torch on the CPU, None for its default
 
-    Temperature 0 is measured with the first seed only, since no seed changes its texts. gamma = 1 is measured with token
-    and block verification at the highest temperature, in any case: there the two are one rule.
+    Temperature 0 is measured with the first seed only, since no seed changes its texts. gamma = 1 is measured with
+    token and block verification at the highest temperature, in any case: there the two are one rule.
     """
 
     target: str
@@ -133,13 +131,3 @@ class TablesPlan:
         if not self.path_verifiers:
             del settings["paths"]  # as before there were several: a stopped run goes on
         return settings
-
-
-def require_same_settings(before: dict[str, Any], now: dict[str, Any], where: str) -> None:
-    """Raises InputError that names the first setting in which a folder's measurements differ from those requested."""
-    for name in {**before, **now}:
-        values = before.get(name), now.get(name)
-        if values[0] != values[1]:
-            old, new = (", ".join(map(str, value)) if isinstance(value, list) else str(value) for value in values)
-            text = f"{where}: was measured with {name} {old}, and {new} is asked for"
-            raise InputError(f"{text}; expected the same settings, or another folder")

@@ -1,8 +1,8 @@
 """Token and block verification on the same draft blocks: what each can expect to accept of a block.
 
-The noise of drafting and of the coins between two runs of the loop is larger than the difference of the verifiers. Given
-the block there is no noise: both expectations are closed forms, and the first gamma tokens of a longer block are a block
-of gamma tokens.
+The noise of drafting and of the coins between two runs of the loop is larger than the difference of the verifiers.
+Given the block there is no noise: both expectations are closed forms, and the first gamma tokens of a longer block are
+a block of gamma tokens.
 """
 
 from collections.abc import Sequence

@@ -41,8 +41,11 @@ def preset_models(preset: str) -> tuple[str, tuple[str, ...], str]:
 
 
 def default_data(preset: str | None, target: str) -> tuple[str, ...]:
-    """Sources of prompts where none are given: those beside a trained target, Spec-Bench for Table 2's pair, the paper's
-    data sets for other models of the Hub, else the embedded ones."""
+    """Sources of prompts where none are given.
+
+    Those beside a trained target, Spec-Bench for Table 2's pair, the paper's data sets for other models of the Hub,
+    else the embedded ones.
+    """
     beside = Path(target).expanduser().parent
     if preset in (None, TRAINED):
         return (str(beside),) if (beside / "prompts.jsonl").is_file() else (EMBEDDED,)

@@ -1,14 +1,51 @@
-"""What a rule gives for one draft block and given random numbers, exactly: the reference verifiers' own code decides."""
+"""What a rule gives for one draft block and given random numbers, exactly; and exact numbers in the forms of a file."""
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ....verifiers.arithmetic import residual
 from ....verifiers.draft_block import Block
 from ....verifiers.registry import REFERENCES
-from .forms import EPSILON
+
+EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}
+"""The spacing at 1 of the number types in which programs may answer."""
+
+
+def float32(number: Fraction) -> float:
+    """The float32 nearest to a rational of at least 0; by way of float64 alone it could be rounded twice."""
+    (point,) = struct.unpack("<I", struct.pack("<f", float(number)))
+    near = (struct.unpack("<f", struct.pack("<I", k))[0] for k in range(max(point - 1, 0), point + 2))
+    return min(near, key=lambda value: abs(Fraction(value) - number))
+
+
+FORMS: dict[str, Callable[[Fraction], Any]] = {
+    "exact": str,
+    "float64": lambda number: float(number).hex(),
+    "float32": lambda number: float32(number).hex(),
+    "numbers": float,
+}
+"""numbers: JSON numbers that read back to the float64 in every language."""
+
+
+def forms(values: Any) -> dict[str, Any]:
+    """A number, or lists of numbers of any depth, in each of ``FORMS``; None stays None."""
+    return {name: _mapped(form, values) for name, form in FORMS.items()}
+
+
+def _mapped(form: Callable[[Fraction], Any], values: Any) -> Any:
+    if isinstance(values, (list, tuple)):
+        return [_mapped(form, value) for value in values]
+    return None if values is None else _form(form, *values.as_integer_ratio())
+
+
+@lru_cache(maxsize=2**16)
+def _form(form: Callable[[Fraction], Any], numerator: int, denominator: int) -> Any:
+    return form(Fraction(numerator, denominator))
+
 
 RULES = ("token", "block", "greedy-block")
 
@@ -42,28 +79,15 @@ class Answer(NamedTuple):
     raced: tuple[int, ...]
 
 
-class _Forced:
-    """A chance of which every flip falls in the same way: all thresholds are asked for, in the verifier's order."""
+class _Decided:
+    """A chance whose flips a function decides; it keeps the probabilities asked for and the weights drawn from."""
 
-    def __init__(self, way: bool) -> None:
-        self.way, self.asked = way, []
+    def __init__(self, decide: Callable[[Fraction], bool]) -> None:
+        self.decide, self.asked, self.weights = decide, [], ()
 
     def flip(self, probability: Fraction) -> bool:
         self.asked.append(Fraction(probability))
-        return self.way
-
-    def draw(self, weights: Sequence[Fraction]) -> int:
-        return 0
-
-
-class _Scripted:
-    """A chance whose flips are decided by given uniforms, in the verifier's order; the weights drawn from are kept."""
-
-    def __init__(self, uniforms: Sequence[Fraction]) -> None:
-        self._uniforms, self.weights = iter(uniforms), ()
-
-    def flip(self, probability: Fraction) -> bool:
-        return next(self._uniforms, 0) < probability
+        return self.decide(probability)
 
     def draw(self, weights: Sequence[Fraction]) -> int:
         self.weights = tuple(map(Fraction, weights))
@@ -72,14 +96,14 @@ class _Scripted:
 
 def thresholds(rule: str, block: Block) -> tuple[Fraction | None, ...]:
     """[gamma] h_1..h_gamma of a rule on a block; None where 0/0 stands and every value gives the same law."""
-    forwards, chance = rule == "token", _Forced(rule == "token")
+    forwards = rule == "token"
+    chance = _Decided(lambda _: forwards)  # so that every threshold is asked for
     if block.gamma:
         REFERENCES[rule].verify(block, chance)
     asked = chance.asked if forwards else chance.asked[::-1]
-    whole = [True] * (block.gamma - 1) + [False]
     return tuple(
-        None if inner and not forwards and conditioning(rule, block, i) == 0 else h
-        for i, (h, inner) in enumerate(zip(asked, whole), 1)
+        None if not forwards and i < block.gamma and conditioning(rule, block, i) == 0 else h
+        for i, h in enumerate(asked, 1)
     )
 
 
@@ -100,11 +124,10 @@ def conditioning(rule: str, block: Block, length: int) -> Fraction:
 
 def answer(rule: str, block: Block, numbers: Numbers) -> Answer:
     """The answer of a rule."""
-    uniforms = numbers.accept if rule == "token" else numbers.accept[::-1]
-    chance = _Scripted(uniforms)
+    uniforms = iter(numbers.accept if rule == "token" else numbers.accept[::-1])
+    chance = _Decided(lambda probability: next(uniforms, 0) < probability)
     accepted = REFERENCES[rule].verify(block, chance).accepted
-    total = sum(chance.weights)
-    weights = tuple(w / total for w in chance.weights)
+    weights = tuple(w / sum(chance.weights) for w in chance.weights)
     by_sum = next(y for y, edge in enumerate(accumulate(weights)) if edge > numbers.last)
     by_race = max((y for y, w in enumerate(weights) if w), key=lambda y: weights[y] / numbers.noise[y])
     prefix = block.tokens[:accepted]
@@ -115,9 +138,8 @@ def tolerances(rule: str, block: Block, accepted: int) -> dict[str, dict[str, fl
     """How far rounding may carry thresholds and weights, by number type: 2 (3 gamma + 4 + V) max(1, p_i) epsilon / D.
 
     p_i is a product of i ratios of rounded numbers (3 roundings each), S_i a sum of V entries in any order; both errors
-    enter h_i divided by D = S_i + 1 - p_i (the smallest of a block's; 1 for the token rule), the weights by the residual's
-    mass S_tau (1 behind a block that is accepted whole). A count of roundings, to first order, of numbers and not of a law:
-    a yardstick, no theorem of proofs/mechanized.
+    enter h_i divided by D = S_i + 1 - p_i (the smallest of a block's; 1 for the token rule), the weights by the
+    residual's mass S_tau (1 behind a block that is accepted whole). To first order: a yardstick, no theorem.
     """
     gamma, vocabulary = block.gamma, len(block.target[0])
     inner = [] if rule == "token" else [conditioning(rule, block, i) for i in range(1, gamma)]

@@ -1,26 +1,30 @@
-"""A program's answers held against the vectors: what passed, failed or is missing, for each class of bug."""
+"""A program's answers compared with the vectors: what passed, failed or is missing, for each class of bug."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from ....models.law import Prefix, prefix_key
+from ....models.law import Prefix, prefix_key, prefix_of_key
 from ....models.rationals import as_float
+from ....proofs import verdict_rule
 from ....proofs.field import in_field, rational
 from ....proofs.laws import completed, total_variation
 from ....stattests.rounding import deviation
-from ..completed_law import Outcome, completed_law
+from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
+from ..completed_law import Outcome, completed_law, verdict_of_counts
 from ..error_rates import ALPHA, BETA
 from .flags import FLAGS
 from .law_vectors import LawCase, law_cases
-from .results import FIELDS, Results, number, sequence
+from .results import FIELDS, Results, number
 from .suite import suite
 
 PASSED, FAILED, MISSING, LEFT_OUT, NOT_REFUTED = "passed", "failed", "missing", "left out", "not refuted"
 """missing: promised and not given. left out: of a rule, an answer or a lattice that the program does not claim.
 not refuted: counts that do not contradict a law, they cannot show that it holds; a law whose deviation one of rule and
 theorem calls rounding and the other does not."""
+
+STATUSES = {HOLDS: PASSED, REFUTED: FAILED, NO_EVIDENCE: NOT_REFUTED}
 
 ORDER = (FAILED, MISSING, NOT_REFUTED, PASSED, LEFT_OUT)
 
@@ -31,7 +35,8 @@ class JudgedVector(NamedTuple):
     vector: its id.
     flags: that it has.
     fields: answer -> one of PASSED, FAILED, MISSING, LEFT_OUT, NOT_REFUTED.
-    why: of a failure: what was expected and what was given, with tolerance; of what is not refuted: the detection limit, or both bounds.
+    why: of a failure: what was expected and what was given, with tolerance; of what is not refuted: the detection
+        limit, or both bounds.
     """
 
     vector: str
@@ -76,18 +81,21 @@ class Judgement(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         given = self.results
         return {
-            "program": given.program, "vectors": suite()["digest"], "dtype": given.dtype, "bits": given.bits, "open": given.open,
-            "rules": list(given.rules), "gives": list(given.gives), "verdict": self.verdict, "counts": dict(self.statuses()),
+            "program": given.program, "vectors": given.vectors, "dtype": given.dtype, "bits": given.bits,
+            "open": given.open, "rules": list(given.rules), "gives": list(given.gives), "verdict": self.verdict,
+            "counts": dict(self.statuses()),
             "flags": {flag: dict(counts) for flag, counts in self.by_flag().items()},
-            "judged": [{"id": j.vector, "status": j.status, "fields": dict(j.fields), "why": j.why} for j in self.vectors],
+            "judged": [
+                {"id": j.vector, "status": j.status, "fields": dict(j.fields), "why": j.why} for j in self.vectors
+            ],
         }  # fmt: skip
 
 
 def judge(results: Results) -> Judgement:
-    """Hold the answers against all vectors."""
-    judged = [_judged(vector, results) for vector in suite()["vectors"]]
-    laws = zip(suite()["laws"], law_cases(), strict=True)
-    return Judgement(results, (*judged, *(_judged_law(vector, case, results) for vector, case in laws)))
+    """Compare the answers with all vectors."""
+    laws = {vector["id"]: case for vector, case in zip(suite()["laws"], law_cases(), strict=True)}
+    vectors = (*suite()["vectors"], *suite()["laws"])
+    return Judgement(results, tuple(_judged(vector, laws.get(vector["id"]), results) for vector in vectors))
 
 
 def _promised(vector: Mapping[str, Any], results: Results, fields: tuple[str, ...]) -> list[str]:
@@ -102,21 +110,26 @@ def _promised(vector: Mapping[str, Any], results: Results, fields: tuple[str, ..
     return [field for field in fields if field in results.gives]
 
 
-def _judged(vector: Mapping[str, Any], results: Results) -> JudgedVector:
-    promised, given = _promised(vector, results, FIELDS[:-1]), results.answers.get(vector["id"], {})
-    fields: dict[str, str] = dict.fromkeys(FIELDS[:-1], LEFT_OUT)
+def _judged(vector: Mapping[str, Any], law: LawCase | None, results: Results) -> JudgedVector:
+    """One vector; law: of a law vector."""
+    possible = ("law",) if law else FIELDS[:-1]
+    promised, given = _promised(vector, results, possible), results.answers.get(vector["id"], {})
+    fields: dict[str, str] = dict.fromkeys(possible, LEFT_OUT)
     reasons: list[str] = []
     if promised and "error" in given:
-        return JudgedVector(
-            vector["id"], tuple(vector["flags"]), fields | dict.fromkeys(promised, FAILED), f"error: {given['error']}"
-        )
+        fields |= dict.fromkeys(promised, FAILED)
+        return JudgedVector(vector["id"], tuple(vector["flags"]), fields, f"error: {given['error']}")
     for field in promised:
-        if field not in given:
-            fields[field] = MISSING
-            continue
-        why = _wrong(vector, field, given[field], results.dtype)
-        fields[field] = FAILED if why else PASSED
-        reasons += [f"{field}: {why}"] if why else []
+        if law and "counts" in given and "law" not in given:
+            fields[field], why = _counted(law, given["counts"], results.dtype)
+        elif field not in given:
+            fields[field], why = MISSING, ""
+        elif law:
+            fields[field], why = _exact_law(law, given[field], results.dtype)
+        else:
+            why = _wrong(vector, field, given[field], results.dtype)
+            fields[field], why = (FAILED, f"{field}: {why}") if why else (PASSED, "")
+        reasons += [why] if why else []
     return JudgedVector(vector["id"], tuple(vector["flags"]), fields, "; ".join(reasons))
 
 
@@ -138,45 +151,40 @@ def _wrong(vector: Mapping[str, Any], field: str, given: Any, dtype: str) -> str
         vector["target"]["numbers"][vector["expected"]["accepted"]] if field == "weights" else [1.0] * len(right)
     )
     for i, (value, wanted, possible) in enumerate(zip(values, right, target_row)):
-        if wanted is not None and (value is None or abs(value - wanted) > allowed * bool(possible)):
+        if wanted is not None and (value is None or _off(value - wanted, allowed * bool(possible))):
             got = given[i] if value is None or field != "weights" else f"{as_float(value):.9g} (normalised)"
             within = f"within {allowed:.2g}" if possible else "exactly, the target excludes it"
             return f"entry {i}: expected {wanted} {within}, got {got}"
     return ""
 
 
+def _off(difference: Any, allowed: float) -> bool:
+    return verdict_rule.decide(abs(difference), allowed, allowed) == REFUTED
+
+
 def _whole(given: Any) -> bool:
     return all(type(x) is int for x in (given if isinstance(given, list) else [given]))
-
-
-def _judged_law(vector: Mapping[str, Any], case: LawCase, results: Results) -> JudgedVector:
-    flags, given = tuple(vector["flags"]), results.answers.get(vector["id"], {})
-    if not _promised(vector, results, ("law",)):
-        return JudgedVector(vector["id"], flags, {"law": LEFT_OUT})
-    if "error" in given:
-        return JudgedVector(vector["id"], flags, {"law": FAILED}, f"error: {given['error']}")
-    if "law" not in given and "counts" not in given:
-        return JudgedVector(vector["id"], flags, {"law": MISSING})
-    of_law = "law" in given
-    status, why = (_exact_law if of_law else _counted)(case, given["law" if of_law else "counts"], results.dtype)
-    return JudgedVector(vector["id"], flags, {"law": status}, why)
 
 
 def _entries(case: LawCase, given: Any) -> Iterator[tuple[Prefix, Any]]:
     """The entries of a law or of counts. Raises: ValueError for one that no verifier may emit."""
     if not isinstance(given, dict) or not given:
         raise ValueError("expected an object: tokens joined by commas -> number")
+    longest, vocabulary = case.problem.gamma + 1, range(case.problem.vocabulary)
     for key, value in given.items():
-        tokens = sequence(key)
-        longest, vocabulary = case.problem.gamma + 1, range(case.problem.vocabulary)
-        if tokens is None or not 1 <= len(tokens) <= longest or any(x not in vocabulary for x in tokens):
+        try:
+            tokens = prefix_of_key(key)
+        except ValueError:
+            tokens = ()
+        if not 1 <= len(tokens) <= longest or any(x not in vocabulary for x in tokens):
             raise ValueError(f"{key!r} is not 1 to {longest} tokens of the vocabulary")
         yield tokens, value
 
 
 def _exact_law(case: LawCase, given: Any, dtype: str) -> tuple[str, str]:
+    """Status of a law, and why."""
+    law: dict[Prefix, Any] = {}
     try:
-        law: dict[Prefix, Any] = {}
         for tokens, value in _entries(case, given):
             p = number(value)
             if p is None or p < 0:
@@ -184,29 +192,27 @@ def _exact_law(case: LawCase, given: Any, dtype: str) -> tuple[str, str]:
             law[tokens] = law.get(tokens, 0) + rational(p)
     except ValueError as error:
         return FAILED, str(error)
-    problem, expected, allowed = in_field(case.problem), case.expected(), case.tolerances()[dtype]
+    target, allowed = in_field(case.problem).target, case.tolerances()[dtype]
     if case.any_valid:
-        law = completed(law, problem.target, problem.gamma + 1)
-    row = problem.target.row
+        law = completed(law, target, case.problem.gamma + 1)
     for tokens, p in law.items():
-        if p and any(row(tokens[:i])[x] == 0 for i, x in enumerate(tokens)):
+        if p and any(target.row(tokens[:i])[x] == 0 for i, x in enumerate(tokens)):
             return FAILED, f"{prefix_key(tokens)}: the target gives it probability 0, got {as_float(p):.3g}"
-    distance, theorem = as_float(total_variation(law, expected)), case.theorem(dtype)
-    if distance <= min(allowed, theorem):
-        return PASSED, ""
+    distance, theorem = as_float(total_variation(law, case.expected())), case.theorem(dtype)
+    status = STATUSES[verdict_rule.decide(distance, min(allowed, theorem), max(allowed, theorem))]
     why = f"total variation {distance:.3g}, allowed {allowed:.2g}, by the theorem on rounding at most {theorem:.2g}"
-    return FAILED if distance > max(allowed, theorem) else NOT_REFUTED, why
+    return status, "" if status == PASSED else why
 
 
 def _counted(case: LawCase, given: Any, dtype: str) -> tuple[str, str]:
-    """alpha is shared out over all law vectors, so that a right program fails one of them with probability at most alpha."""
+    """Status of counts, and why: all law vectors together fail a right program with probability ALPHA at most."""
     try:
         counts: dict[Outcome, int] = dict(_entries(case, given))
         if not all(type(n) is int and n >= 0 for n in counts.values()) or not any(counts.values()):
             raise ValueError("expected whole numbers of 0 or more, not all 0")
     except ValueError as error:
         return FAILED, str(error)
-    alpha = ALPHA / len(law_cases())
+    alpha, n = ALPHA / len(law_cases()), sum(counts.values())
     slack = max(case.tolerances()[dtype], case.theorem(dtype)) if dtype != "float64" else 0.0
     if case.any_valid:
         law = completed_law(case.problem)
@@ -214,12 +220,8 @@ def _counted(case: LawCase, given: Any, dtype: str) -> tuple[str, str]:
     else:
         expected = {tokens: as_float(p) for tokens, p in case.expected().items()}
         found = deviation(counts, {**dict.fromkeys(counts, 0.0), **expected}, slack, alpha, BETA)
-    if found.refuted:
-        return (
-            FAILED,
-            f"{sum(counts.values()):,} counts do not follow the law: p = {found.p_value:.2g}, total variation at least {found.distance.lower:.3g}",
-        )
-    return (
-        NOT_REFUTED,
-        f"a total variation below {found.limit:.2g} can remain unseen in {sum(counts.values()):,} counts",
-    )
+    status = STATUSES[verdict_of_counts(found, slack)]
+    if status == FAILED:
+        apart = f"p = {found.p_value:.2g}, total variation at least {found.distance.lower:.3g}"
+        return FAILED, f"{n:,} counts do not follow the law: {apart}"
+    return status, f"a total variation below {found.limit:.2g} can remain unseen in {n:,} counts"

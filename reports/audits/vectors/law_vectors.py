@@ -5,33 +5,31 @@ from typing import NamedTuple
 from ....models.battery import drawn, toy
 from ....models.law import Prefix
 from ....models.problem import Problem
-from ....models.rationals import as_fraction
 from ....models.tree_battery import drawing, ragged
 from ....proofs.field import in_field
-from ....proofs.greedy_rounding import greedy_bound
 from ....proofs.laws import joint_law, output_law
-from ....proofs.rounding_rule import LOGARITHMS, explained_by_rounding, rounding_allowed
-from ....proofs.rounding_theorem import growth, problem_bound, token_bound
+from ....proofs.rounding.greedy import greedy_bound
+from ....proofs.rounding.rule import LOGARITHMS, explained_by_rounding, rounding_allowed
+from ....proofs.rounding.theorem import growth, problem_bound, token_bound
 from ....verifiers.registry import REFERENCES
 from ....verifiers.trees.draft_tree import IID, TOP, WAYS, WITHOUT_REPLACEMENT
-from .answers import RULES
-from .forms import EPSILON
+from .answers import EPSILON, RULES
 
 LOSSLESS = "lossless"
 """In place of a rule: any valid one."""
 
 PROBLEMS = (
-    toy(2), drawn(3, 1, "disjoint", 13), drawn(3, 1, "one-hot-draft", 4), drawn(3, 2, "zeros", 2), drawn(3, 2, "generic"),
-    drawn(2, 3, "generic"),
+    toy(2), drawn(3, 1, "disjoint", 13), drawn(3, 1, "one-hot-draft", 4), drawn(3, 2, "zeros", 2),
+    drawn(3, 2, "generic"), drawn(2, 3, "generic"),
 )  # fmt: skip
 
-
-TREE_RULES = {f"trees-{how}": how for how in WAYS}
+TREE_RULES = tuple(f"trees-{how}" for how in WAYS)
 """Any valid rule for draft trees that are drawn in this way."""
 
 TREES = (
     drawing(drawn(3, 1, "generic"), 2, how=IID), drawing(drawn(3, 2, "generic"), 2, 1, how=IID),
-    drawing(drawn(4, 1, "generic"), 3, how=WITHOUT_REPLACEMENT), drawing(drawn(3, 2, "zeros"), 2, 1, how=WITHOUT_REPLACEMENT),
+    drawing(drawn(4, 1, "generic"), 3, how=WITHOUT_REPLACEMENT),
+    drawing(drawn(3, 2, "zeros"), 2, 1, how=WITHOUT_REPLACEMENT),
     drawing(drawn(3, 2, "generic"), 2, 1, how=TOP), ragged(drawn(3, 2, "generic"), -1, -1, 1, how=TOP),
 )  # fmt: skip
 """Siblings of every way of drawing, a third one, and a tree whose nodes have different numbers of children."""
@@ -58,22 +56,19 @@ class LawCase(NamedTuple):
     @property
     def flags(self) -> tuple[str, ...]:
         rows = (self.problem.target.row(x) for n in range(self.problem.gamma + 1) for x in self.problem.prefixes(n))
+        of_trees = ("DraftTree",) if self.rule in TREE_RULES else ()
         support = ("Support",) if any(0 in row for row in rows) else ()
-        return (
-            "Lossless" if self.any_valid else "RuleLaw",
-            *(("DraftTree",) if self.rule in TREE_RULES else ()),
-            *support,
-        )
+        return ("Lossless" if self.any_valid else "RuleLaw", *of_trees, *support)
 
     def expected(self) -> dict[Prefix, object]:
-        """The law over QQ: of the first gamma + 1 tokens, completed by the target (Lemma 2); or of X^tau, Y under the rule."""
+        """The law over QQ: of gamma + 1 tokens, completed by the target (Lemma 2); or of X^tau, Y under the rule."""
         exact = in_field(self.problem)
         if self.any_valid:
             return joint_law(exact.target, exact.gamma + 1)
         return output_law(exact, REFERENCES[self.rule])
 
     def tolerances(self) -> dict[str, float]:
-        """In total variation: 4 (gamma + 1)(epsilon + 2^-46), a yardstick beside ``theorem``; of a tree its nodes for gamma.
+        """In total variation: 4 (gamma + 1)(epsilon + 2^-46), a yardstick beside ``theorem``; of a tree its nodes.
 
         Once for the decisions, as an audit allows, and as much again for each of: the target's rows, the draft's rows,
         the sums of probabilities that make up the law, all rounded by the program.
@@ -83,26 +78,19 @@ class LawCase(NamedTuple):
     def theorem(self, dtype: str) -> float:
         """What rounding can make of the law by the theorem: the rule's bound on this problem, and the sums of the law.
 
-        Of a LOSSLESS vector block or token verification's, whichever is more; of trees recursive rejection's. The program rounds the rows (epsilon / 2)
-        or has them by way of logarithms; an entry of its law is a sum over draft blocks of products of 2 gamma + 2 numbers.
-        Other formulas are not covered.
+        Of a LOSSLESS vector block or token verification's, whichever is more; of trees recursive rejection's. The
+        program rounds the rows (epsilon / 2) or has them by way of logarithms; an entry of its law is a sum over draft
+        blocks of products of 2 gamma + 2 numbers. Other formulas are not covered.
         """
         epsilon, problem = EPSILON[dtype], in_field(self.problem)
-        off = epsilon / 2 + LOGARITHMS
-        operations = 2 * problem.tree.nodes + 2 + problem.drafts
+        sums = growth(epsilon / 2, 2 * problem.tree.nodes + 2 + problem.drafts)
         if self.rule in TREE_RULES:
-            return explained_by_rounding(problem, dtype, epsilon / 2) + growth(epsilon / 2, operations)
+            return explained_by_rounding(problem, dtype, epsilon / 2) + sums
         rules = ("token", "block") if self.rule == LOSSLESS else (self.rule,)
-        bounds = [BOUNDS[rule](problem, epsilon, 0.0, off) for rule in rules]
-        return max(bounds) + growth(epsilon / 2, operations)
+        return max(BOUNDS[rule](problem, epsilon, 0.0, epsilon / 2 + LOGARITHMS) for rule in rules) + sums
 
 
 def law_cases() -> list[LawCase]:
     """All law vectors, in the order of the file."""
     trees = [LawCase(f"trees-{problem.tree.how}", problem) for problem in TREES]
     return [*(LawCase(rule, problem) for rule in (LOSSLESS, *RULES) for problem in PROBLEMS), *trees]
-
-
-def as_rationals(law: dict[Prefix, object]) -> dict[Prefix, object]:
-    """A law over QQ as Fractions, sequences in order."""
-    return {sequence: as_fraction(law[sequence]) for sequence in sorted(law)}

@@ -1,7 +1,8 @@
-"""All vectors as one JSON file (vectors.schema.json), and the folder that is exported for programs in other languages."""
+"""All vectors as one JSON file (vectors.schema.json), and the folder that is exported for programs elsewhere."""
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
@@ -10,13 +11,14 @@ from typing import Any
 
 from ....models.errors import InputError
 from ....models.files import write_atomically
+from ....models.json_files import plain
 from ....models.law import prefix_key
 from ....models.problem import as_json
-from .answers import answer, tolerances
+from ....models.rationals import as_fraction
+from .answers import answer, forms, tolerances
 from .cases import Case, cases
 from .flags import FLAGS
-from .forms import forms
-from .law_vectors import LawCase, as_rationals, law_cases
+from .law_vectors import LawCase, law_cases
 
 FORMAT = "draftproof-vectors-1"
 SHIPPED = ("vectors.schema.json", "results.schema.json", "example.py", "example.js")
@@ -29,8 +31,7 @@ def suite() -> dict[str, Any]:
     content = {"vectors": list(_numbered(cases())), "laws": [_law_vector(case) for case in law_cases()]}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    flags = {name: {"bug": flag.bug, "link": flag.link, "needs": list(flag.needs)} for name, flag in FLAGS.items()}
-    return {"format": FORMAT, "digest": digest, "flags": flags, **content}
+    return {"format": FORMAT, "digest": digest, "flags": plain(FLAGS), **content}
 
 
 def export(folder: str) -> list[Path]:
@@ -51,21 +52,21 @@ def export(folder: str) -> list[Path]:
 
 
 def _numbered(made: Iterator[Case]) -> Iterator[dict[str, Any]]:
-    numbers: dict[str, int] = {}
+    numbers: Counter[str] = Counter()
     for case in made:
-        numbers[case.rule] = numbers.get(case.rule, 0) + 1
+        numbers[case.rule] += 1
         yield _vector(f"{case.rule}-{numbers[case.rule]}", case)
 
 
 def _vector(name: str, case: Case) -> dict[str, Any]:
     block, given = case.block, answer(case.rule, case.block, case.numbers)
-    gamma = case.batch[2] if case.batch else block.gamma
-    vocabulary = len(block.target[0])
+    gamma, vocabulary = case.batch[2] if case.batch else block.gamma, len(block.target[0])
     nothing = [Fraction(0)] * vocabulary
     vector = {
         "id": name, "rule": case.rule, "comment": case.comment, "flags": list(case.flags), "vocabulary": vocabulary,
         "gamma": gamma, "drafted": block.gamma,
-        "target": forms(_filled(block.target, gamma + 1, nothing)), "draft": forms(_filled(block.draft, gamma, nothing)),
+        "target": forms(_filled(block.target, gamma + 1, nothing)),
+        "draft": forms(_filled(block.draft, gamma, nothing)),
         "tokens": _filled(block.tokens, gamma, -1),
         "random": {
             "bits": case.bits, "accept": forms(_filled(case.numbers.accept, gamma, Fraction(0))),
@@ -85,7 +86,7 @@ def _filled(values: Sequence[Any], length: int, filling: Any) -> list[Any]:
 
 
 def _law_vector(case: LawCase) -> dict[str, Any]:
-    law = as_rationals(case.expected())
+    law = {tokens: as_fraction(p) for tokens, p in sorted(case.expected().items())}
     return {
         "id": f"law-{case.rule}-{case.problem.name}", "rule": case.rule, "flags": list(case.flags),
         "problem": as_json(case.problem),

@@ -1,7 +1,7 @@
-"""What the vectors alone catch of the zoo: every mutant and control, of blocks, trees and batches, answers them as a program in another language would."""
+"""What the vectors alone catch of the zoo: its entries answer them as programs in other languages would."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 from unittest.mock import patch
@@ -17,7 +17,7 @@ from ....verifiers.zoo.catalogue import BATCH_MUTANTS, CONTROLS, MUTANTS, ZooEnt
 from ....verifiers.zoo.tree_catalogue import TREE_CONTROLS, TREE_MUTANTS
 from .judgement import Judgement, judge
 from .law_vectors import LOSSLESS, PROBLEMS, TREES
-from .results import Results
+from .results import Results, answered_in_float64
 from .suite import suite
 
 OWN_WAY = ("C01", "C02", "C03", "C05", "C10", "C11")
@@ -28,7 +28,6 @@ RACES = ("M14", "C06", "C07")
 
 GLOBAL = ("C12", "C13")
 """Those that draw from the global generators."""
-
 
 FOR_TREES = {**TREE_MUTANTS, **TREE_CONTROLS}
 """Those that verify draft trees: their laws alone are judged."""
@@ -82,90 +81,87 @@ def answered(entry: ZooEntry, laws: Mapping[str, Mapping[str, float]] | None = N
     """The results of an entry. laws: its exact law by the name of a problem; None to leave law vectors out."""
     if entry.name in BATCH_MUTANTS:
         return _in_batches(entry)
-    if entry.name in FOR_TREES:
-        return _of_trees(entry, laws or {})
-    rules, answers = rules_of(entry), {}
-    field = "raced" if entry.name in RACES else "emitted"
-    for vector in suite()["vectors"]:
-        if vector["rule"] in rules:
-            answers[vector["id"]] = _answer(entry, vector, field)
+    laws_only, field = entry.name in FOR_TREES, "raced" if entry.name in RACES else "emitted"
+    rules, known = rules_of(entry), laws or {}
+    if laws_only:  # of trees that are drawn in the ways in which its laws are known
+        rules = tuple({f"trees-{problem.tree.how}": None for problem in TREES if problem.name in known})
+    answers = {v["id"]: _answer(entry, v, field) for v in suite()["vectors"] if v["rule"] in rules}
     for vector in suite()["laws"]:
-        if laws is not None and vector["rule"] in rules and vector["problem"]["name"] in laws:
-            answers[vector["id"]] = {"law": laws[vector["problem"]["name"]]}
-    gives = ("accepted", field, *(("law",) if laws is not None else ()))
-    return Results(f"{entry.name} {entry.title}", "float64", 53, "right", rules, gives, answers)
-
-
-def _of_trees(entry: ZooEntry, laws: Mapping[str, Mapping[str, float]]) -> Results:
-    """The results of a verifier of draft trees that are drawn in the ways in which its laws are known."""
-    rules = tuple({f"trees-{problem.tree.how}": None for problem in TREES if problem.name in laws})
-    of_trees = (vector for vector in suite()["laws"] if vector["rule"] in rules)
-    answers = {vector["id"]: {"law": laws[vector["problem"]["name"]]} for vector in of_trees}
-    return Results(f"{entry.name} {entry.title}", "float64", 53, "right", rules, ("law",), answers)
+        if vector["rule"] in rules and vector["problem"]["name"] in known:
+            answers[vector["id"]] = {"law": known[vector["problem"]["name"]]}
+    gives = (*(() if laws_only else ("accepted", field)), *(("law",) if laws is not None or laws_only else ()))
+    return answered_in_float64(f"{entry.name} {entry.title}", rules, gives, answers)
 
 
 def _in_batches(entry: ZooEntry) -> Results:
     """The results of a verifier of batches: requests of one batch in one call, each as long as its draft tokens."""
-    module, name = entry.target.split(":")
-    function, batches = getattr(import_module(module), name), dict[str, list[Mapping[str, Any]]]()
+    function, batches = _function(entry), dict[str, list[Mapping[str, Any]]]()
     for vector in suite()["vectors"]:
         if vector["rule"] == "token":
             batches.setdefault(vector.get("batch", vector["id"]), []).append(vector)
     answers = {}
     for batch in batches.values():
-        emitted = function.together([_row(vector) for vector in sorted(batch, key=lambda v: v.get("place", 0))])
-        for vector, tokens in zip(sorted(batch, key=lambda v: v.get("place", 0)), emitted, strict=True):
+        vectors = sorted(batch, key=lambda v: v.get("place", 0))
+        for vector, tokens in zip(vectors, function.together([*map(_batch_row, vectors)]), strict=True):
             answers[vector["id"]] = {"accepted": len(tokens) - 1, "raced": tokens}
-    return Results(f"{entry.name} {entry.title}", "float64", 53, "right", ("token",), ("accepted", "raced"), answers)
+    return answered_in_float64(f"{entry.name} {entry.title}", ("token",), ("accepted", "raced"), answers)
 
 
-def _row(vector: Mapping[str, Any]) -> Row:
+def _function(entry: ZooEntry) -> Any:
+    module, name = entry.target.split(":")
+    return getattr(import_module(module), name)
+
+
+def _rows(vector: Mapping[str, Any]) -> list[np.ndarray]:
+    return [np.array(vector[rows]["numbers"], float) for rows in ("target", "draft")]
+
+
+def _batch_row(vector: Mapping[str, Any]) -> Row:
     """A vector as a row of a batch; a placeholder where nothing was drafted."""
     long = max(vector["drafted"], 1) if vector["gamma"] else 0
-    target, draft = (np.array(vector[rows]["numbers"], float) for rows in ("target", "draft"))
+    target, draft = _rows(vector)
     accept, noise = (np.array(vector["random"][numbers]["numbers"], float) for numbers in ("accept", "noise"))
     random_numbers = {"accept": accept[:long], "noise": noise}
     return Row(target[: long + 1], draft[:long], np.array(vector["tokens"][:long], int), random_numbers)
 
 
 def _answer(entry: ZooEntry, vector: Mapping[str, Any], field: str) -> dict[str, Any]:
-    module, name = entry.target.split(":")
     drafted, generator = vector["drafted"], ScriptedGenerator(vector, field == "raced")
-    target, draft = (np.array(vector[rows]["numbers"], float) for rows in ("target", "draft"))
-    tokens, function = vector["tokens"][:drafted], getattr(import_module(module), name)
+    target, draft = _rows(vector)
+    arguments = target[: drafted + 1], draft[:drafted], vector["tokens"][:drafted]
     try:
         with np.errstate(all="ignore"):
             if entry.name in GLOBAL:
-                emitted = _with_global_numbers(function, generator, target[: drafted + 1], draft[:drafted], tokens)
+                emitted = _with_global_numbers(_function(entry), generator, *arguments)
             else:
-                emitted = function(target[: drafted + 1], draft[:drafted], tokens, generator)
+                emitted = _function(entry)(*arguments, generator)
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
     return {"accepted": len(emitted) - 1, field: [int(x) for x in emitted]}
 
 
-def _with_global_numbers(function: Any, generator: ScriptedGenerator, *arguments: Any) -> Any:
+def _with_global_numbers(function: Callable, generator: ScriptedGenerator, *arguments: Any) -> Any:
     def choices(population: Sequence[int], weights: Sequence[float]) -> list[int]:
         return [population[generator.choice(len(weights), weights)]]
 
     with (
         patch.object(random, "random", generator.random), patch.object(random, "choices", choices),
-        patch.object(np.random, "random_sample", generator.random), patch.object(np.random, "choice", generator.choice),
+        patch.object(np.random, "random_sample", generator.random),
+        patch.object(np.random, "choice", generator.choice),
     ):  # fmt: skip
         return function(*arguments)
 
 
-def probe_of(entry: ZooEntry) -> Sequence[Problem]:
-    """Problems by which to find out how it is called."""
-    return TREES if entry.name in FOR_TREES else PROBLEMS[:1]
-
-
 def laws(entries: Sequence[ZooEntry]) -> Iterator[tuple[ZooEntry, dict[str, dict[str, Any]]]]:
     """The exact law of each entry on the problems of the law vectors, by interception, in one child process."""
+
+    def probes(entry: ZooEntry) -> list[Problem]:
+        return [*TREES] if entry.name in FOR_TREES else [PROBLEMS[0]]
+
     with Sandbox(entries[0].measured) as sandbox:
-        sandbox.start([*probe_of(entries[0])])
+        sandbox.start(probes(entries[0]))
         for entry in entries:
-            about, known = sandbox.load(entry.measured, [*probe_of(entry)]), {}
+            about, known = sandbox.load(entry.measured, probes(entry)), {}
             ways = about["convention"].get("trees", ())
             for problem in [p for p in TREES if p.tree.how in ways] if entry.name in FOR_TREES else PROBLEMS:
                 measurement = measured(problem, "float64", sandbox.law(problem))

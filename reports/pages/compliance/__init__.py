@@ -1,1 +1,1 @@
-"""The compliance document as people read it: one HTML page (page.py), the PDF printed from it (pdf.py), both read back (said.py)."""
+"""The compliance document as people read it: one HTML page (page.py), and the PDF printed from it (pdf.py)."""

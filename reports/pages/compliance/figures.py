@@ -9,7 +9,7 @@ from ..figures import BAD, FLOOR, LIMIT, STYLE, SUBJECT, svg
 
 
 def deviation_by_precision(evidence: Sequence[Evidence]) -> str | None:
-    """The deviation from the target's law on each problem, a line for each kind of numbers, and what rounding is allowed."""
+    """The deviation from the target's law on each problem, a line a kind of numbers, and what rounding is allowed."""
     items = [e for e in evidence if e.claim == "lossless" and e.total_variation is not None]
     items = [e for e in items if not (e.witness and e.witness.smallest)]
     if not items:

@@ -1,25 +1,30 @@
-"""The compliance document as one HTML page: nothing loaded from elsewhere, everything from elsewhere escaped, made to be printed."""
+"""The compliance document as one HTML page: nothing loaded from elsewhere, everything escaped, made to be printed."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
 
-from ....verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED
+from ....verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Strength
+from ...audits.compliance.folder import Rendering
 from ...audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, VERDICTS, WITHOUT_LIMIT
-from ...audits.compliance.strength import DECIDES, STRENGTHS
 from ...audits.nightly.verdicts import STATE_MEANINGS
 from ...audits.report import FINDINGS, Report
 from .. import figures
+from ..badge import badge
+from ..junit import junit_of_requirements
 from ..nightly import summary as nightly
 from ..nightly.figure import history
 from ..page import rendered
 from ..summary import allowance, also_refuted, price, reasons, run_lines, speaks_of, summaries
 from .figures import deviation_by_precision
+from .pdf import pdf
 
 PLAINLY = {
-    MET: "Everything that the plan asks for was shown, on what was examined; what that is stands beside each requirement.",
-    SAMPLED: "Nothing was found to be wrong; a part of it rests on samples, or on one run, which can miss small differences.",
+    MET: "Everything that the plan asks for was shown, on what was examined; what that is stands beside each "
+    "requirement.",
+    SAMPLED: "Nothing was found to be wrong; a part of it rests on samples, or on one run, which can miss small "
+    "differences.",
     OPEN: "Something that the plan asks for was not shown: that says neither that it is right nor that it is wrong.",
     FAILED: "Something that the plan asks for was refuted: by what, stands beside the requirement.",
 }
@@ -33,13 +38,13 @@ def page(data: Mapping[str, Any]) -> str:
         "parts": [part | _shown(part) for part in data["parts"]],
         "verdicts": VERDICTS,
         "plainly": PLAINLY,
-        "strengths": STRENGTHS,
+        "strengths": {strength: strength.kind for strength in Strength},
         "states": STATE_MEANINGS,
         "nightly": nightly,
         "findings": FINDINGS,
         "NOT_CLAIMED": NOT_CLAIMED,
         "limit": limit,
-        "deciding": [STRENGTHS[kind] for kind in DECIDES],
+        "deciding": [strength.kind for strength in Strength if strength.decides],
     }
     return rendered("compliance/compliance.html.j2", **content)
 
@@ -66,10 +71,10 @@ def _shown(part: Mapping[str, Any]) -> dict[str, Any]:
         first = report.shown_refutation()
         prefixes = first.witness.prefixes if first and first.witness else ()
         pictures = (
-            (deviation_by_precision(report.evidence), "Deviation from the target's law on each problem, by precision; left edge: "
-             "exactly 0; crosses: refuted; orange: what is allowed to rounding, or left open by samples"),
-            (figures.acceptance(report.curves), "Probability that at least i draft tokens are accepted; no valid verifier lies "
-             "above block verification"),
+            (deviation_by_precision(report.evidence), "Deviation from the target's law on each problem, by precision; "
+             "left edge: exactly 0; crosses: refuted; orange: what is allowed to rounding, or left open by samples"),
+            (figures.acceptance(report.curves), "Probability that at least i draft tokens are accepted; no valid "
+             "verifier lies above block verification"),
             (figures.by_prefix(prefixes), "The two laws on the prefixes that deviate most"),
         )  # fmt: skip
         shown = {
@@ -94,3 +99,7 @@ def _by_claim(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     from ....proofs.paper_mapping import summary
 
     return [line for line in summary(rows) if line["shown"]]
+
+
+RENDERING = Rendering(page, pdf, badge, junit_of_requirements)
+"""The files for people that a document gives."""

@@ -1,7 +1,6 @@
 """The compliance document as a PDF: its HTML page, printed by WeasyPrint with contents and page numbers."""
 
 import hashlib
-import io
 import logging
 from typing import Any, NoReturn
 
@@ -35,14 +34,3 @@ def why_no_pdf() -> str | None:
 
 def _nothing_from_elsewhere(url: str, *arguments: Any, **options: Any) -> NoReturn:
     raise ValueError(f"{url}: the page loads nothing")
-
-
-def fonts_in(content: bytes) -> set[str]:
-    """The names of the fonts in a PDF, without the tags of their subsets."""
-    from pypdf import PdfReader
-
-    names: set[str] = set()
-    for one in PdfReader(io.BytesIO(content)).pages:
-        fonts: Any = one.get("/Resources", {}).get("/Font", {})
-        names |= {str(font.get_object().get("/BaseFont")).rpartition("+")[2] for font in fonts.get_object().values()}
-    return names

@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ...audits.nightly.detection_limits import MISS_RATE, NIGHT_HORIZONS
-from ...audits.nightly.verdicts import worst_state
+from ...audits.nightly.verdicts import MISS_RATE, NIGHT_HORIZONS, worst_state
 
 STATE_STYLES = {"quiet": "green", "watch": "yellow", "alarm": "red"}
 
@@ -102,8 +101,9 @@ def variation(distance: float) -> str:
 def limits_meaning() -> str:
     """The meaning of the limits, in one sentence."""
     return (
-        f"a deviation of that total variation or more, in any direction, is in alarm within {' / '.join(map(str, NIGHT_HORIZONS))} "
-        f"nights of as many draws as the last one, except with probability {MISS_RATE:g}; a smaller one may be missed"
+        f"a deviation of that total variation or more, in any direction, is in alarm within "
+        f"{' / '.join(map(str, NIGHT_HORIZONS))} nights of as many draws as the last one, except with probability "
+        f"{MISS_RATE:g}; a smaller one may be missed"
     )
 
 

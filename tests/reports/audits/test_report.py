@@ -11,8 +11,9 @@ from draftproof.models.errors import InputError, RunFailed
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.runner import examine
 from draftproof.reports.pages.page import page
-from draftproof.reports.pages.summary import summaries
+from draftproof.reports.pages.summary import run_lines, summaries
 from draftproof.tests.reports.report_schema import validate
+from draftproof.verifiers.details import LawDetail
 from draftproof.verifiers.evidence import (
     ERROR,
     HOLDS,
@@ -21,6 +22,7 @@ from draftproof.verifiers.evidence import (
     REFUTED,
     Evidence,
     LawEntry,
+    Method,
     Witness,
     merge_verdicts,
 )
@@ -31,7 +33,7 @@ WITNESS = Witness(sequence="0", expected="2/3", observed="11/18", problem={"voca
 
 
 def item(verdict=HOLDS, claim="lossless", **fields):
-    return Evidence(claim=claim, method="interception", verdict=verdict, **fields)
+    return Evidence(claim=claim, method=Method.INTERCEPTION, verdict=verdict, **fields)
 
 
 def report_of(*evidence, claims=("lossless",)):
@@ -108,7 +110,7 @@ class Part:
             raise self.error
 
     def evidence(self, complete):
-        return [item(HOLDS if complete else NO_EVIDENCE, detail={"measured": self.measured})]
+        return [item(HOLDS if complete else NO_EVIDENCE, detail=LawDetail(paths=self.measured))]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ class Part:
 def test_what_was_measured_before_a_failure_is_in_the_report_and_nothing_is_run_after_it(error, failure):
     report, last = report_of(), Part()
     assert not examine(report, [Part(), Part(error), last], " (take less)")
-    assert [(e.verdict, e.detail["measured"]) for e in report.evidence] == [(HOLDS, 3), (NO_EVIDENCE, 3)]
+    assert [(e.verdict, e.law.paths) for e in report.evidence] == [(HOLDS, 3), (NO_EVIDENCE, 3)]
     assert (report.failure, report.verdict, last.measured) == (failure, "error", 0)
     assert report.interrupted == isinstance(error, KeyboardInterrupt)
 
@@ -160,7 +162,7 @@ def test_reports_of_version_1_are_read(name):
         (e["claim"], e["method"], e["verdict"]) for e in data["evidence"]
     ]
     validate(report.as_json())
-    assert data["subject"]["name"] in page(data)
+    assert data["subject"]["name"] in page(report)
 
 
 def test_of_version_1_the_smallest_witness_is_found_and_the_table_is_the_same():
@@ -179,9 +181,32 @@ def test_of_version_1_the_smallest_witness_is_found_and_the_table_is_the_same():
     assert all(" --defect " not in (e.replay or "") for e in run.evidence)
 
 
+@pytest.mark.parametrize(("name", "value"), [("bound", "1/3"), ("bound", -1), ("total_variation", [])])
+def test_a_deviation_or_a_bound_that_is_no_number_is_refused_with_its_place(name, value):
+    data = json.loads(report_of(item(), item()).text())
+    data["evidence"][1][name] = value
+    with pytest.raises(InputError, match=rf"evidence\[1\]\.{name}: .*expected null, or a number"):
+        Report.from_json(data)
+
+
+def test_a_convention_that_is_null_is_refused():
+    data = json.loads(report_of(item()).text())
+    data["subject"]["convention"] = None
+    with pytest.raises(InputError, match=r"subject\.convention: expected object, got null"):
+        Report.from_json(data)
+
+
+@pytest.mark.parametrize("missing", ["confidence", "wall_clock_speedup", "wall_clock_speedup_interval"])
+def test_figures_of_a_run_that_are_missing_are_not_shown(missing):
+    data = old("e2e")
+    del data["end_to_end"]["figures"][missing]
+    assert page(Report.from_json(data))
+    assert dict(run_lines(Report.from_json(data)))["block efficiency"].startswith("2.29 tokens")
+
+
 @pytest.mark.parametrize("version", ["3.0", None])
 def test_a_version_that_is_not_known_is_refused(version):
-    with pytest.raises(InputError, match=r"expected 2\.0, or 1\.0"):
+    with pytest.raises(InputError, match=r"expected 2\.1, 2\.0 or 1\.0"):
         Report.from_json(old("audit") | {"schema_version": version})
 
 

@@ -17,15 +17,20 @@ from draftproof.reports.pages.page import page
 from draftproof.reports.pages.summary import NOT_RECORDED, allowance
 from draftproof.reports.pages.terminal import show
 from draftproof.tests.reports.report_schema import validate
-from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Witness
+from draftproof.verifiers.details import LawDetail, RealCalls, SamplesDetail, WideDetail
+from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method, Strength, Witness
 
 pytestmark = pytest.mark.exact
 
 
 def law(problem, verdict=HOLDS, vocabulary=2, gamma=1, **detail):
-    method, bound = detail.pop("method", "interception"), detail.pop("bound", 1e-13)
-    facts = {"dtype": "float64", "exactness": "exact", "paths": 10, "vocabulary": vocabulary, "gamma": gamma,
-             "smallest_probability": 1e-6} | detail  # fmt: skip
+    method, bound = detail.pop("method", Method.INTERCEPTION), detail.pop("bound", 1e-13)
+    kind = WideDetail if "ids_called" in detail else LawDetail
+    detail = {"dtype": "float64", "vocabulary": vocabulary, "gamma": gamma, "smallest_probability": 1e-6} | detail
+    if method.sampled:
+        facts = SamplesDetail(samples=100, p_value=0.5, false_alarm_rate=1e-6, miss_rate=1e-3, **detail)
+    else:
+        facts = kind(**{"exactness": Strength.EXACT, "paths": 10} | detail)
     witness = Witness(sequence="0", expected="1", observed="0") if verdict == REFUTED else None
     return Evidence(claim="lossless", method=method, verdict=verdict, problem=problem, bound=bound, detail=facts,
                     total_variation=0.0, witness=witness)  # fmt: skip
@@ -62,13 +67,13 @@ def test_the_size_of_a_problem_is_that_of_all_its_rows():
 
 
 def test_lossless_reads_as_what_it_is():
-    exact = report_of(law("a"), law("b", vocabulary=128, gamma=8, exactness="lattice"))
-    assert exact.scope["says"] == (
+    exact = report_of(law("a"), law("b", vocabulary=128, gamma=8, exactness=Strength.LATTICE))
+    assert exact.scope.says == (
         "2 problems, V = 2, 128, gamma = 1, 8, probabilities from 1e-06; in float64; one request a call; "
         "laws: 1 exact, 1 exact on the lattice"
     )
     assert exact.reading == "lossless: refuted by nothing, exactly, on these problems"
-    coarse = report_of(law("a"), law("b", exactness="resolution", bound=2e-7))
+    coarse = report_of(law("a"), law("b", exactness=Strength.RESOLUTION, bound=2e-7))
     assert not any(sentence.startswith("long blocks") for sentence in exact.not_examined)
     long = report_of(law("a", vocabulary=128, gamma=2), law("b", vocabulary=3, gamma=33)).not_examined
     assert "long blocks over large vocabularies: gamma is at most 2 at V = 128, V at most 3 at gamma = 33" in long
@@ -78,22 +83,22 @@ def test_lossless_reads_as_what_it_is():
         "lossless: refuted by nothing, exactly, up to rounding (TV 0.023 in bfloat16), on these problems"
     )
     assert allowance(half) == "in bfloat16 a bias below TV 0.023 cannot be told from rounding"
-    assert report_of(law("a", dtype="exact", method="enumeration")).reading == (
+    assert report_of(law("a", dtype="exact", method=Method.ENUMERATION)).reading == (
         "lossless: refuted by nothing, exactly, over rationals, on this problem"
     )
 
 
 def test_other_verdicts_say_on_how_much():
     assert report_of(law("a", REFUTED), law("b")).reading == "refuted on 1 of 2"
-    sampled = law("b", NO_EVIDENCE, method="chi-square", bound=0.03)
+    sampled = law("b", NO_EVIDENCE, method=Method.CHI_SQUARE, bound=0.03)
     report = report_of(law("a"), law("b", NO_EVIDENCE, reason="it waits"), sampled, law("c", NO_EVIDENCE))
     assert report.reading == "inconclusive: nothing decided on 2 of 3"
     assert "1 law without computation and without samples" in report.not_examined
     assert "deviations below TV 0.03 where there are samples in place of a law" in report.not_examined
-    assert report.scope["says"].endswith("laws: 1 exact, 1 sampled (V = 2; detection limit TV 0.03), 1 none (V = 2)")
-    wide = law("d", NO_EVIDENCE, vocabulary=129), law("d", NO_EVIDENCE, 129, method="chi-square", bound=0.08)
+    assert report.scope.says.endswith("laws: 1 exact, 1 sampled (V = 2; detection limit TV 0.03), 1 none (V = 2)")
+    wide = law("d", NO_EVIDENCE, vocabulary=129), law("d", NO_EVIDENCE, 129, method=Method.CHI_SQUARE, bound=0.08)
     report = report_of(law("a"), *wide, law("e", NO_EVIDENCE, vocabulary=1003), sampled)
-    assert report.scope["says"].endswith("2 sampled (V = 2, 129; detection limit TV 0.08), 1 none (V = 1003)")
+    assert report.scope.says.endswith("2 sampled (V = 2, 129; detection limit TV 0.08), 1 none (V = 1003)")
     validate(json.loads(json.dumps(report.as_json())))
     nothing = report_of()
     nothing.fail("load", "no such file")
@@ -107,9 +112,11 @@ def test_what_was_not_examined_follows_from_what_was():
     assert "several requests in one call" in few
     assert "rows in float32, bfloat16, float16" in few
     assert any("mine.py:lock" in sentence for sentence in few)
+    called = {"ids_called": 9, "fewest_ids_of_a_row": 1, "mass_not_called": 0.25}
+    called |= {"allowed_to_look_ups": 0.0, "look_ups_explained": 0.0}
     more = report_of(
         law("a", vocabulary=3, requests_a_call=1),
-        law("b", dtype="float32", requests_a_call=8, mass_not_called=0.25, real_calls={"calls": 2000, "limit": 0.06}),
+        law("b", dtype="float32", requests_a_call=8, real_calls=RealCalls(2000, 0.06), **called),
     ).not_examined
     assert "vocabularies other than 2, 3" in more
     assert "several requests in one call" not in more
@@ -120,9 +127,8 @@ def test_what_was_not_examined_follows_from_what_was():
 
 def test_a_loop_speaks_of_its_own_pair():
     report = report_of(law("pair", dtype="bfloat16", vocabulary=None))
-    report.evidence[0].detail.pop("vocabulary")
     report.end_to_end = EndToEnd({"vocabulary": 32000, "gamma": 4, "batch": 2})
-    assert report.scope["says"].startswith("one pair of models, V = 32000, gamma = 4; in bfloat16; 2 requests a call")
+    assert report.scope.says.startswith("one pair of models, V = 32000, gamma = 4; in bfloat16; 2 requests a call")
     assert not any("draftproof e2e" in sentence for sentence in report.not_examined)
 
 
@@ -130,12 +136,12 @@ def test_scope_stands_in_every_form_of_a_report():
     report = report_of(law("a"), law("b", REFUTED))
     data = json.loads(report.text())
     validate(data)
-    assert data["scope"]["says"] == report.scope["says"]
+    assert data["scope"]["says"] == report.scope.says
     assert Report.from_json(data).as_json()["not_examined"] == data["not_examined"] != []
     with pytest.raises(AssertionError, match="examined: 2 problems, V = 2, gamma = 1"):
         run_check(report, "lossless")
-    for form in (page(data), shown(report)):
-        assert report.scope["says"] in form
+    for form in (page(report), shown(report)):
+        assert report.scope.says in form
         assert report.reading in form
         assert "vocabularies other than 2" in form
     report.notice({"padding": "returns -1 after the tokens"})
@@ -148,39 +154,40 @@ def test_a_report_of_an_earlier_version_says_that_it_is_not_recorded():
     data = json.loads(next(f for f in sorted(old.iterdir(), key=str) if f.name.endswith(".json")).read_text("utf-8"))
     report = Report.from_json(data)
     assert (report.scope, report.not_examined, report.reading) == (None, [], report.verdict)
-    assert f"Speaks of: {NOT_RECORDED}" in page(data)
+    assert f"Speaks of: {NOT_RECORDED}" in page(report)
     assert NOT_RECORDED in shown(report)
 
 
 def test_calls_are_calls_and_paths_are_paths():
     scope = report_of(law("a"), law("b"), calls=1234).scope
-    assert scope and (scope["paths"], scope["calls"], scope["quick"]) == (20, 1234, False)
+    assert scope and (scope.paths, scope.calls, scope.quick) == (20, 1234, False)
     assert any("(1,234 in one process)" in sentence for sentence in report_of(law("a"), calls=1234).not_examined)
 
 
 def test_a_quick_audit_says_so():
     quick = report_of(law("a"), quick=True)
-    assert quick.scope and quick.scope["says"].endswith("; quick: no wide problem")
+    assert quick.scope and quick.scope.says.endswith("; quick: no wide problem")
     assert "wide vocabularies and long blocks: the audit was quick" in quick.not_examined
-    assert "quick" not in " ".join([report_of(law("a")).scope["says"], *report_of(law("a")).not_examined])
+    assert "quick" not in " ".join([report_of(law("a")).scope.says, *report_of(law("a")).not_examined])
 
 
 def test_the_scope_of_a_report_is_computed_once_for_a_state_of_it(monkeypatch):
     asked = []
     monkeypatch.setattr("draftproof.reports.audits.report.scope", lambda report: asked.append(1) or scope_of(report))
     report = report_of(law("a"))
-    shown(report), page(json.loads(report.text())), report.reading, report.not_examined
-    assert len(asked) == 2, "once for the report, once for the one that the page reads"
+    shown(report), page(report), report.reading, report.not_examined
+    assert len(asked) == 1
     report.add([law("b")])
-    assert report.scope and report.scope["problems"] == 2
+    assert report.scope and report.scope.problems == 2
 
 
 @pytest.mark.parametrize(
-    ("target", "zeros"), [(["1/3", "2/3"], False), (["0", "1"], True), ({"": ["1/2", "1/2"], "0": ["1", "0"], "1": ["1/2", "1/2"]}, True)]
-)  # fmt: skip
+    ("target", "zeros"),
+    [(["1/3", "2/3"], False), (["0", "1"], True), ({"": ["1/2", "1/2"], "0": ["1", "0"], "1": ["1/2", "1/2"]}, True)],
+)
 def test_it_is_said_where_no_token_has_probability_0(target, zeros):
     problem = {"vocabulary": 2, "gamma": 1, "target": target, "draft": ["1/2", "1/2"]}
     report = audit("token", [problem], explain=False)
-    assert [e.detail["zeros"] for e in report.evidence if e.claim == "support"] == [zeros]
+    assert [e.law.zeros for e in report.evidence if e.claim == "support"] == [zeros]
     said = "tokens that the target gives probability 0: no problem has one"
     assert (said in report.not_examined) == (not zeros)

@@ -1,4 +1,4 @@
-"""``draftproof campaign``: exit statuses, one clear line, third-party code in child processes, a campaign that goes on."""
+"""``draftproof campaign``: exit statuses, one clear line, third-party code in child processes, going on."""
 
 import json
 import os
@@ -12,8 +12,9 @@ import pytest
 
 from draftproof.models.battery import drawn
 from draftproof.models.problem import as_json
+from draftproof.models.store import stored_rows
 from draftproof.reports.audits.campaigns.subject import ThirdPartySource
-from draftproof.reports.audits.functions.subject import subject_from
+from draftproof.reports.audits.subject import subject_from
 from draftproof.stattests.campaign.run import plan, sample_chunk
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.stattests import batched_subjects
@@ -105,11 +106,11 @@ def test_a_reference_is_not_refuted_and_says_what_it_could_have_seen(name):
 
 def test_the_counts_are_the_same_for_other_workers_and_other_for_another_seed():
     digests = [
-        json.loads(campaign("block", "--problem", GENERIC, "--samples", 90_000, "--chunk", 20_000, *more, "--json", "-").out)[
-            "campaign"
-        ]["counts_digest"]
+        json.loads(
+            campaign("block", "--problem", GENERIC, "--samples", 90_000, "--chunk", 20_000, *more, "--json", "-").out
+        )["campaign"]["counts_digest"]
         for more in (["--workers", 1], ["--workers", 2], ["--workers", 1, "--seed", 1])
-    ]  # fmt: skip
+    ]
     assert digests[0] == digests[1] != digests[2]
 
 
@@ -182,8 +183,8 @@ def test_a_function_that_cannot_be_sampled_is_one_line_and_status_3(plain, name,
 def waiting_for(file, process, chunks):
     while True:
         assert process.poll() is None, process.communicate()
-        text = file.read_text() if file.exists() else ""
-        if text and json.loads(text)["state"]["below"] >= chunks:
+        rows = stored_rows(file, "a sampling campaign")
+        if rows and rows[-1].row["below"] >= chunks:
             return
         time.sleep(0.05)
 
@@ -202,11 +203,10 @@ def test_ctrl_c_keeps_the_checkpoint_and_says_how_to_go_on(tmp_path):
     assert err.strip().startswith("draftproof: interrupted after ")
     assert f"samples; they are in {file}, and the same command resumes from there" in err
     assert "Traceback" not in err
-    state = json.loads(file.read_text())["state"]
-    assert state["below"] >= 1
+    assert stored_rows(file, "a sampling campaign")[-1].row["below"] >= 1
     other = campaign(*arguments, "--seed", 1)
     assert other.returncode == 2
-    assert "belongs to another campaign: its seed is 0, here 1" in other.err
+    assert "was begun with seed 0, and 1 is asked for" in other.err
 
 
 def test_a_finished_campaign_is_shown_again_from_its_checkpoint(tmp_path):
@@ -236,13 +236,27 @@ def test_a_finished_campaign_is_shown_again_from_its_checkpoint(tmp_path):
         (["blok", "--problem", PAPER], "'blok' is not a subject"),
         (["block", "--problem", "missing.json"], "missing.json: cannot be read"),
         (["block", "--problem", PAPER, "--checkpoint", "/nowhere/campaign.json"], "cannot be written"),
-        (["block", "--problem", '{"vocabulary": 40, "gamma": 3, "target": [1], "draft": [1]}'], "expected 40 probabilities"),
-        (["block", "--problem", json.dumps(as_json(drawn(300, 1, "equal")) | {"gamma": 2, "name": "large"}
-                                           | {"target": as_json(drawn(300, 1, "equal"))["target"][""],
-                                              "draft": as_json(drawn(300, 1, "equal"))["draft"][""]})],
-         "large: 300^3 sequences of 3 tokens are too many for a campaign; expected at most 131,072"),
+        (
+            ["block", "--problem", '{"vocabulary": 40, "gamma": 3, "target": [1], "draft": [1]}'],
+            "expected 40 probabilities",
+        ),
+        (
+            [
+                "block",
+                "--problem",
+                json.dumps(
+                    as_json(drawn(300, 1, "equal"))
+                    | {"gamma": 2, "name": "large"}
+                    | {
+                        "target": as_json(drawn(300, 1, "equal"))["target"][""],
+                        "draft": as_json(drawn(300, 1, "equal"))["draft"][""],
+                    }
+                ),
+            ],
+            "large: 300^3 sequences of 3 tokens are too many for a campaign; expected at most 131,072",
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_use_and_bad_input_are_one_line_and_status_2(arguments, line, tmp_path):
     done = campaign(*arguments, cwd=tmp_path)
     assert done.returncode == 2

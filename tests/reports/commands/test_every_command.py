@@ -1,4 +1,4 @@
-"""What all commands have in common: nothing heavy is imported to say what there is, files are checked before the work."""
+"""What all commands have in common: nothing heavy is imported to say what there is, files are checked first."""
 
 import os
 import subprocess

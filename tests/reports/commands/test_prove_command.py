@@ -1,4 +1,4 @@
-"""``draftproof prove``: one row a claim, method and size; what cannot be decided is said, what is refuted exits with 1."""
+"""``draftproof prove``: one row a claim, method and size; what is undecided is said, what is refuted exits with 1."""
 
 import json
 import os

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from draftproof.models.errors import InputError, OutOfMemoryError
-from draftproof.reports.audits.tables.record import Record
+from draftproof.models.store import stored_rows
 from draftproof.reports.commands.tables import command as tables
-from draftproof.tests.reports.audits import tables_parts as parts
+from draftproof.tests.reports.audits.tables import tables_parts as parts
 
 pytestmark = pytest.mark.engine
 
@@ -57,12 +57,12 @@ def whole(pair, tmp_path_factory):
 
 def cells_of(folder):
     """The lines of the record without what a clock said."""
-    lines = [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
-    for line in lines[1:]:
-        for column in line["columns"]:
+    rows = stored_rows(folder / "cells.jsonl", "tables")
+    for row in rows:
+        for column in row.row["columns"]:
             assert column.pop("seconds") > 0
             column.pop("processor_seconds")
-    return lines
+    return rows
 
 
 def test_all_columns_are_measured_and_what_must_be_equal_is(whole):
@@ -159,7 +159,7 @@ def refused(*arguments):
 def test_a_folder_measured_with_other_settings_is_refused_and_left_as_it_is(whole, pair, more, message):
     out, _ = whole
     before = (out / "cells.jsonl").read_bytes()
-    assert refused(*parts.arguments(pair, out, *more)).startswith(f"{out}: was measured with {message}")
+    assert refused(*parts.arguments(pair, out, *more)).startswith(f"{out / 'cells.jsonl'}: was begun with {message}")
     assert (out / "cells.jsonl").read_bytes() == before
 
 
@@ -168,7 +168,7 @@ def test_other_prompts_under_the_same_name_are_refused(whole, pair, tmp_path):
     lines = (pair / "prompts.jsonl").read_text()
     (pair / "prompts.jsonl").write_text(lines.replace("quick", "slow"))
     try:
-        assert f"{out}: was measured with texts " in refused(*parts.arguments(pair, out))
+        assert f"{out / 'cells.jsonl'}: was begun with texts " in refused(*parts.arguments(pair, out))
     finally:
         (pair / "prompts.jsonl").write_text(lines)
 
@@ -182,45 +182,11 @@ def test_a_folder_with_something_else_a_file_and_a_damaged_record_are_refused(wh
     )
     damaged = tmp_path / "damaged"
     damaged.mkdir()
-    good = (whole[0] / "cells.jsonl").read_bytes().splitlines(keepends=True)
-    for bad, line in ((b"{}\n", 1), (b"[" * 10_000 + b"\n", 2), (b'{"seed": 0}\n', 2)):
-        (damaged / "cells.jsonl").write_bytes(bad if line == 1 else good[0] + bad)
+    head = (whole[0] / "cells.jsonl").read_bytes().splitlines(keepends=True)[0]
+    for content, said in ((b"{}\n", "no file of tables"), (head + b"{}\n", "line 2 is not what was written there")):
+        (damaged / "cells.jsonl").write_bytes(content)
         message = refused(*parts.arguments(pair, damaged))
-        assert message == f"{damaged / 'cells.jsonl'}: line {line} is not what was written there; it was left as it is"
-
-
-DAMAGE = {
-    "a key renamed": lambda cell: cell["columns"][1].update(Seconds=cell["columns"][1].pop("seconds")),
-    "text for a number": lambda cell: cell["columns"][0].update(tokens="8"),
-    "true for a number": lambda cell: cell["columns"][0].update(calls=True),
-    "NaN": lambda cell: cell["columns"][0].update(seconds=float("nan")),
-    "beyond any float": lambda cell: cell["columns"][0].update(seconds=10**400),
-    "a number for a list": lambda cell: cell["columns"][0].update(accepted=3),
-    "text in a list": lambda cell: next(c for c in cell["columns"] if c["gamma"])["accepted"][0].append("1"),
-    "columns of another kind": lambda cell: cell.update(columns=[1, 2]),
-    "a key missing on the same blocks": lambda cell: cell["on_the_same"][0].pop("block"),
-    "data without a name": lambda cell: cell.update(data=None),
-    "a list for a seed": lambda cell: cell.update(seed=[0]),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_a_cell_that_was_damaged_is_refused_and_left_as_it_is(whole, tmp_path, damage):
-    header, first, second, *_ = map(json.loads, (whole[0] / "cells.jsonl").read_text().splitlines())
-    file = tmp_path / "cells.jsonl"
-
-    def written():
-        file.write_text("".join(json.dumps(line) + "\n" for line in (header, first, second)))
-        return file.read_bytes()
-
-    written()
-    assert len(Record(tmp_path, header["settings"]).cells) == 2
-    damage(second)
-    before = written()
-    with pytest.raises(InputError) as caught:
-        Record(tmp_path, header["settings"])
-    assert str(caught.value) == f"{file}: line 3 is not what was written there; it was left as it is"
-    assert file.read_bytes() == before
+        assert message == f"{damaged / 'cells.jsonl'}: {said}; it was left as it is"
 
 
 def test_two_runs_into_one_folder_at_a_time_are_refused(whole, pair):
@@ -228,7 +194,7 @@ def test_two_runs_into_one_folder_at_a_time_are_refused(whole, pair):
     with (out / "cells.jsonl").open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         message = refused(*parts.arguments(pair, out))
-    assert message == f"{out}: another run is measuring into it; expected one at a time"
+    assert message == f"{out / 'cells.jsonl'}: another process writes to it; expected one at a time"
 
 
 def test_what_cannot_be_loaded_or_does_not_fit_is_bad_input(pair, tmp_path):
@@ -291,19 +257,12 @@ def test_the_pair_of_a_preset_has_the_papers_drafters_in_its_order(monkeypatch):
 
 
 def test_several_paths_are_measured_beside_single_ones_and_fill_table_5(pair, tmp_path):
-    words = [
-        "--target",
-        pair / "target",
-        "--draft",
-        pair / "draft",
-        "--out",
-        tmp_path / "out",
+    words = ["--target", pair / "target", "--draft", pair / "draft", "--out", tmp_path / "out"]
+    words += [
         "--gamma",
         "8",
         "--temperature",
         "1",
-    ]
-    words += [
         "--seeds",
         "1",
         "--prompts",
@@ -312,9 +271,8 @@ def test_several_paths_are_measured_beside_single_ones_and_fill_table_5(pair, tm
         "8",
         "--batch",
         "2",
-        "--verifiers",
-        "token,block,k-seq,spec-infer",
     ]
+    words += ["--verifiers", "token,block,k-seq,spec-infer"]
     done = run(*words)
     assert done.exit_code == 0, done.output
     assert "k-seq > spec-infer, by calls of two runs" in done.output
@@ -324,6 +282,6 @@ def test_several_paths_are_measured_beside_single_ones_and_fill_table_5(pair, tm
     overall = next(row for row in table["rows"] if row["name"] == "all prompts")
     assert all(cell["here"]["value"] > 0 for cell in overall["cells"])
     refused = run(*words, "--paths", "3")
-    assert isinstance(refused.exception, InputError) and "was measured with paths 2, and 3 is asked for" in str(
+    assert isinstance(refused.exception, InputError) and "was begun with paths 2, and 3 is asked for" in str(
         refused.exception
     )

@@ -130,8 +130,7 @@ def test_without_torch_the_extra_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [[], ["--out", "x", "--seed", -1], ["--out", "x", "--minutes", 0], ["--out", "x", "--minutes", "long"]],
+    "arguments", [[], ["--out", "x", "--seed", -1], ["--out", "x", "--minutes", 0], ["--out", "x", "--minutes", "long"]]
 )
 def test_wrong_use_is_status_2(arguments):
     assert train_pair(*arguments).exit_code == 2

@@ -1,4 +1,5 @@
-"""The pages in a real browser: axe-core finds nothing serious, at two widths, light and dark; nothing is wider than the window."""
+"""The pages in a real browser: axe-core finds nothing serious, at two widths, light and dark; nothing is wider than
+the window."""
 
 import json
 import re
@@ -18,13 +19,14 @@ from draftproof.reports.audits.compliance.collecting import collect
 from draftproof.reports.audits.compliance.document import document
 from draftproof.reports.audits.compliance.plan import load_plan
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
+from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.tables.report import tables_report
 from draftproof.reports.pages.compliance.page import page as compliance_page
 from draftproof.reports.pages.engine_issues import FOLDER
 from draftproof.reports.pages.nightly.page import page as nightly_page
 from draftproof.reports.pages.page import page
 from draftproof.reports.pages.tables.page import page as tables_page
-from draftproof.tests.reports.audits import tables_parts
+from draftproof.tests.reports.audits.tables import tables_parts
 from draftproof.tests.reports.browser import needs_chromium
 
 pytestmark = [pytest.mark.browser, pytest.mark.needs("axe_playwright_python"), needs_chromium]
@@ -50,11 +52,12 @@ def refuted(tmp_path_factory):
     """The page of a refuted function, with a witness, figures and findings."""
     file = tmp_path_factory.mktemp("pages") / "mine.py"
     file.write_text("def f(target_probs, draft_probs, draft_tokens, rng):\n    return [*draft_tokens, 0]\n")
-    return page(audit(f"{file}:f", [toy(1), toy(2)], explain=False).as_json())
+    return page(audit(f"{file}:f", [toy(1), toy(2)], explain=False))
 
 
 def serious(browser, html: str | Path, width: int = 1280, colours: str = "light") -> list[str]:
-    """Rules of axe-core that a page, or the page in a file, breaks, of serious or critical impact, and whether it is too wide."""
+    """Rules of axe-core that a page, or the page in a file, breaks, of serious or critical impact, and whether it is
+    too wide."""
     from axe_playwright_python.sync_playwright import Axe
 
     tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=colours, bypass_csp=True)
@@ -73,7 +76,7 @@ def test_nothing_serious_on_the_page_of_a_refuted_function(browser, refuted):
 
 
 def test_nothing_serious_on_the_page_of_a_reference_verifier(browser):
-    assert serious(browser, page(audit("block", [toy(2)]).as_json()), 390, "dark") == []
+    assert serious(browser, page(audit("block", [toy(2)])), 390, "dark") == []
 
 
 @pytest.mark.needs("sqlalchemy")
@@ -109,7 +112,7 @@ def test_nothing_serious_on_the_pages_of_tables_and_of_an_end_to_end_run(browser
         )
     )
     run = json.loads((Path(draftproof.__file__).parent / "tests/reports/audits/reports_1_0/e2e.json").read_text())
-    for html in (tables, page(run)):
+    for html in (tables, page(Report.from_json(run))):
         for width, colours in SETTINGS[1:]:
             assert serious(browser, html, width, colours) == []
     at = tables.index("</table>")

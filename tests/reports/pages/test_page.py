@@ -13,7 +13,8 @@ from draftproof.reports.pages.figures import by_prefix
 from draftproof.reports.pages.page import page
 from draftproof.reports.pages.plain_words import plain_sentence, problem_rows
 from draftproof.tests.reports.browser import chromium, needs_chromium
-from draftproof.verifiers.evidence import Evidence, Witness
+from draftproof.tests.reports.typed_details import detail_by
+from draftproof.verifiers.evidence import Evidence, EvidenceVerdict, Method, Witness
 
 EVIL = '<script>alert("x")</script>'
 
@@ -28,7 +29,7 @@ def refuted(tmp_path_factory):
         f"        raise ValueError({EVIL!r})\n"
         "    return [rng.choice(len(target_probs[0]), p=draft_probs[0])]\n"
     )
-    return audit(f"{file}:f", [toy(2), drawn(3, 2, "equal")]).as_json()
+    return audit(f"{file}:f", [toy(2), drawn(3, 2, "equal")])
 
 
 class Sources(HTMLParser):
@@ -56,7 +57,7 @@ def test_the_page_is_self_contained_and_foreign_words_are_escaped(refuted):
 
 
 def test_equal_reports_give_equal_bytes(refuted):
-    again = json.loads(json.dumps(refuted))
+    again = Report.from_json(json.loads(refuted.text()))
     assert page(refuted).encode() == page(again).encode()
 
 
@@ -67,14 +68,14 @@ def test_the_page_tells_the_verdict_the_witness_and_the_replay(refuted):
 
 
 def test_the_page_of_a_reference_verifier_has_its_pictures():
-    html = page(audit("block", [toy(3)]).as_json())
+    html = page(audit("block", [toy(3)]))
     assert html.count('<svg role="img" aria-label="') == html.count("<svg") == 3
     assert "No difference was found: on every problem examined" in html and "it is no proof for all" in html
 
 
 def test_figures_say_what_is_to_be_seen(refuted):
     html = page(refuted)
-    assert "Largest deviation and limit by precision and method. float64, exact, on the lattice: largest" in html
+    assert "Largest deviation and limit by precision and method. float64, exact on the lattice: largest" in html
     picture = by_prefix([("0", 0.5, 0.25)])
     assert (
         picture
@@ -95,8 +96,9 @@ def test_plain_sentences_are_no_stronger_than_the_evidence():
     def sentence(verdict, claim="lossless", **detail):
         report = Report.begin("f", "f.py:f", ["float64"], 0, claims=(claim,))
         witness = Witness(sequence="0", expected="1/2", observed="1/3") if verdict == "refuted" else None
-        method = detail.pop("method", "interception")
-        report.add([Evidence(claim=claim, method=method, verdict=verdict, problem="p", witness=witness, detail=detail)])
+        method = Method(detail.pop("method", "interception"))
+        facts = {"verdict": EvidenceVerdict(verdict), "problem": "p", "witness": witness}
+        report.add([Evidence(claim=claim, method=method, detail=detail_by(method, **detail), **facts)])
         return plain_sentence(report)
 
     assert sentence("holds", dtype="float64").startswith("No difference was found: on every problem examined")
@@ -110,7 +112,7 @@ def test_plain_sentences_are_no_stronger_than_the_evidence():
 
 def test_the_page_of_a_failed_audit_says_so(tmp_path):
     (tmp_path / "broken.py").write_text("1 / 0\n")
-    html = page(audit(f"{tmp_path / 'broken.py'}:f").as_json())
+    html = page(audit(f"{tmp_path / 'broken.py'}:f"))
     assert "cannot be imported (ZeroDivisionError" in html
 
 

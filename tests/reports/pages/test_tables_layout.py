@@ -17,7 +17,7 @@ from draftproof.reports.audits.tables.paper_comparison import (
 )
 from draftproof.reports.audits.tables.report import tables_report
 from draftproof.reports.pages.tables.page import markdown, page
-from draftproof.tests.reports.audits import tables_parts as parts
+from draftproof.tests.reports.audits.tables import tables_parts as parts
 from draftproof.tests.reports.browser import chromium, needs_chromium
 from draftproof.tests.reports.pages.test_page import EVIL, Sources
 

@@ -1,4 +1,5 @@
-"""The GitHub Action: the commands of its steps, run by bash as GitHub runs them; and SARIF in the form that it uploads."""
+"""The GitHub Action: the commands of its steps, run by bash as GitHub runs them; and SARIF in the form that it
+uploads."""
 
 import json
 import os
@@ -14,12 +15,13 @@ import draftproof
 from draftproof.models.battery import toy
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.functions.audit import run_audit
-from draftproof.reports.audits.functions.settings import AuditSettings
-from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.reports.audits.report import Report
+from draftproof.reports.audits.settings import AuditSettings
+from draftproof.reports.audits.subject import subject_from
 from draftproof.reports.commands.output import Output
 from draftproof.reports.pages.sarif import sarif
-from draftproof.verifiers.evidence import REFUTED, Evidence, Witness
+from draftproof.tests.reports.typed_details import detail_by
+from draftproof.verifiers.evidence import REFUTED, Evidence, Method, Witness
 
 ROOT = Path(draftproof.__file__).parent
 WRONG = """
@@ -73,9 +75,13 @@ def action(tmp_path):
             environment |= {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
             environment["PATH"] = f"{tmp_path / 'bin'}:{environment['PATH']}"
             done = subprocess.run(
-                ["bash", "--noprofile", "--norc", "-eo", "pipefail", script], cwd=tmp_path / filled(step.get("working-directory", ".")),
-                env=environment, capture_output=True, text=True, timeout=300,
-            )  # fmt: skip
+                ["bash", "--noprofile", "--norc", "-eo", "pipefail", script],
+                cwd=tmp_path / filled(step.get("working-directory", ".")),
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=300,
+            )
             named = dict(line.split("=", 1) for line in output.read_text().splitlines())
             known |= {f"steps.{step.get('id')}.outputs.{name}": value for name, value in named.items()}
             if done.returncode:
@@ -142,7 +148,13 @@ def report_on(*evidence, claims=("lossless",)):
 def refuted(method, claim="lossless"):
     witness = Witness(sequence="0", expected="1/3", observed="2/3 {odd}")
     return Evidence(
-        claim=claim, method=method, verdict=REFUTED, problem="p", witness=witness, replay="draftproof audit ..."
+        claim=claim,
+        method=Method(method),
+        verdict=REFUTED,
+        problem="p",
+        witness=witness,
+        replay="draftproof audit ...",
+        detail=detail_by(method),
     )
 
 
@@ -151,9 +163,7 @@ def test_sarif_has_what_is_certain_and_says_of_the_rest_that_it_is_not(tmp_path,
     (tmp_path / "a b").mkdir()
     monkeypatch.chdir(tmp_path / "a b")
     (tmp_path / "a b" / "mine.py").write_text(WRONG)
-    run = well_formed(
-        sarif(report_on(refuted("driving"), refuted("interception"), refuted("interception", "optimal")).as_json())
-    )
+    run = well_formed(sarif(report_on(refuted("driving"), refuted("interception"), refuted("interception", "optimal"))))
     assert [(r["ruleId"], r["level"]) for r in run["results"]] == [("lossless", "error"), ("optimal", "note")]
     assert run["results"][0]["message"]["text"].endswith(
         "0: expected 1/3, observed 2/3 {{odd}} (and on 1 more problems)"
@@ -162,12 +172,12 @@ def test_sarif_has_what_is_certain_and_says_of_the_rest_that_it_is_not(tmp_path,
     assert run["results"][0]["locations"][0]["physicalLocation"]== {
         "artifactLocation": {"uri": "a%20b/mine.py", "uriBaseId": "%SRCROOT%"}, "region": {"startLine": 4},
     }  # fmt: skip
-    sampled = well_formed(sarif(report_on(refuted("chi-square")).as_json()))
+    sampled = well_formed(sarif(report_on(refuted("chi-square"))))
     assert sampled["results"] == []
     assert "not certain" in sampled["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
     failed = report_on()
     failed.fail("load", "no such file")
-    assert well_formed(sarif(failed.as_json()))["invocations"][0]["executionSuccessful"] is False
+    assert well_formed(sarif(failed))["invocations"][0]["executionSuccessful"] is False
 
 
 def test_the_same_file_for_sarif_and_the_report_is_refused(tmp_path):
@@ -177,6 +187,6 @@ def test_the_same_file_for_sarif_and_the_report_is_refused(tmp_path):
 
 def test_sarif_of_a_right_verifier_has_no_result_that_fails():
     report = run_audit(subject_from("block"), AuditSettings(problems=[toy(2)]))
-    run = well_formed(sarif(report.as_json()))
+    run = well_formed(sarif(report))
     assert run["results"] == []
     assert run["properties"]["verdict"] == "lossless"

@@ -77,6 +77,16 @@ def entry(test=WRONG, expires="2999-01-31", **other):
     return "[[known]]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in fields.items()) + f"expires = {expires}\n"
 
 
+@pytest.mark.needs("xdist")
+def test_checks_run_in_the_processes_of_xdist(tmp_path):
+    (tmp_path / "mine.py").write_text(textwrap.dedent(FILES["mine.py"]))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "1", *LOADED]
+    command += ["--draftproof-subject", "mine.py:wrong"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1 and "INTERNALERROR" not in done.stdout
+    assert "mine.py:wrong: lossless is refuted" in done.stdout
+
+
 def test_failures_show_witness_and_replay_and_leave_reports_and_properties(tmp_path):
     for name, text in FILES.items():
         (tmp_path / name).write_text(textwrap.dedent(text))

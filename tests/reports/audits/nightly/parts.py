@@ -10,9 +10,9 @@ from datetime import date, timedelta
 import numpy as np
 
 from draftproof.models.battery import drawn
-from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
 from draftproof.reports.audits.nightly.run import Night, run_night
+from draftproof.reports.audits.subject import subject_from
 
 # A shell's background jobs inherit an interrupt that is ignored; a user's command does not.
 START = (

@@ -5,14 +5,15 @@ import math
 import signal
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from draftproof.models.battery import toy
 from draftproof.models.errors import InputError
-from draftproof.models.problem import as_json
-from draftproof.reports.audits.nightly.checks import CheckCounts, nightly_problems
+from draftproof.models.problem import as_json, problem_from
+from draftproof.reports.audits.nightly.checks import CheckCounts, check_of, nightly_problems
 from draftproof.reports.audits.nightly.history import History, checked_night
 from draftproof.reports.audits.nightly.status import status
 from draftproof.tests.reports.audits.nightly.parts import SLOWLY, a_check, batches, cut_short, night_of, recorded
@@ -99,6 +100,22 @@ def test_a_read_only_database_can_be_looked_at_but_not_added_to(tmp_path, nightl
     done = nightly("run", "token", "--samples", 100, "--db", url)
     assert done.returncode == 2
     assert "is read-only" in done.stderr
+
+
+def test_a_history_that_an_earlier_version_wrote_is_read_and_added_to(tmp_path):
+    path = tmp_path / "nights.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(Path(__file__).with_name("history_1.sql").read_text())
+    with closing(History.begin(str(path))) as history:
+        (before,) = status(history)["checks"]
+        assert (before["state"], before["draws"], before["alarm_since"]) == ("alarm", 3000, "2026-01-01")
+        assert before["witness"]["replay"].startswith("draftproof audit wrong.py:verify")
+        check = check_of(problem_from(before["parameters"]["problem"]), False)
+        counted = CheckCounts(np.array([700, 700, 700, 900, 0]), None)
+        history.record(before["id"], check, "2026-01-02", 5, counted)
+        (after,) = status(history)["checks"]
+    assert (after["draws"], [night["draws"] for night in after["nights"]]) == (6000, [3000, 3000])
+    assert after["largest_log_e"] >= before["log_e"] == 64.85357970899
 
 
 def test_another_lifetime_error_rate_is_refused(tmp_path):

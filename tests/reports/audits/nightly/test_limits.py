@@ -8,9 +8,8 @@ import pytest
 
 from draftproof.models.battery import drawn
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of, law_of
-from draftproof.reports.audits.nightly.detection_limits import MISS_RATE, NIGHT_HORIZONS, detection_limits
 from draftproof.reports.audits.nightly.status import status
-from draftproof.reports.audits.nightly.verdicts import check_states
+from draftproof.reports.audits.nightly.verdicts import MISS_RATE, NIGHT_HORIZONS, check_states, detection_limits
 from draftproof.reports.pages.nightly.page import page
 from draftproof.reports.pages.nightly.summary import limits, variation
 from draftproof.stattests.anytime import min_detectable_anytime
@@ -40,7 +39,7 @@ def states(history):
 
 
 def moved(law, size):
-    """The law with a total variation of ``size`` between it and the right one, every cell changed by the same factor."""
+    """The law at a total variation of ``size`` from the right one, every cell changed by the same factor."""
     rows = law[:-1]
     up = np.argsort(rows)[::2]
     share = rows[up].sum()

@@ -16,7 +16,6 @@ from draftproof.models.problem import as_json
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import completed, completed_after_modification, iterated_law, output_law
-from draftproof.reports.audits.functions.subject import subject_from
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of, nightly_problems
 from draftproof.reports.audits.nightly.history import History
 from draftproof.reports.audits.nightly.run import Night, SubjectNight
@@ -24,6 +23,7 @@ from draftproof.reports.audits.nightly.sources import ReferenceDraws
 from draftproof.reports.audits.nightly.status import status
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.runner import examine
+from draftproof.reports.audits.subject import subject_from
 from draftproof.stattests.eprocess import EProcess
 from draftproof.stattests.goodness import goodness_of_fit
 from draftproof.tests.reports.audits.nightly.parts import RIGHT, SLIPS, START, WRONG, a_check, drawn_by, night_of

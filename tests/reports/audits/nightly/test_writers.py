@@ -39,7 +39,7 @@ for batch in range(count):
     counted = CheckCounts(rng.multinomial(300, check.law), None)
     if careless:
         from sqlalchemy import select, update
-        from draftproof.reports.audits.nightly.database import checks
+        from draftproof.reports.audits.nightly.tables import checks
         with history.database.reading() as connection:
             draws = connection.scalar(select(checks.c.draws).where(checks.c.id == number))
         time.sleep(0.01)
@@ -165,7 +165,8 @@ def postgresql():
 
 def emptied(url):
     """The same server without a history."""
-    from draftproof.reports.audits.nightly.database import Database, metadata
+    from draftproof.reports.audits.nightly.database import Database
+    from draftproof.reports.audits.nightly.tables import metadata
 
     database = Database(url)
     with database.writing() as connection:
@@ -206,7 +207,7 @@ def test_infinite_evidence_is_kept_on_postgresql(postgresql, tmp_path, file):
 def test_a_lock_on_postgresql_is_told_after_the_wait(postgresql):
     from sqlalchemy import select
 
-    from draftproof.reports.audits.nightly.database import checks
+    from draftproof.reports.audits.nightly.tables import checks
 
     with closing(History.begin(emptied(postgresql), wait=0.5)) as history:
         number, check = recorded(history, 2)

@@ -1,0 +1,261 @@
+"""Results kept in a file as they become known: stopped or killed, the same command goes on from there.
+
+The file has JSON lines, each with a checksum: the first says what its rows are of and which settings all of them depend
+on; every other one is a row with its key and the digest of what else it depends on.
+"""
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from .errors import InputError
+from .files import sync_folder
+
+Key = tuple[Any, ...]
+
+GROWTH, SMALL = 4, 2**20
+"""A file is rewritten with its rows alone once it has grown to so many times, and at least so many bytes."""
+
+LOG = logging.getLogger(__name__)
+
+_CHECK = b', "check": "'
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
+
+
+class StoredRow(NamedTuple):
+    """key: what the row is of; valid_for: the digest of what it depends on; row: its JSON form."""
+
+    key: Key
+    valid_for: str
+    row: Any
+
+
+class Store:
+    """The rows of a file, which one process at a time may write; of several under one key the last one counts.
+
+    file: its path; None keeps the rows in memory alone.
+    what: what the rows are of. A file of anything else is refused.
+    settings: what all rows depend on; a file with other settings is refused, with the name of one that differs.
+    valid_for: the digest of what the rows depend on besides; those for another one stay in the file and do not count.
+    older: how files begin that earlier versions wrote; such a file is set aside, as FILE.old, and begun anew.
+    durable: whether a row outlives a power cut, and not only a kill, once ``put`` returns.
+
+    rows: key -> row, of those that count. others: the rows for other digests.
+    What is set aside, and what a kill cut off, is logged as a warning.
+    Raises: InputError for a file that cannot be used, which stays as it is.
+    """
+
+    _descriptor = -1
+
+    def __init__(
+        self,
+        file: str | Path | None,
+        what: str,
+        settings: Mapping[str, Any] | None = None,
+        *,
+        valid_for: str = "",
+        older: tuple[str, ...] = (),
+        durable: bool = True,
+    ):
+        self.path, self.valid_for = Path(file).resolve() if file else None, valid_for
+        self.rows: dict[Key, Any] = {}
+        self.others: list[StoredRow] = []
+        self._what, self._durable, self._head = what, durable, _head(what, settings or {})
+        self._most = SMALL
+        if self.path:
+            try:
+                self._open(self.path, older)
+            except BaseException as error:
+                self.close()
+                if isinstance(error, OSError):
+                    raise InputError(f"{self.path}: cannot be used ({error.strerror})") from None
+                raise
+
+    def put(self, key: Key, row: Any) -> None:
+        """Keep a row. Raises: InputError if it cannot be written; the file then has what it had."""
+        self.rows[key] = row
+        if self.path:
+            with _written(self.path):
+                size = self._append(_line(StoredRow(key, self.valid_for, row)))
+            if size > self._most:
+                self._most = GROWTH * size
+                with suppress(OSError):  # the row is there; a folder may refuse a new file
+                    self._rewrite(self.path)
+
+    def keep(self, keys: Iterable[Key]) -> None:
+        """Leave these rows alone in the file, in this order. Raises: InputError if it cannot be written."""
+        self.rows, self.others = {key: self.rows[key] for key in keys if key in self.rows}, []
+        if self.path:
+            with _written(self.path):
+                self._rewrite(self.path)
+
+    def close(self) -> None:
+        """Let another process write."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    __del__ = close
+
+    def _open(self, path: Path, older: tuple[str, ...]) -> None:
+        content = self._locked(path)
+        if content.startswith(_begins(older)):
+            aside = path.with_name(f"{path.name}.old")
+            path.replace(aside)
+            self.close()
+            LOG.warning("%s: was written by an older version; it is %s now, and begun anew", path, aside.name)
+            content = self._locked(path)
+        whole = content.rfind(b"\n") + 1
+        settings, rows = _parsed(content[:whole] or self._head, self._what, str(path))
+        if not whole and not self._head.startswith(content):
+            raise InputError(f"{path}: no file of {self._what}; it was left as it is")
+        _require_same(settings, json.loads(self._head)["settings"], str(path))
+        self.rows = {key: row for key, digest, row in rows if digest == self.valid_for}
+        self.others = [row for row in rows if row.valid_for != self.valid_for]
+        if whole < len(content):
+            os.ftruncate(self._descriptor, whole)
+            LOG.warning("%s: its last line was cut off while it was written, and does not count", path)
+        if not whole:
+            self._append(self._head)
+        self._most = max(SMALL, GROWTH * whole)
+
+    def _locked(self, path: Path) -> bytes:
+        """What the file holds, once no other process writes to it."""
+        self._descriptor = os.open(path, _FLAGS, 0o666)
+        if not _lock(self._descriptor) or os.fstat(self._descriptor).st_ino != path.stat().st_ino:
+            raise InputError(f"{path}: another process writes to it; expected one at a time")
+        return path.read_bytes()
+
+    def _append(self, content: bytes) -> int:
+        """Write at the end of the file, all or nothing; its size."""
+        before = os.lseek(self._descriptor, 0, os.SEEK_END)
+        try:
+            if os.write(self._descriptor, content) < len(content):
+                raise OSError(28, "No space left on device")
+            if self._durable:
+                os.fsync(self._descriptor)
+        except OSError:
+            os.ftruncate(self._descriptor, before)
+            raise
+        return before + len(content)
+
+    def _rewrite(self, path: Path) -> None:
+        """Replace the file by one with its rows alone; whatever happens meanwhile, one of the two is there."""
+        old, temporary = self._descriptor, path.with_name(f".{uuid4().hex}")
+        rows = [*self.others, *(StoredRow(key, self.valid_for, row) for key, row in self.rows.items())]
+        try:
+            self._descriptor = os.open(temporary, _FLAGS | os.O_EXCL, os.fstat(old).st_mode)
+            _lock(self._descriptor)
+            self._most = max(SMALL, GROWTH * self._append(self._head + b"".join(map(_line, rows))))
+            os.replace(temporary, path)
+            if self._durable:
+                sync_folder(path.parent)
+        except BaseException:
+            old, self._descriptor = self._descriptor, old
+            temporary.unlink(missing_ok=True)
+            raise
+        finally:
+            if old != self._descriptor:
+                os.close(old)
+
+
+def stored_rows(file: Path, what: str, older: tuple[str, ...] = ()) -> list[StoredRow]:
+    """All rows of a file, for whatever digest; none if it is not there. Another process may write to it.
+
+    what, older: as of ``Store``.
+    Raises: InputError for a file of anything else, and for a line that was changed.
+    """
+    content = file.read_bytes() if file.is_file() else b""
+    if content.startswith(_begins(older)):
+        return []
+    return _parsed(content[: content.rfind(b"\n") + 1], what, str(file))[1] if content else []
+
+
+def stored_text(what: str, rows: Iterable[StoredRow]) -> bytes:
+    """The content of a file with these rows, without settings."""
+    return _head(what, {}) + b"".join(map(_line, rows))
+
+
+def _begins(older: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple(begin.encode() for begin in older)
+
+
+def _head(what: str, settings: Mapping[str, Any]) -> bytes:
+    return _checked({"rows of": what, "version": 1, "settings": settings})
+
+
+def _line(row: StoredRow) -> bytes:
+    return _checked({"key": row.key, "for": row.valid_for, "row": row.row})
+
+
+def _checked(content: Mapping[str, Any]) -> bytes:
+    body = json.dumps(content).encode()[:-1]
+    return body + _CHECK + _sum(body) + b'"}\n'
+
+
+def _sum(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest()[:16].encode()
+
+
+def _parsed(content: bytes, what: str, where: str) -> tuple[dict[str, Any], list[StoredRow]]:
+    """The settings and the rows in whole lines."""
+    lines: list[dict[str, Any]] = []
+    for number, line in enumerate(content.split(b"\n")[:-1], 1):
+        body, _, end = line.rpartition(_CHECK)
+        if end == _sum(body) + b'"}':
+            lines.append(json.loads(line))
+        elif lines:
+            raise InputError(f"{where}: line {number} is not what was written there; it was left as it is")
+    if not lines or lines[0].get("rows of") != what:
+        raise InputError(f"{where}: no file of {what}; it was left as it is")
+    if lines[0]["version"] != 1:
+        raise InputError(f"{where}: has version {lines[0]['version']}; this draftproof reads version 1; left as it is")
+    rows = [StoredRow(tuple(line["key"]), line["for"], line["row"]) for line in lines[1:]]
+    return lines[0]["settings"], rows
+
+
+def _require_same(before: Mapping[str, Any], now: Mapping[str, Any], where: str) -> None:
+    for name in {**before, **now}:
+        if before.get(name) != now.get(name):
+            said = (
+                f"{where}: was begun with {name} {_shown(before.get(name))}, and {_shown(now.get(name))} is asked for"
+            )
+            raise InputError(f"{said}; expected the same, or another file")
+
+
+def _shown(value: Any) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _lock(descriptor: int) -> bool:
+    """Whether no other process holds the file; where files cannot be locked, nothing is checked."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:
+        pass
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None

@@ -1,0 +1,116 @@
+"""What the child process answers of a function: its law on a problem, small or wide, samples, and calls made again."""
+
+import functools
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...models.problem import AnyProblem, Problem, tree_problem_from
+from .exploration import Exploration
+from .explore import walked
+from .harness import NeverReturned, Subject
+from .kept import changing
+from .outcomes import Outcome, Walk
+from .rows_in_use import Rows, rows_for
+from .wide_rows import WideRows
+
+CALLS_PER_ANSWER = 200
+
+
+class MeasuredRows(Rows, Protocol):
+    """The rows of a problem, and how a law on them is measured and told: small problems and wide ones have theirs."""
+
+    def blocks(self) -> Iterator[tuple[int, ...]]:
+        """The draft blocks (or trees, by their tokens) that can be drafted."""
+        ...
+
+    def answers(self) -> Iterator[dict[str, Any]]:
+        """The rows in use, for the parent."""
+        ...
+
+    def law(self, call: Callable[[], Outcome], exploration: Exploration, block: tuple[int, ...], number: int,
+            walks: list[Walk] | None) -> list[dict[str, Any]]:  # fmt: skip
+        """For the parent, the law of what a call emits on a block, the problem's first, second, ... one.
+
+        The last answer has it under "law", or None; before it comes what it refers to.
+        """
+        ...
+
+    def drawing(self) -> Callable[[random.Random], tuple[int, ...]]:
+        """A function that draws the tokens of a block or tree."""
+        ...
+
+
+def _rows(problem: AnyProblem, subject: Subject, scales: Sequence[float] = (1.0, 1.0)) -> MeasuredRows:
+    return rows_for(problem, subject, scales) if isinstance(problem, Problem) else WideRows(problem, subject)
+
+
+def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The rows in use, then one law for each draft block until one is not known, or a call never returned.
+
+    request: "walks": whether to add calls with plain numbers; "scales": what the rows of target and draft are
+      multiplied
+      by; "hand_in": whether a generator is handed in where it is optional; "only": the draft blocks, in place of all.
+    """
+    rows = _rows(problem, subject, request["scales"])
+    yield from rows.answers()
+    walks: list[Walk] | None = [] if request["walks"] else None
+    blocks = rows.blocks() if request["only"] is None else map(tuple, request["only"])
+    for number, block in enumerate(blocks):
+        generator = subject.real_random(0) if request["hand_in"] else None
+        try:
+            call = functools.partial(subject.outcome, rows, block, generator)
+            *before, law = rows.law(call, subject.exploration, block, number, walks)
+        except NeverReturned as late:
+            yield {"block": list(block), "never_returned": str(late)}
+            break
+        yield from before
+        yield {**law, "block": list(block)} | ({} if walks is None else {"walks": [walk.encoded() for walk in walks]})
+        if law["law"] is None:
+            break
+    yield {"findings": subject.findings}
+
+
+def samples(subject: Subject, problem: AnyProblem, count: int, seed: Sequence[int]) -> Counter[Outcome]:
+    """How often each outcome came with real random numbers, the draft block drawn afresh each time."""
+    rows = _rows(problem, subject)
+    drawn = rows.drawing()
+    words = np.random.SeedSequence(seed).generate_state(40).reshape(5, 8)  # 256 bits for each generator
+    seeds = [int.from_bytes(row.tobytes(), "little") for row in words]
+    draw = random.Random(seeds[0])
+    random.seed(seeds[1])
+    np.random.seed(words[2])
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seeds[3] % 2**64)
+    generator = subject.real_random(seeds[4])  # a stream of its own
+    return Counter(subject.outcome(rows, drawn(draw), generator) for _ in range(count))
+
+
+def again(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The calls of the request in their order, with plain numbers, and what came of each."""
+    rows = [rows_for(tree_problem_from(p), subject) for p in request["problems"]]
+    calls = request["calls"]
+    for start in range(0, len(calls), CALLS_PER_ANSWER):
+        walks = []
+        for k, block, *walk in calls[start : start + CALLS_PER_ANSWER]:
+            call = functools.partial(subject.outcome, rows[k], tuple(block), subject.real_random(0))
+            walks.append(walked(call, subject.exploration, *walk).encoded())
+        yield {"walks": walks}
+
+
+def kept(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What changes with each repetition of a call."""
+    rows, block = rows_for(tree_problem_from(request["problem"]), subject), tuple(request["block"])
+    call = functools.partial(subject.outcome, rows, block, subject.real_random(0))
+    once = functools.partial(walked, call, subject.exploration, *request["walk"])
+    yield {"kept": changing(subject.function, subject.exploration.watch.code, once)}
+
+
+def surroundings(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What calls have asked of their surroundings, and how many were made."""
+    reads = subject.exploration.watch.reads.values()
+    yield {"reads": [read._asdict() for read in reads], "calls": subject.calls}

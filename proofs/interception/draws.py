@@ -1,0 +1,40 @@
+"""The kinds of draws that the hooks ask a tracer for: on small problems each number and weight for itself, on wide
+ones rows."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+LookUp = tuple[int, str] | None
+"""Bits of a uniform that is looked up in a running sum, and the type of that sum, "" where it is not known."""
+
+
+class Draws(Protocol):
+    """What a tracer answers to hooks, which do not know on which kind of problem they are.
+
+    whole_from: entries of a row from which on a comparison of one random number with all of them is one look-up.
+    """
+
+    whole_from: float
+
+    def hand_out(self, source: Any, traced: Any) -> Any:
+        """One uniform, whole number or noise: ``traced``, or in a rehearsal the plain number of its source."""
+        ...
+
+    def choose(self, probabilities: Sequence[Any]) -> int:
+        """An index by exact probabilities, few of them: coins, whole numbers of few values."""
+        ...
+
+    def draw_row(self, weights: Any, look_up: LookUp = None) -> int:
+        """An index by whole weights, one for each of many entries; or a function that makes them."""
+        ...
+
+    def noise(self, shape: tuple[int, ...], kind: str, dtype: Any) -> Any:
+        """Exponential or uniform noise that is raced as a whole row; None where each number is followed for itself."""
+        ...
+
+    def look_up(self, number: Any, passed: Callable[[Any], Any]) -> int | None:
+        """How many cuts of a row a uniform has passed, decided at once; None where it is compared cut by cut.
+
+        passed(x): for numbers [n] at points of the uniform, whether cut k is passed by number k.
+        """
+        ...

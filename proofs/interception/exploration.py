@@ -1,0 +1,43 @@
+"""What is remembered of one third-party function while its laws are measured, and nothing of any other.
+
+One is made for each subject, and its tracers carry it: what was seen of its loops and whole numbers on one path
+serves on
+the next, and a subject that comes after it starts with none of it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .watch import Watch
+
+MOST_LOOPS, CALLS_OF_VALUES, MOST_UNLIKE = 12, 20_000, 3
+"""Loops that are left after each of many rounds; values of larger groups of whole numbers that are walked one and all;
+loops whose rounds were not seen to be alike, beyond which no further one is looked at."""
+
+
+@dataclass
+class Exploration:
+    """The memory of one subject.
+
+    endless: places in its code that were seen to draw without end (``recurring``).
+    by_value: places, with the kind of number, at which a plain whole number is a path for each value (``groups``).
+    unlike, loops_left, values_left: loops whose rounds were not alike so far, and what is left of the budgets above.
+    thresholds, edges, ladders, races: answers that are known: replays of a path ask the same questions again.
+    watch: what its calls have asked of their surroundings.
+    """
+
+    endless: set[tuple] = field(default_factory=set)
+    by_value: set[tuple] = field(default_factory=set)
+    unlike: int = 0
+    loops_left: int = MOST_LOOPS
+    values_left: int = CALLS_OF_VALUES
+    thresholds: dict[tuple, int] = field(default_factory=dict)
+    edges: dict[tuple, tuple[int, ...]] = field(default_factory=dict)
+    ladders: dict[tuple, Any] = field(default_factory=dict)
+    races: dict[tuple, Any] = field(default_factory=dict)
+    watch: Watch = field(default_factory=Watch)
+
+    @property
+    def follows_loops(self) -> bool:
+        """Whether loops without a bound are still looked at for rounds that are alike."""
+        return self.unlike < MOST_UNLIKE

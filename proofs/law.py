@@ -1,0 +1,142 @@
+"""What all measured laws have in common, and how far a law is from what a claim says of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
+from typing import Any, NamedTuple, TypeVar
+
+from ..verifiers.claims import CLAIMS
+from ..verifiers.details import LawDetail
+from ..verifiers.evidence import REFUTED, EvidenceVerdict, Method, Strength, Witness
+from . import verdict_rule
+
+UNDECIDED = (
+    "{} {:.2g} in {}: one epsilon a decision is TV {rule:.2g}, the rounding of the reference's formulas on this "
+    "problem at most TV {theorem:.2g} (proofs/note.md, section 5); between the two nothing is decided"
+)
+"""Why a deviation is neither called rounding nor refuted."""
+
+NOT_LOSSLESS = "not lossless on this problem: the optimum is that of valid verifiers"
+"""Why nothing is claimed of E[tau] under a law that is refuted."""
+
+MAX_ENTRIES = 8
+"""Entries of the two laws that a witness sets side by side."""
+
+
+AnyLaw = TypeVar("AnyLaw", bound="Law")
+
+
+class Departure(NamedTuple):
+    """How far a law is from what a claim says of it.
+
+    size: total variation, probability or tokens; of a law that is not known, what is known of it at least.
+    tolerance, explained: as of ``verdict_rule.decide``.
+    witness: makes what shows it, where it refutes.
+    bound: that the evidence states; of total variations it is the law's own.
+    detail: makes facts for the evidence.
+    what: the size in words.
+    open: why nothing is decided unless it refutes.
+    not_claimed: why the claim is not made of this law.
+    """
+
+    size: Any = 0.0
+    tolerance: float = 0.0
+    explained: float = 0.0
+    witness: Callable[[], Witness] | None = None
+    bound: float | None = None
+    detail: Callable[[], Mapping[str, Any]] = dict
+    what: str = "TV"
+    open: str | None = None
+    not_claimed: str | None = None
+
+    @property
+    def verdict(self) -> EvidenceVerdict:
+        """What the rule says of the size alone."""
+        return verdict_rule.decide(self.size, self.tolerance, self.explained)
+
+    @property
+    def refutes(self) -> bool:
+        """Whether no rounding explains it."""
+        return self.verdict == REFUTED
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """The measured law of what a verifier emits on one problem. Checks withdraw it; nothing else changes it.
+
+    problem: as given.
+    dtype: of the rows.
+    exactness: how it is known.
+    tolerance: the total variation up to which a deviation is rounding, by the rule and by the theorem.
+    explained: that up to which it may be, by one of the two; at least the tolerance.
+    rounding: {"rule", "theorem"}: the two, without what the law's resolution adds to them.
+    paths: ways the random numbers can fall.
+    reason: why no law is known, if none is.
+    findings: kind -> what else was noticed.
+    missed: total variation by which a driven subject's law may be off: what random requests could not show.
+    real_calls: {"calls", "limit"} of the real calls that the law was compared with, if it was.
+
+    A subclass has a property for each claim, a ``Departure``; ``method``: of its evidence; ``size``: of its problem.
+    """
+
+    problem: Any
+    _: KW_ONLY
+    dtype: str = "exact"
+    exactness: Strength = Strength.EXACT
+    tolerance: float = 0.0
+    explained: float = 0.0
+    rounding: Mapping[str, float] = field(default_factory=dict)
+    paths: int = 0
+    reason: str | None = None
+    findings: Mapping[str, str] = field(default_factory=dict)
+    missed: float = 0.0
+    real_calls: Mapping[str, float] | None = None
+
+    @property
+    def known(self) -> bool:
+        return self.reason is None
+
+    @property
+    def tells(self) -> bool:
+        """Whether anything can be said of it: it is known, or what is known of it refutes losslessness."""
+        return self.known or self.lossless.refutes
+
+    @cached_property
+    def lossless(self) -> Departure:
+        raise NotImplementedError
+
+    @property
+    def method(self) -> Method:
+        raise NotImplementedError
+
+    @property
+    def size(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def departure(self, claim: str) -> Departure:
+        """How far it is from what the claim says: as its judge finds, or else the property of its name."""
+        if judge := CLAIMS[claim].judge:
+            module, _, name = judge.partition(":")
+            return getattr(import_module(module), name)(self)
+        return getattr(self, claim)
+
+    @property
+    def detail_type(self) -> type[LawDetail]:
+        """Of the facts."""
+        return LawDetail
+
+    def facts(self) -> dict[str, Any]:
+        """What evidence of any claim says of the law."""
+        if not self.tells:
+            return {"reason": self.reason, "dtype": self.dtype, **self.size}
+        facts = {"exactness": self.exactness, "dtype": self.dtype, "paths": self.paths, **self.size}
+        return facts | ({"real_calls": self.real_calls} if self.real_calls else {})
+
+    def undecided(self, found: Departure) -> str:
+        """Why a deviation that the rule does not decide is neither rounding nor a refutation."""
+        return UNDECIDED.format(found.what, found.size, self.dtype, **self.rounding)
+
+    def withdrawn(self: AnyLaw, reason: str) -> AnyLaw:
+        """The same law, not to be believed, for this reason unless it has one."""
+        return replace(self, reason=self.reason or reason)

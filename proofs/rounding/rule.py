@@ -1,0 +1,158 @@
+"""What a deviation may be and still be rounding: a total variation, by dtype, by a theorem and by a rule.
+
+``explained_by_rounding`` is a theorem's bound, for the reference's formulas on the very problem. ``rounding_allowed``
+is one epsilon a decision, a yardstick for whatever formulas a function computes. ``verdict_rule`` decides by both;
+beyond ``MOST`` no deviation is excused, whatever made it.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+from ...models.problem import Problem
+from ...verifiers.trees.draft_tree import TOP
+from .greedy import greedy_bound
+from .theorem import PAIRWISE, problem_bound, running_sum_bound, sum_depth, sum_error, token_bound
+from .trees import tree_bound
+from .wide import Rows, running_sum_cost, wide_bound
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+"""The spacing of the numbers at 1, of each type that rows can have."""
+
+
+LOGARITHMS = 2.0**-46
+"""The relative error of a probability above e^-64 that comes out of its logarithm in float64."""
+
+HALF = ("float16", "bfloat16")
+MOST = MOST_HALF = 0.05
+"""The most that is allowed of any precision, so that a claim does not become empty; only half precision comes to it."""
+
+
+def rounding_allowed(gamma: int, dtype: str, off: float = 0.0) -> float:
+    """The total variation that rounding alone can account for: (gamma + 1) (epsilon + 2^-46) + 2 gamma off.
+
+    Each of the gamma accept decisions and the last draw rounds a ratio or a row (epsilon / 2 an operation) and compares
+    it with a uniform of spacing epsilon / 2; 2^-46 is for logarithms. At most 1e-12 in float64, else 0.05.
+    gamma: decisions on a draft: the length of a block, the nodes of a tree.
+    off: the most by which the sum of a rounded row differs from 1, at most epsilon / 2: the law is compared with the
+        rows normalised, and code that takes them as they are is off by so much, for both models, at each decision.
+    """
+    allowed = (gamma + 1) * (EPSILON[dtype] + LOGARITHMS) + 2 * gamma * off
+    return min(allowed, 1e-12 if dtype == "float64" else MOST_HALF)
+
+
+def draws_trees(problem: Problem) -> bool:
+    """Whether what is drafted is more than a single path that is drawn."""
+    return not problem.tree.chain or problem.tree.how == TOP
+
+
+def explained_by_rounding(problem: Problem, dtype: str, off: float = 0.0, modifies_target: bool = False) -> float:
+    """The total variation that rounding of the reference's formulas can make on this problem.
+
+    Block or token verification, the larger of the two; greedy block verification, which modifies the target; recursive
+    rejection, where trees are drawn. Sums in order; coins decided, and the last token looked up in a running sum, by
+    uniforms of spacing epsilon / 2; rows off by ``off`` and by 2^-46, for logarithms. Other formulas are not covered.
+    problem: with the rows in use. At most 0.05.
+    """
+    lattice = EPSILON[dtype] / 2
+    last_draw = running_sum_bound(problem.vocabulary, EPSILON[dtype] / 2, lattice)
+    given = problem, EPSILON[dtype], lattice, off + LOGARITHMS, last_draw
+    if modifies_target:
+        bound = greedy_bound(*given)
+    elif draws_trees(problem):
+        bound = tree_bound(*given)
+    else:
+        bound = max(problem_bound(*given), token_bound(*given))
+    return min(bound, MOST)
+
+
+def rows_in_use_allowed(dtype: str) -> float:
+    """How far the rows that a function says it verifies with may lie from those it is given, in total variation.
+
+    32 epsilon, at most 0.05: a softmax of logarithms is off by epsilon |log p| / 2 in each entry, and |log p| < 64
+    where p matters. Beyond that they are other rows: the function is judged by those that it is given, and has no exact
+    law.
+    """
+    return min(32 * EPSILON[dtype], MOST_HALF)
+
+
+def resolution_allowed(dtype: str) -> float:
+    """The total variation to which a law has to be known for a claim: 16 epsilon, and 9e-13 in float64.
+
+    A law is known to a resolution where noise ran a race, or where paths were left out; it is added to what rounding
+    is allowed. Beyond this there is no law, and the verifier is sampled.
+    """
+    return 9e-13 if dtype == "float64" else min(16 * EPSILON[dtype], MOST_HALF)
+
+
+def wide_rounding_allowed(gamma: int, dtype: str, vocabulary: int, off: float = 0.0) -> float:
+    """The same on a wide problem, but for a look-up: (gamma + 1) (epsilon (1 + log2(V) / 2) + 2^-46) + 2 gamma off.
+
+    log2(V) / 2: rows are normalised by sums of V entries, off by u = epsilon / 2 for each level of pairwise summation.
+    This is all where the last token is drawn by its weights (multinomial) or by a race: an entry is off by u an
+    operation, in proportion, and the other errors of a race are in its resolution. At most 1e-12 in float64, 0.05 else.
+    """
+    allowed = (gamma + 1) * (EPSILON[dtype] * (1 + math.log2(vocabulary) / 2) + 2.0**-46) + 2 * gamma * off
+    return min(allowed, 1e-12 if dtype == "float64" else MOST_HALF)
+
+
+def wide_explained(target: Rows, draft: Rows, dtype: str, off: float, order: str) -> float:
+    """``explained_by_rounding`` on a wide problem, but for a look-up: block or token verification, sums in that order.
+
+    Rows are also divided by their sums, in pairs: an entry is off by that many operations more.
+    target, draft: prefix that can be drafted -> row in use, [V]. At most 0.05.
+    """
+    unit = EPSILON[dtype] / 2
+    off += LOGARITHMS + sum_error(unit, sum_depth(len(target[()]), PAIRWISE))
+    return min(wide_bound(target, draft, EPSILON[dtype], unit, off, order), MOST)
+
+
+def look_up_allowed(masses: "ndarray", dtype: str, bits: int, most: "ndarray | None" = None) -> float:
+    """What a look-up in a running sum is allowed in addition: sum over k of min(w_k, u S_k) + min(w_k, 2^-bits / 4).
+
+    masses: w, the row's probabilities in the order of the sum; those left out count with every sum. bits: of the
+    uniform that is looked up, k / 2^bits.
+    most: what an entry can have had at most, on the same scale; the sum may have lost it altogether.
+    u S_k: in the standard model each addition is off by u = epsilon / 2 of the sum so far, from whichever end it runs:
+    S_k = max(w_1 + .. + w_k, w_k + .. + w_V), and no entry loses more than it has. Half of it is what entries are off,
+    half what the last sum is, by which all are divided: equal entries after most of the mass are all off to one side.
+    2^-bits / 4: an entry covers one point of the uniform's lattice more or less; where f of a point is left over,
+    2 f (1 - f) on average, and half of that is the total variation. A dense row: V (3 epsilon / 8 + 2^-bits / 4), in
+    float64 2.9e-11 at V = 262,144, where a right look-up deviates by 7e-12; in float32 0.009 at V = 151,936 (24 bits).
+    """
+    up_to = masses.cumsum()
+    reach = up_to.clip(min=up_to[-1] - up_to + masses) + (1 - up_to[-1])
+    had = masses if most is None else masses.clip(min=most)
+    return float((had.clip(max=EPSILON[dtype] / 2 * reach) + had.clip(max=2.0**-bits / 4)).sum())
+
+
+def look_up_explained(masses: "ndarray", dtype: str, bits: int, most: "ndarray | None" = None,
+                      anywhere: bool = False) -> float:  # fmt: skip
+    """The same by the theorem: ``wide.running_sum_cost``. anywhere: in an order that is not known."""
+    had = masses if most is None else masses.clip(min=most)
+    return running_sum_cost(masses, had, EPSILON[dtype] / 2, 2.0**-bits, anywhere)
+
+
+def look_up_at_most(dtype: str, vocabulary: int) -> float:
+    """The most that a look-up of numbers of that type can add, where it is not known whether and how one is done."""
+    return running_sum_bound(vocabulary, EPSILON[dtype] / 2, EPSILON[dtype] / 2)
+
+
+def wide_resolution_allowed(dtype: str) -> float:
+    """``resolution_allowed`` of a wide problem: 16 times as much, at most 0.05.
+
+    A race of a whole row adds up more errors than one of a few contestants.
+    """
+    return min(16 * resolution_allowed(dtype), MOST_HALF)
+
+
+def sampling_slack(problem: Problem, dtype: str, modifies_target: bool = False) -> float:
+    """The total variation that samples do not count as a deviation: none where rounding is far below what they see.
+
+    Else what the rule or the theorem can account for, whichever is more: beyond it nothing is rounding.
+    """
+    if dtype in ("exact", "float64"):
+        return 0.0
+    return max(rounding_allowed(problem.tree.nodes, dtype), explained_by_rounding(problem, dtype, 0.0, modifies_target))

@@ -1,0 +1,246 @@
+"""How far floating point can move the law of block and of token verification, as proved in Coq.
+
+The code is the reference's (``verifiers/block_verification.py``): p_i = min(p_{i-1} * (p / q), 1), weights max(p_i p -
+q, 0), their sum S, the coin S / ((S + 1) - p_i). ``rounding_bound`` is for all problems of a size, ``problem_bound``
+for one problem and several times less. The one assumption is the standard model: each operation is exact times 1 + e
+with |e| <= u, u = epsilon / 2. It says nothing of overflow and underflow, and nothing of code that computes other
+formulas.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol
+
+from ...models.law import Prefix
+from ...models.problem import Problem
+from ...models.rationals import as_float
+from ..field import QQ
+
+IN_ORDER, PAIRWISE = "in order", "pairwise"
+ONE = QQ(1)
+
+
+def growth(unit: float, operations: int) -> float:
+    """(1 + u)^n - 1: the relative error of n operations in a row."""
+    return math.expm1(operations * math.log1p(unit))
+
+
+def sum_depth(vocabulary: int, order: str = IN_ORDER) -> int:
+    """How many additions an addend goes through: V - 1 in order, ceil(log2 V) pairwise. Source: ``sum_near``."""
+    return vocabulary - 1 if order == IN_ORDER else math.ceil(math.log2(vocabulary))
+
+
+def sum_error(unit: float, depth: int) -> float:
+    """The relative error of weights divided by their computed sum. Source: TreeRounding.v, ``sum_error``."""
+    return both(growth(unit, depth) / (1 - growth(unit, depth)), unit)
+
+
+def coin_error(unit: float, operations: int, depth: int) -> float:
+    """How much one coin moves the law: 2 g + G(k) + u (2 + u) (2 + g) + u, g = G(k + 2 + d), G = ``growth``.
+
+    operations: k, those that led to p_i. Source: Rounding.v, ``coin_near``.
+    """
+    g = growth(unit, operations + 2 + depth)
+    return 2 * g + growth(unit, operations) + unit * (2 + unit) * (2 + g) + unit
+
+
+def rounding_bound(gamma: int, vocabulary: int, epsilon: float, lattice: float, order: str = IN_ORDER,
+                   last_draw: float = 0.0) -> float:  # fmt: skip
+    """The total variation by which block verification in floating point can miss its exact law.
+
+    sum_{i=1}^{gamma-1} coin_error(2 i, d) + G(2 gamma) + gamma / N + sum_{i=0}^{gamma-1} G(2 i + 2) + last_draw,
+    to first order 4 gamma^2 u + (2 d + 9) (gamma - 1) u + gamma / N + last_draw.
+    epsilon: the spacing of the numbers at 1, 2 u. lattice: 1 / N, the spacing of the uniforms that decide coins.
+    last_draw: what the last token's draw from given weights adds: 0 if by its weights, else
+        ``running_sum_bound``, or ``lookup_bound`` where the sum is exact.
+    Source: BlockRounding.v, ``block_rounding``.
+    """
+    unit, depth = epsilon / 2, sum_depth(vocabulary, order)
+    coins = sum(coin_error(unit, 2 * i, depth) for i in range(1, gamma)) + growth(unit, 2 * gamma)
+    rows = sum(growth(unit, 2 * i + 2) for i in range(gamma))
+    return coins + gamma * lattice + rows + last_draw
+
+
+class RoundingStep(NamedTuple):
+    """One prefix of a problem, exact: p, the excess x and the normaliser D = 1 - share, as floats (each within 2^-53 of
+    itself).
+
+    errors: sums over the tokens whose weight can be more than 0, of p b, of s and of the weight itself.
+    """
+
+    survival: float
+    excess: float
+    normaliser: float
+    errors: tuple[float, float, float]
+
+
+SURE = 1e-9
+"""By how much comparisons and the result are moved to the safe side: far more than these floats are off themselves."""
+
+
+class RowsOfProblem(Protocol):
+    """The rows of both models, exact or in floats.
+
+    gamma: draft tokens. depth: additions that an entry of a sum over the vocabulary goes through. one: 1 as a survival.
+    """
+
+    gamma: int
+    depth: int
+    one: Any
+
+    def as_float(self, number: Any) -> float:
+        """One of their numbers as a float."""
+        ...
+
+    def step(self, prefix: Prefix, survival: Any, growth_of_weights: float) -> RoundingStep:
+        """A prefix. growth_of_weights: the factor by which p b can be larger, beside s, than it is."""
+        ...
+
+    def drafted(self, prefix: Prefix) -> Iterable[tuple[int, Any, Any]]:
+        """The tokens that can be drafted there, with b and s."""
+        ...
+
+
+class ExactRows:
+    """Of a problem over QQ, with sums in order."""
+
+    def __init__(self, problem: Problem):
+        self.problem, self.gamma, self.depth, self.one = problem, problem.gamma, problem.vocabulary - 1, ONE
+
+    def as_float(self, number: Any) -> float:
+        return as_float(number)
+
+    def drafted(self, prefix: Prefix) -> Iterable[tuple[int, Any, Any]]:
+        rows = zip(self.problem.target.row(prefix), self.problem.draft.row(prefix), strict=True)
+        return ((token, b, s) for token, (b, s) in enumerate(rows) if s != 0)
+
+    def step(self, prefix: Prefix, survival: Any, growth_of_weights: float) -> RoundingStep:
+        rows = [*zip(self.problem.target.row(prefix), self.problem.draft.row(prefix), strict=True)]
+        share = sum(min(survival * b, s) for b, s in rows)
+        sums = [0.0, 0.0, 0.0]
+        for b, s in rows:
+            if as_float(survival * b) * growth_of_weights * (1 + SURE) > as_float(s):
+                for i, part in enumerate((survival * b, s, max(survival * b - s, 0))):
+                    sums[i] += as_float(part)
+        errors = sums[0], sums[1], sums[2]
+        return RoundingStep(as_float(survival), as_float(survival - share), as_float(1 - share), errors)
+
+
+def problem_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.0, last_draw: float = 0.0) -> float:
+    """The total variation by which rounding can move block verification's law on this problem.
+
+    sum over prefixes x of M_s(x) (coin_cost(x) + row_cost(x)) + last_draw, by the recursion of the theorem: a
+    survival's relative error k becomes both(both(k, both(both(o, o / (1 - o)), u)), u), and 0 where p b / s is beyond 1
+    by more.
+    epsilon: 2 u. lattice: the spacing of the uniforms that decide coins. off: o, the relative error of the rows'
+    entries.
+    last_draw: as for ``rounding_bound``.
+    Source: ProblemRounding.v, ``problem_rounding``, sums in order.
+    """
+    return block_cost(ExactRows(problem), epsilon / 2, lattice, off) * (1 + SURE) + last_draw
+
+
+def token_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.0, last_draw: float = 0.0) -> float:
+    """The total variation by which rounding can move token verification's law on this problem.
+
+    sum over prefixes x of Pr(x is drafted and accepted) (coin + row) + last_draw, with ``problem_bound``'s errors at p
+    = 1 and k = 0. No sum over the vocabulary counts.
+    Source: TreeRounding.v, ``token_rounding``.
+    """
+    return token_cost(ExactRows(problem), epsilon / 2, lattice, off) * (1 + SURE) + last_draw
+
+
+def block_cost(rows: RowsOfProblem, unit: float, lattice: float, off: float) -> float:
+    """``problem_bound`` without its last draw and its safe side."""
+    quotient = both(both(off, off / (1 - off)), unit)
+
+    def cost(prefix: Prefix, survival: Any, error: float) -> float:
+        if len(prefix) == rows.gamma:
+            return rows.as_float(survival) * (error + off) + (lattice if prefix else 0.0)
+        weight_error = both(both(error, off), unit)
+        step = rows.step(prefix, survival, (1 + weight_error) / (1 - off))
+        here = in_weights = weights_error(step, weight_error, off, unit)
+        if prefix:
+            here += coin_cost(step, in_weights, error, unit, rows.depth) + step.normaliser * lattice
+        longer = both(both(error, quotient), unit)
+        for token, b, s in rows.drafted(prefix):
+            reached = survival * b / s
+            cut = rows.as_float(reached) * (1 - longer) >= 1 + SURE
+            here += rows.as_float(s) * cost((*prefix, token), min(reached, rows.one), 0.0 if cut else longer)
+        return here
+
+    return cost((), rows.one, 0.0)
+
+
+def token_cost(rows: RowsOfProblem, unit: float, lattice: float, off: float) -> float:
+    """``token_bound`` without its last draw and its safe side."""
+    ratio_error, weight_error = both(both(both(off, off / (1 - off)), unit), unit), both(off, unit)
+
+    def cost(prefix: Prefix) -> float:
+        if len(prefix) == rows.gamma:
+            return off
+        step = rows.step(prefix, rows.one, (1 + weight_error) / (1 - off))
+        here = lattice + weights_error(step, weight_error, off, unit)
+        for token, b, s in rows.drafted(prefix):
+            if kept := rows.as_float(min(b, s)):
+                cut = rows.as_float(b / s) * (1 - ratio_error) >= 1 + SURE
+                here += kept * ((0.0 if cut else ratio_error) + cost((*prefix, token)))
+        return here
+
+    return cost(())
+
+
+def both(first: float, second: float) -> float:
+    """(1 + e) (1 + f) - 1: the relative error after two of them. Source: ProblemRounding.v, ``both``."""
+    return first + second + first * second
+
+
+def weights_error(step: RoundingStep, weight_error: float, off: float, unit: float) -> float:
+    """(1 + u) (k p b + o s) + u w over the tokens that can have weight. Source: ProblemRounding.v, ``weights_near``."""
+    survived, drafted, weights = step.errors
+    return (1 + unit) * (weight_error * survived + off * drafted) + unit * weights
+
+
+def coin_cost(step: RoundingStep, in_weights: float, error: float, unit: float, depth: int) -> float:
+    """How much one coin of a problem moves the law: T n + e + u T D, n of its normaliser, e of the sum, T the most it
+    can be.
+
+    error: the survival's relative error. Source: ProblemRounding.v, ``coin_near_bound``.
+    """
+    of_sum = in_weights + growth(unit, depth) * (step.excess + in_weights)
+    shifted = of_sum + error * step.survival + unit * (step.excess + of_sum + 1)
+    of_normaliser = shifted + unit * (step.normaliser + shifted)
+    left = step.normaliser * (1 - SURE) - of_normaliser * (1 + SURE)
+    most = min((step.excess + of_sum) * (1 + SURE) / left, 1.0) if left > 0 else 1.0
+    return most * of_normaliser + of_sum + unit * most * step.normaliser
+
+
+def lattice_bound(gamma: int, vocabulary: int, lattice: float) -> float:
+    """gamma / N + V / (2 N): exact numbers, coins decided and the last token looked up by uniforms k / N.
+
+    Source: Lattice.v, ``uniforms_on_a_lattice``.
+    """
+    return gamma * lattice + lookup_bound(vocabulary, lattice)
+
+
+def lookup_bound(vocabulary: int, lattice: float) -> float:
+    """V / (2 N): a token looked up in an exact running sum by a uniform k / N. Source: ``looked_up_near``."""
+    return vocabulary * lattice / 2
+
+
+def running_sum_bound(vocabulary: int, unit: float, lattice: float) -> float:
+    """(V - 1) u (2 + G(V - 1)) + V / (2 N): a token looked up in a computed running sum, divided by its last entry.
+
+    Additions in order, rounded to nearest; thresholds within u; the uniform is k / N. Source: RunningSum.v,
+    ``running_sum_bound``.
+    """
+    others = vocabulary - 1
+    return others * unit * (2 + growth(unit, others)) + lookup_bound(vocabulary, lattice)
+
+
+def support_leak(drafted: float, lattice: float) -> float:
+    """M_s(z) / N: how often token verification begins with a z that the target excludes, where coins fall if u <= h.
+
+    Source: Lattice.v, ``support_leak`` with ``lattice_le_0``; with u < h it is 0, ``lattice_lt_0``.
+    """
+    return drafted * lattice

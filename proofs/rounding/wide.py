@@ -1,0 +1,75 @@
+"""How far floating point can move the law on a wide problem: the bounds of ``theorem`` in floats."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from ...models.law import Prefix
+from .theorem import IN_ORDER, SURE, RoundingStep, block_cost, sum_depth, token_cost
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+Rows = Mapping[Prefix, "ndarray"]
+
+
+def wide_bound(target: Rows, draft: Rows, epsilon: float, lattice: float, off: float, order: str = IN_ORDER) -> float:
+    """The total variation by which rounding can move block or token verification's law, whichever is more.
+
+    ``theorem.problem_bound`` and ``token_bound`` in floats; the last token is drawn by its weights.
+    target, draft: prefix that can be drafted -> row, [V]. order: of sums over the vocabulary.
+    Source: ProblemRounding.v, ``problem_rounding``; TreeRounding.v, ``token_rounding``.
+    """
+    given = WideRowsOfProblem(target, draft, order), epsilon / 2, lattice, off
+    return max(block_cost(*given), token_cost(*given)) * (1 + SURE)
+
+
+def running_sum_cost(masses: "ndarray", had: "ndarray", unit: float, lattice: float, anywhere: bool = False) -> float:
+    """The total variation that a look-up in a computed running sum adds on a row, from whichever end it runs.
+
+    A + min(sum_k u S_k + n / (2 N), sum_k min(2 w_k / (1 - A), u (S_{k-1} + S_k) + 1 / N)), A = sum_k min(w_k, u S_k),
+    each S_k (the sum up to entry k) with the factor (1 + u)^k of k additions.
+    masses: the row, in the order of the sum; those left out count with every sum. had: w, what an entry can have had.
+    anywhere: sums in any order, S_k = 1.
+    Source: RunningSum.v, ``running_sum_near`` and ``running_sum_tails``.
+    """
+    import numpy as np
+
+    there = had > 0
+    masses, had = masses[there], had[there]
+    errors = np.exp(np.log1p(unit) * np.arange(len(had)))
+
+    def from_one_end(masses: "ndarray", had: "ndarray") -> float:
+        sums = masses.cumsum()
+        reach = errors * (1.0 if anywhere else (sums + (1 - sums[-1])).clip(max=1.0))
+        lost = float(had.clip(max=unit * reach).sum())
+        thresholds = unit * reach.clip(max=1.0)
+        dense = float(thresholds.sum()) + len(had) * lattice / 2
+        before = np.concatenate([thresholds[:1], thresholds[:-1]])
+        tails = (2 * had / (1 - lost)).clip(max=thresholds + before + lattice).sum() if lost < 1 else np.inf
+        return lost + min(dense, float(tails))
+
+    if not len(had):
+        return 0.0
+    return min(max(from_one_end(masses, had), from_one_end(masses[::-1], had[::-1])) * (1 + SURE), 1.0)
+
+
+class WideRowsOfProblem:
+    """Rows of a wide problem, in floats."""
+
+    def __init__(self, target: Rows, draft: Rows, order: str):
+        self.target, self.draft, self.one = target, draft, 1.0
+        self.gamma, self.depth = max(map(len, draft), default=-1) + 1, sum_depth(len(target[()]), order)
+
+    def as_float(self, number: float) -> float:
+        return number
+
+    def drafted(self, prefix: Prefix) -> Iterable[tuple[int, float, float]]:
+        b, s = self.target[prefix], self.draft[prefix]
+        return ((token, float(b[token]), float(s[token])) for token in s.nonzero()[0].tolist())
+
+    def step(self, prefix: Prefix, survival: float, growth_of_weights: float) -> RoundingStep:
+        kept, s = survival * self.target[prefix], self.draft[prefix]
+        weights, heavy = (kept - s).clip(min=0), kept * growth_of_weights * (1 + SURE) > s
+        excess = float(weights.sum())
+        errors = float(kept[heavy].sum()), float(s[heavy].sum()), float(weights[heavy].sum())
+        return RoundingStep(survival, excess, excess + 1 - survival, errors)

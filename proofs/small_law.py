@@ -1,0 +1,337 @@
+"""The measured law of what a verifier emits on one problem, exact, and how far it is from what each claim says."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ..models.drafting import replayed
+from ..models.errors import InputError
+from ..models.law import Model, Prefix, prefix_key
+from ..models.problem import Problem, as_json, rows_of, size_of
+from ..models.rationals import as_float, as_fraction
+from ..verifiers.details import DrivenDetail, LawDetail
+from ..verifiers.evidence import HOLDS, REFUTED, LawEntry, Method, Witness
+from ..verifiers.registry import reference
+from ..verifiers.trees.draft_tree import CONTEXT, DraftTree
+from . import verdict_rule
+from .claims import coupling_bound
+from .field import QQ, rational
+from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law
+from .laws import completed, completion, expected_accepted, is_output, joint_law, output_law, total_variation
+from .rounding.rule import draws_trees
+
+NOT_BOUNDED = "not valid in the plain loop, so Theorem 2 does not bound it"
+"""Why nothing is claimed of E[tau] under greedy block verification."""
+
+MAX_PREFIXES = 30
+"""Prefixes whose probabilities a witness has for the picture."""
+
+
+class Impossible(NamedTuple):
+    """Tokens emitted given a draft block with a probability, of which the target excludes the one at that place."""
+
+    block: Prefix
+    emitted: Prefix
+    place: int
+    probability: Fraction
+
+
+def probability_text(probability: Any, tolerance: Any = 0) -> str:
+    """A probability for a person: the simplest rational within the tolerance, else twelve digits."""
+    exact = as_fraction(probability)
+    slack = max(as_float(tolerance), 1e-15)
+    simple = exact.limit_denominator(10**6)
+    if abs(float(simple - exact)) <= slack and (simple != 0 or exact == 0):
+        return str(simple)
+    return f"{float(exact):.12g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement(Law):
+    """A law on a problem of a small vocabulary: of intercepted random numbers, or enumerated.
+
+    in_use: the problem with the rows that the verifier worked with, exact, over QQ.
+    blocks: draft block -> the law of what is emitted given the block: tokens, or the text of what was raised. A draft
+      tree stands there by its tokens.
+    modifies_target: True of greedy block verification, which has to be followed by a modified target.
+    grain: what the lattice of its uniforms alone can move the law by, in total variation.
+    """
+
+    problem: Problem
+    in_use: Problem
+    blocks: Mapping[Prefix, Mapping[Any, Any]] = field(default_factory=dict)
+    modifies_target: bool = False
+    grain: float = 0.0
+
+    @property
+    def method(self) -> Method:
+        return Method.ENUMERATION if self.dtype == "exact" else Method.INTERCEPTION
+
+    @property
+    def size(self) -> dict[str, Any]:
+        return size_of(self.problem)
+
+    def completion(self) -> tuple[Model, int]:
+        """``laws.completion`` for the rows in use."""
+        return completion(self.in_use, self.modifies_target)
+
+    def drafted(self, block: Prefix) -> Any:
+        """The probability with which a draft block or tree is drawn; 1 of the empty one, which stands for all."""
+        if block and self.draws_trees:
+            return self.tree(block)[1]
+        return math.prod((self.in_use.draft.row(block[:i])[x] for i, x in enumerate(block)), start=QQ(1))
+
+    @property
+    def draws_trees(self) -> bool:
+        """Whether what is drafted is more than a single path."""
+        return draws_trees(self.problem)
+
+    def tree(self, tokens: Prefix) -> tuple[DraftTree, Any]:
+        """The draft tree with these tokens, and the probability with which it is drawn."""
+        return replayed(self.in_use.target, self.in_use.draft, self.in_use.tree, tokens)
+
+    def outcomes(self) -> dict[Any, Any]:
+        """The law of what is emitted, over draft blocks or trees and the verifier's own chance."""
+        law: dict[Any, Any] = {}
+        for block, given in self.blocks.items():
+            drafted = self.drafted(block)
+            for outcome, probability in given.items():
+                law[outcome] = law.get(outcome, 0) + drafted * probability
+        return law
+
+    def outputs(self) -> dict[Prefix, Any]:
+        """The part of the law that is token sequences a verifier may emit: 1..gamma+1 tokens of the vocabulary."""
+        return {o: p for o, p in self.outcomes().items() if is_output(o, self.problem)}
+
+    def strays(self) -> dict[Any, Any]:
+        """Outcomes that are not an accepted prefix of the draft and one more token (Definition 1), with their mass."""
+        strange: dict[Any, Any] = {}
+        for block, given in self.blocks.items():
+            texts = self._texts(block) if block else ()
+            for outcome, probability in given.items():
+                if block and is_output(outcome, self.problem) and outcome[:-1] not in texts:
+                    strange[outcome] = strange.get(outcome, 0) + probability
+        return strange
+
+    def _texts(self, block: Prefix) -> set[Prefix]:
+        """The texts that can be accepted of a draft block or tree."""
+        if not self.draws_trees:
+            return {block[:i] for i in range(len(block) + 1)}
+        tree = self.tree(block)[0]
+        return {tree.path(n) for n in range(CONTEXT, len(block))}
+
+    def distance(self, other: "Measurement") -> float:
+        """The largest total variation, over draft blocks, between the two laws of what is emitted given the block."""
+        if self.blocks.keys() != other.blocks.keys():
+            return 1.0
+        pairs = ((law, other.blocks[block]) for block, law in self.blocks.items())
+        return max((as_float(total_variation(*pair)) for pair in pairs), default=0.0)
+
+    def agrees_with(self, other: "Measurement", lattice: float = 0.0) -> bool:
+        """Whether the laws are the same for each draft block, up to rounding. lattice: what uniforms add to it."""
+        allowed = self.tolerance + lattice, self.explained + lattice
+        return verdict_rule.decide(self.distance(other), *allowed) == HOLDS
+
+    def text(self, probability: Any, tolerance: Any = 0) -> str:
+        """A measured probability for a person."""
+        return probability_text(probability, tolerance)
+
+    @cached_property
+    def lossless(self) -> Departure:
+        """The completed law against the target's, over the rows in use (Eq. 7; Lemma 8 where the target is modified).
+
+        What is not a sequence of 1..gamma+1 tokens of the vocabulary, an exception say, counts as deviation in full.
+        """
+        if not self.known:
+            return Departure()
+        continued, length = self.completion()
+        observed: dict[Any, Any] = completed(self.outputs(), continued, length)
+        observed |= {o: p for o, p in self.outcomes().items() if not is_output(o, self.problem)}
+        expected = joint_law(self.in_use.target, length)
+        return Departure(
+            as_float(total_variation(observed, expected)), self.tolerance, self.explained,
+            lambda: self._side_by_side(observed, expected),
+            detail=lambda: {"rounding": self.rounding} if self.rounding else {},
+        )  # fmt: skip
+
+    def _side_by_side(self, observed: Mapping, expected: Mapping) -> Witness:
+        """Where the laws differ most, and the law of the shortest prefix on which they differ at all."""
+        slack, problem = rational(self.tolerance), as_json(self.problem)
+        malformed = {
+            o: p for o, p in observed.items() if o not in expected and not is_output(o, self.problem) and p > slack
+        }
+        if malformed:
+            worst = max(sorted(malformed, key=str), key=lambda o: malformed[o])
+            block = next(b for b, law in self.blocks.items() if law.get(worst, 0) != 0)
+            emitted = worst if isinstance(worst, str) else f"emits {prefix_key(worst)}"
+            entry = LawEntry(emitted, "0", self.text(malformed[worst], slack))
+            return Witness(**vars(entry), problem=problem, **self._draft(block), laws=(entry,))
+        lengths = range(1, self.completion()[1] + 1)
+        pairs = [(_marginal(observed, n), _marginal(expected, n)) for n in lengths]
+        seen, right = next((pair for pair in pairs if max(_gaps(*pair).values()) > slack / 4), pairs[-1])
+        gaps = _gaps(seen, right)
+        laws = tuple(
+            LawEntry(prefix_key(o), probability_text(right.get(o, 0), slack), self.text(seen.get(o, 0), slack))
+            for o in sorted(gaps, key=lambda o: (-gaps[o], o))[:MAX_ENTRIES]
+        )
+        entries = [(o, as_float(q.get(o, 0)), as_float(p.get(o, 0))) for p, q in pairs for o in p.keys() | q.keys()]
+        entries.sort(key=lambda e: (-abs(e[1] - e[2]), len(e[0]), e[0]))
+        worst_first = sorted(entries[:MAX_PREFIXES], key=lambda e: (len(e[0]), e[0]))
+        prefixes = tuple((prefix_key(o), p, q) for o, p, q in worst_first)
+        return Witness(**vars(laws[0]), problem=problem, laws=laws, prefixes=prefixes)
+
+    def _draft(self, block: Prefix) -> dict[str, Any]:
+        """The draft of a witness: its tokens, and of a tree their parents."""
+        parents = self.tree(block)[0].parents if block and self.draws_trees else None
+        return {"draft_block": prefix_key(block), "parents": parents and prefix_key(parents)}
+
+    @cached_property
+    def support(self) -> Departure:
+        """The token of target probability 0 that is emitted with the largest probability, given a draft.
+
+        zeros: whether the target gives any token probability 0; if not, only tokens outside the vocabulary could be
+        noticed.
+        """
+        zeros = {"zeros": any(p == 0 for row in rows_of(self.in_use.target) for p in row)}
+        worst = max(self.impossible(), key=lambda found: found.probability, default=None)
+        if worst is None:
+            return Departure(detail=lambda: zeros)
+        entry = LawEntry(prefix_key(worst.emitted[: worst.place + 1]), "0", _rare(worst.probability))
+
+        def witness() -> Witness:
+            return Witness(**vars(entry), problem=as_json(self.problem), **self._draft(worst.block))
+
+        return Departure(worst.probability, witness=witness, detail=lambda: zeros)
+
+    def impossible(self) -> Iterator[Impossible]:
+        """What is emitted, with however small a probability, that holds a token of target probability 0."""
+        row = self.in_use.target.row
+        for block, law in self.blocks.items():
+            for outcome, probability in law.items():
+                tokens = outcome[: self.problem.gamma + 1] if isinstance(outcome, tuple) and probability else ()
+                for i, token in enumerate(tokens):
+                    if not 0 <= token < self.problem.vocabulary or row(tokens[:i])[token] == 0:
+                        yield Impossible(block, outcome, i, as_fraction(probability))
+                        break
+
+    @cached_property
+    def optimal(self) -> Departure:
+        """E[tau] against block verification's, the exact optimum of all valid verifiers on these rows (Theorem 2).
+
+        Below it is the price of the rule in tokens per call; above it proves bias. Of a draft tree against two bounds
+        on what the best valid rule accepts (``tree_optimum``); nothing is decided between them where they are far
+        apart.
+        """
+        if reason := self._why_not_comparable():
+            return Departure(not_claimed=reason)
+        outputs, gamma, unsettled, first = self.outputs(), self.problem.gamma, None, {}
+        accepted = expected_accepted(outputs) if outputs else 0
+        if self.draws_trees:
+            from . import tree_optimum  # scipy and its solver: for trees alone
+
+            try:
+                reached, optimum = tree_optimum.largest_acceptance(self.in_use)
+            except InputError as error:
+                return Departure(not_claimed=str(error))
+            first = tree_optimum.most_of_first_step(self.in_use, outputs)
+            if as_float(optimum - reached) > tree_optimum.CERTIFIED_TO:
+                unsettled = tree_optimum.NOT_CERTIFIED.format(as_float(reached), as_float(optimum))
+        else:
+            reached = optimum = expected_accepted(output_law(self.in_use, reference("block")))
+        tolerance, slack = gamma * self.tolerance, gamma * self.explained
+        above, below = as_float(accepted - optimum), as_float(reached - accepted)
+        biased, short = (verdict_rule.decide(gap, tolerance, slack) == REFUTED for gap in (above, below))
+        near = verdict_rule.decide(abs(above), tolerance, slack) != REFUTED  # else the bounds lie further apart
+        detail = {
+            "expected_accepted": self.text(accepted, rational(slack)),
+            "optimum": probability_text(optimum, rational(slack)),
+            "tokens_per_call_lost": below if short else 0.0,
+            **first,
+            **({"reached": probability_text(reached)} if unsettled else {}),
+            **({"above": self._above(accepted, slack)} if biased else {}),
+        }
+        entry = LawEntry("E[tau]", detail.get("reached", detail["optimum"]), detail["expected_accepted"])
+        return Departure(
+            abs(above) if near else max(above, below), tolerance, slack,
+            lambda: Witness(**vars(entry), problem=as_json(self.problem)),
+            gamma * (self.explained + self.missed) + as_float(optimum - reached), lambda: detail, "E[tau] off by",
+            unsettled, None if biased or not self.lossless.refutes else NOT_LOSSLESS,
+        )  # fmt: skip
+
+    def _above(self, accepted: Any, slack: float) -> str:
+        """What it means to accept more than the optimum."""
+        why = "certificate" if self.draws_trees else "Theorem 2"
+        above = f"more than any valid verifier accepts ({why}): bias is proved without a look at the law"
+        if not self.draws_trees and as_float(accepted - sum(coupling_bound(self.in_use).values())) > slack:
+            above += "; more than any coupling allows (Lemma 10)"
+        return above
+
+    def _why_not_comparable(self) -> str | None:
+        """Why Theorem 2 says nothing of what was measured, if it does not."""
+        if self.modifies_target:
+            return NOT_BOUNDED
+        failed = sum((p for o, p in self.outcomes().items() if not is_output(o, self.problem)), QQ(0))
+        if verdict_rule.decide(as_float(failed), self.tolerance, self.explained) == REFUTED:
+            return f"with probability {probability_text(failed)} it emits no sequence of 1 to gamma + 1 tokens"
+        strays = self.strays()
+        most = max(map(as_float, strays.values()), default=0.0)
+        if verdict_rule.decide(most, self.tolerance, self.explained) != HOLDS:
+            stray = prefix_key(max(sorted(strays), key=lambda o: strays[o]))
+            return f"emits {stray}, which is not an accepted draft prefix and one more token (Definition 1)"
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class DrivenMeasurement(Measurement):
+    """A law of a subject whose random numbers are inputs: found by asking, confirmed by random requests.
+
+    confirmations: how many of those there were.
+    numbers: what each random number decides: thresholds, a race, products, nothing.
+    """
+
+    confirmations: int = 0
+    numbers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def method(self) -> Method:
+        return Method.DRIVING
+
+    @property
+    def detail_type(self) -> type[LawDetail]:
+        return DrivenDetail if self.known else LawDetail
+
+    def facts(self) -> dict[str, Any]:
+        if not self.known:
+            return super().facts()
+        asked = {"missed": self.missed, "confirmations": self.confirmations, "numbers": self.numbers}
+        return super().facts() | asked
+
+    def text(self, probability: Any, tolerance: Any = 0) -> str:
+        """As many digits as are known of a law with logarithms, of uniforms that are multiplied; else as above."""
+        if "products" not in self.numbers.values():
+            return probability_text(probability, tolerance)
+        known = -math.log10(max(as_float(tolerance), 1e-12))
+        return f"{as_float(probability):.{max(int(known), 2)}g}"
+
+
+def _gaps(law: Mapping, other: Mapping) -> dict[Prefix, Any]:
+    return {o: abs(law.get(o, 0) - other.get(o, 0)) for o in law.keys() | other.keys()}
+
+
+def _marginal(law: Mapping, length: int) -> dict[Prefix, Any]:
+    shorter: dict[Prefix, Any] = {}
+    for outcome, probability in law.items():
+        if isinstance(outcome, tuple):
+            shorter[outcome[:length]] = shorter.get(outcome[:length], 0) + probability
+    return shorter
+
+
+def _rare(chance: Fraction) -> str:
+    """A small probability: 2^-53 where it is one, else as it is or in digits."""
+    power = chance.denominator.bit_length() - 1
+    if chance.numerator == 1 and chance.denominator == 1 << power and power > 6:
+        return f"2^-{power}"
+    return str(chance) if chance.denominator < 10**6 else f"{float(chance):.3g}"

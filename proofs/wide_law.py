@@ -1,0 +1,214 @@
+"""The measured law of what a verifier emits on a wide problem, and how far it is from what each claim says."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..models.law import Prefix, prefix_key
+from ..models.wide import WideProblem
+from ..verifiers.details import LawDetail, WideDetail
+from ..verifiers.evidence import REFUTED, LawEntry, Method, Witness
+from . import verdict_rule
+from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law
+from .rounding.rule import HALF, MOST_HALF, wide_explained, wide_rounding_allowed
+from .rounding.theorem import IN_ORDER, PAIRWISE
+from .wide_frontier import Frontier, Row, above, apart, frontier
+from .wide_reference import reference_deviations
+
+IN_PAIRS = " (for sums over the vocabulary in order; in pairs at most TV {theorem_pairwise:.2g})"
+LOOK_UPS = "; look-ups in a running sum add at most TV {:.2g} by the rule, {:.2g} by the theorem"
+
+
+@dataclass(frozen=True, eq=False)
+class WideMeasurement(Law):
+    """A law on a wide problem. Its ``rounding`` has "theorem_pairwise" too, for sums in pairs: what holds is within
+    that.
+
+    target, draft: prefix that can be drafted -> row in use, float64, normalised.
+    emitted: prefix -> Pr(prefix y is emitted), [V], over draft blocks and the verifier's own chance.
+    malformed: outcome that is no sequence of 1..gamma+1 tokens of the vocabulary -> its probability.
+    strays: probability of outputs that leave the draft block before their last token.
+    unknown: probability of what the law says nothing of; the reason, where it is not 0.
+    called: calls that confirmed a path's row; least: the fewest of a row.
+    not_called: probability of the tokens that no call led to.
+    looked_up, looked_up_explained: what look-ups in a running sum may add, by the rule and by the theorem.
+    """
+
+    problem: WideProblem
+    target: Mapping[Prefix, Row] = field(default_factory=dict)
+    draft: Mapping[Prefix, Row] = field(default_factory=dict)
+    emitted: Mapping[Prefix, Row] = field(default_factory=dict)
+    malformed: Mapping[Any, float] = field(default_factory=dict)
+    strays: float = 0.0
+    unknown: float = 0.0
+    called: int = 0
+    least: int | None = None
+    not_called: float = 0.0
+    looked_up: float = 0.0
+    looked_up_explained: float = 0.0
+
+    @property
+    def method(self) -> Method:
+        return Method.INTERCEPTION
+
+    @property
+    def detail_type(self) -> type[LawDetail]:
+        return WideDetail if self.tells else LawDetail
+
+    @property
+    def size(self) -> dict[str, Any]:
+        sizes: dict[str, Any] = {"vocabulary": self.problem.vocabulary, "gamma": self.problem.gamma}
+        if self.target:
+            sizes["smallest_probability"] = min(float(row[row > 0].min()) for row in self.target.values())
+        return sizes
+
+    def facts(self) -> dict[str, Any]:
+        """ids_called: calls that confirmed that tokens are treated alike; mass_not_called: of tokens without such a
+        call;
+        allowed_to_look_ups: what of the bound is for running sums by the rule (``rounding.rule.look_up_allowed``);
+        look_ups_explained: by the theorem (``rounding.rule.look_up_explained``)."""
+        if not self.tells:
+            return super().facts()
+        return {
+            "exactness": self.exactness, "dtype": self.dtype, "paths": self.paths, **self.size,
+            "ids_called": self.called, "fewest_ids_of_a_row": self.least, "mass_not_called": self.not_called,
+            "allowed_to_look_ups": self.looked_up, "look_ups_explained": self.looked_up_explained,
+            **({"mass_unknown": self.unknown, "reason": self.reason} if self.unknown else {}),
+        }  # fmt: skip
+
+    def undecided(self, found: Departure) -> str:
+        looked_up = self.looked_up, self.looked_up_explained
+        return super().undecided(found) + IN_PAIRS.format(**self.rounding) + (
+            LOOK_UPS.format(*looked_up) if any(looked_up) else ""
+        )  # fmt: skip
+
+    def withdrawn(self, reason: str) -> "WideMeasurement":
+        return replace(super().withdrawn(reason), emitted={}, malformed={}, unknown=1.0)
+
+    def with_given_rows(self) -> "WideMeasurement":
+        """The same law with the rows of the problem, where it has none."""
+        if self.target:
+            return self
+        prefixes = [x for n in range(self.problem.gamma + 1) for x in self.problem.prefixes(n)]
+        target = {x: self.problem.target_row(x) for x in prefixes}
+        draft = {x: self.problem.draft_row(x) for x in prefixes if len(x) < self.problem.gamma}
+        return replace(self, target=target, draft=draft)
+
+    def allowing(self, sums_off: float, resolution: float) -> "WideMeasurement":
+        """The law with what is rounding, and what may be: by the rule, and by the theorem.
+
+        In which order a function sums is not known: it is cleared within the bound for sums in pairs, and refuted
+        beyond that for sums in order.
+        """
+        problem, dtype = self.problem, self.dtype
+        most = MOST_HALF if dtype in HALF else 1.0
+        rule = min(wide_rounding_allowed(problem.gamma, dtype, problem.vocabulary, sums_off), most)
+        in_order = in_pairs = rule
+        if self.target:
+            rows = self.target, self.draft, dtype, sums_off
+            in_order, in_pairs = (wide_explained(*rows, order) for order in (IN_ORDER, PAIRWISE))
+        looked_up = self.looked_up, self.looked_up_explained
+        return replace(
+            self,
+            rounding={"rule": rule, "theorem": in_order, "theorem_pairwise": in_pairs},
+            tolerance=min(min(rule, in_pairs) + min(looked_up), most) + resolution,
+            explained=min(max(rule, in_order) + max(looked_up), most) + resolution,
+        )
+
+    @cached_property
+    def frontier(self) -> Frontier:
+        """``wide_frontier.frontier`` of what is emitted."""
+        return frontier(self.problem, self.target, self.emitted)
+
+    @cached_property
+    def total_variation(self) -> float:
+        """The total variation from the target; where part of the law is unknown, a lower bound of it."""
+        if self.unknown or self.strays:
+            return above(self.frontier)
+        return apart(self.frontier, math.fsum(self.malformed.values()))
+
+    @cached_property
+    def lossless(self) -> Departure:
+        """The completed law against the target's, over the rows in use (Eq. 7).
+
+        reference_total_variation: of token verification computed plainly in the same precision (``wide_reference``).
+        """
+        return Departure(self.total_variation, self.tolerance, self.explained, self._side_by_side, detail=self._beside)
+
+    def _beside(self) -> dict[str, Any]:
+        beside: dict[str, Any] = {"rounding": self.rounding} if self.rounding else {}
+        if self.emitted:
+            figures = reference_deviations(self.problem, self.target, self.draft, self.dtype)
+            beside["reference_total_variation"] = figures
+        return beside
+
+    def _side_by_side(self) -> Witness:
+        """Where the laws differ most."""
+        gaps: list[tuple[float, str, float, float]] = []
+        for prefix, (observed, right) in self.frontier.items():
+            gap = np.maximum(observed - right, 0) if self.unknown else np.abs(observed - right)
+            for token in np.argsort(gap)[-MAX_ENTRIES:]:
+                key = prefix_key((*prefix, int(token)))
+                gaps.append((float(gap[token]), key, float(right[token]), float(observed[token])))
+        for outcome, mass in self.malformed.items():
+            emitted = outcome if isinstance(outcome, str) else f"emits {prefix_key(outcome)}"
+            gaps.append((mass, emitted, 0.0, mass))
+        gaps.sort(key=lambda entry: (-entry[0], entry[1]))
+        laws = tuple(LawEntry(key, f"{p:.12g}", f"{q:.12g}") for _, key, p, q in gaps[:MAX_ENTRIES])
+        return Witness(**vars(laws[0]), problem=self.problem.as_json(), laws=laws)
+
+    @cached_property
+    def support(self) -> Departure:
+        """The token of target probability 0 that is emitted with the largest probability.
+
+        zeros: whether the target gives any token probability 0.
+        """
+        worst, sequence = 0.0, ()
+        for prefix, row in self.emitted.items():
+            wrong = np.where(self.target[prefix] == 0, row, 0.0)
+            token = int(wrong.argmax())
+            if wrong[token] > worst:
+                worst, sequence = float(wrong[token]), (*prefix, token)
+        zeros = any(bool((row == 0).any()) for row in self.target.values())
+        entry = LawEntry(prefix_key(sequence), "0", f"{worst:.3g}")
+        return Departure(worst, witness=lambda: self._shown(entry), detail=lambda: {"zeros": zeros})
+
+    @cached_property
+    def optimal(self) -> Departure:
+        """E[tau] against block verification's (Theorem 2)."""
+        if not self.known:
+            return Departure()
+        if self.malformed or self.lossless.refutes:
+            return Departure(not_claimed=NOT_LOSSLESS)
+        accepted, optimum = self.expected_accepted(), self.optimum()
+        tolerance, slack = (self.problem.gamma * most + 1e-13 for most in (self.tolerance, self.explained))
+        short = verdict_rule.decide(optimum - accepted, tolerance, slack) == REFUTED
+        entry = LawEntry("E[tau]", f"{optimum:.12g}", f"{accepted:.12g}")
+        detail = {"expected_accepted": entry.observed, "optimum": entry.expected,
+                  "tokens_per_call_lost": optimum - accepted if short else 0.0}  # fmt: skip
+        return Departure(abs(accepted - optimum), tolerance, slack, lambda: self._shown(entry), slack, lambda: detail,
+                         "E[tau] off by")  # fmt: skip
+
+    def _shown(self, entry: LawEntry) -> Witness:
+        return Witness(**vars(entry), problem=self.problem.as_json())
+
+    def expected_accepted(self) -> float:
+        return math.fsum(len(prefix) * float(row.sum()) for prefix, row in self.emitted.items())
+
+    def optimum(self) -> float:
+        """Block verification's E[tau] = sum over live x of M_s(x) p(x), p as in Eq. (9). Source: Lemma 3."""
+        total = 0.0
+        reached: dict[Prefix, tuple[float, float]] = {(): (1.0, 1.0)}
+        for prefix in sorted(self.draft, key=len):
+            mass, survived = reached.pop(prefix, (0.0, 0.0))
+            for token in self.problem.live[len(prefix)]:
+                q = float(self.draft[prefix][token])
+                if q and mass:
+                    here = min(survived * float(self.target[prefix][token]) / q, 1.0)
+                    total += mass * q * here
+                    reached[(*prefix, token)] = mass * q, here
+        return total

@@ -1,0 +1,118 @@
+"""The files that a part's result is valid for: those that its plan names. Nothing is found by reading code."""
+
+import os
+import shlex
+from collections.abc import Iterator
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from ....models.digests import ROOT
+from ....models.environment import versions
+from ....verifiers.adapters.engines import ENGINES
+from ....verifiers.adapters.registry import ADAPTERS
+from ....verifiers.registry import REFERENCES
+from .plan import Part
+
+
+def declared_files(part: Part, folder: Path) -> dict[str, Path]:
+    """name -> file, of what a part names: its code, its problems, its models, and all below what ``files`` has.
+
+    folder: that of the plan. A name is relative to it where the file is in it; files of packages have the package's.
+    """
+    options, files = part.options, dict(_of_subject(part, folder))
+    named = [options[name] for name in ("file", "prompts", "problem") if name in options]
+    for name in [*_words(part), *named, *options.get("problems", ())]:
+        if is_file(name, folder):
+            files |= dict(_of_path(name, folder))
+    for name in [*(options[n] for n in ("target", "draft") if n in options), *options.get("files", ())]:
+        files |= dict(_of_path(name, folder))
+    return dict(sorted(files.items()))
+
+
+def declared_versions(part: Part, folder: Path) -> dict[str, str]:
+    """The versions of the packages that a part names: those of its adapter, and those among its ``files``."""
+    name = str(part.options.get("subject", part.options.get("engine")))
+    entry = ADAPTERS.get(name) or ENGINES.get(name)
+    packages = [package.replace("_", "-") for package in entry.packages] if entry else []
+    return versions(*packages, *(name for name in part.options.get("files", ()) if not (folder / name).exists()))
+
+
+def undeclared(part: Part, folder: Path) -> list[str]:
+    """What a part names that has no digest, and that it names nothing: each run then examines it again."""
+    options, absent = part.options, []
+    if part.kind in ("server", "nightly", "report"):
+        return [part.what]
+    if part.kind == "e2e":
+        models = [options.get(name, part.what) for name in ("target", "draft")]
+        absent += [name for name in dict.fromkeys(models) if not os.path.isdir(place(name, folder))]
+        absent += [name for name in [options.get("prompts")] if name and not is_file(name, folder)]
+    program = next(iter(_words(part)), "")
+    if program and not is_file(program, folder) and not Path(program).name.startswith("python"):
+        absent.append(program)  # it is somewhere on the path
+    for name in options.get("files", ()):
+        linked = (p for p in (folder / name).rglob("*") if p.is_symlink() and p.is_dir())
+        if next(linked, None) or not (dict(_of_path(name, folder)) or versions(name)):
+            absent.append(name)
+    needs_code = part.kind in ("audit", "engine", "campaign") and not declared_files(part, folder)
+    return absent or ([part.what] if needs_code else [])
+
+
+def place(name: str, folder: Path) -> Path:
+    """What a name of the plan stands for, if it is a file or a folder."""
+    return folder / os.path.expanduser(name)
+
+
+def is_file(name: str, folder: Path) -> bool:
+    """Whether it is one; a problem can stand in place of its file's name."""
+    return os.path.isfile(place(name, folder))
+
+
+def name_of(file: Path, folder: Path) -> str:
+    return (file.relative_to(folder) if file.is_relative_to(folder) else file).as_posix()
+
+
+def _words(part: Part) -> list[str]:
+    command = part.options.get("exec", "")
+    try:
+        return shlex.split(command)
+    except ValueError:  # a quotation that is not closed: running the part says so
+        return command.split()
+
+
+def _of_subject(part: Part, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Of draftproof's own verifiers their package; of an adapter the engine's modules; of a file itself."""
+    name = part.options.get("subject", part.options.get("engine"))
+    if name is None:
+        return
+    if name in REFERENCES:
+        yield from ((f"draftproof/{f.relative_to(ROOT).as_posix()}", f) for f in (ROOT / "verifiers").glob("*.py"))
+    elif name in ADAPTERS:
+        source, target = ADAPTERS[name].source, ADAPTERS[name].target
+        yield from _of_modules(target.partition(":")[0], source.split(",")[0].rpartition(".")[0])
+    elif name in ENGINES:
+        yield from _of_modules(ENGINES[name].sample.partition(":")[0], *ENGINES[name].packages)
+    elif (module := name.rpartition(":")[0]).endswith(".py"):
+        yield from _of_path(module, folder)
+    else:
+        yield from _of_modules(module)
+
+
+def _of_path(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
+    """A file, or all files below a folder; nothing if the name is no path."""
+    path = place(name, folder).resolve()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file() and file.parent.name != "__pycache__":
+            yield name_of(file, folder), file
+
+
+def _of_modules(*names: str) -> Iterator[tuple[str, Path]]:
+    """The files of modules, found by name alone: importing them would run third-party code."""
+    for name in names:
+        top, *rest = name.split(".")
+        spec = PathFinder.find_spec(top) if top.isidentifier() else None
+        inside = [str(ROOT)] if top == "draftproof" else spec.submodule_search_locations if spec else None
+        places = [(Path(one).parent, Path(one).joinpath(*rest)) for one in inside or ()]
+        found = [(at, file) for at, path in places for file in (path.with_suffix(".py"), path / "__init__.py")]
+        if spec and spec.origin and not inside:
+            found = [(Path(spec.origin).parent, Path(spec.origin))]
+        yield from [(file.relative_to(at).as_posix(), file) for at, file in found if file.is_file()][:1]

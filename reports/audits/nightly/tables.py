@@ -1,0 +1,133 @@
+"""The tables of a history, and the rows read from them: what a nightly run never writes has no type here."""
+
+import json
+import math
+from collections.abc import Callable
+from datetime import date
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from msgspec import Meta, defstruct
+from sqlalchemy import BigInteger, Column, Float, Integer, String, Text, TypeDecorator
+
+TABLES_VERSION = 1
+"""Of the tables below. A history of a newer version is not touched."""
+
+EARLIEST_NIGHT, LATEST_NIGHT = date(2000, 1, 1), date(2999, 12, 31)
+"""Nights that a history may have."""
+
+MOST_STARTS = 4096
+"""Starts that the state of an e-process may ask for: more is damage, and would fill the memory."""
+
+
+class Damaged:
+    """In place of a value that cannot be read: no field of a row has this type."""
+
+
+def compact(value: Any) -> str:
+    """JSON without spaces."""
+    return json.dumps(value, separators=(",", ":"))
+
+
+class Stored(TypeDecorator):
+    """A value that stands as text in the database. read, write: the value from its text, and back."""
+
+    impl, cache_ok = Text, True
+
+    def __init__(self, read: Callable[[Any], Any] = json.loads, write: Callable[[Any], str] = compact):
+        super().__init__()
+        self.read, self.write = read, write
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
+        try:
+            return None if value is None else self.read(value)
+        except (ValueError, TypeError, RecursionError):
+            return Damaged()
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
+        return None if value is None else self.write(value)
+
+
+def _number(text: Any) -> float:
+    if math.isnan(number := float(text)):
+        raise ValueError("not a number")
+    return number
+
+
+def _night(text: Any) -> str:
+    if not EARLIEST_NIGHT <= date.fromisoformat(text) <= LATEST_NIGHT:
+        raise ValueError("no night of a history")
+    return text
+
+
+JSON, NIGHT = Stored(), Stored(_night, str)
+NUMBER = Stored(_number, repr)
+"""As text, since not every database has an infinite number."""
+
+metadata = sa.MetaData()
+
+settings = sa.Table(
+    "draftproof_settings", metadata, Column("name", String(40), primary_key=True), Column("value", Text, nullable=False)
+)
+
+cohorts = sa.Table(
+    "draftproof_cohorts", metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("subject", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("begun", String(40), nullable=False),
+)  # fmt: skip
+
+checks = sa.Table(
+    "draftproof_checks", metadata,
+    Column("id", Integer, primary_key=True),
+    Column("key", String(64), nullable=False, unique=True),  # SHA-256 of subject, version, name and parameters
+    Column("cohort", sa.ForeignKey("draftproof_cohorts.number"), nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("parameters", Text, nullable=False),
+    Column("state", JSON, nullable=False),
+    Column("log_e", NUMBER, nullable=False),
+    Column("peak", NUMBER, nullable=False),
+    Column("draws", BigInteger, nullable=False),
+    Column("night", String(10), nullable=False),  # the last one, "" before the first
+    Column("seen", String(40), nullable=False),  # when a batch came last
+    Column("impossible", JSON),
+    Column("alarm", NIGHT),  # the night it was first noted
+    Column("witness", JSON),
+)  # fmt: skip
+
+batches = sa.Table(
+    "draftproof_batches", metadata,
+    Column("id", Integer, primary_key=True),
+    Column("check_id", sa.ForeignKey("draftproof_checks.id"), nullable=False, index=True),
+    Column("night", NIGHT, nullable=False),
+    Column("at", String(40), nullable=False),
+    Column("seed", String(40), nullable=False),
+    Column("draws", BigInteger, nullable=False),
+    Column("counts", JSON, nullable=False),
+    Column("log_e", NUMBER, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("environment", JSON, nullable=False),
+    sa.UniqueConstraint("check_id", "seed", name="draftproof_seed_once"),
+)  # fmt: skip
+
+Count = Annotated[int, Meta(ge=0)]
+
+Batch = defstruct("Batch", [("night", str), ("draws", Annotated[int, Meta(ge=1)]), ("log_e", float)])
+"""One batch of draws. log_e: after it."""
+
+Start = defstruct("Start", [("weight", float), ("counts", list[Count])])
+State = defstruct(
+    "State",
+    [("night", Count), ("most", Annotated[int, Meta(ge=1, le=MOST_STARTS)]), ("impossible", dict[str, Count]),
+     ("starts", list[Start])],
+)  # fmt: skip
+"""The state of an e-process, as ``EProcess.as_json`` writes it."""
+
+Impossible = defstruct("Impossible", [("sequence", str), ("count", int)])
+Shown = defstruct(
+    "Shown", [("problem", dict), *((name, str) for name in ("sequence", "expected", "observed", "replay"))]
+)
+"""What an outcome that the law excludes has, and a witness at least."""

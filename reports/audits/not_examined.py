@@ -1,0 +1,143 @@
+"""What a verdict says nothing of, a sentence each: from what the run did, not from what it might have done."""
+
+from collections.abc import Sequence
+
+from ...verifiers.details import DrivenDetail, WideDetail
+from ...verifiers.evidence import NO_EVIDENCE, Evidence, without_smallest
+from ...verifiers.trees.draft_tree import WAYS
+from .scope import ReportScope, Run, by_drafting, counted, ranges, shares
+
+DTYPES = ("float64", "float32", "bfloat16", "float16")
+
+
+def not_examined(report: Run, known: ReportScope | None) -> list[str]:
+    """The sentences. known: the scope of the report."""
+    if known is None:
+        return ["anything: there is no evidence"]
+    items = [e for e in without_smallest(report.evidence) if e.claim == "lossless"]
+    sentences = []
+    if known.vocabularies:
+        sentences.append(f"vocabularies other than {ranges(known.vocabularies)}")
+    if known.gammas:
+        sentences.append(f"blocks of other lengths than gamma = {ranges(known.gammas)}")
+    if known.quick:
+        sentences.append("wide vocabularies and long blocks: the audit was quick")
+    sentences += _together(report) + _of_trees(known)
+    if known.smallest_probability:
+        sentences.append(f"probabilities below {known.smallest_probability:.2g} that are not 0")
+    supports = [e for e in without_smallest(report.evidence) if e.claim == "support"]
+    if supports and not any(map(zeros_examined, supports)):
+        sentences.append("tokens that the target gives probability 0: no problem has one")
+    if known.requests_a_call == [1]:
+        sentences.append("several requests in one call")
+    others = [dtype for dtype in DTYPES if dtype not in known.numbers]
+    if report.server is not None:
+        sentences.append("in which numbers the server computes: its answers do not show it")
+    elif others and known.numbers != ["exact"]:
+        sentences.append(f"rows in {', '.join(others)}")
+    if report.end_to_end is None and report.campaign is None and "convention" in report.subject:
+        sentences += _of_functions(known, bool(report.subject["convention"].get("program")))
+    if report.end_to_end:
+        sentences.append("other models, prompts, longer texts, and settings of sampling than those of this run")
+    sentences += _regions(report) + _gaps(items)
+    sentences += (report.server or {}).get("not_examined", [])
+    if parts := report.subject.get("not_compared"):
+        sentences.append(f"whether {', '.join(parts[:3])} is the same in the child process: it cannot be compared")
+    if report.failure:
+        sentences.append(f"what comes after the failure: {report.failure['message']}")
+    return sentences
+
+
+def zeros_examined(evidence: Evidence) -> bool:
+    """Whether evidence on support is of a problem whose target gives some token probability 0; older reports are
+    believed."""
+    return evidence.law.zeros is not False
+
+
+def _of_trees(known: ReportScope) -> list[str]:
+    """What is left out of draft trees, where there are some."""
+    if not known.nodes:
+        return []
+    others = [way for way in WAYS if way not in known.drafting]
+    every = [shape for shapes in known.children.values() for shape in shapes]
+    uneven = any("+" in shape for shape in every)
+    ragged = "" if uneven else ", those in which nodes of one depth have different numbers of children"
+    depth_first = " or depth first" if any("depth-first" in shape for shape in every) else ""
+    shapes = "; ".join(f"{', '.join(shapes)} over {v} tokens" for v, shapes in known.children.items())
+    return [
+        f"trees of more than {known.nodes} nodes{by_drafting(known)}{ragged}, "
+        "and those whose shape depends on what was drawn",
+        f"trees over more than {max(known.vocabularies)} tokens, a whole vocabulary say",
+        f"trees whose nodes are given in another order than level by level{depth_first}",
+        f"other numbers of children a depth than {shapes}"
+        + (" (not each of them drawn in every way)" if len(known.drafting) > 1 else ""),
+        *([f"trees drawn {' or '.join(others)}"] if others else []),
+        "bugs that act only in some regions of the rows: of draft trees they are not counted",
+    ]
+
+
+def _together(report: Run) -> list[str]:
+    """Where no problem is large in both ways."""
+    details = [e.detail for e in report.evidence]
+    sizes = {(d.vocabulary, d.gamma) for d in details if d.vocabulary is not None and d.gamma is not None}
+    if not sizes:
+        return []
+    widest, longest = max(v for v, _ in sizes), max(g for _, g in sizes)
+    gamma, vocabulary = max(g for v, g in sizes if v == widest), max(v for v, g in sizes if g == longest)
+    if (gamma, vocabulary) == (longest, widest):
+        return []
+    at = f"gamma is at most {gamma} at V = {widest}, V at most {vocabulary} at gamma = {longest}"
+    return [f"long blocks over large vocabularies: {at}"]
+
+
+def _of_functions(known: ReportScope, program: bool) -> list[str]:
+    here = "the program's own" if program else "the processor: the function ran on the CPU"
+    return [
+        "what changes after more calls than were made" + (f" ({known.calls:,} in one process)" if known.calls else ""),
+        f"other devices than {here}",
+        "the loop around the function: what is drafted, which rows it is given (draftproof e2e)",
+    ]
+
+
+def _regions(report: Run) -> list[str]:
+    """Regions of the rows in which a bug could act unseen (``models.regions``)."""
+    sentences = []
+    for dtype, (covered, every) in shares(report).items():
+        if covered < every:
+            where = "over rationals" if dtype == "exact" else f"in {dtype}"
+            sentences.append(
+                f"bugs that act only in {every - covered} of {every} regions of the rows, {where}: no problem leads "
+                f"there, "
+                "or what they change is below rounding"
+            )
+    if report.regions:
+        sentences.append("bugs that act only where several regions of the rows meet that no problem combines")
+    return sentences
+
+
+def _gaps(items: Sequence[Evidence]) -> list[str]:
+    """Of the laws: which are missing, and what of them is not known."""
+    sampled = [e for e in items if e.method.sampled]
+    lawless = {(e.problem, e.dtype) for e in items if e.verdict == NO_EVIDENCE}
+    sentences = []
+    if unsampled := lawless - {(e.problem, e.dtype) for e in sampled}:
+        sentences.append(f"{counted(len(unsampled), 'law')} without computation and without samples")
+    limits = [float(e.limit) for e in sampled if e.bound is not None and e.limit is not None and not e.refuted]
+    if limits:
+        sentences.append(f"deviations below TV {max(limits):.2g} where there are samples in place of a law")
+    if real := [e.law.real_calls for e in items if e.law.real_calls]:
+        limit, calls = max(r.limit for r in real), max(r.calls for r in real)
+        sentences.append(
+            f"randomness that was not followed, if it moves a law by less than TV {limit:.2g} ({calls:,} real calls)"
+        )
+    if driven := [e.detail for e in items if isinstance(e.detail, DrivenDetail)]:
+        fewest, missed = min(d.confirmations for d in driven), max(d.missed for d in driven)
+        sentences.append(
+            f"decisions that {fewest:,} random requests a problem did not meet: a mass of up to {missed:.2g} of a law"
+        )
+    wide = [e.detail for e in items if isinstance(e.detail, WideDetail)]
+    if not_called := max((d.mass_not_called for d in wide), default=0.0):
+        sentences.append(f"tokens that were not called one by one: a mass of up to {not_called:.2g} of a law")
+    if unknown := max((d.mass_unknown or 0.0 for d in wide), default=0.0):
+        sentences.append(f"outcomes unknown: a mass of up to {unknown:.2g} of a law")
+    return sentences

@@ -1,0 +1,306 @@
+"""The JSON form of a report as types, from which report.schema.json is made.
+
+``python -m draftproof.reports.audits.report_form`` writes the schema.
+"""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from ...models.files import write_atomically
+from ...models.json_files import schema
+from ...verifiers.claims import CLAIMS
+from ...verifiers.evidence import Evidence
+from ...verifiers.verdicts import ReportVerdict
+from .migration import SCHEMA_VERSION
+from .scope import ReportScope
+
+SCHEMA_FILE = Path(__file__).with_name("report.schema.json")
+
+Count = Annotated[int, Meta(ge=0)]
+Number = Annotated[float, Meta(ge=0)]
+Counts = dict[str, Count]
+Interval = tuple[float, float] | None
+
+
+class Closed(Struct, omit_defaults=True, kw_only=True):
+    """An object that we write with these fields alone, and read with others too; one without a default is always
+    there."""
+
+
+class SubjectForm(Struct, kw_only=True, omit_defaults=True):
+    """Who was audited, and how it was called.
+
+    problems: that were given, by name: SHA-256 of the JSON form. calls: of the function, in one process.
+    quick: whether wide problems were left out; absent if not. requests_a_call: the most texts that one call verified.
+    batches: how batches were made up -> how many were tried. not_compared: parts of an object that was handed over
+        whose likeness in the child process cannot be seen.
+    """
+
+    name: str
+    digest: str
+    source: str
+    dtypes: list[str]
+    convention: dict[str, Any] = {}
+    problems: dict[str, str] = {}
+    calls: Count = 0
+    quick: bool = False
+    requests_a_call: Count = 1
+    batches: dict[str, str] = {}
+    not_compared: list[str] = []
+
+
+class Same(Closed, kw_only=True):
+    """A mutant that behaves exactly as the subject. claim: that both fail; absent in reports of earlier versions."""
+
+    mutant: str
+    title: str
+    ancestor: str
+    link: str
+    problems: list[str]
+    distance: Annotated[float, Meta(ge=0, le=1)]
+    claim: str = "lossless"
+
+
+class Call(Closed, kw_only=True):
+    """A call that shows a finding. numbers: uniforms and noise in the order drawn, then indices drawn by weights."""
+
+    when: str
+    problem: dict[str, Any]
+    draft_block: str
+    numbers: list[float]
+    emitted: str
+    weights: list[list[str]]
+
+
+class Finding(Closed, kw_only=True):
+    """What was noticed besides the law. calls: with the same random numbers and another result; replay: a command."""
+
+    kind: str
+    what: str
+    text: str
+    calls: list[Call] = []
+    replay: str | None = None
+
+
+class Failure(Closed, kw_only=True):
+    """Why a run could not be completed."""
+
+    kind: Literal["load", "crash", "timeout", "memory", "interrupted", "raises", "version"]
+    message: str
+
+
+class RegionForm(Closed, kw_only=True):
+    """Cells in which a bug can hide (``models.regions``), that the small problems with a law cover."""
+
+    covered: Count
+    of: Annotated[int, Meta(ge=1)]
+
+
+class Curve(Closed, kw_only=True):
+    """Pr(tau >= i), i = 0..gamma, of the subject, of block and of token verification."""
+
+    problem: str
+    dtype: str
+    subject: list[float]
+    block: list[float]
+    token: list[float]
+
+
+class Proved(Closed, kw_only=True):
+    """A claim of the papers, and of which sizes each method has shown it."""
+
+    claim: str
+    says: str
+    shown: dict[Literal["enumeration", "certificate", "sympy", "z3", "coq"], list[str]]
+
+
+class Quantiles(Struct):
+    """Of distances over positions."""
+
+    median: Number
+    q99: Number
+    max: Number
+    mean: Number
+
+
+class DriftForm(Closed, kw_only=True):
+    """Passes of one shape against one pass over the whole text."""
+
+    shape: str
+    positions: Count
+    log_p: Quantiles
+    total_variation: Quantiles
+    warped: Quantiles
+    gap: Number
+    rounding: Number | None = None
+
+
+class Figures(Closed, kw_only=True):
+    """Tokens a call of the target, and the speed against plain decoding."""
+
+    block_efficiency: Number | None = None
+    block_efficiency_interval: Interval = None
+    wall_clock_speedup: Number | None = None
+    wall_clock_speedup_interval: Interval = None
+    confidence: float | None = None
+    repeats: Count | None = None
+    rows: Count | None = None
+    tokens: Count | None = None
+
+
+class Loop(Struct, kw_only=True):
+    """An end-to-end run: the pair, the device and the loop as it was run.
+
+    paths: draft paths of a text; nodes, drafting, children: of several: tokens at most, how drawn, by depth.
+    """
+
+    target: str
+    draft: str
+    device: str
+    dtype: str
+    loop: str
+    lossy: str
+    mutant: str | None
+    command: str
+    figures: Figures
+    drift: dict[Literal["target", "draft"], list[DriftForm]]
+    paths: Count = 1
+    drafting: str | None = None
+    nodes: Count | None = None
+    children: list[Count] = []
+
+
+class CampaignForm(Closed, kw_only=True):
+    """A sampling campaign. resumed: of the samples, those of the checkpoint."""
+
+    samples: Count
+    resumed: Count = 0
+    seconds: Number = 0
+    samples_per_second: Number | None = None
+    cluster: str | None = None
+    chunk: Count = 0
+    source: dict[str, str] = {}
+    counts: Counts = {}
+    counts_digest: str = ""
+
+
+class Requests(Closed, kw_only=True):
+    """What became of one kind of requests. redrawn: refused with a status, then sent again."""
+
+    asked: Count
+    counted: Count
+    lost: Counts
+    lost_prompts: Counts
+    redrawn: Count = 0
+
+
+class Speculation(Closed, kw_only=True):
+    """What a server says of its drafts."""
+
+    seen: str
+    drafted: Count | None = None
+    accepted: Count | None = None
+    tokens_per_event: Number | None = None
+
+
+class SameSeed(Closed, kw_only=True):
+    """Seeds sent a second time, and how many gave the same text; no part of the verdict."""
+
+    asked: Count
+    same: Count
+
+
+class TwoSamples(Closed, kw_only=True):
+    """A test of two samples. limit: the total variation that is detected except with rate 1e-3."""
+
+    p_value: Number
+    false_alarm_rate: Number
+    limit: Number
+    cells: Count
+
+
+class ServerForm(Closed, kw_only=True):
+    """A server that was sampled through the OpenAI completions API.
+
+    models: that it lists; header: its Server header; answered_as: models that answers name. at_once: requests in
+        flight.
+    refused: why -> how often, and sent again. resumed: how often the run went on from its checkpoint.
+    choices: texts of an answer -> how often, where several were asked for.
+    """
+
+    url: str
+    models: list[str] = []
+    header: str = ""
+    answered_as: list[str] = []
+    fingerprints: list[str] = []
+    at_once: Count = 1
+    kinds: dict[str, Requests]
+    refused: Counts
+    resumed: Count
+    longer_than_asked: Count
+    choices: Counts = {}
+    speculation: Speculation
+    same_seed: SameSeed | None = None
+    together_against_alone: TwoSamples | None = None
+    not_examined: list[str]
+
+
+class ReportForm(Closed, kw_only=True):
+    """A report, as every command writes it.
+
+    scope: what the verdict speaks of; None without evidence, absent from earlier reports. not_examined: what it says
+        nothing of.
+    regions: dtype -> region of the rows -> cells covered. standing: what is proved of the rules, on record.
+    """
+
+    schema_version: str
+    subject: SubjectForm
+    verdict: ReportVerdict
+    claims: Annotated[list[str], Meta(min_length=1)]
+    evidence: list[Evidence]
+    diagnosis: list[Same]
+    findings: list[Finding]
+    failure: Failure | None
+    curves: list[Curve]
+    scope: ReportScope | None = None
+    not_examined: list[str] = []
+    standing: list[Proved]
+    environment: dict[str, str]
+    seed: Count
+    block_efficiency: Number | None = None
+    wall_clock_speedup: Number | None = None
+    end_to_end: Loop | None = None
+    campaign: CampaignForm | None = None
+    server: ServerForm | None = None
+    regions: dict[str, dict[str, RegionForm]] = {}
+
+
+def report_schema() -> dict[str, Any]:
+    """The JSON Schema of a report: of the types, with the claims of the table."""
+    made = schema(ReportForm, "draftproof report")
+    definitions, claims = made["$defs"], {"enum": [*CLAIMS]}
+    definitions["ReportForm"]["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
+    definitions["ReportForm"]["properties"]["claims"]["items"] = claims
+    for name in ("Evidence", "Same"):
+        definitions[name]["properties"]["claim"] = claims
+    for name in ("Evidence", "Witness", *(kind.__name__ for kind in Closed.__subclasses__())):
+        definitions[name]["additionalProperties"] = False
+    for name in ("total_variation", "bound"):
+        definitions["Evidence"]["properties"][name] = {"type": ["number", "null"], "minimum": 0}
+    return made
+
+
+def schema_text() -> str:
+    """The shipped file, a definition a line."""
+    made = report_schema()
+    definitions = sorted(made.pop("$defs").items())
+    lines = [f"  {json.dumps(name)}: {json.dumps(definition)}" for name, definition in definitions]
+    head = ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in made.items())
+    return f'{{\n{head},\n "$defs": {{\n' + ",\n".join(lines) + "\n }\n}\n"
+
+
+if __name__ == "__main__":
+    write_atomically(SCHEMA_FILE, schema_text())

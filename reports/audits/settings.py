@@ -1,0 +1,45 @@
+"""What an audit of a function examines and how long it may take."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ...models.problem import AnyProblem
+from ...models.wide import WideProblem
+from ...proofs.sandbox import MEMORY
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how many steps are done, and of how many."""
+
+
+@dataclass(frozen=True)
+class AuditSettings:
+    """What an audit examines and how long it may take.
+
+    problems: the audit battery, six drawn from the seed, and the wide problems, if none are given.
+    wide: the wide problems then; None: the wide battery, and one drawn from the seed.
+    quick: without them.
+    levels: "exact" and "statistical": the second where the first has no law, or alone for all problems.
+    claims: those that decide the verdict.
+    drafting: how trees are drawn, of those ways that the function is meant for; all of them if none is named.
+    seed: of the statistical route, and of the problems that an audit draws for itself.
+    timeout: limit for one problem, in seconds (see ``proofs.sandbox``).
+    memory: of the child process, in GiB.
+    samples: of a problem on the statistical route.
+    stop_at_first: whether the first refutation ends the audit.
+    explain: whether to look for the smallest witness and for mutants that behave in the same way.
+    progress: called with the stage, the steps done, and their number.
+    """
+
+    problems: Sequence[AnyProblem] = ()
+    wide: Sequence[WideProblem] | None = None
+    quick: bool = False
+    levels: tuple[str, ...] = ("exact", "statistical")
+    claims: tuple[str, ...] = ("lossless",)
+    drafting: tuple[str, ...] = ()
+    seed: int = 0
+    timeout: float = 60.0
+    memory: float = MEMORY
+    samples: int = 20_000
+    stop_at_first: bool = False
+    explain: bool = True
+    progress: Progress = field(default=lambda stage, done, total: None)

@@ -1,0 +1,74 @@
+"""What is to be audited: a reference verifier, an installed adapter, or a third-party function."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ...models.errors import InputError
+from ...verifiers.adapters.registry import ADAPTERS
+from ...verifiers.registry import REFERENCES, Reference
+from ...verifiers.trees.registry import TREE_REFERENCES
+
+
+class SubjectSpec(NamedTuple):
+    """A verifier to audit.
+
+    name: as given on the command line.
+    reference: the reference verifier, if it is one.
+    target: what the sandbox loads, as package.module:function or path/to/file.py:function.
+    source: where it comes from, for the report.
+    dtypes: to audit it in.
+    array: what the rows arrive as; None to find out what the function takes.
+    torch: whether torch is loaded before it.
+    given_array: what the command line says of the array.
+    modifies_target: True of greedy block verification, judged as Lemma 8 states it.
+    folders: where the sandbox searches modules first.
+    handed_over: the object that was handed over, if one was.
+    program: whether the target is the command of a program that speaks JSON lines.
+    """
+
+    name: str
+    reference: Reference | None = None
+    target: str = ""
+    source: str = ""
+    dtypes: tuple[str, ...] = ("float64",)
+    array: str | None = None
+    torch: bool = False
+    given_array: str | None = None
+    modifies_target: bool = False
+    folders: tuple[str, ...] = ()
+    handed_over: Mapping[str, Any] | None = None
+    program: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What it is called by on the command line."""
+        return ("--exec", self.name) if self.program else (self.name,)
+
+
+def program_from(command: str) -> SubjectSpec:
+    """The subject that a command is: its first line says which numbers it takes (``dtypes`` then)."""
+    return SubjectSpec(command, None, command, "a program", ("float64",), program=True)
+
+
+def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = ()) -> SubjectSpec:
+    """The subject that a name on the command line means. Raises: InputError if the name has no form of a subject."""
+    if name in REFERENCES:
+        given = REFERENCES[name]
+        return SubjectSpec(name, given, source=given.source, dtypes=("exact",), modifies_target=given.modifies_target)
+    if name in ADAPTERS:
+        adapter = ADAPTERS[name]
+        dtypes = dtypes or adapter.dtypes
+        modifies = adapter.modifies_target
+        array = adapter.array or array
+        torch = adapter.array == "torch"
+        return SubjectSpec(name, None, adapter.target, adapter.source, dtypes, array, torch, modifies_target=modifies)
+    if ":" in name:
+        low = set(dtypes) & {"bfloat16", "float16"}
+        array = array or ("torch" if low else None)
+        return SubjectSpec(name, None, name, name, dtypes or ("float64",), array, array == "torch", array)
+    if name in TREE_REFERENCES:
+        raise InputError(f"{name} is one of our own rules for draft trees, which are proved: see draftproof law {name}")
+    known = ", ".join([*REFERENCES, *ADAPTERS])
+    raise InputError(
+        f"{name!r} is not a subject; expected package.module:function, path/to/file.py:function, or one of {known}"
+    )

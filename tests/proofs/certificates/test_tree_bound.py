@@ -1,0 +1,183 @@
+"""What any valid rule can accept of a tree: bounds that hold exactly, reached where a rule is optimal, never passed."""
+
+import copy
+import json
+from collections import defaultdict
+from fractions import Fraction as F
+
+import pytest
+
+from draftproof.models.battery import drawn, exact_battery, normalised, toy
+from draftproof.models.errors import InputError
+from draftproof.models.law import prefix_of_key
+from draftproof.models.problem import as_json
+from draftproof.models.rationals import as_float
+from draftproof.models.related import with_rows
+from draftproof.models.tree_battery import drawing, own_tree_problems, ragged, tree_battery
+from draftproof.proofs.audit_claims import optimal
+from draftproof.proofs.certificates import check_tree_bound, make_tree_bound
+from draftproof.proofs.certificates.check import Rejected
+from draftproof.proofs.certificates.check_tree_bound import check, pair_and_drafting, texts_of_trees
+from draftproof.proofs.certificates.make_transport import transport_bound
+from draftproof.proofs.certificates.make_tree_bound import certificate, mended
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import completed, expected_accepted, joint_law, output_law
+from draftproof.proofs.small_law import Measurement
+from draftproof.proofs.tree_laws import tree_law
+from draftproof.proofs.tree_optimum import CERTIFIED_TO
+from draftproof.verifiers.registry import reference
+from draftproof.verifiers.trees.draft_tree import IID, WITHOUT_REPLACEMENT
+from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference
+
+pytestmark = pytest.mark.certificate
+SMALL = [p for p in tree_battery() if p.vocabulary**p.tree.nodes <= 100]
+SMALL += [ragged(drawn(2, 2, "generic"), -1, -1, 1), ragged(drawn(2, 2, "mixed"), -1, -1, 0, how=WITHOUT_REPLACEMENT)]
+
+
+def proved(problem):
+    """The larger of the two bounds of a certificate, which have to be close."""
+    reached, bound = check(json.dumps(certificate(problem)))
+    assert 0 <= bound - reached <= 1e-9
+    return bound
+
+
+@pytest.mark.parametrize("problem", SMALL, ids=lambda p: p.name)
+def test_no_lossless_rule_passes_the_bound(problem):
+    exact = in_field(problem)
+    bound = proved(problem)
+    for rule in TREE_REFERENCES.values():
+        if rule.is_for(exact.tree) and rule.lossless:
+            assert F(str(expected_accepted(tree_law(exact, rule)))) <= bound, rule.name
+
+
+@pytest.mark.parametrize(
+    "problem", [p for p in exact_battery() if p.vocabulary**p.gamma <= 9][:12], ids=lambda p: p.name
+)
+def test_on_a_single_path_the_bound_is_what_block_verification_accepts(problem):
+    accepted = expected_accepted(output_law(in_field(problem), reference("block")))
+    assert 0 <= float(proved(problem)) - as_float(accepted) < 1e-8
+
+
+@pytest.mark.parametrize("problem", [p for p in SMALL if p.gamma == 1], ids=lambda p: p.name)
+def test_with_one_step_the_bound_is_that_of_optimal_transport(problem):
+    assert 0 <= float(proved(problem)) - as_float(transport_bound(in_field(problem))) < 1e-8
+
+
+@pytest.mark.parametrize(("gamma", "bound"), [(1, "8/9"), (2, "131/81"), (3, "1621/729")])
+def test_greedy_multi_path_verification_is_optimal_on_two_paths_of_the_example(gamma, bound):
+    problem = drawing(toy(gamma), 2, *[1] * (gamma - 1))
+    law = tree_law(in_field(problem), tree_reference("greedy-multi-path"))
+    assert str(expected_accepted(law)) == bound == str(proved(problem))
+
+
+def test_a_biased_rule_passes_the_bound():
+    problem = drawing(toy(2), 1, 1)
+    law = tree_law(in_field(problem), tree_reference("hierarchical-as-published"))
+    assert F(str(expected_accepted(law))) == F(4, 3) > proved(problem) == F(11, 9)
+
+
+def with_rule(change):
+    return lambda data: data | {"rule": data["rule"] | change}
+
+
+def drafting(given):
+    return lambda data: data | {"problem": data["problem"] | {"drafting": given}}
+
+
+@pytest.mark.parametrize(
+    ("tamper", "reason"),
+    [
+        (lambda data: data | {"bound": "4/3"}, "its bound is 131/81, not the 4/3 claimed"),
+        (lambda data: data | {"reached": "4/3"}, "its rule accepts 131/81 tokens, not the 4/3 claimed"),
+        (lambda data: data | {"rule": dict([*data["rule"].items()][1:])}, "not given for exactly the trees"),
+        (with_rule({"0 0,0": {"1": "1/2"}}), "accepts what was not drafted"),
+        (with_rule({"0 0,0": {"0": "-1/2"}}), "accepts what was not drafted, or not with"),
+        (with_rule({"0 0,0": {"0": "1", "0,0": "1"}}), "accepts what was not drafted, or not with"),
+        (with_rule({"0 0,0": {"0,0": "1"}}), "more often than the target allows"),
+        (with_rule({"0,0 0": {}}), "the texts of a tree twice"),
+        (lambda data: data | {"format": "draftproof-tree/1"}, "not a certificate of the form draftproof-tree/2"),
+        (lambda data: data | {"potential": {}}, "not given for exactly the texts"),
+        (lambda data: data | {"potential": data["potential"] | {"0,0,0": "-5"}}, "not the 131/81 claimed"),
+        (drafting({"children": [2], "how": "iid"}), "how trees"),
+        (drafting({"children": [30, 1], "how": "iid"}), "too many"),
+        (drafting({"children": [99, 1], "how": "iid"}), "too many"),
+        (drafting({"parents": [-1, -1], "how": "iid"}), "how trees"),
+        (drafting({"parents": [-1, 1], "how": "iid"}), "how trees"),
+        (drafting({"parents": [-1, -1, 1], "how": "iid"}), "claimed"),
+        (drafting({"children": [1, 1], "how": "iid"}), "claimed"),
+    ],
+)  # fmt: skip
+def test_a_tampered_bound_is_rejected_with_the_reason(tamper, reason):
+    data = tamper(copy.deepcopy(certificate(drawing(toy(2), 2, 1))))
+    with pytest.raises(Rejected) as caught:
+        check(json.dumps(data))
+    assert reason in str(caught.value)
+
+
+def test_a_bound_of_another_problem_is_rejected_and_one_too_large_is_not_made():
+    text = json.dumps(certificate(drawing(toy(2), 2, 1)))
+    with pytest.raises(Rejected, match="another problem"):
+        check(text, as_json(drawing(toy(2), 2, 1, how=WITHOUT_REPLACEMENT).tabulated()))
+    with pytest.raises(InputError, match="too many for a certificate"):
+        certificate(drawing(drawn(3, 3, "generic"), 3, 3, 3))
+
+
+def test_masses_near_the_tolerance_of_the_solver_have_a_bound_all_the_same():
+    problem = own_tree_problems(0, (IID,))[-1]
+    floats = with_rows(problem, lambda row, drafted: normalised([F(float(p)) for p in row]), problem.name)
+    assert 0 < F(certificate(floats)["bound"]) <= problem.gamma
+
+
+def completed_to_a_kernel(problem, data):
+    """(texts of the tree, output) -> probability: a certificate's rule, last tokens drawn as the checker says."""
+    pair, drafting = pair_and_drafting(data["problem"])
+    trees = texts_of_trees(pair, drafting)
+    rule = {frozenset(map(prefix_of_key, key.split(" "))): row for key, row in data["rule"].items()}
+    rule = {tree: {prefix_of_key(x): F(p) for x, p in row.items()} for tree, row in rule.items()}
+    rule = {tree: row | {(): 1 - sum(row.values())} for tree, row in rule.items()}
+    begins: dict[tuple[int, ...], F] = defaultdict(F, {(): F(1)})
+    for tree, row in rule.items():
+        for x, p in row.items():
+            for n in range(1, len(x) + 1):
+                begins[x[:n]] += trees[tree] * p
+    law: dict[tuple[int, ...], F] = defaultdict(F)
+    for tree, row in rule.items():
+        for x, p in row.items():
+            weights = [m * begins[x] - begins[(*x, y)] for y, m in enumerate(problem.target.row(x))]
+            assert all(w >= 0 for w in weights)
+            for y, w in enumerate(weights):
+                law[(*x, y)] += trees[tree] * p * w / sum(weights) if p and w else 0
+    return law
+
+
+@pytest.mark.parametrize("problem", SMALL[::7], ids=lambda p: p.name)
+def test_the_rule_of_a_certificate_has_the_law_of_the_target_and_accepts_what_it_says(problem):
+    data = certificate(problem)
+    law, length = completed_to_a_kernel(problem, data), problem.gamma + 1
+    assert {x: p for x, p in completed(law, problem.target, length).items() if p} == {
+        x: p for x, p in joint_law(problem.target, length, F(1)).items() if p
+    }
+    assert expected_accepted(law) == F(data["reached"])
+
+
+def test_a_rule_that_accepts_too_much_is_mended_to_a_valid_one():
+    pair, drafting = pair_and_drafting(certificate(drawing(drawn(3, 2, "generic"), 2, 1))["problem"])
+    trees = texts_of_trees(pair, drafting)
+    greedy = {tree: {max(tree, key=lambda x: (len(x), x)): F(2)} for tree in trees}
+    assert 0 < check_tree_bound.accepted_by(pair, trees, mended(pair, trees, greedy)) < 2
+
+
+@pytest.mark.parametrize("loose", ["multipliers", "rule", "neither"])
+def test_a_loose_answer_of_the_solver_is_noticed_and_nothing_is_decided_between_the_bounds(monkeypatch, loose):
+    problem = in_field(drawing(toy(2), 2, 1))
+    law = tree_law(problem, tree_reference("greedy-multi-path"))  # the optimum, 131/81
+    solved = make_tree_bound.solved_by_highs(problem)
+    wrong = solved._replace(multipliers=dict.fromkeys(solved.multipliers, 0.0)) if loose == "multipliers" else solved
+    wrong = wrong._replace(accepted={tree: {} for tree in solved.accepted}) if loose == "rule" else wrong
+    monkeypatch.setattr(make_tree_bound, "solved_by_highs", lambda problem: wrong)
+    evidence = optimal(Measurement(problem, problem, blocks={(): law}))
+    assert evidence.verdict == ("holds" if loose == "neither" else "no-evidence")
+    assert ("bound not certified" in str(evidence.detail.reason)) == (loose != "neither")
+    short = optimal(Measurement(problem, problem, blocks={(): tree_law(problem, tree_reference("naive"))}))
+    assert short.verdict == ("no-evidence" if loose == "rule" else "refuted")  # only a rule that accepts more refutes
+    assert short.refuted or (short.detail.reached == "0" and short.bound > CERTIFIED_TO)

@@ -1,0 +1,163 @@
+"""Whatever a subject returns, raises or does to its process by mistake, the audit stands and says what it was."""
+
+from contextlib import ExitStack
+
+import pytest
+
+from draftproof.models.battery import toy
+from draftproof.models.errors import RunFailed
+from draftproof.proofs import sandbox
+from draftproof.proofs.child_process import ChildProcess
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.reports.audits.api import audit
+from draftproof.tests.subjects import hostile
+
+pytestmark = pytest.mark.interception
+
+RETURNED = {
+    "bytes": "returned text (b'01')", "a dict": "keys 0", "a set": "returned a set",
+    "half a token": "returned 0.5 among",
+    "a complex number": "returned 1j", "a fraction": "returned 1/2", "a decimal": "returned 0.1",
+    "an object": "<object object at",
+    "a class": "returned <class 'int'>", "a function": "returned a function", "ellipsis": "returned Ellipsis",
+    "an exception": "returned odd among", "a list of text": "returned text ('0')",
+    "a list of None": "returned None among",
+    "a list in itself": "RecursionError: maximum recursion depth",
+    "an endless iterator": "generator, expected the emitted tokens",
+    "two rows": "returned [0.0, 0.0]", "an array of objects": "<object object at",
+    "an array of dates": "returned 2020-01-01",
+    "nan": "returned nan", "infinity": "returned inf", "a masked array": "returned None among",
+    "a billion tokens": "a range, expected",
+    "an odd length": "returned an Odd", "an odd iterator": "returned an Odd", "an odd number": "among the tokens",
+    "an odd text": "returned an Odd", "an odd array": "returned an Odd",
+}  # fmt: skip
+RAISED = {
+    "no text": "NoText: (its message cannot be printed)", "a long text": "ValueError: xxx",
+    "control characters": "ValueError: ?[2J ??",
+    "half a character": "ValueError: ?", "an interrupt": "KeyboardInterrupt", "an exit": "SystemExit: bye",
+    "the end of a generator": "GeneratorExit", "the end of an iterator": "StopIteration", "no memory": "MemoryError",
+    "too deep": "RecursionError", "an error of its own": "the process ended (exit status 1)",
+    "an assertion": "AssertionError",
+    "a caught signal": "KeyboardInterrupt",
+}  # fmt: skip
+ENDED = {
+    "leaves": "exit status 3", "aborts": "killed by SIGABRT", "is killed": "killed by SIGKILL",
+    "is terminated": "killed by SIGTERM",
+    "reads no memory": "killed by SIGSEGV", "closes everything": "exit status 1",
+    "runs another program": "exit status 1",
+}  # fmt: skip
+
+REFUTED, LOSSLESS, UNDECIDED, ERROR = "refuted", "lossless", "inconclusive", "error"
+STAYED = {
+    "floods its output": (LOSSLESS, "prints", "MB to its standard output, the last line 'xxx"),
+    "floods its errors": (LOSSLESS, "prints", "MB to its standard error"),
+    "prints": (LOSSLESS, "prints", "MB to its standard output, the last line 'yyy"),
+    "closes its output": (
+        REFUTED,
+        "process",
+        "its standard output is another file, or closed",
+    ),  # its second call raises
+    "takes its output away": (LOSSLESS, "process", "sys.stdout is another"),
+    "starts threads": (None, "process", "more threads run"),  # refuted where the system allows no more: they raise
+    "forks": (ERROR, "failure", "it forks: more than 100 copies of its process came back from its calls"),
+    "clears its surroundings": (UNDECIDED, "surroundings", "the environment (os.environ at hostile.py"),
+    "goes elsewhere": (UNDECIDED, "surroundings", "os.chdir"),
+    "stops collecting": (UNDECIDED, "surroundings", "gc.disable"),
+    "forgets a module": (REFUTED, "process", "the module json is forgotten"),  # its second call raises
+    "limits its depth": (LOSSLESS, "process", "the recursion limit is 60, it was 1000"),
+    "listens": (UNDECIDED, "surroundings", "sys.settrace"),
+    "sets an alarm": (UNDECIDED, "surroundings", "_signal.alarm"),
+}
+"""Verdict, and which finding names what it did; of an audit that ends its failure."""
+
+SPOILS = {"closes its output", "takes its output away", "starts threads", "limits its depth", "listens"}
+"""What the next subject would not stand in the same process."""
+
+
+def target(kind, name):
+    return f"{hostile.__file__}:{kind}_{name}".replace(" ", "_")
+
+
+@pytest.fixture(scope="module")
+def running():
+    """Gives a child process: the same again as long as it runs."""
+    with ExitStack() as ends:
+        started: list[Sandbox] = []
+
+        def child(subject):
+            if not started or started[-1].ended:
+                started.append(ends.enter_context(Sandbox(subject, timeout=3, memory=2.0, waiting=1)))
+                started[-1].start([toy(1)])
+            else:
+                started[-1].load(subject, [toy(1)])
+            return started[-1]
+
+        yield child
+
+
+SAID = [("returns", name, text) for name, text in RETURNED.items()] + [
+    ("raises", name, text) for name, text in RAISED.items()
+]
+SAID += [("ends", name, text) for name, text in ENDED.items()]
+
+
+@pytest.mark.parametrize(("kind", "name", "text"), SAID, ids=lambda value: str(value)[:30])
+def test_a_subject_that_answers_with_no_tokens_or_ends_its_process_is_one_line_that_says_how(kind, name, text, running):
+    with pytest.raises(RunFailed) as caught:
+        running(target(kind, name))
+    line = str(caught.value)
+    assert text in line and "\n" not in line and len(line) < 1000 and line.isprintable()
+
+
+QUICK = {"dtypes": ["float64"], "levels": ("exact",), "explain": False}
+
+
+@pytest.fixture(scope="module")
+def kept_children():
+    """The children of audits, by their arguments: the next audit goes on in them."""
+    children: dict[tuple[str, ...], ChildProcess] = {}
+    yield children
+    for child in children.values():
+        child.end()
+
+
+@pytest.fixture
+def one_child(kept_children, monkeypatch):
+    class Kept:
+        def __init__(self, child):
+            self.child = child
+
+        def __getattr__(self, name):
+            return getattr(self.child, name)
+
+        def end(self):
+            """Left for the next audit."""
+
+    def child(module, arguments=(), **how):
+        if arguments not in kept_children or kept_children[arguments].ended:
+            kept_children[arguments] = ChildProcess(module, arguments, **how)
+        kept_children[arguments].output.written = kept_children[arguments].errors.written = 0
+        return Kept(kept_children[arguments])
+
+    monkeypatch.setattr(sandbox, "ChildProcess", child)
+    return kept_children
+
+
+@pytest.mark.parametrize("name", STAYED)
+def test_what_a_subject_does_besides_leaves_the_audit_standing_and_a_finding_names_it(name, one_child):
+    verdict, kind, text = STAYED[name]
+    report = audit(target("stays", name), problems=[toy(1)], **QUICK)
+    if name in SPOILS:
+        one_child.popitem()[1].end()
+    said = {
+        **report.findings,
+        "failure": (report.failure or {}).get("message", ""),
+    }
+    assert text in said[kind]
+    assert verdict in (None, report.verdict)
+
+
+def test_each_of_them_is_expected_to_be_named():
+    said = RETURNED.keys() | RAISED.keys() | ENDED.keys()
+    assert said == hostile.RETURNS.keys() | hostile.RAISES.keys() | hostile.ENDS.keys()
+    assert STAYED.keys() == hostile.STAYS.keys()

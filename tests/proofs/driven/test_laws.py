@@ -1,0 +1,216 @@
+"""Laws of verifiers whose random numbers are inputs: exact, confirmed by random requests, or not claimed."""
+
+import math
+
+import numpy as np
+import pytest
+
+from draftproof.models.battery import audit_battery, drawn, toy
+from draftproof.proofs.audit_claims import judge
+from draftproof.proofs.driven import keyed, laws, subjects
+from draftproof.proofs.driven.answers import PLAINLY, answers
+from draftproof.proofs.driven.coordinates import Uniform
+from draftproof.proofs.driven.declared import declared
+from draftproof.proofs.driven.partition import Partition
+from draftproof.proofs.driven.products import Products
+from draftproof.proofs.measurement import measured
+from draftproof.proofs.time_limits import TimeLimits
+from draftproof.tests.subjects import driven
+from draftproof.verifiers.adapters.calling_convention import NotASubject
+
+pytestmark = pytest.mark.interception
+PROBLEMS = [toy(2), drawn(3, 2, "zeros")]
+
+
+@pytest.fixture(autouse=True)
+def fewer_confirmations(monkeypatch):
+    monkeypatch.setattr(laws, "CONFIRMATIONS", 3000)
+
+
+def subject_of(function, dtype="float64", timeout=30.0):
+    return subjects.DrivenObject(function, "it", None, dtype, TimeLimits(timeout))
+
+
+def measure(function, problem, dtype="float64"):
+    return measured(problem, dtype, answers(subject_of(function, dtype), problem))
+
+
+def test_the_random_requests_depend_on_the_seed():
+    given = []
+    for seed in (1, 1, 2):
+        asked = set()
+        recording = driven.Driven(lambda *rows, asked=asked: asked.add(float(rows[-1][0])) or driven.token_rule(*rows))
+        measured(toy(1), "float64", answers(subject_of(recording), toy(1), PLAINLY | {"seed": seed}))
+        given.append(asked)
+    assert given[0] == given[1] and len(given[0] - given[2]) > 2000
+
+
+@pytest.mark.parametrize("name", ["token", "token_exponential", "token_gumbel", "token_by_uniform_race", "middle"])
+def test_the_law_of_a_right_token_verifier_is_exact(name):
+    for problem in PROBLEMS:
+        measurement = measure(getattr(driven, name), problem)
+        lossless, support, _ = judge(measurement)
+        assert measurement.exactness == "driven"
+        assert lossless.holds and support.holds
+        assert lossless.method == "driving"
+        assert lossless.total_variation < measurement.tolerance < 1e-12
+        assert measurement.missed < lossless.bound < 0.005
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["token_exponential", "block"])
+def test_so_it_is_on_the_whole_battery(name):
+    for problem in audit_battery():
+        lossless, support, _ = judge(measure(getattr(driven, name), problem))
+        assert lossless.holds and support.holds
+
+
+def test_it_is_said_what_each_number_decides():
+    accept = ("accept[0]", "accept[1]")
+    small, large = (f"thresholds, {which} numbers accept more" for which in ("small", "large"))
+    assert measure(driven.token_exponential, toy(2)).numbers == dict.fromkeys(accept, small) | {"last": "a race"}
+    reflected = driven.Driven(lambda *rows: driven.token_rule(*rows[:-1], 1 - rows[-1]))
+    assert measure(reflected, toy(2)).numbers == dict.fromkeys(accept, large) | {"last": "thresholds"}
+    assert set(measure(driven.middle, toy(1)).numbers["accept[0]"].split(" and ")) == {small, large}
+    assert measure(driven.ascend, toy(2)).numbers["accept[1]"] == "products"
+    certain = drawn(3, 1, "disjoint")  # nothing is accepted there, and the residual is one token
+    assert measure(driven.token, certain).numbers == {"accept[0]": "nothing", "last": "nothing"}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_block_verification_driven_reaches_the_optimum(dtype):
+    """The paper's example: E[tau] = 11/9."""
+    lossless, support, optimal = judge(measure(driven.block_exponential, toy(2), dtype))
+    assert lossless.holds and support.holds and optimal.holds
+    assert float(optimal.detail.optimum.split("/")[0]) == 11 or dtype == "float32"
+
+
+@pytest.mark.parametrize(
+    ("name", "deviation"),
+    [("no_residual", 1 / 9), ("no_residual_gumbel", 1 / 9), ("region", 0.01 * 0.005 * 2 / 3), ("ascend", None)],
+)
+def test_wrong_twins_are_refuted_by_what_they_deviate(name, deviation):
+    measurement = measure(getattr(driven, name), toy(2))
+    lossless = judge(measurement)[0]
+    assert lossless.refuted and lossless.witness
+    if deviation:
+        assert lossless.total_variation == pytest.approx(deviation, abs=1e-12)
+
+
+def test_products_of_uniforms_have_their_closed_law():
+    """vllm-ascend's block rule, against a million real decisions."""
+    law = measure(driven.ascend, toy(2)).outcomes()
+    generator, counts, n = np.random.default_rng(1), {}, 40_000
+    target, draft = np.array([[1 / 3, 2 / 3]] * 3), np.array([[2 / 3, 1 / 3]] * 2)
+    for _ in range(n):
+        tokens = generator.choice(2, 2, p=draft[0])
+        random = {"accept": generator.random(2), "last": generator.exponential(size=2)}
+        emitted = tuple(map(int, driven.ascend(target, draft, tokens, random)))
+        counts[emitted] = counts.get(emitted, 0) + 1
+    assert sum(abs(counts.get(o, 0) / n - float(p)) for o, p in law.items()) / 2 < 0.015
+
+
+def test_the_closed_form_of_products_is_that_of_arrival_times():
+    row = Products(Partition([Uniform(24)] * 3, [0, 1, 2]), [0, 1, 2])
+    row.thresholds = [0.1, 0.4]
+    assert math.fsum(map(row.mass, row.cells())) == pytest.approx(1, abs=1e-14)
+    below = [cell for cell in row.cells() if cell[1] == 2]  # u_1 u_2 <= 0.1
+    assert math.fsum(map(row.mass, below)) == pytest.approx(0.1 * (1 - math.log(0.1)), abs=1e-14)
+    generator = np.random.default_rng(0)
+    products = np.cumprod(generator.random((20_000, 3)), axis=1)
+    both = np.mean((products[:, 0] > 0.4) & (products[:, 2] <= 0.1))
+    wanted = [cell for cell in row.cells() if cell[0] == 0 and cell[2] == 2]
+    assert math.fsum(map(row.mass, wanted)) == pytest.approx(both, abs=0.012)
+    for cell in row.cells():
+        assert row.cell(row.inside(cell, (0, 0, 0)))[0] == cell
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("sums", "more than one number at a time"),
+        ("two_rows", "more than one row of noise"),
+        ("capped", "otherwise than by a race"),
+        ("draws_itself", "answered differently"),
+    ],
+)
+def test_what_has_no_law_in_a_known_form_gets_none(name, reason):
+    measurement = measure(getattr(driven, name), drawn(3, 2, "generic"))
+    assert not measurement.known
+    assert reason in measurement.reason
+    assert judge(measurement)[0].verdict == "no-evidence"
+
+
+def test_a_region_that_no_request_met_is_within_the_bound():
+    """Wrong with probability 1e-7, inside a leaf: not seen, and not claimed either."""
+    measurement = measure(driven.needle, toy(2))
+    lossless = judge(measurement)[0]
+    assert lossless.holds
+    assert lossless.bound > measurement.missed > 1e-7
+
+
+def test_a_slow_subject_gets_fewer_requests_and_a_larger_bound_or_no_law():
+    law = measured(toy(1), "float64", answers(subject_of(driven.slow, timeout=2.0), toy(1)))
+    assert law.known
+    assert laws.FEWEST <= law.confirmations < 1500
+    assert law.missed == pytest.approx(1 - (laws.MISSED_AT / 2) ** (1 / law.confirmations))
+    late = measured(toy(2), "float64", answers(subject_of(driven.slow, timeout=0.3), toy(2)))
+    assert "more calls than the time allowed has room for" in late.reason
+
+
+def test_numbers_that_are_not_offered_are_told():
+    with pytest.raises(NotASubject, match="raises on every call: KeyError: 'bonus'"):
+        subject_of(driven.reads_bonus).probe([toy(1)])
+
+
+def test_a_kernels_generator_by_seed_and_position():
+    right, coupled = subject_of(driven.keyed_right), subject_of(driven.keyed_coupled)
+    lossless = judge(measured(toy(2), "float64", answers(right, toy(2))))[0]
+    assert lossless.holds and not right.findings
+    wrong = measured(toy(2), "float64", answers(coupled, toy(2)))
+    assert "asked for seed 7 and position 0 2 times" in wrong.findings["key-used-twice"]
+    assert not judge(wrong)[0].holds
+
+
+def test_a_key_that_is_rarely_asked_for_is_part_of_the_law():
+    lossless = judge(measure(driven.keyed_rarely, toy(1)))[0]
+    assert lossless.refuted
+    assert lossless.total_variation == pytest.approx(0.002 * (1 / 2 - 1 / 3), abs=1e-12)
+
+
+def test_a_table_gives_the_same_number_for_the_same_key_and_counts_it():
+    table = keyed.KeyedTable({(7, 0): 0.25}, lambda key: 0.5)
+    assert table(7, 0) == 0.25
+    assert list(table(np.int64(7), [0, 3])) == [0.25, 0.5]
+    assert table.twice() == (7, 0)
+
+
+@pytest.mark.parametrize(
+    ("random", "text"),
+    [
+        ("no", "has to be a list of random numbers"),
+        ([3], "[0]: expected object, got int"),
+        ([{"name": "u", "kind": "normal", "shape": []}], "[0].kind: invalid enum value 'normal'"),
+        ([{"name": "u", "kind": "uniform", "shape": ["batch"]}], "[0].shape[0]: invalid enum value 'batch'"),
+        ([{"name": "u", "kind": "uniform", "shape": [0]}], "[0].shape[0]: expected int >= 1"),
+        ([{"name": "u", "kind": "uniform"}], "random 'u' has no shape"),
+        ([{"name": "u", "kind": "uniform", "shape": [], "bits": 64}], "[0].bits: expected int <= 53"),
+        ([{"name": "u", "kind": "uniform", "shape": [], "bits": True}], "[0].bits: expected int | null, got bool"),
+        ([{"name": "u", "kind": "uniform", "shape": [], "open": "both"}], "[0].open: invalid enum value 'both'"),
+        ([{"name": "u", "kind": "gumbel", "shape": []}] * 2, "names 'u' twice"),
+    ],
+)
+def test_random_numbers_that_no_request_has_are_refused(random, text):
+    with pytest.raises(NotASubject) as caught:
+        declared(random, "float32")
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_uniform_that_is_never_0_is_on_the_other_lattice():
+    """u <= p/q lets a token of probability 0 through at u = 0, and only there."""
+    right, left = (
+        judge(measure(function, drawn(3, 1, "disjoint"))) for function in (driven.at_most, driven.at_most_open)
+    )
+    assert right[1].refuted and right[1].witness.observed == "2^-53"
+    assert right[0].holds and left[0].holds and left[1].holds

@@ -1,0 +1,59 @@
+"""Operations that are monotone by name and not by value, and thresholds that look alike."""
+
+from pathlib import Path
+
+import pytest
+
+from draftproof.models.rationals import as_float
+from draftproof.proofs.audit_claims import lossless
+from draftproof.proofs.interception.keys import constant_key
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.tests.proofs.interception.one_call import measure_one_call
+
+pytestmark = pytest.mark.interception
+FILE = Path(__file__).parents[2] / "subjects" / "chains.py"
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox("", timeout=30) as box:
+        yield box
+
+
+def measure(sandbox, name, *row):
+    return measure_one_call(sandbox, f"{FILE}:{name}", *row)
+
+
+def test_a_product_that_wraps_around_is_not_taken_for_monotone(sandbox):
+    """Followed value by value instead, it has its true law, and is refuted."""
+    import numpy as np
+
+    truth = float(np.mean(np.arange(200, dtype=np.uint8) * np.uint8(5) < 100))
+    found = measure(sandbox, "wraps_around", "1/2", "1/2")
+    assert found.paths == 200
+    assert as_float(found.outputs()[(0,)]) == pytest.approx(truth)
+    assert lossless(found).verdict == "refuted"
+
+
+def test_thresholds_that_print_alike_are_two(sandbox):
+    found = measure(sandbox, "thresholds_that_print_alike", "9/16", "3/8", "1/16")
+    both = 0.25 * (0.25 + 1e-9)
+    assert as_float(found.outputs()[(2,)]) == pytest.approx(both, abs=1e-15)
+    assert as_float(found.outputs()[(1,)]) == pytest.approx(0.5 + 1e-9 - 2 * both, abs=1e-15)
+
+
+@pytest.mark.parametrize("row", [("1/3", "2/3"), ("1", "0")])
+def test_a_right_chain_is_cleared(sandbox, row):
+    assert lossless(measure(sandbox, "logarithms_of_two_libraries", *row)).verdict == "holds"
+
+
+def test_constants_have_one_key_if_they_are_the_same_to_the_bit():
+    import numpy as np
+
+    third = 1 / 3
+    alike = [third, np.float64(third), np.array(third), np.longdouble(1) / 3, np.float32(third), np.array([third])]
+    assert len({constant_key(c) for c in alike}) == len(alike)
+    assert constant_key(np.array(third)) == constant_key(np.array(third))
+    assert constant_key(np.array(third)) != constant_key(np.array(third + 1e-15))
+    assert constant_key(2**53) != constant_key(2**53 + 1)
+    assert constant_key([]) != constant_key([])

@@ -1,0 +1,70 @@
+"""The small and the wide tracer answer the same kinds of draws; nothing asks which of them it has."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import draftproof.proofs.interception as interception
+from draftproof.proofs.interception.draws import Draws
+from draftproof.proofs.interception.exploration import Exploration
+from draftproof.proofs.interception.noise_rows import NoiseRow
+from draftproof.proofs.interception.numbers import Traced
+from draftproof.proofs.interception.row_draws import WideTracer
+from draftproof.proofs.interception.sources import Lattice
+from draftproof.proofs.interception.tracer import Tracer
+
+KINDS = ("hand_out", "choose", "draw_row", "noise", "look_up")
+
+
+@pytest.fixture
+def tracers():
+    both: tuple[Draws, Draws] = Tracer(Exploration()), WideTracer(Exploration(), 200, [3], {})
+    for tracer in both:
+        assert tracer.begin()
+    return both
+
+
+def test_the_kinds_of_draws_are_those_of_the_protocol():
+    assert {name for name, value in vars(Draws).items() if callable(value) and not name.startswith("_")} == {*KINDS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_both_tracers_answer_every_kind_with_the_same_arguments(kind, tracers):
+    small, wide = (getattr(tracer, kind) for tracer in tracers)
+    names = [function.__code__.co_varnames[: function.__code__.co_argcount] for function in (small, wide)]
+    assert names[0] == names[1] == getattr(Draws, kind).__code__.co_varnames[: len(names[0])]
+
+
+def test_a_row_of_weights_is_a_path_for_each_entry_or_one_row(tracers):
+    small, wide = tracers
+    weights = np.array([1.0, 0.0, 3.0])
+    assert small.draw_row(weights) == 0 and [float(p) for _, p in small.pending] == [0.75]
+    assert weights[wide.draw_row(weights)] > 0 and not wide.pending and len(wide.rows) == 1
+
+
+def test_noise_is_followed_number_by_number_or_as_a_row(tracers):
+    small, wide = tracers
+    assert small.noise((100,), "exponential", np.float64) is None
+    assert isinstance(wide.noise((100,), "exponential", np.float64), NoiseRow)
+    assert isinstance(wide.noise((2, 200), "uniform", np.float64), NoiseRow)
+    assert wide.noise((4,), "exponential", np.float64) is None, "a few numbers are no row"
+
+
+def test_a_uniform_is_looked_up_cut_by_cut_or_at_once(tracers):
+    small, wide = tracers
+    cuts = np.array([0.25, 0.5, 1.0])
+    numbers = [Traced(Lattice(tracer, 53)) for tracer in tracers]
+    assert small.look_up(numbers[0], lambda x: x >= cuts) is None
+    index = wide.look_up(numbers[1], lambda x: x >= cuts)
+    assert (wide.rows[0].weights / 2**53).tolist() == [0.25, 0.25, 0.5, 0.0]
+    low, high = numbers[1].source.low / 2**53, numbers[1].source.high / 2**53
+    assert (low, high) == ([0.0, 0.25, 0.5][index], [0.25, 0.5, 1.0][index])
+
+
+def test_nothing_asks_which_tracer_it_has():
+    files = Path(interception.__file__).parent.glob("*.py")
+    asking = [
+        file.name for file in files if "isinstance(tracer" in (text := file.read_text()) or "er, WideTracer)" in text
+    ]
+    assert asking == []

@@ -1,0 +1,86 @@
+"""What is asked of the surroundings during a call, and what is kept between calls: each seen; right verifiers do
+neither."""
+
+import pytest
+
+from draftproof.models.battery import drawn
+from draftproof.models.related import twins
+from draftproof.proofs.interception.outcomes import Walk, decoded_walk
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.tests.subjects import stateful
+from draftproof.verifiers.zoo.catalogue import CONTROLS
+
+PROBLEM = drawn(2, 1, "generic")
+KEPT = {
+    "count_in_a_class": "Counting.calls", "count_in_an_object": "_COUNTING", "count_in_a_default": "defaults",
+    "count_in_an_attribute": "calls", "count_in_a_counter": "CALLS", "after_a_million_calls": "calls",
+    "count_of_an_iterator": "NUMBERS",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox("") as sandbox:
+        yield sandbox
+
+
+def _surroundings(sandbox, name):
+    sandbox.load(f"{stateful.__file__}:{name}" if ":" not in name else name, [PROBLEM])
+    answers = [a for a in sandbox.law(PROBLEM, walks=True) if "walks" in a]
+    assert all(a["law"] for a in answers)
+    kept = sandbox.kept(PROBLEM, answers[0]["block"], decoded_walk(answers[0]["walks"][0]))
+    return sandbox.surroundings() | {"kept": kept}
+
+
+@pytest.mark.parametrize("name", stateful.SEEN_ONLY)
+def test_what_a_call_asks_of_its_surroundings_is_seen(sandbox, name):
+    about = _surroundings(sandbox, name)
+    assert about["reads"], name
+    assert all(read["place"].startswith("stateful.py:") for read in about["reads"])
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_changes_with_every_repetition_of_a_call_is_named(sandbox, name):
+    about = _surroundings(sandbox, name)
+    assert any(KEPT[name] in kept for kept in about["kept"]), about["kept"]
+    assert about["calls"] > 20
+
+
+@pytest.mark.parametrize("name", [*stateful.QUIET, *(entry.target for entry in CONTROLS.values())])
+def test_caches_that_settle_logging_and_controls_are_not_blamed(sandbox, name):
+    about = _surroundings(sandbox, name)
+    assert (about["reads"], about["kept"]) == ([], [])
+
+
+def test_twins_share_the_draft_blocks_and_differ_by_as_much_as_they_say():
+    problem = drawn(3, 2, "zeros")
+    near, nearer, after, other_draft, other_target, swapped = twins(problem)
+    sizes = (
+        (near, 1e-9, 1e-6),
+        (nearer, 1e-11, 1e-8),
+        (after, 1e-18, 1e-15),
+        (other_target, 0.05, 1),
+        (swapped, 0.05, 1),
+    )
+    assert other_draft.target.row(()) == problem.target.row(())
+    assert other_target.draft.row(()) == problem.draft.row(())
+    for twin, least, most in sizes:
+        gaps = []
+        for length in range(3):
+            for prefix in problem.prefixes(length):
+                assert sum(twin.target.row(prefix)) == 1
+                gaps += [abs(p - q) for p, q in zip(twin.target.row(prefix), problem.target.row(prefix))]
+        assert least < max(gaps) < most
+    supports = [[p > 0 for p in p_.draft.row(())] for p_ in (problem, near, after)]
+    assert supports[0] == supports[1] == supports[2]
+
+
+def test_a_call_made_again_shows_what_it_showed(sandbox):
+    sandbox.load(next(iter(CONTROLS.values())).target, [PROBLEM])
+    for answer in list(sandbox.law(PROBLEM, walks=True)):
+        walks = [decoded_walk(w) for w in answer.get("walks", ())]
+        calls = [(0, answer["block"], walk) for walk in walks]
+        assert [w.shown for w in sandbox.again([PROBLEM], calls)] == [w.shown for w in walks]
+        for walk in walks:
+            assert isinstance(walk, Walk)
+            assert len(walk.weights) <= len(walk.drawn) or walk.drawn == []

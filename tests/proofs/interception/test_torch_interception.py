@@ -1,0 +1,157 @@
+"""The exact law of functions that draw with torch, in each precision, on torch's own lattice."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from draftproof.models.problem import problem_from
+from draftproof.models.rationals import as_float
+from draftproof.proofs.audit_claims import lossless
+from draftproof.proofs.measurement import measured
+from draftproof.proofs.sandbox import Sandbox
+
+pytestmark = [pytest.mark.interception, pytest.mark.engine]
+FILE = Path(__file__).parents[2] / "subjects" / "torch_draws.py"
+ZERO = {
+    "float64": Fraction(1, 2**53),
+    "float32": Fraction(1, 2**24),
+    "float16": Fraction(1, 2**12) + Fraction(1, 2**24),
+    "bfloat16": Fraction(1, 2**9) + Fraction(1, 2**24),
+}
+"""How often torch's uniform is exactly 0: in half precision what rounds up to 1 becomes 0."""
+ROW = ["21/100", "47/100", "32/100"]
+
+
+def names(group):
+    body = FILE.read_text().split(f"\n{group} = (", 1)[1].split(")", 1)[0]
+    return [name.strip() for name in body.replace("\n", " ").split(",") if name.strip()]
+
+
+@pytest.fixture(scope="module", params=["float64", "float32"])
+def sandbox(request):
+    with Sandbox("", "torch", request.param, timeout=60, torch=True) as box:
+        yield box
+
+
+def measure(sandbox, name, problem, file=FILE):
+    sandbox.load(f"{file}:{name}", [problem])
+    return measured(problem, sandbox.dtype, sandbox.law(problem))
+
+
+@pytest.mark.parametrize("row", [ROW, ["0", "63/100", "37/100"], ["0", "1", "0"]], ids=["plain", "zero", "one-hot"])
+@pytest.mark.parametrize(
+    ("name", "exactness"),
+    [(n, "exact") for n in names("EXACT")]
+    + [(n, "lattice") for n in names("LATTICE")]
+    + [(n, "resolution") for n in names("RACES")],
+)
+def test_every_way_of_drawing_is_followed(sandbox, name, exactness, row):
+    problem = problem_from({"vocabulary": 3, "gamma": 1, "target": row, "draft": ["0", "1", "0"]})
+    found = measure(sandbox, name, problem)
+    assert found.known, found.reason
+    if row == ROW:
+        assert found.exactness == exactness
+    for token, p in enumerate(row):
+        observed = as_float(found.outputs().get((token,), 0))
+        assert observed == pytest.approx(float(Fraction(p)), abs=found.tolerance)
+
+
+@pytest.mark.parametrize("dtype", ZERO)
+def test_the_uniform_of_each_precision_is_zero_as_often_as_torch_makes_it(dtype, tmp_path):
+    file = tmp_path / "zero.py"
+    file.write_text(
+        "import torch\n"
+        "def f(target_probs, draft_probs, draft_tokens):\n"
+        "    return [0 if torch.rand_like(target_probs[0, 0]) <= target_probs[0, 0] else 1]\n"
+    )
+    problem = problem_from({"vocabulary": 2, "gamma": 1, "target": ["0", "1"], "draft": ["1", "0"]})
+    with Sandbox("", "torch", dtype, torch=True) as box:
+        found = measure(box, "f", problem, file)
+    assert Fraction(str(found.outputs()[(0,)])) == ZERO[dtype]
+
+
+@pytest.mark.parametrize("dtype", ZERO)
+def test_real_draws_of_torch_follow_the_lattice_that_is_assumed(dtype):
+    """A million real draws: the share of zeros and of values below 0.3, within six standard errors."""
+    import torch
+
+    n, generator = 1_000_000, torch.Generator().manual_seed(11)
+    drawn = torch.rand(n, dtype=getattr(torch, dtype), generator=generator)
+    for value, expected in ((0.0, float(ZERO[dtype])), (0.3, None)):
+        share = float((drawn <= value).double().mean())
+        if expected is None:
+            single = torch.rand(4_000_000, generator=generator).to(getattr(torch, dtype))
+            expected = float(((single <= value) | (single == 1)).double().mean())
+        assert abs(share - expected) < 6 * (expected * (1 - expected) / n) ** 0.5 + 2.5 / n
+    single = torch.rand(n, generator=torch.Generator().manual_seed(3))
+    half = torch.rand(n, dtype=getattr(torch, dtype), generator=torch.Generator().manual_seed(3))
+    if dtype != "float64":
+        rounded = single.to(half.dtype)
+        assert bool((half == torch.where(rounded == 1, torch.zeros_like(rounded), rounded)).all())
+
+
+def test_a_torch_generator_made_in_the_call_is_no_chance(tmp_path):
+    file = tmp_path / "fixed.py"
+    file.write_text(
+        "import torch\n"
+        "def f(target_probs, draft_probs, draft_tokens):\n"
+        "    g = torch.Generator()\n"
+        "    return [int(torch.multinomial(target_probs[0], 1, generator=g))]\n"
+    )
+    problem = problem_from({"vocabulary": 3, "gamma": 1, "target": ROW, "draft": ["0", "1", "0"]})
+    with Sandbox("", "torch", torch=True) as box:
+        found = measure(box, "f", problem, file)
+    assert "fixed seed" in found.findings["reseeds"]
+    assert lossless(found).verdict == "refuted"
+
+
+def test_torch_seeded_in_the_call_is_noticed(tmp_path):
+    file = tmp_path / "seeded.py"
+    file.write_text(
+        "import torch\n"
+        "def f(target_probs, draft_probs, draft_tokens):\n"
+        "    torch.manual_seed(0)\n"
+        "    return torch.multinomial(target_probs[0], 1)\n"
+    )
+    problem = problem_from({"vocabulary": 3, "gamma": 1, "target": ROW, "draft": ["0", "1", "0"]})
+    with Sandbox("", "torch", torch=True) as box:
+        found = measure(box, "f", problem, file)
+    assert "torch.manual_seed" in found.findings["reseeds"]
+    assert lossless(found).verdict == "refuted"
+
+
+def test_what_torch_cannot_be_followed_in_is_said(tmp_path):
+    file = tmp_path / "normal.py"
+    file.write_text(
+        "import torch\n"
+        "def normal(target_probs, draft_probs, draft_tokens):\n"
+        "    return [int(torch.randn(1) < 0)]\n"
+        "def joint(target_probs, draft_probs, draft_tokens):\n"
+        "    return [int(torch.rand(2).cumprod(0)[1] < 0.5)]\n"
+        "def plain_float(target_probs, draft_probs, draft_tokens):\n"
+        "    return [int(float(torch.rand(1)) < 0.5)]\n"
+    )
+    problem = problem_from({"vocabulary": 2, "gamma": 1, "target": ["1/2", "1/2"], "draft": ["0", "1"]})
+    with Sandbox("", "torch", torch=True) as box:
+        for name, word in (("normal", "randn"), ("joint", "cumprod"), ("plain_float", "plain float")):
+            found = measure(box, name, problem, file)
+            assert word in found.reason
+
+
+def test_whole_numbers_of_torch_are_followed_on_their_grid(tmp_path):
+    file = tmp_path / "levels.py"
+    file.write_text(
+        "import torch\n"
+        "def compared(target_probs, draft_probs, draft_tokens):\n"
+        "    level = (torch.randint(0, 100, (2,)) / 100)[1]\n"
+        "    return [0 if level < 0.25 else 1]\n"
+        "def looked_up(target_probs, draft_probs, draft_tokens):\n"
+        "    return (torch.arange(100) >= 25).long()[torch.randint(0, 100, (1,))]\n"
+    )
+    problem = problem_from({"vocabulary": 2, "gamma": 1, "target": ["1/4", "3/4"], "draft": ["0", "1"]})
+    with Sandbox("", "torch", torch=True) as box:
+        for name in ("compared", "looked_up"):
+            found = measure(box, name, problem, file)
+            assert (found.paths, found.exactness) == (2, "exact")
+            assert Fraction(str(found.outputs()[(0,)])) == Fraction(1, 4)

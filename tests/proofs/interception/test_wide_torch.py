@@ -1,0 +1,51 @@
+"""Wide problems in torch: what the precision of the rows does to a law is measured, in chunks of a vocabulary too."""
+
+import pytest
+
+from draftproof.models.battery import toy
+from draftproof.models.wide import wide
+from draftproof.proofs.audit_claims import judge
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.proofs.wide_measurement import measured_wide
+from draftproof.reports.audits.subject import subject_from
+
+pytest.importorskip("torch")
+
+
+@pytest.mark.parametrize(("name", "dtype", "least", "most"), [
+    ("transformers", "bfloat16", 1e-5, 0.02),
+    ("batched-token", "float64", 0.0, 1e-12), pytest.param("batched-block",
+    "float32", 1e-10, 3e-6, marks=pytest.mark.long),
+])  # fmt: skip
+def test_the_deviation_that_a_precision_causes_is_measured(name, dtype, least, most):
+    if name == "transformers":
+        pytest.importorskip("transformers")
+    subject, problem = subject_from(name), wide(1030, 1)
+    with Sandbox(subject.target, subject.array, dtype, torch=True) as sandbox:
+        sandbox.start([toy(1)])
+        measurement = measured_wide(problem, dtype, sandbox.law(problem))
+    law = judge(measurement)[0]
+    assert law.holds and measurement.unknown == 0.0, measurement.reason
+    assert least <= law.total_variation <= most
+
+
+def test_thresholds_of_a_running_sum_have_a_law_and_a_tile_left_out_is_refuted():
+    laws = {}
+    problem = wide(4001, 1)
+    with Sandbox("", "torch", "float64", torch=True) as sandbox:
+        for name in ("by_thresholds", "without_the_last_tile"):
+            sandbox.load(f"draftproof.tests.subjects.wide_torch:{name}", [toy(1)])
+            measurement = measured_wide(problem, "float64", sandbox.law(problem))
+            laws[name] = judge(measurement)[0]
+            assert measurement.unknown == 0.0 and measurement.paths < 10, measurement.reason
+    right, wrong = laws["by_thresholds"], laws["without_the_last_tile"]
+    assert right.holds and right.total_variation < 1e-12
+    assert wrong.refuted and 1e-4 < wrong.total_variation < 0.1
+
+
+def test_weights_that_a_token_was_drawn_by_stay_as_they_were_for_the_law_of_the_row():
+    problem = wide(1030, 1)
+    with Sandbox("", "torch", "float64", torch=True) as sandbox:
+        sandbox.load("draftproof.tests.subjects.wide_torch:by_weights", [toy(1)])
+        law = judge(measured_wide(problem, "float64", sandbox.law(problem)))[0]
+    assert law.holds and law.total_variation < 1e-12, law.witness

@@ -1,0 +1,130 @@
+"""Coq's files are compiled one by one and each is kept: what was stopped goes on, and nothing that changed is taken."""
+
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+from draftproof.models.store import stored_rows
+from draftproof.proofs import coq
+from draftproof.proofs.obligations import by_coq
+from draftproof.proofs.proof_checkpoint import proof_checkpoint, resumed
+from draftproof.proofs.proving import Proof
+from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE
+
+MISSING = coq.missing()
+pytestmark = [
+    pytest.mark.mechanized,
+    pytest.mark.skipif(MISSING is not None, reason=f"{MISSING}; make mechanized installs it on Debian"),
+]
+A = "Theorem a : 1 + 1 = 2. Proof. reflexivity. Qed.\n"
+FILES = {
+    "A": A,
+    "B": "From Draftproof Require Import A.\nTheorem b : 2 = 1 + 1. Proof. symmetry. exact a. Qed.\n",
+    "C": "Theorem c : True. Proof. exact I. Qed.\n",
+    "Axioms": "Print Assumptions a.\nPrint Assumptions b.\nPrint Assumptions c.\n",
+}
+
+
+@pytest.fixture
+def building(tmp_path):
+    """A build in a folder of its own, from these files and what is kept; and the files that it begins to compile."""
+    number = iter(range(100))
+
+    def build(progress=None, **changed):
+        place = tmp_path / f"place-{next(number)}"
+        place.mkdir()
+        for name, text in (FILES | changed).items():
+            (place / f"{name}.v").write_text(text)
+        rules = re.sub(r"^\w+\.vo: .*\n", "", (coq.SOURCES / "Makefile").read_text(), flags=re.MULTILINE)
+        (place / "Makefile").write_text(rules.replace("all: check\n", "all: check\nB.vo: A.vo\n"))
+        begun = []
+        return coq.Build(place, tmp_path / "kept", 60, progress or (lambda file, *_: begun.append(file))), begun
+
+    return build
+
+
+def test_each_file_is_kept_as_soon_as_it_is_there_and_what_builds_on_another_file_is_not_taken(building):
+    def stops(file, done, total):
+        if file == "B.v":
+            assert (done, total) == (1, 2)
+            raise KeyboardInterrupt
+
+    build, _ = building(stops)
+    with pytest.raises(KeyboardInterrupt):
+        build.check(["a", "b"])
+    build, begun = building()
+    assert [row.verdict for row in build.check(["a", "b"])] == [HOLDS] * 2
+    assert begun == ["B.v"]
+    build, begun = building()
+    assert [row.verdict for row in build.check(["b"])] == [HOLDS]
+    assert begun == []
+    build, begun = building(A=A.replace("Proof. reflexivity. Qed.", "Admitted."))
+    assert [(row.verdict, "a" in (row.detail or "")) for row in build.check(["a", "b"])] == [(NO_EVIDENCE, True)] * 2
+    assert begun == ["A.v", "B.v"]
+    build, begun = building(A=A.replace("= 2", "= 3"))
+    a, b, c = build.check(["a", "b", "c"])
+    assert (a.verdict, b.verdict, c.verdict) == (ERROR, ERROR, HOLDS)
+    assert a.detail == b.detail and a.detail.startswith("A.v, line 1: ")
+
+
+def test_half_a_file_is_never_taken(building, tmp_path):
+    build, _ = building()
+    build.compile(["A"])
+    whole = tmp_path / "kept" / "A.vo"
+    for content in (whole.read_bytes()[:-9], None):
+        whole.unlink() if content is None else whole.write_bytes(content)
+        build, begun = building()
+        build.compile(["A"])
+        assert begun == ["A.v"]
+    assert {file.name for file in (tmp_path / "kept").iterdir()} == {"A.vo", "A.time", "compiled.jsonl"}
+
+
+def test_what_was_there_before_a_kill_is_there_after_it(building, tmp_path):
+    endless = "From Draftproof Require Import A.\nLtac for_ever := idtac; for_ever.\n"
+    endless += "Theorem b : True. Proof. for_ever. Qed.\n"
+    build, _ = building(B=endless)
+    start = (
+        "from draftproof.proofs.coq import Build; from pathlib import Path; import sys;"
+        "Build(Path(sys.argv[1]), Path(sys.argv[2]), 2).compile(['A', 'B'])"
+    )
+    with subprocess.Popen([sys.executable, "-c", start, str(build.place), str(tmp_path / "kept")]) as process:
+        until = time.monotonic() + 60
+        rows = tmp_path / "kept" / "compiled.jsonl"
+        while not stored_rows(rows, "files that Coq compiled") and time.monotonic() < until:
+            time.sleep(0.05)
+        process.kill()
+    build, begun = building()
+    assert [row.verdict for row in build.check(["a", "b"])] == [HOLDS] * 2
+    assert begun == ["B.v"]
+
+
+def test_rows_of_proofs_come_one_by_one_and_go_on(building, tmp_path, monkeypatch):
+    """The second row is interrupted in its second file: the first row and the first file are there."""
+    monkeypatch.setattr(by_coq, "THEOREMS", {"lemma-1": ("a",), "lemma-2": ("c", "b")})
+    made = []
+
+    def proofs(stop_at=None):
+        def begun(file, done, total):
+            made.append(file)
+            if file == stop_at:
+                raise KeyboardInterrupt
+
+        build, _ = building(begun)
+        compiling = by_coq.Compiling(None, begun)
+        compiling.build = build
+        return [
+            Proof(claim, "coq", ", ".join(theorems), "all", lambda theorems=theorems: compiling.closed(theorems))
+            for claim, theorems in by_coq.THEOREMS.items()
+        ]
+
+    file = tmp_path / "rows.json"
+    with proof_checkpoint(str(file)) as store, pytest.raises(KeyboardInterrupt):
+        list(resumed(proofs(stop_at="C.v"), store))
+    assert [row.key[0] for row in stored_rows(file, "proofs")] == ["lemma-1"]
+    with proof_checkpoint(str(file)) as store:
+        rows = list(resumed(proofs(), store))
+    assert [(row.claim, row.verdict) for row in rows] == [("lemma-1", HOLDS), ("lemma-2", HOLDS)]
+    assert made.count("A.v") == 1

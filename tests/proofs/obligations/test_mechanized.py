@@ -1,0 +1,361 @@
+"""The machine-checked proofs: they compile, rest on nothing, break when the algorithm is changed, and mean the same."""
+
+import fcntl
+import os
+import pickle
+import re
+import shutil
+import subprocess
+from functools import partial
+
+import pytest
+
+from draftproof.models.battery import KINDS, drawn, drawn_markov, toy
+from draftproof.models.errors import InputError
+from draftproof.proofs import coq
+from draftproof.proofs.coq_agreement import compare
+from draftproof.proofs.field import in_field
+from draftproof.proofs.laws import expected_accepted, output_law
+from draftproof.tests.proofs.mutants import NO_NORMALISER, SAMPLES_TARGET, UNCAPPED_GREEDY
+from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED
+from draftproof.verifiers.registry import Reference, reference
+from draftproof.verifiers.sub_block import longest_sub_block
+
+pytestmark = pytest.mark.mechanized
+MISSING = coq.missing()
+needs_coq = pytest.mark.skipif(MISSING is not None, reason=f"{MISSING}; make mechanized installs it on Debian")
+
+THEOREMS = {
+    "lemma_1", "lemma_2", "lemma_3", "lemma_4", "lemma_4_attained", "lemma_8", "lemma_9", "lemma_10",
+    "lemma_10_attained", "theorem_1", "theorem_2_one", "theorem_3", "block_kernel", "token_valid", "token_le_block",
+    "block_lossless", "token_lossless", "greedy_lossless", "token_le_block_iterations", "theorem_2_calls",
+    "theorem_2_calls_length", "theorem_2_calls_eos", "cost", "block_strategy_valid", "theorem_2_fails",
+    "theorem_2_fails_gamma_2", "theorem_2_fails_gamma_3", "sure_bonus_valid", "sure_bonus_rows", "theorem_2_boundary",
+    "theorem_2_gamma_1", "theorem_2_gamma_2", "theorem_2_context_free", "program_run", "reach_polytope",
+    "certified_optimum", "adaptive_fair", "near_law", "uniforms_on_a_lattice", "support_leak", "block_rounding",
+    "one_hot_rule", "batch_marginal", "lemma_2_eos", "lemma_2_up_to_eos", "block_lossless_eos", "after_eos_anything",
+    "problem_rounding", "greedy_rounding", "tree_rounding", "token_rounding", "near_law_rows", "running_sum_near",
+    "running_sum_tails", "running_sum_bound", "looked_up_in_a_running_sum", "running_sum_met", "rounding_met",
+    "greedy_rounding_met", "tree_rounding_met", "long_run_met", "lemma_7", "greedy_in_plain_loop_biased",
+    "modified_point_mass", "greedy_more_in_one_fewer_in_three", "ends_by_coin_not_valid", "long_run_rate",
+    "Qc_realFieldType", "emitted_fastE",
+}  # fmt: skip
+PROBLEMS = [
+    *(drawn(3, 2, kind) for kind in KINDS), drawn(3, 2, "mixed"), drawn(2, 1, "generic"), drawn(2, 3, "mixed"),
+    drawn(2, 3, "zeros"), drawn(3, 1, "mixed"), drawn(4, 1, "zeros"), toy(2),
+]  # fmt: skip
+
+
+def compiled_in(folder, limit=coq.TIME_LIMIT):
+    """What Coq says of every listed theorem; sources that the folder already has are used as they are."""
+    with coq.workplace(folder) as place:
+        build = coq.Build(place, limit=limit)
+        return build.check(build.listed)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """A folder with everything compiled, once for all workers, and what Coq said of each theorem."""
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+    folder, said = root / "mechanized", root / "mechanized.rows"
+    with open(root / "mechanized.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not said.exists():
+            folder.mkdir()
+            said.write_bytes(pickle.dumps(compiled_in(folder)))
+    return folder, pickle.loads(said.read_bytes())
+
+
+@pytest.fixture
+def place(compiled, tmp_path):
+    """A copy of it: a comparison writes its questions there, and other workers ask theirs at the same time."""
+    return shutil.copytree(compiled[0], tmp_path / "place")
+
+
+def test_nothing_is_assumed_or_left_open_in_the_sources():
+    for file in coq.SOURCES.glob("*.v"):
+        text = re.sub(r"\(\*.*?\*\)", "", file.read_text(), flags=re.DOTALL)
+        assert not re.search(r"\b(Admitted|Axiom|Parameter|Conjecture|admit|Abort)\b", text), file.name
+    listed = set(re.findall(r"Print Assumptions (\w+)\.", (coq.SOURCES / "Axioms.v").read_text()))
+    assert listed >= THEOREMS
+
+
+@needs_coq
+def test_every_theorem_is_proved_and_rests_on_nothing(compiled):
+    rows = compiled[1]
+    assert {row.theorem for row in rows} >= THEOREMS
+    assert {row.verdict for row in rows} == {HOLDS}, [row for row in rows if row.verdict != HOLDS]
+    assert all(row.seconds > 0 for row in rows)
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("added", "verdict", "says"),
+    [
+        ("Theorem planted : 1 = 1 :> nat. Proof. by []. Qed.", HOLDS, None),
+        (
+            "Axiom cheat : 0 = 1 :> nat.\nTheorem planted : 0 = 1 :> nat. Proof. exact: cheat. Qed.",
+            NO_EVIDENCE,
+            "cheat",
+        ),
+        ("Theorem planted : 0 = 1 :> nat. Admitted.", NO_EVIDENCE, "planted"),
+        ("Theorem planted : 0 = 1 :> nat. Proof. by []. Qed.", ERROR, "Rationals.v, line 3"),
+    ],
+    ids=["a proof", "an axiom", "an open proof", "a proof that breaks"],
+)
+def test_a_theorem_that_is_not_proved_is_not_reported_as_one(tmp_path, added, verdict, says):
+    (tmp_path / "Rationals.v").write_text(f"From mathcomp Require Import all_ssreflect.\n\n{added}\n")
+    (tmp_path / "Axioms.v").write_text(
+        "From Draftproof Require Import Rationals.\nPrint Assumptions planted.\nPrint Assumptions nowhere.\n"
+    )
+    found, nowhere = compiled_in(tmp_path)
+    assert (found.theorem, found.verdict) == ("planted", verdict)
+    assert says is None or says in found.detail
+    assert nowhere.verdict == ERROR
+    (tmp_path / "Axioms.v").write_text("From Draftproof Require Import Rationals.\nPrint Assumptions planted.\n")
+    assert (coq.make(tmp_path, "FILES=Rationals", limit=60).returncode == 0) == (verdict == HOLDS)
+
+
+@needs_coq
+@pytest.mark.broken_proof
+@pytest.mark.parametrize(
+    ("right", "wrong", "breaks", "untouched"),
+    [
+        ("if excess b s p + 1 - p == 0 then 1 else excess b s p / (excess b s p + 1 - p).", "excess b s p.",
+         "h_blockE", ("token_verify", "greedy_verify")),
+        ("if excess b s p == 0 then b y else over b s p y / excess b s p.",
+         "if excess b s 1 == 0 then b y else over b s 1 y / excess b s 1.", "residualE", ("token_verify",)),
+    ],
+    ids=["h without its normaliser", "residual without p_i"],
+)  # fmt: skip
+def test_a_change_of_the_algorithm_breaks_its_proof_and_its_tie_to_the_code(
+    compiled, tmp_path, right, wrong, breaks, untouched
+):
+    folder = shutil.copytree(compiled[0], tmp_path / "changed")
+    text = (folder / "Algorithms.v").read_text()
+    assert text.count(right) == 1
+    (folder / "Algorithms.v").write_text(text.replace(right, wrong))
+    done = coq.make(folder, "Block.vo", limit=300)
+    line = int(re.search(r"Block\.v, line (\d+)", coq.first_error(done.stderr))[1])
+    stated = re.findall(
+        r"^(?:Lemma|Theorem) (\w+)", "\n".join((folder / "Block.v").read_text().split("\n")[:line]), re.M
+    )
+    assert stated[-1] == breaks
+    rows = compare([drawn(3, 2, "generic")], folder=folder)
+    assert {row.definition: row.verdict for row in rows} == {
+        name: HOLDS if name in untouched else REFUTED for name in ("token_verify", "block_verify", "greedy_verify")
+    }
+
+
+@needs_coq
+@pytest.mark.broken_proof
+@pytest.mark.parametrize(
+    ("right", "wrong", "file"),
+    [
+        ("Num.min (excess b s p / under b s p) 1.", "(excess b s p / under b s p).", "Greedy"),
+        ("(start <= size text < start + gamma)", "(start <= size text <= start + gamma)", "Loops"),
+    ],
+    ids=["greedy's h without its minimum", "the modified target reaches one token too far"],
+)
+def test_a_change_of_greedy_block_verification_breaks_its_proof(compiled, tmp_path, right, wrong, file):
+    folder = shutil.copytree(compiled[0], tmp_path / "changed")
+    text = (folder / "Algorithms.v").read_text()
+    assert text.count(right) == 1
+    (folder / "Algorithms.v").write_text(text.replace(right, wrong))
+    done = coq.make(folder, f"{file}.vo", limit=300)
+    assert done.returncode != 0
+    assert re.search(rf"{file}\.v, line \d+", coq.first_error(done.stderr))
+
+
+CHANGES = {
+    "the wrong token dropped": ("Iterations", "A (take n.-1 k) (last y k) else", "A (take n.-1 k) y else"),
+    "false for gamma 2 and two iterations": (
+        "Counterexample", "(2 < gamma)%N && (1 < n)%N || (1 < gamma)%N && (2 < n)%N ->",
+        "(1 < gamma)%N && (1 < n)%N ->",
+    ),
+    "true for gamma 2 and any number": ("Boundary", "(gamma == 2%N) && (n == 2%N)].", "(gamma == 2%N)]."),
+    "a text that only ends with E.O.S. now": (
+        "Strategies", r"(~~ ((eos \in s) || (L <= size s)%N))%:R in",
+        "(~~ ((last eos s == eos) || (L <= size s)%N))%:R in",
+    ),
+    "what is finished does not stay so": (
+        "Calls", "Hypothesis stays : forall c y, finished c -> finished (rcons c y).",
+        "Hypothesis stays : forall c, finished c -> finished c.",
+    ),
+    "reaches that their parents do not allow": (
+        "Reaches", "0 <= r (rcons x y) <= Num.min (r x * Mb (c ++ x) y) (joint Ms c (rcons x y)).",
+        "0 <= r (rcons x y) <= joint Ms c (rcons x y).",
+    ),
+    "prices that forget what longer prefixes gain": (
+        "Reaches", "gain x + sumV (fun y => Mb (c ++ x) y * parent (rcons x y)) <= parent x + drafted x].",
+        "gain x <= parent x + drafted x].",
+    ),
+    "a stream that always takes the bonus token": (
+        "Stream", "else sumV (fun y => p * b pre y * A pre y) + (1 - p) * a.",
+        "else sumV (fun y => b pre y * A pre y).",
+    ),
+    "a coin without its normaliser": ("SubBlocks", "else (q x - later x) / (1 - later x).", "else q x - later x."),
+    "the target not reduced by a rejected sibling": (
+        "SeveralDrafts", "else recursive_rejection s (residual b q 1) (next x) A))",
+        "else recursive_rejection s b (next x) A))",
+    ),
+    "the weight of a node not reduced by a rejected branch": (
+        "SeveralDrafts", "(traverse s (residual b q p) (h_block b q p) (next x) A K))",
+        "(traverse s (residual b q p) p (next x) A K))",
+    ),
+    "k-SEQ for every rho from 1 on": (
+        "SeveralDrafts", "Theorem k_seq_law A : repeated k <= rho ->", "Theorem k_seq_law A : 1 <= rho ->",
+    ),
+    "rows that are near only where nothing ends": (
+        "Precision", "ending x * total_variation (row x) (row' x) <= beta (size x) + ending x * d)",
+        "ending x * total_variation (row x) (row' x) <= beta (size x) + d)",
+    ),
+    "<= counted as <": ("Lattice", "h < lattice_le h <= h + N%:R^-1.", "h <= lattice_le h < h + N%:R^-1."),
+    "a leak that does not need to be drafted": ("Lattice", "= Ms c z * F 0.", "= F 0."),
+    "half the error of the sum": (
+        "Rounding", "2%:R * growth (k + 2 + d) + growth k + u *", "growth (k + 2 + d) + growth k + u *",
+    ),
+    "a sure draft read from the wrong place": (
+        "Composition", "(y == nth y X (size s - size c))%:R else Mb s y.", "(y == nth y X (size s))%:R else Mb s y.",
+    ),
+    "texts that go on after E.O.S.": (
+        "EndOfSequence", "x :: (if x == eos then nseq N' eos else padded N' s')", "x :: padded N' s'",
+    ),
+    "survivals without an error": ("ProblemRounding", "then 0 else survival_error.", "then 0 else 0."),
+    "coins without the error of their sums": (
+        "ProblemRounding", "most * normaliser_near_here + sum_near_here + u * most * D.",
+        "most * normaliser_near_here + u * most * D.",
+    ),
+    "a quotient without the error of its numerator": (
+        "GreedyRounding", "at_most * n + e + u * at_most * D.", "at_most * n + u * at_most * D.",
+    ),
+    "weights divided by their sum at no cost": (
+        "TreeRounding", "(e : R) : R := 2%:R * weights_off b q e /", "(e : R) : R := weights_off b q e /",
+    ),
+    "token verification's coins without an error": ("TreeRounding", "eta + draw (s x) (token_coin_off x) +", "eta +"),
+    "thresholds without an error": (
+        "RunningSum", r"<= sumV sum_off / Z + \sum_(k < n) u * (T k / T n) + n%:R / (2 * N)%:R.",
+        "<= sumV sum_off / Z + n%:R / (2 * N)%:R.",
+    ),
+    "an entry that no sum makes larger": ("RunningSum", "Num.min (2%:R * w y / T n)", "Num.min (w y / T n)"),
+    "rounding by more than the unit": (
+        "Instances", "Hypotheses (u0 : 0 <= u) (e0 : `|e| <= u).", "Hypotheses (u0 : 0 <= u) (e0 : `|e| <= 1).",
+    ),
+    "a function that does not increase": ("Dominance", "{homo f : x y / x <= y} -> mean", "mean"),
+    "greedy already behind after two iterations": (
+        "Remarks", "small 2 (block_verify large small) 3 [::] tokens_of.",
+        "small 2 (block_verify large small) 2 [::] tokens_of.",
+    ),
+    "a draft that no coin ends": (
+        "Remarks", "flip (h_token (large [::]) (small [::]) x) (fun falls", "flip 0 (fun falls",
+    ),
+    "a text that was finished before": ("Endings", "~~ done c -> (L <= size c + n)%N ->", "(L <= size c + n)%N ->"),
+}  # fmt: skip
+"""What is changed in a file -> the file, and what stands there in its place: a proof must break."""
+
+
+@needs_coq
+@pytest.mark.broken_proof
+@pytest.mark.parametrize(("file", "right", "wrong"), CHANGES.values(), ids=CHANGES)
+def test_a_change_of_a_statement_breaks_its_proof(compiled, tmp_path, file, right, wrong):
+    folder = shutil.copytree(compiled[0], tmp_path / "changed")
+    text = (folder / f"{file}.v").read_text()
+    assert text.count(right) == 1
+    (folder / f"{file}.v").write_text(text.replace(right, wrong))
+    done = coq.make(folder, f"{file}.vo", limit=300)
+    assert done.returncode != 0
+    assert re.search(rf"{file}\.v, line \d+", coq.first_error(done.stderr))
+
+
+@needs_coq
+def test_coq_and_python_give_the_same_law_entry_by_entry(place):
+    rows = compare(PROBLEMS, folder=place)
+    assert [row for row in rows if row.verdict != HOLDS] == []
+    assert len(rows) == 3 * len(PROBLEMS)
+    compared = {(row.problem, row.compared) for row in rows}
+    assert compared == {(p.name, 1 + sum(p.vocabulary**n for n in range(1, p.gamma + 2))) for p in PROBLEMS}
+
+
+@needs_coq
+@pytest.mark.long
+def test_so_they_do_for_three_tokens_and_three_drafted(place):
+    rows = compare([drawn(3, 3, "mixed")], folder=place)
+    assert [(row.verdict, row.compared) for row in rows] == 3 * [(HOLDS, 1 + 3 + 9 + 27 + 81)]
+
+
+@needs_coq
+def test_coq_and_python_give_the_same_text_after_two_iterations(place):
+    problems = [toy(2), drawn_markov(2, 2, "mixed"), drawn_markov(3, 1, "mixed")]
+    rows = compare(problems, iterations=2, folder=place)
+    assert [row for row in rows if row.verdict != HOLDS] == []
+    assert len(rows) == 3 * len(problems)
+    with pytest.raises(InputError, match="no row for the prefix"):
+        compare([drawn(2, 2, "generic")], iterations=2, folder=place)
+
+
+@needs_coq
+def test_a_wrong_verifier_is_not_tied_to_the_definition(place):
+    wrong = {
+        "token_verify": SAMPLES_TARGET,
+        "block_verify": Reference("no-normaliser", partial(longest_sub_block, NO_NORMALISER), "a mutant"),
+        "greedy_verify": Reference("uncapped", partial(longest_sub_block, UNCAPPED_GREEDY), "a mutant"),
+    }
+    rows = compare([drawn(3, 2, "generic")], folder=place, verifiers=wrong)
+    assert [(row.definition, row.verdict) for row in rows] == [(name, REFUTED) for name in wrong]
+    assert all(re.fullmatch(r"(E\[tau\]|Pr\(.*\)): \S+ in Coq, \S+ in Python", row.detail) for row in rows)
+
+
+@needs_coq
+def test_greedy_block_verification_in_the_wrong_loop_is_not_tied_to_its_own(place):
+    plain = reference("greedy-block")._replace(modifies_target=False)
+    (row,) = compare([toy(2)], iterations=2, folder=place, verifiers={"greedy_verify": plain})
+    assert row.verdict == REFUTED
+
+
+@needs_coq
+def test_a_proof_that_does_not_end_is_ended_and_no_evidence(tmp_path, busy_machine):
+    """Its own processor time counts, and neither the other files nor what else the machine does."""
+    loop = "Ltac for_ever := idtac; for_ever.\nTheorem endless : True. Proof. for_ever. Qed.\n"
+    (tmp_path / "Models.v").write_text(loop)
+    (tmp_path / "Rationals.v").write_text("Theorem short : True. Proof. exact I. Qed.\n")
+    (tmp_path / "Axioms.v").write_text("Print Assumptions endless.\nPrint Assumptions short.\n")
+    endless, short = compiled_in(tmp_path, limit=1)
+    assert (endless.verdict, endless.detail) == (
+        NO_EVIDENCE,
+        "time-out: Models.v not done within 1 s of processor time",
+    )
+    assert short.verdict == HOLDS
+    rows = compare([toy(2)], folder=tmp_path, limit=1)
+    assert {(row.verdict, row.detail) for row in rows} == {(NO_EVIDENCE, endless.detail)}
+
+
+@needs_coq
+def test_what_waits_for_ever_is_ended_by_the_clock(tmp_path, monkeypatch):
+    monkeypatch.setattr(coq, "CLOCK_FACTOR", 1)
+    with pytest.raises(subprocess.TimeoutExpired):
+        coq.run_in(tmp_path, ["sleep", "60"], limit=1)
+
+
+def test_where_coq_is_missing_the_reason_is_one_sentence_with_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert coq.missing().startswith("coqc is not installed; the proofs need Coq 8.16")
+    for program in ("coqc", "make"):
+        (tmp_path / program).write_text("#!/bin/sh\necho 8.20.1 4.14.1\n")
+        (tmp_path / program).chmod(0o755)
+    assert re.fullmatch(
+        r"the proofs need Coq 8\.16 with MathComp 1\.15 \(Debian: .*\); coqc is 8\.20\.1", coq.missing()
+    )
+    (tmp_path / "coqc").write_text(f"#!/bin/sh\ncase $1 in -where) echo {tmp_path} ;; *) echo 8.16.1 ;; esac\n")
+    assert coq.missing().startswith("Coq is installed without mathcomp/algebra")
+    with pytest.raises(RuntimeError, match="without mathcomp"):
+        compare([toy(2)], folder=tmp_path / "none")
+
+
+def test_the_theorems_of_the_example_state_the_numbers_of_the_python_code():
+    """Evaluate.v proves by computation what the exact engine counts."""
+    text = (coq.SOURCES / "Evaluate.v").read_text()
+    for name, verifier in (("toy_block", "block"), ("toy_token", "token")):
+        found = re.search(rf"Theorem {name} : .* = (\d+)%:R / (\d+)%:R\.", text)
+        value = expected_accepted(output_law(in_field(toy(2)), reference(verifier)))
+        assert f"{found[1]}/{found[2]}" == str(value)

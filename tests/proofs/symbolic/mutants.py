@@ -1,0 +1,163 @@
+"""Mutants for the proofs to refute: a query that no mutant can fail proves nothing."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from draftproof.proofs.symbolic import derivations
+from draftproof.proofs.symbolic import lenience as leniences
+from draftproof.proofs.symbolic.single_steps import Query, step_of
+from draftproof.proofs.symbolic.z3_numbers import reals, total
+from draftproof.verifiers import block_verification as block
+from draftproof.verifiers import greedy_block_verification as greedy
+from draftproof.verifiers.arithmetic import minimum, positive_part, quotient, ratio, residual
+from draftproof.verifiers.draft_block import Block, Verdict
+from draftproof.verifiers.registry import Reference, reference
+from draftproof.verifiers.sub_block import longest_sub_block
+from draftproof.verifiers.token_verification import token_verification
+
+
+def _mutant(of, original, name, **parts):
+    """A verifier of the sub-block family, by its formulas."""
+    rule = original._replace(**parts)
+    return Reference(f"{of}, {name}", lambda block, chance: longest_sub_block(rule, block, chance), "a mutant", rule)
+
+
+_block, _greedy = partial(_mutant, "block", block.RULE), partial(_mutant, "greedy block", greedy.RULE)
+
+
+def _uncapped_acceptance(p_i, surplus, target, draft):
+    return quotient(surplus, sum(positive_part(q - p_i * p) for p, q in zip(target, draft)), 1)
+
+
+UNCAPPED = _block("p_i without its cap", survive=greedy.survive)
+LOW = _block("p_{i-1} twice in p_i", survive=lambda p_i, p, q: p_i * block.survive(p_i, p, q))
+NO_NORMALISER = _block("h_i without its denominator", accept=lambda p_i, surplus, target, draft: surplus)
+GENEROUS = _block("p_i added to h_i", accept=lambda p_i, *rest: block.accept(p_i, *rest) + p_i)
+HASTY = _block("p_i for h_i", accept=lambda p_i, surplus, target, draft: p_i)
+
+CAPPED = _greedy("each ratio capped", survive=lambda p_i, p, q: p_i * minimum(ratio(p, q), 1))
+NO_SHORTFALL = _greedy("h_i without its denominator", accept=lambda p_i, surplus, target, draft: minimum(surplus, 1))
+NO_CAP = _greedy("h_i without its cap", accept=_uncapped_acceptance)
+CERTAIN = _greedy("h_i = 1", accept=lambda p_i, surplus, target, draft: 1)
+FORGETFUL = reference("greedy-block")._replace(name="greedy block, its modification forgotten", modifies_target=False)
+
+
+def _redrawn(block_, chance):
+    verdict = block.block_verification(block_, chance)
+    if verdict.accepted == block_.gamma:
+        return verdict
+    return Verdict(verdict.accepted, chance.draw(block_.target[verdict.accepted]))
+
+
+REDRAWN = Reference("block, replacing from the target", _redrawn, "a mutant")
+
+
+def token_mutant(accept=lambda p, q: minimum(ratio(p, q), 1), rest=residual):
+    """Token verification with another acceptance probability, or another law of what replaces a rejected token."""
+
+    def verify(block, chance):
+        for i, x in enumerate(block.tokens):
+            if not chance.flip(accept(block.target[i][x], block.draft[i][x])):
+                return Verdict(i, chance.draw(rest(block.target[i], block.draft[i])))
+        return Verdict(block.gamma, chance.draw(block.target[block.gamma]))
+
+    return verify
+
+
+FROM_TARGET = Reference("token, replacing from the target", token_mutant(rest=lambda target, draft: target), "a mutant")
+RATIO = Reference("token, accepting with the bare ratio", token_mutant(accept=ratio), "a mutant")
+_with_half = token_mutant(lambda p, q: minimum(ratio(p, q) / 2, 1))
+HALF = Reference("token, accepting with half the ratio", _with_half, "a mutant")
+
+
+def residual_of_the_lenient_draft(lenience):
+    """A mutant: lenience read the other way, the residual is the target less l times the draft."""
+    return token_mutant(
+        accept=lambda p, q: minimum(ratio(p, lenience * q), 1),
+        rest=lambda target, draft: residual(target, [lenience * q for q in draft]),
+    )
+
+
+def residual_is_the_target(lenience):
+    """A mutant: rejects as it should, then draws from the target itself."""
+    return token_mutant(accept=lambda p, q: minimum(ratio(p, lenience * q), 1), rest=lambda target, draft: target)
+
+
+def first_draft_token_only(block, chance):
+    """A mutant: token verification of one draft token, valid, with fewer tokens."""
+    return token_verification(Block(block.target[:2], block.draft[:1], block.tokens[:1]), chance)
+
+
+def ratio_upside_down(block, chance):
+    """A mutant: accepts with min(1, M_s / M_b)."""
+    swapped = Block([*block.draft, block.target[-1]], block.target[:-1], block.tokens)
+    return token_verification(swapped, chance)
+
+
+def _forgotten(rule, size):
+    """Lemma 8 for one token with M_new = M_b, the target not modified."""
+    p, b, m, _, _, given = step_of(rule, size, most=None)
+    given += [mx == minimum(p * x, y) for mx, x, y in zip(m, b, reals("s", size))]
+    return Query(m[0] + (p - total(m)) * b[0] == p * b[0], given)
+
+
+class StepMutant(NamedTuple):
+    """verifier: for which the lemma's query, or ``query``, must have a counterexample.
+
+    refutes: the claim about the whole algorithm that the exact law refutes for it (``counterexample``)
+    """
+
+    verifier: Reference
+    refutes: str
+    query: Callable | None = None
+
+    def asked(self, lemma, size):
+        return (self.query or lemma.query)(self.verifier.rule or lemma.rule, size)
+
+
+OF_LEMMAS = {
+    "block: token": StepMutant(UNCAPPED, "bounds"),
+    "block: bounds": StepMutant(GENEROUS, "bounds"),
+    "block: lemma-3": StepMutant(NO_NORMALISER, "lemma-3"),
+    "block: law": StepMutant(NO_NORMALISER, "validity"),
+    "block: extension": StepMutant(NO_NORMALISER, "validity"),
+    "block: dominance over token": StepMutant(LOW, "expected-acceptance"),
+    "greedy: token": StepMutant(CAPPED, "lemma-9"),
+    "greedy: bounds": StepMutant(NO_CAP, "bounds"),
+    "greedy: lemma-9": StepMutant(NO_SHORTFALL, "lemma-9"),
+    "greedy: lemma-8": StepMutant(FORGETFUL, "lemma-8", _forgotten),
+}
+"""For each lemma about one step."""
+
+OF_WHOLE = {
+    "token: validity": FROM_TARGET,
+    "block: validity": REDRAWN,
+    "block over token: expected-acceptance": LOW,
+    "token: bounds": RATIO,
+    "block: bounds": GENEROUS,
+    "greedy-block: bounds": NO_CAP,
+    "token: residual": HALF,
+    "block: residual": HASTY,
+    "greedy-block: residual": CERTAIN,
+    "greedy-block: lemma-9": reference("block"),
+    "greedy-block: lemma-8": FORGETFUL,
+}
+"""For each claim about a whole algorithm: refuted at V = gamma = 2."""
+
+OF_DERIVATIONS = {
+    "acceptance rate = 1 - total variation": lambda: derivations.acceptance_rate_holds(ratio_upside_down),
+    "(1 - a^{gamma+1}) / (1 - a) from the code": lambda: derivations.expected_tokens_hold(first_draft_token_only),
+    "(1 - a^{gamma+1}) / (1 - a) by recurrence": lambda: derivations.every_gamma_holds(first_draft_token_only),
+    "wall-time and operations factors": lambda: derivations.costs_hold(lambda rows: rows),
+    "best gamma: the first not improved on": lambda: derivations.stopping_rule_holds(1 + derivations.COST),
+    "improvement iff alpha > c, by (1 + a) / (1 + c)": lambda: derivations.least_gain_holds(
+        lambda alpha, c: (1 + alpha) / (1 + 2 * c)
+    ),
+    "best gamma: closed form with Lambert W": lambda: derivations.stationary_gamma_holds(0),
+    "bias = what lenience adds to acceptance": lambda: leniences.bias_holds(residual_of_the_lenient_draft),
+    "no token above p / l": lambda: leniences.bound_holds(lambda p, _: p),
+    "no bias at l = 1, some below if the rows differ": lambda: leniences.strict_is_lossless(residual_is_the_target),
+    "bias never falls as l falls": lambda: leniences.monotone(lambda pair: pair[::-1]),
+}
+"""For each derivation, the same check of something wrong."""

@@ -1,0 +1,451 @@
+"""Reports compared: nothing that got worse, or is not known any more, goes unsaid; merged: nothing refuted is lost."""
+
+import itertools
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from importlib.resources import files
+
+import pytest
+
+from draftproof.models.errors import InputError
+from draftproof.reports.audits.comparison.changes import changes, got_worse, versions_changed
+from draftproof.reports.audits.comparison.merging import merged
+from draftproof.reports.audits.comparison.states import State, States, load, states_of
+from draftproof.reports.audits.report import EndToEnd, Report
+from draftproof.reports.commands.main import main
+from draftproof.reports.pages.junit import junit
+from draftproof.tests.reports.typed_details import LOOP, detail_by
+from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method, Strength, Witness
+
+pytestmark = pytest.mark.exact
+
+WITNESS = Witness(sequence="0", expected="2/3", observed="1/2\x00<b>", problem={"vocabulary": 2})
+
+
+GOOD_SUBJECT = {
+    "name": "f",
+    "source": "f.py",
+    "digest": "sha256:1",
+    "dtypes": ["float64"],
+    "convention": {},
+    "calls": 3,
+}
+
+
+def item(verdict=HOLDS, method="interception", claim="lossless", problem="p", bound: float | None = 1e-13, **fields):
+    exactness = {"exactness": "lattice"} if method == "interception" and verdict != NO_EVIDENCE else {}
+    size = {"dtype": "float64", "vocabulary": 2, "gamma": 1, "smallest_probability": 0.1}
+    detail = detail_by(method, **size | exactness | fields.pop("detail", {}))
+    return Evidence(
+        claim=claim, method=Method(method), verdict=verdict, problem=problem, bound=bound, detail=detail, **fields
+    )
+
+
+def report(*evidence, digest="sha256:1", **fields):
+    made = Report(GOOD_SUBJECT | {"digest": digest}, environment={"numpy": "2"})
+    made.add(evidence)
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+def compared(old, new):
+    return changes(*(states_of(json.loads(one.text()), "r.json") for one in (old, new)))
+
+
+SAMPLED = item(NO_EVIDENCE, "chi-square", bound=0.1)
+
+
+def served(limits, temperature=1.0):
+    """A server's report: kind of request -> detection limit."""
+    details = [{"sampling": kind, "settings": {"temperature": temperature}} for kind in limits]
+    limited = zip(limits.values(), details, strict=True)
+    return report(*(item(NO_EVIDENCE, "chi-square", bound=limit, detail=detail) for limit, detail in limited))
+
+
+SERVED = served({"alone": 0.2, "together": 0.2, "pooled: alone, together": 0.1})
+
+
+def slower(lost):
+    return report(
+        item(REFUTED, claim="optimal", total_variation=None, detail={"tokens_per_call_lost": lost, "dtype": "float64"})
+    )
+
+
+def leaking(chance):
+    return report(item(REFUTED, claim="support", bound=None, witness=replace(WITNESS, expected="0", observed=chance)))
+
+
+def confirmed(**detail):
+    return report(item(detail=detail))
+
+
+def about(**subject):
+    return report(item(), subject={**GOOD_SUBJECT, **subject})
+
+
+def looped(temperature=0.7, interval=(2.0, 2.2)):
+    figures = {"block_efficiency": 2.1, "block_efficiency_interval": interval}
+    return report(item(), end_to_end=EndToEnd(LOOP | {"temperature": temperature}, figures))
+
+
+OTHER = {"name": "g", "source": "g.py", "digest": "sha256:1", "dtypes": ["float64"], "convention": {}, "calls": 3}
+GOOD = report(item(), item(problem="q"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "words"),
+    [
+        (GOOD, report(item(), item(REFUTED, problem="q")), "worse", ("lattice", "refuted")),
+        (GOOD, report(item(), replace(SAMPLED, problem="q")), "worse", ("lattice", "sampled")),
+        (GOOD, report(item(), item(NO_EVIDENCE, problem="q")), "worse", ("lattice", "open")),
+        (GOOD, report(item()), "worse", ("lattice", "examined no more")),
+        (GOOD, report(item(), item(problem="q", bound=1e-12)), "worse", ("limit 1e-13", "limit 1e-12")),
+        (GOOD, report(item(), item(problem="q", bound=None)), "worse", ("limit 1e-13", "no interception: limit")),
+        (report(SAMPLED), report(replace(SAMPLED, bound=0.2)), "worse", ("limit 0.1", "limit 0.2")),
+        (report(SAMPLED), report(replace(SAMPLED, bound=0.05)), "better", ("limit 0.1", "limit 0.05")),
+        (report(SAMPLED), report(item()), "known", ("sampled", "lattice")),
+        (report(item(NO_EVIDENCE)), report(SAMPLED), "better", ("open", "sampled")),
+        (
+            GOOD,
+            report(item(), item(REFUTED, problem="q", witness=replace(WITNESS, smallest=True))),
+            "worse",
+            ("lattice", "refuted"),
+        ),
+        (report(item(REFUTED)), report(item()), "better", ("refuted", "lattice")),
+        (report(item(REFUTED)), report(SAMPLED), "unknown", ("refuted", "sampled")),
+        (report(item(REFUTED)), report(item(problem="z")), "unknown", ("refuted", "examined no more")),
+        (
+            report(item(REFUTED, total_variation=0.1)),
+            report(item(REFUTED, total_variation=0.2)),
+            "worse",
+            ("TV 0.1", "TV 0.2"),
+        ),
+        (GOOD, report(*GOOD.evidence, failure={"kind": "crash", "message": "boom"}), "worse", ("nothing", "boom")),
+        (GOOD, report(*GOOD.evidence, findings={"state": "counts"}), "worse", ("nothing", "counts")),
+        (report(*GOOD.evidence, findings={"state": "counts"}), GOOD, "better", ("counts", "nothing")),
+        (report(*GOOD.evidence, claims=("lossless", "support")), GOOD, "worse", ("support", "examined no more")),
+        (report(item(), SAMPLED), report(item()), "worse", ("chi-square: stated", "not any more")),
+        (GOOD, report(*GOOD.evidence, subject=OTHER), "worse", ("f (f.py)", "g (g.py)")),
+        (SERVED, served({"alone": 0.2}), "worse", ("pooled: alone, together", "examined no more")),
+        (
+            SERVED,
+            served({"alone": 0.9, "together": 0.2, "pooled: alone, together": 0.1}),
+            "worse",
+            ("alone: limit 0.2", "limit 0.9"),
+        ),
+        (SERVED, served({"alone": 0.2, "together": 0.2, "pooled: alone, together": 0.1}, 0.0), "worse", ("1.0", "0.0")),
+        (
+            report(replace(SAMPLED, bound=0.9), SAMPLED),
+            report(replace(SAMPLED, bound=0.95), SAMPLED),
+            "worse",
+            ("limit 0.9", "limit 0.95"),
+        ),
+        (report(SAMPLED), report(replace(SAMPLED, bound=float("inf"))), "worse", ("limit 0.1", "no chi-square: limit")),
+        (
+            GOOD,
+            report(item(), item(problem="q", bound=float("nan"))),
+            "worse",
+            ("limit 1e-13", "no interception: limit"),
+        ),
+        (slower(0.1), slower(0.3), "worse", ("lost tokens a call 0.1", "lost tokens a call 0.3")),
+        (leaking("2^-53"), leaking("2^-20"), "worse", ("1.11e-16", "9.54e-07")),
+        (confirmed(mass_not_called=0.0), confirmed(mass_not_called=0.9), "worse", ("limit 0", "limit 0.9")),
+        (
+            confirmed(missed=1e-12, confirmations=99),
+            confirmed(missed=0.5, confirmations=2),
+            "worse",
+            ("limit 1e-12", "limit 0.5"),
+        ),
+        (
+            confirmed(real_calls={"calls": 2000, "limit": 0.05}),
+            confirmed(),
+            "worse",
+            ("real calls: stated", "not any more"),
+        ),
+        (about(), about(not_compared=["a"]), "worse", ("nothing", "a")),
+        (about(problems={"p": "1"}), about(problems={"p": "2"}), "worse", ("1", "2")),
+        (looped(), looped(temperature=0.0), "worse", ("0.7", "0.0")),
+        (looped(), looped(interval=(1.0, 1.2)), "worse", ("2 to 2.2", "1 to 1.2")),
+        (looped(), looped(interval=(2.1, 2.3)), None, ()),
+        (looped(), looped(interval=None), "worse", ("2 to 2.2", "none")),
+        (looped(), looped(interval=(3.0, 3.2)), "better", ("2 to 2.2", "3 to 3.2")),
+    ],
+)
+def test_every_change_is_said_by_its_kind(old, new, kind, words):
+    made = compared(old, new)
+    if kind is None:
+        assert made == []
+        return
+    assert any(c.kind == kind and words[0] in c.before and words[1] in c.after for c in made), made
+    assert got_worse(made) == (kind in ("worse", "unknown"))
+
+
+def test_a_report_is_as_good_as_itself_and_its_versions_are_said():
+    assert compared(GOOD, GOOD) == []
+    new = report(*GOOD.evidence, digest="sha256:2", seed=3)
+    states = [states_of(one.as_json(), "r") for one in (GOOD, new)]
+    assert compared(GOOD, new) == []
+    assert versions_changed(*states) == [("digest", "sha256:1", "sha256:2"), ("seed", "0", "3")]
+
+
+def test_what_is_no_worse_either_way_did_not_change():
+    """Every pair of states of an item, absent ones too."""
+    known = (REFUTED, ERROR, *Strength)
+    every = [None, *(State(one, {"m": limit}) for one in known for limit in (None, 0.1, 0.2))]
+
+    def one(state):
+        return States("report", {} if state is None else {("c", "p"): state})
+
+    for a, b in itertools.product(every, every):
+        there, back = changes(one(a), one(b)), changes(one(b), one(a))
+        assert (not got_worse(there) and not got_worse(back)) == (there == back == [])
+        if a is not None and (b is None or b.rank < a.rank):
+            assert got_worse(there)
+
+
+@pytest.mark.parametrize("name", ["audit", "e2e", "campaign"])
+def test_older_versions_are_compared_as_they_are_read(name):
+    data = json.loads((files("draftproof.tests.reports.audits") / "reports_1_0" / f"{name}.json").read_text())
+    assert changes(states_of(data, "old"), states_of(data, "old")) == []
+    assert states_of(data, "old").items == states_of(data | {}, "again").items != {}
+
+
+def test_histories_proofs_vectors_and_laws_are_compared():
+    check = {"subject": "f", "version": "v", "check": "p", "current": True, "state": "quiet", "detects": None}
+    row = {"claim": "lemma-1", "method": "coq", "what": "w", "size": "s", "verdict": "holds"}
+    law = {"verifier": "block", "lossless": True, "total_variation": "0", "expected_tokens": "20/9", "gamma": 2}
+    lossy = law | {"lossless": False, "total_variation": "1/10"}
+    vectors = {"judged": [{"id": "v1", "status": "passed"}], "vectors": "d", "program": "p", "dtype": "float32"}
+    for old, new in (
+        (
+            {"checks": [check], "state": "quiet", "failures": []},
+            {"checks": [check | {"state": "alarm"}], "state": "alarm", "failures": []},
+        ),
+        (
+            {"checks": [check], "state": "quiet", "failures": []},
+            {"checks": [check], "state": "quiet", "failures": [{"subject": "g", "message": "m"}]},
+        ),
+        ([row], [row | {"verdict": "no-evidence"}]),
+        ([row], [row | {"what": "other"}]),
+        (law, law | {"lossless": False}),
+        (lossy, lossy | {"total_variation": "0.11"}),
+        (law, law | {"expected_tokens": "19/9"}),
+        (law, law | {"gamma": 1}),
+        (vectors, vectors | {"dtype": "bfloat16"}),
+        (vectors, vectors | {"vectors": "others"}),
+        (vectors, vectors | {"judged": [{"id": "v1", "status": "left out"}]}),
+    ):
+        assert got_worse(changes(states_of(old, "a"), states_of(new, "b")))
+        assert not changes(states_of(old, "a"), states_of(old, "b"))
+
+
+REQUIRED = {
+    "id": "R1", "statement": "s", "claim": "lossless", "parts": ["a", "b"], "scope": {"dtype": "float64"},
+    "detection_limit": 0.1, "verdict": "open", "evidence": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "kinds"),
+    [
+        ({}, set()),
+        ({"verdict": "met"}, {"known"}),
+        ({"verdict": "met", "claim": "support"}, {"worse", "known"}),
+        ({"verdict": "met", "scope": {}}, {"worse", "known"}),
+        ({"parts": ["a"]}, {"worse"}),
+        ({"detection_limit": 0.2}, {"worse"}),
+        ({"detection_limit": None}, {"worse"}),
+        ({"detection_limit": 0.05}, {"better"}),
+    ],
+)
+def test_a_requirement_that_asks_less_is_worse(asked, kinds):
+    documents = [
+        {"format": "f", "requirements": [r], "parts": [], "draftproof": {"code": "c"}}
+        for r in (REQUIRED, REQUIRED | asked)
+    ]
+    assert {change.kind for change in changes(*(states_of(d, "d") for d in documents))} == kinds
+
+
+def test_another_plan_and_other_fields_of_a_part_are_said():
+    part = {"id": "a", "kind": "audit", "state": "failed", "why": "w", "files": {}}
+    made = [
+        {"format": "f", "requirements": [], "draftproof": {"code": "c"}, "plan": {"sha256": plan},
+         "parts": [part | {"options": {"subject": "f", "quick": quick}}]}
+        for plan, quick in (("1", False), ("2", True))
+    ]  # fmt: skip
+    assert versions_changed(*(states_of(d, "d") for d in made)) == [
+        ("a: plan, quick", "false", "true"),
+        ("plan", "1", "2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        [],
+        3,
+        None,
+        {"schema_version": "9", "subject": 1, "evidence": []},
+        [{"claim": 1}],
+        {"checks": 3, "state": 1, "failures": []},
+    ],
+)
+def test_what_is_no_report_is_refused_in_one_line(data, tmp_path):
+    with pytest.raises(InputError, match=r"r\.json: not a (whole )?report of draftproof"):
+        states_of(data, "r.json")
+    with pytest.raises(InputError, match="cannot be read"):
+        load(str(tmp_path / "absent.json"))
+    with pytest.raises(InputError, match="cannot be compared"):
+        changes(states_of(GOOD.as_json(), "a"), States("law"))
+
+
+def test_merged_reports_have_all_evidence_and_a_refutation_of_one_refutes_the_whole():
+    other = report(item(REFUTED, problem="r", witness=WITNESS), item(), findings={"state": "counts"})
+    whole = merged({"a": GOOD, "b": other})
+    assert ([e.problem for e in whole.evidence], whole.verdict) == (["p", "q", "r"], "refuted")
+    assert whole.findings == {"state": "counts"}
+    assert not got_worse([c for c in compared(GOOD, whole) if c.problem in ("p", "q")])
+    failed = report(item(), failure={"kind": "crash", "message": "boom"})
+    assert merged({"a": GOOD, "b": failed}).verdict == "error"
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        (report(item(), digest="sha256:2"), "its digest is sha256:2"),
+        (report(item(), digest="unknown"), "digest of its subject is unknown"),
+        (report(item(), claims=("support",)), "deciding claims"),
+        (report(item(), environment={"numpy": "3"}), "its numpy is 3"),
+        (report(item(), end_to_end=EndToEnd()), "a run of a loop"),
+        (report(), "nothing was examined"),
+        (about(problems={"p": "2"}), "its problem p is 2"),
+    ],
+)
+def test_reports_on_other_code_are_not_merged(other, why):
+    with pytest.raises(InputError, match=why):
+        merged({"a": report(*GOOD.evidence, subject=GOOD_SUBJECT | {"problems": {"p": "1"}}), "b": other})
+
+
+def test_what_one_report_says_besides_evidence_is_in_the_whole():
+    first, second = about(problems={"p": "1"}), about(problems={"q": "2"}, not_compared=["a"])
+    first.findings, second.findings = {"state": "one"}, {"state": "two"}
+    whole = merged({"a": first, "b": second})
+    assert (whole.subject["not_compared"], whole.subject["problems"]) == (["a"], {"p": "1", "q": "2"})
+    assert whole.findings == {"state": "one; two"}
+
+
+def test_the_commands_end_with_the_statuses_of_the_contract(tmp_path, monkeypatch, capsys):
+    wrong = report(
+        item(REFUTED, witness=WITNESS, replay="draftproof audit f"), item(problem="q"), item(claim="optimal")
+    )
+    for name, made in (("good", GOOD), ("wrong", wrong), ("other", report(item(problem="z")))):
+        (tmp_path / f"{name}.json").write_text(made.text())
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        monkeypatch.setattr("sys.argv", ["draftproof", "report", *words])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code, capsys.readouterr()
+
+    assert run("diff", "good.json", "good.json")[0] == 0
+    status, shown = run("diff", "good.json", "wrong.json", "--json", "changes.json")
+    assert (status, "worse    lossless, float64 on p: lattice -> refuted" in shown.out) == (1, True)
+    assert json.loads((tmp_path / "changes.json").read_text())["counts"]["worse"] == 1
+    assert run("merge", "good.json", "other.json", "--out", "whole.json")[0] == 0
+    assert len(Report.from_json(json.loads((tmp_path / "whole.json").read_text())).evidence) == 3
+    assert run("show", "wrong.json", "--junit", "junit.xml", "--badge", "badge.svg", "--date", "2026-01-01")[0] == 1
+    assert "draftproof: refuted, 2026-01-01" in (tmp_path / "badge.svg").read_text()
+    assert [case[0].tag if len(case) else "passed" for case in ET.parse("junit.xml").iter("testcase")] == [
+        "failure",
+        "passed",
+    ]
+    status, shown = run("diff", "good.json", "junit.xml")
+    assert (status, shown.err.count("\n")) == (2, 1)
+
+
+def test_proofs_that_were_run_and_are_now_on_record_alone_are_worse():
+    row = {"claim": "lemma-1", "method": "coq", "what": "w", "size": "s", "verdict": "holds"}
+    documents = [
+        {"format": "f", "requirements": [], "draftproof": {"code": "c"},
+         "parts": [{"id": "r", "state": "done", "proofs": [row], "recorded": recorded, "files": {}}]}
+        for recorded in (False, True)
+    ]  # fmt: skip
+    ran, on_record = (states_of(document, "d") for document in documents)
+    assert got_worse(changes(ran, on_record)) and not got_worse(changes(on_record, ran))
+
+
+def test_what_is_shown_is_what_the_evidence_gives_and_a_badge_says_no_more(tmp_path, monkeypatch, capsys):
+    """A verdict or a state that was edited, a date that is none, answers that are missing, subjects that could not be
+    drawn from."""
+    monkeypatch.chdir(tmp_path)
+    check = {"subject": "f", "version": "v", "check": "p", "current": True, "state": "alarm", "detects": None}
+    history = {
+        "checks": [check],
+        "state": "quiet",
+        "failures": [],
+        "lifetime_alpha": 1e-3,
+        "scope": None,
+        "history": "h",
+    }
+    missing = {"judged": [{"id": "v1", "status": "missing"}], "vectors": "d", "program": "p", "dtype": "float32"}
+    rows = [{"claim": "lemma-1", "method": "coq", "what": "w", "size": "s", "verdict": "no-evidence"}]
+    failed = history | {"checks": [], "failures": [{"subject": "g", "message": "m"}]}
+
+    def show(data, *words):
+        (tmp_path / "one.json").write_text(json.dumps(data))
+        monkeypatch.setattr("sys.argv", ["draftproof", "report", "show", "one.json", "--badge", "badge.svg", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capsys.readouterr()
+        written = tmp_path / "badge.svg"
+        label = ET.parse(written).getroot().get("aria-label") if written.exists() else None
+        written.unlink(missing_ok=True)
+        return ended.value.code, label, shown.err
+
+    assert show(history)[:2] == (2, None)
+    assert show(GOOD.as_json(), "--date", "proved for all models")[:2] == (2, None)
+    assert show(missing, "--date", "2026-01-01")[:2] == (3, "draftproof: error, 2026-01-01")
+    assert show(failed, "--date", "2026-01-01")[:2] == (3, "draftproof: error, 2026-01-01")
+    assert show(rows, "--date", "2026-01-01")[:2] == (0, "draftproof: open, 2026-01-01")
+    assert show(GOOD.as_json() | {"date": "forever"}, "--date", "2026-01-01")[1] == "draftproof: lossless, 2026-01-01"
+    empty = {
+        "title": "t",
+        "date": "2026-01-01",
+        "plan": {},
+        "draftproof": {"code": "c"},
+        "format": "draftproof-compliance-1",
+    }
+    status, label, error = show(empty | {"requirements": [], "parts": [], "verdict": "met"})
+    met = empty | {
+        "verdict": "open",
+        "requirements": [],
+        "parts": [
+            {
+                "id": "a",
+                "kind": "audit",
+                "options": {},
+                "state": "done",
+                "why": None,
+                "recorded": False,
+                "files": {},
+                "versions": {},
+                "report": report(item(), item(REFUTED, claim="optimal"), findings={"array": "torch"}).as_json(),
+            }
+        ],
+    }
+    assert show(met)[:2] == (0, "draftproof: open, 2026-01-01"), "a part's claim that nothing requires decides nothing"
+    assert (status, label) == (2, None) and "says met, and its evidence gives open" in error
+
+
+def test_junit_has_no_pass_without_evidence_that_holds():
+    cases = ET.fromstring(junit(report(item(NO_EVIDENCE), item(REFUTED, claim="optimal")))).iter("testcase")
+    assert [case[0].tag for case in cases] == ["skipped", "skipped"]
+    failed = ET.fromstring(junit(report(failure={"kind": "crash", "message": "boom"})))
+    assert [case[0].tag for case in failed.iter("testcase")] == ["error", "error"]
+    other = ET.fromstring(junit(report(item(claim="support"))))
+    assert [len(case) and case[0].tag for case in other.iter("testcase")] == [0, "error"], "lossless was not examined"

@@ -1,0 +1,419 @@
+"""Requirements: a verdict follows from evidence by one function, and evidence counts only for what it speaks of."""
+
+import dataclasses
+import itertools
+
+import msgspec
+import pytest
+
+from draftproof.proofs.paper_mapping import standing
+from draftproof.reports.audits.compliance.collected import Collected
+from draftproof.reports.audits.compliance.evidence_rows import EvidenceRow, evidence_rows
+from draftproof.reports.audits.compliance.plan import Part, Requirement
+from draftproof.reports.audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, judged, overall, verdict_of
+from draftproof.reports.audits.report import EndToEnd
+from draftproof.tests.reports.audits.compliance.compliance_parts import got, item
+from draftproof.tests.reports.typed_details import LOOP, SERVER
+from draftproof.verifiers.details import LawDetail
+from draftproof.verifiers.evidence import (
+    ERROR,
+    HOLDS,
+    NO_EVIDENCE,
+    NOT_CLAIMED,
+    REFUTED,
+    Evidence,
+    Method,
+    Strength,
+    Witness,
+)
+
+pytestmark = pytest.mark.exact
+
+
+def replace(made, **fields):
+    """A dataclass, or a struct, with other fields."""
+    return (msgspec.structs if isinstance(made, msgspec.Struct) else dataclasses).replace(made, **fields)
+
+
+EXACT = EvidenceRow("a", "float64", Strength("lattice"), HOLDS, "3 of 3", 1e-13)
+DRAWN = EvidenceRow("b", "float64", Strength("sampled"), NO_EVIDENCE, "3 of 3", 0.02)
+SEEN = EvidenceRow("c", "float64", Strength("observed"), HOLDS, "1 of 1")
+SMALLEST = Witness(sequence="0", expected="1", observed="0", smallest=True)
+WRONG = replace(EXACT, verdict=REFUTED)
+BROKEN = EvidenceRow("d", "", Strength("none"), ERROR, "", why="it crashed")
+
+
+def verdict(evidence, **fields):
+    return judged(Requirement("R1", "it is lossless", "lossless", ("a",), **fields), [got(*evidence)]).verdict
+
+
+# ---------------------------------------------------------------- the one function
+
+
+@pytest.mark.parametrize(
+    ("rows", "limit", "expected"),
+    [
+        ([], None, OPEN),
+        ([EXACT], None, MET),
+        ([EXACT], 0.001, MET),
+        ([DRAWN], None, SAMPLED),
+        ([DRAWN], 0.02, SAMPLED),
+        ([DRAWN], 0.01, OPEN),
+        ([replace(DRAWN, limit=None)], None, OPEN),
+        ([replace(DRAWN, unit="of the tokens")], 0.5, OPEN),
+        ([SEEN], None, SAMPLED),
+        ([SEEN], 0.5, OPEN),
+        ([EXACT, DRAWN], None, SAMPLED),
+        ([EXACT, BROKEN], None, OPEN),
+        ([EXACT, replace(EXACT, strength=Strength("none"), verdict=NO_EVIDENCE)], None, OPEN),
+        ([EXACT, WRONG], None, FAILED),
+        ([BROKEN, WRONG], None, FAILED),
+        ([EXACT, replace(WRONG, counts=False)], None, MET),
+        ([EXACT, replace(WRONG, counts=False, unplaced=True)], None, OPEN),
+        ([EXACT, replace(WRONG, counts=False, part="n")], None, OPEN),
+        ([EXACT, replace(DRAWN, counts=False)], None, OPEN),
+        ([replace(EXACT, limit=0.9)], 0.001, OPEN),
+        ([replace(EXACT, limit=float("nan"))], 0.001, OPEN),
+        ([replace(EXACT, limit=None)], 0.001, OPEN),
+        ([replace(EXACT, limit=None, unit="of probability")], 0.001, MET),
+        ([replace(EXACT, limit=None, strength=Strength("proof"))], 0.001, MET),
+        ([replace(EXACT, counts=False)], None, OPEN),
+        ([replace(EXACT, verdict=NOT_CLAIMED)], None, OPEN),
+        ([EvidenceRow("n", "exact", Strength("proof"), NO_EVIDENCE, "1 of 1")], None, OPEN),
+    ],
+)
+def test_the_verdict_is_that_of_the_worst_row_that_counts(rows, limit, expected):
+    assert verdict_of(rows, limit) == expected
+
+
+def test_only_exact_rows_that_count_and_hold_are_met():
+    """Every pair of rows: met never comes of a row that does not decide, does not hold, or does not count alone."""
+    every = [
+        EvidenceRow("a", "float64", strength, said, "1 of 1", limit, counts=counts)
+        for strength, said, limit, counts in itertools.product(
+            Strength, (HOLDS, NO_EVIDENCE, ERROR, NOT_CLAIMED, REFUTED), (None, 0.1), (True, False)
+        )
+    ]
+    good = {row for row in every if row.verdict == HOLDS and row.strength not in ("observed", "sampled", "none")}
+    for pair in itertools.combinations_with_replacement(every, 2):
+        counting = [row for row in pair if row.counts]
+        assert (verdict_of(pair) == MET) == (bool(counting) and set(counting) <= good)
+        assert verdict_of(pair, parts=["a", "another"]) != MET
+        apart = (pair[0], replace(pair[1], part="b"))
+        assert (verdict_of(apart) == MET) == (len(counting) == 2 and set(counting) <= good)
+
+
+def test_the_whole_is_as_good_as_its_worst_requirement():
+    assert [overall(v) for v in ([], [MET], [MET, SAMPLED], [SAMPLED, OPEN], [OPEN, FAILED])] == [
+        OPEN, MET, SAMPLED, OPEN, FAILED,
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------- what evidence speaks of
+
+
+@pytest.mark.parametrize(
+    ("evidence", "expected"),
+    [
+        ([item()], MET),
+        ([item(), item(REFUTED, problem="q")], FAILED),
+        ([item(), item(NO_EVIDENCE, problem="q")], OPEN),
+        ([item(NO_EVIDENCE), item(NO_EVIDENCE, "chi-square", bound=0.1)], SAMPLED),
+        ([item(NO_EVIDENCE), item(NO_EVIDENCE, "chi-square", bound=None)], OPEN),
+        ([item(NO_EVIDENCE), item(NO_EVIDENCE, "chi-square", bound=0.1, problem="q")], OPEN),
+        ([item(NO_EVIDENCE, "betting", bound=1.0)], OPEN),
+        ([item(NO_EVIDENCE, "betting", bound=0.1, detail={"too_wide": True})], OPEN),
+        ([item(), item(NOT_CLAIMED, problem="q")], OPEN),
+        ([item(claim="support")], OPEN),
+        ([item(method="reading")], SAMPLED),
+        ([item(), item(REFUTED, problem="q", witness=SMALLEST)], FAILED),
+        ([item(detail={"exactness": "exact"}), item(REFUTED, detail={"dtype": "float32"}, witness=SMALLEST)], FAILED),
+        ([item(method="enumeration")], SAMPLED),
+        ([item(), item(bound=float("nan"), problem="q")], SAMPLED),
+        ([item(NO_EVIDENCE, "chi-square", bound=float("nan"))], OPEN),
+        ([item(method="enumeration", detail={"chance": "enumerated"})], MET),
+    ],
+)
+def test_a_report_gives_the_verdict_of_its_own_evidence(evidence, expected):
+    assert verdict(evidence) == expected
+
+
+@pytest.mark.parametrize(
+    ("scope", "why"),
+    [
+        ({"dtype": "bfloat16"}, "its dtype is float64, asked is bfloat16"),
+        ({"temperature": 0.7}, "it does not record its temperature, asked is 0.7"),
+        ({"digest": "sha256:2"}, "its digest is sha256:1, asked is sha256:2"),
+        ({"subject": "g"}, "its subject is f, asked is g"),
+        ({"device": "cuda"}, "its device is cpu, asked is cuda"),
+        ({"versions": {"transformers": "5.24.0"}}, "its transformers is 5.23.0, asked is 5.24.0"),
+        ({"versions": {"vllm": "1"}}, "it does not record its vllm, asked is 1"),
+    ],
+)
+def test_evidence_of_another_scope_does_not_count_and_says_why(scope, why):
+    required = Requirement("R1", "it is lossless", "lossless", ("a",), scope)
+    for evidence in (item(), item(REFUTED, witness=Witness(sequence="0", expected="1", observed="0"))):
+        made = judged(required, [got(evidence)])
+        assert (made.verdict, [(row.counts, row.why) for row in made.rows]) == (OPEN, [(False, why)])
+        assert f"a does not count: {why}" in made.closing
+    right = {
+        "dtype": "float64",
+        "digest": "sha256:1",
+        "subject": "f",
+        "device": "cpu",
+        "versions": {"transformers": "5.23.0"},
+    }
+    assert judged(replace(required, scope=right), [got(item())]).verdict == MET
+
+
+def test_what_would_close_a_requirement_names_no_rows_of_other_numbers_beside_rows_that_count():
+    drawn = item(NO_EVIDENCE, "chi-square", bound=0.1)
+    required = Requirement("R1", "it is lossless", "lossless", ("a",), {"dtype": "float64"})
+    made = judged(required, [got(drawn, item(detail={"dtype": "float32"}))])
+    assert (made.verdict, [row.counts for row in made.rows]) == (SAMPLED, [True, False])
+    assert made.closing == ["a: an exact law in place of sampled, with a detection limit"]
+
+
+def test_every_part_of_a_requirement_must_speak_of_what_is_asked():
+    """An audit that holds beside a history in alarm that records no dtype, and a refuted report without a device."""
+    check = {
+        "subject": "f",
+        "version": "sha256:1",
+        "check": "p",
+        "current": True,
+        "state": "alarm",
+        "witness": None,
+        "detects": None,
+    }
+    history = {"checks": [check], "state": "alarm", "failures": [], "scope": "1 problem"}
+    night = Collected(Part("n", "nightly", {"file": "n.json"}), history=history)
+    other = replace(got(item(REFUTED, witness=SMALLEST)), part=Part("srv", "report", {"file": "r.json"}))
+    other.report["subject"].pop("convention")
+    scope = {"dtype": "float64", "device": "cpu"}
+    alone = Requirement("R1", "it is lossless", "lossless", ("a",), scope)
+    assert judged(alone, [got(item()), night, other]).verdict == MET
+    for part in (night, other):
+        made = judged(replace(alone, parts=("a", part.part.id)), [got(item()), part])
+        assert (made.verdict, made.rows[1].unplaced) == (OPEN, True)
+        assert f"evidence of {part.part.id} on lossless with dtype float64, device cpu" in made.closing
+    assert judged(replace(alone, parts=("a", "n"), scope={"device": "cpu"}), [got(item()), night]).verdict == FAILED
+    assert judged(replace(alone, parts=("a", "gone")), [got(item())]).verdict == OPEN
+
+
+def test_a_refutation_whose_numbers_are_not_recorded_leaves_the_requirement_open():
+    unknown = Evidence(
+        claim="lossless",
+        method=Method.INTERCEPTION,
+        verdict=REFUTED,
+        problem="q",
+        detail=LawDetail(exactness=Strength.EXACT),
+    )
+    given = got(item(), unknown)
+    given.report["subject"]["dtypes"] = ["float64", "float32"]
+    required = Requirement("R1", "it is lossless", "lossless", ("a",), {"dtype": "float64"})
+    assert judged(required, [given]).verdict == OPEN
+    assert judged(replace(required, scope={}), [given]).verdict == FAILED
+    unknown = unknown.with_detail(dtype="float32")
+    assert judged(required, [got(item(), unknown)]).verdict == MET
+
+
+def test_a_run_of_a_loop_says_its_temperature():
+    run = EndToEnd(LOOP | {"temperature": 0.7, "device": "cuda"})
+    required = Requirement("R1", "at 0.7", "lossless", ("a",), {"temperature": 0.7, "device": "cuda"})
+    assert judged(required, [got(item(), end_to_end=run)]).verdict == MET
+    assert judged(replace(required, scope={"temperature": 1.0}), [got(item(), end_to_end=run)]).verdict == OPEN
+
+
+def of_server(**settings):
+    """Samples of a server at temperature 1, in which nothing was refuted."""
+    detail = {"dtype": "float32", "settings": {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0} | settings}
+    samples = item(NO_EVIDENCE, "chi-square", bound=0.05, detail=detail)
+    subject = {"name": "http://x", "source": "server: s", "digest": "unknown", "dtypes": ["float32"]}
+    return samples, {"subject": subject, "server": SERVER}
+
+
+@pytest.mark.parametrize(
+    ("settings", "scope", "why"),
+    [
+        ({}, {"temperature": 1.0}, None),
+        ({}, {"dtype": "float32"}, "it does not record its dtype, asked is float32"),
+        ({}, {"versions": {"transformers": "5.23.0"}}, "it does not record its transformers, asked is 5.23.0"),
+        ({}, {"digest": "unknown"}, "it does not record its digest, asked is unknown"),
+        ({}, {"device": "cpu"}, "it does not record its device, asked is cpu"),
+        ({"top_k": 1}, {"temperature": 1.0}, "its top_k is 1, and none is asked for"),
+        ({"top_p": 0.5}, {}, "its top_p is 0.5, and none is asked for"),
+        ({"min_p": 0.5}, {}, "its min_p is 0.5, and none is asked for"),
+        ({"top_k": 1}, {"top_k": 1}, None),
+        ({"top_k": 1}, {"top_k": 2}, "its top_k is 1, asked is 2"),
+        ({"temperature": None}, {"temperature": 1.0}, "it does not record its temperature, asked is 1"),
+    ],
+)
+def test_what_is_not_known_of_a_server_matches_no_scope(settings, scope, why):
+    samples, fields = of_server(**settings)
+    made = judged(Requirement("R1", "it is lossless", "lossless", ("a",), scope), [got(samples, **fields)])
+    assert (made.verdict, made.rows[0].why) == (OPEN if why else SAMPLED, why)
+
+
+def test_samples_of_a_server_that_names_another_model_do_not_count_unless_they_refute():
+    samples, fields = of_server()
+    fields["findings"] = {"another-model": "the answers name other-7b"}
+    required = Requirement("R1", "it is lossless", "lossless", ("a",))
+    made = judged(required, [got(samples, **fields)])
+    assert (made.verdict, made.rows[0].why) == (OPEN, "the answers name other-7b")
+    assert judged(required, [got(replace(samples, verdict=REFUTED), **fields)]).verdict == FAILED
+    assert not any("rows in" in sentence for sentence in got(samples, **fields).report["not_examined"])
+
+
+@pytest.mark.parametrize(
+    ("name", "detail", "scope", "expected"),
+    [
+        ("transformers", {"sampling": "speculative", "settings": {}}, {"dtype": "float32"}, SAMPLED),
+        (
+            "transformers",
+            {"sampling": "speculative", "settings": {"torch_dtype": "bfloat16"}},
+            {"dtype": "float32"},
+            OPEN,
+        ),
+        ("theirs.py:sample", {"sampling": "speculative", "settings": {}}, {"dtype": "float32"}, OPEN),
+        ("theirs.py:sample", {"sampling": "speculative", "settings": {}}, {}, SAMPLED),
+        ("transformers", {"sampling": "plain", "settings": {}}, {}, OPEN),
+    ],
+)
+def test_an_engine_counts_with_a_draft_and_in_numbers_that_are_known(name, detail, scope, expected):
+    sampled = item(NO_EVIDENCE, "chi-square", bound=0.1, detail={"dtype": "float32", **detail})
+    part = got(sampled, subject={"name": name, "source": "s", "digest": "sha256:1", "dtypes": ["float32"]})
+    assert judged(Requirement("R", "s", "lossless", ("a",), scope), [part]).verdict == expected
+
+
+def test_of_a_program_the_device_is_not_known():
+    for convention, expected in (({"random": "driven"}, MET), ({"random": "driven", "program": "kernel 1"}, OPEN)):
+        subject = {"name": "f", "source": "s", "digest": "sha256:1", "dtypes": ["float64"], "convention": convention}
+        part = got(item(), subject=subject)
+        assert judged(Requirement("R", "s", "lossless", ("a",), {"device": "cpu"}), [part]).verdict == expected
+        assert any("ran on the CPU" in said for said in part.report["not_examined"]) == (expected == MET)
+
+
+def test_settings_of_a_loop_that_restrict_its_law_are_named_or_do_not_count():
+    run = EndToEnd(LOOP | {"temperature": 1.0, "top_k": 50, "top_p": 1.0, "device": "cpu"})
+    required = Requirement("R1", "at 1", "lossless", ("a",), {"temperature": 1.0})
+    assert judged(required, [got(item(), end_to_end=run)]).verdict == OPEN
+    assert judged(replace(required, scope={"top_k": 50}), [got(item(), end_to_end=run)]).verdict == MET
+
+
+def test_what_losslessness_rests_on_is_not_passed_over():
+    """Right alone and in batches of one length, and in others not; a loop whose rows are of another text."""
+    exact = item(detail={"exactness": "exact"})
+    for claim, expected in (("batch", FAILED), ("rows", OPEN), ("noise", OPEN), ("optimal", MET)):
+        wrong = item(REFUTED, claim=claim, problem="q")
+        part = got(exact, wrong, claims=("lossless", claim))
+        asked = Requirement("R1", "it is lossless", "lossless", ("a",), {"dtype": "float64"})
+        assert judged(asked, [part]).verdict == (expected if claim != "optimal" else MET), claim
+        assert judged(replace(asked, claim=claim), [part]).verdict == FAILED
+        assert judged(replace(asked, scope={"dtype": "float32"}), [part]).verdict == OPEN
+        undecided = got(exact, wrong, claims=("lossless",))
+        assert judged(asked, [undecided]).verdict == MET, "as the audit was asked"
+
+
+def test_a_part_that_failed_leaves_open_what_it_should_have_shown():
+    required = Requirement("R1", "it is lossless", "lossless", ("a",))
+    for failed in (got(item()), Collected(Part("a", "server", {"url": "http://x"}))):
+        failed.state, failed.why = "failed", "it crashed"
+        made = judged(required, [failed])
+        assert made.verdict == OPEN
+        assert any("it crashed" in sentence for sentence in made.closing)
+    assert judged(required, []).verdict == OPEN
+
+
+def test_proofs_on_record_count_for_exact_numbers_alone():
+    part = Part("rules", "proofs", {"claims": ["lemma-8"]})
+    row = {"claim": "lemma-8", "method": "coq", "what": "lemma_8", "size": "every V", "seconds": 1, "detail": None}
+    required = Requirement("T1", "Lemma 8", "lemma-8", ("rules",))
+    for said, expected in ((HOLDS, MET), (NO_EVIDENCE, OPEN), (REFUTED, FAILED), (ERROR, OPEN)):
+        given = Collected(part, rows=[row | {"verdict": said}], recorded=True)
+        assert judged(required, [given]).verdict == expected
+        assert judged(replace(required, scope={"dtype": "bfloat16"}), [given]).verdict == OPEN
+    assert "on record in this version, not run here" in evidence_rows(required, given)[0].shown
+
+
+@pytest.mark.parametrize(
+    ("size", "reading"),
+    [
+        ("every V, gamma, models with zeros, real field", "met, by proof"),
+        ("V 2, gamma 2", "met on what was examined, not proved for all"),
+        (
+            "every V, gamma, models with zeros, real field; an assumption",
+            "met on what was examined, not proved for all",
+        ),
+    ],
+)
+def test_only_a_proof_of_every_size_is_read_as_one(size, reading):
+    row = {
+        "claim": "lemma-8",
+        "method": "coq",
+        "what": "lemma_8",
+        "size": size,
+        "seconds": 1,
+        "detail": None,
+        "verdict": HOLDS,
+    }
+    given = Collected(Part("rules", "proofs"), rows=[row], recorded=True)
+    assert judged(Requirement("T1", "Lemma 8", "lemma-8", ("rules",)), [given]).reading == reading
+
+
+def test_of_what_is_on_record_only_whole_claims_are_read_as_proved():
+    rows = standing()
+    given = Collected(Part("rules", "proofs"), rows=rows, recorded=True)
+    proved = {
+        claim for claim in {row["claim"] for row in rows}
+        if judged(Requirement("T", claim, claim, ("rules",)), [given]).reading == "met, by proof"
+    }  # fmt: skip
+    assert {"lemma-2", "theorem-1", "theorem-2", "lemma-8", "theorem-3"} <= proved
+    assert not proved & {
+        "lemma-1",
+        "several-drafts",
+        "same-definitions",
+        "theorem-2-iterations",
+        "rounding",
+        "wall-time",
+    }
+
+
+def test_a_history_in_alarm_refutes_and_a_quiet_one_is_samples():
+    check = {
+        "subject": "f", "version": "v1", "check": "p", "current": True, "state": "quiet", "witness": None,
+        "detects": {"within": [{"nights": 1, "total_variation": 0.05}, {"nights": 7, "total_variation": 0.02}]},
+    }  # fmt: skip
+    for state, expected in (("quiet", SAMPLED), ("watch", SAMPLED), ("alarm", FAILED)):
+        history = {"checks": [check | {"state": state}], "state": state, "failures": [], "scope": "1 problem"}
+        given = Collected(Part("n", "nightly", {"file": "n.json"}), history=history)
+        made = judged(Requirement("N1", "no alarm", "lossless", ("n",)), [given])
+        assert (made.verdict, made.rows[0].limit) == (expected, 0.02)
+        history["failures"] = [{"subject": "f", "message": "no import"}]
+        assert judged(made.requirement, [given]).verdict == (FAILED if expected == FAILED else OPEN)
+
+
+def test_the_reading_states_no_limit_that_is_none_of_a_total_variation():
+    required = Requirement("R1", "it is lossless", "lossless", ("a",))
+    unsaid = judged(required, [got(item(method="enumeration", bound=1e-13))])
+    assert (unsaid.verdict, unsaid.reading) == (SAMPLED, "sampled only: nothing was refuted")
+    tokens = judged(replace(required, claim="optimal"), [got(item(claim="optimal", bound=0.5))])
+    assert tokens.reading == "met on what was examined, not proved for all"
+
+
+def test_laws_that_are_not_known_are_taken_for_the_weaker_kind():
+    assert item(method="reading").strength is Strength.OBSERVED
+    assert item(method="mean").strength is Strength.SAMPLED
+    assert item(detail={"exactness": "not interceptable"}).strength is Strength.OBSERVED
+
+
+# ---------------------------------------------------------------- plans
+
+
+def test_that_no_impossible_token_is_emitted_is_not_met_where_no_token_is_impossible():
+    requirement = Requirement("R1", "no such token", "support", ("a",))
+    none, some = (item(claim="support", problem=f"{zeros}", detail={"zeros": zeros}) for zeros in (False, True))
+    assert [judged(requirement, [got(*given)]).verdict for given in ([none], [none, some], [some])] == [OPEN, MET, MET]
+    closing = judged(requirement, [got(none)]).closing
+    assert "a does not count: no problem of it has a token that the target gives probability 0" in closing
+    wrong = replace(none, verdict=REFUTED, witness=replace(SMALLEST, smallest=False))
+    assert judged(requirement, [got(wrong)]).verdict == FAILED, "a token outside the vocabulary"

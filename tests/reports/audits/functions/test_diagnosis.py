@@ -1,0 +1,137 @@
+"""Diagnosis: each mutant of the zoo is named back, by its law."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from draftproof import audit
+from draftproof.models.battery import drawn, toy
+from draftproof.models.tree_battery import drawing, ragged
+from draftproof.proofs.audit_claims import judge, lossless
+from draftproof.proofs.diagnosis import compared, diagnose
+from draftproof.proofs.measurement import measured
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.reports.audits.functions import explanation
+from draftproof.reports.audits.functions.audit import run_audit
+from draftproof.reports.audits.settings import AuditSettings
+from draftproof.reports.audits.subject import program_from
+from draftproof.verifiers.zoo.catalogue import MUTANTS
+from draftproof.verifiers.zoo.tree_catalogue import TREE_MUTANTS
+
+pytestmark = pytest.mark.interception
+
+SUBJECTS = Path(__file__).parents[3] / "subjects"
+DRIVEN = SUBJECTS / "driven.py"
+BLOCKS = [drawn(3, 1, "disjoint", 13), drawn(3, 2, "zeros", 2), drawn(3, 2, "generic"), drawn(2, 3, "generic")]
+EVEN = [drawing(drawn(3, 1, "generic"), 2, how=how) for how in ("top", "iid", "without-replacement")]
+TREES = [
+    *EVEN,
+    drawing(drawn(4, 1, "generic"), 3, how="without-replacement"),
+    drawing(drawn(3, 2, "zeros"), 2, 1, how="top"),
+    ragged(drawn(3, 2, "generic"), -1, -1, 1, how="top"),
+]
+PAIR = drawn(3, 2, "generic")
+SAME_LAW: dict[str, set[str]] = {}
+"""Mutants that no law tells apart -> all of the same law. None at present: an exception that is none fails the test."""
+
+
+@pytest.fixture
+def program(tmp_path):
+    """The command of a program that draws the replacement from the target."""
+    source = (SUBJECTS / "programs.py").read_text(encoding="utf-8")
+    source = source.replace("[max(p - q, 0) for p, q in zip(target[i], draft[i])]", "target[i]")
+    file = tmp_path / "program.py"
+    file.write_text(source, encoding="utf-8")
+    return shlex.join([sys.executable, "-S", str(file), ""])
+
+
+class Laws:
+    """Laws of functions on problems, each measured once, in one child process."""
+
+    def __init__(self, sandbox, trees):
+        self.sandbox, self.trees, self.known, self.ways = sandbox, trees, {}, ()
+
+    def __call__(self, subject, problem):
+        key = subject, problem.name
+        if key not in self.known:
+            if self.sandbox.subject != subject:
+                about = self.sandbox.load(subject, [TREES[0] if self.trees else toy(1)])
+                self.sandbox.subject, self.ways = subject, about["convention"].get("trees", ())
+            drawn_so = not self.trees or problem.tree.how in self.ways
+            self.known[key] = measured(problem, "float64", self.sandbox.law(problem)) if drawn_so else None
+        return self.known[key]
+
+    def named(self, subject, problems, mutants, wanted="lossless"):
+        """The mutants that it is diagnosed as once the claim fails, from as few of the problems as tell it apart."""
+        known, names = [], set()
+        for measurement in filter(None, (self(subject, problem) for problem in problems)):
+            known.append(measurement)
+            refuted = {(e.claim, m.problem.name) for m in known for e in judge(m) if e.refuted}
+            claim = next((c for c in explanation.EXPLAINED if any(c == one for one, _ in refuted)), "")
+            if claim != wanted:
+                continue
+            failing = [m for m in known if (claim, m.problem.name) in refuted]
+            chosen = compared(failing, [m for m in known if m not in failing])
+            names = {
+                same["mutant"] for same in diagnose(chosen, mutants, lambda e, m: self(e.measured, m.problem), claim)
+            }
+            if len(names) == 1:
+                break
+        return names
+
+
+@pytest.mark.parametrize("trees", [False, pytest.param(True, marks=pytest.mark.long)], ids=["blocks", "trees"])
+def test_each_mutant_is_named_back_alone_or_with_all_of_the_same_law(trees):
+    mutants, problems = (TREE_MUTANTS, TREES) if trees else (MUTANTS, BLOCKS)
+    everyone = [*mutants.values()]
+    with Sandbox("", timeout=60) as sandbox:
+        laws = Laws(sandbox, trees)
+        names = {
+            name: laws.named(entry.measured, problems, everyone, entry.refutes[0]) for name, entry in mutants.items()
+        }
+        assert {k: v for k, v in names.items() if v != {k}} == {k: v for k, v in SAME_LAW.items() if k in mutants}
+        if not trees:
+            assert laws.named(f"{DRIVEN}:ascend", BLOCKS[1:2], everyone) == {"M36"}
+            shown = lossless(laws(f"{DRIVEN}:ascend", BLOCKS[1])).witness.observed
+            assert "." in shown and "/" not in shown, "a law with logarithms in it is no fraction"
+            assert laws.named(f"{DRIVEN}:token", BLOCKS[:2], everyone) == set(), "right: nothing is refuted"
+
+
+def test_a_program_of_coarse_uniforms_is_named_and_not_after_another_bug(program):
+    entries = [MUTANTS[name] for name in ("M10", "M11", "M12", "M29", "M44", "M45")]
+    with Sandbox(program, program=True) as of_program, Sandbox("") as of_mutants:
+        of_program.start([PAIR])
+        known = measured(PAIR, "float64", of_program.law(PAIR))
+        laws = Laws(of_mutants, False)
+        same = diagnose([known], entries, lambda e, m: laws(e.measured, m.problem))
+    assert [one["mutant"] for one in same] == ["M11"] and same[0]["distance"] > 1e-9
+
+
+def test_a_function_that_fails_support_alone_is_named_after_the_mutant_that_emits_the_same_impossible_tokens():
+    report = audit(f"{DRIVEN}:at_most", [drawn(3, 1, "disjoint", 13)])
+    assert (report.verdict, [(same["mutant"], same["claim"]) for same in report.diagnosis]) == (
+        "lossless",
+        [("M09", "support")],
+    )
+
+
+@pytest.mark.zoo
+def test_a_program_is_named_after_the_mutant_of_its_law_though_its_uniforms_are_coarse(program, monkeypatch):
+    monkeypatch.setattr(explanation, "LONGEST_SHRINKING", 0.0)
+    report = run_audit(program_from(program), AuditSettings(problems=[toy(1)]))
+    assert [same["mutant"] for same in report.diagnosis] == ["M11"]
+
+
+def test_a_rule_short_of_the_optimum_is_named_only_where_that_was_asked_for():
+    names = [
+        audit(MUTANTS["M42"].target, [toy(2)], claims=claims).diagnosis for claims in (("lossless",), ("optimal",))
+    ]
+    assert [[same["mutant"] for same in one] for one in names] == [[], ["M42"]]
+
+
+@pytest.mark.zoo
+def test_the_products_of_uniforms_of_a_real_engine_are_named_by_its_audit():
+    report = audit(f"{DRIVEN}:ascend", [toy(2)])
+    assert [same["mutant"] for same in report.diagnosis] == ["M36"]

@@ -1,0 +1,372 @@
+"""What is audited is the object that was handed over, or nothing is."""
+
+import functools
+import importlib
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+
+from draftproof import audit
+from draftproof.models.battery import toy
+from draftproof.models.errors import InputError, RunFailed
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.reports.audits.checks import checks_of
+from draftproof.reports.audits.functions.handed_over import name_of
+
+pytestmark = pytest.mark.interception
+
+MINE = """
+import functools, random
+from os import environ
+from time import time
+import numpy as np
+FACTOR = 1.0
+def residual(p, q):
+    return np.maximum(p - FACTOR * q, 0)
+def good(target_probs, draft_probs, draft_tokens, rng):
+    for i, x in enumerate(draft_tokens):
+        if not rng.random() < min(1.0, target_probs[i][x] / draft_probs[i][x]):
+            left = residual(target_probs[i], draft_probs[i])
+            return [*draft_tokens[:i], rng.choice(len(left), p=left / left.sum())]
+    return [*draft_tokens, rng.choice(len(target_probs[-1]), p=target_probs[-1])]
+@functools.wraps(good)
+def buggy(target_probs, draft_probs, draft_tokens, rng):
+    return [0]
+def made(function):
+    @functools.wraps(function)
+    def verify(target_probs, draft_probs, draft_tokens, rng):
+        return function(target_probs, draft_probs, draft_tokens, rng)
+    return verify
+decorated = made(buggy)
+class Verifier:
+    weights = [1.0]
+    def __init__(self, function):
+        self.function = function
+    def __call__(self, target_probs, draft_probs, draft_tokens, rng):
+        return self.function(target_probs, draft_probs, draft_tokens, rng)
+    @classmethod
+    def of_class(cls, target_probs, draft_probs, draft_tokens, rng):
+        return buggy(target_probs, draft_probs, draft_tokens, rng)
+    def method(self, target_probs, draft_probs, draft_tokens, rng):
+        return self(target_probs, draft_probs, draft_tokens, rng)
+right, wrong = Verifier(good), Verifier(buggy)
+partial = functools.partial(good)
+unnamed, biased = (lambda a, b, c, rng: good(a, b, c, rng)), (lambda a, b, c, rng: [0])
+one_number = lambda a, b, c, draw=random.random: [int(draw() < a[0][1]), *(() if environ or time() else ())]
+exec("def executed(target_probs, draft_probs, draft_tokens, rng): return [0]")
+"""
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """MINE, imported from a folder that only this process searches."""
+    (tmp_path / "mine.py").write_text(MINE)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("mine")
+    sys.modules.pop("mine")
+
+
+def outcome(subject):
+    """The verdict, or the message of why it could not be audited."""
+    report = audit(subject, [toy(1)], explain=False)
+    return report.failure["message"] if report.failure else report.verdict
+
+
+@pytest.mark.parametrize(
+    ("expression", "name", "verdict"),
+    [
+        ("mine.buggy", "buggy", "refuted"),
+        ("mine.decorated", "decorated", "refuted"),
+        ("mine.right", "right", "lossless"),
+        ("mine.wrong.method", "wrong.method", "refuted"),
+        ("mine.Verifier.of_class", "Verifier.of_class", "refuted"),
+        ("mine.partial", "partial", "lossless"),
+        ("mine.biased", "biased", "refuted"),
+        ("mine.one_number", "one_number", "inconclusive"),  # it reads the environment
+    ],
+)
+def test_each_kind_of_object_is_audited_under_its_own_name(mine, expression, name, verdict):
+    subject = eval(expression)
+    assert name_of(subject) == f"{mine.__file__}:{name}"
+    assert outcome(subject) == verdict
+
+
+def local(target_probs, draft_probs, draft_tokens):
+    return [0]
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("lambda target_probs, draft_probs, draft_tokens: [0]", "a lambda cannot be found by name"),
+        ("mine.made(mine.good)", "good cannot be found by name"),
+        ("mine.Verifier(mine.good)", "an object of class Verifier cannot be found by name"),
+        ("mine.Verifier(mine.good).method", "cannot be found by name"),
+        ("functools.partial(mine.good)", "an object of class partial cannot be found by name"),
+        ("mine.Verifier", "is a class; expected a function, or a callable object of the class"),
+        ("exec('def f(a, b, c): return [0]', space := {}) or space['f']", "f cannot be found by name"),
+    ],
+)
+def test_what_no_module_has_under_a_name_is_refused_and_says_what_to_do(mine, expression, text):
+    with pytest.raises(InputError, match=text):
+        audit(eval(expression), [toy(1)])
+
+
+PATCHES = {
+    "a helper": lambda mine, patch: patch.setattr(mine, "residual", lambda p, q: p),
+    "a constant": lambda mine, patch: patch.setattr(mine, "FACTOR", 0.0),
+    "its state": lambda mine, patch: patch.setattr(mine.right, "function", mine.buggy),
+    "a method": lambda mine, patch: patch.setattr(mine.Verifier, "__call__", lambda self, a, b, c, rng: [0]),
+    "another under its name": lambda mine, patch: patch.setattr(mine, "right", mine.biased),
+}
+
+
+@pytest.mark.parametrize("part", PATCHES)
+def test_what_was_patched_since_the_import_is_audited_as_it_is_now(mine, monkeypatch, part):
+    PATCHES[part](mine, monkeypatch)
+    assert outcome(mine.right) == "refuted"
+    monkeypatch.undo()
+    assert outcome(mine.right) == "lossless"
+
+
+def test_what_is_another_one_when_it_is_imported_anew_is_audited_as_it_is_here_and_not_cleared(mine):
+    with open(mine.__file__, "w") as file:
+        # A file of the same size, written within the same second, would be read from its __pycache__.
+        file.write("# edited\n" + MINE.replace("np.maximum(p - FACTOR * q, 0)", "np.maximum(q - FACTOR * p, 0)"))
+    assert outcome(mine.right) == "inconclusive"
+    assert outcome(mine.executed) == "refuted"
+
+
+HELPER = """
+import numpy as np
+def residual(p, q):
+    return np.maximum(p - q, 0)
+"""
+
+
+@pytest.mark.parametrize("how", ["import helper", "from helper import residual"])
+def test_what_was_patched_in_another_module_is_audited_as_it_is_now(tmp_path, monkeypatch, how):
+    (tmp_path / "helper.py").write_text(HELPER)
+    used = "helper.residual(" if how == "import helper" else "residual("
+    (tmp_path / "uses.py").write_text(MINE.replace("residual(", used).replace(f"def {used}", "def other(") + how + "\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    uses, helper = importlib.import_module("uses"), importlib.import_module("helper")
+    try:
+        assert outcome(uses.right) == "lossless"
+        monkeypatch.setattr(helper if how == "import helper" else uses, "residual", lambda p, q: p)
+        assert outcome(uses.right) == "refuted"
+        monkeypatch.undo()
+        helper.lock = threading.Lock()
+        report = audit(uses.right, [toy(1)], explain=False)
+        assert (report.subject.get("not_compared") == ["helper"]) == (how == "import helper")
+    finally:
+        del sys.modules["uses"], sys.modules["helper"]
+
+
+def test_what_was_read_when_an_object_was_imported_is_read_again_in_another_process(tmp_path, monkeypatch):
+    here = f"import socket\nHERE = socket.gethostname() == {socket.gethostname()!r}\n"
+    (tmp_path / "reads.py").write_text(here + MINE.replace("FACTOR = 1.0", "FACTOR = 1.0 if HERE else 0.0"))
+    monkeypatch.syspath_prepend(tmp_path)
+    reads = importlib.import_module("reads")
+    try:
+        assert reads.FACTOR == 1.0 and outcome(reads.right) == "inconclusive"
+    finally:
+        del sys.modules["reads"]
+
+
+GENERATORS = """
+import random
+import numpy as np
+from numpy.random import default_rng, rand
+OWN, STATE, PLAIN = np.random.default_rng(3), np.random.RandomState(3), random.Random(3)
+def of_own(target_probs, draft_probs, draft_tokens):
+    return [int(OWN.random() < target_probs[0][1])]
+def of_state(target_probs, draft_probs, draft_tokens):
+    return [int(STATE.random_sample() < target_probs[0][1])]
+def of_plain(target_probs, draft_probs, draft_tokens):
+    return [int(PLAIN.random() < target_probs[0][1])]
+def of_global(target_probs, draft_probs, draft_tokens):
+    return [int(rand() < target_probs[0][1])]
+def of_new(target_probs, draft_probs, draft_tokens):
+    return [int(default_rng().random() < target_probs[0][1])]
+"""
+
+
+@pytest.mark.parametrize("name", ["of_own", "of_state", "of_plain", "of_global", "of_new"])
+def test_generators_that_an_object_keeps_are_followed_in_the_child(tmp_path, monkeypatch, name):
+    (tmp_path / "keeps.py").write_text(GENERATORS)
+    monkeypatch.syspath_prepend(tmp_path)
+    keeps = importlib.import_module("keeps")
+    report = audit(getattr(keeps, name), [toy(1)], explain=False, levels=("exact",))
+    sys.modules.pop("keeps")
+    assert [e.method for e in report.evidence if e.refuted or e.holds] and report.verdict != "inconclusive", (
+        report.text()
+    )
+
+
+def test_what_cannot_be_copied_is_refused_and_says_what_to_do(mine, monkeypatch):
+    monkeypatch.setattr(mine.right, "lock", threading.Lock(), raising=False)
+    with pytest.raises(InputError, match=r"cannot be handed over as an object .*lock.*: hand over its name"):
+        audit(mine.right, [toy(1)])
+
+
+def test_a_function_of_a_module_that_pytest_rewrote_is_audited():
+    assert outcome(asserting) == "refuted"
+
+
+def asserting(target_probs, draft_probs, draft_tokens):
+    assert len(draft_tokens)
+    return [0]
+
+
+RELATIVE = "from .parts import good as verify\nfrom . import parts\n"
+LAYOUTS = {
+    "package": (["lib/__init__.py", "lib/sub/__init__.py"], "lib/sub/mod.py", "lib.sub.mod"),
+    "src": (["src/lib/__init__.py"], "src/lib/mod.py", "lib.mod"),
+    "namespace": ([], "lib/sub/mod.py", "lib.sub.mod"),
+    "named as a module of Python": ([], "statistics.py", "statistics"),
+    "package named as a module of Python's": (["random/__init__.py"], "random/mod.py", "random.mod"),
+}
+
+
+def laid_out(root, layout):
+    """The files of a layout under root: the module's file, its dotted name, and the folder to search."""
+    packages, file, name = LAYOUTS[layout]
+    for package in packages:
+        (root / package).parent.mkdir(parents=True, exist_ok=True)
+        (root / package).write_text("")
+    path = root / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    relative = "." in name
+    (path.parent / "parts.py").write_text(MINE)
+    path.write_text(RELATIVE if relative else RELATIVE.replace(".parts", "parts").replace("from . import", "import"))
+    return path, name, path.parents[name.count(".")]
+
+
+SCRIPT = """
+from draftproof import audit
+from draftproof.models.battery import toy
+import {name} as module
+if __name__ == "__main__":
+    report = audit(module.parts.buggy, [toy(1)], explain=False)
+    print(report.failure or report.verdict, report.subject["name"])
+    print([e.replay for e in report.evidence if e.replay][0])
+"""
+
+
+def run(words, folder, **environment):
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | environment)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_function_of_a_package_is_audited_from_python_and_its_replay_runs(tmp_path):
+    _, name, root = laid_out(tmp_path, "namespace")
+    (root / "script.py").write_text(SCRIPT.format(name=name))
+    status, text = run([sys.executable, str(root / "script.py")], tmp_path)
+    first, replay = text.splitlines()
+    assert (status, first) == (0, "refuted lib.sub.parts:buggy")
+    search, words = shlex.split(replay)[:2], shlex.split(replay)[2:]
+    assert search == ["env", f"PYTHONPATH={root}"]
+    elsewhere = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
+    status, text = run([sys.executable, "-c", MAIN, *words[1:]], "/", PYTHONPATH=elsewhere)
+    assert (words[0], status) == ("draftproof", 1), text
+
+
+MAIN = (
+    "import sys; sys.path.pop(0); from draftproof.reports.commands.main import main; sys.argv[0] = 'draftproof'; main()"
+)
+TOY = '{"vocabulary":2,"gamma":1,"target":["1/3","2/3"],"draft":["2/3","1/3"]}'
+
+
+@pytest.mark.parametrize(
+    ("layout", "form", "why_not"),
+    [
+        ("package", "{path}:verify", ""),
+        ("src", "{path}:verify", ""),
+        ("namespace", "lib.sub.mod:verify", ""),
+        ("namespace", "{path}:verify", "imports relatively, but its folder has no __init__.py: name it as package."),
+        ("named as a module of Python", "{path}:verify", ""),
+        ("package named as a module of Python's", "{path}:verify", "is random.mod by its folders, but random is"),
+    ],
+)
+def test_names_on_the_command_line_find_files_of_packages_or_say_why_not(tmp_path, monkeypatch, layout, form, why_not):
+    path, _, root = laid_out(tmp_path, layout)
+    monkeypatch.chdir(root)
+    with Sandbox(form.format(path=path)) as box:
+        if not why_not:
+            assert box.start([toy(1)])["convention"]["array"] == "numpy"
+            return
+        with pytest.raises(RunFailed) as caught:
+            box.start([toy(1)])
+    assert caught.value.kind == "load"
+    assert why_not in str(caught.value)
+
+
+def test_the_command_line_ends_with_3_where_a_file_cannot_be_loaded(tmp_path):
+    path, _, root = laid_out(tmp_path, "namespace")
+    words = [sys.executable, "-c", MAIN, "audit", f"{path}:verify", "--problem", TOY]
+    status, shown = run(words, root, COLUMNS="400")
+    assert (status, "imports relatively" in shown) == (3, True)
+
+
+def test_two_files_of_one_name_are_two_subjects(tmp_path, monkeypatch):
+    for folder, source in {"first": MINE, "second": MINE + "good = buggy"}.items():
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(source)
+    assert [outcome(f"{tmp_path / f}/mine.py:good") for f in ("first", "second")] == ["lossless", "refuted"]
+
+
+def test_checks_of_a_package_that_only_pytest_searches(tmp_path):
+    _, name, root = laid_out(tmp_path, "src")
+    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = src\n")
+    (tmp_path / "test_it.py").write_text(
+        textwrap.dedent(f"""
+        import functools
+        from draftproof import parametrize_with_checks
+        from draftproof.models.battery import toy
+        from draftproof.reports.audits.functions import audit
+        audit.audit_battery, audit.own_problems = (lambda: [toy(1)]), (lambda seed: [])
+        from {name} import parts, verify
+        @functools.wraps(verify)
+        def mine(target_probs, draft_probs, draft_tokens, rng):
+            assert len(draft_tokens)
+            return parts.buggy(target_probs, draft_probs, draft_tokens, rng)
+        @parametrize_with_checks([mine], ["lossless"])
+        def test_mine(check):
+            check()
+        """)
+    )
+    status, text = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"], tmp_path)
+    assert status == 1
+    assert "test_it.py:mine: lossless is refuted" in text, text
+    assert f"replay: env PYTHONPATH={root} draftproof audit" in text
+    assert "checks.py" not in text and "raise " not in text, (
+        "a failure shows the caller's test, not the source of the check"
+    )
+
+
+def test_an_audit_in_a_script_needs_no_guard_and_by_name_says_so_where_it_does(tmp_path):
+    begin = MINE + f"from draftproof import audit\nimport json\nproblem = json.loads('{TOY}')\n"
+    (tmp_path / "script.py").write_text(begin + "print(audit(good, [problem], explain=False).verdict)\n")
+    assert run([sys.executable, "script.py"], tmp_path) == (0, "lossless\n")
+    named = "print(audit('script.py:good', [problem], explain=False).failure['message'])\n"
+    (tmp_path / "script.py").write_text(begin + named)
+    status, text = run([sys.executable, "script.py"], tmp_path)
+    assert status == 0
+    assert "audit() is called while its subject is imported" in text
+
+
+def test_the_checks_of_an_object_share_an_audit(mine, monkeypatch):
+    made = []
+    monkeypatch.setattr("draftproof.reports.audits.api.audit", lambda *a, **k: made.append(a) or audit(a[0], [toy(1)]))
+    for check in checks_of(mine.good):
+        check()
+    assert [a[0] for a in made] == [mine.good]
+    with pytest.raises(InputError, match="cannot be found by name"):
+        next(checks_of(functools.partial(mine.good)))

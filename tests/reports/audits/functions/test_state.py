@@ -1,0 +1,87 @@
+"""Audits of verifiers that keep state or mind their surroundings: none is called lossless, and the calls are shown."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+import draftproof
+from draftproof.models.battery import drawn
+from draftproof.models.errors import RunFailed
+from draftproof.models.related import twins
+from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.functions import state
+from draftproof.reports.audits.report import Report
+from draftproof.tests.reports.report_schema import validate
+from draftproof.tests.subjects import stateful
+
+PROBLEM = drawn(2, 2, "generic")
+
+
+def _audit(name):
+    return audit(f"{stateful.__file__}:{name}", [PROBLEM], explain=False, levels=("exact",))
+
+
+@pytest.mark.parametrize("name", ["rows_by_rounded_target", "rows_by_draft_tokens", "last_rows_by_draft_tokens"])
+def test_rows_remembered_are_noticed_with_the_calls_that_show_it(name):
+    report = _audit(name)
+    assert report.verdict == ("inconclusive" if name.startswith("last") else "refuted")
+    calls = report.shown["state"]["calls"]
+    one, other = calls[-2:]
+    assert (one["problem"], one["draft_block"]) == (other["problem"], other["draft_block"])
+    assert (one["emitted"], one["weights"]) != (other["emitted"], other["weights"])
+    words = shlex.split(report.shown["state"]["replay"])
+    given = [json.loads(words[i + 1]) for i, word in enumerate(words) if word == "--problem"]
+    assert [p["name"] for p in given] == [PROBLEM.name, *(twin.name for twin in twins(PROBLEM))]
+    for evidence in report.evidence:
+        assert not evidence.refuted or evidence.claim == "optimal" or evidence.replay == report.shown["state"]["replay"]
+    data = report.as_json()
+    validate(data)
+    assert Report.from_json(data).as_json() == data
+
+
+@pytest.mark.parametrize(
+    "name, word",
+    [
+        ("after_a_thousand_calls", "state between calls"),
+        ("after_a_million_calls", "changes with every repetition"),
+        ("clock_next_year", "fresh process"),
+        ("environment_by_getenv", "fresh process"),
+        ("clock_at_import", "fresh process"),
+        ("process_id", "os.getpid"),
+    ],
+)
+def test_a_law_that_holds_here_and_now_alone_is_withdrawn(name, word):
+    report = _audit(name)
+    assert report.verdict == "inconclusive"
+    assert any(word in text for kind, text in report.findings.items() if kind in ("state", "surroundings"))
+    assert all(e.verdict == "no-evidence" and e.detail.reason for e in report.evidence)
+
+
+@pytest.mark.parametrize("name", stateful.QUIET)
+def test_a_right_verifier_with_a_cache_or_a_log_is_lossless(name):
+    report = _audit(name)
+    assert report.verdict == "lossless"
+    assert report.findings == {}
+    assert report.subject["calls"] > 2000
+
+
+def test_what_one_check_saw_is_said_even_if_the_next_one_ends_the_audit(monkeypatch):
+    def seen(_):
+        yield state.Difference("it was another one")
+
+    def crashed(_):
+        raise RunFailed("crash", "it crashed")
+
+    monkeypatch.setattr(state, "CHECKS", [state.StateCheck("", "", check) for check in (seen, crashed)])
+    report = _audit("quiet_cache_by_rows")
+    assert (report.verdict, report.findings["state"]) == ("error", "it was another one")
+
+
+def test_the_documentation_shows_the_table_of_surroundings_and_what_is_compared():
+    page = Path(draftproof.__file__).parent / "docs" / "state.md"
+    if not page.is_file():
+        pytest.skip("the documentation is in the repository, not in the wheel")
+    for check in state.CHECKS:
+        assert f"| {check.surroundings} | {check.comparison} |" in page.read_text()

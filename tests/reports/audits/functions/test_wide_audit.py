@@ -1,0 +1,106 @@
+"""Wide problems in an audit: given by their specification, replayed from it, and sampled where they have no law."""
+
+import json
+import shlex
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import draftproof
+from draftproof import audit
+from draftproof.models.battery import toy
+from draftproof.models.problem import any_problem_from, as_json
+from draftproof.models.wide import WideProblem, backwards, wide, wide_battery
+from draftproof.verifiers.details import WideDetail
+
+SUBJECTS = "draftproof.tests.subjects.wide"
+ROOT = Path(draftproof.__file__).parent
+
+
+def problems_of(report):
+    return {e.problem for e in report.evidence if e.claim == "lossless"}
+
+
+def test_a_refutation_on_a_wide_problem_replays_from_its_specification():
+    report = audit(f"{SUBJECTS}:tiles_of_eight", [wide(9, 2)])
+    refutation = report.shown_refutation()
+    assert (report.verdict, refutation.detail.vocabulary) == ("refuted", 9)
+    words = shlex.split(refutation.replay)
+    again = audit(words[2], [words[4]])
+    assert again.shown_refutation().total_variation == refutation.total_variation
+    schema = json.loads((ROOT / "reports/audits/report.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(report.as_json(), schema)
+    problem_schema = json.loads((ROOT / "models/problem.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(json.dumps(refutation.witness.problem)), problem_schema)
+    assert len(refutation.replay) < 300
+
+
+def test_what_was_examined_of_the_vocabulary_stands_beside_the_verdict():
+    report = audit(f"{SUBJECTS}:by_search", [toy(1), wide(2003, 1)])
+    (law,) = (e for e in report.evidence if e.claim == "lossless" and isinstance(e.detail, WideDetail))
+    assert (report.verdict, law.holds, law.detail.vocabulary, law.detail.gamma) == ("lossless", True, 2003, 1)
+    assert law.detail.ids_called > 100 and 0 < law.detail.mass_not_called < 1
+    assert 0 < law.detail.fewest_ids_of_a_row < 2003
+
+
+def test_a_wide_problem_without_a_law_is_sampled_and_the_verdict_says_so():
+    report = audit(f"{SUBJECTS}:asks_again", [wide(129, 1)], samples=2000)
+    sampled = [e for e in report.evidence if e.method == "chi-square"]
+    assert report.verdict == "inconclusive" and len(sampled) == 1
+    assert 0 < sampled[0].bound < 0.5 and sampled[0].detail.why_not_exact
+    assert report.scope.sampled_vocabularies == [sampled[0].detail.vocabulary]
+    assert f"1 sampled (V = {sampled[0].detail.vocabulary}; detection limit TV" in report.scope.says
+    assert report.reading.startswith("inconclusive: nothing decided on")
+
+
+MINDS_THE_ORDER = """
+from draftproof.tests.subjects.wide import by_choice
+def right(target_probs, draft_probs, draft_tokens, rng):
+    return by_choice(target_probs, draft_probs, draft_tokens, rng)
+def by_order(target_probs, draft_probs, draft_tokens, rng):
+    if target_probs[0][0] > target_probs[0][-1]:
+        return [rng.choice(len(target_probs[0]), p=target_probs[0] / target_probs[0].sum())]
+    return by_choice(target_probs, draft_probs, draft_tokens, rng)
+"""
+
+
+def test_a_law_that_minds_the_order_of_wide_ids_is_noticed(tmp_path):
+    problem = WideProblem(300, 1, "dense", ((5, 250),), name="w")
+    (tmp_path / "order.py").write_text(MINDS_THE_ORDER)
+    there = backwards(problem)
+    assert there.target_row(())[0] == problem.target_row(())[-1] and backwards(there) == problem
+    assert there.draft_row(()).tolist() == problem.draft_row(())[::-1].tolist()
+    assert there.target_row((49,)).tolist() == problem.target_row((250,))[::-1].tolist()
+    assert any_problem_from(as_json(there)) == there
+    for name in ("right", "by_order"):
+        report = audit(f"{tmp_path / 'order.py'}:{name}", [problem, there], explain=False)
+        laws = {e.problem: e.verdict for e in report.evidence if e.claim == "lossless"}
+        assert laws["w"] == laws["w-backwards"] == "holds"
+        said = "w with ids in the opposite order has another law of what is emitted"
+        assert (said in report.findings.get("relation", "")) is (name == "by_order")
+
+
+def test_samples_of_a_wide_problem_refute_a_law_that_is_far_off():
+    report = audit(f"{SUBJECTS}:cut_to_fifty", [wide(1003, 2)], levels=("statistical",), samples=4000)
+    assert report.verdict == "refuted"
+    assert report.shown_refutation().method == "chi-square"
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_wide_problems_are_part_of_an_audit_that_is_not_quick(quick):
+    few = wide_battery()[:2]
+    report = audit(f"{SUBJECTS}:by_choice", wide=few, quick=quick, explain=False, levels=("exact",))
+    assert ({p.name for p in few} <= problems_of(report)) is not quick
+    assert report.verdict == "lossless"
+
+
+def test_what_the_small_problems_refute_is_not_examined_on_wide_ones():
+    report = audit(
+        "draftproof.verifiers.zoo.accept_rule:accept_everything", wide=[wide(9, 1)], explain=False, stop_at_first=True
+    )
+    assert report.verdict == "refuted" and wide(9, 1).name not in problems_of(report)
+
+
+def test_the_specification_is_as_short_as_said():
+    assert all(len(json.dumps(as_json(p))) < 600 or p.kind == "near" for p in wide_battery())  # which names 143 tokens

@@ -1,0 +1,262 @@
+"""Forward passes of our own, what models were given to read, and a loop that is watched: rows off, and none off."""
+
+import random
+
+import pytest
+import torch
+
+from draftproof.models.generating.loop import DecodingLoop, generate
+from draftproof.models.generating.sampling import warp
+from draftproof.models.generating.several_paths import SeveralPaths, generate_by_paths
+from draftproof.reports.audits.loops.forward_passes import (
+    chunked_passes,
+    full_pass,
+    measure_drift,
+    padded_pass,
+    row_distance,
+)
+from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS
+from draftproof.reports.audits.loops.observed_loop import Observations, observed
+from draftproof.tests.models import generating_parts as parts
+from draftproof.verifiers.chance import RandomChance
+from draftproof.verifiers.registry import reference
+
+pytestmark = pytest.mark.engine
+one_thread = pytest.fixture(autouse=True, scope="module")(parts.one_thread)
+
+TEXTS = [[3, 1, 4, 1, 5, 9, 2, 6], [5, 3, 5, 8, 9, 7], [2, 7, 1, 8, 2, 8, 1, 8, 2]]
+RAGGED = [[3], [4, 5, 6, 7, 8], [2, 3], [5, 5, 5, 5]]
+EVERY = ["gpt2", "llama", "qwen2", "gpt_neox"]
+
+
+@pytest.mark.parametrize("kind", [*EVERY, "bloom"])
+def test_a_text_has_the_same_rows_in_one_pass_in_chunks_and_beside_others_in_a_padded_batch(kind):
+    target = parts.attentive(kind)[0]
+    whole = [full_pass(target, text, 10) for text in TEXTS]
+    batch = padded_pass(target, TEXTS, 10)
+    for text, rows, padded in zip(TEXTS, whole, batch, strict=True):
+        assert rows.shape == padded.shape == (len(text), 10)
+        for other in (chunked_passes(target, text, 1, 10), chunked_passes(target, text, 3, 10), padded):
+            assert row_distance(rows, other).max() < 1e-5
+    assert row_distance(whole[0], full_pass(target, [3, 1, 4, 1, 5, 9, 2, 5], 10))[-1] > 1e-3
+    assert row_distance(whole[0][:6], whole[1]).min() > 1e-3
+
+
+def test_drift_is_larger_in_half_precision_and_names_the_shapes():
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    sizes = {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = LlamaConfig(vocab_size=200, initializer_range=0.2, **sizes)
+    torch.manual_seed(0)
+    target = LlamaForCausalLM(config).eval()
+    half = LlamaForCausalLM(config).eval()
+    half.load_state_dict(target.state_dict())
+    half.to(torch.bfloat16)
+    texts = [list(range(3, 40)), list(range(50, 80)), list(range(90, 130))]
+    fine, coarse = (measure_drift(model, texts, 3, 200, warp(0.7, 4)) for model in (target, half))
+    assert [each.shape for each in fine] == ["one token", "blocks of 3", "padded rows"]
+    assert [each.positions for each in fine] == [37 + 30 + 40, 37 + 30 + 40, 37 + 25 + 27]
+    for each in fine:
+        for part in (each.log_p, each.total_variation, each.warped):
+            assert 0 <= part["median"] <= part["q99"] <= part["max"] < 1e-4
+        assert each.gap < 1e-4
+        assert 0 < each.rounding < 1e-4
+    for small, large in zip(fine[:2], coarse[:2], strict=True):
+        assert large.total_variation["max"] > 100 * small.total_variation["max"]
+        assert large.log_p["mean"] > 100 * small.log_p["mean"]
+        assert large.gap > small.gap
+        assert large.rounding == pytest.approx(2.0**16 * small.rounding, rel=0.05)
+
+
+class Swapped(torch.nn.Module):
+    """A model whose cached passes see the tokens of a chunk in the wrong order."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model, self.device, self.dtype, self.config = model, model.device, model.dtype, model.config
+
+    def forward(self, input_ids, past_key_values=None, use_cache=False, **given):
+        if past_key_values is not None:
+            input_ids = input_ids.flip(1)
+        return self.model(input_ids=input_ids, past_key_values=past_key_values, use_cache=use_cache, **given)
+
+
+def test_passes_that_are_really_different_are_far_apart():
+    drifts = {each.shape: each for each in measure_drift(Swapped(parts.attentive("llama")[0]), TEXTS, 3, 10, warp())}
+    assert drifts["blocks of 3"].total_variation["max"] > 0.05
+    assert drifts["one token"].total_variation["max"] < 1e-5
+
+
+def observed_run(kind, verifier="block", loop=DecodingLoop, prompts=RAGGED, **settings):
+    observations = Observations()
+    run = generate(*parts.attentive(kind), prompts, verifier, loop=observed(loop, observations), max_new_tokens=20,
+                     **{"gamma": 3, "seed": 3, **settings})  # fmt: skip
+    return observations, run
+
+
+@pytest.mark.parametrize("kind", [*EVERY, "mistral"])
+@pytest.mark.parametrize("name", ["token", "block", "greedy-block", "block-stream"])
+def test_a_right_loop_reads_its_texts_and_is_given_the_models_rows(kind, name):
+    prompts = RAGGED[:1] if kind == "mistral" else RAGGED  # a window of 8 columns, which no batch may outgrow
+    observations, run = observed_run(kind, name, prompts=prompts)
+    assert observations.misread == []
+    assert max(seen.distance for seen in observations.rows) < 1e-5
+    assert max(seen.distance for seen in observations.laws) == 0
+    assert observations.blocks == len(run.iterations)
+    assert observations.passes == sum(len(each.rows) * (each.gamma + 1) for each in run.iterations)
+    assert {seen.model for seen in observations.rows} == {"target", "draft"}
+
+
+@pytest.mark.parametrize("name", ["token", "greedy-block"])
+def test_to_be_watched_changes_nothing(name):
+    _, run = observed_run("llama", name)
+    again = generate(*parts.attentive("llama"), RAGGED, name, gamma=3, seed=3, max_new_tokens=20)
+    assert run.tokens == again.tokens
+
+
+@pytest.mark.parametrize(("name", "model"), [("L01", "target"), ("L02", "target"), ("L03", "draft")])
+def test_a_cache_that_is_off_shows_in_what_was_read_and_in_the_rows(name, model):
+    observations, _ = observed_run("llama", loop=LOOP_MUTANTS[name].loop)
+    assert {wrong.model for wrong in observations.misread} == {model}
+    first = observations.misread[0]
+    assert first.part == "tokens"
+    assert first.expected != first.observed
+    off = [seen for seen in observations.rows if seen.distance > 1e-3]
+    assert {seen.model for seen in off} == {model}
+    assert min(seen.iteration for seen in off) >= first.iteration
+
+
+def test_positions_and_masks_that_are_off_show_in_what_was_read():
+    observations, _ = observed_run("llama", loop=LOOP_MUTANTS["L04"].loop)
+    assert {wrong.part for wrong in observations.misread} == {"positions"}
+    observations, _ = observed_run("llama", loop=LOOP_MUTANTS["L05"].loop)
+    assert {wrong.part for wrong in observations.misread} == {"tokens"}
+    assert {wrong.model for wrong in observations.misread} == {"target", "draft"}
+
+
+@pytest.mark.parametrize(("name", "model"), [("L06", "target"), ("L07", "draft"), ("L09", "target")])
+def test_a_law_that_is_not_the_warped_logits_shows_in_the_scores(name, model):
+    mutant = LOOP_MUTANTS[name]
+    observations, _ = observed_run("llama", loop=mutant.loop, **mutant.settings)
+    assert {seen.model for seen in observations.laws if seen.distance > 1e-3} == {model}
+    assert observations.misread == []
+    assert max(seen.distance for seen in observations.rows) < 1e-5
+
+
+def observed_paths(loop, **settings):
+    observations = Observations()
+    generate_by_paths(*parts.attentive("llama"), RAGGED, "spec-infer", 2, loop=observed(loop, observations),
+                      **{"max_new_tokens": 20, "gamma": 3, "seed": 3, **settings})  # fmt: skip
+    return observations
+
+
+@pytest.mark.parametrize(
+    ("name", "parts_misread", "law_off", "numbers_twice"),
+    [
+        (None, set(), False, False),
+        ("L15", {"tokens"}, False, False),
+        ("L16", {"positions"}, False, False),
+        ("L17", set(), True, False),
+        ("L18", set(), False, True),
+    ],
+)
+def test_loops_of_several_paths_are_observed_as_those_of_one(name, parts_misread, law_off, numbers_twice):
+    observations = observed_paths(LOOP_MUTANTS[name].loop if name else SeveralPaths)
+    assert {wrong.part for wrong in observations.misread} == parts_misread
+    assert {seen.prompt for seen in observations.rows} == {0, 1, 2, 3}
+    assert (max(seen.distance for seen in observations.laws) > 1e-3) == law_off
+    assert bool(observations.numbers.reused) == numbers_twice
+    if name in ("L15", "L16"):
+        assert max(seen.distance for seen in observations.rows) > 1e-3
+    else:
+        assert max(seen.distance for seen in observations.rows) < 1e-5
+
+
+def test_draft_tokens_are_handed_on_with_the_law_that_they_should_have():
+    blocks = []
+    observations = Observations(lambda law, tokens: blocks.append((law, tokens)))
+    generate(
+        *parts.attentive("llama"),
+        RAGGED,
+        "token",
+        loop=observed(DecodingLoop, observations),
+        gamma=3,
+        max_new_tokens=12,
+        top_k=3,
+    )
+    assert len(blocks) == len([seen for seen in observations.rows if seen.model == "draft"]) // 3
+    for law, tokens in blocks:
+        assert law.shape == (3, 10)
+        assert tokens.shape == (3,)
+        assert ((law > 0).sum(-1) == 3).all()
+        assert (law.gather(1, tokens[:, None]) > 0).all()
+
+
+@pytest.mark.parametrize("loop", ["right", "L01"])
+def test_a_model_that_does_not_call_its_base_model_is_recorded(loop):
+    """OPT calls the base model's decoder, and so passes it by."""
+    from transformers import OPTConfig, OPTForCausalLM
+
+    config = OPTConfig(vocab_size=10, hidden_size=16, ffn_dim=32, num_hidden_layers=1, num_attention_heads=2,
+                       word_embed_proj_dim=16, max_position_embeddings=64, init_std=0.3)  # fmt: skip
+    torch.manual_seed(0)
+    target, draft = (OPTForCausalLM(config).eval() for _ in range(2))
+    observations = Observations()
+    watched = observed(LOOP_MUTANTS["L01"].loop if loop == "L01" else DecodingLoop, observations)
+    run = generate(target, draft, RAGGED, loop=watched, gamma=3, max_new_tokens=20)
+    assert observations.unobserved == {}
+    assert observations.passes == sum(len(each.rows) * (each.gamma + 1) for each in run.iterations)
+    assert bool(observations.misread) == (loop == "L01")
+
+
+def test_passes_that_were_not_recorded_are_left_out_with_a_notice():
+    observations = Observations()
+    loop = observed(DecodingLoop, observations)
+
+    class Deaf(loop):
+        def verified(self, drafted):
+            self.recorders["draft"].passes.clear()
+            return super().verified(drafted)
+
+    generate(*parts.attentive("llama"), RAGGED, loop=Deaf, gamma=3, max_new_tokens=8)
+    assert observations.unobserved["draft reading"].startswith(
+        "fewer passes of the draft were recorded than a block takes"
+    )
+    assert observations.passes > 0
+
+
+def test_hooks_are_gone_when_a_watched_loop_has_ended():
+    target, draft = parts.attentive("llama")
+    observed_run("llama")
+    for module in (target, target.base_model, draft, draft.base_model):
+        assert not module._forward_pre_hooks
+        assert not module._forward_hooks
+
+
+@pytest.mark.parametrize("name", ["token", "block", "greedy-block", "block-stream"])
+def test_a_right_loop_uses_every_random_number_once(name):
+    observations, run = observed_run("llama", name)
+    assert observations.numbers.reused == []
+    drafted = sum(len(each.rows) * each.gamma for each in run.iterations)
+    assert observations.numbers.count > drafted
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("L12", "a draft token of row 0 in iteration 0", "a draft token of row 1 in iteration 0"),
+        ("L13", "a draft token of row 0 in iteration 0", "a coin of row 0 in iteration 0"),
+        ("L14", "a coin of row 0 in iteration 0", "the last token of a block of row 0 in iteration 0"),
+    ],
+)
+def test_a_number_that_is_used_twice_has_both_of_its_uses(name, first, second):
+    observations, _ = observed_run("llama", loop=LOOP_MUTANTS[name].loop)
+    assert [str(use) for use in observations.numbers.reused[0][1:]] == [first, second]
+
+
+def test_numbers_of_a_chance_that_is_given_are_not_logged():
+    observations = Observations()
+    generate(*parts.attentive("llama"), RAGGED[:1], reference("token"), loop=observed(DecodingLoop, observations),
+             gamma=3, max_new_tokens=8, chance=[RandomChance(random.Random(1))])  # fmt: skip
+    assert observations.numbers.count == 0
+    assert observations.passes > 0

@@ -1,0 +1,274 @@
+"""What an end-to-end run may conclude: of drift, ties, agreement at temperature 0, and other loops."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from draftproof.models.errors import InputError
+from draftproof.models.generating.loop import DecodingLoop
+from draftproof.models.generating.sampling import warp
+from draftproof.reports.audits.loops import enumerated_law, session
+from draftproof.reports.audits.loops.block_inputs import BlockInputs
+from draftproof.reports.audits.loops.drift import DriftMeasurement
+from draftproof.reports.audits.loops.forward_passes import Drift
+from draftproof.reports.audits.loops.mutants import LOOP_MUTANTS, LoopMutant
+from draftproof.reports.audits.loops.observed_loop import RowDistance
+from draftproof.reports.audits.loops.options import LoopOptions
+from draftproof.reports.audits.loops.session import open_session
+from draftproof.reports.audits.loops.written_texts import SampledTexts
+from draftproof.reports.audits.report import Report
+from draftproof.reports.pages.summary import summaries
+from draftproof.tests.models import generating_parts as parts
+from draftproof.tests.reports.audits.loops.e2e_parts import (
+    command,
+    examined,
+    refuted,
+    shared_report,
+    timed_twice,
+    words_of,
+)
+from draftproof.tests.reports.report_schema import validate
+from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
+
+pytestmark = pytest.mark.engine
+twice = pytest.fixture(autouse=True)(timed_twice)
+one_thread = pytest.fixture(autouse=True, scope="module")(parts.one_thread)
+
+
+@pytest.fixture(scope="module")
+def trained(trained):
+    return {**trained, "samples": 8, "new_tokens": 12}
+
+
+@pytest.fixture
+def mutant_options(monkeypatch):
+    """Options of a run with a loop of the test's own."""
+
+    def options(loop):
+        monkeypatch.setitem(LOOP_MUTANTS, "L99", LoopMutant("L99", loop, "a loop of the test", "text", "", ""))
+        return {"mutant": "L99"}
+
+    return options
+
+
+def evidence_on(report, claim, method):
+    return next(item for item in report.evidence if (item.claim, item.method) == (claim, method))
+
+
+def summary_of(item):
+    """The row that terminal and page show of one piece of evidence."""
+    return summaries(Report({}, evidence=[item]))[0]
+
+
+# ---------------------------------------------------------------- drift
+
+
+def test_texts_shorter_than_a_block_have_their_drift_measured_in_half_precision(trained):
+    short = {**trained, "dtype": "bfloat16", "new_tokens": 1, "gamma": "6"}
+    report = examined(short)
+    assert refuted(report) == set()
+    for shape in report.end_to_end.drift["target"]:
+        assert shape["total_variation"]["max"] > 0
+        assert shape["positions"] > 2 * 32
+    assert ("rows", "warp") in refuted(examined(short, mutant="L06"))
+
+
+def test_texts_that_measure_drift_are_long_enough_and_stay_in_the_context(trained):
+    drifts = DriftMeasurement(open_session(LoopOptions(**trained)))
+    assert drifts.session.pair.context == 48
+    assert drifts.length(4, 4, True) == 32
+    assert drifts.length(4, 13, True) == 39
+    assert drifts.length(20, 13, True) == 28
+    assert drifts.length(40, 13, True) == 12
+
+
+def made(most, rounding=0.0):
+    """The drift of one shape, of that total variation."""
+    same = {"median": most, "q99": most, "max": most, "mean": most}
+    return Drift("one token", 100, same, same, same, 0.1, rounding)
+
+
+@pytest.mark.parametrize(
+    ("most", "rounding", "verdict"),
+    [(1e-3, 0.0, REFUTED), (0.1, 0.0, NO_EVIDENCE), (0.0, 0.26, NO_EVIDENCE), (0.0, 0.2, HOLDS), (0.04, 0.0, HOLDS)],
+)
+def test_rows_are_not_judged_where_drift_is_too_wide(trained, most, rounding, verdict):
+    run = open_session(LoopOptions(**trained))
+    drifts = DriftMeasurement(run)
+    drifts.drifts = {name: [made(most, rounding)] for name in ("target", "draft")}
+    rows = BlockInputs(run, drifts, 1e-6)
+    item = rows.rows_evidence("target", "forward-pass", [RowDistance("target", 0, 0, 5, 0.15)])
+    assert item.verdict == verdict
+    assert (summary_of(item).limit == "drift too wide to judge") == (verdict == NO_EVIDENCE)
+    assert (item.bound == 1.0) == (verdict == NO_EVIDENCE)
+
+
+@pytest.mark.parametrize(("most", "verdict"), [(1e-4, REFUTED), (0.2, NO_EVIDENCE)])
+def test_bets_are_not_judged_where_drift_is_too_wide(trained, most, verdict):
+    run = open_session(LoopOptions(**trained))
+    drifts = DriftMeasurement(run)
+    drifts.drifts = {name: [made(most)] for name in ("target", "draft")}
+    rows = BlockInputs(run, drifts, 1e-6)
+    law = torch.full((400, 4), 0.02)
+    law[:, 0] = 0.94
+    rows.bet(law, torch.ones(400, dtype=torch.int64))
+    item = rows.drafts_evidence()
+    assert item.verdict == verdict
+    assert (item.bound == 1.0) == (verdict == NO_EVIDENCE)
+    examined_texts = SampledTexts(run, drifts, 1e-6)
+    examined_texts.runs.append(run.decode([run.prompts[0]], 12))
+    size = run.pair.vocabulary
+    target, tokens = np.full((400, size), 0.06 / (size - 1)), [1] * 400
+    target[:, 0] = 0.94
+    examined_texts.bet([0], tokens, (target, target), [], [])
+    examined_texts.count, examined_texts.tokens = 1, 400
+    assert examined_texts.bets_evidence().verdict == verdict
+
+
+def test_with_batch_one_drift_is_measured_one_text_at_a_time(trained):
+    """Mistral, with a window of 8 columns that no batch may outgrow."""
+    for batch, shapes in ((1, ["one token", "blocks of 4"]), (2, None)):
+        run = open_session(LoopOptions(**{**trained, "batch": batch}))
+        target, draft = parts.attentive("mistral")
+        run.pair = replace(run.pair, target=target, draft=draft, vocabulary=10, context=32)
+        run.settings = replace(run.settings, vocabulary=10)
+        run.prompts, drifts = [[3], [4, 5, 6]], DriftMeasurement(run)
+        if shapes:
+            drifts.run()
+            assert [each.shape for each in drifts.drifts["target"]] == shapes
+        else:
+            with pytest.raises(InputError, match="outgrown its sliding window of 8"):
+                drifts.run()
+
+
+# ---------------------------------------------------------------- temperature 0
+
+
+class RunnerUp(DecodingLoop):
+    """Takes the second most probable token of the target wherever it can."""
+
+    def target_scores(self, logits):
+        self.second = logits[..., : self.vocabulary].topk(2).indices[..., 1:]
+        return super().target_scores(logits)
+
+    def verified(self, drafted):
+        target = torch.full_like(drafted.target, -torch.inf).scatter_(-1, self.second, 0.0)
+        return super().verified(drafted._replace(target=target))
+
+
+def test_tokens_excused_as_ties_are_no_evidence_that_a_loop_is_lossless(trained, mutant_options, monkeypatch):
+    wrong = {**trained, "temperature": 0.0, **mutant_options(RunnerUp)}
+    assert ("lossless", "argmax") in refuted(examined(wrong))
+    monkeypatch.setattr(DriftMeasurement, "tie", 1e9)
+    item = evidence_on(examined(wrong), "lossless", "argmax")
+    assert item.verdict == NO_EVIDENCE
+    assert item.detail.share_excused == 1
+    assert item.bound == 1
+    assert "100.0%" in summary_of(item).worst
+
+
+def test_agreement_at_temperature_0_counts_each_text_once_and_is_no_proof(trained):
+    report = examined({**trained, "samples": 64}, temperature=0.0)
+    assert report.verdict == "inconclusive"
+    item = evidence_on(report, "lossless", "argmax")
+    assert item.verdict == NO_EVIDENCE
+    assert (item.detail.texts, item.detail.distinct_texts, item.detail.distinct_tokens) == (8, 4, 4 * 12)
+    assert item.bound == pytest.approx(np.log(1 / item.detail.miss_rate) / 48)
+    assert "agrees with the target's argmax on 48 tokens of 4 texts" in report.findings["reach"]
+
+
+def test_a_law_enumerated_for_shorter_texts_does_not_make_longer_ones_lossless(forged, mutant_options, monkeypatch):
+    greedy = {**forged, "temperature": 0.0}
+    report = shared_report(greedy)
+    assert report.verdict == "lossless"
+    assert report.findings["reach"].endswith("for texts of 24 tokens behind the start token")
+    assert evidence_on(report, "lossless", "enumeration").detail.tokens == 24
+    assert {("lossless", "enumeration"), ("lossless", "argmax")} <= refuted(examined(greedy | mutant_options(RunnerUp)))
+    monkeypatch.setattr(enumerated_law, "MAX_GREEDY_TOKENS", 8)
+    report = examined(greedy)
+    assert report.verdict == "inconclusive"
+    assert evidence_on(report, "lossless", "enumeration").verdict == HOLDS
+    assert evidence_on(report, "lossless", "argmax").verdict == NO_EVIDENCE
+
+
+# ---------------------------------------------------------------- loops of another build
+
+
+class OwnDrafts(DecodingLoop):
+    """Right, but drafts without ``proposal``."""
+
+    def drafts(self, texts, gamma):
+        tokens, scores, draft = [], [], self.caches["draft"]
+        read, real = draft.unread(texts)
+        for _ in range(gamma):
+            scores.append(self.warp(draft.logits(read, real)[:, -1, : self.vocabulary]))
+            tokens.append(self.draw(scores[-1]))
+            read, real = tokens[-1][:, None], None
+        return torch.stack(tokens, 1), torch.stack(scores, 1)
+
+    def draw(self, scores):
+        return self.chances.draw(scores)
+
+
+class UnloggedDrafts(OwnDrafts):
+    """Draws its drafts from one stream of its own, begun anew for each token."""
+
+    def draw(self, scores):
+        return torch.multinomial(scores.softmax(-1), 1, generator=torch.Generator().manual_seed(0))[:, 0]
+
+
+class OtherWarp(DecodingLoop):
+    """Has made its own temperature of the settings."""
+
+    def __init__(self, *arguments, **named):
+        super().__init__(*arguments, **named)
+        self.warp = warp(1.1 * self.settings.temperature)
+
+
+class Raises(DecodingLoop):
+    """Raises in its third iteration."""
+
+    def iteration(self):
+        if len(self.result.iterations) == 2:
+            raise ZeroDivisionError("no room\nleft")
+        return super().iteration()
+
+
+def test_draft_rows_of_a_loop_that_drafts_in_its_own_way_are_left_out_with_a_notice(trained, mutant_options):
+    report = examined(trained | mutant_options(OwnDrafts))
+    assert refuted(report) == set()
+    assert report.failure is None
+    assert "proposal()" in report.findings["left out: draft rows"]
+    assert {item.detail.model for item in report.evidence if item.method == "forward-pass"} == {"target"}
+    assert evidence_on(report, "noise", "listening").verdict == HOLDS
+
+
+def test_numbers_of_drafts_that_were_not_logged_are_no_evidence(trained, mutant_options):
+    item = evidence_on(examined(trained | mutant_options(UnloggedDrafts)), "noise", "listening")
+    assert item.verdict == NO_EVIDENCE
+    assert item.detail.draft_numbers_heard == 0
+    assert f"0 for {item.detail.draft_tokens:,} draft tokens" in summary_of(item).how
+
+
+def test_rows_are_compared_with_the_settings_and_not_with_what_the_loop_made_of_them(trained, mutant_options):
+    assert ("rows", "warp") in refuted(examined(trained | mutant_options(OtherWarp)))
+
+
+def test_a_loop_with_a_mutant_that_raises_ends_the_run_with_status_3_and_what_was_measured(
+    trained, mutant_options, monkeypatch, tmp_path
+):
+    options, file = trained | mutant_options(Raises), tmp_path / "report.json"
+    status, _, _ = command(*words_of(options), "--json", file)
+    report = json.loads(file.read_text())
+    validate(report)
+    assert status == 3
+    assert report["failure"]["kind"] == "raises"
+    assert "ZeroDivisionError" in report["failure"]["message"]
+    assert "\n" not in report["failure"]["message"]
+    assert {item["method"] for item in report["evidence"]} >= {"reading", "forward-pass", "warp"}
+    monkeypatch.setattr(session, "DecodingLoop", Raises)
+    with pytest.raises(ZeroDivisionError):
+        examined(trained)

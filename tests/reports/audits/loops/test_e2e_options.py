@@ -1,0 +1,64 @@
+"""What an end-to-end run is asked for; needs no torch."""
+
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from draftproof.models.errors import InputError
+from draftproof.reports.audits.loops.options import LoopOptions
+
+
+def test_the_command_starts_without_torch():
+    modules = "draftproof.reports.commands.e2e, draftproof.reports.audits.loops.options"
+    code = f"import sys; sys.modules['torch'] = None; import {modules}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_replay_command_says_what_is_not_the_usual():
+    options = LoopOptions(
+        "a b", "c", gamma="8", verifier="token", temperature=0.0, top_k=3, seed=7, eos=0, mutant="L03"
+    )
+    assert shlex.split(options.command()) == [
+        *("draftproof", "e2e", "--target", "a b", "--draft", "c", "--verifier", "token", "--gamma", "8"),
+        *("--temperature", "0.0", "--top-k", "3", "--eos", "0", "--seed", "7", "--mutant", "L03"),
+    ]
+    assert LoopOptions(preset="trained").command() == "draftproof e2e --preset trained --gamma 4"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "a"}, "a pair is needed: --target and --draft, or --preset"),
+        ({}, "a pair is needed"),
+        ({"target": "a", "draft": "b", "preset": "gpt2"}, "a pair is needed"),
+    ],
+)
+def test_a_pair_is_named_in_one_of_two_ways(options, message):
+    with pytest.raises(InputError, match=message):
+        LoopOptions(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gamma": "0"}, "gamma 0: expected a whole number of at least 1"),
+        ({"gamma": "two"}, "gamma 'two': expected a whole number of at least 1, adaptive, or adaptive:C"),
+        ({"gamma": "adaptive:0"}, "adaptive gamma: cost 0.0, expected a positive number or none"),
+        ({"temperature": -0.5}, "temperature -0.5: expected a number of at least 0"),
+        ({"top_p": 0.0}, "top_p 0.0: expected a number above 0 and at most 1"),
+        ({"top_k": -1}, "top_k -1: expected a whole number of at least 0"),
+    ],
+)
+def test_settings_out_of_their_range_are_refused_in_one_line(options, message):
+    with pytest.raises(InputError) as caught:
+        LoopOptions("a", "b", **options).settings()
+    assert str(caught.value) == message
+
+
+def test_adaptive_gamma_may_have_a_given_cost():
+    assert LoopOptions("a", "b", gamma="adaptive").draft_length().cost is None
+    assert LoopOptions("a", "b", gamma="adaptive:0.25").draft_length().cost == 0.25
+    assert LoopOptions("a", "b", gamma="6").draft_length() == 6

@@ -1,0 +1,248 @@
+"""What stops an end-to-end run, what is in the report then, and bad input in one line."""
+
+import itertools
+import json
+import sys
+
+import pytest
+import torch
+
+from draftproof.models.errors import RunFailed
+from draftproof.reports.audits.loops import drift, session, text_counts
+from draftproof.reports.audits.loops.drift import DriftMeasurement
+from draftproof.reports.audits.loops.options import LoopOptions
+from draftproof.reports.audits.loops.session import LoopSession
+from draftproof.reports.audits.loops.timing import Timing
+from draftproof.reports.audits.loops.written_texts import WrittenTexts
+from draftproof.reports.commands.main import main
+from draftproof.tests.reports.audits.loops.e2e_parts import command, examined, timed_twice, words_of
+from draftproof.tests.reports.report_schema import validate
+
+pytestmark = pytest.mark.needs("transformers")
+
+engine = pytest.mark.engine
+twice = pytest.fixture(autouse=True)(timed_twice)
+
+
+def after(calls, error):
+    """A method that raises at one of its calls."""
+
+    def wrapped(method):
+        count = [0]
+
+        def called(self, *arguments, **named):
+            count[0] += 1
+            if count[0] > calls:
+                raise error
+            return method(self, *arguments, **named)
+
+        return called
+
+    return wrapped
+
+
+OUT_OF_MEMORY = "CUDA out of memory. Tried to allocate 2 GiB\nand more"
+
+
+@engine
+@pytest.mark.parametrize(
+    ("error", "status", "kind"),
+    [
+        (torch.cuda.OutOfMemoryError(OUT_OF_MEMORY), 3, "memory"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 3, "memory"),
+        (RunFailed("timeout", "not done within 5 s"), 3, "timeout"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+    ids=["gpu", "cpu", "timeout", "ctrl-c"],
+)
+def test_what_was_measured_before_a_run_was_stopped_is_in_the_report(
+    trained, monkeypatch, tmp_path, error, status, kind
+):
+    monkeypatch.setattr(WrittenTexts, "take", after(20, error)(WrittenTexts.take))
+    file = tmp_path / "report.json"
+    done, out, err = command(*words_of(trained), "--json", file)
+    assert done == status, out
+    report = json.loads(file.read_text())
+    validate(report)
+    assert report["failure"]["kind"] == kind
+    assert "\n" not in report["failure"]["message"]
+    assert report["verdict"] == "error"
+    methods = {(item["claim"], item["method"]) for item in report["evidence"]}
+    assert {("rows", "reading"), ("lossless", "betting")} <= methods
+    bets = next(item for item in report["evidence"] if (item["claim"], item["method"]) == ("lossless", "betting"))
+    assert bets["detail"]["texts"] == 20
+    assert report["block_efficiency"] is None
+    if kind == "interrupted":
+        assert err.strip().splitlines()[-1] == (
+            f"draftproof: interrupted after {len(methods) + 2} findings; they are in {file}"
+        )
+
+
+@engine
+def test_counts_that_were_cut_short_refute_only_what_is_impossible(forged, monkeypatch):
+    run = text_counts.TextCounts.run
+
+    def interrupted(self):
+        monkeypatch.setattr(LoopSession, "decode", after(1, KeyboardInterrupt())(LoopSession.decode))
+        run(self)
+
+    monkeypatch.setattr(text_counts.TextCounts, "run", interrupted)
+    monkeypatch.setattr(text_counts, "COUNTED_ROWS", 500)
+    monkeypatch.setattr(text_counts.TextCounts, "samples", 10_000, raising=False)
+    report = examined(forged, mutant="L12")
+    assert report.failure["kind"] == "interrupted"
+    law = [item for item in report.evidence if item.method == "chi-square"]
+    assert [item.verdict for item in law] == ["no-evidence"]
+    assert law[0].bound is None
+
+
+@engine
+def test_an_error_that_is_not_of_memory_is_not_swallowed(trained, monkeypatch):
+    monkeypatch.setattr(Timing, "run", after(0, RuntimeError("a bug"))(Timing.run))
+    with pytest.raises(RuntimeError, match="a bug"):
+        examined(trained)
+
+
+@engine
+def test_a_run_ends_when_its_time_is_up(trained, tmp_path):
+    report = examined(trained, timeout=1e-3)
+    assert report.failure == {"kind": "timeout", "message": "not done within 0.001 s"}
+    assert report.verdict == "error"
+
+
+@engine
+def test_a_run_whose_time_ends_among_its_texts_says_what_it_has_with_a_wider_limit(trained, monkeypatch):
+    """A clock that goes on by 10 ms at every look, of which each iteration and each draft token takes one."""
+    report = {}
+    for samples, timeout in ((64, 1000.0), (100_000, 8.0)):
+        looks = itertools.count(0, 0.01)
+        monkeypatch.setattr(session, "monotonic", lambda looks=looks: next(looks))
+        monkeypatch.setattr(drift, "monotonic", lambda: 0.0)
+        report[samples] = examined(trained, samples=samples, timeout=timeout)
+        assert next(looks) < 1.02 * timeout
+        assert (report[samples].failure, report[samples].verdict) == (None, "inconclusive")
+    bets = {n: next(e for e in r.evidence if (e.claim, e.method) == ("lossless", "betting")) for n, r in report.items()}
+    assert 0 < bets[100_000].detail.texts < 64 == bets[64].detail.texts
+    assert bets[100_000].bound > bets[64].bound
+    said = report[100_000].findings
+    assert f"{bets[100_000].detail.texts} of 100000 texts" in said["fewer texts"]
+    assert set(said) - set(report[64].findings) <= {"fewer texts", "fewer repeats"}
+    assert "fewer texts" not in report[64].findings
+
+
+@engine
+def test_drift_is_measured_on_as_many_texts_as_there_is_time_for():
+    given = session.LoopSession.__new__(session.LoopSession)
+    given.options = LoopOptions(target="a", draft="b", timeout=60.0)
+    part = DriftMeasurement(given)
+    assert [part.affordable(4, seconds, True) for seconds in (0.0, 1.0, 2.5, 60.0)] == [4, 4, 3, 2]
+
+
+@engine
+def test_the_clock_is_looked_at_before_each_draft_token(forged, monkeypatch):
+    run = session.open_session(LoopOptions(**{**forged, "gamma": "64", "timeout": 60.0}))
+    seconds = iter(range(int(run.began), int(run.began) + 10_000, 20))  # each look finds 20 s gone
+    monkeypatch.setattr(session, "monotonic", lambda: next(seconds))
+    with pytest.raises(RunFailed, match="not done within 60 s"):
+        run.decode(run.batch(1), 1)
+    drafted = (next(seconds) - int(run.began)) // 20
+    assert drafted < 8
+
+
+@engine
+def test_an_interrupt_while_loading_leaves_no_file_and_claims_no_findings(trained, monkeypatch, tmp_path, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "load_pair", interrupted)
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    old.write_text("as before")
+    monkeypatch.setattr(sys, "argv", ["draftproof", "e2e", *words_of(trained), "--json", str(new), "--html", str(old)])
+    with pytest.raises(SystemExit, match="130"):
+        main()
+    assert capsys.readouterr().err.strip() == "draftproof: interrupted"
+    assert not new.exists()
+    assert old.read_text() == "as before"
+
+
+@engine
+def test_an_interrupt_before_the_first_finding_does_not_say_where_findings_are(trained, monkeypatch, tmp_path):
+    monkeypatch.setattr(DriftMeasurement, "run", after(0, KeyboardInterrupt())(DriftMeasurement.run))
+    status, _, err = command(*words_of(trained), "--json", tmp_path / "report.json")
+    assert (status, err.strip().splitlines()[-1]) == (130, "draftproof: interrupted before the first finding")
+    assert json.loads((tmp_path / "report.json").read_text())["failure"]["kind"] == "interrupted"
+
+
+# ---------------------------------------------------------------- bad input
+
+
+@engine
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "EMPTY"}, "not a checkpoint, it has no config.json; expected what save_pretrained writes"),
+        ({"draft": "OTHER"}, "the tokenizers differ: id 0 is '<s>'"),
+        ({"gamma": "0"}, "gamma 0: expected a whole number of at least 1"),
+        ({"gamma": "100000"}, "gamma 100000: expected a whole number of at most 64"),
+        ({"temperature": "1e-30"}, "temperature 1e-30: expected 0 or at least 1e-06"),
+        ({"temperature": "1e-45"}, "temperature 1e-45: expected 0 or at least 1e-06"),
+        ({"device": "meta"}, "device 'meta': not available here; expected one of cpu"),
+        ({"drafter": "3"}, "drafter 3: one of a preset's; expected --preset with it"),
+        ({"json": "-", "html": "-"}, "standard output: named by both --json and --html; expected different files"),
+        ({"temperature": "-1"}, "temperature -1.0: expected a number of at least 0"),
+        ({"new-tokens": "48"}, "tokens and 48 to come; expected at most 48, the context of"),
+        ({"device": "nowhere"}, "device 'nowhere': not available here; expected one of cpu"),
+        ({"dtype": "int8"}, "dtype 'int8': expected one of float32, bfloat16, float16, float64"),
+        ({"verifier": "tokn"}, "no verifier 'tokn'; expected one of token, block, greedy-block, block-stream"),
+        ({"verifier": "lenient-token"}, "verifier 'lenient-token': expected lenient-token:L"),
+        ({"verifier": "lenient-token:2"}, "lenience 2.0: expected a number above 0 and at most 1"),
+        ({"mutant": "L99"}, "no mutant 'L99'; known: L01, L02"),
+        ({"eos": "100000"}, "eos 100000: expected a token, 0 to "),
+        ({"prompts": "nowhere.jsonl"}, "nowhere.jsonl: no such prompts; expected a JSON Lines file or one of embedded"),
+        (
+            {"json": "nowhere/report.json"},
+            "nowhere/report.json: cannot be written; expected a file in a folder that exists",
+        ),
+    ],
+    ids=lambda x: x if isinstance(x, str) else None,
+)
+def test_bad_input_is_one_line_and_status_2(trained, forged, tmp_path, options, message):
+    places = {"EMPTY": str(tmp_path), "OTHER": forged["draft"]}
+    given = {**trained, **{name: places.get(value, value) for name, value in options.items()}}
+    if "new-tokens" in options:
+        given.pop("new_tokens")
+    status, _, err = command(*words_of(given))
+    assert status == 2
+    assert message in err
+    assert "\n" not in err
+
+
+@engine
+@pytest.mark.skipif(torch.cuda.is_available(), reason="asks for CUDA where there is none, and there is a device here")
+def test_cuda_where_there_is_none_is_one_line_and_status_2(forged):
+    status, _, err = command(*words_of(forged), "--device", "cuda")
+    assert (status, err) == (2, "device 'cuda': not available here; expected one of cpu")
+
+
+@engine
+def test_new_tokens_beyond_a_forged_pairs_context_are_bad_input(forged):
+    status, _, err = command(*words_of({**forged, "new_tokens": 5000}))
+    assert (status, err) == (2, "5000 new tokens: expected fewer than the context of 4096")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--new-tokens", 0],
+        ["--samples", 0],
+        ["--batch", 0],
+        ["--seed", -1],
+        ["--timeout", 0],
+        ["--timeout", "nan"],
+        ["--drafter", -1],
+        ["--temperature", "hot"],
+    ],
+    ids=lambda words: " ".join(map(str, words)),
+)
+def test_wrong_use_is_status_2(words):
+    assert command("--target", "a", "--draft", "b", *words)[0] == 2

@@ -1,0 +1,95 @@
+"""Runs that are kept: each folder is as it was written, and the documents say of it what stands there."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from jsonschema import ValidationError
+
+from draftproof.models.errors import InputError
+from draftproof.reports.audits.evidence_folder import HEAD, kept
+from draftproof.reports.audits.migration import migrated
+from draftproof.reports.commands.main import cli
+from draftproof.tests.reports.report_schema import validate
+
+ROOT = Path(__file__).parents[4]
+FOLDERS = sorted(folder for folder in (ROOT / "reports" / "evidence").glob("*") if folder.is_dir())
+in_a_checkout = pytest.mark.skipif(not FOLDERS, reason="reports/evidence is not in the wheel")
+PROBLEM = '{"vocabulary": 2, "gamma": 1, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
+
+
+def must_be_as_quoted(folder, document):
+    """Raises if a folder is not what ``draftproof evidence`` writes, or the document says something else of it."""
+    run = kept(folder)
+    if run.report is not None:
+        validate(migrated(run.report))
+    assert run.line in document.splitlines(), f"{run.name} is not quoted as {run.line}"
+
+
+@in_a_checkout
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_kept_run_has_the_form_of_its_schema_and_the_documents_quote_what_stands_there(folder):
+    document = (ROOT / "docs" / "end-to-end.md").read_text(encoding="utf-8")
+    assert HEAD in document
+    must_be_as_quoted(folder, document)
+    others = [
+        line for line in document.splitlines() if "`draftproof e2e" in line and line.startswith(f"| {folder.name} ")
+    ]
+    assert len(others) == 1
+
+
+@in_a_checkout
+def test_a_kept_run_that_was_changed_is_seen(tmp_path):
+    document = (ROOT / "docs" / "end-to-end.md").read_text(encoding="utf-8")
+
+    def spoiled(name, change):
+        folder = shutil.copytree(FOLDERS[0], tmp_path / str(len([*tmp_path.iterdir()])) / FOLDERS[0].name)
+        data = json.loads((folder / name).read_text(encoding="utf-8"))
+        change(data)
+        (folder / name).write_text(json.dumps(data), encoding="utf-8")
+        return folder
+
+    must_be_as_quoted(spoiled("run.json", lambda run: None), document)
+    for name, change, error in (
+        ("report.json", lambda report: report.update(verdict="lossless"), AssertionError),
+        ("report.json", lambda report: report.update(block_efficiency=9.0), AssertionError),
+        ("report.json", lambda report: report.pop("evidence"), ValidationError),
+        ("report.json", lambda report: report["environment"].update(torch="1.0"), InputError),
+        ("run.json", lambda run: run.update(device="a faster one"), AssertionError),
+        ("run.json", lambda run: run.pop("driver"), InputError),
+    ):
+        with pytest.raises(error):
+            must_be_as_quoted(spoiled(name, change), document)
+    folder = spoiled("run.json", lambda run: None)
+    (folder / "page.html").unlink()
+    with pytest.raises(InputError, match=r"has no page\.html"):
+        kept(folder)
+    with pytest.raises(InputError, match=r"expected run\.json"):
+        kept(tmp_path)
+
+
+def test_a_run_is_kept_with_its_exit_status_and_what_it_was_run_on(tmp_path):
+    (tmp_path / "p.json").write_text(PROBLEM)
+    words = ["evidence", "--out", str(tmp_path / "it"), "audit", "block", "--problem", str(tmp_path / "p.json")]
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines()[-1] == kept(tmp_path / "it").line
+    run = kept(tmp_path / "it").run
+    assert run.status == 0 and run.driver == "none" and run.device and run.environment["draftproof"]
+    assert run.command == f"draftproof audit block --problem {tmp_path / 'p.json'}"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["law", "block"], "'law' cannot be kept; expected one of audit, e2e, engine, tables"),
+        (["e2e", "--json", "x"], "--json: the files of a kept run are those of --out DIR"),
+        (["tables", "--out=x"], "--out: the files of a kept run are those of --out DIR"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_in_one_line(words, text, tmp_path):
+    done = CliRunner().invoke(cli, ["evidence", "--out", str(tmp_path / "it"), *words])
+    assert isinstance(done.exception, InputError) and text in str(done.exception)
+    assert not (tmp_path / "it").exists()

@@ -1,0 +1,94 @@
+"""The claims that runs examine: one entry each, which every surface reads."""
+
+from dataclasses import dataclass
+
+FUNCTION, BATCH, LOOP = "function", "batch", "loop"
+"""Runs: an audit of a function, of the same in batches, of a decoding loop. Other runs examine claims of functions."""
+
+VARIATION, PROBABILITY, TOKENS = "total variation", "of probability", "tokens"
+"""Units of deviations and limits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """One claim.
+
+    statement: what is claimed, as the papers say it.
+    refuted: what it means that it is refuted, for a reader who has never heard of it.
+    glossary: the claim in one sentence.
+    runs: the runs that examine it.
+    judge: "module:function" from the law of a function to its ``proofs.law.Departure``; None of the claims that a law
+        judges by a property of their name, and of those of other runs.
+    unit: of its deviations and limits.
+    level: of its refutation in SARIF: error, or note where it is no fault of the emitted text.
+    fault: the title of an issue about its refutation; empty where that is no bug.
+    everyday: whether its name is a word of everyday use, which needs to be marked as a claim.
+    """
+
+    statement: str
+    refuted: str
+    glossary: str
+    runs: tuple[str, ...]
+    judge: str | None = None
+    unit: str = VARIATION
+    level: str = "error"
+    fault: str = ""
+    everyday: bool = False
+
+
+UNSAID = "Something that it has to do, it does not do: see the witness."
+
+
+def _of_loops(statement: str) -> Claim:
+    sentence = f"{statement[0].upper()}{statement[1:]}."
+    return Claim(statement=statement, refuted=UNSAID, glossary=sentence, runs=(LOOP,), everyday=True)
+
+
+CLAIMS = {
+    "lossless": Claim(
+        statement="X^tau, Y, completed by the target, follows the target's law (Sun et al. 2025, Eq. 7)",
+        refuted="It changes the text: some texts come out more often, and others less often, than if the large model "
+        "had written alone.",
+        glossary="The emitted text follows the target's law exactly, as if the target had written it alone.",
+        runs=(FUNCTION, LOOP),
+        fault="sampled text does not follow the target model's distribution",
+    ),
+    "support": Claim(
+        statement="a token that the target gives probability 0 is never emitted, not even at u = 0",
+        refuted="It can write a token that the large model rules out.",
+        glossary="The claim that a token which the target gives probability 0 is never emitted.",
+        runs=(FUNCTION,),
+        unit=PROBABILITY,
+        fault="a token to which the target gives probability 0 can be emitted",
+    ),
+    "optimal": Claim(
+        statement="E[tau] equals block verification's, the largest of all valid verifiers (Theorem 2); of a draft "
+        "tree, their bound",
+        refuted="It does not accept as many drafted tokens as the best rule does: slower than it could be, or not "
+        "lossless.",
+        glossary="The claim that as many drafted tokens are accepted, in expectation, as any valid verifier can "
+        "accept.",
+        runs=(FUNCTION,),
+        unit=TOKENS,
+        level="note",
+    ),
+    "batch": Claim(
+        statement="a row of a batch emits what it emits alone",
+        refuted="Requests that are verified together influence each other: a text depends on which others are in its "
+        "batch.",
+        glossary="A row of a batch emits what it emits alone.",
+        runs=(BATCH,),
+        fault="what a request emits depends on the other requests of its batch",
+        everyday=True,
+    ),
+    "rows": _of_loops("each block is verified with both models' rows of its own text, under the settings asked for"),
+    "drafts": _of_loops("draft tokens are drawn from the draft's rows of their own text"),
+    "noise": _of_loops("no random number is used twice: by two rows, streams or purposes"),
+    "acceptance": _of_loops("E[tau] of the first iteration is the verifier's own on this pair"),
+}
+"""The claims by name. To add one: an entry here, the module of its judge, and a test."""
+
+
+def claims_of(*runs: str) -> dict[str, Claim]:
+    """The claims that these runs examine, in the order of the table."""
+    return {name: claim for name, claim in CLAIMS.items() if any(run in claim.runs for run in runs)}
