@@ -142,10 +142,13 @@ class Sandbox:
         first, *_ = self._answers(do="surroundings")
         return first
 
-    def kept(self, problem: Problem, block: Sequence[int], walk: Walk) -> list[str]:
-        """The names of what changes with every repetition of a call."""
-        call = {"block": list(block), "walk": [walk.points, walk.drawn, walk.one_by_one]}
-        first, *_ = self._answers(do="kept", problem=as_json(problem), **call)
+    def kept(self, problem: Problem, calls: Sequence[tuple[Sequence[int], Walk]], alone: int) -> list[str]:
+        """The names of what changes with every repetition of one of the first calls, ``alone`` many, or of all in turn.
+
+        calls: draft blocks, and the numbers.
+        """
+        wanted = [[list(block), walk.points, walk.drawn, walk.one_by_one] for block, walk in calls]
+        first, *_ = self._answers(do="kept", problem=as_json(problem), calls=wanted, alone=alone)
         return first["kept"]
 
     def sample(self, problem: AnyProblem, count: int, seed: int) -> Iterator[dict[str, Any]]:

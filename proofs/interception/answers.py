@@ -103,11 +103,17 @@ def again(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]
 
 
 def kept(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What changes with each repetition of a call."""
-    rows, block = rows_for(tree_problem_from(request["problem"]), subject), tuple(request["block"])
-    call = functools.partial(subject.outcome, rows, block, subject.real_random(0))
-    once = functools.partial(walked, call, subject.exploration, *request["walk"])
-    yield {"kept": changing(subject.function, subject.exploration.watch.code, once)}
+    """What changes with each repetition of one of the calls, or of all in turn."""
+    rows = rows_for(tree_problem_from(request["problem"]), subject)
+
+    def repeat(calls: Sequence[Any]) -> None:
+        for block, *walk in calls:
+            call = functools.partial(subject.outcome, rows, tuple(block), subject.real_random(0))
+            walked(call, subject.exploration, *walk)
+
+    calls = request["calls"]
+    repetitions = [functools.partial(repeat, some) for some in (*([one] for one in calls[: request["alone"]]), calls)]
+    yield {"kept": changing(subject.function, subject.exploration.watch.code, repetitions)}
 
 
 def surroundings(subject: Subject, request: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,41 +1,50 @@
-"""What third-party code keeps from call to call: values that change each time the very same call is repeated.
+"""What third-party code keeps from call to call: values that change each time the very same calls are repeated.
 
 A cache settles: the second call with the same inputs and the same random numbers finds what the first has left. What
 changes once more with every repetition counts calls, or draws random numbers of its own, and a law that was measured
-says nothing of calls that were not made. Looked at are the globals and classes of all modules whose code ran, the
-function's own attributes, defaults, closure and object. Not seen: what is kept by C code, in files, or by a running
-generator function.
+says nothing of calls that were not made. Looked at are the globals and classes of all modules whose code ran, what
+that code names in other modules, the function's own attributes, defaults, closure and object. Not seen: what is kept
+by C code, in files, or by a running generator function.
 """
 
 import contextvars
 import inspect
+import itertools
+import sys
 import threading
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .digests import Parts
 
-REPEATED = 3
-"""Repetitions before the first look, and again before the second: longer than any cache takes to settle."""
+REPEATED = 3, 3, 1
+"""Repetitions before each look: before the first as many as any cache takes to settle; then two numbers without a
+common divisor, so that no ring comes back to where it was."""
+
+Code = Mapping[types.CodeType, dict[str, Any]]
 
 
-def changing(function: Any, code: Mapping[types.CodeType, dict[str, Any]], call: Callable[[], object]) -> list[str]:
-    """The names under which something is kept that changes with every repetition of a call.
+def changing(function: Any, code: Code, repetitions: Iterable[Callable[[], object]]) -> list[str]:
+    """The names under which something is kept that changes with every repetition of one of these.
 
     function: the one under audit.
     code: what ran in it, with the globals of each.
-    call: makes the same call again.
+    repetitions: each makes the same call again, or the same calls.
     """
-    looks = []
-    for _ in range(2):
-        for _ in range(REPEATED):
-            call()
-        looks.append({name: _digest(value) for name, value in _roots(function, code)})
-    return sorted(name for name, digest in looks[1].items() if looks[0].get(name) != digest)
+    changed: set[str] = set()
+    for repeat in repetitions:
+        looks = []
+        for times in REPEATED:
+            for _ in range(times):
+                repeat()
+            looks.append({name: _digest(value) for name, value in _roots(function, code)})
+        for before, after in itertools.pairwise(looks):
+            changed |= {name for name, digest in after.items() if before.get(name) != digest}
+    return sorted(changed)
 
 
-def _roots(function: Any, code: Mapping[types.CodeType, dict[str, Any]]) -> Iterator[tuple[str, Any]]:
+def _roots(function: Any, code: Code) -> Iterator[tuple[str, Any]]:
     modules = {id(names): names for names in code.values()}
     for names in modules.values():
         module = names.get("__name__", "")
@@ -49,7 +58,22 @@ def _roots(function: Any, code: Mapping[types.CodeType, dict[str, Any]]) -> Iter
                 yield from ((f"{name}.{n}", v) for n, v in _of_function(value))
             else:
                 yield name, value
+    for one, names in code.items():
+        yield from _in_other_modules(one, names)
     yield from ((f"{getattr(function, '__name__', 'object')}.{n}", v) for n, v in _of_function(function))
+
+
+def _in_other_modules(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The data that code names in modules that it names: ``counts.rejected``."""
+    found = (names.get(name, sys.modules.get(name)) for name in code.co_names)
+    modules = [value for value in found if isinstance(value, types.ModuleType)]
+    for module in modules:  # and in theirs: counts.of.rejected
+        for name in code.co_names:
+            value = vars(module).get(name)
+            if isinstance(value, types.ModuleType) and value not in modules:
+                modules.append(value)
+            elif name in vars(module) and not callable(value) and not isinstance(value, types.ModuleType):
+                yield f"{module.__name__}.{name}", value
 
 
 def _of_function(function: Any) -> Iterator[tuple[str, Any]]:

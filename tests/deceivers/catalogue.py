@@ -242,7 +242,9 @@ MEMORY = (
         Deceiver(f"hidden:{name}", ONE, 0.4, NOT_CLEARED)
         for name in ("in_a_thread_local", "in_a_context_variable", "hits_of_a_cache")
     ),
-    Deceiver("hidden:another_module", ONE, 0.4, UNSEEN),
+    Deceiver("hidden:another_module", ONE, 0.4, NOT_CLEARED),
+    Deceiver("hidden:scanner", ONE, 0.4, UNSEEN),
+    Deceiver("memory:lenient_after_rejections", ONE, 0.4, NOT_CLEARED),
 )
 
 SURROUNDINGS = tuple(

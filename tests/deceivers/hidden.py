@@ -3,6 +3,7 @@
 import collections
 import contextvars
 import functools
+import re
 import threading
 
 from draftproof.verifiers.zoo.building_blocks import answer, draw, token_by_token
@@ -16,6 +17,16 @@ def another_module(target, draft, tokens, rng):
     """An attribute of another module."""
     collections.calls = getattr(collections, "calls", 0) + 1
     return (_all if collections.calls > 10**6 else token_by_token)(target, draft, tokens, rng)
+
+
+SCANNER = re.compile("x").scanner("x" * 2_000_000)
+
+
+def scanner(target, draft, tokens, rng):
+    """The place of a regular expression's scanner, which cannot be looked at without moving it."""
+    found = SCANNER.match()
+    late = found is None or found.end() > 10**6
+    return (_all if late else token_by_token)(target, draft, tokens, rng)
 
 
 class Box:

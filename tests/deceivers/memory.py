@@ -82,6 +82,19 @@ after_a_thousand_calls = counting(lambda n: n > 1000)
 after_a_million_calls = counting(lambda n: n > 1_000_000)
 first_call = counting(lambda n: n == 1)
 
+REJECTED = 0
+
+
+def lenient_after_rejections(target, draft, tokens, rng):
+    """Counts rejected drafts in its module, and accepts everything after a hundred thousand of them."""
+    global REJECTED
+    if REJECTED > 100_000:
+        return answer(tokens, draw(rng, target[-1], target[-1]))
+    emitted = token_by_token(target, draft, tokens, rng)
+    REJECTED += len(emitted) <= len(tokens)
+    return emitted
+
+
 POOL = np.random.default_rng(7).random(997)
 
 

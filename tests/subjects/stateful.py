@@ -21,18 +21,21 @@ import threading
 import time
 import uuid
 import warnings
-from collections import Counter
+from collections import Counter, OrderedDict
 from copy import deepcopy
 from datetime import date
 from time import time as clock
 
 import numpy as np
 
+from draftproof.tests.subjects import draws as elsewhere
+
 C_LIBRARY = ctypes.CDLL(None)
 NUMBERS = itertools.count()
 CALLS = Counter()
 ROWS = {}
 LAST = {}
+KEPT = OrderedDict()
 FLAG = "/tmp/draftproof-no-such-file"
 YEAR = 2026
 START = time.time()
@@ -99,6 +102,51 @@ def count_in_an_attribute(target_probs, draft_probs, draft_tokens, rng):
 def count_in_a_counter(target_probs, draft_probs, draft_tokens, rng):
     CALLS["made"] += 1
     return _verify(target_probs, draft_probs, draft_tokens, rng, CALLS["made"] > 10**6)
+
+
+REJECTED = 0
+STREAK, SLOTS, CALLED_AT = [0], np.zeros(3), [0]
+
+
+def _counting_lengths(grows):
+    """Token verification, and how many tokens of how many drafted were emitted is counted: grows(emitted, drafted)."""
+
+    def verify(target_probs, draft_probs, draft_tokens, rng):
+        global REJECTED
+        emitted = _verify(target_probs, draft_probs, draft_tokens, rng, REJECTED > 10**5)
+        REJECTED += grows(len(emitted), len(draft_tokens))
+        return emitted
+
+    return verify
+
+
+count_of_rejections = _counting_lengths(lambda emitted, drafted: emitted <= drafted)
+count_of_first_rejections = _counting_lengths(lambda emitted, drafted: emitted == 1)
+count_of_fourth_rejections = _counting_lengths(lambda emitted, drafted: emitted == drafted == 4)
+count_of_bonus_tokens = _counting_lengths(lambda emitted, drafted: emitted > drafted)
+count_of_accepted_less_rejected = _counting_lengths(lambda emitted, drafted: 2 * emitted - drafted - 2)
+
+
+def streak_of_rejections(target_probs, draft_probs, draft_tokens, rng):
+    emitted = _verify(target_probs, draft_probs, draft_tokens, rng, STREAK[0] > 10**5)
+    STREAK[0] = 0 if len(emitted) > len(draft_tokens) else STREAK[0] + 1
+    return emitted
+
+
+def ring_of_three(target_probs, draft_probs, draft_tokens, rng):
+    CALLED_AT[0] = (CALLED_AT[0] + 1) % 3
+    return _verify(target_probs, draft_probs, draft_tokens, rng, SLOTS[CALLED_AT[0]] > 0)
+
+
+def count_of_one_token(target_probs, draft_probs, draft_tokens, rng):
+    emitted = _verify(target_probs, draft_probs, draft_tokens, rng, LAST.get("ones", 0) > 10**5)
+    LAST["ones"] = LAST.get("ones", 0) + (draft_tokens[-1] == 1 and len(emitted) == 1)
+    return emitted
+
+
+def count_in_another_module(target_probs, draft_probs, draft_tokens, rng):
+    elsewhere.rejected = getattr(elsewhere, "rejected", 0) + 1
+    return _verify(target_probs, draft_probs, draft_tokens, rng, elsewhere.rejected > 10**5)
 
 
 def rows_by_rounded_target(target_probs, draft_probs, draft_tokens, rng):
@@ -196,4 +244,12 @@ def quiet_logging(target_probs, draft_probs, draft_tokens, rng):
     return _verify(deepcopy(target_probs), draft_probs, draft_tokens, rng, decimal.Decimal(1) > 2)
 
 
-QUIET = ["quiet_cache_by_rows", "quiet_logging"]
+def quiet_oldest_row_forgotten(target_probs, draft_probs, draft_tokens, rng):
+    key = target_probs.tobytes(), draft_probs.tobytes(), *map(int, draft_tokens)
+    KEPT[key] = KEPT.pop(key, None) or (target_probs.copy(), draft_probs.copy())
+    while len(KEPT) > 8:
+        KEPT.popitem(last=False)
+    return _verify(*KEPT[key], draft_tokens, rng)
+
+
+QUIET = ["quiet_cache_by_rows", "quiet_logging", "quiet_oldest_row_forgotten"]

@@ -16,7 +16,7 @@ from ....models.law import Prefix, prefix_key
 from ....models.problem import AnyProblem, Problem, as_json
 from ....models.related import twins
 from ....proofs.audit_claims import refuted
-from ....proofs.interception.outcomes import Walk, decoded_walk
+from ....proofs.interception.outcomes import Raised, Walk, decoded_walk
 from ....proofs.measurement import measured
 from ....proofs.sandbox import Sandbox
 from ....proofs.small_law import Measurement
@@ -31,8 +31,8 @@ MOST_PATHS = 24
 MOST_ORIGINALS = 3
 """Problems whose twins are made, one after the other, until all of one have a law."""
 
-MOST_CALLS = 600
-"""Calls in turn."""
+MOST_CALLS, MOST_REPEATED = 600, 60
+"""Calls in turn; calls of one problem that are repeated again and again."""
 
 TWINS_OF_LARGE = "nearer", "other-target"
 """Twins of problems of which one draft block or tree is examined: its rows rounded are the same; they are others."""
@@ -321,12 +321,24 @@ def _reading(all_: Repetition) -> Iterator[Difference]:
 
 
 def _keeping(all_: Repetition) -> Iterator[Difference]:
-    """What changes with every repetition of one call."""
-    original, (repeated, *_) = all_.groups[0]
-    block, walks = next(iter(repeated.walks.items()))
-    if kept := all_.session.sandbox.kept(original.problem, block, walks[0]):
+    """What changes with every repetition of one call, or of several: with each number of tokens that are emitted, so
+    that drafts are rejected at each position and accepted, on one block after the other."""
+    kept: set[str] = set()
+    for original, (repeated, *_) in all_.groups:
+        calls = [(block, walk) for block, walks in repeated.walks.items() for walk in walks]
+        alone = _of_each_length(calls)
+        of_blocks = [call for block in repeated.walks for call in _of_each_length(c for c in calls if c[0] == block)]
+        some = of_blocks[:: 1 + len(of_blocks) // MOST_REPEATED]
+        kept |= {*all_.session.sandbox.kept(original.problem, [*alone, *some], len(alone))}
+    if kept:
         after = f"what it does after more than {all_.session.sandbox.calls:,} calls no law says"
-        yield Difference(f"{_few(kept)} changes with every repetition of the same call: {after}")
+        yield Difference(f"{_few(kept)} changes with every repetition of the same calls: {after}")
+
+
+def _of_each_length(calls: Iterable[tuple[Prefix, Walk]]) -> list[tuple[Prefix, Walk]]:
+    """Of these calls one that emits each number of tokens, and one that raises each error."""
+    came = ((call, call[1].outcome) for call in calls)
+    return [*{out.error if isinstance(out, Raised) else len(out): call for call, out in came}.values()]
 
 
 class StateCheck(NamedTuple):
@@ -346,6 +358,10 @@ CHECKS = (
         _elsewhere,
     ),
     StateCheck("every path, watched once", "what is asked: nothing may be", _reading),
-    StateCheck("the same process, one call again and again", "what is kept: nothing may change every time", _keeping),
+    StateCheck(
+        "the same process, calls that reject and accept again and again",
+        "what is kept: nothing may change every time",
+        _keeping,
+    ),
 )
 """docs/state.md shows this table."""

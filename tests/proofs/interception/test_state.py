@@ -14,7 +14,10 @@ PROBLEM = drawn(2, 1, "generic")
 KEPT = {
     "count_in_a_class": "Counting.calls", "count_in_an_object": "_COUNTING", "count_in_a_default": "defaults",
     "count_in_an_attribute": "calls", "count_in_a_counter": "CALLS", "after_a_million_calls": "calls",
-    "count_of_an_iterator": "NUMBERS",
+    "count_of_an_iterator": "NUMBERS", "count_of_rejections": "REJECTED", "count_of_first_rejections": "REJECTED",
+    "count_of_bonus_tokens": "REJECTED", "count_of_accepted_less_rejected": "REJECTED",
+    "streak_of_rejections": "STREAK", "ring_of_three": "CALLED_AT", "count_of_one_token": "LAST",
+    "count_in_another_module": "draws.rejected",
 }  # fmt: skip
 
 
@@ -28,8 +31,8 @@ def _surroundings(sandbox, name):
     sandbox.load(f"{stateful.__file__}:{name}" if ":" not in name else name, [PROBLEM])
     answers = [a for a in sandbox.law(PROBLEM, walks=True) if "walks" in a]
     assert all(a["law"] for a in answers)
-    kept = sandbox.kept(PROBLEM, answers[0]["block"], decoded_walk(answers[0]["walks"][0]))
-    return sandbox.surroundings() | {"kept": kept}
+    calls = [(a["block"], decoded_walk(w)) for a in answers for w in a["walks"]]
+    return sandbox.surroundings() | {"kept": sandbox.kept(PROBLEM, calls, len(calls))}
 
 
 @pytest.mark.parametrize("name", stateful.SEEN_ONLY)

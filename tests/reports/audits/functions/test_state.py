@@ -19,8 +19,12 @@ from draftproof.tests.subjects import stateful
 PROBLEM = drawn(2, 2, "generic")
 
 
+LONGER = drawn(2, 4, "generic")
+
+
 def _audit(name):
-    return audit(f"{stateful.__file__}:{name}", [PROBLEM], explain=False, levels=("exact",))
+    problems = [PROBLEM, LONGER] if "fourth" in name else [PROBLEM]
+    return audit(f"{stateful.__file__}:{name}", problems, explain=False, levels=("exact",))
 
 
 @pytest.mark.parametrize("name", ["rows_by_rounded_target", "rows_by_draft_tokens", "last_rows_by_draft_tokens"])
@@ -46,6 +50,10 @@ def test_rows_remembered_are_noticed_with_the_calls_that_show_it(name):
     [
         ("after_a_thousand_calls", "state between calls"),
         ("after_a_million_calls", "changes with every repetition"),
+        ("count_of_rejections", "REJECTED changes with every repetition"),
+        ("count_of_fourth_rejections", "REJECTED changes with every repetition"),
+        ("count_of_bonus_tokens", "REJECTED changes with every repetition"),
+        ("count_of_one_token", "LAST changes with every repetition"),
         ("clock_next_year", "fresh process"),
         ("environment_by_getenv", "fresh process"),
         ("clock_at_import", "fresh process"),
