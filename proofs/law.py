@@ -73,6 +73,7 @@ class Law:
     rounding: {"rule", "theorem"}: the two, without what the law's resolution adds to them.
     paths: ways the random numbers can fall.
     reason: why no law is known, if none is.
+    out_of_scope: whether that is the time, the number of ways or a style that is not followed, and nothing seen.
     findings: kind -> what else was noticed.
     missed: total variation by which a driven subject's law may be off: what random requests could not show.
     real_calls: {"calls", "limit"} of the real calls that the law was compared with, if it was.
@@ -89,6 +90,7 @@ class Law:
     rounding: Mapping[str, float] = field(default_factory=dict)
     paths: int = 0
     reason: str | None = None
+    out_of_scope: bool = False
     findings: Mapping[str, str] = field(default_factory=dict)
     missed: float = 0.0
     real_calls: Mapping[str, float] | None = None
@@ -129,7 +131,8 @@ class Law:
     def facts(self) -> dict[str, Any]:
         """What evidence of any claim says of the law."""
         if not self.tells:
-            return {"reason": self.reason, "dtype": self.dtype, **self.size}
+            beyond = {"out_of_scope": True} if self.out_of_scope else {}
+            return {"reason": self.reason, "dtype": self.dtype, **self.size, **beyond}
         facts = {"exactness": self.exactness, "dtype": self.dtype, "paths": self.paths, **self.size}
         return facts | ({"real_calls": self.real_calls} if self.real_calls else {})
 
@@ -139,4 +142,4 @@ class Law:
 
     def withdrawn(self: AnyLaw, reason: str) -> AnyLaw:
         """The same law, not to be believed, for this reason unless it has one."""
-        return replace(self, reason=self.reason or reason)
+        return replace(self, reason=self.reason or reason, out_of_scope=False)

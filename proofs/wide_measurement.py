@@ -23,7 +23,7 @@ STRAYS = "it emits tokens that were not drafted before its last: their law is no
 def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[str, Any]]) -> WideMeasurement:
     """The law that the answers to a request for one make up, as far as it is known, and why the rest is not."""
     tables: dict[str, dict[Prefix, Row]] = {"target": {}, "draft": {}}
-    findings, exactness, reason, paths = {}, Strength.EXACT, None, 0
+    findings, exactness, reason, paths, neutral = {}, Strength.EXACT, None, 0, False
     resolution, left, sums_off = 0.0, 1.0, 0.0
     rows: list[Row] = []
     blocks = _Blocks(problem, dtype, tables)
@@ -43,8 +43,10 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
                     table |= given
         findings |= answer.get("findings") or {}
         if "never_returned" in answer:
-            reason = findings["never-returned"] = never_returned(answer)
+            reason, neutral = never_returned(answer), False
+            findings["never-returned"] = reason
         elif "block" in answer:
+            neutral = answer["neutral"] if reason is None else neutral and answer["neutral"]
             reason = reason or answer["reason"]
             paths += answer["paths"]
             exactness = max(exactness, Strength(answer["exactness"]), key=lambda strength: strength.rank)
@@ -54,7 +56,7 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
     blocks.unknown += left if reason and left > 1e-12 else 0.0
     if resolution > wide_resolution_allowed(dtype):
         reason = reason or f"its law is known only to within {resolution:.1g}"
-    law = blocks.law(exactness=exactness, reason=reason, paths=paths, findings=findings)
+    law = blocks.law(exactness=exactness, reason=reason, out_of_scope=neutral, paths=paths, findings=findings)
     law = law.allowing(sums_off, resolution)
     return replace(law, reason=STRAYS) if law.strays and law.known and not law.lossless.refutes else law
 

@@ -20,6 +20,8 @@ class Detail(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k
     reason: why nothing is decided. why: why the claim is not made.
     detection_limit: the deviation that samples would have shown, where the bound is another number.
     too_wide: whether drift is too wide to judge.
+    out_of_scope: whether nothing is decided for its time, its number of ways or its style alone: a verdict may leave
+        it out.
     """
 
     dtype: str | None = None
@@ -34,6 +36,7 @@ class Detail(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k
     why: str | None = None
     detection_limit: float | None = None
     too_wide: bool | None = None
+    out_of_scope: bool | None = None
 
 
 class Rounding(Struct, frozen=True, omit_defaults=True):

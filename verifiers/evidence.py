@@ -128,6 +128,11 @@ class Evidence:
         return self.detail.dtype or "exact"
 
     @property
+    def out_of_scope(self) -> bool:
+        """Whether nothing is decided, for a reason that says nothing of what was examined."""
+        return self.verdict == NO_EVIDENCE and bool(self.detail.out_of_scope)
+
+    @property
     def law(self) -> LawDetail:
         """What is known of the law of a function; of any other evidence nothing."""
         return self.detail if isinstance(self.detail, LawDetail) else LawDetail()

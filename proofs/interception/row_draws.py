@@ -92,7 +92,7 @@ class WideTracer(Tracer):
         self.unwalked += sum(float(p) for _, p in self.pending if p < LEAST_PATH)
         self.pending = [way for way in self.pending if way[1] >= LEAST_PATH]
         if self.paths >= MOST_PATHS:
-            self.give_up(f"more than {MOST_PATHS:,} ways the random numbers can fall, rows counted as one")
+            self.give_up(f"more than {MOST_PATHS:,} ways the random numbers can fall, rows counted as one", True)
         return super().begin()
 
     def replay(self, probes: dict[int, int], forced: dict[int, int] | None = None, nested: bool = False) -> None:
@@ -162,7 +162,9 @@ class WideTracer(Tracer):
                 same = passed(points_at(number, middle)) == first
                 begin, end = np.where(turns & same, middle, begin), np.where(turns & ~same, middle, end)
         except (TypeError, ValueError, AttributeError):
-            self.give_up(f"a random number is compared with a row at {place()} after operations that take one number")
+            self.give_up(
+                f"a random number is compared with a row at {place()} after operations that take one number", True
+            )
         up, down = np.sort(end[turns & ~first]), np.sort(end[turns & first])
         edges = np.unique(np.concatenate([[low], up, down, [high]]))
         starts, always = edges[:-1], int((first & ~turns).sum()) + len(down)
@@ -183,7 +185,7 @@ class WideTracer(Tracer):
         """The weights that are left open, or one index alone, which this path takes."""
         own = [k for k in range(len(weights)) if weights[k] > 0] if whole else self.own(weights)
         if len(own) > MOST_SPLIT:
-            self.give_up(f"a row of {len(weights)} entries decides what is drawn next at {place()}")
+            self.give_up(f"a row of {len(weights)} entries decides what is drawn next at {place()}", True)
         shares = [rational(weights[k]) / rational(total) for k in own]
         rest = weights.copy()
         rest[own] = 0.0

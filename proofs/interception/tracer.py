@@ -38,11 +38,13 @@ class NotInterceptable(BaseException):
     """The function does something with a random number that cannot be followed exactly.
 
     Not an Exception, so that an ``except Exception`` of third-party code does not swallow it.
+
+    neutral: whether it is so of right code too, and says nothing of it: its time, its number of ways, or its style.
     """
 
-    def __init__(self, reason: str):
+    def __init__(self, reason: str, neutral: bool = False):
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.neutral = reason, neutral
 
 
 class PathLeft(BaseException):
@@ -171,9 +173,12 @@ class Tracer(Branching):
         self.plain.append(source.value(points[len(self.sources) - 1]))
         return self.plain[-1]
 
-    def give_up(self, reason: str) -> NoReturn:
-        """Stop following: the reason goes with the result, and the statistical route is taken."""
-        self.failure = NotInterceptable(reason)
+    def give_up(self, reason: str, neutral: bool = False) -> NoReturn:
+        """Stop following: the reason goes with the result, and the statistical route is taken.
+
+        neutral: as of ``NotInterceptable``.
+        """
+        self.failure = NotInterceptable(reason, neutral)
         raise self.failure
 
     def uncertain(self, amount: float) -> None:
@@ -188,7 +193,7 @@ class Tracer(Branching):
         """Which side of a decision about a traced number this path is on."""
         at = len(self.path)
         if at >= MAX_CHOICES_PER_PATH:
-            self.give_up(f"draws without bound: more than {MAX_CHOICES_PER_PATH} random choices in one call")
+            self.give_up(f"draws without bound: more than {MAX_CHOICES_PER_PATH} random choices in one call", True)
         if self.may_recur and self._recurs(at, tuple(probabilities)):
             self.recurs = self.left = True
             raise PathLeft

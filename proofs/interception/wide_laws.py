@@ -60,6 +60,7 @@ class WideLaw(Explored):
     """What the exploration of one call on a wide problem came to.
 
     law: outcomes of their own, with their probabilities; None if nothing is known.
+    neutral: whether the reason is, as of ``tracer.NotInterceptable``.
     rows: the rows.
     unknown: probability of what is not known.
     not_called: probability of the indices that no call led to, rows that are given included, and of paths that were not
@@ -69,6 +70,7 @@ class WideLaw(Explored):
     rows: list[RowLaw] = field(default_factory=list)
     unknown: float = 0.0
     not_called: float = 0.0
+    neutral: bool = False
 
 
 class _Alike:
@@ -119,7 +121,7 @@ class _WideCall:
                 self._walk(tracer)
             except Split as split:
                 if self.splits.get(split.ordinal, False) >= split.whole and split.ordinal in self.splits:
-                    return self._stopped(tracer, DEPENDS)
+                    return self._stopped(tracer, DEPENDS, True)
                 self.splits[split.ordinal] = split.whole
                 restarts += 1
                 continue
@@ -127,18 +129,19 @@ class _WideCall:
                 regroup.note(cuts)
                 continue
             except NotInterceptable as stopped:
-                return self._stopped(tracer, stopped.reason)
+                return self._stopped(tracer, stopped.reason, stopped.neutral)
             law = WideLaw(self.points, tracer.exactness, tracer.resolution, tracer.paths, self.why, tracer.findings,
                           min(tracer.lattices, default=0))  # fmt: skip
             law.rows, law.unknown, law.not_called = self.rows, self.unknown, self.not_called + tracer.unwalked
             return law
-        return self._stopped(tracer, DEPENDS)
+        return self._stopped(tracer, DEPENDS, True)
 
     def _tracer(self) -> WideTracer:
         return WideTracer(self.exploration, self.vocabulary, self.live, self.splits)
 
-    def _stopped(self, tracer: Tracer, reason: str) -> WideLaw:
-        return WideLaw(None, "not interceptable", 0.0, tracer.paths, reason, tracer.findings, unknown=1.0)
+    def _stopped(self, tracer: Tracer, reason: str, neutral: bool) -> WideLaw:
+        paths = tracer.paths
+        return WideLaw(None, "not interceptable", 0.0, paths, reason, tracer.findings, unknown=1.0, neutral=neutral)
 
     def _walk(self, tracer: WideTracer) -> None:
         while tracer.begin():
@@ -150,7 +153,7 @@ class _WideCall:
             confirm(tracer, self.call, outcome)
             rehearse(tracer, self.call, outcome, 3 if rows else 6)
             if time.process_time() > self.until:
-                tracer.give_up(f"{tracer.paths} paths on one draft block take more than {BUDGET:g} s")
+                tracer.give_up(f"{tracer.paths} paths on one draft block take more than {BUDGET:g} s", True)
             deciding = self._deciding(tracer, rows, outcome)
             for row in (row for k, row in enumerate(rows) if k not in deciding):
                 self._nothing_depends_on(tracer, rows, row, outcome)
@@ -162,7 +165,7 @@ class _WideCall:
                 small = [k for k in deciding if np.count_nonzero(rows[k].weights) <= MOST_SPLIT]
                 if small:
                     raise Split(tracer.rows.index(rows[small[0]]), whole=True)
-                tracer.give_up("what it emits depends on draws from several rows")
+                tracer.give_up("what it emits depends on draws from several rows", True)
 
     def _unlike(self, tracer: WideTracer, row: RowDraw, index: int) -> NoReturn:
         """What is drawn from the row has another effect than that it is emitted: follow some of it, or give up."""
@@ -171,7 +174,7 @@ class _WideCall:
             raise Split(ordinal, whole=False)
         if np.count_nonzero(row.weights) <= MOST_SPLIT:
             raise Split(ordinal, whole=True)
-        return tracer.give_up(DEPENDS)
+        return tracer.give_up(DEPENDS, True)
 
     def _telling(self, tracer: WideTracer, row: RowDraw) -> list[int]:
         """Indices that code may treat otherwise than most: those of their own, of all orders by weight, likely ones."""

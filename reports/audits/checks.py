@@ -73,6 +73,7 @@ def run_check(report: Report, check: str) -> None:
         evidence.
     """
     __tracebackhide__ = True
+    from .deciding import deciding
     from .report import FINDINGS
 
     name = report.subject["name"]
@@ -88,8 +89,8 @@ def run_check(report: Report, check: str) -> None:
         if item.refuted:
             said = f"{check} is refuted on {item.problem}: {item.witness}"
             raise CheckFailed(f"{name}: {said}{_examined(report)}\n  replay: {item.replay}")
-    held = [e for e in evidence if e.holds]
-    if not held or len(held) < len(evidence):
+    counting = deciding(evidence, [check])
+    if not any(e.holds for e in counting) or not all(e.holds for e in counting):
         reasons = {e.why_undecided for e in evidence if not e.holds}
         why = "; ".join(sorted(filter(None, reasons)))
         raise AssertionError(f"{name}: no proof of {check} ({why}){_examined(report)}")

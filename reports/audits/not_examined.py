@@ -22,7 +22,7 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
         sentences.append(f"blocks of other lengths than gamma = {ranges(known.gammas)}")
     if known.quick:
         sentences.append("wide vocabularies and long blocks: the audit was quick")
-    sentences += _together(report) + _of_trees(known)
+    sentences += _together(report) + _of_trees(known) + _not_decided(known)
     if known.smallest_probability:
         sentences.append(f"probabilities below {known.smallest_probability:.2g} that are not 0")
     supports = [e for e in without_smallest(report.evidence) if e.claim == "support"]
@@ -54,6 +54,14 @@ def zeros_examined(evidence: Evidence) -> bool:
     return evidence.law.zeros is not False
 
 
+def _not_decided(known: ReportScope) -> list[str]:
+    """The problems that the verdict leaves out, by the reason."""
+    by_reason: dict[str, list[str]] = {}
+    for one in known.not_decided:
+        by_reason.setdefault(one.reason, []).append(f"{one.problem} (V = {one.vocabulary}, gamma = {one.gamma})")
+    return [f"{', '.join(dict.fromkeys(names))}: not decided, {reason}" for reason, names in by_reason.items()]
+
+
 def _of_trees(known: ReportScope) -> list[str]:
     """What is left out of draft trees, where there are some."""
     if not known.nodes:
@@ -78,7 +86,7 @@ def _of_trees(known: ReportScope) -> list[str]:
 
 def _together(report: Run) -> list[str]:
     """Where no problem is large in both ways."""
-    details = [e.detail for e in report.evidence]
+    details = [e.detail for e in report.evidence if not e.out_of_scope]
     sizes = {(d.vocabulary, d.gamma) for d in details if d.vocabulary is not None and d.gamma is not None}
     if not sizes:
         return []

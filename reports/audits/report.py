@@ -12,9 +12,10 @@ from ...models.rationals import as_float
 from ...proofs.laws import acceptance_ccdf, output_law
 from ...proofs.paper_mapping import standing, summary
 from ...proofs.small_law import Measurement
-from ...verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, merge_verdicts
+from ...verifiers.evidence import HOLDS, REFUTED, Evidence, merge_verdicts
 from ...verifiers.registry import reference
 from ...verifiers.verdicts import ReportVerdict
+from .deciding import deciding
 from .migration import SCHEMA_VERSION, migrated
 from .not_examined import not_examined
 from .report_form import ReportForm
@@ -162,9 +163,8 @@ class Report:
 
     @property
     def verdict(self) -> ReportVerdict:
-        """By the deciding claims alone: lossless, or holds if that was not asked for."""
-        deciding = [e.verdict for e in self.evidence if e.claim in self.claims and e.verdict != NOT_CLAIMED]
-        merged = merge_verdicts(deciding)
+        """By the deciding claims alone, of what is in the scope: lossless, or holds if that was not asked for."""
+        merged = merge_verdicts(e.verdict for e in deciding(self.evidence, self.claims))
         if merged == REFUTED:
             return ReportVerdict.REFUTED
         if self.failure:

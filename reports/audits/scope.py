@@ -31,6 +31,19 @@ WIDE_ROUNDING = 1e-4
 """Total variation allowed to rounding from which on a clean verdict says it in words."""
 
 
+class NotDecided(Struct, frozen=True, kw_only=True):
+    """A problem of which a verdict does not speak: undecided for its time, its number of ways or the style of the code.
+
+    problem: its name. dtype: of the rows. vocabulary, gamma: its V and gamma. reason: why.
+    """
+
+    problem: str
+    dtype: str
+    vocabulary: int
+    gamma: int
+    reason: str
+
+
 class ReportScope(Struct, frozen=True, kw_only=True):
     """What was examined: how many problems of which sizes, in which numbers, how exactly. Of loops sizes are the
     pair's.
@@ -48,6 +61,7 @@ class ReportScope(Struct, frozen=True, kw_only=True):
     paths: ways the random numbers can fall, along which laws were followed. calls: of the function, in one process; 0
         where none was called. Before ``paths`` was there, what it is.
     quick: whether wide problems were left out.
+    not_decided: problems that were tried or left for want of time, and are no part of the above but of ``laws``.
     says: the above in words. reading: the verdict in words that say no more than the evidence.
     """
 
@@ -69,15 +83,17 @@ class ReportScope(Struct, frozen=True, kw_only=True):
     paths: int = 0
     calls: int
     quick: bool = False
+    not_decided: list[NotDecided] = []
     says: str = ""
     reading: str = ""
 
 
 def scope(report: Run) -> ReportScope | None:
     """What was examined; None without evidence."""
-    items = without_smallest(report.evidence)
-    if not items:
+    every = without_smallest(report.evidence)
+    if not every:
         return None
+    items = [e for e in every if not e.out_of_scope] or every
     run = report.end_to_end.setting if report.end_to_end else {}
     sizes = [e.detail for e in items if e.detail.vocabulary] + _of_pair(run)
     trees = [d for d in sizes if d.drafting]
@@ -85,7 +101,7 @@ def scope(report: Run) -> ReportScope | None:
     requests = {int(e.detail.requests_a_call or batch) for e in items}
     if most := report.subject.get("requests_a_call"):
         requests.add(int(most))
-    laws = {} if run else _known(items)  # each examination of a loop has a row of its own
+    laws = {} if run else _known(every)  # each examination of a loop has a row of its own
     lossless = [e for e in items if e.claim == "lossless"]
     closed = (Strength.RESOLUTION, Strength.DRIVEN)
     bounds = [float(e.bound) for e in lossless if e.law.exactness in closed and e.bound is not None]
@@ -112,9 +128,31 @@ def scope(report: Run) -> ReportScope | None:
         paths=sum(e.law.paths or 0 for e in lossless),
         calls=int(report.subject.get("calls", 0)),
         quick=bool(report.subject.get("quick")),
+        not_decided=_not_decided(every),
     )
     says = _says("one pair of models" if run else counted(known.problems, "problem"), known) + _covered(report)
-    return replace(known, says=says, reading=_reading(report, items, known))
+    return replace(known, says=says, reading=_reading(report, every, known))
+
+
+def _not_decided(items: Iterable[Evidence]) -> list[NotDecided]:
+    """The problems that are out of the scope, each once in each precision; the reason is that of the law."""
+    by_law: dict[tuple[str | None, str], NotDecided] = {}
+    refuted = {(e.problem, e.dtype) for e in items if e.refuted}
+    for e in (e for e in items if e.out_of_scope and not e.method.sampled and (e.problem, e.dtype) not in refuted):
+        size = {"vocabulary": e.detail.vocabulary or 0, "gamma": e.detail.gamma or 0}
+        one = NotDecided(problem=e.problem or "", dtype=e.dtype, **size, reason=e.detail.reason or "")
+        by_law.setdefault((e.problem, e.dtype), one)
+    return [*by_law.values()]
+
+
+def on_what_not(not_decided: Sequence[NotDecided]) -> str:
+    """How many problems are not decided, at which V: "3 (V = 32,000: ...)"; empty where there are none."""
+    if not not_decided:
+        return ""
+    vocabularies, reasons = sorted({p.vocabulary for p in not_decided}), dict.fromkeys(p.reason for p in not_decided)
+    first, *others = reasons
+    more = f", and {counted(len(others), 'other reason')}" if others else ""
+    return f"{len({p.problem for p in not_decided})} (V = {', '.join(f'{v:,}' for v in vocabularies)}: {first}{more})"
 
 
 def _of_pair(run: Mapping[str, Any]) -> list[Detail]:
@@ -170,6 +208,8 @@ def _says(over: str, known: ReportScope) -> str:
     ]
     if known.laws:
         parts.append(f"laws: {', '.join(f'{n} {kind.law}{_on_which(kind, known)}' for kind, n in known.laws.items())}")
+    if known.not_decided:
+        parts.append(f"not decided on {on_what_not(known.not_decided)}")
     if known.quick:
         parts.append("quick: no wide problem")
     return "; ".join(parts)
@@ -199,7 +239,12 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
         elif known.resolution is not None:
             how = f"to a resolution of TV {known.resolution:.2g}"
         else:
-            how = "exactly" if known.laws.keys() <= {Strength.EXACT, Strength.LATTICE} else "in this run"
+            unknown = {Strength.SAMPLED, Strength.NONE} if known.not_decided else set()
+            how = "exactly" if known.laws.keys() - unknown <= {Strength.EXACT, Strength.LATTICE} else "in this run"
+        if known.not_decided:
+            on = f"{counted(known.problems, 'problem')}, V to {max(known.vocabularies)}"
+            left = on_what_not(known.not_decided)
+            return f"{report.verdict} on {on}: refuted by nothing, {how}{_rounding(items)}; not decided on {left}"
         where = "on this problem" if known.problems == 1 else "on these problems"
         return f"{report.verdict}: refuted by nothing, {how}{_rounding(items)}, {where}"
     deciding = [e for e in items if e.claim in report.claims]

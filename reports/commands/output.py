@@ -88,7 +88,8 @@ class Output:
             after = f"after {findings} findings{saved}" if findings else "before the first finding"
             stop(f"interrupted {after}", INTERRUPTED)
         show(report, self.console)
-        raise SystemExit(of_verdict(report.verdict, require_decision))
+        left_out = bool(report.scope and report.scope.not_decided)
+        raise SystemExit(of_verdict(report.verdict, require_decision, left_out))
 
 
 def require_writable(file: str | None) -> None:

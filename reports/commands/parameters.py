@@ -81,7 +81,7 @@ def report_options(command: Command) -> Command:
 
     The file of --junit is kept in the context, under JUNIT; ``Output`` takes it from there.
     """
-    decided = click.option("--require-decision", is_flag=True, help="Exit with 4 if the verdict is inconclusive.")
+    decided = click.option("--require-decision", is_flag=True, help="Exit with 4 if anything is left undecided.")
     junit = click.option("--junit", metavar="FILE", expose_value=False, callback=_keep_junit,
                          help="Write all claims as JUnit's XML.")  # fmt: skip
     return file_options("the report")(junit(decided(command)))

@@ -109,22 +109,24 @@ def show(file: str, json_file: str | None, html_file: str | None, require_decisi
     if kind != "report" and (html_file or sarif_file):
         raise click.UsageError(f"{file}: a {kind}; its page is written by the command that made it")
 
-    def with_badge(verdict: str) -> None:
+    def with_badge(verdict: str, words: str = "") -> None:
         if badge_file:
             from ..pages.badge import badge
 
             own = data["date"] if kind == "compliance document" else f"{date:%Y-%m-%d}" if date else today()
-            write_text(badge_file, badge(verdict, own))
+            write_text(badge_file, badge(verdict, own, words=words))
 
     show_one(data, file, output, require_decision, with_badge)
 
 
-Badge = Callable[[str], None]
+Badge = Callable[..., None]
 
 
 def _show_report(data: Any, file: str, output: Output, require_decision: bool, badge: Badge) -> None:
     report = _report_from(data, file)
-    badge(report.verdict)
+    from ..pages.summary import in_brief
+
+    badge(report.verdict, in_brief(report))
     output.finish(report, require_decision)
 
 

@@ -13,9 +13,10 @@ LONGEST = 60
 """Characters of a verdict that are shown."""
 
 
-def badge(verdict: str, date: str, label: str = "draftproof") -> str:
-    """The badge. Equal words give equal bytes."""
-    text = f"{verdict[:LONGEST]}, {date}" if date else verdict[:LONGEST]
+def badge(verdict: str, date: str, label: str = "draftproof", words: str = "") -> str:
+    """The badge. Equal words give equal bytes. words: in place of the verdict."""
+    words = words or verdict
+    text = f"{words[:LONGEST]}, {date}" if date else words[:LONGEST]
     left, right = (7 * len(part) + 12 for part in (label, text))
     colour = COLOURS.get(verdict, OTHERS)
     return rendered("badge.svg.j2", label=label, text=text, colour=colour, left=left, right=right)

@@ -41,10 +41,19 @@ def plain_sentence(report: Report) -> str:
         how = "" if {e.dtype for e in report.evidence} == {"exact"} else ", up to rounding"
         return (
             f"No difference was found: on every problem examined, each text comes out as often as if the large model "
-            f"had written alone{how}. {NO_PROOF}"
+            f"had written alone{how}. {_left_out(report)}{NO_PROOF}"
         )
     undecided = "Whether the text follows the large model is not decided here."
-    return f"What was asked holds on every problem examined. {NO_PROOF} {undecided}"
+    return f"What was asked holds on every problem examined. {_left_out(report)}{NO_PROOF} {undecided}"
+
+
+def _left_out(report: Report) -> str:
+    """On how many problems nothing is decided, where the verdict leaves some out."""
+    left_out = report.scope.not_decided if report.scope else ()
+    if not left_out:
+        return ""
+    problems, widest = len({p.problem for p in left_out}), max(p.vocabulary for p in left_out)
+    return f"On {problems} more of up to {widest:,} tokens nothing is decided, for the reasons below. "
 
 
 def _refuted(first: Evidence | None) -> str:

@@ -11,6 +11,7 @@ from ...verifiers.claims import CLAIMS
 from ...verifiers.evidence import Evidence
 from ...verifiers.verdicts import Basis
 from ..audits.report import Report
+from ..audits.scope import on_what_not
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -29,6 +30,8 @@ def sarif(report: Report) -> dict[str, Any]:
     decided = any(e.claim in report.claims for e in certain)
     if report.verdict == "refuted" and len(certain) < len(refuted) and not decided:
         notes.append("refuted by samples, at the error rate of the report: not certain, so no result stands here")
+    if report.scope and report.scope.not_decided:
+        notes.append(f"not decided on {on_what_not(report.scope.not_decided)}: the verdict does not speak of it")
     place = _place(report.subject["name"])
     run = {
         "tool": {"driver": {"name": "draftproof", "version": __version__, "rules": [_rule(claim) for claim in CLAIMS]}},

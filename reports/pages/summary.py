@@ -59,11 +59,13 @@ class Summary(NamedTuple):
 
 
 def summaries(report: Report) -> list[Summary]:
-    """One row for each claim, dtype and method; the smallest witness is shown apart."""
-    groups: dict[tuple[str, str, Method], list[Evidence]] = {}
+    """One row for each claim, dtype and method, and one for what is out of the scope; the smallest witness is shown
+    apart."""
+    groups: dict[tuple[str, str, Method, bool], list[Evidence]] = {}
     for evidence in report.evidence:
         if not (evidence.witness and evidence.witness.smallest):
-            groups.setdefault((evidence.claim, evidence.dtype, evidence.method), []).append(evidence)
+            group = evidence.claim, evidence.dtype, evidence.method, evidence.out_of_scope
+            groups.setdefault(group, []).append(evidence)
     return [_summary(group) for group in groups.values()]
 
 
@@ -265,6 +267,15 @@ def speaks_of(report: Report) -> str:
     """What the verdict speaks of: sizes, numbers, requests a call, how the laws are known."""
     known = report.scope
     return known.says if known else "nothing was examined" if report.scoped else NOT_RECORDED
+
+
+def in_brief(report: Report) -> str:
+    """The verdict, and on what where that is not on everything that was tried."""
+    known = report.scope
+    if not known or not known.not_decided or report.verdict not in ("lossless", "holds"):
+        return report.verdict
+    left_out = len({p.problem for p in known.not_decided})
+    return f"{report.verdict} on {known.problems}, V to {max(known.vocabularies)}; {left_out} not decided"
 
 
 def also_refuted(report: Report) -> list[Evidence]:

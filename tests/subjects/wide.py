@@ -51,6 +51,27 @@ def by_bisection(target, draft, tokens, rng):
     return _token_verification(target, draft, tokens, rng, pick)
 
 
+def by_scan(target, draft, tokens, rng):
+    """A loop over the row: followed cut by cut, which is too many of them on a wide row."""
+
+    def pick(weights):
+        left = rng.random() * sum(weights.tolist())
+        for token, weight in enumerate(weights.tolist()):
+            left -= weight
+            if left < 0:
+                return token
+        return int(np.flatnonzero(weights)[-1])
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
+def by_scan_wrong_on_wide_rows(target, draft, tokens, rng):
+    """By a scan, where the last of more than a thousand tokens are never drawn."""
+    v = target.shape[-1]
+    kept = np.where(np.arange(v) < 1000, target, 0.0) if v > 1000 else target
+    return by_scan(kept / kept.sum(axis=-1, keepdims=True), draft, tokens, rng)
+
+
 def by_choices(target, draft, tokens):
     return _token_verification(target, draft, tokens, random, lambda w: random.choices(range(len(w)), w.tolist())[0])
 

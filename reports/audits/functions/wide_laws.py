@@ -40,6 +40,8 @@ TREES = "wide problems draft blocks: trees are drawn over small vocabularies alo
 GAVE_UP = 3
 """Problems without a law after which the others, wider still, are not tried."""
 
+NOT_TRIED = f"not tried, after {GAVE_UP} that have no law"
+
 
 class WideLaws:
     """The laws on wide problems, smallest first, of a verifier that the small problems do not refute."""
@@ -83,8 +85,9 @@ class WideLaws:
         reasons = [law.reason for law in self.session.laws]
         return reasons[0] if reasons and all(reasons) else None
 
-    def _lawless(self, problem: WideProblem, reason: str) -> WideMeasurement:
-        return WideMeasurement(problem, dtype=self.session.dtype, unknown=1.0, reason=reason)
+    def _lawless(self, problem: WideProblem, reason: str, neutral: bool = False) -> WideMeasurement:
+        about = {"dtype": self.session.dtype, "reason": reason, "out_of_scope": neutral}
+        return WideMeasurement(problem, unknown=1.0, **about)
 
     def _measure(self) -> None:
         session = self.session
@@ -101,7 +104,11 @@ class WideLaws:
                 session.start()
             session.report.notice(law.findings)
             self.laws.append(law)
-            if law.lossless.refutes or sum(not one.known for one in self.laws) >= GAVE_UP:
+            if law.lossless.refutes:
+                break
+            if sum(not one.known for one in self.laws) >= GAVE_UP:
+                neutral = all(one.known or one.out_of_scope for one in self.laws)
+                self.laws += [self._lawless(p, NOT_TRIED, neutral) for p in self.problems[k + 1 :]]
                 break
         if any("state" in law.findings for law in self.laws):
             self.laws = _withdrawn(self.laws, NOT_REPEATED)
@@ -185,6 +192,7 @@ def goodness(law: WideMeasurement, counts: Counts, alpha: float, seed: int) -> E
     detail = SamplesDetail(
         samples=sum(counts.values()), cells=len(target), p_value=found.p_value, dtype=dtype, false_alarm_rate=alpha,
         miss_rate=BETA, why_not_exact=law.reason, rounding_allowed=slack, **cells.law_on.size,
+        out_of_scope=law.out_of_scope or None,
         limit_speaks_of="deviations between cells of tokens; those inside a cell remain unseen",
     )  # fmt: skip
     return Evidence(

@@ -1,0 +1,126 @@
+"""A verdict speaks of what was decided: wide problems on which nothing is are left out by name, and of nothing else."""
+
+import json
+
+import pytest
+
+from draftproof.models.battery import toy
+from draftproof.models.wide import wide
+from draftproof.proofs.wide_law import WideMeasurement
+from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.checks import run_check
+from draftproof.reports.audits.report import Report
+from draftproof.reports.commands.exit_status import of_verdict
+from draftproof.reports.commands.main import main
+from draftproof.reports.pages.junit import junit
+from draftproof.reports.pages.page import page
+from draftproof.reports.pages.plain_words import plain_sentence
+from draftproof.reports.pages.sarif import sarif
+from draftproof.reports.pages.summary import in_brief, summaries
+from draftproof.tests.reports.audits.test_scope import law, report_of, shown
+from draftproof.tests.reports.report_schema import validate
+from draftproof.verifiers.evidence import NO_EVIDENCE, REFUTED, Method
+
+pytestmark = pytest.mark.exact
+SUBJECTS = "draftproof.tests.subjects.wide"
+WIDE = {"ids_called": 9, "fewest_ids_of_a_row": 9, "mass_not_called": 0.1, "allowed_to_look_ups": 0.0,
+        "look_ups_explained": 0.0}  # fmt: skip
+SMALL, DECIDED = law("a"), law("b", vocabulary=5003, **WIDE)
+SLOW = law("c", NO_EVIDENCE, vocabulary=32000, reason="it takes more than 30 s", out_of_scope=True)
+SAMPLED = law("c", NO_EVIDENCE, vocabulary=32000, method=Method.CHI_SQUARE, bound=0.2, out_of_scope=True)
+READING = (
+    "lossless on 2 problems, V to 5003: refuted by nothing, exactly; not decided on 1 (V = 32,000: it takes more than "
+    "30 s)"
+)
+
+
+def test_a_problem_that_is_not_decided_for_its_time_is_left_out_wherever_the_verdict_is_said(tmp_path, monkeypatch):
+    report = report_of(SMALL, DECIDED, SLOW, SAMPLED)
+    assert (report.verdict, report.reading) == ("lossless", READING)
+    assert (report.scope.problems, report.scope.vocabularies) == (2, [2, 5003])
+    assert "not decided on 1 (V = 32,000" in report.scope.says and "1 sampled (V = 32000" in report.scope.says
+    assert "c (V = 32000, gamma = 1): not decided, it takes more than 30 s" in report.not_examined
+    assert "On 1 more of up to 32,000 tokens nothing is decided" in plain_sentence(report)
+    assert READING in " ".join(shown(report).split()) and READING in page(report)
+    (run,) = sarif(report)["runs"]
+    (note,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert "not decided on 1 (V = 32,000" in note["message"]["text"] and run["properties"]["reading"] == READING
+    assert [(row.verdict, row.problems) for row in summaries(report)][:2] == [
+        ("holds", "2 of 2"),
+        ("no-evidence", "1 of 1"),
+    ]
+    assert junit(report).count("<skipped") == 2 and READING in junit(report)
+    run_check(report, "lossless")
+    validate(json.loads(json.dumps(report.as_json())))
+    file, drawn = tmp_path / "report.json", tmp_path / "badge.svg"
+    file.write_text(report.text())
+    again = Report.from_json(json.loads(report.text()))
+    assert (again.verdict, again.reading, again.scope) == (report.verdict, READING, report.scope)
+    statuses = []
+    for options in ((), ("--require-decision",)):
+        monkeypatch.setattr("sys.argv", ["draftproof", "report", "show", str(file), "--badge", str(drawn), *options])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        statuses.append(ended.value.code)
+    assert statuses == [0, 4]
+    assert in_brief(report) == "lossless on 2, V to 5003; 1 not decided" and in_brief(report) in drawn.read_text()
+
+
+def test_what_is_decided_altogether_reads_and_exits_as_before():
+    report = report_of(SMALL, DECIDED)
+    assert report.reading == "lossless: refuted by nothing, exactly, on these problems"
+    assert in_brief(report) == "lossless" and report.scope.not_decided == []
+    assert of_verdict(report.verdict, True) == 0 and of_verdict("inconclusive", True, True) == 4
+    assert of_verdict("refuted", True, True) == 1 and of_verdict("error", True, True) == 3
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        pytest.param(
+            [SMALL, DECIDED, law("c", NO_EVIDENCE, 32000, reason="it keeps state")], id="seen and not neutral"
+        ),
+        pytest.param([SMALL, DECIDED, SLOW, law("d", NO_EVIDENCE, reason="too long")], id="a small problem too"),
+        pytest.param([SMALL, SLOW], id="no wide problem is decided"),
+        pytest.param([SLOW], id="nothing is decided"),
+        pytest.param(
+            [
+                SMALL,
+                DECIDED,
+                law("a", dtype="float32"),
+                law("c", NO_EVIDENCE, 32000, dtype="float32", out_of_scope=True),
+            ],
+            id="no wide problem in that precision",
+        ),
+    ],
+)
+def test_a_verdict_is_given_by_no_less_than_the_least(evidence):
+    report = report_of(*evidence)
+    assert report.verdict == "inconclusive" and report.reading.startswith("inconclusive: nothing decided on")
+    assert of_verdict(report.verdict, True) == 4
+    with pytest.raises(AssertionError, match="no proof of lossless"):
+        run_check(report, "lossless")
+
+
+def test_a_refutation_or_a_failure_decides_whatever_is_left_out():
+    refuted = report_of(SMALL, DECIDED, SLOW, law("c", REFUTED, 32000, method=Method.CHI_SQUARE, bound=0.2))
+    assert (refuted.verdict, refuted.scope.not_decided) == ("refuted", [])
+    failed = report_of(SMALL, DECIDED, SLOW)
+    failed.fail("crash", "it ended")
+    assert failed.verdict == "error"
+
+
+def test_a_law_that_is_withdrawn_for_what_was_seen_is_not_left_out():
+    slow = WideMeasurement(wide(9, 1), reason="it takes more than 30 s", unknown=1.0, out_of_scope=True)
+    assert slow.facts()["out_of_scope"] is True
+    assert not slow.withdrawn("it keeps state").out_of_scope
+
+
+def test_a_right_verifier_in_a_slow_style_is_cleared_as_far_as_it_was_followed_and_a_wrong_one_is_not():
+    problems, how = [toy(1), wide(9, 1), wide(129, 1), wide(5003, 1)], {"explain": False, "samples": 2000}
+    right = audit(f"{SUBJECTS}:by_scan", problems, **how)
+    assert right.verdict == "lossless" and right.scope.vocabularies[-1] == 129
+    assert [p.vocabulary for p in right.scope.not_decided] == [5003]
+    assert "V to 129: refuted by nothing, exactly; not decided on 1 (V = 5,003" in right.reading
+    wrong = audit(f"{SUBJECTS}:by_scan_wrong_on_wide_rows", problems, **how)
+    assert wrong.verdict == "refuted" and wrong.shown_refutation().detail.vocabulary == 5003
