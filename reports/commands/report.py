@@ -36,7 +36,9 @@ def diff(old: str, new: str, json_file: str | None) -> None:
 
     worse: refuted now, or less is known of what held (an exact law gave way to samples, a limit grew, a claim or a
     problem is not examined any more). unknown: refuted before, and not decided now. Exit status 1 if there is
-    either."""
+    either, else 0: what is equal as printed, limits that the draw of a sample moves, and a claim that was not claimed
+    or not examined before and does not decide the verdict are neither. The two verdicts and what they speak of are
+    shown where they differ."""
     output = Output(json_file)
     from ..audits.comparison.changes import changes, got_worse, versions_changed
     from ..audits.comparison.states import load, states_of

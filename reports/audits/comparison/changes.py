@@ -7,19 +7,22 @@ from typing import NamedTuple
 from ....models.errors import InputError
 from ....verifiers.claims import TOKENS
 from ....verifiers.evidence import EvidenceVerdict
-from .states import NOTICED, State, States
+from .states import NOTICED, REAL_CALLS, State, States
 
 BETTER, WORSE, KNOWN, UNKNOWN = "better", "worse", "known", "unknown"
 
-SLACK = 1e-9
-"""By which part a limit or a deviation may grow before it is said to: the last digits of sums in another order."""
+MOVED = 1.5
+"""By which factor the limit of a sample may move with the draw alone; one of fewer numbers is another sample."""
+
+WHERE_ALL_HOLDS, WHERE_NOT_QUICK = ("not-wide", "too-long"), ("not-wide", "too-long", "relation", "scaling")
+"""Findings of what an audit looks at only where nothing is refuted, and only where it is not quick."""
 
 
 class Change(NamedTuple):
     """A change.
 
-    kind: better, worse (less is known, too, of what held), known (decided now, and not before) or unknown (refuted
-        before, and now not decided).
+    kind: better, worse (less is known, too, of what held), known (decided now, and not looked at or not decided before)
+        or unknown (refuted before, and now not decided).
     what, problem: of the item, as in ``States``; before, after: what was known of it.
     """
 
@@ -34,11 +37,14 @@ def changes(old: States, new: States) -> list[Change]:
     """Every change of an item, of what was examined, and of limits. Raises: InputError for reports of two kinds.
 
     Guarantee: a claim, a problem or a kind of sampling that is there no more, another subject or setting, an exact law
-    that gave way to samples, a limit that grew or is no number any more, is in the list as worse or unknown.
+    that gave way to samples, a limit that grew or is no number any more, a new refutation of a claim that decides or
+    that was decided before, is in the list as worse or unknown. No change is what is equal as printed, and what the
+    draw of a sample alone moves.
     """
     if old.kind != new.kind:
         raise InputError(f"a {old.kind} cannot be compared with a {new.kind}")
-    made = [change for key in {**old.items, **new.items} for change in _changes(old, new, key)]
+    now_alone = _looked_for_now(old, new)
+    made = [change for key in {**old.items, **new.items} for change in _changes(old, new, key, now_alone)]
     for name in {**old.fixed, **new.fixed}:
         before, after = old.fixed.get(name, "none"), new.fixed.get(name, "none")
         made += [Change(WORSE, name, "", before, after)] if before != after else []
@@ -46,22 +52,25 @@ def changes(old: States, new: States) -> list[Change]:
         made += _of_rates(name, old.rates.get(name), new.rates.get(name))
     for name in {**old.sizes, **new.sizes}:
         before, after = old.sizes.get(name, set()), new.sizes.get(name, set())
-        made += [Change(WORSE, name, "", size, "examined no more") for size in sorted(before - after)]
-        made += [Change(BETTER, name, "", "not examined", size) for size in sorted(after - before)]
+        gone, added = (
+            ", ".join(sorted(one, key=lambda size: (len(size), size))) for one in (before - after, after - before)
+        )
+        made += [Change(WORSE, name, "", gone, "examined no more")] if gone else []
+        made += [Change(BETTER, name, "", "not examined", added)] if added else []
     return made
 
 
 def _of_rates(name: str, before: tuple[float, float] | None, after: tuple[float, float] | None) -> list[Change]:
-    """Better or worse where the intervals have nothing in common, but for rounding."""
+    """Better or worse where the intervals have nothing in common, and are not the same as printed."""
     shown = [
-        "none" if rate is None else " to ".join(f"{end:.4g}" for end in dict.fromkeys(rate)) for rate in (before, after)
+        "none" if rate is None else " to ".join(dict.fromkeys(f"{end:.4g}" for end in rate)) for rate in (before, after)
     ]
     if before is None or after is None:
         return [Change(WORSE if after is None else BETTER, name, "", *shown)]
-    slack = SLACK * max(map(abs, (*before, *after)))
-    if after[1] < before[0] - slack:
+    apart = shown[0] != shown[1]
+    if apart and after[1] < before[0]:
         return [Change(WORSE, name, "", *shown)]
-    return [Change(BETTER, name, "", *shown)] if after[0] > before[1] + slack else []
+    return [Change(BETTER, name, "", *shown)] if apart and after[0] > before[1] else []
 
 
 def got_worse(made: list[Change]) -> bool:
@@ -76,19 +85,34 @@ def versions_changed(old: States, new: States) -> list[tuple[str, str, str]]:
     return [(name, before, after) for name, before, after in pairs if before != after]
 
 
-def _changes(old: States, new: States, key: tuple[str, str]) -> Iterator[Change]:
+def _looked_for_now(old: States, new: States) -> tuple[str, ...]:
+    """Findings of what was looked at now alone: the old report was quick, or what it refuted is decided, and holds."""
+    if not old.sizes.get("problems", True) and new.sizes.get("problems"):
+        return WHERE_NOT_QUICK
+    refuted = [key for key, state in old.items.items() if state.refuted and state.decides]
+    now = [new.items.get(key) for key in refuted]
+    clean = not any(state.refuted and state.decides for state in new.items.values())
+    return WHERE_ALL_HOLDS if refuted and clean and all(state and state.decided for state in now) else ()
+
+
+def _changes(old: States, new: States, key: tuple[str, str], now_alone: tuple[str, ...]) -> Iterator[Change]:
     before, after = old.items.get(key), new.items.get(key)
     what, problem = key
     if NOTICED in what:
         if (before is None) != (after is None):
-            yield Change(WORSE if before is None else BETTER, what, "", _noticed(before), _noticed(after))
+            kind = BETTER if after is None else KNOWN if what.removeprefix(NOTICED) in now_alone else WORSE
+            yield Change(kind, what, "", _noticed(before), _noticed(after))
     elif before is None and after is not None:
-        kind = WORSE if isinstance(after.known, EvidenceVerdict) else KNOWN if after.decided else BETTER
-        yield Change(kind, what, problem, "not examined", str(after))
+        bad = isinstance(after.known, EvidenceVerdict) and (after.decides or not after.refuted)
+        yield Change(WORSE if bad else KNOWN if after.decided else BETTER, what, problem, _before(old, key), str(after))
     elif after is None and before is not None:
         yield Change(UNKNOWN if before.refuted else WORSE, what, problem, str(before), "examined no more")
     elif before is not None and after is not None:
         yield from _between(what, problem, before, after)
+
+
+def _before(old: States, key: tuple[str, str]) -> str:
+    return "not claimed" if key in old.unclaimed else "not examined"
 
 
 def _noticed(state: State | None) -> str:
@@ -106,22 +130,31 @@ def _between(what: str, problem: str, before: State, after: State) -> Iterator[C
         else:
             kind = BETTER if after.rank > before.rank else WORSE
         yield Change(kind, what, problem, str(before), str(after))
-    if before.refuted and after.refuted and before.deviation is not None and after.deviation is not None:
+    elif before.above != after.above:
+        yield Change(WORSE if after.above else BETTER, what, problem, before.side, after.side)
+    elif before.refuted and before.drawn == after.drawn and None not in (before.deviation, after.deviation):
         name = "lost tokens a call" if after.unit == TOKENS else "off by TV"
         yield from _numbers(what, problem, name, before.deviation, after.deviation)
     for method, limit in before.limits.items():
         if method in after.limits:
-            yield from _numbers(what, problem, f"{method}: limit", limit, after.limits[method])
-        elif before.known == after.known and not before.refuted:
+            if not _by_the_draw(before, after, method):
+                yield from _numbers(what, problem, f"{method}: limit", limit, after.limits[method])
+        elif before.known == after.known and not before.refuted and not method.endswith(REAL_CALLS):
             yield Change(WORSE, what, problem, f"{method}: stated", f"{method}: not any more")
+
+
+def _by_the_draw(before: State, after: State, method: str) -> bool:
+    """Whether a limit may have moved with the draw alone: of as many numbers at the same rates, or of the problem."""
+    drawn, old, new = after.samples.get(method), before.limits[method], after.limits[method]
+    if not old or not new:
+        return False
+    as_many = drawn is not None and drawn == before.samples.get(method)
+    return before.drawn != after.drawn or (as_many and max(old, new) <= MOVED * min(old, new))
 
 
 def _numbers(what: str, problem: str, name: str, before: float | None, after: float | None) -> Iterator[Change]:
     before, after = (n if n is not None and isfinite(n) else None for n in (before, after))
-    if before is None and after is None:
-        return
-    if before is None or after is None:
-        shown = [f"no {name}" if n is None else f"{name} {n:.3g}" for n in (before, after)]
-        yield Change(WORSE if after is None else BETTER, what, problem, *shown)
-    elif abs(after - before) > SLACK * max(abs(before), abs(after)):
-        yield Change(WORSE if after > before else BETTER, what, problem, f"{name} {before:.3g}", f"{name} {after:.3g}")
+    shown = [f"no {name}" if n is None else f"{name} {n:.3g}" for n in (before, after)]
+    if shown[0] != shown[1]:
+        worse = after is None or (before is not None and after > before)
+        yield Change(WORSE if worse else BETTER, what, problem, *shown)

@@ -1,8 +1,9 @@
 """Every kind of report as items that can be compared: what is known of each, how strongly, and down to which limit."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite
 from pathlib import Path
@@ -29,6 +30,15 @@ from ..report import EndToEnd, Report
 
 OPEN, SAMPLED, OBSERVED, EXACT = Strength.NONE, Strength.SAMPLED, Strength.OBSERVED, Strength.EXACT
 
+DRAWN = ("samples", "calls", "draws", "tokens", "false_alarm_rate", "miss_rate")
+"""Facts of evidence from samples that its limit follows from, but for the draw."""
+
+REAL_CALLS = "real calls"
+"""Of a few laws of an audit: which ones depends on how many problems it has."""
+
+OWN = "own-"
+"""Begins the names of problems that an audit draws from its seed."""
+
 NOTICED = "noticed: "
 """Begins the names of items that are bad in themselves: findings and failures."""
 
@@ -41,12 +51,20 @@ class State:
     limits: what can remain unseen, or is allowed to rounding, by method; None where a method states none.
     deviation: what was measured, of a refutation, in the unit.
     unit: of the deviation.
+    above: whether it is refuted on the side that proves bias: more is accepted than by any valid verifier.
+    decides: whether the verdict depends on it.
+    samples: method -> numbers drawn and error rates, of the limits that samples have.
+    drawn: the problem's name with its seed, where an audit drew it.
     """
 
     known: EvidenceVerdict | Strength
     limits: Mapping[str, float | None] = field(default_factory=dict)
     deviation: float | None = None
     unit: str = VARIATION
+    above: bool = False
+    decides: bool = True
+    samples: Mapping[str, tuple] = field(default_factory=dict)
+    drawn: str = ""
 
     @property
     def refuted(self) -> bool:
@@ -61,6 +79,11 @@ class State:
     def decided(self) -> bool:
         return self.refuted or (isinstance(self.known, Strength) and self.known.decides)
 
+    @property
+    def side(self) -> str:
+        """Of the optimum, where it is refuted."""
+        return "refuted, above the optimum" if self.above else "refuted, below the optimum"
+
     def __str__(self) -> str:
         return "open" if self.known is OPEN else f"{self.known}"
 
@@ -73,6 +96,7 @@ class States:
     facts: versions, digests and seeds, by name. sizes: what was examined besides, name -> what: less of it is worse.
     fixed: the subject and how it was asked, by name: of another one, what was known is known no more.
     rates: what is better the more it is, by name: an interval.
+    unclaimed: items that are not claimed: nothing is known of them, and nothing is missing.
     """
 
     kind: str
@@ -81,6 +105,7 @@ class States:
     sizes: dict[str, set[str]] = field(default_factory=dict)
     fixed: dict[str, str] = field(default_factory=dict)
     rates: dict[str, tuple[float, float]] = field(default_factory=dict)
+    unclaimed: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, what: str, problem: str, state: State) -> None:
         """Add an item; of two with one name the worse stays."""
@@ -114,10 +139,15 @@ def _report(states: States, data: Mapping[str, Any], before: str = "") -> None:
     report = Report.from_json(data)
     groups: dict[tuple[str, str], list[Evidence]] = {}
     for e in without_smallest(report.evidence):
-        if e.verdict != NOT_CLAIMED:
-            groups.setdefault((f"{before}{e.claim}, {e.dtype}", e.problem or ""), []).append(e)
+        key = f"{before}{e.claim}, {e.dtype}", _without_seed(e.problem or "")
+        if e.verdict == NOT_CLAIMED:
+            states.unclaimed.add(key)
+        else:
+            groups.setdefault(key, []).append(e)
     for (what, problem), group in groups.items():
-        states.add(what, problem, _state(group))
+        drawn = (group[0].problem or "") if problem.startswith(OWN) else ""
+        decides = group[0].claim in report.claims
+        states.add(what, problem, replace(_state(group), decides=decides, drawn=drawn))
     if report.failure:
         states.add(f"{before}{NOTICED}failure", "", State(ERROR, {report.failure["message"]: None}))
         states.facts[f"{before}failure"] = report.failure["message"]
@@ -140,9 +170,14 @@ def _report(states: States, data: Mapping[str, Any], before: str = "") -> None:
     for e in report.evidence:
         if isinstance(e.detail, CampaignDetail) and e.detail.accepted:
             states.rates[f"{before}accepted draft tokens on {e.problem}"] = _interval(e.detail.accepted["interval"])
+    called = {(e.problem, e.dtype) for e in report.evidence if e.law.real_calls}
+    states.rates |= {f"{before}laws compared with {REAL_CALLS}": (len(called), len(called))} if called else {}
     scope = report.scope
     for name in ("vocabularies", "gammas", "numbers", "requests_a_call"):
         states.sizes[f"{before}{name.replace('_', ' ')}"] = {str(size) for size in getattr(scope, name, ())}
+    fixed = {str(e.detail.vocabulary) for e in report.evidence if not (e.problem or "").startswith(f"{OWN}wide")}
+    if any(what.startswith(f"{OWN}wide") for _, what in groups):
+        states.sizes[f"{before}vocabularies"] &= fixed
     if scope:
         states.sizes[f"{before}problems"] = set() if scope.quick else {"wide problems"}
         gaps = {
@@ -151,6 +186,8 @@ def _report(states: States, data: Mapping[str, Any], before: str = "") -> None:
         }
         states.add(f"{before}regions of the rows without a problem", "", State(OBSERVED, gaps))
         least = {"probability": scope.smallest_probability}
+        # said, and not judged: what of it is better or worse is so problem by problem
+        states.facts |= {f"{before}verdict": report.reading, f"{before}speaks of": scope.says}
         states.add(f"{before}the smallest probability", "", State(OBSERVED, least))
     states.facts |= {f"{before}digest": str(report.subject["digest"]), f"{before}seed": str(report.seed)}
     states.facts |= {f"{before}{name}": version for name, version in report.environment.items()}
@@ -168,22 +205,34 @@ def _loop(states: States, run: EndToEnd, before: str) -> None:
         states.facts[f"{before}wall clock speedup"] = f"{interval[0]:.3g} to {interval[1]:.3g}"
 
 
+def _without_seed(problem: str) -> str:
+    """A problem's name without what an audit drew from its seed: of another seed it is the same kind of problem."""
+    if not problem.startswith(OWN):
+        return problem
+    return re.sub(rf"^({OWN}wide)-V\d+", r"\1", re.sub(r"-seed\d+", "", problem))
+
+
 def _state(group: Sequence[Evidence]) -> State:
     """What all methods together know of a claim on a problem: a refutation, an error, else the strongest."""
     stated: dict[str, list[float | None]] = {}
+    samples: dict[str, tuple] = {}
     for e in group:
         if not e.refuted:
             texts = e.detail if isinstance(e.detail, TextsDetail) else None
             name = ", ".join(filter(None, (e.method, texts and texts.sampling, texts and texts.together)))
             stated.setdefault(name, []).append(_number(e.limit))
-            for what, number in _confirmed(e).items():
+            if e.method.sampled and any(getattr(e.detail, count, None) for count in DRAWN[:4]):
+                samples[name] = (*samples.get(name, ()), *(getattr(e.detail, fact, None) for fact in DRAWN))
+            for what, number, drawn in _confirmed(e):
                 stated.setdefault(f"{name}, {what}", []).append(_number(number))
+                samples |= {} if drawn is None else {f"{name}, {what}": (drawn,)}
     limits = {name: _greatest(of) for name, of in stated.items()}
     if refuted := [e for e in group if e.verdict == REFUTED]:
-        return State(REFUTED, limits, max(map(_deviation, refuted)), group[0].unit)
+        above = any(e.law.above for e in refuted)
+        return State(REFUTED, limits, max(map(_deviation, refuted)), group[0].unit, above, samples=samples)
     if any(e.verdict == ERROR for e in group):
-        return State(ERROR, limits)
-    return State(min(map(_strength, group), key=lambda strength: strength.rank), limits)
+        return State(ERROR, limits, samples=samples)
+    return State(min(map(_strength, group), key=lambda strength: strength.rank), limits, samples=samples)
 
 
 def _interval(ends: Sequence[float]) -> tuple[float, float]:
@@ -202,14 +251,14 @@ def _deviation(e: Evidence) -> float:
     return _number(e.law.tokens_per_call_lost if e.unit == TOKENS else e.total_variation) or 0.0
 
 
-def _confirmed(e: Evidence) -> dict[str, Any]:
-    """What of a law was not seen to be so, by name: the larger, the less is known."""
-    unseen: dict[str, Any] = {}
+def _confirmed(e: Evidence) -> Iterator[tuple[str, float, int | None]]:
+    """What of a law was not seen to be so: name, how much (the larger, the less is known), by how many samples."""
     if isinstance(e.detail, DrivenDetail):
-        unseen["missed"] = e.detail.missed
+        yield "missed", e.detail.missed, e.detail.confirmations
     if isinstance(e.detail, WideDetail):
-        unseen["mass not called"] = e.detail.mass_not_called
-    return unseen | ({"real calls": e.law.real_calls.limit} if e.law.real_calls else {})
+        yield "mass not called", e.detail.mass_not_called, None
+    if e.law.real_calls:
+        yield REAL_CALLS, e.law.real_calls.limit, e.law.real_calls.calls
 
 
 def _greatest(limits: Sequence[float | None]) -> float | None:

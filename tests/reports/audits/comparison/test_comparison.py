@@ -16,7 +16,17 @@ from draftproof.reports.audits.report import EndToEnd, Report
 from draftproof.reports.commands.main import main
 from draftproof.reports.pages.junit import junit
 from draftproof.tests.reports.typed_details import LOOP, detail_by
-from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method, Strength, Witness
+from draftproof.verifiers.evidence import (
+    ERROR,
+    HOLDS,
+    NO_EVIDENCE,
+    NOT_CLAIMED,
+    REFUTED,
+    Evidence,
+    Method,
+    Strength,
+    Witness,
+)
 
 pytestmark = pytest.mark.exact
 
@@ -137,10 +147,10 @@ GOOD = report(item(), item(problem="q"))
         ),
         (SERVED, served({"alone": 0.2, "together": 0.2, "pooled: alone, together": 0.1}, 0.0), "worse", ("1.0", "0.0")),
         (
+            report(replace(SAMPLED, bound=0.5), SAMPLED),
             report(replace(SAMPLED, bound=0.9), SAMPLED),
-            report(replace(SAMPLED, bound=0.95), SAMPLED),
             "worse",
-            ("limit 0.9", "limit 0.95"),
+            ("limit 0.5", "limit 0.9"),
         ),
         (report(SAMPLED), report(replace(SAMPLED, bound=float("inf"))), "worse", ("limit 0.1", "no chi-square: limit")),
         (
@@ -162,7 +172,7 @@ GOOD = report(item(), item(problem="q"))
             confirmed(real_calls={"calls": 2000, "limit": 0.05}),
             confirmed(),
             "worse",
-            ("real calls: stated", "not any more"),
+            ("1", "none"),
         ),
         (about(), about(not_compared=["a"]), "worse", ("nothing", "a")),
         (about(problems={"p": "1"}), about(problems={"p": "2"}), "worse", ("1", "2")),
@@ -180,6 +190,97 @@ def test_every_change_is_said_by_its_kind(old, new, kind, words):
         return
     assert any(c.kind == kind and words[0] in c.before and words[1] in c.after for c in made), made
     assert got_worse(made) == (kind in ("worse", "unknown"))
+
+
+def short(**fields):
+    return item(REFUTED, claim="optimal", detail={"dtype": "float64", "tokens_per_call_lost": 0.1, **fields})
+
+
+def sampled(bound=0.1, **facts):
+    return report(item(NO_EVIDENCE, "chi-square", bound=bound, detail=facts))
+
+
+def called(*problems):
+    """Two laws, of which some were compared with real calls."""
+    with_calls = {"real_calls": {"calls": 2000, "limit": 0.1}}
+    return report(*(item(problem=p, detail=with_calls if p in problems else {}) for p in "pq"))
+
+
+def own(seed, bound=1e-13, verdict=HOLDS):
+    names = f"own-V2-gamma1-seed{seed}", f"own-wide-V{10_000 + seed}-gamma1-seed{seed}"
+    sizes = {"vocabulary": 2}, {"vocabulary": 10_000 + seed}
+    made = (item(verdict, problem=p, bound=bound, detail=size) for p, size in zip(names, sizes))
+    return report(*made, subject=GOOD_SUBJECT | {"dtypes": ["float64"]})
+
+
+BOTH = {"claims": ("lossless", "optimal")}
+UNCLAIMED = item(NOT_CLAIMED, claim="optimal")
+ABOVE = "more than any valid verifier accepts"
+WRONG, PLAIN = report(item(REFUTED), UNCLAIMED), report(item())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "counts", "planted"),
+    [
+        # a claim that was not claimed, of a problem that was refuted, and does not decide
+        (WRONG, report(item(), short()), {"better", "known"}, report(item(), short(), **BOTH)),
+        (report(item(REFUTED), UNCLAIMED, **BOTH), report(item(), item(claim="optimal"), **BOTH),
+         {"better", "known"}, report(item(), short(), **BOTH)),
+        (PLAIN, report(item(), short()), {"known"}, report(item(), item(REFUTED, problem="q"))),
+        (report(item(), item(claim="optimal")), report(item(), item(claim="optimal"), replace(short(), problem="q")),
+         {"known"}, report(item(), short())),
+        # what is accepted above the optimum is bias; below it is a price
+        (report(short(above=ABOVE, tokens_per_call_lost=0.0)), report(short()), {"better"}, report(item(ERROR))),
+        (report(short()), report(short()), set(), report(short(above=ABOVE, tokens_per_call_lost=0.0))),
+        # what an audit looks at only where nothing is refuted
+        (WRONG, report(item(), findings={"not-wide": "driven"}), {"better", "known"},
+         report(item(), findings={"inputs-written": "writes"})),
+        (WRONG, PLAIN, {"better"}, report(item(), failure={"kind": "crash", "message": "boom"})),
+        (PLAIN, PLAIN, set(), report(item(), findings={"not-wide": "driven"})),
+        (report(item(REFUTED), item(REFUTED, problem="q")), report(item(), item(problem="q")), {"better"},
+         report(item(), item(REFUTED, problem="q"), findings={"not-wide": "driven"})),
+        (WRONG, PLAIN, {"better"}, report(item(NO_EVIDENCE), findings={"not-wide": "driven"})),
+        # equal as printed
+        (PLAIN, report(item(bound=1.001e-13)), set(), report(item(bound=1.01e-13))),
+        (looped(interval=(2.00001, 2.00002)), looped(interval=(2.00000, 2.0)), set(), looped(interval=(1.9, 1.9))),
+        (slower(0.1), slower(0.10001), set(), slower(0.101)),
+        # as many samples at the same rates
+        (sampled(), sampled(0.14), set(), sampled(0.16)),
+        (sampled(), sampled(0.14), set(), sampled(0.14, samples=900)),
+        (sampled(), sampled(0.14), set(), sampled(0.14, false_alarm_rate=1e-9)),
+        (sampled(), sampled(0.09), set(), sampled(None)),
+        (confirmed(missed=0.00121, confirmations=99), confirmed(missed=0.0013, confirmations=99), set(),
+         confirmed(missed=0.0013, confirmations=90)),
+        (confirmed(real_calls={"calls": 2000, "limit": 0.18}), confirmed(real_calls={"calls": 2000, "limit": 0.19}),
+         set(), confirmed(real_calls={"calls": 1000, "limit": 0.19})),
+        (called("p"), called("q"), set(), called()),
+        # a report that was quick has not looked for relations
+        (about(quick=True), report(item(), findings={"scaling": "s"}), {"better", "known"},
+         report(item(), findings={"state": "s"})),
+        (about(), report(item()), set(), report(item(), findings={"scaling": "s"})),
+        # problems of another seed
+        (own(0), own(5, 2e-13), set(), own(5, verdict=REFUTED)),
+        (own(0), own(5, 2e-13), set(), own(0, 2e-13)),
+        (own(0), own(5), set(), own(5, None)),
+        (own(0), own(5), set(), PLAIN),
+    ],
+)  # fmt: skip
+def test_what_is_no_worse_is_not_counted_and_what_is_is(old, new, counts, planted):
+    assert {change.kind for change in compared(old, new)} == counts
+    assert got_worse(compared(old, planted))
+
+
+def test_another_scope_is_said_and_a_problem_that_is_not_decided_any_more_is_worse():
+    less = report(item(), item(NO_EVIDENCE, problem="q", detail={"reason": "too many ways"}))
+    states = [states_of(one.as_json(), "r") for one in (GOOD, less)]
+    said = {name: (before, after) for name, before, after in versions_changed(*states)}
+    assert said["verdict"] == (GOOD.reading, less.reading) and GOOD.reading != less.reading
+    assert "1 none" in said["speaks of"][1]
+    assert [(c.kind, c.problem, c.before, c.after) for c in compared(GOOD, less)] == [("worse", "q", "lattice", "open")]
+    more = report(*GOOD.evidence, item(problem="z"))
+    assert not got_worse(compared(GOOD, more)) and versions_changed(
+        *(states_of(r.as_json(), "r") for r in (GOOD, more))
+    )
 
 
 def test_a_report_is_as_good_as_itself_and_its_versions_are_said():
