@@ -10,6 +10,7 @@ import numpy as np
 from ..field import rational
 from .arrays import traced_array
 from .draws import LookUp
+from .keys import plain_key
 from .numbers import handed_out, whole_number
 from .sources import Exponential, Lattice
 from .tracer import Followed, Tracer, active, followed, guarded, named_as, place, refuse, seeding
@@ -126,7 +127,7 @@ class _Traced(Followed):
 
     @followed
     def choice(self, tracer, a, size=None, replace=True, p=None, *more, **options):
-        sample = self._scratch().choice(a, size, replace, p, *more, **options)  # raises what NumPy raises
+        sample = self._sampled(tracer, a, size, replace, p, *more, **options)
         pool: Any = range(int(a)) if np.ndim(a) == 0 else np.asarray(a)
         if (isinstance(pool, np.ndarray) and pool.ndim != 1) or more or options.get("axis"):
             tracer.give_up(f"choice among rows at {place()}")
@@ -142,6 +143,14 @@ class _Traced(Followed):
         return _weighted(
             tracer, weights, look_up, size, lambda k: exact(pool[k]) if exact in (int, np.int64) else pool[k]
         )
+
+    def _sampled(self, tracer: Tracer, a: Any, size: Any, replace: Any, p: Any, *more: Any, **options: Any) -> Any:
+        """A choice by plain NumPy, or where the same was asked just before what that was. Raises: what NumPy raises."""
+        arrays = isinstance(p, np.ndarray) and (isinstance(a, np.ndarray) or np.ndim(a) == 0)
+        asked = plain_key((self._plain.__name__, a, size, replace, p, more, options)) if arrays else object()
+        if tracer.chosen[0] != asked:
+            tracer.chosen = asked, self._scratch().choice(a, size, replace, p, *more, **options)
+        return tracer.chosen[1]
 
     def _scratch(self) -> Any:
         """A plain generator whose numbers are never used: it only lets NumPy check the arguments."""

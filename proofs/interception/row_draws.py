@@ -46,7 +46,7 @@ class RowDraw:
     """One draw from a row.
 
     weights: of the indices that this path leaves open, float64, not normalised.
-    base: the index that the path was walked with.
+    base: the index that the path was walked with. possible: all of positive weight.
     rehearsed: from an index, and the point rehearsed else, to the point that leads to it in a call with plain numbers.
     source: where among the random numbers handed out that belongs; None for an index that is handed out itself.
     drawn: where among those.
@@ -62,7 +62,8 @@ class RowDraw:
         self.part = 1.0
         self.source: Any = None
         self.drawn: int | None = None
-        self.open = int(np.count_nonzero(weights)) > 1
+        self.possible = np.flatnonzero(weights)
+        self.open = len(self.possible) > 1
 
 
 class WideTracer(Tracer):

@@ -65,6 +65,7 @@ class Tracer(Branching):
     cuts, groups, probes: of numbers that are plain whole ones for third-party code (``groups``): where to cut them, the
       groups that paths were on, and in a replay the points at which they stand.
     replaying, departed: whether the path is walked again, followed; whether something else was asked there.
+    chosen: the last choice that NumPy was asked for, and what it made of it.
     """
 
     whole_from: float = math.inf
@@ -97,6 +98,7 @@ class Tracer(Branching):
         self.groups: set[tuple] = set()
         self.probes: dict[int, int] = {}
         self.replaying = self.departed = False
+        self.chosen: tuple[Any, Any] = None, None
 
     @property
     def exactness(self) -> str:

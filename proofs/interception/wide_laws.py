@@ -162,7 +162,7 @@ class _WideCall:
             elif len(deciding) == 1:
                 self._row(tracer, rows, deciding[0], outcome, probability)
             elif not self._nested(tracer, [rows[k] for k in deciding], outcome, probability):
-                small = [k for k in deciding if np.count_nonzero(rows[k].weights) <= MOST_SPLIT]
+                small = [k for k in deciding if len(rows[k].possible) <= MOST_SPLIT]
                 if small:
                     raise Split(tracer.rows.index(rows[small[0]]), whole=True)
                 tracer.give_up("what it emits depends on draws from several rows", True)
@@ -172,13 +172,13 @@ class _WideCall:
         ordinal = tracer.rows.index(row)
         if ordinal not in self.splits and index in tracer.own(row.weights):
             raise Split(ordinal, whole=False)
-        if np.count_nonzero(row.weights) <= MOST_SPLIT:
+        if len(row.possible) <= MOST_SPLIT:
             raise Split(ordinal, whole=True)
         return tracer.give_up(DEPENDS, True)
 
     def _telling(self, tracer: WideTracer, row: RowDraw) -> list[int]:
         """Indices that code may treat otherwise than most: those of their own, of all orders by weight, likely ones."""
-        possible = np.flatnonzero(row.weights)
+        possible = row.possible
         ranked = possible[np.argsort(-row.weights[possible], kind="stable")]
         ranks = [r for r in (1, 2, 4, 9, 30, 99, 300, 999, 10_000) if r < len(ranked)]
         edges = np.cumsum(row.weights[possible])
@@ -201,7 +201,7 @@ class _WideCall:
         """
         if len(rows) != 2 or isinstance(outcome, Raised) or rows[0].at != len(tracer.path):
             return False
-        if np.count_nonzero(rows[0].weights) > MOST_SPLIT or self.splits or len(tracer.rows) != 2:
+        if len(rows[0].possible) > MOST_SPLIT or self.splits or len(tracer.rows) != 2:
             return False
         path, kept, sources = list(tracer.path), tracer.rows, tracer.rehearsed
         try:
@@ -212,7 +212,7 @@ class _WideCall:
     def _chunks(self, tracer: WideTracer, rows: list[RowDraw], prefix: tuple[int, ...], probability: float) -> bool:
         """Follow the path once for each chunk; False where it is not so that a token is drawn inside it."""
         first, second = (tracer.rows.index(row) for row in rows)
-        path, chunks = list(tracer.path), np.flatnonzero(rows[0].weights)
+        path, chunks = list(tracer.path), rows[0].possible
         weights, total, confirmed, mass = np.zeros(self.vocabulary), rows[0].weights.sum(), 0, 0.0
         for chunk in map(int, chunks):
             tracer.path = list(path)
@@ -222,7 +222,7 @@ class _WideCall:
             if inside is None or isinstance(emitted, Raised) or emitted[:-1] != prefix:
                 return False
             tracer.remember_path()
-            start, possible = emitted[-1] - inside.base, np.flatnonzero(inside.weights)
+            start, possible = emitted[-1] - inside.base, inside.possible
             if not 0 <= start + possible[0] <= start + possible[-1] < self.vocabulary:
                 return False
             ends = {int(possible[0]), int(possible[-1])} if chunk in (chunks[0], chunks[-1]) else set()
@@ -253,14 +253,13 @@ class _WideCall:
         return outcome
 
     def _others(self, row: RowDraw, count: int) -> list[int]:
-        possible = np.flatnonzero(row.weights)
-        return [int(possible[self.draw.randrange(len(possible))]) for _ in range(count)]
+        return [int(row.possible[self.draw.randrange(len(row.possible))]) for _ in range(count)]
 
     def _deciding(self, tracer: WideTracer, rows: list[RowDraw], outcome: Outcome) -> list[int]:
         """Which of the rows the outcome depends on."""
         deciding = []
         for k, row in enumerate(rows):
-            others = {i for i in self._others(row, 4) if i != row.base} or {int(np.flatnonzero(row.weights)[0])}
+            others = {i for i in self._others(row, 4) if i != row.base} or {int(row.possible[0])}
             if any(
                 kind_of(self._plain(tracer, rows, {k: i})) != kind_of(outcome)
                 for i in sorted(others)[:3]
@@ -285,7 +284,7 @@ class _WideCall:
         self._replays(tracer, row, lambda index: own.get(index, alike.expected(index)))
         confirmed = sorted(called)
         covered = float(share[confirmed].sum())
-        missing = 0.0 if len(called) >= np.count_nonzero(row.weights) else max(1.0 - covered, 0.0)
+        missing = 0.0 if len(called) >= len(row.possible) else max(1.0 - covered, 0.0)
         astray = {i for i, o in own.items() if isinstance(o, Raised) and o.error == LEFT_PATH}
         for i, o in own.items():
             if i not in astray:
@@ -332,7 +331,7 @@ class _WideCall:
     def _ids(self, row: RowDraw) -> list[int]:
         """The indices that calls lead to: the live ones, the ends, powers of two, the extremes of weight, and
         others."""
-        possible = np.flatnonzero(row.weights)
+        possible = row.possible
         if len(possible) <= ALL_CALLED:
             return [int(i) for i in possible if i != row.base]
         size = len(row.weights)
