@@ -28,7 +28,7 @@ $(AUDIT_READY): pyproject.toml constraints.txt
 	@echo "$(STARTED) $$(($$(date +%s) - $(STARTED)))" > $@
 
 $(READY): $(AUDIT_READY)
-	$(INSTALL) -c constraints.txt -e '.[transformers,openvino,dev]'
+	$(INSTALL) -c constraints.txt -e '.[dev]'
 	@touch $@
 
 audit: $(AUDIT_READY)

@@ -6,26 +6,34 @@ The public functions; each name is loaded when it is first used.
     law(verifier, problem)            the exact law of a reference verifier on one problem
     check_verifier(function)          all checks on a function, raising on the first that fails
     parametrize_with_checks(subjects) the same as a pytest decorator
+    Report                            what audit returns
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from .reports.audits.api import audit, law
+    from .reports.audits.checks import check_verifier, parametrize_with_checks
+    from .reports.audits.report import Report
+
+__version__ = "0.2.0"
 
 _PUBLIC = {
     "audit": "reports.audits.api",
     "law": "reports.audits.api",
     "check_verifier": "reports.audits.checks",
     "parametrize_with_checks": "reports.audits.checks",
+    "Report": "reports.audits.report",
 }
-__all__ = ["__version__", "audit", "check_verifier", "law", "parametrize_with_checks"]
+__all__ = ["Report", "__version__", "audit", "check_verifier", "law", "parametrize_with_checks"]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> object:
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_PUBLIC[name]}", __name__), name)
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted(__all__)

@@ -55,7 +55,7 @@ def forge(
     must_be_dtype(dtype)
     require("torch", "transformers")
     if gguf:
-        require("gguf", extra="gguf")
+        require("gguf")
         if dtype != "float32":
             raise InputError(f"dtype {dtype!r}: a GGUF file is written from weights in float32")
     folder = _empty(Path(folder))

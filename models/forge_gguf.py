@@ -30,7 +30,7 @@ def save_gguf(checkpoint: Path, file: Path) -> None:
 
     Raises: InputError without the package gguf; OSError.
     """
-    require("gguf", extra="gguf")
+    require("gguf")
     from gguf import GGUFWriter
     from safetensors.numpy import load_file
 

@@ -12,9 +12,9 @@ from ..models.problem import Problem, with_numbers
 def _field() -> Callable[..., Any]:
     """QQ(numerator, denominator): python-flint's numbers where sympy would take those.
 
-    Importing sympy takes longer than everything else that a child process needs.
+    Importing sympy takes longer than everything else that a child process needs, and only symbolic proofs need it.
     """
-    if "SYMPY_GROUND_TYPES" not in os.environ and find_spec("gmpy2") is None and find_spec("flint") is not None:
+    if find_spec("sympy") is None or ("SYMPY_GROUND_TYPES" not in os.environ and find_spec("gmpy2") is None):
         from flint import fmpq
 
         return fmpq

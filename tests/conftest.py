@@ -18,13 +18,14 @@ EXTRAS = {
     "distributed": "campaign",
     "sqlalchemy": "nightly",
     "z3": "prove",
-    "hypothesis": "test",
-    "jsonschema": "test",
-    "sphinx": "docs",
-    "sybil": "docs",
+    "sympy": "prove",
+    "hypothesis": "dev",
+    "jsonschema": "compliance",
+    "sphinx": "dev",
+    "sybil": "dev",
     "axe_playwright_python": "dev",
     "httpx2": "servers",
-    "gguf": "gguf",
+    "gguf": "transformers",
     "weasyprint": "compliance",
     "triton": "kernels",
     "pypdf": "compliance",
@@ -94,7 +95,7 @@ def pytest_pycollect_makemodule(module_path, parent):
 
 
 def pytest_configure(config):
-    """Registered here and not in pyproject.toml, so that they are known where the tests run from a wheel."""
+    """Registered here, beside the tests that they mark."""
     if "PYTEST_XDIST_WORKER" in os.environ:  # a worker has one processor; more threads would wait for each other
         os.environ.setdefault("OMP_NUM_THREADS", "1")
     if "gpu" not in config.option.markexpr:  # read when Triton is imported, which libraries do that another test needs

@@ -5,6 +5,7 @@ import importlib.util
 import operator
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,7 +35,9 @@ def load(subject: str) -> Any:
     try:
         return operator.attrgetter(attribute)(module)
     except AttributeError:
-        raise NotASubject(f"{place} has no attribute {attribute!r}") from None
+        close = get_close_matches(attribute, vars(module), 1)
+        meant = f"; did you mean {close[0]}?" if close else ""
+        raise NotASubject(f"{place} has no attribute {attribute!r}{meant}") from None
 
 
 def search(folders: Sequence[str]) -> list[str]:

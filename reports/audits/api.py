@@ -7,12 +7,14 @@ from typing import Any
 
 from ...models.errors import InputError
 from ...models.problem import AnyProblem, Made, Problem, any_problem_from, load_problem, tree_problem_from
+from ...models.wide import WideProblem
 from ...proofs.child_process import IN_CHILD
+from ...proofs.sandbox import MEMORY
 from .functions.audit import run_audit
 from .functions.handed_over import handed_over, name_of
 from .law_report import law_report
 from .report import Report
-from .settings import AuditSettings
+from .settings import AuditSettings, Progress, silent
 from .subject import subject_from
 
 
@@ -22,7 +24,18 @@ def audit(
     *,
     array: str | None = None,
     dtypes: Sequence[str] = (),
-    **settings: Any,
+    wide: Sequence[WideProblem] | None = None,
+    quick: bool = False,
+    levels: tuple[str, ...] = ("exact", "statistical"),
+    claims: tuple[str, ...] = ("lossless",),
+    drafting: tuple[str, ...] = (),
+    seed: int = 0,
+    timeout: float = 60.0,
+    memory: float = MEMORY,
+    samples: int = 20_000,
+    stop_at_first: bool = False,
+    explain: bool = True,
+    progress: Progress | None = None,
 ) -> Report:
     """Audit a verifier and return the report.
 
@@ -33,7 +46,8 @@ def audit(
       are given.
     array: what the rows arrive as, as on the command line.
     dtypes: of the rows.
-    settings: as in ``AuditSettings``.
+    wide, quick, levels, claims, drafting, seed, timeout, memory, samples, stop_at_first, explain, progress: as in
+      ``AuditSettings``.
     Raises: InputError for bad problems and names, and for an object that has no name in a module; everything the
     subject does wrong is in the report.
     """
@@ -43,7 +57,12 @@ def audit(
         )
     name, given = (subject, None) if isinstance(subject, str) else (name_of(subject), handed_over(subject))
     spec = subject_from(name, array, tuple(dtypes))._replace(folders=tuple(sys.path), handed_over=given)
-    report = run_audit(spec, AuditSettings(problems=[_problem(p, any_problem_from) for p in problems], **settings))
+    settings = AuditSettings(
+        problems=[_problem(p, any_problem_from) for p in problems], wide=wide, quick=quick, levels=levels,
+        claims=claims, drafting=drafting, seed=seed, timeout=timeout, memory=memory, samples=samples,
+        stop_at_first=stop_at_first, explain=explain, progress=progress or silent,
+    )  # fmt: skip
+    report = run_audit(spec, settings)
     if report.interrupted:
         raise KeyboardInterrupt
     return report

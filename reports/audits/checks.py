@@ -66,6 +66,12 @@ def _reports(subject: str | Callable, quick: bool) -> Callable[[], Report]:
     return cache(lambda: audit(subject, explain=False, quick=quick))
 
 
+def _short(name: str) -> str:
+    """A subject's name without the folders of its file: mine.verify of /where/it/is/mine.py:verify."""
+    place, colon, attribute = name.rpartition(":")
+    return f"{place.rpartition('/')[2].removesuffix('.py')}.{attribute}" if colon else name
+
+
 def run_check(report: Report, check: str) -> None:
     """Run one check on the report of an audit.
 
@@ -148,7 +154,7 @@ def parametrize_with_checks(
     import pytest
 
     cases = [
-        pytest.param(check, id=f"{getattr(subject, '__name__', subject)}-{check.name}")
+        pytest.param(check, id=f"{_short(check.subject)}-{check.name}")
         for subject in subjects
         for check in checks_of(subject, checks, quick=quick)
     ]

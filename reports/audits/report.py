@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 from ...models.environment import environment
@@ -81,7 +82,7 @@ class EndToEnd:
         return cls(setting, figures, drift)
 
 
-@dataclass
+@dataclass(repr=False)
 class Report:
     """What a run found out about one subject.
 
@@ -242,6 +243,18 @@ class Report:
         if self.server is not None:
             report["server"] = self.server
         return report | ({"regions": self.regions} if self.regions else {})
+
+    def __repr__(self) -> str:
+        return f"<Report on {self.subject['name']}: {self.reading}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict as it is read, what it speaks of, and the smallest witness."""
+        shown = self.shown_refutation()
+        lines = [f"<b>{escape(str(self.subject['name']))}</b>: {escape(self.reading)}"]
+        lines += [f"speaks of {escape(self.scope.says)}"] if self.scope else []
+        lines += [f"witness: {escape(str(shown.witness))} (on {escape(str(shown.problem))})"] if shown else []
+        lines += [f"failed: {escape(self.failure['message'])}"] if self.failure else []
+        return f"<div>{'<br>'.join(lines)}</div>"
 
     def text(self) -> str:
         """The file's content."""

@@ -1,7 +1,7 @@
 """What an audit of a function examines and how long it may take."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ...models.problem import AnyProblem
 from ...models.wide import WideProblem
@@ -9,6 +9,10 @@ from ...proofs.sandbox import MEMORY
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many steps are done, and of how many."""
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """Progress that nobody is told of."""
 
 
 @dataclass(frozen=True)
@@ -42,4 +46,4 @@ class AuditSettings:
     samples: int = 20_000
     stop_at_first: bool = False
     explain: bool = True
-    progress: Progress = field(default=lambda stage, done, total: None)
+    progress: Progress = silent

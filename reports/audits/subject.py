@@ -1,12 +1,17 @@
 """What is to be audited: a reference verifier, an installed adapter, or a third-party function."""
 
+import ast
 from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...models.errors import InputError
 from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.registry import REFERENCES, Reference
 from ...verifiers.trees.registry import TREE_REFERENCES
+
+FORM = "package.module:function, path/to/file.py:function"
 
 
 class SubjectSpec(NamedTuple):
@@ -68,7 +73,19 @@ def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = 
         return SubjectSpec(name, None, name, name, dtypes or ("float64",), array, array == "torch", array)
     if name in TREE_REFERENCES:
         raise InputError(f"{name} is one of our own rules for draft trees, which are proved: see draftproof law {name}")
-    known = ", ".join([*REFERENCES, *ADAPTERS])
-    raise InputError(
-        f"{name!r} is not a subject; expected package.module:function, path/to/file.py:function, or one of {known}"
-    )
+    if name.endswith(".py") and Path(name).is_file():
+        raise InputError(
+            f"{name} names a file and no function; expected one of {', '.join(_functions(Path(name))) or FORM}"
+        )
+    known = [*REFERENCES, *ADAPTERS]
+    meant = "".join(f"; did you mean {close}?" for close in get_close_matches(name, known, 1))
+    raise InputError(f"{name!r} is not a subject{meant or f'; expected {FORM}, or one of ' + ', '.join(known)}")
+
+
+def _functions(file: Path) -> list[str]:
+    """The names on the command line of a file's functions that take three arguments and more, as verifiers do."""
+    try:
+        body = ast.parse(file.read_text(encoding="utf-8")).body
+    except (OSError, SyntaxError, ValueError):
+        return []
+    return [f"{file}:{d.name}" for d in body if isinstance(d, ast.FunctionDef) and len(d.args.args) >= 3]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -28,6 +29,8 @@ COMMANDS = {
     "forge": "Write Llama checkpoints whose law is a problem's.",
     "train-pair": "Train a target and two drafters offline.",
     "tables": "Measure the paper's tables and figures on a pair of models.",
+    "doctor": "What is installed, and what each command would need.",
+    "completion": "The script with which a shell completes draftproof's commands and options.",
 }
 """The modules of the commands (``train_pair`` for train-pair), each with a ``command``, and what --help says of it."""
 
@@ -42,6 +45,15 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         return import_module(f".{cmd_name.replace('-', '_')}", __package__).command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not args[0].startswith("-") and args[0] not in COMMANDS:
+            close = get_close_matches(args[0], COMMANDS, 1)
+            meant = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(COMMANDS)}"
+            ctx.fail(f"no command {args[0]!r}; {meant}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -39,8 +39,7 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
         if claim not in PROVABLE_CLAIMS:
             raise InputError(f"no claim {claim!r}; known: {', '.join(PROVABLE_CLAIMS)}")
     output = Output(json_file)
-    if "z3" in methods:
-        require("z3", extra="prove")
+    require(*(package for package in ("sympy", "z3") if package in methods), extra="prove")
     rows: list[ProofRow] = []
 
     def compiling(file: str, done: int, total: int) -> None:

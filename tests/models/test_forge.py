@@ -224,7 +224,7 @@ def test_a_checkpoint_in_which_an_id_beyond_the_problems_tokens_is_possible_is_r
 
 
 def test_gguf_files_have_the_weights_the_ids_and_a_character_for_each_token(tmp_path):
-    gguf = pytest.importorskip("gguf", reason="needs gguf: pip install draftproof[gguf]")
+    gguf = pytest.importorskip("gguf", reason="needs gguf: pip install draftproof[transformers]")
     from safetensors.numpy import load_file
 
     forged = forge(SMALL, tmp_path, 8, gguf=True)

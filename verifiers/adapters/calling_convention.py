@@ -98,6 +98,9 @@ def plan_call(function: Any, name: str) -> CallPlan:
     """
     if not callable(function):
         raise NotASubject(f"{name} is {_a(type(function).__name__)}, not a function; expected {EXPECTED_SIGNATURE}")
+    if isinstance(function, type):
+        made = f"an object of it ('verify = {function.__name__}(..)' in its module)"
+        raise NotASubject(f"{name} is a class; expected {made} or a function, {EXPECTED_SIGNATURE}")
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):

@@ -32,8 +32,8 @@ def packages_needed(part: Part) -> tuple[tuple[str, ...], str]:
         return (("torch",) if subject_from(name, options.get("array"), dtypes).torch else ()), "torch"
     if part.kind == "nightly" and "db" in options:
         return ("sqlalchemy",), "nightly"
-    if part.kind == "proofs" and options.get("run") and "z3" in options.get("methods", METHODS):
-        return ("z3",), "prove"
+    if part.kind == "proofs" and options.get("run"):
+        return tuple(package for package in ("sympy", "z3") if package in options.get("methods", METHODS)), "prove"
     return PACKAGES.get(part.kind, ((), ""))
 
 

@@ -13,6 +13,8 @@ from ....proofs.interception.by_value import by_value
 from ....proofs.interception.loading import dotted_name
 
 NAME_IT = "give it a name in a module, such as 'verify = ...' at the top level of mine.py, and hand over mine.verify"
+WRITE_IT = "put '%%writefile mine.py' first in its cell, run it, and audit 'mine.py:verify'"
+"""What to do in a notebook, whose functions belong to no file."""
 
 
 def name_of(subject: Callable) -> str:
@@ -22,10 +24,13 @@ def name_of(subject: Callable) -> str:
     Raises: InputError for what no module has under a name, or has no file: no command could show again what it does.
     """
     if isinstance(subject, type):
-        raise InputError(f"{subject.__qualname__} is a class; expected a function, or a callable object of the class")
+        raise InputError(
+            f"{subject.__qualname__} is a class; expected a function, or a callable object of the class "
+            f"('verify = {subject.__qualname__}(..)' at the top level of its module)"
+        )
     found = next(_names(subject), None)
     if found is None:
-        raise InputError(f"{_described(subject)} cannot be found by name in a module with a file: {NAME_IT}")
+        raise InputError(f"{_described(subject)} cannot be found by name in a module with a file: {_way_out(subject)}")
     module, attribute = found
     return f"{_place(module)}:{attribute}"
 
@@ -89,6 +94,11 @@ def _place(module: types.ModuleType) -> str:
 
 def _searched() -> set[str]:
     return {str(Path(folder).absolute()) for folder in sys.path}
+
+
+def _way_out(subject: Any) -> str:
+    in_file = str(getattr(sys.modules["__main__"], "__file__", "")).endswith(".py")
+    return NAME_IT if in_file or getattr(subject, "__module__", None) != "__main__" else WRITE_IT
 
 
 def _described(subject: Any) -> str:

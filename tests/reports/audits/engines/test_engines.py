@@ -34,7 +34,7 @@ LAGGING = problem_from({"vocabulary": 3, "gamma": 1, "target": {"start": ["1/3"]
 
 OPENVINO = ENGINES["openvino-genai"]
 needs_openvino = pytest.mark.skipif(
-    bool(OPENVINO.missing()), reason=f"needs {' and '.join(OPENVINO.missing())}: pip install draftproof[openvino]"
+    bool(OPENVINO.missing()), reason=f"needs {' and '.join(OPENVINO.missing())}: pip install draftproof[engines]"
 )
 
 

@@ -75,7 +75,7 @@ def test_hierarchical_decoding_capped_at_the_end_too_is_lossless_and_accepts_as_
 def test_onnxruntime_genai_from_outside_is_not_refuted_and_has_its_limit():
     engine = ENGINES["onnxruntime-genai"]
     if missing := engine.missing():
-        pytest.skip(f"needs {' and '.join(missing)}: pip install draftproof[onnxruntime]")
+        pytest.skip(f"needs {' and '.join(missing)}: pip install draftproof[engines]")
     report = audit_engine(engine, engine_problems()[:1], samples=1_000)
     assert (report.verdict, report.failure) == ("inconclusive", None)
     assert report.evidence[0].bound < 0.5
@@ -95,7 +95,7 @@ def given(name, folder):
     """The arguments of a reproduction, or a skip."""
     if name.startswith("openvino"):
         if missing := ENGINES["openvino-genai"].missing():
-            pytest.skip(f"needs {' and '.join(missing)}: pip install draftproof[openvino]")
+            pytest.skip(f"needs {' and '.join(missing)}: pip install draftproof[engines]")
         from draftproof.verifiers.adapters.openvino_generation import _export
 
         forged = forge(engine_problems()[0], folder)

@@ -1,0 +1,65 @@
+"""The command draftproof doctor: what is installed, and what each command would need."""
+
+import platform
+import shutil
+from importlib.metadata import PackageNotFoundError, distribution, version
+
+import click
+from packaging.requirements import Requirement
+
+BASE = ""
+FOR = {
+    BASE: "audit of functions over NumPy arrays and of programs, law, certificate, campaign, vectors, report, pages",
+    "torch": "audit --array torch, --dtype bfloat16 or float16, the batched verifiers",
+    "transformers": "audit transformers, engine, engines, forge, e2e, train-pair, tables",
+    "engines": "engine openvino-genai, engine onnxruntime-genai",
+    "kernels": "the Triton kernels",
+    "servers": "engine URL",
+    "data": "prompts from Hugging Face datasets, tokenizers of sentencepiece (e2e, tables)",
+    "campaign": "campaign: compiled, and on a cluster",
+    "nightly": "nightly --db on a server",
+    "compliance": "compliance: its PDF, and verify",
+    "prove": "prove by sympy and z3",
+    "test": "the pytest plugin",
+}
+"""What each extra of the distribution is for; docs/install.md says how large each is."""
+
+PROGRAMS = {"coqc": "prove by coq", "node": "vectors in JavaScript", "c++": "vectors and programs in C++"}
+"""Programs that are not installed with a package, and what uses them."""
+
+
+def required(extra: str, package: str = "draftproof") -> list[str]:
+    """The packages that an installed one states for an extra on this machine; for BASE those without an extra."""
+    stated = [Requirement(line) for line in distribution(package).requires or ()]
+    found = []
+    for one in stated:
+        if bool(extra) == ("extra" in str(one.marker)) and (
+            one.marker is None or one.marker.evaluate({"extra": extra})
+        ):
+            found += [name for other in one.extras for name in required(other)] if one.name == package else [one.name]
+    return list(dict.fromkeys(found))
+
+
+def installed(package: str) -> str | None:
+    """The version of a package, None where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+@click.command(name="doctor")
+def command() -> None:
+    """What is installed, and what each command would need. Nothing is installed, and nothing heavy imported."""
+    click.echo(f"draftproof {version('draftproof')}, Python {platform.python_version()}, {platform.platform()}")
+    for extra in FOR:
+        versions = {package: installed(package) for package in required(extra)}
+        missing = [package for package, found in versions.items() if found is None]
+        name = f"draftproof[{extra}]" if extra else "draftproof"
+        state = f"lacks {', '.join(missing)}: pip install '{name}'" if missing else "installed"
+        click.echo(f"\n{name}: {state}\n  for   {FOR[extra]}")
+        if found := [f"{package} {number}" for package, number in versions.items() if number]:
+            click.echo(f"  has   {', '.join(found)}")
+    click.echo("\nprograms")
+    for program, use in PROGRAMS.items():
+        click.echo(f"  {program}: {shutil.which(program) or 'not found'}\n  for   {use}")

@@ -1,0 +1,166 @@
+"""What is installed: the base install is enough for an audit; wheel and source distribution have what they must."""
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+import draftproof
+from draftproof.reports.commands.doctor import BASE, FOR, required
+
+ROOT = Path(draftproof.__file__).parent
+
+
+def names_of(distribution: str) -> str:
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
+@pytest.fixture(scope="module")
+def base_only(tmp_path_factory):
+    """The command line in an environment of its own, with the packages that the base install brings and no others."""
+    folder, brought, wanted = tmp_path_factory.mktemp("base"), set(), list(required(BASE))
+    while wanted:
+        if (name := names_of(wanted.pop())) not in brought:
+            brought.add(name)
+            wanted += required(BASE, name)
+    assert "numpy" in brought and not {"torch", "sympy", "z3-solver", "pytest", "numba"} & brought
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
+    site = next((folder / "venv").glob("lib/python*/site-packages"))
+    for package in (*brought, "draftproof"):
+        for top in {
+            file.parts[0] for file in distribution(package).files or () if file.parts[0] not in ("..", "__pycache__")
+        }:
+            if "__editable__" not in top and not (site / top).exists():
+                (site / top).symlink_to(distribution(package).locate_file(top))
+    if not (site / "draftproof").exists():
+        (site / "draftproof").symlink_to(ROOT)
+
+    def run(*arguments):
+        command = [folder / "venv" / "bin" / "python", "-m", "draftproof", *arguments]
+        environment = os.environ | {"COLUMNS": "160"}
+        return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=600)
+
+    return run
+
+
+PAPER = '{"vocabulary": 2, "gamma": 2, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
+
+
+def test_the_base_install_is_enough_for_audits_laws_certificates_and_pages(base_only):
+    for name, verdict, status in (("right", "lossless", 0), ("wrong", "refuted", 1)):
+        subject = f"{ROOT / 'examples' / name}.py:verify"
+        done = base_only("audit", subject, "--problem", PAPER, "--html", "-", "--json", f"{name}.json")
+        assert done.returncode == status, done.stdout + done.stderr
+        assert "<svg" in done.stdout and verdict in done.stderr
+    assert "11/9" in base_only("law", "block", "--problem", PAPER).stdout
+    assert base_only("certificate", "--problem", PAPER, "--json", "c.json").returncode == 0
+    assert base_only("certificate", "--check", "c.json").returncode == 0
+    assert base_only("report", "show", "wrong.json").returncode == 1
+    assert "1 holds" in base_only("prove", "lemma-1", "--method", "enumeration").stdout
+
+
+def test_what_the_base_install_lacks_is_said_in_one_line_with_the_extra(base_only):
+    done = base_only("prove", "lemma-1")
+    assert (done.returncode, done.stderr) == (2, "draftproof: sympy and z3 not found; install draftproof[prove]\n")
+
+
+def test_the_doctor_knows_every_extra_and_sees_what_is_missing(base_only):
+    said = base_only("doctor").stdout
+    stated = set(re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text().partition(
+        "[project.optional-dependencies]")[2].partition("[project.scripts]")[0], re.M))  # fmt: skip
+    assert stated - {"dev"} == set(FOR) - {BASE}
+    assert "draftproof: installed" in said and "draftproof[torch]: lacks torch: pip install" in said
+
+
+def test_completion_is_what_click_makes_for_the_shell():
+    script = subprocess.run(
+        [sys.executable, "-m", "draftproof", "completion", "bash"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "complete -o nosort -F _draftproof_completion draftproof" in script
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The wheel and the source distribution, built of a copy of what is under version control."""
+    pytest.importorskip("build", reason="needs build: pip install draftproof[dev]")
+    copy, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("built")
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True, cwd=ROOT)
+    if listed.returncode:
+        pytest.skip("needs the files that git lists: this is no clone")
+    for name in listed.stdout.splitlines():
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_bytes((ROOT / name).read_bytes())
+    subprocess.run([sys.executable, "-m", "build", "--no-isolation", "-o", out, copy], check=True, capture_output=True)
+    return next(out.glob("*.whl")), next(out.glob("*.tar.gz"))
+
+
+def test_the_wheel_has_every_module_and_no_test(built):
+    with zipfile.ZipFile(built[0]) as wheel:
+        names = set(wheel.namelist())
+        metadata = wheel.read(next(n for n in names if n.endswith(".dist-info/METADATA"))).decode()
+    rooms = ("verifiers", "models", "proofs", "stattests", "reports")
+    data = {"json", "jsonl", "j2", "css", "v", "js"}
+    for file in (f for room in rooms for f in (ROOT / room).rglob("*") if f.is_file()):
+        if file.suffix == ".py" or file.suffix[1:] in data:
+            place = f"draftproof/{file.relative_to(ROOT).as_posix()}"
+            expected = not place.startswith(("draftproof/reports/engines/", "draftproof/reports/evidence/"))
+            assert (place in names) == expected, place
+    assert not [name for name in names if "tests/" in name and "stattests/" not in name]
+    assert "draftproof/__main__.py" in names and "draftproof/py.typed" in names
+    for line in ("Project-URL: Homepage", "Classifier: Typing :: Typed", "Keywords: ", "Version: 0."):
+        assert line in metadata
+
+
+def test_the_source_distribution_has_documentation_examples_tests_and_constraints(built):
+    with tarfile.open(built[1]) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {
+        "constraints.txt",
+        "Makefile",
+        "docs/index.md",
+        "examples/right.py",
+        "tests/conftest.py",
+        "CHANGELOG.md",
+    } <= names
+
+
+def test_links_of_the_readme_lead_somewhere_on_a_package_index_too():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    home = re.search(r'Homepage = "(.+)"', (ROOT / "pyproject.toml").read_text())[1]
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert links
+    for link in links:
+        place = re.sub(rf"^{re.escape(home)}/(blob|raw)/main/", "", link)
+        assert place != link and (ROOT / place.partition("#")[0]).exists(), link
+
+
+TYPED = """
+from draftproof import Report, audit, law
+
+reveal_type(audit("block"))
+reveal_type(law("block", {}))
+audit("block", qick=True)
+report: Report = audit("block", quick=True, claims=("lossless",))
+"""
+
+
+@pytest.mark.long
+def test_mypy_sees_the_types(built, tmp_path):
+    pytest.importorskip("mypy", reason="needs mypy: pip install draftproof[dev]")
+    with zipfile.ZipFile(built[0]) as wheel:
+        wheel.extractall(tmp_path / "installed")
+    (tmp_path / "mine.py").write_text(TYPED)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--follow-imports=silent", "--cache-dir", str(tmp_path / "cache"), "mine.py"],
+        capture_output=True, text=True, cwd=tmp_path, env=os.environ | {"MYPYPATH": str(tmp_path / "installed")},
+    )  # fmt: skip
+    assert 'Revealed type is "draftproof.reports.audits.report.Report"' in done.stdout, done.stdout + done.stderr
+    assert 'Unexpected keyword argument "qick"' in done.stdout
+    assert "Found 1 error in 1 file" in done.stdout, done.stdout
