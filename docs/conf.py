@@ -12,6 +12,7 @@ version = release = __version__
 copyright = "Apache-2.0"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "house"]
 html_theme = "furo"
+html_static_path, html_css_files = ["_static"], ["house.css"]
 html_title = f"draftproof {__version__}"
 html_show_copyright = html_show_sourcelink = False
 exclude_patterns = ["_build"]

@@ -1,15 +1,25 @@
 """What Sphinx needs to know of this project: its docstrings, and pages made from what the code says of itself."""
 
+import gzip
+import json
 import re
 from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil, log
 from pathlib import Path
 
 import click
 from sphinx.application import Sphinx
 
 from draftproof import stattests
+from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
+from draftproof.reports.pages import bugs
 from draftproof.reports.pages import glossary as words
+from draftproof.reports.pages.engines import kept_survey
+from draftproof.reports.pages.narrow import labelled
+from draftproof.reports.pages.page import page as report_page
+from draftproof.stattests import min_detectable_goodness, samples_needed
 
 FIELD = re.compile(r"(?P<names>[\w.*]+(?:, [\w.*]+)*): (?P<text>\S.*)")
 EQUATION = re.compile(r"[\w^{}()\[\].*, |-]{1,40} (=|<=|>=) ")
@@ -82,8 +92,65 @@ def engines(page: str) -> str:
     return text.replace("](engines/", "](path:../reports/engines/")
 
 
+COMPARED = ("vllm-ascend-block-lossless", "hsd-lossless", "M04", "M44", "M45", "hsd-support", "transformers-support")
+"""Findings of the page of engines and mutants of the gallery, for which samples are counted."""
+
+MISSED = 1e-3
+"""Probability of a miss of the tests they are compared with, as in ``stattests``."""
+
+
+def samples() -> Iterator[tuple[str, str, int]]:
+    """(Bug, how far it is from right, samples) of ``COMPARED``: of a chi-square test, of an impossible token until it
+    is seen."""
+    findings = {finding.key: finding for finding in kept_survey().findings}
+    gallery = bugs.PAGE.read_text(encoding="utf-8")
+    for key in COMPARED:
+        if key not in findings:  # two outcomes: their distance is the total variation
+            row = re.search(rf"^\| `{key}` \| (.*?) \|.*`0` with (\S+), not (\S+) \|$", gallery, re.MULTILINE)
+            assert row, key
+            distance = float(abs(Fraction(row[2]) - Fraction(row[3])))
+            yield f"`{key}`: {row[1]}", f"TV {distance:.2g}", samples_needed(min_detectable_goodness, distance, cells=2)
+            continue
+        one = findings[key]
+        if one.total_variation is None:
+            chance = float(one.witness.rpartition(" ")[2])
+            yield f"`{one.name}`: an impossible token", f"Pr {chance:.3g}", ceil(-log(MISSED) / chance)
+            continue
+        problem = json.loads(re.findall(r"'({.*?})'", one.replay or "")[0])
+        cells = problem["vocabulary"] ** (problem["gamma"] + 1)
+        needed = samples_needed(min_detectable_goodness, one.total_variation, cells=cells)
+        yield f"`{one.name}`: wrong text", f"TV {one.total_variation:.2g}", needed
+
+
+def index(page: str) -> str:
+    """The first page, with the samples that a statistical test would need."""
+    lines = [f"| {bug} | {size} | {_rounded(needed)} |" for bug, size, needed in samples()]
+    return page.replace(MADE_HERE, "\n".join(["| bug | deviation | samples |", "|---|---|---|", *lines]))
+
+
+def _rounded(number: int) -> str:
+    """Two digits, and thousands apart: nobody takes the third."""
+    if number >= 10**12:
+        return f"{number:.1e}"
+    size = 10 ** max(len(str(number)) - 2, 0)
+    return f"{-(-number // size) * size:,}"
+
+
+LIVE = Path(__file__).parent / "live"
+"""Reports that ``draftproof audit --json`` wrote; the documentation has their pages."""
+
+
+def live_reports(app: Sphinx, error: Exception | None) -> None:
+    """The page of each, by this version."""
+    if error is None and app.builder.format == "html":
+        (Path(app.outdir) / "live").mkdir(exist_ok=True)
+        for file in sorted(LIVE.glob("*.json.gz")):
+            report = Report.from_json(json.loads(gzip.decompress(file.read_bytes())))
+            (Path(app.outdir) / "live" / f"{file.name.partition('.')[0]}.html").write_text(report_page(report), "utf-8")
+
+
 MADE_HERE = "<!-- made by house.py -->"
-MADE_PAGES = {"commands": commands, "engines": engines, "glossary": glossary, "python": statistics}
+MADE_PAGES = {"commands": commands, "engines": engines, "glossary": glossary, "index": index, "python": statistics}
 
 
 def made_pages(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -101,10 +168,10 @@ FOR_ALL_READERS = (
 
 
 def reachable(app: Sphinx, error: Exception | None) -> None:
-    """Mend what the theme leaves out of the pages: places that keys scroll, levels of headings."""
+    """Mend what the theme leaves out of the pages: places that keys scroll, levels of headings, headings in tables."""
     if error is None and app.builder.format == "html":
         for file in Path(app.outdir).rglob("*.html"):
-            text = file.read_text(encoding="utf-8")
+            text = labelled(file.read_text(encoding="utf-8"))
             for wrong, right in FOR_ALL_READERS:
                 text = wrong.sub(right, text)
             file.write_text(text, encoding="utf-8")
@@ -113,5 +180,6 @@ def reachable(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", house_docstring)
     app.connect("build-finished", reachable)
+    app.connect("build-finished", live_reports)
     app.connect("source-read", made_pages)
     return {"parallel_read_safe": True}

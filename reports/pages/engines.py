@@ -1,36 +1,63 @@
-"""The page of adapters and engines: what their audits came to, in Markdown and in HTML, made from the reports."""
+"""The page of adapters and engines: what their audits came to, in Markdown and in HTML, made from the reports.
 
-from collections.abc import Mapping, Sequence
+``python -m draftproof.reports.pages.engines`` writes reports/engines.md from the survey that is kept beside the issues.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec import Struct, to_builtins
+
+from ...models.files import write_atomically
+from ...models.json_files import convert
 from ...verifiers.adapters.engines import Engine
 from ...verifiers.evidence import Evidence, merge_verdicts
 from ..audits.engines.survey import NOT_RUN, SURVEYED, SurveyRun
 from ..audits.functions.batch_influence import NOT_TRIED
 from ..audits.report import Report
+from ..audits.scope import counted
 from .engine_issues import FOLDER, issue, refuted, version_of
 from .page import rendered
 from .summary import Summary, summaries
 
 HEAD = """\
-Written by `draftproof engines --out FOLDER`. An engine is a program that emits text, an adapter a function of one,
-audited as a verifier; its code is the engine's own, unpacked by `make engines` or installed, and not edited but as
-its report records. The problems are few (the paper's example, and rows with zeros; fewer under Triton's interpreter):
-`draftproof audit NAME` has the battery. What *holds* is refuted by nothing on these problems, to the limit stated,
-and is no proof; a CPU ran everything, and no kernel was compiled for a GPU. Loops around the verifiers, samplers and
-temperatures are examined only from outside, on forged models, by samples: these never show that something is right."""
+An engine is a program that emits text, an adapter a function of one, audited as a verifier; its code is the engine's
+own, unpacked by `make engines` or installed, and not edited but as its report records. The problems are few (the
+paper's example, and rows with zeros; fewer under Triton's interpreter): `draftproof audit NAME` has the battery.
+*Not refuted* speaks of these problems, to the limit stated under the name, and is no proof; a CPU ran everything, and
+no kernel was compiled for a GPU. Loops around the verifiers, samplers and temperatures are examined only from outside,
+on forged models, by samples: these never show that something is right. Written by `draftproof engines --out FOLDER`."""
 
-COLUMNS = ("name", "version", "rule", "says of itself", "numbers", "text", "impossible tokens", "batches", "how",
-           "worst", "allowed or limit", "tokens a call", "run on", "processor time")  # fmt: skip
+SURVEY = "survey.json"
+"""What the page is made of, beside the issues."""
+
+COLUMNS = ("engine", "release", "mode", "verdict", "finding")
+"""Of the table with one line for each."""
+
+FAULTS = {
+    "lossless": "the text does not follow the target",
+    "support": "a token of probability 0 can come out",
+    "batch": "what a request emits depends on the others of its batch",
+}
+SHORT = {"lossless": "text", "support": "impossible token", "batch": "batch"}
+"""Claims in a sentence about their refutation, and as the name of a finding."""
+
+BY_NUMBERS = {"text": "text", "support": "impossible tokens", "batch": "batches", "how": "how", "worst": "worst",
+              "limit": "allowed, or limit", "tokens": "tokens a call"}  # fmt: skip
+"""Fields of the details that each type of numbers has its own of, and how they are called."""
 
 
 class SurveyRow(NamedTuple):
-    """One adapter, engine or server in one type of numbers; fields as COLUMNS.
+    """One adapter, engine or server in one type of numbers.
 
+    version: of the engine. rule: what was run. claims: what it says of itself.
     text, support, batch: verdicts on the claims lossless, support and batch; empty where a claim was not examined.
+    how, worst, limit: how the laws are known, the largest deviation, and what is allowed or could remain unseen.
     tokens: of a call in expectation, and the most that a valid verifier has, on the first problem.
+    run, took: when and on what, and the processor time.
     """
 
     name: str
@@ -112,50 +139,195 @@ def missing_of(reports: Mapping[str, Any]) -> dict[str, str]:
     return absent | NOT_RUN
 
 
-def page(
+class Finding(Struct, frozen=True, kw_only=True):
+    """A refutation that is shown: of a name, with its witness in words.
+
+    total_variation: between the two laws. replay: the command that shows it again.
+    """
+
+    name: str
+    claim: str
+    witness: str
+    problem: str | None
+    total_variation: float | None
+    replay: str | None
+
+    @property
+    def key(self) -> str:
+        """The name of the files of its issue and its reproduction."""
+        return f"{self.name}-{self.claim}"
+
+    @property
+    def size(self) -> str:
+        """How far it is from what it should be, in parentheses; empty where that has no number."""
+        if self.claim == "support":
+            return f" (Pr {self.witness.rpartition('observed ')[2]})"
+        return f" (TV {self.total_variation:.2g})" if self.total_variation else ""
+
+    @property
+    def has_script(self) -> bool:
+        return (FOLDER / f"{self.key}.py").is_file()
+
+
+class Survey(Struct, frozen=True, kw_only=True):
+    """All that the page says, and nothing that it does not.
+
+    absent: what was not run, and why. together: the processor time of all. seeds: lines about fresh seeds.
+    """
+
+    rows: list[SurveyRow]
+    findings: list[Finding]
+    absent: dict[str, str]
+    together: str
+    seeds: list[str]
+
+    def lines(self) -> list["EngineLine"]:
+        """One for each name: where the text is wrong first, then other refutations, then what is not decided."""
+        names = dict.fromkeys(row.name for row in self.rows)
+        made = [
+            EngineLine([r for r in self.rows if r.name == name], [f for f in self.findings if f.name == name])
+            for name in names
+        ]
+        return sorted(made, key=lambda line: line.rank)
+
+
+class EngineLine(NamedTuple):
+    """One name: its rows, a type of numbers each, and its findings."""
+
+    rows: list[SurveyRow]
+    findings: list[Finding]
+
+    @property
+    def first(self) -> SurveyRow:
+        return self.rows[0]
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is a verifier of this project."""
+        return self.first.rule.startswith("draftproof.")
+
+    def worst(self, claim: str) -> str:
+        """The verdict on a claim over all types of numbers; empty where it was not examined."""
+        said = [str(getattr(row, "text" if claim == "lossless" else claim)).partition(",")[0] for row in self.rows]
+        return next((verdict for verdict in ("refuted", "error", "no-evidence", "holds") if verdict in said), "")
+
+    @property
+    def rank(self) -> int:
+        """The place of its line: the worst first."""
+        wrong = [claim for claim in FAULTS if self.worst(claim) == "refuted"]
+        order = ("error", "holds", "no-evidence", "")
+        return 0 if "lossless" in wrong else 1 if wrong else 2 + order.index(self.worst("lossless"))
+
+    @property
+    def colour(self) -> str:
+        """The class of its verdict on a page."""
+        return "refuted" if self.rank < 2 else self.worst("lossless")
+
+    @property
+    def sentence(self) -> str:
+        """The verdict, no stronger than the evidence."""
+        shown = {f.claim: f.size for f in self.findings}
+        wrong = [said + shown.get(claim, "") for claim, said in FAULTS.items() if self.worst(claim) == "refuted"]
+        said = f"Refuted: {'; '.join(wrong)}." if wrong else ""
+        text = self.worst("lossless")
+        if text == "error":
+            return f"Not audited: {self.first.how}."
+        if text == "no-evidence":
+            limits = [row.limit for row in self.rows if row.limit]
+            unseen = f" below {limits[0]}" if limits else ""
+            return f"{said} Undecided: samples show no difference, and would not show one{unseen}.".strip()
+        if text == "holds":
+            problems = counted(int(self.first.text.rpartition(" of ")[2]), "problem")
+            rest = "Otherwise not" if wrong else "Not"
+            return f"{said} {rest} refuted on {problems} in {', '.join(r.numbers for r in self.rows)}.".strip()
+        return said or "Nothing was examined."
+
+    def details(self) -> Iterator[tuple[str, list[str]]]:
+        """(What, the entry for each type of numbers), and what all have in common with one entry."""
+        for field, name in BY_NUMBERS.items():
+            if any(entries := [str(getattr(row, field)) for row in self.rows]):
+                yield name, entries
+
+    def common(self) -> str:
+        """What all rows have in common, in a line."""
+        row = self.first
+        said = f"says of itself: {row.claims}" if row.claims else ""
+        return "; ".join(filter(None, (said, f"run {row.run}", row.took and f"processor time {row.took}")))
+
+
+def survey_of(
     reports: Mapping[str, Mapping[str, Any]], runs: Mapping[str, SurveyRun], seeds: Sequence[str] = ()
-) -> tuple[str, str, dict[str, str]]:
-    """The page in Markdown and in HTML, and the issues by name.
+) -> tuple[Survey, dict[str, str]]:
+    """What the page says of these reports, and the issues by name.
 
     reports: in their JSON form, by name; what has none was not run, and why is said. seeds: lines about fresh ones.
     """
     rows: list[SurveyRow] = []
-    shown: list[tuple[str, str, Evidence]] = []
+    findings: list[Finding] = []
     issues: dict[str, str] = {}
     for name, data in reports.items():
         report = Report.from_json(data)
         rows += rows_of(name, report, runs[name])
-        for claim, evidence in refuted(report).items():
-            shown.append((name, claim, evidence))
-            issues[f"{name}-{claim}"] = issue(name, report, evidence)
-    absent, timed = missing_of(reports), [run.seconds for name, run in runs.items() if name in reports and run.seconds]
+        for claim, e in refuted(report).items():
+            distance = None if e.total_variation is None else float(e.total_variation)
+            findings.append(Finding(name=name, claim=claim, witness=str(e.witness), problem=e.problem,
+                                    total_variation=distance, replay=e.replay))  # fmt: skip
+            issues[findings[-1].key] = issue(name, report, e)
+    timed = [run.seconds for name, run in runs.items() if name in reports and run.seconds]
     together = f"Processor time of {len(timed)} audits together: {sum(timed):.0f} s." if timed else ""
-    markdown = _markdown(rows, shown, absent, together, seeds)
-    scripts = {key for key in issues if (FOLDER / f"{key}.py").is_file()}
+    absent = missing_of(reports)
+    return Survey(rows=rows, findings=findings, absent=absent, together=together, seeds=[*seeds]), issues
+
+
+def html(survey: Survey) -> str:
+    """The page of a survey, in one file."""
     head = HEAD.replace("`", "").replace("*", "")
-    html = rendered("engines.html.j2", head=head, columns=COLUMNS, rows=rows, refuted=shown, absent=absent,
-                    scripts=scripts, together=together, seeds=seeds)  # fmt: skip
-    return markdown, html, issues
+    parts = _parts(survey)
+    return rendered("engines.html.j2", head=head, columns=COLUMNS, parts=parts, survey=survey, short=SHORT)
 
 
-def _markdown(
-    rows: Sequence[SurveyRow], shown: Sequence[tuple[str, str, Evidence]], absent: Mapping[str, str], together: str,
-    seeds: Sequence[str],
-) -> str:  # fmt: skip
-    lines = ["# Adapters and engines, audited", "", HEAD, "", _line(COLUMNS), "|" + "---|" * len(COLUMNS)]
-    lines += [_line((f"`{row.name}`", *row[1:])) for row in rows]
-    lines += ["", together, ""] if together else [""]
-    lines += ["## Refuted", ""]
-    for name, claim, evidence in shown:
-        key = f"{name}-{claim}"
-        lines.append(
-            f"- `{name}`, {claim}: {evidence.witness}. [Issue](engines/{key}.md), [reproduction](engines/{key}.py)"
-        )
-    lines += [] if shown else ["none"]
-    lines += ["", "## Fresh seeds", "", *(f"- {line}" for line in seeds)] if seeds else []
+def _parts(survey: Survey) -> list[tuple[str, list[EngineLine]]]:
+    """The lines by headings: those of others, then our own."""
+    lines = survey.lines()
+    parts = [
+        ("Engines and servers", [line for line in lines if not line.ours]),
+        ("Our own verifiers", [line for line in lines if line.ours]),
+    ]
+    return [(title, some) for title, some in parts if some]
+
+
+def markdown(survey: Survey) -> str:
+    """The page of a survey."""
+    lines = ["# Real engines, audited", "", HEAD, ""]
+    for title, some in _parts(survey):
+        lines += [f"## {title}", "", _line(COLUMNS), "|" + "---|" * len(COLUMNS)]
+        for line in some:
+            row, links = line.first, "; ".join(map(_links, line.findings))
+            lines.append(_line((f"`{row.name}`", row.version, row.rule, line.sentence, links)))
+        lines += ["", "<details><summary>Details: what was measured in each type of numbers</summary>", ""]
+        for line in some:
+            lines += [f"**`{line.first.name}`**: {line.common()}.", "", *_by_numbers(line), ""]
+        lines += ["</details>", ""]
+    lines += [survey.together, ""] if survey.together else []
+    lines += ["## Refuted, with the witness", ""]
+    lines += [f"- `{f.name}`, {f.claim}: {f.witness}. {_links(f)}" for f in survey.findings] or ["none"]
+    if survey.seeds:
+        lines += ["", "## Fresh seeds", "", "<details><summary>Each audited again with other random problems</summary>"]
+        lines += ["", *(f"- {line}" for line in survey.seeds), "", "</details>"]
     lines += ["", "## Not run, and why", ""]
-    lines += [f"- {f'`{name}`' if name in SURVEYED else name}: {why}" for name, why in absent.items()]
+    lines += [f"- {f'`{name}`' if name in SURVEYED else name}: {why}" for name, why in survey.absent.items()]
     return "\n".join(lines) + "\n"
+
+
+def _links(finding: Finding) -> str:
+    script = f", [reproduction](engines/{finding.key}.py)" if finding.has_script else ""
+    return f"{SHORT[finding.claim]}: [issue](engines/{finding.key}.md){script}"
+
+
+def _by_numbers(line: EngineLine) -> list[str]:
+    entries = [*line.details()]
+    head = ("", *(row.numbers or "not examined" for row in line.rows))
+    return [_line(head), "|" + "---|" * len(head), *(_line((name, *cells)) for name, cells in entries)]
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -165,14 +337,24 @@ def _line(cells: Sequence[str]) -> str:
 def write(
     folder: Path, reports: Mapping[str, Mapping[str, Any]], runs: Mapping[str, SurveyRun], seeds: Sequence[str] = ()
 ) -> list[Path]:
-    """Write engines.md, engines.html and engines/NAME-CLAIM.md into the folder; what was written."""
-    markdown, html, issues = page(reports, runs, seeds)
+    """Write engines.md, engines.html, the survey and engines/NAME-CLAIM.md into the folder; what was written."""
+    survey, issues = survey_of(reports, runs, seeds)
     texts = {
-        "engines.md": markdown,
-        "engines.html": html,
+        "engines.md": markdown(survey),
+        "engines.html": html(survey),
+        f"engines/{SURVEY}": json.dumps(to_builtins(survey), indent=1, ensure_ascii=False) + "\n",
         **{f"engines/{key}.md": text for key, text in issues.items()},
     }
     (folder / "engines").mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return [folder / name for name in texts]
+
+
+def kept_survey() -> Survey:
+    """The survey of this version."""
+    return convert(Survey, json.loads((FOLDER / SURVEY).read_text(encoding="utf-8")), SURVEY)
+
+
+if __name__ == "__main__":
+    write_atomically(FOLDER.parent / "engines.md", markdown(kept_survey()))

@@ -9,6 +9,7 @@ from ..audits.migration import SCHEMA_VERSION
 from ..audits.report import Report
 from . import figures
 from .glossary import Links
+from .narrow import labelled
 from .plain_words import plain_sentence, problem_rows
 from .summary import allowance, also_refuted, price, reasons, regions, server_lines, speaks_of, summaries
 
@@ -54,4 +55,4 @@ def rendered(template: str, **content: Any) -> str:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     css = Markup(environment.get_template("page.css").render())
-    return environment.get_template(template).render(css=css, links=Links(), **content)
+    return labelled(environment.get_template(template).render(css=css, links=Links(), **content))

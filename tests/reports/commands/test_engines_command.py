@@ -17,6 +17,7 @@ from draftproof.reports.audits.engines.survey import SURVEYED, problems_of
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
 from draftproof.reports.pages.engine_issues import FIXES, FOLDER
+from draftproof.reports.pages.engines import EngineLine, Finding, SurveyRow, kept_survey, markdown
 from draftproof.verifiers.adapters.registry import ADAPTERS
 from draftproof.verifiers.evidence import Evidence
 
@@ -102,27 +103,49 @@ EVIDENCE["witness"]["problem"] = {
     "vocabulary": 2, "gamma": 3, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}  # fmt: skip
 
 
-def test_the_page_says_what_was_refuted_with_its_witness_and_what_was_not_run(written):
+def test_the_page_has_a_line_for_each_with_its_verdict_in_a_sentence_then_details_and_what_was_not_run(written):
     text, html = (written / "engines.md").read_text(), (written / "engines.html").read_text()
     row = next(line for line in text.splitlines() if line.startswith("| `vllm-ascend-block`"))
-    assert "| vllm-ascend 0.23.0.post1 |" in row and "| a higher acceptance rate | float32 | refuted, 1 of 1 |" in row
-    assert "| TV 0.22 | TV 0.0012 |" in row and "cores" not in row, "when it was put there is known, not on what"
     assert (
-        "- `vllm-ascend-block`, lossless: 0: expected 1/3, observed 5/9. [Issue](engines/vllm-ascend-block-lossless.md)"
-        in text
+        "| vllm-ascend 0.23.0.post1 |" in row and "| Refuted: the text does not follow the target (TV 0.22). |" in row
     )
-    assert "| `sglang-block` |" in text and "| holds, 1 of 1 | holds, 1 of 1 |" in text and "2.333 of 2.333" not in text
-    assert "| `a-server` |" in text and "it closed its output" in text
+    assert "[issue](engines/vllm-ascend-block-lossless.md), [reproduction](engines/vllm-ascend-block-loss" in row
+    assert "**`vllm-ascend-block`**: says of itself: a higher acceptance rate" in text and "| worst | TV 0.22 |" in text
+    assert "- `vllm-ascend-block`, lossless: 0: expected 1/3, observed 5/9. text: [issue](engines/vllm-ascend-b" in text
+    line = next(line for line in text.splitlines() if line.startswith("| `sglang-block` |"))
+    assert "| Not refuted on 1 problem in exact. |" in line and "| text | holds, 1 of 1 |" in text
+    assert "| Not audited: it closed its output. |" in text and "2.333 of 2.333" not in text
     assert "- `sglang-token`: needs sglang, triton" in text and "CUDA only" in text and "no proof" in text
-    assert "Processor time of 1 audits together: 12 s." in text
-    for shown in (
-        "Processor time of 1 audits together: 12 s.",
-        "refuted, 1 of 1",
-        "expected 1/3, observed 5/9",
-        "needs sglang, triton",
-        "engines/vllm-ascend-block-lossless.py",
-    ):
+    for shown in ("Processor time of 1 audits together: 12 s.", "refuted, 1 of 1", "expected 1/3, observed 5/9",
+                  "needs sglang, triton", "engines/vllm-ascend-block-lossless.py"):  # fmt: skip
         assert shown in html
+
+
+def line(**verdicts):
+    """A line of the page: its verdicts on claims, in one type of numbers."""
+    row = SurveyRow("x", "1", "rule", "", "float32", "", "", "", "how", "", "TV 0.2", "", "", "")._replace(**verdicts)
+    found = [Finding(name="x", claim="support", witness="1: expected 0, observed 2^-53", problem=None,
+                     total_variation=None, replay=None)]  # fmt: skip
+    return EngineLine([row], found if verdicts.get("support", "").startswith("refuted") else [])
+
+
+def test_a_sentence_is_no_stronger_than_the_verdicts_and_the_worst_stand_first():
+    wrong = line(text="refuted, 1 of 4", support="holds, 4 of 4", batch="refuted, 1 of 5")
+    apart = line(text="holds, 4 of 4", support="refuted, 1 of 4")
+    right, unknown = line(text="holds, 4 of 4", support="holds, 4 of 4"), line(text="no-evidence, 2 of 2")
+    assert wrong.sentence.endswith("target; what a request emits depends on the others of its batch.")
+    assert apart.sentence == "Refuted: a token of probability 0 can come out (Pr 2^-53). Otherwise not refuted on 4 " \
+        "problems in float32."  # fmt: skip
+    assert right.sentence == "Not refuted on 4 problems in float32."
+    assert unknown.sentence == "Undecided: samples show no difference, and would not show one below TV 0.2."
+    half = EngineLine([*right.rows, *wrong.rows], [])
+    assert half.sentence.startswith("Refuted") and "not refuted" not in half.sentence.lower()
+    assert [each.rank for each in (wrong, apart, right, unknown)] == sorted({0, 1, 3, 4})
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="the page is in the repository, not in the wheel")
+def test_the_page_of_this_version_is_made_of_the_survey_beside_its_issues():
+    assert markdown(kept_survey()) == (FOLDER.parent / "engines.md").read_text(encoding="utf-8")
 
 
 def test_an_issue_has_the_witness_by_hand_the_reproduction_and_what_would_fix_it(written):
@@ -132,7 +155,7 @@ def test_an_issue_has_the_witness_by_hand_the_reproduction_and_what_would_fix_it
                  "`pin` -> ``: there is no device", "Total variation between the two laws: 0.22",
                  "$ draftproof audit vllm-ascend-block"):  # fmt: skip
         assert part in text
-    assert [file.name for file in (written / "engines").iterdir()] == ["vllm-ascend-block-lossless.md"]
+    assert [file.name for file in (written / "engines").glob("*.md")] == ["vllm-ascend-block-lossless.md"]
 
 
 def test_fresh_seeds_go_on_where_they_were_ended_and_an_unexpected_verdict_is_exit_status_1(written, monkeypatch):
@@ -195,7 +218,7 @@ def test_each_refuted_row_of_the_page_has_an_issue_and_a_reproduction_of_25_line
     text = (FOLDER.parent / "engines.md").read_text()
     listed = re.findall(r"^- `([\w.-]+)`, (\w+): ", text, re.M)
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
-    refuted = {row[0].strip("| `") for row in rows if any(cell.startswith("refuted") for cell in row[5:8])}
+    refuted = {row[0].strip("| `") for row in rows if row[3].startswith("Refuted")}
     assert refuted == {name for name, _ in listed} and listed
     assert without(text) == []
     assert without("- `sglang-block`, lossless: 0") == ["sglang-block-lossless"]

@@ -21,6 +21,7 @@ from draftproof.reports.audits.compliance.plan import load_plan
 from draftproof.reports.audits.nightly.checks import CheckCounts, check_of
 from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.tables.report import tables_report
+from draftproof.reports.pages import engines as engines_page
 from draftproof.reports.pages.compliance.page import page as compliance_page
 from draftproof.reports.pages.engine_issues import FOLDER
 from draftproof.reports.pages.nightly.page import page as nightly_page
@@ -31,8 +32,18 @@ from draftproof.tests.reports.browser import needs_chromium
 
 pytestmark = [pytest.mark.browser, pytest.mark.needs("axe_playwright_python"), needs_chromium]
 
-SETTINGS = ((1280, "light"), (390, "light"), (1280, "dark"))
+SETTINGS = ((1280, "light"), (390, "light"), (1280, "dark"), (390, "dark"))
 """Width of the window in pixels, and the colours that the reader prefers."""
+FEW = SETTINGS[::3]
+"""Each width and each of the colours once: what a page of its own kind is looked at in; long tests take all."""
+
+TOO_WIDE = """() => [
+  ...(document.documentElement.scrollWidth > document.documentElement.clientWidth ? ['too-wide'] : []),
+  ...[...(document.querySelector('article') || document.querySelector('main')).querySelectorAll('*')]
+    .filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth && !e.closest('svg')
+                 && getComputedStyle(e).overflowX != 'visible')
+    .map(e => 'scrolls: ' + e.tagName + ' ' + e.textContent.trim().slice(0, 40))]"""
+"""What is wider than the window, or than its column."""
 
 
 @pytest.fixture(scope="module")
@@ -56,22 +67,22 @@ def refuted(tmp_path_factory):
 
 
 def serious(browser, html: str | Path, width: int = 1280, colours: str = "light") -> list[str]:
-    """Rules of axe-core that a page, or the page in a file, breaks, of serious or critical impact, and whether it is
-    too wide."""
+    """Rules of axe-core that a page, or the page in a file, breaks, of serious or critical impact, and what
+    is too wide."""
     from axe_playwright_python.sync_playwright import Axe
 
     tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=colours, bypass_csp=True)
     try:
         tab.goto(html.as_uri()) if isinstance(html, Path) else tab.set_content(html)
         found = Axe().run(tab).response["violations"]
-        wide = tab.evaluate("document.documentElement.scrollWidth") > width
+        wide = tab.evaluate(TOO_WIDE)
     finally:
         tab.close()
-    return [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] + ["too-wide"] * wide
+    return [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] + wide
 
 
 def test_nothing_serious_on_the_page_of_a_refuted_function(browser, refuted):
-    for width, colours in SETTINGS:
+    for width, colours in FEW:
         assert serious(browser, refuted, width, colours) == []
 
 
@@ -92,14 +103,14 @@ def test_nothing_serious_on_the_page_of_a_nightly(browser, history):
         )
     html = nightly_page(status(history))
     assert "Something is wrong" in html
-    for width, colours in SETTINGS[1:]:
+    for width, colours in FEW:
         assert serious(browser, html, width, colours) == []
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="the page is in the repository, not in the wheel")
 def test_nothing_serious_on_the_page_of_engines(browser):
-    for width, colours in SETTINGS[1:]:
-        assert serious(browser, (FOLDER.parent / "engines.html").read_text(encoding="utf-8"), width, colours) == []
+    for width, colours in FEW:
+        assert serious(browser, engines_page.html(engines_page.kept_survey()), width, colours) == []
 
 
 @pytest.mark.long
@@ -113,37 +124,57 @@ def test_nothing_serious_on_the_pages_of_tables_and_of_an_end_to_end_run(browser
     )
     run = json.loads((Path(draftproof.__file__).parent / "tests/reports/audits/reports_1_0/e2e.json").read_text())
     for html in (tables, page(Report.from_json(run))):
-        for width, colours in SETTINGS[1:]:
+        for width, colours in SETTINGS:
             assert serious(browser, html, width, colours) == []
     at = tables.index("</table>")
     assert "image-alt" in serious(browser, f'{tables[:at]}</table><img src="data:,">{tables[at:]}')
 
 
-@pytest.fixture(scope="module")
-def documentation(tmp_path_factory):
-    """The documentation, built: a folder of pages."""
-    source = Path(draftproof.__file__).parent / "docs"
-    if not source.is_dir():
-        pytest.skip("the documentation is not in the wheel")
-    out = tmp_path_factory.mktemp("docs")
+def built(source: Path, out: Path) -> Path:
+    """The documentation of a folder, built."""
     subprocess.run([sys.executable, "-m", "sphinx", "-q", "-b", "html", str(source), str(out)], check=True, timeout=300)
     return out
 
 
+DOCS = Path(draftproof.__file__).parent / "docs"
+needs_docs = pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation is not in the wheel")
+
+
+def browsed(browser, folder: Path, settings=SETTINGS) -> dict[tuple[str, int, str], list[str]]:
+    """What is wrong with the pages in a folder, by page, width and colours."""
+    every = [(file, *setting) for file in sorted(folder.rglob("*.html")) for setting in settings]
+    found = {(file.stem, *setting): serious(browser, file, *setting) for file, *setting in every}
+    return {where: broken for where, broken in found.items() if broken}
+
+
+@needs_docs
+@pytest.mark.needs("sphinx")
+def test_nothing_serious_on_a_page_with_wide_tables_and_nothing_is_wider_than_its_column(browser, tmp_path):
+    """The house's style on a page of its own; that of every page is looked at by the long test."""
+    source = tmp_path / "docs"
+    source.mkdir()
+    for name in ("conf.py", "house.py", "glossary.md", "engines.md"):
+        shutil.copy(DOCS / name, source / name)
+    shutil.copytree(DOCS / "_static", source / "_static")
+    (tmp_path / "reports").symlink_to(FOLDER.parent)
+    (source / "index.md").write_text("# Page\n\n```{toctree}\nglossary\nengines\n```\n")
+    pages = built(source, tmp_path / "out")
+    for name in ("genindex", "search", "glossary", "index"):
+        (pages / f"{name}.html").unlink()
+    assert browsed(browser, pages, FEW) == {}
+    (pages / "engines.html").write_text((pages / "engines.html").read_text().replace("house.css", "none.css"))
+    assert "scrolls: DIV" in " ".join(serious(browser, pages / "engines.html", 390))
+
+
+@needs_docs
 @pytest.mark.long
 @pytest.mark.needs("sphinx")
-def test_nothing_serious_on_any_page_of_the_documentation(browser, documentation):
-    """At one width of the two and in one of the colours each, in turn; the tutorial for who certifies in all."""
-    pages = sorted(documentation.rglob("*.html"))
-    assert len(pages) > 30
-    found = {}
-    for number, file in enumerate(pages):
-        for width, colours in SETTINGS if file.stem == "certify" else SETTINGS[number % 3 :][:1]:
-            if broken := serious(browser, file, width, colours):
-                found[file.relative_to(documentation).as_posix(), width, colours] = broken
-    assert found == {}
-    bad = documentation / "bad.html"
-    bad.write_text((documentation / "index.html").read_text().replace("</h1>", f"</h1>{''.join(PLANTED.values())}", 1))
+def test_nothing_serious_on_any_page_of_the_documentation(browser, tmp_path):
+    pages = built(DOCS, tmp_path)
+    assert len([*pages.rglob("*.html")]) > 30
+    assert browsed(browser, pages) == {}
+    bad = pages / "bad.html"
+    bad.write_text((pages / "index.html").read_text().replace("</h1>", f"</h1>{''.join(PLANTED.values())}", 1))
     assert set(PLANTED) <= set(serious(browser, bad))
 
 
@@ -168,7 +199,7 @@ def compliance(tmp_path_factory):
 
 def test_nothing_serious_on_a_compliance_document(browser, compliance):
     assert all(f'"word {verdict}"' in compliance for verdict in ("met", "open", "refuted"))
-    for width, colours in SETTINGS[1:]:
+    for width, colours in FEW:
         assert serious(browser, compliance, width, colours) == []
 
 
