@@ -19,8 +19,8 @@ HEAD = """# Real bugs, with a witness each
 Each bug was reported in public, or found by reading, in the project that is named; the mutant is our own short verifier
 with that bug and no other, and says nothing of what the project does today. The witness is the smallest that the search
 found: the rows of target p and draft q, the same after every prefix, gamma draft tokens a call, and what comes out with
-another probability than from a lossless verifier. Each number is exact (a decimal has logarithms in it, or a softmax). Of
-a mutant of batches (B01 ...): the draft tokens of a request, what it emits among others, and what alone. Written by
+another probability than from a lossless verifier. Each number is exact (a decimal has logarithms in it, or a softmax).
+Of a mutant of batches (B01 ...): the draft tokens of a request, what it emits among others, and what alone. Written by
 `python -m draftproof.reports.pages.bugs` from the catalogue of the zoo; `make zoo` writes it anew and compares.
 
 """
