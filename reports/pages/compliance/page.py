@@ -1,23 +1,24 @@
 """The compliance document as one HTML page: nothing loaded from elsewhere, everything escaped, made to be printed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
+from matplotlib import pyplot as plt
 
-from ....verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Strength
+from ....verifiers.evidence import HOLDS, NOT_CLAIMED, REFUTED, Evidence, Strength
 from ...audits.compliance.folder import Rendering
 from ...audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, VERDICTS, WITHOUT_LIMIT
 from ...audits.nightly.verdicts import STATE_MEANINGS
 from ...audits.report import FINDINGS, Report
 from .. import figures
 from ..badge import badge
+from ..figures import BAD, FLOOR, LIMIT, STYLE, SUBJECT, svg
 from ..junit import junit_of_requirements
 from ..nightly import summary as nightly
 from ..nightly.figure import history
 from ..page import rendered
 from ..summary import allowance, also_refuted, price, reasons, run_lines, speaks_of, summaries
-from .figures import deviation_by_precision
 from .pdf import pdf
 
 PLAINLY = {
@@ -103,3 +104,28 @@ def _by_claim(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 RENDERING = Rendering(page, pdf, badge, junit_of_requirements)
 """The files for people that a document gives."""
+
+
+def deviation_by_precision(evidence: Sequence[Evidence]) -> str | None:
+    """The deviation from the target's law on each problem, a line a kind of numbers, and what rounding is allowed."""
+    items = [e for e in evidence if e.claim == "lossless" and e.total_variation is not None]
+    items = [e for e in items if not (e.witness and e.witness.smallest)]
+    if not items:
+        return None
+    kinds = list(dict.fromkeys(e.dtype for e in items))
+    with plt.rc_context(STYLE):
+        figure, axis = plt.subplots(figsize=(6.4, 0.42 * len(kinds) + 0.8))
+        for place, kind in enumerate(kinds):
+            mine = [e for e in items if e.dtype == kind]
+            for refuted, colour, marker in ((False, SUBJECT, "o"), (True, BAD, "X")):
+                shown = [max(float(e.total_variation), FLOOR) for e in mine if e.refuted == refuted]
+                axis.scatter(shown, [place] * len(shown), c=colour, marker=marker, s=22, alpha=0.6, zorder=3)
+            bounds = [max(float(e.bound), FLOOR) for e in mine if e.bound]
+            axis.scatter(bounds, [place] * len(bounds), c=LIMIT, marker="|", s=120, zorder=2)
+        axis.set_xscale("log")
+        axis.set_xlim(FLOOR / 3, 3)
+        axis.set_yticks(range(len(kinds)), kinds)
+        axis.set_ylim(len(kinds) - 0.4, -0.6)
+        axis.grid(axis="x", color="#dddddd", linewidth=0.6)
+        axis.set_xlabel("total variation", fontsize=9)
+        return svg(figure)

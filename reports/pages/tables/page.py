@@ -5,9 +5,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ...audits.tables.paper_comparison import FIGURE_3_GAMMA, PAPER_DRAFTERS
+from ..figures import BLOCK, LIMIT, STYLE, SUBJECT, TOKEN, plt, svg
 from ..page import rendered
 from . import formatting
-from .figures import figure_3, figure_5
 
 
 def page(report: Mapping[str, Any]) -> str:
@@ -53,3 +54,63 @@ def _escaped(text: str) -> str:
     for sign in "\\|`<*_":
         text = text.replace(sign, f"\\{sign}")
     return text.replace("\n", " ")
+
+
+VERIFIER_COLOURS = {"token": TOKEN, "block": BLOCK, "greedy-block": LIMIT}
+
+
+def figure_3(data: dict[str, Any]) -> str:
+    """data: as ``acceptance_lengths``."""
+    titles = {
+        "toy": f"toy models of Eq. (2), γ = {FIGURE_3_GAMMA}, exact",
+        "measured": f"measured, T = 1, γ = {data['gamma']}",
+    }
+    shown = [kind for kind in titles if data[kind]]
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(1, len(shown), figsize=(3.9 * len(shown), 2.8), sharey=True, squeeze=False)
+        for axis, kind in zip(axes[0], shown):
+            for name, curve in data[kind].items():
+                colour = VERIFIER_COLOURS[name]
+                axis.plot(range(len(curve)), curve, marker="o", markersize=4, color=colour, label=name)
+            axis.set_title(titles[kind], fontsize=9)
+            axis.set_xlabel("i")
+            axis.set_ylim(0, 1.05)
+            axis.legend(frameon=False, fontsize=8)
+        axes[0][0].set_ylabel("Pr(τ ≥ i)")
+        curves = [(titles[kind], name, curve) for kind in shown for name, curve in data[kind].items()]
+        texts = [f"{title}, {name}: {', '.join(f'{p:.3g}' for p in curve)}." for title, name, curve in curves]
+        return svg(figure, "Acceptance, Pr(tau >= i) for i from 0. " + " ".join(texts))
+
+
+def figure_5(lines: list[dict[str, Any]]) -> str:
+    """lines: as ``improvements``."""
+    titles = {"BE": "block efficiency (BE)", "WS": "wall clock speedup (WS)"}
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(1, 2, figsize=(7.8, 3.0), squeeze=False)
+        for axis, (short, title) in zip(axes[0], titles.items()):
+            for line in (line for line in lines if line["of"] == short):
+                colour = (BLOCK, SUBJECT)[line["drafter"]]
+                axis.plot(
+                    list(map(int, line["paper"])), list(line["paper"].values()), color=colour, linestyle=":",
+                    marker="s", markersize=3, label=f"paper, {PAPER_DRAFTERS[line['drafter']]}",
+                )  # fmt: skip
+                if line["here"]:
+                    _draw_estimates(axis, line, colour)
+            axis.axhline(0, color="#888888", linewidth=0.8)
+            axis.set_title(title, fontsize=9)
+            axis.set_xlabel("γ")
+            axis.xaxis.get_major_locator().set_params(integer=True)
+        axes[0][0].set_ylabel("improvement in %")
+        axes[0][1].legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return svg(
+            figure, "Improvement of block over token verification in percent, by gamma; the tables have the numbers."
+        )
+
+
+def _draw_estimates(axis: Any, line: dict[str, Any], colour: str) -> None:
+    gammas, estimates = list(map(int, line["here"])), list(line["here"].values())
+    values = [estimate["value"] for estimate in estimates]
+    axis.plot(gammas, values, color=colour, marker="o", markersize=4, label=f"here, drafter {line['drafter'] + 1}")
+    for gamma, estimate in zip(gammas, estimates):
+        if estimate["lower"] is not None:
+            axis.plot([gamma, gamma], [estimate["lower"], estimate["upper"]], color=colour, linewidth=1)
