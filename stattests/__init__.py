@@ -8,16 +8,13 @@
 | a black box follows a law, stopping early | assert_sequential | min_detectable_sequential |
 | the same, night by night (``eprocess``) | | min_detectable_anytime |
 | two samples follow one law | assert_homogeneity | min_detectable_homogeneity |
-| two engines write the same blocks, by a kernel | assert_mmd | min_detectable_mmd |
 | tokens follow the target given the text | assert_betting | min_detectable_betting |
-| two draws are independent | assert_independence | min_detectable_independence |
 | the mean of bounded draws | assert_mean | min_detectable_mean |
 | accepted tokens are within the optimum | assert_tokens_per_call | min_detectable_mean |
 
 ``assert_*`` raises ``Refuted`` (``NotShown`` for an equivalence) or returns its result; see ``design``.
 ``samples_needed`` inverts a limit: ``samples_needed(min_detectable_goodness, 0.01, cells=5)`` are enough for 0.01. Bets
-are made by ``bets_on`` and ``bets_on_sets``, kernels are ``hamming_kernel`` and ``prefix_kernel``. Each name is
-loaded when it is first used.
+are made by ``bets_on`` and ``bets_on_sets``. Each name is loaded when it is first used.
 """
 
 from importlib import import_module
@@ -28,13 +25,12 @@ _MODULES = {
     "betting": "bets_on bets_on_sets",
     "bounds": "min_detectable_equivalence",
     "design": "Refuted NotShown assert_goodness min_detectable_goodness assert_homogeneity min_detectable_homogeneity "
-    "assert_mean assert_tokens_per_call assert_independence min_detectable_independence assert_equivalence",
+    "assert_mean assert_tokens_per_call assert_equivalence",
     "goodness": "min_detectable_by_law_free",
     "mean": "min_detectable_mean",
     "power": "samples_needed",
     "rounding": "min_detectable_by_bound",
-    "sequence_design": "assert_betting min_detectable_betting assert_mmd min_detectable_mmd",
-    "two_sample": "hamming_kernel prefix_kernel",
+    "sequence_design": "assert_betting min_detectable_betting",
 }
 _PUBLIC = {name: module for module, names in _MODULES.items() for name in names.split()}
 __all__ = sorted(_PUBLIC)

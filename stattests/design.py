@@ -14,9 +14,8 @@ from .bounds import Distance, TokensPerCall, tokens_per_call, total_variation_bo
 from .cells import Counts, Law
 from .explanation import largest_token_deviation
 from .goodness import Goodness, goodness_of_fit
-from .independence import Draws, Independence, independence
 from .mean import Mean, mean_interval
-from .power import bound_noncentrality, limit_noncentrality
+from .power import bound_noncentrality
 from .two_sample import Homogeneity, homogeneity
 
 
@@ -76,13 +75,9 @@ def assert_homogeneity(counts: Counts, other: Counts, alpha: float = 1e-6, seed:
     Guarantee: refutes two samples of one law with probability at most alpha (``homogeneity``).
     Raises: Refuted with the outcome whose shares are furthest apart; InputError.
     """
-    return checked_homogeneity("not one law", homogeneity(counts, other, alpha, seed=seed), alpha)
-
-
-def checked_homogeneity(claim: str, result: Homogeneity, alpha: float) -> Homogeneity:
-    """Raises: Refuted if the p-value is at most alpha."""
+    result = homogeneity(counts, other, alpha, seed=seed)
     if result.p_value <= alpha:
-        raise Refuted(f"{claim}: p = {result.p_value:.2g} ({result.method}); {result.witness}", result)
+        raise Refuted(f"not one law: p = {result.p_value:.2g} ({result.method}); {result.witness}", result)
     return result
 
 
@@ -129,33 +124,6 @@ def assert_tokens_per_call(
         what = f"the cap {cap:.6g} of every lossless rule" if result.above_cap else f"the optimum {optimum:.6g}"
         raise Refuted(f"{result.accepted.lower:.6g} or more draft tokens are accepted per call, above {what}", result)
     return result
-
-
-def assert_independence(
-    first: Draws, second: Draws, context: Draws | None = None, alpha: float = 1e-6, seed: int = 0
-) -> Independence:
-    """Two draws are independent given the context, as far as the pairs show.
-
-    Guarantee: refutes independent draws with probability at most alpha (``independence``).
-    Raises: Refuted with the pair of outcomes that is most off; InputError.
-    """
-    result = independence(first, second, context, alpha, seed)
-    if result.p_value <= alpha:
-        raise Refuted(f"not independent: p = {result.p_value:.2g}; {result.witness}", result)
-    return result
-
-
-def min_detectable_independence(n: int, rows: int, columns: int, alpha: float = 1e-6, beta: float = 1e-3) -> float:
-    """The total variation between a joint law and the product of its margins detectable with n pairs.
-
-    sqrt(v / (4 n)) with (r - 1)(c - 1) degrees of freedom (Cauchy-Schwarz, as for goodness of fit).
-    rows, columns: r, c, outcomes of either draw
-    Guarantee: alpha is the test's own; beta is the noncentral chi-square limit's, confirmed by simulation.
-    """
-    checked_rates(alpha, beta)
-    for name, value, least in (("n", n, 1), ("rows", rows, 2), ("columns", columns, 2)):
-        checked_size(name, value, least)
-    return min(1.0, sqrt(limit_noncentrality((rows - 1) * (columns - 1), alpha, beta) / (4 * n)))
 
 
 def assert_equivalence(counts: Counts, law: Law, delta: float, alpha: float = 1e-6) -> Distance:

@@ -37,19 +37,3 @@ def monte_carlo_p(
         seen, done = seen + int(np.count_nonzero(extreme)), done + size
         size = min(batch, 2 * size)
     return (1 + seen) / (1 + most), done
-
-
-def relabelled(labels: np.ndarray, strata: np.ndarray, generator: np.random.Generator, m: int) -> np.ndarray:
-    """m random permutations of labels 0 and 1, each within its stratum only.
-
-    labels, strata: [n]; strata as numbers 0, 1, .... Shape of the result: [m, n].
-    """
-    keys = generator.random((m, len(labels)))
-    if not strata.any():
-        ones = int(labels.sum())
-        result = np.zeros((m, len(labels)), dtype=labels.dtype)
-        np.put_along_axis(result, np.argpartition(keys, ones - 1, axis=1)[:, :ones], 1, axis=1)
-        return result
-    result = np.empty((m, len(labels)), dtype=labels.dtype)
-    result[:, np.argsort(strata, kind="stable")] = labels[np.argsort(keys + strata, axis=1)]
-    return result

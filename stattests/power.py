@@ -5,7 +5,7 @@ from math import inf, log
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import chdtri, chndtr, logsumexp
+from scipy.special import chndtr, logsumexp
 
 from ..models.errors import InputError
 from .arguments import checked_distance
@@ -90,11 +90,6 @@ def bound_noncentrality(freedom: int, alpha: float, beta: float) -> float:
     above 5 it costs 2 % in total variation.
     """
     return needed_noncentrality(FEW_COUNTS_MARGIN * chernoff_critical(freedom, alpha), freedom, beta)
-
-
-def limit_noncentrality(freedom: int, alpha: float, beta: float) -> float:
-    """The noncentrality that the chi-square test at rate alpha misses with probability beta."""
-    return needed_noncentrality(float(chdtri(freedom, alpha)), freedom, beta)
 
 
 def log_rates(low: float, at_low: np.ndarray, at_high: np.ndarray) -> np.ndarray:

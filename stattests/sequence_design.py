@@ -1,11 +1,7 @@
-"""Design of the tests of sequences: assert, and the smallest detectable deviation.
+"""Design of the bets on sequences: assert, and the smallest detectable shift of a set's probability."""
 
-Each in the unit of its test: the probability of a set for betting, the kernel's distance for MMD.
-"""
-
-from collections.abc import Callable, Mapping
-from math import log, sqrt
-from typing import Any
+from collections.abc import Mapping
+from math import log
 
 import numpy as np
 from scipy.special import expit, logit
@@ -13,9 +9,8 @@ from scipy.special import expit, logit
 from ..models.errors import InputError
 from .arguments import checked_rates, checked_size, log_inverse
 from .betting import LOG_ODDS, Bets, Fortune, SetBetting, checked_slack, log_gains
-from .design import Refuted, checked_homogeneity
+from .design import Refuted
 from .power import Shift, detectable_by_bets, log_rates
-from .two_sample import Homogeneity, Sequences, hamming_kernel, mmd
 
 STEP_POWERS = np.geomspace(0.05, 4, 24)
 """Powers r tried in the bound on a miss: Pr(W < w) <= w^r E[W^-r]."""
@@ -85,34 +80,6 @@ def detectable_shift(
     return max(1.0 if shift is None else shift * len(p) / steps for shift in shifts)
 
 
-def assert_mmd(
-    sequences: Sequences, others: Sequences, kernel: Callable = hamming_kernel, alpha: float = 1e-6, **options: Any
-) -> Homogeneity:
-    """Two engines write the same blocks, as far as the kernel shows. options: those of ``mmd``.
-
-    Guarantee: refutes two engines alike with probability at most alpha. Raises: Refuted with the block; InputError.
-    """
-    return checked_homogeneity("blocks differ", mmd(sequences, others, kernel, alpha, **options), alpha)
-
-
-def min_detectable_mmd(n: int, alpha: float = 1e-6, beta: float = 1e-3) -> float:
-    """The maximum mean discrepancy beyond which n blocks of each engine refute, except with probability beta.
-
-    [1 + sqrt(2 log(1 / a)) + sqrt(log(1 / b))] sqrt(2 / n), a and b as in ``_permutation_rates``. Of the random swaps
-    of a pairing no more than a share a reaches sqrt(n / 2) MMD = 1 + sqrt(2 log(1 / a)); the estimate along the true
-    difference of the mean embeddings is sqrt(2 log(1 / b) / n) too small with probability b at most.
-    n: number of blocks of each engine, of one prompt
-    Result: in the kernel's distance ||E k(x, .) - E k(y, .)||, kernels within [0, 1]; at most sqrt(2), the most there
-    can be. A total variation of t over M blocks is an MMD of 2 t sqrt(e / M) at least, e the kernel's least eigenvalue
-    (2^-L for ``hamming_kernel``): which deviations are easy to detect is the kernel's choice.
-    Guarantee: finite-sample, for every two laws and kernel, one prompt.
-    Source: McDiarmid 1989 and Hoeffding 1963 in a Hilbert space, as in Gretton et al. 2012, Theorem 7.
-    """
-    checked_size("n", n, 1)
-    share, left = _permutation_rates(alpha, beta)
-    return min(sqrt(2), (1 + sqrt(2 * log_inverse(share)) + sqrt(log_inverse(left))) * sqrt(2 / n))
-
-
 def _shifts(probability: float, families: int, slack: float, alpha: float, beta: float) -> tuple[list[Shift], float]:
     """Both directions, and what a fortune has to reach."""
     checked_rates(alpha, beta)
@@ -146,13 +113,3 @@ def _one_way(p: np.ndarray, won: np.ndarray, lost: np.ndarray, price: float, goa
         middle = (low + high) / 2
         low, high = (middle, high) if log_missed(middle) > goal else (low, middle)
     return float(np.abs(expit(logit(p) + sign * high) - p).mean())
-
-
-def _permutation_rates(alpha: float, beta: float) -> tuple[float, float]:
-    """What a permutation test needs: the share of all permutations, and what is left of beta.
-
-    Of the 2 / alpha permutations drawn no more than one may be as extreme. If a share of alpha sqrt(beta) / 2 of all
-    is, two or more of those drawn are with probability (2 sqrt(beta) / 2)^2 / 2 = beta / 2 at most.
-    """
-    checked_rates(alpha, beta)
-    return alpha * sqrt(beta) / 2, beta / 2

@@ -1,7 +1,7 @@
-"""Two samples where the law of neither source is known: independent draws, or whole sequences of two engines."""
+"""Two samples of independent draws where the law of neither source is known."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -11,20 +11,17 @@ from ..models.errors import InputError
 from .arguments import checked_rates
 from .cells import MIN_EXPECTED, Counts, checked_counts, pooled
 from .goodness import BOUND_METHOD, MIN_SIMULATED_ALPHA, MONTE_CARLO_METHOD
-from .monte_carlo import draws_for, monte_carlo_p, relabelled
+from .monte_carlo import draws_for, monte_carlo_p
 from .tails import hypergeometric_tail, likelihood_ratio
-
-Sequences = Sequence[Sequence[int]]
-Strata = tuple[Sequence[Hashable], Sequence[Hashable]] | None
 
 
 class Homogeneity(NamedTuple):
     """The result of a test of two samples.
 
-    statistic: G, chi^2 or the squared distance, as the test says
+    statistic: G
     p_value: valid at any rate
-    cells: number of cells after pooling, of blocks for ``mmd``
-    method: "bound", "monte-carlo" or "permutation"
+    cells: number of cells after pooling
+    method: "bound" or "monte-carlo"
     witness: what differs most
     """
 
@@ -88,101 +85,3 @@ def furthest(counts: Mapping[Hashable, int], other: Mapping[Hashable, int]) -> s
 
     worst = max(counts.keys() | other.keys(), key=lambda o: (apart(o), str(o)))
     return f"{worst!r} was seen {counts.get(worst, 0)} of {n} and {other.get(worst, 0)} of {m} times"
-
-
-def hamming_kernel(blocks: np.ndarray, same: float = 0.5) -> np.ndarray:
-    """k(x, y) = same^(number of positions where x and y differ), 0 < same < 1.
-
-    blocks: [n, L] tokens, shorter ones filled up with -1. Shape of the result: [n, n].
-    Guarantee: strictly positive definite over blocks of L tokens, so that every difference of laws has a positive
-    distance.
-    Source: a product of the kernels [x = y] + same [x != y], each strictly positive definite.
-    """
-    return same ** (blocks[:, None, :] != blocks[None, :, :]).sum(axis=2)
-
-
-def prefix_kernel(blocks: np.ndarray) -> np.ndarray:
-    """k(x, y) = length of the common prefix of x and y, over L.
-
-    blocks: [n, L]. Shape of the result: [n, n].
-    Guarantee: strictly positive definite over blocks of L tokens (a sum over lengths of [first l tokens equal], the
-    last of which is the identity).
-    """
-    return np.logical_and.accumulate(blocks[:, None, :] == blocks[None, :, :], axis=2).mean(axis=2)
-
-
-def mmd(
-    sequences: Sequences,
-    others: Sequences,
-    kernel: Callable[[np.ndarray], np.ndarray] = hamming_kernel,
-    alpha: float = 1e-6,
-    strata: Strata = None,
-    seed: int = 0,
-) -> Homogeneity:
-    """Do two engines write the same blocks, by maximum mean discrepancy?
-
-    sum over prompts of n m / (n + m) [mean k(x, x') + mean k(y, y') - 2 mean k(x, y)], means over all pairs, n and m
-    the numbers of sequences of the prompt.
-    kernel: [n, L] blocks -> [n, n]
-    sequences, others: one a call, any lengths
-    strata: the prompts of both samples, if there were several; sequences change places within their prompt only
-    seed: of the permutations
-    Guarantee: Pr(p_value <= a) <= a if, within each stratum, sequences of both engines are exchangeable; over the
-    permutations (2 / alpha of them, fewer where they show nothing) and the data. Time is (n + m)^2 a permutation: for
-    hundreds of blocks, not for millions.
-    Raises: InputError for an empty sample.
-    Source: Gretton, Borgwardt, Rasch, Schoelkopf, Smola 2012 (A kernel two-sample test), Eq. (5); Pitman 1937
-    (permutation); Besag and Clifford 1991.
-    """
-    checked_rates(alpha)
-    labels, groups = _labelled(sequences, others, strata)
-    longest = max(len(s) for s in (*sequences, *others))
-    blocks = np.array([[*map(int, s), *[-1] * (longest - len(s))] for s in (*sequences, *others)]).reshape(-1, longest)
-    gram = kernel(blocks) * (groups[:, None] == groups)
-    share, scale = _shares(labels, groups)
-
-    def statistics(is_first):
-        weights = (is_first - share) * scale
-        return ((weights @ gram) * weights).sum(axis=1)
-
-    statistic, p_value = _permuted(statistics, labels, groups, alpha, seed)
-    gap = gram @ ((labels - share) * scale)
-    odd = int(np.abs(gap).argmax())
-    written = ",".join(str(t) for t in blocks[odd] if t >= 0)
-    witness = f"blocks like {written} come {'more' if gap[odd] > 0 else 'less'} often in the first sample"
-    return Homogeneity(statistic, p_value, len(blocks), "permutation", witness)
-
-
-def _permuted(statistics, labels, groups, alpha, seed):
-    generator = np.random.default_rng(seed)
-    statistic = float(statistics(labels[None])[0])
-    batch = max(1, min(4096, 4_000_000 // len(labels)))
-    p_value, _ = monte_carlo_p(
-        statistic, lambda m: statistics(relabelled(labels, groups, generator, m)), draws_for(alpha), batch=batch
-    )
-    return statistic, p_value
-
-
-def _shares(labels, groups):
-    """The share of the first sample in each sequence's stratum; what makes (label - share) a difference of means.
-
-    A stratum of one sample alone has a scale of 0: it shows nothing.
-    """
-    size, first = np.bincount(groups), np.bincount(groups, weights=labels)
-    both = first * (size - first) / size
-    scale = np.divide(1.0, np.sqrt(both), out=np.zeros(len(size)), where=both > 0)
-    return (first / size)[groups], scale[groups]
-
-
-def _labelled(sequences, others, strata):
-    for name, sample in (("the first sample", sequences), ("the other sample", others)):
-        if not len(sample):
-            raise InputError(f"{name} has no sequences")
-    labels = np.concatenate([np.ones(len(sequences)), np.zeros(len(others))])
-    if strata is None:
-        return labels, np.zeros(len(labels), dtype=int)
-    names = [*strata[0], *strata[1]]
-    if (len(strata[0]), len(strata[1])) != (len(sequences), len(others)):
-        raise InputError(f"{len(names)} strata, expected one for each of {len(labels)} sequences")
-    number = {name: k for k, name in enumerate(dict.fromkeys(names))}
-    return labels, np.array([number[name] for name in names])

@@ -3,10 +3,11 @@
 import copy
 
 import numpy as np
+from scipy.special import chdtri
 
 from draftproof.stattests.anytime import looks, sequential_test
 from draftproof.stattests.eprocess import EProcess, log_evidence
-from draftproof.stattests.power import limit_noncentrality
+from draftproof.stattests.power import needed_noncentrality
 
 DRAWS = 20_000
 """A night and check."""
@@ -95,4 +96,4 @@ def fixed_sample_optimum(size, cells, alpha=1e-6, beta=1e-3):
 
     n such that noncentrality 4 n size^2 is missed with probability beta at rate alpha.
     """
-    return limit_noncentrality(cells - 1, alpha, beta) / (4 * size**2)
+    return needed_noncentrality(float(chdtri(cells - 1, alpha)), cells - 1, beta) / (4 * size**2)

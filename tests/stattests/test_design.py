@@ -12,12 +12,10 @@ from draftproof.stattests.design import (
     assert_equivalence,
     assert_goodness,
     assert_homogeneity,
-    assert_independence,
     assert_mean,
     assert_tokens_per_call,
     min_detectable_goodness,
     min_detectable_homogeneity,
-    min_detectable_independence,
 )
 from draftproof.stattests.two_sample import homogeneity
 from draftproof.tests.stattests.enumerated import most_by_chance
@@ -49,7 +47,6 @@ def test_limits_fall_with_the_root_of_the_samples_and_are_never_above_one():
         (lambda: min_detectable_goodness(0, 4), "n is 0, expected at least 1"),
         (lambda: min_detectable_goodness(10, 4, alpha=1.0), "alpha is 1.0"),
         (lambda: min_detectable_homogeneity(10, 4, 0), "other is 0"),
-        (lambda: min_detectable_independence(10, 4, 1), "columns is 1"),
         (lambda: assert_equivalence([1, 1], [0.5, 0.5], 0.0), "delta is 0.0"),
     ],
 )
@@ -93,29 +90,6 @@ def test_two_sources_at_the_limit_are_missed_as_rarely_as_stated():
         assert assert_homogeneity(a, b).p_value > 1e-6
 
 
-def test_dependence_at_the_limit_is_missed_as_rarely_as_stated():
-    n, alpha, beta, tries = 1000, 1e-3, 0.05, 80
-    limit = min_detectable_independence(n, 4, 4, alpha, beta)
-    even = np.full((4, 4), 1 / 16)
-    sign = np.where(np.add.outer(np.arange(4), np.arange(4)) % 2, 1.0, -1.0)
-    joint = even + sign * limit / 8
-    generator = np.random.default_rng(4)
-
-    def pairs(law):
-        cell = generator.choice(16, size=n, p=law.ravel())
-        return (cell // 4).tolist(), (cell % 4).tolist()
-
-    missed = 0
-    for k in range(tries):
-        try:
-            missed += assert_independence(*pairs(joint), alpha=alpha, seed=k) is not None
-        except Refuted as refutation:
-            assert "seen" in str(refutation)
-    assert missed <= most_by_chance(tries, beta)
-    for k in range(20):
-        assert assert_independence(*pairs(even), alpha=1e-6, seed=k).p_value > 1e-6
-
-
 def test_every_assertion_refutes_with_its_witness():
     cases = [
         (lambda: assert_goodness({(0, 7): 1, (0, 0): 9}, {(0, 0): 1.0}), r"\(0, 7\) has probability 0 and was seen 1 "),
@@ -124,7 +98,6 @@ def test_every_assertion_refutes_with_its_witness():
         (lambda: assert_mean([900, 100], 0.3), "mean of 1000 draws is 0.1.*expected 0.3"),
         (lambda: assert_tokens_per_call([0, 10, 990], 2, 11 / 9, 4 / 3), "above the cap 1.33333"),
         (lambda: assert_tokens_per_call([3500, 0, 6500], 2, 11 / 9, 4 / 3), "above the optimum 1.22222"),
-        (lambda: assert_independence([0, 1] * 100, [0, 1] * 100), "0 with 0: seen 100 times, expected 50"),
     ]
     for call, message in cases:
         with pytest.raises(Refuted, match=message) as raised:

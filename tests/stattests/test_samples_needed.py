@@ -16,9 +16,7 @@ LIMITS = {
     "min_detectable_equivalence": ((16,), {}),
     "min_detectable_goodness": ((1024,), {"alpha": 1e-9}),
     "min_detectable_homogeneity": ((9,), {}),
-    "min_detectable_independence": ((4, 3), {}),
     "min_detectable_mean": ((0.3, 4.0), {}),
-    "min_detectable_mmd": ((), {"beta": 0.1}),
     "min_detectable_sequential": (((0.7, 0.2, 0.1),), {}),
 }
 
@@ -49,7 +47,6 @@ def test_one_sample_fewer_would_not_do_and_stricter_rates_need_more():
     assert samples_needed(stattests.min_detectable_goodness, 0.01, cells=5, alpha=1e-9) > n
     anytime = stattests.min_detectable_anytime
     assert samples_needed(anytime, 0.03, 8, nights=4) < samples_needed(anytime, 0.03, 8) / 3.5
-    assert samples_needed(stattests.min_detectable_mmd, 2.0) == 1
 
 
 @pytest.mark.parametrize(

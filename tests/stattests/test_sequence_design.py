@@ -1,6 +1,6 @@
-"""Design of the tests of sequences: true of planted deviations at the limit."""
+"""Design of the bets: true of planted deviations at the limit."""
 
-from math import log, sqrt
+from math import log
 
 import numpy as np
 import pytest
@@ -10,16 +10,8 @@ from scipy.stats import binom
 from draftproof.models.errors import InputError
 from draftproof.stattests.betting import LOG_ODDS, Bets, log_gains
 from draftproof.stattests.design import Refuted
-from draftproof.stattests.sequence_design import (
-    assert_betting,
-    assert_mmd,
-    min_detectable_betting,
-    min_detectable_mmd,
-)
-from draftproof.stattests.two_sample import hamming_kernel, mmd, prefix_kernel
+from draftproof.stattests.sequence_design import assert_betting, min_detectable_betting
 from draftproof.tests.stattests.enumerated import most_by_chance
-
-# ---------------------------------------------------------------- betting
 
 
 @pytest.mark.parametrize("probability", [0.05, 0.5, 0.9])
@@ -62,58 +54,6 @@ def test_bets_refute_a_planted_shift_at_the_limit_with_their_step_and_family():
     assert assert_betting(fair).refuted_at is None
 
 
-# ---------------------------------------------------------------- blocks
-
-
-def engines(law, other, n, length, rng):
-    """n sequences of either engine, of independent tokens."""
-    return [rng.choice(len(row), p=row, size=(n, length)).tolist() for row in (law, other)]
-
-
-@pytest.mark.parametrize("kernel", [hamming_kernel, prefix_kernel])
-def test_engines_whose_blocks_differ_by_the_limit_are_missed_no_more_often_than_stated(kernel):
-    alpha, beta, tries, n = 1e-2, 0.1, 40, 500
-    limit, rng = min_detectable_mmd(n, alpha, beta), np.random.default_rng(3)
-    blocks = np.array([(a, b) for a in range(3) for b in range(3)])
-    even, tilt = np.full(9, 1 / 9), np.where(blocks[:, 0] == 0, 2.0, -1.0) / 9
-    share = limit / sqrt(tilt @ kernel(blocks) @ tilt)
-    other = even + share * tilt
-    assert (other >= 0).all()
-    gap = other - even
-    assert sqrt(gap @ kernel(blocks) @ gap) == pytest.approx(limit)
-
-    def missed(row):
-        found = 0
-        for k in range(tries):
-            pair = (blocks[rng.choice(9, size=n, p=p)].tolist() for p in (even, row))
-            found += mmd(*pair, kernel, alpha, seed=k).p_value > alpha
-        return found
-
-    assert missed(other) <= most_by_chance(tries, beta)
-    assert missed(even + 0.2 * share * tilt) > tries * beta, "the limit is not idle"
-
-
-def test_an_mmd_is_at_least_what_the_least_eigenvalue_makes_of_a_total_variation():
-    blocks = np.stack(np.meshgrid(*[range(3)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
-    for kernel in (hamming_kernel, prefix_kernel):
-        gram = kernel(blocks)
-        least = np.linalg.eigvalsh(gram).min()
-        if kernel is hamming_kernel:
-            assert least == pytest.approx(0.25)
-        for p, q in np.random.default_rng(4).dirichlet(np.ones(9), size=(50, 2)):
-            apart = np.abs(p - q).sum() / 2
-            assert sqrt((p - q) @ gram @ (p - q)) >= 2 * apart * sqrt(least / 9)
-
-
-def test_engines_that_differ_are_refuted_with_what_differs_and_engines_alike_are_not():
-    rng, even = np.random.default_rng(5), np.full(3, 1 / 3)
-    texts, others = engines(even, np.array([0.8, 0.1, 0.1]), 80, 4, rng)
-    with pytest.raises(Refuted, match=r"blocks differ: p = .* blocks like"):
-        assert_mmd(texts, others, alpha=1e-2)
-    again, alike = engines(even, even, 80, 4, rng)
-    assert assert_mmd(again, alike, alpha=1e-2).p_value > 1e-2
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -121,7 +61,7 @@ def test_engines_that_differ_are_refuted_with_what_differs_and_engines_alike_are
         (lambda: min_detectable_betting(10, 1.0), "probability is 1.0"),
         (lambda: min_detectable_betting(10, 0.5, 0), "families is 0"),
         (lambda: min_detectable_betting(10, 0.5, slack=0.6), "slack is 0.6"),
-        (lambda: min_detectable_mmd(10, 2.0), "alpha is 2.0"),
+        (lambda: min_detectable_betting(10, 0.5, alpha=2.0), "alpha is 2.0"),
     ],
 )
 def test_wrong_use_is_an_error(call, message):
