@@ -53,20 +53,10 @@ class TokenBets:
         if refuted and fortune.family:
             expected, observed = self.expected[fortune.family], self.observed[fortune.family]
             shown = witness(fortune.family, f"{expected:.1f}", str(observed))
-        return Evidence(
-            claim=claim,
-            method=Method.BETTING,
-            verdict=REFUTED if refuted else NO_EVIDENCE,
-            problem=problem,
-            bound=None if refuted else 1.0 if too_wide else max(limits[name] for name in limited_by),
-            witness=shown,
-            detail=BettingDetail(
-                **detail,
-                p_value=fortune.p_value,
-                limits=limits,
-                slack=self.drift.slack,
-                false_alarm_rate=self.betting.alpha,
-                miss_rate=BETA,
-                too_wide=too_wide,
-            ),
-        )
+        bound = None if refuted else 1.0 if too_wide else max(limits[name] for name in limited_by)
+        known = BettingDetail(
+            **detail, p_value=fortune.p_value, limits=limits, slack=self.drift.slack,
+            false_alarm_rate=self.betting.alpha, miss_rate=BETA, too_wide=too_wide,
+        )  # fmt: skip
+        verdict = REFUTED if refuted else NO_EVIDENCE
+        return self.drift.session.finding(claim, Method.BETTING, verdict, problem, known, shown, bound=bound)

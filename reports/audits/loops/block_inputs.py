@@ -13,7 +13,7 @@ from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, Method
 from .bets import TokenBets
 from .drift import MAX_DRIFT, DriftMeasurement
 from .observed_loop import Observations, RowDistance, observed
-from .session import LoopSession
+from .session import LoopSession, seen
 
 BET_FAMILIES = "argmax", "tail"
 
@@ -68,20 +68,12 @@ class BlockInputs:
         if misread:
             first = misread[0]
             where = f"iteration {first.iteration}, prompt {first.prompt}"
-            witness = Witness(
-                problem={"prompt": first.prompt, "iteration": first.iteration, "position": first.position},
-                sequence=f"{first.part} that the {first.model} read in {where}",
-                expected=",".join(map(str, first.expected)),
-                observed=",".join(map(str, first.observed)),
-            )
-        return Evidence(
-            claim="rows",
-            method=Method.READING,
-            verdict=REFUTED if misread else HOLDS,
-            problem=self.problem,
-            witness=witness,
-            detail=ReadingDetail(dtype=self.session.pair.dtype, passes=self.observations.passes, misread=len(misread)),
-        )
+            place = {"prompt": first.prompt, "iteration": first.iteration, "position": first.position}
+            both = (",".join(map(str, tokens)) for tokens in (first.expected, first.observed))
+            witness = seen(place, f"{first.part} that the {first.model} read in {where}", *both)
+        detail = ReadingDetail(passes=self.observations.passes, misread=len(misread))
+        verdict = REFUTED if misread else HOLDS
+        return self.session.finding("rows", Method.READING, verdict, self.problem, detail, witness)
 
     def rows_evidence(self, model: str, method: Method, rows: Sequence[RowDistance]) -> Evidence:
         """Refuted by a row beyond the largest drift, or the mean beyond the mean drift, if drift is not too wide."""
@@ -91,68 +83,34 @@ class BlockInputs:
         average = float(np.mean([row.distance for row in rows]))
         too_wide = most > MAX_DRIFT
         verdicts = [verdict_rule.decide(far, limit, limit) for far, limit in ((worst.distance, most), (average, mean))]
-        refuted = not too_wide and REFUTED in verdicts
         shown = next((row for row in rows if row.distance > most), worst)
         of = f"the {model}'s row" + (" as sampled" if warped else "")
-        witness = Witness(
-            problem={"prompt": shown.prompt, "iteration": shown.iteration, "position": shown.position},
-            sequence=f"{of} at position {shown.position}, iteration {shown.iteration}, prompt {shown.prompt}",
-            expected=f"TV up to {most:.2g}",
-            observed=f"TV {shown.distance:.2g}",
-        )
-        return Evidence(
-            claim="rows",
-            method=method,
-            verdict=NO_EVIDENCE if too_wide else REFUTED if refuted else HOLDS,
-            problem=f"{model} rows",
-            total_variation=min(1.0, worst.distance),
-            bound=1.0 if too_wide else most,
-            witness=witness if refuted else None,
-            detail=RowsDetail(
-                dtype=self.session.pair.dtype,
-                model=model,
-                rows=len(rows),
-                mean=average,
-                mean_allowed=mean,
-                too_wide=too_wide,
-            ),
-        )
+        place = {"prompt": shown.prompt, "iteration": shown.iteration, "position": shown.position}
+        where = f"{of} at position {shown.position}, iteration {shown.iteration}, prompt {shown.prompt}"
+        witness = seen(place, where, f"TV up to {most:.2g}", f"TV {shown.distance:.2g}")
+        detail = RowsDetail(model=model, rows=len(rows), mean=average, mean_allowed=mean, too_wide=too_wide)
+        verdict = NO_EVIDENCE if too_wide else REFUTED if REFUTED in verdicts else HOLDS
+        measured = {"total_variation": min(1.0, worst.distance), "bound": 1.0 if too_wide else most}
+        return self.session.finding("rows", method, verdict, f"{model} rows", detail, witness, **measured)
 
     def drafts_evidence(self) -> Evidence:
         fortune = self.bets.fortune
 
         def witness(family: str, expected: str, observed: str) -> Witness:
-            problem = {"draft token": fortune.refuted_at}
             sequence = f"draft tokens in the set {family!r}, of {fortune.steps:,}"
-            return Witness(problem=problem, sequence=sequence, expected=expected, observed=observed)
+            return seen({"draft token": fortune.refuted_at}, sequence, expected, observed)
 
-        return self.bets.evidence(
-            "drafts", self.problem, BET_FAMILIES, witness, dtype=self.session.pair.dtype, tokens=fortune.steps
-        )
+        return self.bets.evidence("drafts", self.problem, BET_FAMILIES, witness, tokens=fortune.steps)
 
     def noise_evidence(self) -> Evidence:
         numbers, draft_tokens, witness = self.observations.numbers, self.observations.draft_tokens, None
         logged = numbers.by_purpose["drafts"]
         if numbers.reused:
             number, before, after = numbers.reused[0]
-            witness = Witness(
-                problem={"number": number},
-                sequence=f"the random number {number!r}",
-                expected=f"{before}",
-                observed=f"{before}, and {after}",
-            )
-        return Evidence(
-            claim="noise",
-            method=Method.LISTENING,
-            verdict=REFUTED if witness else HOLDS if logged >= draft_tokens else NO_EVIDENCE,
-            problem=self.problem,
-            witness=witness,
-            detail=ListeningDetail(
-                dtype=self.session.pair.dtype,
-                numbers=numbers.count,
-                used_twice=len(numbers.reused),
-                by_chance=numbers.count**2 / 2**54,
-                draft_tokens=draft_tokens,
-                draft_numbers_heard=logged,
-            ),
-        )
+            witness = seen({"number": number}, f"the random number {number!r}", f"{before}", f"{before}, and {after}")
+        detail = ListeningDetail(
+            numbers=numbers.count, used_twice=len(numbers.reused), by_chance=numbers.count**2 / 2**54,
+            draft_tokens=draft_tokens, draft_numbers_heard=logged,
+        )  # fmt: skip
+        verdict = REFUTED if witness else HOLDS if logged >= draft_tokens else NO_EVIDENCE
+        return self.session.finding("noise", Method.LISTENING, verdict, self.problem, detail, witness)

@@ -8,9 +8,9 @@ from ....proofs.enumeration import Branching, EnumeratedChance
 from ....proofs.field import in_field
 from ....proofs.laws import joint_law
 from ....verifiers.details import LoopLawDetail
-from ....verifiers.evidence import HOLDS, REFUTED, Evidence, Method, Witness
+from ....verifiers.evidence import HOLDS, REFUTED, Evidence, Method
 from .forged_law import ForgedLaw
-from .session import LoopSession
+from .session import LoopSession, seen
 
 MAX_PATHS = 20_000
 """Ways chance can fall that are walked."""
@@ -81,27 +81,13 @@ class EnumeratedLaw:
         verdict = verdict_rule.decide(total_variation, allowed, allowed)
         if verdict == REFUTED:
             worst = max(errors, key=lambda x: errors[x])
-            witness = Witness(
-                problem=as_json(problem),
-                sequence=prefix_key(worst),
-                expected=f"{expected.get(worst, 0.0):.6g}",
-                observed=f"{observed.get(worst, 0.0):.6g}",
-            )
+            both = (f"{law.get(worst, 0.0):.6g}" for law in (expected, observed))
+            witness = seen(as_json(problem), prefix_key(worst), *both)
         self.holds = verdict == HOLDS
-        evidence = Evidence(
-            claim="lossless",
-            method=Method.ENUMERATION,
-            verdict=verdict,
-            problem=problem.name,
-            total_variation=min(1.0, total_variation),
-            bound=allowed,
-            witness=witness,
-            detail=LoopLawDetail(
-                dtype=self.session.pair.dtype,
-                tokens=self.length,
-                law=self.forged.source,
-                chance="enumerated, in the place of the loop's streams",
-                verifier="one tree at a time" if self.session.verifier.rule else "one block at a time",
-            ),
-        )
-        return [evidence]
+        detail = LoopLawDetail(
+            tokens=self.length, law=self.forged.source, chance="enumerated, in the place of the loop's streams",
+            verifier="one tree at a time" if self.session.verifier.rule else "one block at a time",
+        )  # fmt: skip
+        measured = {"total_variation": min(1.0, total_variation), "bound": allowed}
+        finding = self.session.finding
+        return [finding("lossless", Method.ENUMERATION, verdict, problem.name, detail, witness, **measured)]

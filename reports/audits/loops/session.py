@@ -6,6 +6,7 @@ from itertools import cycle, islice
 from time import monotonic
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ....models.errors import InputError, RunFailed
@@ -23,6 +24,8 @@ from ....models.pairs.pair import Pair
 from ....models.pairs.presets import load_preset
 from ....models.pairs.prompts import EMBEDDED, prompts
 from ....verifiers.chance import Chance
+from ....verifiers.details import AnyDetail
+from ....verifiers.evidence import REFUTED, Evidence, EvidenceVerdict, Method, Witness
 from ....verifiers.trees.registry import TREE_REFERENCES, TreeReference
 from ..settings import Progress
 from .mutants import LOOP_MUTANTS, LoopMutant
@@ -131,9 +134,25 @@ class LoopSession:
         settings = replace(self.settings, gamma=1, seed=seed, max_new_tokens=length, **changes)
         return PlainLoop(self.pair.target, None, prompts, NO_VERIFIER, settings, before_step=self.check_time).run()
 
+    def finding(
+        self, claim: str, method: Method, verdict: EvidenceVerdict, problem: str, detail: AnyDetail,
+        witness: Witness | None = None, total_variation: float | None = None, bound: float | None = None,
+    ) -> Evidence:  # fmt: skip
+        """Evidence in the numbers of the pair; the witness is that of a refutation, and dropped where there is none."""
+        return Evidence(
+            claim=claim, method=method, verdict=verdict, problem=problem, total_variation=total_variation, bound=bound,
+            witness=witness if verdict == REFUTED else None,
+            detail=msgspec.structs.replace(detail, dtype=self.pair.dtype),
+        )  # fmt: skip
+
     def batch(self, rows: int | None = None) -> list[list[int]]:
         """Prompts for a batch, those of the session in turn."""
         return list(islice(cycle(self.prompts), rows or self.batch_size))
+
+
+def seen(problem: dict[str, Any], sequence: str, expected: str, observed: str) -> Witness:
+    """The witness of an outcome that came out otherwise than expected."""
+    return Witness(problem=problem, sequence=sequence, expected=expected, observed=observed)
 
 
 def open_session(options: LoopOptions, progress: Progress = lambda stage, done, total: None) -> LoopSession:

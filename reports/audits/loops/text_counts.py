@@ -10,11 +10,11 @@ from ....proofs.field import in_field, rational
 from ....proofs.laws import expected_accepted, output_law
 from ....stattests.mean import mean_interval, min_detectable_mean
 from ....verifiers.details import MeanDetail
-from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Method, Witness
+from ....verifiers.evidence import NO_EVIDENCE, REFUTED, Evidence, Method
 from ..engines.texts import judged, text_length
 from ..error_rates import BETA
 from .forged_law import ForgedLaw
-from .session import LoopSession
+from .session import LoopSession, seen
 
 COUNTED_TEXTS, COUNTED_ROWS = 20_000, 2_000
 """Texts, and rows of a batch, where the command does not say."""
@@ -62,30 +62,16 @@ class TextCounts:
         measured = mean_interval(self.accepted, self.gamma, self.alpha)
         refuted = not measured.lower <= expected <= measured.upper
         limit = min_detectable_mean(calls, expected, self.gamma, self.alpha, BETA)
-        witness = Witness(
-            problem=as_json(self.problem),
-            sequence="E[tau] of the first iteration",
-            expected=f"{expected:.6g}",
-            observed=f"{measured.mean:.6g}",
-        )
-        return Evidence(
-            claim="acceptance",
-            method=Method.MEAN,
-            verdict=REFUTED if refuted else NO_EVIDENCE,
-            problem=self.problem.name,
-            bound=None if refuted else limit,
-            witness=witness if refuted else None,
-            detail=MeanDetail(
-                dtype=self.session.pair.dtype,
-                calls=calls,
-                expected_accepted=expected,
-                mean_accepted=measured.mean,
-                interval=[measured.lower, measured.upper],
-                false_alarm_rate=self.alpha,
-                miss_rate=BETA,
-                detection_limit=limit,
-            ),
-        )
+        what, both = "E[tau] of the first iteration", (f"{number:.6g}" for number in (expected, measured.mean))
+        witness = seen(as_json(self.problem), what, *both)
+        detail = MeanDetail(
+            calls=calls, expected_accepted=expected, mean_accepted=measured.mean,
+            interval=[measured.lower, measured.upper], false_alarm_rate=self.alpha, miss_rate=BETA,
+            detection_limit=limit,
+        )  # fmt: skip
+        verdict, bound = (REFUTED, None) if refuted else (NO_EVIDENCE, limit)
+        name = self.problem.name
+        return self.session.finding("acceptance", Method.MEAN, verdict, name, detail, witness, bound=bound)
 
     def expected_accepted(self) -> float | None:
         """E[tau] of the verifier's first block, exactly; None if that takes too long."""

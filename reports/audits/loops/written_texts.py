@@ -20,7 +20,7 @@ from .bets import TokenBets
 from .drift import DriftMeasurement
 from .enumerated_law import EnumeratedLaw
 from .forward_passes import full_pass
-from .session import LoopSession
+from .session import LoopSession, seen
 
 WRITTEN_TEXTS = 64
 """Texts, where the command does not say."""
@@ -114,24 +114,15 @@ class WrittenTexts(ABC):
         """Of texts that end wrongly, if there are any."""
         if not self.wrong_ends:
             return []
-        evidence = Evidence(
-            claim="lossless",
-            method=Method.ENDS,
-            verdict=REFUTED,
-            problem=self.problem,
-            witness=self.wrong_ends[0],
-            detail=EndsDetail(**self.detail(), wrong_ends=len(self.wrong_ends)),
-        )
-        return [evidence]
+        detail = EndsDetail(**self.detail(), wrong_ends=len(self.wrong_ends))
+        return [self.session.finding("lossless", Method.ENDS, REFUTED, self.problem, detail, self.wrong_ends[0])]
 
     def detail(self) -> dict[str, Any]:
         """The fields of ``WrittenDetail``."""
-        return {"dtype": self.session.pair.dtype, "texts": self.count, "tokens": self.tokens,
-                "block_efficiency": block_efficiency(self.runs)}  # fmt: skip
+        return {"texts": self.count, "tokens": self.tokens, "block_efficiency": block_efficiency(self.runs)}
 
     def witness(self, prompt: list[int], place: int, sequence: str, expected: str, observed: str) -> Witness:
-        problem = {"prompt": prompt, "position": len(prompt) + place}
-        return Witness(problem=problem, sequence=sequence, expected=expected, observed=observed)
+        return seen({"prompt": prompt, "position": len(prompt) + place}, sequence, expected, observed)
 
 
 class GreedyTexts(WrittenTexts):
@@ -179,26 +170,13 @@ class GreedyTexts(WrittenTexts):
         refuted, n, ties = bool(self.wrong), sum(self.distinct.values()), len(self.ties)
         holds = not refuted and not ties and self.enumerated
         bound = None if refuted or holds else min(1.0, ties / n + log(1 / BETA) / max(1, n - ties))
-        evidence = Evidence(
-            claim="lossless",
-            method=Method.ARGMAX,
-            verdict=REFUTED if refuted else HOLDS if holds else NO_EVIDENCE,
-            problem=self.problem,
-            bound=bound,
-            witness=self.wrong[0] if refuted else None,
-            detail=ArgmaxDetail(
-                **self.detail(),
-                distinct_texts=len(self.distinct),
-                distinct_tokens=n,
-                disagreements=len(self.wrong),
-                ties_excused=ties,
-                share_excused=ties / n,
-                miss_rate=BETA,
-                largest_gap_excused=max(self.ties, default=0.0),
-                tie_below=self.drift.tie,
-            ),
-        )
-        return [evidence]
+        detail = ArgmaxDetail(
+            **self.detail(), distinct_texts=len(self.distinct), distinct_tokens=n, disagreements=len(self.wrong),
+            ties_excused=ties, share_excused=ties / n, miss_rate=BETA,
+            largest_gap_excused=max(self.ties, default=0.0), tie_below=self.drift.tie,
+        )  # fmt: skip
+        verdict, witness = REFUTED if refuted else HOLDS if holds else NO_EVIDENCE, next(iter(self.wrong), None)
+        return [self.session.finding("lossless", Method.ARGMAX, verdict, self.problem, detail, witness, bound=bound)]
 
     def notices(self) -> dict[str, str]:
         """How far agreement at temperature 0 reaches."""
@@ -271,19 +249,10 @@ class SampledTexts(WrittenTexts):
         worst, prompt = max(self.biases)
         verdict = verdict_rule.decide(worst, verdict_rule.NEVER, self.drift.slack)
         witness = self.witness(prompt, 0, "bias of the first token, in total variation", "0", f"{worst:.6g}")
-        return Evidence(
-            claim="lossless",
-            method=Method.CLOSED_FORM,
-            verdict=verdict,
-            problem=self.problem,
-            total_variation=min(1.0, worst),
-            witness=witness if verdict == REFUTED else None,
-            detail=BiasDetail(
-                **self.detail(),
-                lossy=self.session.verifier.lossy,
-                bias_of_first_tokens=float(np.mean([bias for bias, _ in self.biases])),
-            ),
-        )
+        mean = float(np.mean([bias for bias, _ in self.biases]))
+        detail = BiasDetail(**self.detail(), lossy=self.session.verifier.lossy, bias_of_first_tokens=mean)
+        about = Method.CLOSED_FORM, verdict, self.problem, detail, witness
+        return self.session.finding("lossless", *about, total_variation=min(1.0, worst))
 
 
 def written_texts(
