@@ -29,7 +29,10 @@ BACKWARDS = "-backwards"
 """Suffix of the name of a problem with its ids in the opposite order."""
 
 EXCHANGED = "-exchanged"
-"""Suffix of the name of a problem two of whose target's entries have changed places."""
+"""Suffix of the name of a problem with entries of its target's rows in each other's place."""
+
+LEAST_EXCHANGED = 127
+"""The smallest vocabulary of which an audit has such a problem: of smaller ones every entry is looked at."""
 
 Kind = Literal["dense", "tails", "zeros", "ties", "peaked", "near"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -48,8 +51,8 @@ class WideProblem:
     seed: of the rows.
     agree: positions at which both models are sure of the live token: nothing is decided there.
     backwards: whether the rows are made for ids in the opposite order: token t has what V - 1 - t has without.
-    exchanged: whether in each of the target's rows the largest and the smallest entry of tokens that are not live have
-      changed places: a cache that knows rows by their ends, sum or largest entry takes them for those without.
+    exchanged: whether entries of each of the target's rows are in each other's place (``wide_rows.exchanged``): a cache
+      that knows rows by their ends, sum, largest entries or every s-th one takes them for those without.
     """
 
     vocabulary: int
@@ -167,6 +170,11 @@ def backwards(problem: WideProblem) -> WideProblem:
     return replace(problem, live=live, backwards=not problem.backwards, name=name)
 
 
+def exchanged(problem: WideProblem) -> WideProblem:
+    """The same with entries of the target's rows in each other's place."""
+    return replace(problem, exchanged=True, name=problem.name + EXCHANGED)
+
+
 SPECIAL_IDS = {
     32_000: (1, 2), 128_256: (128_009,), 151_936: (151_643, 151_645), 262_144: (1, 106)
 }  # fmt: skip
@@ -186,12 +194,14 @@ def wide_battery() -> list[WideProblem]:
     problems = [wide(*size) for size in sizes]
     special = {p.name: (SPECIAL_IDS[p.vocabulary], *p.live[1:]) for p in problems if p.vocabulary in SPECIAL_IDS}
     problems = [replace(p, live=special.get(p.name, p.live)) for p in problems]
-    twins = [replace(p, exchanged=True, name=p.name + EXCHANGED) for p in problems if p.vocabulary == 300]
     dense_draft = WideProblem(70, 1, "dense", (tuple(range(70)),), name="wide-dense-draft-V70-gamma1")
     near = WideProblem(2000, 1, "near", (tuple(range(3, 2000, 14)),), name="wide-near-draft-V2000-gamma1")
     # every position of a longer block is decided, and tokens come again: what only wide code gets wrong there shows
     again = WideProblem(5003, 4, "dense", (*((4096,),) * 3, (5002,)), name="wide-again-V5003-gamma4")
-    return sorted([dense_draft, near, again, *problems, *twins], key=lambda problem: problem.vocabulary)
+    problems = [dense_draft, *problems, again, wide(2000, 1)]
+    cheapest = sorted(problems, key=lambda p: (math.prod(map(len, p.live)), p.gamma), reverse=True)
+    twins = [exchanged(p) for v, p in {p.vocabulary: p for p in cheapest}.items() if v >= LEAST_EXCHANGED]
+    return sorted([near, *problems, *twins], key=lambda problem: problem.vocabulary)
 
 
 def own_wide_problem(seed: int) -> WideProblem:

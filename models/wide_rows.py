@@ -60,13 +60,41 @@ def target_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tupl
     return row / row.sum()
 
 
+STRIDES = {16: 2 * 3 * 5 * 7 * 11 * 13, 36: 2 * 3 * 5 * 7 * 11 * 13 * 17 * 19 * 23 * 29 * 31}
+"""An index without a common divisor with it is no multiple of any number up to that."""
+
+SMALL_ROW, KEPT_LARGEST, SUMS_TRIED = 1000, 64, 50
+
+
 def exchanged(row: Row, live: tuple[int, ...]) -> Row:
-    """The row with its largest and its smallest entry of tokens that are not live in each other's place."""
-    others = np.setdiff1d(np.arange(len(row)), live)
-    ends = [others[row[others].argmax()], others[row[others].argmin()]]
-    row = row.copy()
-    row[ends] = row[ends[::-1]]
-    return row
+    """The row with entries of tokens that are not live in each other's place, two by two; of equal ones, half of one
+    goes to the other.
+
+    As they were: the first and the last quarter of the row; every s-th entry from the first on, for all s up to 36 (of
+    rows below 1,000 up to 16) and their multiples; every 8 k-th from the last on; the last of every eight; its largest
+    entries, 64 or one in 32; and where it can be its sum, as NumPy adds in float64 and in float32.
+    """
+    size = len(row)
+    index = np.arange(size // 4, size - size // 4)
+    index = index[np.gcd(index, STRIDES[16 if size < SMALL_ROW else 36]) == 1]
+    index = index[(index % 8 != 7) & ((size - 1 - index) % 8 != 0)]
+    largest = np.argsort(-row, kind="stable")[: min(KEPT_LARGEST, size // 32)]
+    index = np.setdiff1d(index, [*live, *largest])
+    draw, pairs = np.random.default_rng(size), index[: len(index) // 2 * 2].reshape(-1, 2)
+    changed, sums = row.copy(), _sums(row)
+    for share in (1.0, *[0.9] * SUMS_TRIED):
+        changed = row.copy()
+        one, other = pairs[draw.random(len(pairs)) < share].T
+        changed[one], changed[other] = row[other], row[one]
+        equal = row[one] == row[other]
+        changed[one[equal]], changed[other[equal]] = 1.5 * row[one[equal]], 0.5 * row[other[equal]]
+        if _sums(changed) == sums:
+            break
+    return changed
+
+
+def _sums(row: Row) -> tuple[float, float]:
+    return float(row.sum()), float(row.astype(np.float32).sum())
 
 
 def draft_row(vocabulary: int, seed: int, prefix: Prefix, live: tuple[int, ...]) -> Row:

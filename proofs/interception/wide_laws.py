@@ -100,9 +100,9 @@ class _Alike:
 class _WideCall:
     def __init__(
         self, call: Callable[[], Outcome], exploration: Exploration, vocabulary: int, live: Sequence[int], seed: int,
-        until: float, blocks: int,
+        until: float, blocks: int, brief: bool,
     ):  # fmt: skip
-        self.exploration = exploration
+        self.exploration, self.brief = exploration, brief
         self.call, self.vocabulary, self.live, self.until = call, vocabulary, sorted(set(live)), until
         self.further = FURTHER if blocks < MANY_BLOCKS else FEW_FURTHER
         self.draw = random.Random(seed)
@@ -332,6 +332,9 @@ class _WideCall:
         """The indices that calls lead to: the live ones, the ends, powers of two, the extremes of weight, and
         others."""
         possible = row.possible
+        if self.brief:
+            few = {int(possible[0]), int(possible[-1]), *self.live, *self._others(row, FEW_FURTHER)}
+            return [i for i in sorted(few) if i < len(row.weights) and row.weights[i] > 0 and i != row.base]
         if len(possible) <= ALL_CALLED:
             return [int(i) for i in possible if i != row.base]
         size = len(row.weights)
@@ -353,7 +356,7 @@ class _WideCall:
 
 def explore_wide(
     call: Callable[[], Outcome], exploration: Exploration, vocabulary: int, live: Sequence[int], seed: int,
-    until: float, blocks: int = 1,
+    until: float, blocks: int = 1, brief: bool = False,
 ) -> WideLaw:  # fmt: skip
     """The law of ``call``'s outcome on a wide problem, as far as it is known.
 
@@ -362,7 +365,8 @@ def explore_wide(
     seed: of the indices that are called.
     until: the processor time at which no further indices are called.
     blocks: how many draft blocks the problem has.
+    brief: whether few indices are called, of a problem that differs from one before in some weights alone.
     Guarantee: exact in the sense that ``exactness`` names where ``unknown`` is 0, but that the indices that no call led
     to, of probability ``not_called``, are taken to be treated like the others.
     """
-    return _WideCall(call, exploration, vocabulary, live, seed, until, blocks).law()
+    return _WideCall(call, exploration, vocabulary, live, seed, until, blocks, brief).law()

@@ -112,7 +112,8 @@ class WideRows:
         few, blocks = {*itertools.chain(*self.problem.live)}, math.prod(map(len, self.problem.live))
         live = [*(few if len(few) <= MOST_SINGLES else ()), *block]
         seed = self.problem.seed + number
-        explored = explore_wide(call, exploration, self.problem.vocabulary, live, seed, self._until, blocks)
+        how = self._until, blocks, self.problem.exchanged
+        explored = explore_wide(call, exploration, self.problem.vocabulary, live, seed, *how)
         answer = {**vars(explored), "law": explored.law and [[encoded(o), p] for o, p in explored.law.items()]}
         answer["rows"] = [{**vars(row), "weights": self._sent(row.weights)} for row in explored.rows]
         return [*self._sent.taken(), answer]

@@ -241,3 +241,29 @@ def nudged_search(target, draft, tokens, rng):
         return np.searchsorted(_edges(weights.astype(target.dtype)), rng.random(), "right")
 
     return _nudged_verification(target, draft, tokens, rng, (target.dtype.name, 53), pick)
+
+
+def _remembering(key):
+    """Token verification with residuals remembered by key(row) of both rows of the position."""
+    kept = {}
+
+    def verify(target, draft, tokens, rng):
+        for i, x in enumerate(tokens):
+            if not rng.random() < ratio(target[i][x], draft[i][x]):
+                name = (len(target[i]), key(target[i]), key(draft[i]), int(x))
+                rest = kept.setdefault(name, drawable(excess(target[i], draft[i]), target[i]))
+                return answer(tokens[:i], draw(rng, rest, rest))
+        return answer(tokens, draw(rng, target[-1], target[-1]))
+
+    return verify
+
+
+residuals_by_whole_rows = _remembering(lambda row: row.tobytes())
+residuals_by_every_64th = _remembering(lambda row: row[::64].tobytes())
+residuals_by_every_thousandth = _remembering(lambda row: row[::1000].tobytes())
+residuals_by_every_seventh = _remembering(lambda row: row[::7].tobytes())
+residuals_by_the_last_of_64 = _remembering(lambda row: row[63::64].tobytes())
+residuals_by_the_end = _remembering(lambda row: row[-32:].tobytes())
+residuals_by_the_beginning = _remembering(lambda row: row[:32].tobytes())
+residuals_by_sum = _remembering(lambda row: round(float(row.sum()), 14))
+residuals_by_the_largest = _remembering(lambda row: (int(row.argmax()), float(row.max())))

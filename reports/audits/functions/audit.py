@@ -10,7 +10,7 @@ from ....models.battery import audit_battery, own_problems
 from ....models.errors import InputError, RunFailed
 from ....models.problem import AnyProblem, Problem, as_json
 from ....models.regions import covered
-from ....models.wide import WideProblem, backwards, own_wide_problem, wide_battery
+from ....models.wide import WideProblem, backwards, exchanged, own_wide_problem, wide_battery
 from ..report import Report
 from ..runner import examine
 from ..sandboxed import sandbox_of, with_stated_numbers
@@ -103,7 +103,7 @@ def _digest(problem: AnyProblem) -> str:
 def _wide(settings: AuditSettings) -> Sequence[WideProblem]:
     """The wide problems of an audit to which no problem was given."""
     own = own_wide_problem(settings.seed)
-    return settings.wide if settings.wide is not None else [*wide_battery(), own, backwards(own)]
+    return settings.wide if settings.wide is not None else [*wide_battery(), own, backwards(own), exchanged(own)]
 
 
 def _distinctly_named(problems: Sequence[AnyProblem]) -> list[AnyProblem]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....models.errors import RunFailed
-from ....models.wide import WideProblem, backwards
+from ....models.wide import WideProblem, backwards, exchanged
 from ....proofs import verdict_rule
 from ....proofs.audit_claims import judge
 from ....proofs.rounding.rule import MOST_HALF, look_up_at_most, wide_rounding_allowed
@@ -105,6 +105,7 @@ class WideLaws:
             session.report.notice(law.findings)
             self.laws.append(law)
             if law.lossless.refutes:
+                self._look_for_memory(law)
                 break
             if sum(not one.known for one in self.laws) >= GAVE_UP:
                 neutral = all(one.known or one.out_of_scope for one in self.laws)
@@ -114,6 +115,23 @@ class WideLaws:
             self.laws = _withdrawn(self.laws, NOT_REPEATED)
         if reads := why_reads_withdraw(session):
             self.laws = _withdrawn(self.laws, reads)
+
+    def _look_for_memory(self, law: WideMeasurement) -> None:
+        """Report a wrong law on rows that agree in part with earlier ones, if it is right without the calls on
+        those."""
+        session, problem = self.session, law.problem
+        original = next((p for p in self.problems if exchanged(p) == problem), None)
+        if original is None:
+            return
+        try:
+            session.start()
+            alone = measured_wide(problem, session.dtype, session.sandbox.law(problem))
+        except RunFailed:
+            return
+        if not alone.lossless.refutes:
+            replay = session.replays[problem.name] = session.replay_of([original, problem])
+            text = f"its law on {problem.name} is another one after calls on {original.name}, whose rows agree with its"
+            session.report.notice({"state": f"{text} in part: it takes one for the other"}, replay=replay)
 
     def _compare_backwards(self) -> None:
         """Compare the law of a problem with its ids in the opposite order with the law of the problem itself."""

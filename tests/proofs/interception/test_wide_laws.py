@@ -5,7 +5,7 @@ import pytest
 
 from draftproof.models.battery import toy
 from draftproof.models.problem import any_problem_from, as_json, load_problem
-from draftproof.models.wide import own_wide_problem, wide, wide_battery
+from draftproof.models.wide import exchanged, own_wide_problem, wide, wide_battery
 from draftproof.proofs.audit_claims import judge, support
 from draftproof.proofs.rounding.rule import look_up_at_most, wide_rounding_allowed
 from draftproof.proofs.sandbox import Sandbox
@@ -66,6 +66,22 @@ def test_a_defect_of_width_is_refuted_and_replays_from_its_specification(sandbox
     _, evidence = judged(sandbox, name, problem)
     assert evidence.refuted and evidence.total_variation > least
     assert evidence.witness and any_problem_from(dict(evidence.witness.problem)) == problem
+
+
+@pytest.mark.parametrize("key", ["every_64th", "every_seventh", "the_last_of_64", "the_end", "the_beginning", "sum",
+                                 "the_largest", "every_thousandth"])  # fmt: skip
+def test_a_cache_that_knows_a_row_by_a_part_of_it_takes_another_one_for_it_at_every_vocabulary(sandbox, key):
+    wides = wide(300, 1), wide(1003, 1), wide(32_768, 1, "zeros"), wide(50_257, 1, "ties")
+    sandbox.load(f"draftproof.tests.subjects.wide:residuals_by_{key}", [toy(1)])
+    for problem in wides:
+        here, there = (judge(measured_wide(p, "float64", sandbox.law(p)))[0] for p in (problem, exchanged(problem)))
+        assert (here.verdict, there.verdict) == ("holds", "refuted"), problem.name
+
+
+def test_a_cache_that_knows_a_row_by_all_of_it_is_right_on_rows_that_agree_in_part(sandbox):
+    for problem in (p for n in (300, 32_768) for p in (wide(n, 1), exchanged(wide(n, 1)))):
+        measurement, evidence = judged(sandbox, "residuals_by_whole_rows", problem)
+        assert (evidence.verdict, measurement.unknown) == ("holds", 0.0), measurement.reason
 
 
 @pytest.mark.long

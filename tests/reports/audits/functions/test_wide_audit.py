@@ -11,7 +11,7 @@ import draftproof
 from draftproof import audit
 from draftproof.models.battery import toy
 from draftproof.models.problem import any_problem_from, as_json
-from draftproof.models.wide import WideProblem, backwards, wide, wide_battery
+from draftproof.models.wide import WideProblem, backwards, exchanged, wide, wide_battery
 from draftproof.verifiers.details import WideDetail
 
 SUBJECTS = "draftproof.tests.subjects.wide"
@@ -79,6 +79,20 @@ def test_a_law_that_minds_the_order_of_wide_ids_is_noticed(tmp_path):
         assert laws["w"] == laws["w-backwards"] == "holds"
         said = "w with ids in the opposite order has another law of what is emitted"
         assert (said in report.findings.get("relation", "")) is (name == "by_order")
+
+
+def test_a_cache_that_takes_rows_for_others_is_refuted_with_the_calls_before_and_a_right_one_is_not():
+    problem = wide(1003, 1)
+    report = audit(f"{SUBJECTS}:residuals_by_every_64th", [problem, exchanged(problem)], explain=False)
+    assert report.verdict == "refuted"
+    assert f"another one after calls on {problem.name}, whose rows agree" in report.findings["state"]
+    replay = report.shown_refutation().replay
+    assert replay == report.shown["state"]["replay"] and replay.count("--problem") == 2
+    words = shlex.split(replay)
+    again = audit(words[2], [word for k, word in enumerate(words) if words[k - 1] == "--problem"], explain=False)
+    assert again.verdict == "refuted"
+    right = audit(f"{SUBJECTS}:residuals_by_whole_rows", [problem, exchanged(problem)], explain=False)
+    assert (right.verdict, right.findings) == ("lossless", {})
 
 
 def test_samples_of_a_wide_problem_refute_a_law_that_is_far_off():
