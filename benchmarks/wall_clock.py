@@ -11,8 +11,8 @@ from pathlib import Path
 
 import torch
 
+from draftproof.models.libraries import torch_threads
 from draftproof.models.pairs.presets import TRAINED
-from draftproof.models.threads import torch_threads
 from draftproof.reports.audits.tables.estimates import Totals, improvement, speedup
 from draftproof.reports.audits.tables.measure import Bench
 from draftproof.reports.audits.tables.plan import Column, TablesPlan

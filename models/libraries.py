@@ -1,4 +1,4 @@
-"""The libraries that models need: whether they are installed, without their progress bars, their errors in one line."""
+"""The libraries that models need: whether they are installed, no progress bars, errors in one line, torch's threads."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -62,3 +62,16 @@ def save_tokenizer(tokenizer: Any, folder: Path, begin: str, end: str) -> None:
     special = {"bos_token": begin, "eos_token": end, "pad_token": end}
     options = {"clean_up_tokenization_spaces": False, "model_input_names": ["input_ids", "attention_mask"]}
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special, **options).save_pretrained(folder)
+
+
+@contextmanager
+def torch_threads(count: int | None) -> Iterator[None]:
+    """Within the block torch uses this many threads; None leaves the number as it is."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

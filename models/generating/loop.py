@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from ...verifiers.batched.emitted import Emitted, EmittedPaths
+from ...verifiers.batched.greedy_block_verification import Modification, carried, modified
+from ...verifiers.batched.rows import BatchRows
 from ...verifiers.chance import Chance
 from ...verifiers.registry import Reference
 from ..errors import InputError, OutOfMemoryError
@@ -19,11 +21,42 @@ from ..libraries import means_no_memory
 from .caches import CachedModel
 from .draft_length import draft_length
 from .loop_verifiers import Drafted, LoopVerifier, loop_verifier
-from .nested_modification import NestedModifications
 from .randomness import BatchChance, GivenChances, Streams
 from .result import Generated, Iteration
 from .sampling import warp
 from .settings import LoopSettings, checked_device, checked_models, checked_prompts, checked_vocabulary
+
+
+class NestedModifications:
+    """The modifications in force, oldest first."""
+
+    def __init__(self) -> None:
+        self.in_force: list[Modification] = []
+
+    def applied(self, drafted: Drafted) -> tuple[Drafted, list[BatchRows]]:
+        """The block with the modified target, and the rows that each modification refers to.
+
+        The last of these rows are the block's own, to which the iteration's new modification will refer.
+        """
+        now = drafted.probabilities()
+        seen = [now.rows()]
+        for modification in self.in_force:
+            now = now._replace(target=modified(now.target, seen[-1], now.draft, modification))
+            seen.append(now.rows())
+        return now, seen
+
+    def followed(self, seen: list[BatchRows], given: Emitted) -> None:
+        """Carry all modifications over the tokens of one iteration, and begin a new one with it."""
+        gamma = torch.full_like(given.accepted, seen[-1].tokens.shape[1])
+        new = Modification(gamma, torch.zeros_like(gamma, dtype=torch.float64))
+        after = (carried(one, rows, given) for one, rows in zip([*self.in_force, new], seen, strict=True))
+        self.in_force = [one for one in after if one.remaining.any()]
+
+    def select(self, rows: Sequence[int]) -> None:
+        """Go on with these rows of the batch."""
+        for at, one in enumerate(self.in_force):
+            chosen = torch.tensor(rows, device=one.remaining.device)
+            self.in_force[at] = Modification(one.remaining[chosen], one.log_ratio[chosen])
 
 
 def generate(

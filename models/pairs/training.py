@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, kl_div
 
 from ..files import write_atomically
-from ..threads import torch_threads
+from ..libraries import torch_threads
 from .byte_tokenizer import BOS_ID, EOS_ID
 from .muon import Muon
 from .recipe import STEPS_PER_CHECKPOINT, ModelSize, Progress, Recipe

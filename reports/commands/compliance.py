@@ -68,8 +68,7 @@ def run(plan: str, folder: str, require_decision: bool) -> None:
     out = Path(folder)
     require_folder(out)
     from ..audits.compliance.collecting import collect
-    from ..audits.compliance.declared import undeclared
-    from ..audits.compliance.needed import lacking
+    from ..audits.compliance.declared import lacking, undeclared
 
     for line in filter(None, [_missing_for_the_document(), *lacking(loaded)]):
         click.echo(f"missing     {printable(line)}")

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from ...verifiers.zoo.catalogue import CONTROLS, ZooEntry
 from ...verifiers.zoo.tree_catalogue import TREE_CONTROLS
 from ..audits.vectors.answers import RULES
-from ..audits.vectors.flags import FLAGS
 from ..audits.vectors.judgement import FAILED, LEFT_OUT, MISSING, PASSED, Judgement
-from ..audits.vectors.suite import suite
+from ..audits.vectors.suite import FLAGS, suite
 from ..audits.vectors.zoo import ALL_MUTANTS, FOR_TREES, OWN_WAY
 
 ALL_CONTROLS = {**CONTROLS, **TREE_CONTROLS}

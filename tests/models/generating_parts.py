@@ -9,7 +9,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from draftproof.models.forge import forge
 from draftproof.models.generating.loop import DecodingLoop, generate
-from draftproof.models.threads import torch_threads
+from draftproof.models.libraries import torch_threads
 from draftproof.proofs.enumeration import Branching, EnumeratedChance
 from draftproof.proofs.laws import joint_law
 

@@ -11,8 +11,7 @@ from ....models.printable import printable, printable_data
 from ....models.store import Store
 from ..settings import Progress
 from .collected import DONE, FAILED, Collected
-from .declared import declared_files, declared_versions, undeclared
-from .needed import require_packages
+from .declared import declared_files, declared_versions, require_packages, undeclared
 from .plan import Part, Plan
 from .running import RUNNERS
 

@@ -1,4 +1,4 @@
-"""The folder of a compliance run: what is written into it, and its files by digest."""
+"""The folder of a compliance run: what is written into it, its files by digest, and their attestation (in-toto v1)."""
 
 import json
 import os
@@ -9,16 +9,18 @@ from typing import Any, NamedTuple
 from ....models.digests import sha256_of
 from ....models.errors import InputError
 from ....models.files import write_atomically
-from .attestation import ATTESTATION_FILE, attestation, canonical
+from ....proofs.interception.digests import UNKNOWN
 from .collected import Collected
 from .collecting import PARTS
 from .document import document, text, today
 from .plan import Plan
+from .requirements import FAILED, MET
 
-REPORT, PAGE, PDF, PLAN, BADGE, JUNIT = (
-    *("report.json", "report.html", "report.pdf"),
-    *("plan.toml", "badge.svg", "junit.xml"),
-)
+REPORT, PAGE, PDF = "report.json", "report.html", "report.pdf"
+PLAN, BADGE, JUNIT, ATTESTATION_FILE = "plan.toml", "badge.svg", "junit.xml", "attestation.json"
+
+STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+PREDICATE_TYPE = "https://in-toto.io/attestation/test-result/v0.1"
 
 SIGNATURES = tuple(
     f"{ATTESTATION_FILE}.{end}"
@@ -104,3 +106,46 @@ def others_than_files(folder: Path) -> list[str]:
     """What no run writes, and no digest speaks of: links, folders, devices."""
     there = (p for p in sorted(folder.rglob("*")) if p.is_symlink() or not p.is_file())
     return [p.relative_to(folder).as_posix() for p in there]
+
+
+def attestation(document: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+    """The statement on a document, with the test-result predicate; equal runs have equal bytes.
+
+    subject: the audited code and the models, by file; configuration: the plan, what the run wrote, draftproof itself.
+    files: name in the run's folder -> SHA-256, without the attestation.
+    Guarantee: PASSED only if every requirement is met; FAILED if one is refuted; else WARNED.
+    """
+    named: dict[str, list[str]] = {"passedTests": [], "warnedTests": [], "failedTests": []}
+    for requirement in document["requirements"]:
+        key = {MET: "passedTests", FAILED: "failedTests"}.get(requirement["verdict"], "warnedTests")
+        named[key].append(f"{requirement['id']}: {requirement['statement']}")
+    result = (
+        "FAILED" if named["failedTests"] else "WARNED" if named["warnedTests"] or not named["passedTests"] else "PASSED"
+    )
+    configuration = [{"name": name, "digest": {"sha256": digest}} for name, digest in sorted(files.items())]
+    own = document["draftproof"]
+    configuration.append({"name": f"draftproof {own['draftproof']}, its code", "digest": {"sha256": own["code"]}})
+    return {
+        "_type": STATEMENT_TYPE, "subject": _subjects(document), "predicateType": PREDICATE_TYPE,
+        "predicate": {"result": result, "configuration": configuration, **named},
+    }  # fmt: skip
+
+
+def _subjects(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Each file that a part examined, and what a report digested by itself; the plan, where there is neither."""
+    subjects: dict[tuple[str, str], dict[str, Any]] = {}
+    for part in document["parts"]:
+        for name, digest in part["files"].items():
+            subjects[name, digest] = {"name": name, "digest": {"sha256": digest}}
+        audited = (part.get("report") or {}).get("subject", {})
+        digest = str(audited.get("digest", UNKNOWN)).removeprefix("sha256:")
+        if len(digest) == 64 and set(digest) <= set("0123456789abcdef"):
+            name = f"{audited['name']}, as part {part['id']} digests it"
+            subjects[name, digest] = {"name": name, "digest": {"sha256": digest}}
+    plan = document["plan"]
+    return [subjects[key] for key in sorted(subjects)] or [{"name": plan["file"], "digest": {"sha256": plan["sha256"]}}]
+
+
+def canonical(data: Any) -> bytes:
+    """JSON with sorted keys, without spaces, in UTF-8: equal data give equal bytes (an attestation has no floats)."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

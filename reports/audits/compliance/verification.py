@@ -17,17 +17,28 @@ from ....verifiers.adapters.engines import ENGINES
 from ....verifiers.registry import REFERENCES
 from ..report import Report
 from ..sandboxed import probe_problems
-from .attestation import ATTESTATION_FILE, attestation, canonical
 from .collected import DONE, Collected
 from .collecting import PARTS, PARTS_HOLD
 from .complete import left_out
 from .declared import declared_files
 from .document import current_versions, derived, text
-from .folder import BADGE, JUNIT, PAGE, PDF, PLAN, REPORT, Rendering, digests, others_than_files
+from .folder import (
+    ATTESTATION_FILE,
+    BADGE,
+    JUNIT,
+    PAGE,
+    PDF,
+    PLAN,
+    REPORT,
+    Rendering,
+    attestation,
+    canonical,
+    digests,
+    others_than_files,
+)
 from .forms import DocumentForm
-from .nightly_history import is_history
 from .plan import load_plan
-from .running import audited_spec, on_record, require_report_schema
+from .running import audited_spec, is_history, on_record, require_report_schema
 from .said import against_pages
 from .strength import contradicts_itself
 

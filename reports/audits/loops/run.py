@@ -10,7 +10,7 @@ import torch
 from ....models.environment import environment
 from ....models.generating.path_verifiers import independent_paths
 from ....models.generating.settings import text_config
-from ....models.threads import torch_threads
+from ....models.libraries import torch_threads
 from ....verifiers.claims import LOOP, claims_of
 from ..error_rates import ALPHA
 from ..report import EndToEnd, Report

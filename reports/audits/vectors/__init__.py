@@ -1,10 +1,9 @@
 """Test vectors for draft verifiers in any language, and their judge.
 
-flags.py        the classes of bug that vectors are made to catch
 cases.py        the inputs of the deterministic vectors: rows, tokens, random numbers (blocks.json)
 answers.py      what a rule gives on them, exactly, by the reference verifiers' own code
 law_vectors.py  problems whose exact law a verifier's output has to follow
-suite.py        all vectors as one JSON file, and the folder that ``draftproof vectors export`` writes
+suite.py        all vectors with the classes of bug, and the folder that ``draftproof vectors export`` writes
 results.py      the file in which a program writes its answers
 judgement.py    the answers compared with the vectors, by flag
 zoo.py          what the vectors catch of the zoo's mutants

@@ -14,10 +14,9 @@ from ....stattests.rounding import deviation
 from ....verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from ..completed_law import Outcome, completed_law, verdict_of_counts
 from ..error_rates import ALPHA, BETA
-from .flags import FLAGS
 from .law_vectors import LawCase, law_cases
 from .results import FIELDS, Results, number
-from .suite import suite
+from .suite import FLAGS, suite
 
 PASSED, FAILED, MISSING, LEFT_OUT, NOT_REFUTED = "passed", "failed", "missing", "left out", "not refuted"
 """missing: promised and not given. left out: of a rule, an answer or a lattice that the program does not claim.

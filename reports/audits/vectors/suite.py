@@ -9,16 +9,34 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from ....models.errors import InputError
 from ....models.files import write_atomically
-from ....models.json_files import plain
+from ....models.json_files import plain, read_file
 from ....models.law import prefix_key
 from ....models.problem import as_json
 from ....models.rationals import as_fraction
 from .answers import answer, forms, tolerances
 from .cases import Case, cases
-from .flags import FLAGS
 from .law_vectors import LawCase, law_cases
+
+
+class Flag(Struct, frozen=True):
+    """A class of bug.
+
+    bug: what a program that fails such a vector is likely to do.
+    link: to a verifier that did so.
+    needs: the answers of which one at least must be given for the bug to show.
+    """
+
+    bug: str
+    link: str
+    needs: list[str]
+
+
+FLAGS = read_file(dict[str, Flag], Path(__file__).with_name("flags.json"))
+
 
 FORMAT = "draftproof-vectors-1"
 SHIPPED = ("vectors.schema.json", "results.schema.json", "example.py", "example.js")

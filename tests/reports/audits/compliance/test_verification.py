@@ -12,18 +12,19 @@ import pytest
 
 from draftproof.models.digests import sha256_of
 from draftproof.models.store import stored_text
-from draftproof.reports.audits.compliance.attestation import (
+from draftproof.reports.audits.compliance.collected import Collected
+from draftproof.reports.audits.compliance.collecting import PARTS_HOLD, collect
+from draftproof.reports.audits.compliance.declared import declared_files
+from draftproof.reports.audits.compliance.document import text
+from draftproof.reports.audits.compliance.folder import (
     ATTESTATION_FILE,
     PREDICATE_TYPE,
     STATEMENT_TYPE,
     attestation,
     canonical,
+    digests,
+    write_folder,
 )
-from draftproof.reports.audits.compliance.collected import Collected
-from draftproof.reports.audits.compliance.collecting import PARTS_HOLD, collect
-from draftproof.reports.audits.compliance.declared import declared_files
-from draftproof.reports.audits.compliance.document import text
-from draftproof.reports.audits.compliance.folder import digests, write_folder
 from draftproof.reports.audits.compliance.forms import SCHEMA_FILE, schema_text
 from draftproof.reports.audits.compliance.plan import Part, load_plan
 from draftproof.reports.audits.compliance.said import Shown, differences, said_by_html, said_by_pdf

@@ -18,10 +18,9 @@ from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import output_law
 from draftproof.reports.audits.vectors.answers import RULES, answer, forms, thresholds, tolerances
 from draftproof.reports.audits.vectors.cases import cases
-from draftproof.reports.audits.vectors.flags import FLAGS
 from draftproof.reports.audits.vectors.judgement import FAILED, LEFT_OUT, MISSING, NOT_REFUTED, PASSED, judge
 from draftproof.reports.audits.vectors.results import results_from
-from draftproof.reports.audits.vectors.suite import export, suite
+from draftproof.reports.audits.vectors.suite import FLAGS, export, suite
 from draftproof.reports.commands.main import main
 from draftproof.verifiers.evidence import REFUTED
 from draftproof.verifiers.registry import REFERENCES

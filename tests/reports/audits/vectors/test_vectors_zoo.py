@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from draftproof.reports.audits.vectors.flags import FLAGS
 from draftproof.reports.audits.vectors.judgement import FAILED, LEFT_OUT, judge
-from draftproof.reports.audits.vectors.suite import suite
+from draftproof.reports.audits.vectors.suite import FLAGS, suite
 from draftproof.reports.audits.vectors.zoo import ALL_MUTANTS, FOR_TREES, OWN_WAY, answered, judged, laws
 from draftproof.reports.pages.vectors import ALL_CONTROLS, UNSEEN, page
 from draftproof.tests.reports.audits.vectors.test_vectors import PLANTED
