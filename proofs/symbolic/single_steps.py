@@ -27,6 +27,8 @@ Greedy block verification, with B = M_b(x^l), S = M_s(x^l) joint and p = B / S, 
     residual   (``lemma-8``).
 """
 
+import threading
+import time
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
@@ -37,7 +39,6 @@ from ...verifiers import greedy_block_verification as greedy
 from ...verifiers.arithmetic import minimum, positive_part, ratio, residual
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from ...verifiers.sub_block import SubBlockRule
-from .processor_time import check
 from .z3_numbers import reals, total
 
 STEP_TIME_LIMIT = 20.0
@@ -210,3 +211,22 @@ LEMMAS = [
     Lemma("greedy: lemma-9", "lemma-9", greedy.RULE, lemma_9),
     Lemma("greedy: lemma-8", "lemma-8", greedy.RULE, lemma_8),
 ]
+
+
+def check(solver: z3.Solver, seconds: float) -> z3.CheckSatResult:
+    """The solver's answer; ``z3.unknown`` once this process has used that many seconds of processor time on it."""
+    end, answered = time.process_time() + seconds, threading.Event()
+
+    def interrupt_in_time() -> None:
+        # A solver is one thread, so what is left of its processor time passes no sooner by the clock.
+        while not answered.wait(max(end - time.process_time(), 0.01)):
+            if time.process_time() >= end:
+                solver.ctx.interrupt()
+
+    watcher = threading.Thread(target=interrupt_in_time, daemon=True)
+    watcher.start()
+    try:
+        return solver.check()
+    finally:
+        answered.set()
+        watcher.join()

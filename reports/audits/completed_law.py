@@ -1,6 +1,7 @@
 """Counts of emitted tokens, completed to a fixed length and compared with the target's law, in every run."""
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -12,7 +13,6 @@ from ...models.rationals import as_float
 from ...proofs import verdict_rule
 from ...proofs.field import in_field
 from ...proofs.laws import completion, is_output, joint_law
-from ...stattests.completion import completed_counts
 from ...stattests.explanation import largest_token_deviation
 from ...stattests.goodness import Goodness
 from ...stattests.rounding import Deviation, deviation
@@ -97,3 +97,25 @@ def verdict_of_counts(found: Deviation, slack: float) -> EvidenceVerdict:
 def outcome_text(outcome: Any) -> str:
     """Tokens joined by commas; what was raised as it stands."""
     return outcome if isinstance(outcome, str) else prefix_key(outcome)
+
+
+def completed_counts(
+    counts: Mapping[Prefix, int], target: Model, length: int, generator: np.random.Generator
+) -> Counter:
+    """Continue each emitted sequence with tokens drawn from the target until it has ``length`` tokens.
+
+    If the verifier is lossless the result is a sample of the target's joint law. Equal prefixes are continued
+    together, so the time depends on their number and not on the number of samples.
+    """
+    done: Counter = Counter()
+    open_: Counter = Counter()
+    for output, n in counts.items():
+        (done if len(output) >= length else open_)[output[:length]] += n
+    while open_:
+        prefix, n = open_.popitem()
+        row = np.array([as_float(p) for p in target.row(prefix)])
+        for token, m in enumerate(generator.multinomial(n, row / row.sum())):
+            if m:
+                longer = (*prefix, token)
+                (done if len(longer) == length else open_)[longer] += int(m)
+    return done

@@ -7,8 +7,7 @@ import click
 
 from ...models.errors import InputError
 from ...models.libraries import require
-from ...proofs.proof_checkpoint import proof_checkpoint, resumed
-from ...proofs.proving import ProofRow, all_proofs, run
+from ...proofs.proving import ProofRow, all_proofs, proof_checkpoint, resumed, run
 from ...proofs.statements import METHODS, PROVABLE_CLAIMS
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, EvidenceVerdict, merge_verdicts
 from ..audits.scope import counted

@@ -113,7 +113,7 @@ def show(file: str, json_file: str | None, html_file: str | None, require_decisi
 
     def with_badge(verdict: str, words: str = "") -> None:
         if badge_file:
-            from ..pages.badge import badge
+            from ..pages.page import badge
 
             own = data["date"] if kind == "compliance document" else f"{date:%Y-%m-%d}" if date else today()
             write_text(badge_file, badge(verdict, own, words=words))

@@ -75,8 +75,7 @@ def command(folder: str, preset: str | None, target: str | None, drafts: tuple[s
 
 def _measure_and_write(folder: str, plan: TablesPlan) -> None:
     from ...models.libraries import torch_threads
-    from ..audits.tables.measure import Bench
-    from ..audits.tables.record import Record
+    from ..audits.tables.measure import Bench, Record
     from ..audits.tables.subjects import load_pairs, one_thread_is_faster, prompt_groups, run_settings
 
     if Path(folder).exists() and not Path(folder).is_dir():

@@ -1,10 +1,11 @@
-"""The HTML page of a report: one file, nothing loaded from elsewhere, every foreign word escaped."""
+"""The HTML page of a report: one file, nothing loaded from elsewhere, every foreign word escaped; and its badge."""
 
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ...verifiers.verdicts import ReportVerdict
 from ..audits.migration import SCHEMA_VERSION
 from ..audits.report import Report
 from . import figures
@@ -56,3 +57,22 @@ def rendered(template: str, **content: Any) -> str:
     )
     css = Markup(environment.get_template("page.css").render())
     return labelled(environment.get_template(template).render(css=css, links=Links(), **content))
+
+
+BADGE_COLOURS = {verdict: verdict.badge for verdict in ReportVerdict} | {
+    "met": ReportVerdict.HOLDS.badge,
+    "sampled only": ReportVerdict.INCONCLUSIVE.badge,
+    "open": ReportVerdict.ERROR.badge,
+}
+BADGE_OF_OTHERS = "#55555a"
+LONGEST_ON_BADGE = 60
+"""Characters of a verdict that are shown."""
+
+
+def badge(verdict: str, date: str, label: str = "draftproof", words: str = "") -> str:
+    """The badge. Equal words give equal bytes. words: in place of the verdict."""
+    words = words or verdict
+    text = f"{words[:LONGEST_ON_BADGE]}, {date}" if date else words[:LONGEST_ON_BADGE]
+    left, right = (7 * len(part) + 12 for part in (label, text))
+    colour = BADGE_COLOURS.get(verdict, BADGE_OF_OTHERS)
+    return rendered("badge.svg.j2", label=label, text=text, colour=colour, left=left, right=right)

@@ -2,13 +2,14 @@
 
 import pytest
 
-from draftproof.models.generating.efficiency import (
+from draftproof.models.generating.result import (
+    Generated,
+    Iteration,
     block_efficiency,
     seconds_per_token,
     tokens_and_calls,
     wall_clock_speedup,
 )
-from draftproof.models.generating.result import Generated, Iteration
 
 
 def run(iterations, tokens, seconds=1.0):

@@ -13,10 +13,10 @@ from draftproof.models.battery import toy
 from draftproof.models.errors import InputError, RunFailed
 from draftproof.models.store import Store, stored_rows
 from draftproof.proofs.field import in_field
-from draftproof.stattests.campaign import checkpoint, clusters
+from draftproof.stattests.campaign import clusters
 from draftproof.stattests.campaign import run as campaign
 from draftproof.stattests.campaign.compiled import CompiledSource
-from draftproof.stattests.campaign.run import plan, run_campaign, sample_chunk
+from draftproof.stattests.campaign.run import Checkpoint, FinishedChunks, plan, run_campaign, sample_chunk
 from draftproof.stattests.campaign.tally import Tally
 from draftproof.tests.stattests.sources import Uniform, has_drawn
 from draftproof.verifiers.registry import reference
@@ -153,11 +153,11 @@ def test_a_campaign_killed_with_sigkill_goes_on_from_its_last_chunk_to_the_same_
 def test_chunks_that_ran_ahead_are_not_drawn_again(tmp_path, uninterrupted):
     file, source = tmp_path / "campaign.json", block()
     planned = plan(source, SAMPLES, SEED, CHUNK)
-    done, tally = checkpoint.FinishedChunks(), Tally(source.outcomes)
+    done, tally = FinishedChunks(), Tally(source.outcomes)
     for chunk in (0, 3, 2, 7):
         done, tally = done.with_chunk(chunk), tally + sample_chunk(source, planned, chunk)[1]
     assert done == (1, {2, 3, 7})
-    with closing(checkpoint.Checkpoint(file, {**source.identity, **planned._asdict()})) as kept:
+    with closing(Checkpoint(file, {**source.identity, **planned._asdict()})) as kept:
         kept.save(done, tally)
     resumed = run(block(), checkpoint=file)
     assert resumed.resumed == 4 * CHUNK
@@ -165,7 +165,7 @@ def test_chunks_that_ran_ahead_are_not_drawn_again(tmp_path, uninterrupted):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize(("owner", "place"), [(checkpoint.FinishedChunks, "with_chunk"), (Tally, "__add__")])
+@pytest.mark.parametrize(("owner", "place"), [(FinishedChunks, "with_chunk"), (Tally, "__add__")])
 def test_an_interruption_in_the_middle_of_counting_loses_that_chunk_only_and_is_not_warned_of(
     tmp_path, monkeypatch, uninterrupted, owner, place, workers
 ):

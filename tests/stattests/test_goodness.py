@@ -12,8 +12,8 @@ from draftproof.models.law import ContextFree
 from draftproof.models.rationals import as_float
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import enumerated_law, joint_law
+from draftproof.reports.audits.completed_law import completed_counts
 from draftproof.stattests.cells import pooled
-from draftproof.stattests.completion import completed_counts
 from draftproof.stattests.explanation import largest_token_deviation, oddities
 from draftproof.stattests.goodness import (
     BOUND_METHOD,

@@ -2,9 +2,9 @@
 
 plan.py: the plan, compliance.toml, read and checked; first_plan.py: one for what is installed.
 collecting.py: each part of the plan, run or read once, and kept; collected.py: what it gave; running.py: how each kind
-is run; declared.py: the files that it is valid for, and what it needs; complete.py: what an audit left out.
-strength.py: kinds of evidence, by what they can show; evidence_rows.py: which evidence of a part speaks of a
-requirement; requirements.py: the verdict that it gives.
+is run; declared.py: the files that it is valid for, and what it needs.
+strength.py: kinds of evidence, by what they can show, and what a report left out or contradicts; evidence_rows.py:
+which evidence of a part speaks of a requirement; requirements.py: the verdict that it gives.
 document.py: report.json, in the form of forms.py; folder.py: what a run writes, and its attestation;
 verification.py: whether a folder is what a run wrote; said.py: what its page and its PDF say.
 """

@@ -19,7 +19,6 @@ from ..report import Report
 from ..sandboxed import probe_problems
 from .collected import DONE, Collected
 from .collecting import PARTS, PARTS_HOLD
-from .complete import left_out
 from .declared import declared_files
 from .document import current_versions, derived, text
 from .folder import (
@@ -40,7 +39,7 @@ from .forms import DocumentForm
 from .plan import load_plan
 from .running import audited_spec, is_history, on_record, require_report_schema
 from .said import against_pages
-from .strength import contradicts_itself
+from .strength import contradicts_itself, left_out
 
 OF_CODE = ("audit", "engine", "campaign")
 """Kinds of parts whose reports state a digest of loaded code."""

@@ -6,8 +6,7 @@ from typing import Any
 from scipy.special import stdtrit
 
 from ....models.errors import RunFailed
-from ....models.generating.efficiency import block_efficiency, wall_clock_speedup
-from ....models.generating.result import Generated
+from ....models.generating.result import Generated, block_efficiency, wall_clock_speedup
 from ....verifiers.evidence import Evidence
 from .session import LoopSession
 

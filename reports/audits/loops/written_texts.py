@@ -8,8 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from ....models.errors import RunFailed
-from ....models.generating.efficiency import block_efficiency
-from ....models.generating.result import Generated
+from ....models.generating.result import Generated, block_efficiency
 from ....proofs import verdict_rule
 from ....proofs.closed_forms import lenience_bias
 from ....stattests.betting import bets_on, bets_on_sets

@@ -1,19 +1,25 @@
 """Measuring a cell: every column on the same prompts, one after the other in an order of its own."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from time import process_time
 from typing import Any
 
-from ....models.generating.efficiency import tokens_and_calls
+import torch
+from torch import Tensor
+
+from ....models.errors import InputError
 from ....models.generating.loop import generate
-from ....models.generating.loop_verifiers import LoopVerifier
+from ....models.generating.loop_verifiers import Drafted, LoopVerifier, loop_verifier
 from ....models.generating.plain import decode_plainly
-from ....models.generating.result import Generated
+from ....models.generating.randomness import BatchChance
+from ....models.generating.result import Generated, tokens_and_calls
 from ....models.generating.several_paths import generate_by_paths
 from ....models.pairs.pair import Pair
+from ....models.store import Store
+from ....verifiers.batched.emitted import Emitted, EmittedPaths
 from .plan import PATH_VERIFIERS, PLAIN, Column, MeasurementCell, TablesPlan
-from .same_blocks import SameBlocks
 from .subjects import PromptGroup
 
 
@@ -82,3 +88,91 @@ def run_seed(cell: MeasurementCell, column: Column) -> int:
     """The seed of all randomness of a run: shared by the verifiers of one drafter and gamma, independent otherwise."""
     text = f"({cell.key()}, {column.drafter}, {column.gamma})"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+class ExpectedAcceptance:
+    """E[tau | X^gamma] of draft blocks, for each gamma up to the blocks' length, by their rows in float64.
+
+    Source: Sun et al. 2025, Algorithms 1 and 2; a test compares the mean over all blocks with the exact laws.
+    """
+
+    def __init__(self, drafted: Drafted):
+        target, draft = (rows.double().softmax(-1) if drafted.logits else rows.double() for rows in drafted[:2])
+        chosen = drafted.tokens.long()[..., None]
+        self.ratios = (target[:, :-1].gather(-1, chosen) / draft.gather(-1, chosen)).squeeze(-1)
+        survival = [torch.ones_like(self.ratios[:, 0])]
+        for ratio in self.ratios.unbind(1):
+            survival.append((survival[-1] * ratio).clamp(max=1))
+        self.survival = torch.stack(survival[1:], 1)
+        surplus = (self.survival[:, :-1, None] * target[:, 1:-1] - draft[:, 1:]).clamp(min=0).sum(-1)
+        deficit = 1 - self.survival[:, :-1]
+        self.accept = torch.where(deficit > 0, surplus / (surplus + deficit), 1.0)
+
+    def by_token(self, gamma: int) -> Tensor:
+        """[B]: sum_i prod_{j <= i} min(1, M_b(X_j) / M_s(X_j))."""
+        return self.ratios[:, :gamma].clamp(max=1).cumprod(-1).sum(-1)
+
+    def by_block(self, gamma: int) -> Tensor:
+        """[B]: sum_i Pr(tau >= i) = sum_i (1 - prod_{j >= i} (1 - h_j)), since tau = max{i : eta_i < h_i}."""
+        accept = torch.cat([self.accept[:, : gamma - 1], self.survival[:, gamma - 1 : gamma]], 1)
+        if gamma == 1:
+            return accept.sum(-1)
+        return (1 - (1 - accept).flip(-1).cumprod(-1)).sum(-1)
+
+
+class SameBlocks:
+    """Both expectations for every block of a run. blocks: [gamma] -> (token, block) of each block."""
+
+    def __init__(self, gammas: Sequence[int]):
+        self.blocks: dict[int, list[tuple[float, float]]] = {gamma: [] for gamma in gammas}
+
+    def rule(self) -> LoopVerifier:
+        """Block verification that adds its blocks before it verifies them."""
+        block = loop_verifier("block")
+
+        def verify(drafted: Drafted, chances: BatchChance) -> Emitted | EmittedPaths:
+            self.add(drafted)
+            return block.verify(drafted, chances)
+
+        return LoopVerifier(block.name, verify)
+
+    def add(self, drafted: Drafted) -> None:
+        expected = ExpectedAcceptance(drafted)
+        for gamma, expectations in self.blocks.items():
+            expectations += zip(expected.by_token(gamma).tolist(), expected.by_block(gamma).tolist(), strict=True)
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """token, block: E[tau | block] of each block, in order."""
+        return [
+            {"gamma": gamma, "token": [token for token, _ in both], "block": [block for _, block in both]}
+            for gamma, both in self.blocks.items()
+        ]
+
+
+FILE_NAME = "cells.jsonl"
+
+
+class Record:
+    """DIR/cells.jsonl: the settings, and the cells in the order in which they were measured.
+
+    Raises: InputError for a folder of something else, settings that differ, a damaged file, another run into it.
+    """
+
+    def __init__(self, folder: str | Path, settings: dict[str, Any]):
+        self.folder, self.file = Path(folder), Path(folder) / FILE_NAME
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if not self.file.exists() and any(self.folder.iterdir()):
+                raise InputError(f"{folder}: is not empty; expected a folder that is new, empty, or has {FILE_NAME}")
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+        self._store = Store(self.file, "tables", settings, older=('{"format": "draftproof tables"',))
+        self.cells = {MeasurementCell(*key): row for key, row in self._store.rows.items()}
+
+    def add(self, cell: MeasurementCell, measured: Mapping[str, Any]) -> None:
+        """Save a cell: once this returns, it outlives a kill. Raises: InputError if it cannot be written."""
+        self.cells[cell] = dict(measured)
+        self._store.put(tuple(cell), self.cells[cell])
+
+    def close(self) -> None:
+        self._store.close()

@@ -12,12 +12,11 @@ from ...audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, VERDIC
 from ...audits.nightly.verdicts import STATE_MEANINGS
 from ...audits.report import FINDINGS, Report
 from .. import figures
-from ..badge import badge
 from ..figures import BAD, FLOOR, LIMIT, STYLE, SUBJECT, svg
 from ..junit import junit_of_requirements
 from ..nightly import summary as nightly
-from ..nightly.figure import history
-from ..page import rendered
+from ..nightly.page import history
+from ..page import badge, rendered
 from ..summary import allowance, also_refuted, price, reasons, run_lines, speaks_of, summaries
 from .pdf import pdf
 

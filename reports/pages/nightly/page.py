@@ -1,15 +1,34 @@
-"""The page of a history: one file, nothing loaded from elsewhere, everything from elsewhere escaped."""
+"""The history as one HTML page: log10 E by night drawn, one line a check, versions marked, and its tables."""
 
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from markupsafe import Markup
+from matplotlib import dates
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 
 from ...audits.nightly.verdicts import STATE_MEANINGS
+from ..figures import BAD, LIMIT, STYLE, SUBJECT, svg
 from ..page import rendered
 from ..plain_words import NO_DRAWS, STATES
 from . import summary
-from .figure import history
+from .summary import log10_e
+
+QUIET_COLOUR = "#8aa6cc"
+STATE_COLOURS = {"quiet": QUIET_COLOUR, "watch": LIMIT, "alarm": BAD}
+
+LABEL_WIDTH = 0.2
+"""Of the name of a version, as a part of the figure's width."""
+
+MOST_LINES = 12
+"""Quiet checks drawn one by one; more become a band."""
+
+BOTTOM, TOP_FACTOR = -2.0, 1.5
+"""log10 E at the bottom of the figure at most; its top as a multiple of the alarm's level."""
 
 
 def page(report: Mapping[str, Any]) -> str:
@@ -26,3 +45,92 @@ def page(report: Mapping[str, Any]) -> str:
         "sentence": STATES.get(report["state"], "") if any(check["nights"] for check in report["checks"]) else NO_DRAWS
     }
     return rendered("nightly/nightly.html.j2", **content)
+
+
+def history(checks: Sequence[dict[str, Any]], names: dict[str, str]) -> str | None:
+    """log10 E of the checks of one subject by night.
+
+    checks: as in ``status``
+    names: versions as they are shown
+    What lies above the figure, E = infinity too, is drawn at its upper edge as a triangle.
+    """
+    drawn = [check for check in checks if check["nights"]]
+    if not drawn:
+        return None
+    top = TOP_FACTOR * max(log10_e(check["alarm_at"]) for check in drawn)
+    with plt.rc_context(STYLE):
+        figure, axis = plt.subplots(figsize=(8.2, 2.9))
+        quiet = [check for check in drawn if check["state"] == "quiet"]
+        if len(quiet) > MOST_LINES:
+            _draw_band(axis, quiet, top)
+        for check in sorted(drawn, key=lambda c: ("quiet", "watch", "alarm").index(c["state"])):
+            if check["state"] != "quiet" or len(quiet) <= MOST_LINES:
+                _draw_line(axis, check, top)
+        _mark_versions(axis, drawn, names, top)
+        low = min(BOTTOM, *(log10_e(night["log_e"]) for check in drawn for night in check["nights"])) - 0.3
+        axis.set_ylim(low, top * 1.06)
+        axis.axhline(0, color="#888888", linewidth=0.6)
+        axis.set_ylabel("log₁₀ E")
+        begin, end = _span(drawn)
+        axis.set_xlim(begin - 1, end + 1)
+        locator = dates.DayLocator() if end - begin <= 8 else dates.AutoDateLocator(minticks=2, maxticks=8)
+        axis.xaxis.set_major_locator(locator)
+        axis.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
+        if axis.get_legend_handles_labels()[0]:
+            axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        states = Counter(check["state"] for check in drawn)
+        largest = max(log10_e(night["log_e"]) for check in drawn for night in check["nights"])
+        counted = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
+        return svg(figure, f"Evidence, log10 E, by night. Checks: {counted}. The largest value is {largest:.3g}.")
+
+
+def _draw_line(axis: Axes, check: dict[str, Any], top: float) -> None:
+    nights = [_day(night["night"]) for night in check["nights"]]
+    heights = [log10_e(night["log_e"]) for night in check["nights"]]
+    colour = STATE_COLOURS[check["state"]]
+    label = f"{check['check']}: {check['state']}" if check["state"] != "quiet" else None
+    axis.plot(nights, [min(h, top) for h in heights], color=colour, linewidth=1.2, marker="o",
+              markersize=2.5 if len(nights) < 60 else 0, label=label)  # fmt: skip
+    above = [night for night, height in zip(nights, heights) if height > top]
+    axis.scatter(above, [top] * len(above), marker="^", s=34, color=colour, zorder=4)
+
+
+def _draw_band(axis: Axes, checks: Sequence[dict[str, Any]], top: float) -> None:
+    """Many quiet checks as the band between the least and the largest of each night."""
+    heights: dict[float, list[float]] = {}
+    for check in checks:
+        for night in check["nights"]:
+            heights.setdefault(_day(night["night"]), []).append(min(log10_e(night["log_e"]), top))
+    nights = sorted(heights)
+    low, high = ([extreme(heights[night]) for night in nights] for extreme in (min, max))
+    label = f"{len(checks)} quiet checks"
+    axis.fill_between(nights, low, high, color=QUIET_COLOUR, alpha=0.4, linewidth=0, label=label)
+    axis.plot(nights, high, color=QUIET_COLOUR, linewidth=1.0)
+
+
+def _mark_versions(axis: Axes, drawn: Sequence[dict[str, Any]], names: dict[str, str], top: float) -> None:
+    """A line where a version begins, and the levels of watch and alarm while it lasts."""
+    versions: dict[str, list[dict[str, Any]]] = {}
+    for check in drawn:
+        versions.setdefault(check["version"], []).append(check)
+    begin, end = _span(drawn)
+    needed, labelled = LABEL_WIDTH * (end - begin + 2), -math.inf
+    for version, checks in sorted(versions.items(), key=lambda item: _span(item[1])):
+        left, right = _span(checks)[0] - 0.5, _span(checks)[1] + 0.5
+        for level, colour in (("alarm_at", BAD), ("watch_at", LIMIT)):
+            height = log10_e(min(check[level] for check in checks))
+            axis.hlines(height, left, right, color=colour, linewidth=0.9, linestyles="--")
+        axis.axvline(left, color=SUBJECT, linewidth=0.8, linestyle=":")
+        if left - labelled >= needed:
+            axis.annotate(names[version], (left, top * 1.06), fontsize=7, color=SUBJECT, ha="left", va="bottom",
+                          xytext=(2, 1), textcoords="offset points")  # fmt: skip
+            labelled = left
+
+
+def _span(checks: Sequence[dict[str, Any]]) -> tuple[float, float]:
+    nights = [_day(night["night"]) for check in checks for night in check["nights"]]
+    return min(nights), max(nights)
+
+
+def _day(night: str) -> float:
+    return float(dates.date2num(datetime.fromisoformat(night)))

@@ -10,8 +10,7 @@ import pytest
 from draftproof.models.store import stored_rows
 from draftproof.proofs import coq
 from draftproof.proofs.obligations import by_coq
-from draftproof.proofs.proof_checkpoint import proof_checkpoint, resumed
-from draftproof.proofs.proving import Proof
+from draftproof.proofs.proving import Proof, proof_checkpoint, resumed
 from draftproof.verifiers.evidence import ERROR, HOLDS, NO_EVIDENCE
 
 MISSING = coq.missing()

@@ -4,9 +4,8 @@ import pytest
 
 from draftproof.models import digests
 from draftproof.models.errors import InputError
-from draftproof.proofs import proof_checkpoint as checkpoints
-from draftproof.proofs.proof_checkpoint import PROOF_CODE, proof_checkpoint, resumed
-from draftproof.proofs.proving import Proof, ProofResult
+from draftproof.proofs import proving
+from draftproof.proofs.proving import PROOF_CODE, Proof, ProofResult, proof_checkpoint, resumed
 from draftproof.tests.test_house import MODULES, imports_of
 from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 
@@ -49,7 +48,7 @@ def test_what_was_decided_is_not_run_again_and_what_was_not_is(tmp_path):
 def test_rows_of_other_code_are_not_used(tmp_path, monkeypatch):
     file, proofs = str(tmp_path / "rows.json"), Proofs((HOLDS,))
     [*run(file, proofs)]
-    monkeypatch.setattr(checkpoints, "code_digest", lambda declared: "another")
+    monkeypatch.setattr(proving, "code_digest", lambda declared: "another")
     with proof_checkpoint(file) as store:
         assert store.others
     [*run(file, proofs)]

@@ -14,8 +14,7 @@ from draftproof.models.problem import Problem, with_numbers
 from draftproof.proofs import claims
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import enumerated_law, expected_accepted, output_law
-from draftproof.proofs.symbolic.processor_time import check
-from draftproof.proofs.symbolic.single_steps import STEP_TIME_LIMIT
+from draftproof.proofs.symbolic.single_steps import STEP_TIME_LIMIT, check
 from draftproof.proofs.symbolic.whole_algorithms import all_models
 from draftproof.proofs.symbolic.z3_numbers import reals, total
 from draftproof.tests.proofs.symbolic.mutants import OF_LEMMAS

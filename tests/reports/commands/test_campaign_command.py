@@ -13,7 +13,7 @@ import pytest
 from draftproof.models.battery import drawn
 from draftproof.models.problem import as_json
 from draftproof.models.store import stored_rows
-from draftproof.reports.audits.campaigns.subject import ThirdPartySource
+from draftproof.reports.audits.campaigns.run import ThirdPartySource
 from draftproof.reports.audits.subject import subject_from
 from draftproof.stattests.campaign.run import plan, sample_chunk
 from draftproof.tests.reports.report_schema import validate

@@ -10,15 +10,15 @@ from draftproof.models.battery import audit_battery, own_problems
 from draftproof.models.store import stored_rows, stored_text
 from draftproof.reports.audits.compliance.collected import Collected
 from draftproof.reports.audits.compliance.collecting import PARTS_HOLD, collect
-from draftproof.reports.audits.compliance.complete import left_out
 from draftproof.reports.audits.compliance.document import derived, text
 from draftproof.reports.audits.compliance.folder import ATTESTATION_FILE, attestation, canonical, digests, write_folder
 from draftproof.reports.audits.compliance.plan import load_plan
+from draftproof.reports.audits.compliance.strength import left_out
 from draftproof.reports.audits.compliance.verification import verified
 from draftproof.reports.audits.report import Report
-from draftproof.reports.pages.badge import badge
 from draftproof.reports.pages.compliance.page import RENDERING, page
 from draftproof.reports.pages.junit import junit_of_requirements
+from draftproof.reports.pages.page import badge
 from draftproof.verifiers.details import Detail
 from draftproof.verifiers.evidence import HOLDS, Evidence, Method
 

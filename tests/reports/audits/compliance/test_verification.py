@@ -29,9 +29,9 @@ from draftproof.reports.audits.compliance.forms import SCHEMA_FILE, schema_text
 from draftproof.reports.audits.compliance.plan import Part, load_plan
 from draftproof.reports.audits.compliance.said import Shown, differences, said_by_html, said_by_pdf
 from draftproof.reports.audits.compliance.verification import against_code, contradictions, verified
-from draftproof.reports.pages.badge import badge
 from draftproof.reports.pages.compliance.page import RENDERING, page
 from draftproof.reports.pages.compliance.pdf import pdf
+from draftproof.reports.pages.page import badge
 from draftproof.tests.reports.pages.test_page import Sources
 
 pytestmark = pytest.mark.needs("weasyprint", "pypdf", "jsonschema")

@@ -11,11 +11,11 @@ import draftproof
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError, RunFailed
 from draftproof.models.problem import as_json
-from draftproof.reports.audits.campaigns.subject import ThirdPartySource as CampaignSource
+from draftproof.reports.audits.campaigns.run import ThirdPartySource as CampaignSource
 from draftproof.reports.audits.nightly import sources
 from draftproof.reports.audits.nightly.sources import ReferenceDraws, source_of
 from draftproof.reports.audits.subject import subject_from
-from draftproof.stattests.campaign.checkpoint import Checkpoint, FinishedChunks
+from draftproof.stattests.campaign.run import Checkpoint, FinishedChunks
 from draftproof.stattests.campaign.tally import Tally
 from draftproof.tests.reports.audits.nightly.parts import RIGHT, drawn_by
 from draftproof.verifiers.registry import REFERENCES

@@ -10,9 +10,8 @@ from draftproof.models.battery import drawn, drawn_markov
 from draftproof.models.generating.loop_verifiers import Drafted
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import expected_accepted, output_law
-from draftproof.reports.audits.tables.measure import Bench, run_seed
+from draftproof.reports.audits.tables.measure import Bench, ExpectedAcceptance, run_seed
 from draftproof.reports.audits.tables.plan import Column, MeasurementCell, TablesPlan
-from draftproof.reports.audits.tables.same_blocks import ExpectedAcceptance
 from draftproof.reports.audits.tables.subjects import load_pairs, prompt_groups
 from draftproof.tests.models import generating_parts
 from draftproof.tests.reports.audits.tables import tables_parts as parts
