@@ -12,7 +12,7 @@ from ...verifiers.claims import FUNCTION, claims_of
 from ...verifiers.trees.draft_tree import WAYS
 from ..audits.subject import SubjectSpec, program_from, subject_from
 from .exit_status import OK, REFUTED
-from .output import Output
+from .output import Output, progress_bar
 from .parameters import (
     Comma,
     exec_option,
@@ -23,7 +23,6 @@ from .parameters import (
     seed_option,
     timeout_option,
 )
-from .progress import progress_bar
 
 
 @click.command(name="audit")
@@ -99,16 +98,14 @@ def _program(program: str, *others: object) -> SubjectSpec:
 
 def _zoo(output: Output, seed: int) -> int:
     from rich.markup import escape
-    from rich.table import Table
 
     from ..audits.functions.zoo import audit_zoo
+    from ..pages.terminal import plain_table
 
     with progress_bar() as progress:
         rows = audit_zoo(progress, seed)
     output.write(rows)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("", "mutant or control", "verdict", "first refuted on", "TV", "how"):
-        table.add_column(column)
+    table = plain_table("", "mutant or control", "verdict", "first refuted on", "TV", "how")
     for row in rows:
         colour = "green" if row["as_expected"] else "red"
         deviation = f"{row['total_variation']:.2g}" if row["total_variation"] is not None else ""

@@ -6,9 +6,8 @@ from ...models.problem import load_problem
 from ...stattests.campaign.clusters import scheme_of
 from ..audits.subject import subject_from
 from .exit_status import INTERRUPTED, NOT_AUDITED, stop
-from .output import Output, require_writable
+from .output import Output, progress_bar, require_writable
 from .parameters import problem_option, report_options, row_options, seed_option, timeout_option
-from .progress import progress_bar
 
 
 @click.command(name="campaign")

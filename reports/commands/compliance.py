@@ -8,8 +8,7 @@ import click
 from ...models.errors import InputError
 from ...models.printable import printable
 from .exit_status import INCONCLUSIVE, INTERRUPTED, NOT_AUDITED, OK, REFUTED, stop
-from .output import write_text
-from .progress import progress_bar
+from .output import progress_bar, write_text
 
 if TYPE_CHECKING:
     from ..audits.compliance.collected import Collected

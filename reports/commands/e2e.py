@@ -7,9 +7,8 @@ import click
 from ...models.libraries import require
 from ...models.pairs.presets import PRESETS
 from ..audits.loops.options import LoopOptions
-from .output import Output
+from .output import Output, progress_bar
 from .parameters import device_option, report_options, seed_option, timeout_option
-from .progress import progress_bar
 
 
 @click.command(name="e2e")

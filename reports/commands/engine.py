@@ -8,9 +8,8 @@ import click
 
 from ...models.errors import InputError
 from ...models.problem import load_problem
-from .output import Output, require_writable
+from .output import Output, progress_bar, require_writable
 from .parameters import Comma, Finite, memory_option, problems_option, report_options, seed_option, timeout_option
-from .progress import progress_bar
 
 if TYPE_CHECKING:
     from ..audits.report import Report

@@ -12,9 +12,8 @@ from ...models.problem import load_problem
 from ..audits.nightly import DEFAULT_FILE
 from ..audits.subject import SubjectSpec, subject_from
 from .exit_status import NOT_AUDITED, OK, REFUTED
-from .output import Output
+from .output import Output, progress_bar
 from .parameters import Command, Finite, file_options, memory_option, problems_option, row_options, timeout_option
-from .progress import progress_bar
 
 MAX_VERSION_LENGTH = 80
 

@@ -1,9 +1,10 @@
-"""The end of every command: the files that its options name, and a table for a person."""
+"""What a command writes: a bar while it works; in the end the files that its options name and a table for a person."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -90,6 +91,25 @@ class Output:
         show(report, self.console)
         left_out = bool(report.scope and report.scope.not_decided)
         raise SystemExit(of_verdict(report.verdict, require_decision, left_out))
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
+    """A bar on standard error that goes away when the work is done; it is moved by ``progress(stage, done, total)``;
+    none if that is no terminal."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TimeElapsedColumn
+
+    columns = "{task.description}", BarColumn(), "{task.completed}/{task.total}", TimeElapsedColumn()
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def progress(stage: str, done: int, total: int | None) -> None:
+            bar.update(task, description=escape(stage), completed=done, total=total)
+
+        yield progress
 
 
 def require_writable(file: str | None) -> None:

@@ -12,9 +12,8 @@ from ...proofs.statements import METHODS, PROVABLE_CLAIMS
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, EvidenceVerdict, merge_verdicts
 from ..audits.scope import counted
 from .exit_status import INTERRUPTED, of_verdict, stop
-from .output import Output
+from .output import Output, progress_bar
 from .parameters import Comma, json_option
-from .progress import progress_bar
 
 
 @click.command(name="prove")
@@ -76,17 +75,15 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
 
 def _show(rows: Sequence[ProofRow], total: int, output: Output) -> None:
     from rich.markup import escape
-    from rich.table import Table
+    from rich.table import Column
 
-    from ..pages.terminal import coloured
+    from ..pages.terminal import coloured, plain_table
 
     console = output.console
     if not console.is_terminal:
         console.width = 150
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column, wrapped in (("claim", False), ("method", False), ("of", True), ("size", True), ("verdict", False)):
-        table.add_column(column, no_wrap=not wrapped)
-    table.add_column("seconds", justify="right")
+    claim, method, holds = (Column(name, no_wrap=True) for name in ("claim", "method", "verdict"))
+    table = plain_table(claim, method, "of", "size", holds, Column("seconds", justify="right"))
     for row in rows:
         verdict = coloured(EvidenceVerdict(row.verdict))
         table.add_row(row.claim, row.method, escape(row.what), escape(row.size), verdict, f"{row.seconds:.2f}")

@@ -15,9 +15,8 @@ from ...models.libraries import DTYPES, require
 from ...models.pairs.presets import PRESETS, TRAINED
 from ..audits.tables.plan import PATH_VERIFIERS, VERIFIERS, TablesPlan
 from .exit_status import INTERRUPTED, NOT_AUDITED, OK, stop
-from .output import as_json, write_text
+from .output import as_json, progress_bar, write_text
 from .parameters import Comma, NumberList, device_option
-from .progress import progress_bar
 
 QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6, "new_tokens": 32}
 

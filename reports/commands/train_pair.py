@@ -4,8 +4,8 @@ import click
 
 from ...models.pairs.recipe import MAX_MINUTES, MIN_MINUTES, RECIPES, STEPS_PER_CHECKPOINT, STEPS_PER_MINUTE, Recipe
 from .exit_status import INTERRUPTED, stop
+from .output import progress_bar
 from .parameters import Finite, device_option, seed_option
-from .progress import progress_bar
 
 
 @click.command(name="train-pair")

@@ -78,9 +78,10 @@ def zoo_command(file: str) -> None:
 
 def _show(judgement: "Judgement", console: "Console") -> None:
     from rich.markup import escape
-    from rich.table import Table
+    from rich.table import Column
 
     from ..audits.vectors.judgement import FAILED, LEFT_OUT, MISSING, NOT_REFUTED, PASSED
+    from ..pages.terminal import plain_table
 
     given = judgement.results
     never = ", never 0" if given.open == "left" else ""
@@ -88,11 +89,10 @@ def _show(judgement: "Judgement", console: "Console") -> None:
         f"{escape(given.program)}: {', '.join(given.rules)}; {given.dtype}, uniforms of up to {given.bits} bits{never}"
     )
     console.print(f"judged by: {', '.join(given.gives)}\n")
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("flag", FAILED, MISSING, NOT_REFUTED, PASSED, LEFT_OUT):
-        table.add_column(column, justify="left" if column == "flag" else "right")
+    statuses = FAILED, MISSING, NOT_REFUTED, PASSED, LEFT_OUT
+    table = plain_table("flag", *(Column(status, justify="right") for status in statuses))
     for flag, counts in judgement.by_flag().items():
-        table.add_row(flag, *(str(counts[s] or "") for s in (FAILED, MISSING, NOT_REFUTED, PASSED, LEFT_OUT)))
+        table.add_row(flag, *(str(counts[status] or "") for status in statuses))
     console.print(table)
     noted = [j for j in judgement.vectors if j.status in (FAILED, MISSING)]
     for judged in noted[:SHOWN]:
@@ -106,5 +106,5 @@ def _show(judgement: "Judgement", console: "Console") -> None:
         if judged.status == NOT_REFUTED:
             console.print(f"{judged.vector}: {judged.why}", soft_wrap=True)
     counts = judgement.statuses()
-    numbers = ", ".join(f"{counts[s]} {s}" for s in (FAILED, MISSING, NOT_REFUTED, PASSED, LEFT_OUT) if counts[s])
+    numbers = ", ".join(f"{counts[status]} {status}" for status in statuses if counts[status])
     console.print(f"\nvectors  {numbers}\nverdict  {VERDICTS[judgement.verdict]}", soft_wrap=True)

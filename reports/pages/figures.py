@@ -10,6 +10,7 @@ import matplotlib
 matplotlib.use("svg")
 from markupsafe import escape
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...verifiers.evidence import Evidence
@@ -36,6 +37,15 @@ def svg(figure: Figure, says: str = "") -> str:
     text = re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.DOTALL)
     label = f'role="img" aria-label="{escape(says)}"' if says else 'aria-hidden="true"'
     return text.replace("<svg ", f"<svg {label} ", 1)
+
+
+def distance_axis(axis: Axes, names: Sequence[str], **font: Any) -> None:
+    """A row for each name, from the top; total variation from left to right on a logarithmic axis."""
+    axis.set_xscale("log")
+    axis.set_xlim(FLOOR / 3, 3)
+    axis.set_yticks(range(len(names)), names, **font)
+    axis.set_ylim(len(names) - 0.4, -0.6)
+    axis.grid(axis="x", color="#dddddd", linewidth=0.6)
 
 
 def acceptance(curves: list[dict[str, Any]]) -> str | None:
@@ -103,11 +113,7 @@ def deviations(evidence: Sequence[Evidence]) -> str | None:
             bounds = [float(e.bound or 0) for e in mine]
             if any(bounds):
                 axis.scatter([max(b, FLOOR) for b in bounds], places, c=LIMIT, marker="|", s=50, zorder=2)
-        axis.set_xscale("log")
-        axis.set_xlim(FLOOR / 3, 3)
-        axis.set_yticks(range(len(names)), names, fontsize=8)
-        axis.set_ylim(len(names) - 0.4, -0.6)
-        axis.grid(axis="x", color="#dddddd", linewidth=0.6)
+        distance_axis(axis, names, fontsize=8)
         axis.set_xlabel(
             "total variation from the target's law (left edge: exactly 0; orange: what rounding allows)", fontsize=8
         )
@@ -141,11 +147,7 @@ def limits(evidence: Sequence[Evidence]) -> str | None:
         axis.scatter([max(w, FLOOR) for w in worst], places, c=colours, s=30, zorder=3)
         shown = [(max(b, FLOOR), k) for k, b in enumerate(bounds) if b]
         axis.scatter([b for b, _ in shown], [k for _, k in shown], c=LIMIT, marker="|", s=160, linewidths=2.5, zorder=2)
-        axis.set_xscale("log")
-        axis.set_xlim(FLOOR / 3, 3)
-        axis.set_yticks(list(places), list(groups), fontsize=9)
-        axis.set_ylim(len(groups) - 0.4, -0.6)
-        axis.grid(axis="x", color="#dddddd", linewidth=0.6)
+        distance_axis(axis, list(groups), fontsize=9)
         axis.set_xlabel("total variation: largest deviation (dot; left edge: 0), limit (bar)", fontsize=8)
         texts = [f"{name}: largest {w:.2g}, limit {b:.2g}." for name, w, b in zip(groups, worst, bounds)]
         return svg(figure, "Largest deviation and limit by precision and method. " + " ".join(texts))

@@ -2,7 +2,7 @@
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from ...verifiers.verdicts import EvidenceVerdict, ReportVerdict
 from ..audits.report import Report
@@ -17,12 +17,9 @@ def coloured(verdict: EvidenceVerdict | ReportVerdict) -> str:
     return f"[{verdict.colour}]{verdict}[/]"
 
 
-def plain_table(*columns: str) -> Table:
+def plain_table(*columns: Column | str) -> Table:
     """A table without lines."""
-    table = Table(show_edge=False, pad_edge=False, box=None, header_style="bold")
-    for column in columns:
-        table.add_column(column)
-    return table
+    return Table(*columns, box=None, pad_edge=False, header_style="bold")
 
 
 def show(report: Report, console: Console) -> None:

@@ -12,7 +12,7 @@ from ...audits.compliance.requirements import FAILED, MET, OPEN, SAMPLED, VERDIC
 from ...audits.nightly.verdicts import STATE_MEANINGS
 from ...audits.report import FINDINGS, Report
 from .. import figures
-from ..figures import BAD, FLOOR, LIMIT, STYLE, SUBJECT, svg
+from ..figures import BAD, FLOOR, LIMIT, STYLE, SUBJECT, distance_axis, svg
 from ..junit import junit_of_requirements
 from ..nightly import summary as nightly
 from ..nightly.page import history
@@ -121,10 +121,6 @@ def deviation_by_precision(evidence: Sequence[Evidence]) -> str | None:
                 axis.scatter(shown, [place] * len(shown), c=colour, marker=marker, s=22, alpha=0.6, zorder=3)
             bounds = [max(float(e.bound), FLOOR) for e in mine if e.bound]
             axis.scatter(bounds, [place] * len(bounds), c=LIMIT, marker="|", s=120, zorder=2)
-        axis.set_xscale("log")
-        axis.set_xlim(FLOOR / 3, 3)
-        axis.set_yticks(range(len(kinds)), kinds)
-        axis.set_ylim(len(kinds) - 0.4, -0.6)
-        axis.grid(axis="x", color="#dddddd", linewidth=0.6)
+        distance_axis(axis, kinds)
         axis.set_xlabel("total variation", fontsize=9)
         return svg(figure)

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column
 
 from ...audits.nightly.verdicts import MISS_RATE, NIGHT_HORIZONS, worst_state
+from ..terminal import plain_table
 
 STATE_STYLES = {"quiet": "green", "watch": "yellow", "alarm": "red"}
 
@@ -49,12 +50,10 @@ def version_rows(checks: Sequence[dict[str, Any]]) -> list[VersionRow]:
 
 def show(report: dict[str, Any], checks: Sequence[dict[str, Any]], console: Console) -> None:
     """Print the versions among the checks, each alarm with its witness, failures, and the overall state."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("subject", "version", "state", "checks", "nights", "draws", "log10 E", "alarm at", "detectable TV"):
-        right = column not in ("subject", "version", "state")
-        table.add_column(
-            column, justify="right" if right else "left", overflow="fold", no_wrap=column == "detectable TV"
-        )
+    words = (Column(name, overflow="fold") for name in ("subject", "version", "state"))
+    names = "checks", "nights", "draws", "log10 E", "alarm at", "detectable TV"
+    numbers = (Column(n, justify="right", overflow="fold", no_wrap=n == "detectable TV") for n in names)
+    table = plain_table(*words, *numbers)
     for row in version_rows(checks):
         state = f"[{STATE_STYLES[row.state]}]{row.state}[/]"
         table.add_row(
