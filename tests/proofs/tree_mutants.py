@@ -9,9 +9,11 @@ from draftproof.verifiers.trees.draft_tree import CONTEXT, TreeVerdict, VerifyTr
 from draftproof.verifiers.trees.greedy_multi_path import chosen_path
 from draftproof.verifiers.trees.hierarchical import hierarchical_as_published
 from draftproof.verifiers.trees.k_seq import shares
-from draftproof.verifiers.trees.multi_round import multi_round
 from draftproof.verifiers.trees.optimal_transport import offered
+from draftproof.verifiers.trees.registry import tree_reference
 from draftproof.verifiers.trees.shared_gumbel import given_draft
+
+multi_round = tree_reference("spec-infer").verify
 
 
 class TreeMutant(NamedTuple):

@@ -5,7 +5,7 @@ from math import prod
 
 from ..arithmetic import Number, Row, minimum, ratio
 from ..chance import Chance
-from .descent import Choice, Siblings, descend
+from .descent import Choice, Siblings
 
 HALVINGS = 20
 """rho is at most k / 2^20 above rho*."""
@@ -63,6 +63,3 @@ def k_sequential_selection(siblings: Siblings, rho: Number, chance: Chance) -> C
     accepted = 1 - prod([1 - beta] * k)
     rest = [w - t * accepted / beta for w, t in zip(p, taken)] if beta != 0 else p
     return Choice(chance.draw(rest), False)
-
-
-k_seq = descend(step)

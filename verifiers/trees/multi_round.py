@@ -2,7 +2,7 @@
 
 from ..arithmetic import minimum, normalised, ratio, residual
 from ..chance import Chance
-from .descent import Choice, Siblings, descend
+from .descent import Choice, Siblings
 
 
 def step(siblings: Siblings, chance: Chance) -> Choice:
@@ -19,6 +19,3 @@ def step(siblings: Siblings, chance: Chance) -> Choice:
             return Choice(x, True)
         p = normalised(residual(p, q))
     return Choice(chance.draw(p), False)
-
-
-multi_round = descend(step)

@@ -1,7 +1,7 @@
 """Naive sampling: a sample of the target decides, and a child that has the same token is accepted."""
 
 from ..chance import Chance
-from .descent import Choice, Siblings, descend
+from .descent import Choice, Siblings
 
 
 def step(siblings: Siblings, chance: Chance) -> Choice:
@@ -13,6 +13,3 @@ def step(siblings: Siblings, chance: Chance) -> Choice:
     """
     y = chance.draw(siblings.target)
     return Choice(y, y in siblings.tokens)
-
-
-naive_sampling = descend(step)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..arithmetic import Number, Row, minimum
 from ..chance import Chance
-from .descent import Choice, Siblings, descend
+from .descent import Choice, Siblings
 from .draft_tree import IID, TOP
 
 Drafts = tuple[int, ...]
@@ -138,6 +138,3 @@ def step(siblings: Siblings, chance: Chance) -> Choice:
     drafts, weights, left = offered(siblings)
     k = chance.draw(weights)
     return Choice(drafts[k], True) if k < len(drafts) else Choice(chance.draw(left), False)
-
-
-optimal_transport = descend(step)

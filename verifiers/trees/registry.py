@@ -56,37 +56,36 @@ class TreeReference(NamedTuple):
         return f"{shapes[self.shape]} drawn {' or '.join(self.drafts)}"
 
 
-def _lossy(name: str, source: str, step: Step, shape: str = "tree") -> TreeReference:
-    return TreeReference(name, descend(step), source, shape=shape, step=step, lossless=False)
+def _by_steps(
+    name: str, step: Step, source: str, drafts: tuple[str, ...] = WAYS, shape: str = "tree", lossless: bool = True
+) -> TreeReference:
+    return TreeReference(name, descend(step), source, drafts, shape, step, lossless)
 
 
 TREE_REFERENCES = {
     r.name: r
     for r in (
-        TreeReference("naive", naive_sampling.naive_sampling, "Miao et al. 2024 (SpecInfer), naive sampling",
-                      step=naive_sampling.step),
-        TreeReference("spec-infer", multi_round.multi_round, "Miao et al. 2024 (SpecInfer), Algorithm 2",
-                      step=multi_round.step),
-        TreeReference("without-replacement", without_replacement.without_replacement,
-                      "Chen et al. 2024 (Sequoia), Algorithm 2; Li et al. 2024 (EAGLE)", (WITHOUT_REPLACEMENT,),
-                      step=without_replacement.step),
-        TreeReference("top-tokens", top_tokens.top_tokens, "EAGLE-2, evaluate_posterior", (TOP,), step=top_tokens.step),
-        TreeReference("k-seq", k_seq.k_seq, "Sun et al. 2023 (SpecTr), Algorithm 3", (IID,), step=k_seq.step),
-        TreeReference("optimal-transport", optimal_transport.optimal_transport,
-                      "Sun et al. 2023 (SpecTr); Khisti et al. 2025; Hu et al. 2025", step=optimal_transport.step),
+        _by_steps("naive", naive_sampling.step, "Miao et al. 2024 (SpecInfer), naive sampling"),
+        _by_steps("spec-infer", multi_round.step, "Miao et al. 2024 (SpecInfer), Algorithm 2"),
+        _by_steps("without-replacement", without_replacement.step,
+                  "Chen et al. 2024 (Sequoia), Algorithm 2; Li et al. 2024 (EAGLE)", (WITHOUT_REPLACEMENT,)),
+        _by_steps("top-tokens", top_tokens.step, "EAGLE-2, evaluate_posterior", (TOP,)),
+        _by_steps("k-seq", k_seq.step, "Sun et al. 2023 (SpecTr), Algorithm 3", (IID,)),
+        _by_steps("optimal-transport", optimal_transport.step,
+                  "Sun et al. 2023 (SpecTr); Khisti et al. 2025; Hu et al. 2025"),
         TreeReference("traversal", traversal, "Weng et al. 2025, Algorithms 1 and 2"),
         TreeReference("greedy-multi-path", greedy_multi_path, "Thomas and Pal 2026", (IID,), "paths"),
         TreeReference("tree-monte-carlo", tree_monte_carlo, "Hu and Huang 2024 (ASpS)", (IID,), "path"),
         TreeReference("hierarchical", hierarchical, "Zhou et al. 2026 (HSD), capped at the end too", (IID,), "path"),
         TreeReference("hierarchical-as-published", hierarchical_as_published, "Zhou et al. 2026 (HSD), the code",
                       (IID,), "path", lossless=False),
-        TreeReference("shared-gumbel", shared_gumbel.shared_gumbel, "Daliri et al. 2024", (IID,), "path",
-                      step=shared_gumbel.step),
+        _by_steps("shared-gumbel", shared_gumbel.step, "Daliri et al. 2024", (IID,), "path"),
         TreeReference("typical", typical, "Cai et al. 2024 (Medusa), Section 2.3.1; lossy", lossless=False),
-        _lossy("ensemble", "DIVERSE; transformers, assistant_ensemble_weight 1/2; lossy", ensemble.ensemble_step(),
-               "path"),
-        _lossy("top-n", "TensorRT-LLM, relaxed acceptance; lossy", top_n.top_n_step()),
-        _lossy("thresholds", "SGLang, threshold_single and threshold_acc 1/2; lossy", thresholds.thresholds_step(5, 5)),
+        _by_steps("ensemble", ensemble.ensemble_step(), "DIVERSE; transformers, assistant_ensemble_weight 1/2; lossy",
+                  shape="path", lossless=False),
+        _by_steps("top-n", top_n.top_n_step(), "TensorRT-LLM, relaxed acceptance; lossy", lossless=False),
+        _by_steps("thresholds", thresholds.thresholds_step(5, 5),
+                  "SGLang, threshold_single and threshold_acc 1/2; lossy", lossless=False),
     )
 }  # fmt: skip
 

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from ..arithmetic import Number, Row, normalised
 from ..chance import Chance
-from .descent import Choice, Siblings, descend
+from .descent import Choice, Siblings
 
 
 def agreement(target: Row, draft: Row, x: int) -> Number:
@@ -59,6 +59,3 @@ def step(siblings: Siblings, chance: Chance) -> Choice:
     (x,) = siblings.tokens
     y = chance.draw(given_draft(tuple(siblings.target), tuple(siblings.drafts[0]), x))
     return Choice(y, y == x)
-
-
-shared_gumbel = descend(step)

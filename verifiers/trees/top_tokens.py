@@ -2,7 +2,7 @@
 
 from ..arithmetic import normalised
 from ..chance import Chance
-from .descent import Choice, Siblings, descend
+from .descent import Choice, Siblings
 
 
 def step(siblings: Siblings, chance: Chance) -> Choice:
@@ -18,6 +18,3 @@ def step(siblings: Siblings, chance: Chance) -> Choice:
             return Choice(x, True)
         p = normalised([0 if t == x else w for t, w in enumerate(p)])
     return Choice(chance.draw(p), False)
-
-
-top_tokens = descend(step)

@@ -2,7 +2,7 @@
 
 from ..arithmetic import minimum, normalised, ratio, residual
 from ..chance import Chance
-from .descent import Choice, Siblings, descend
+from .descent import Choice, Siblings
 
 
 def step(siblings: Siblings, chance: Chance) -> Choice:
@@ -23,6 +23,3 @@ def step(siblings: Siblings, chance: Chance) -> Choice:
         p = normalised(residual(p, q))
         q[x] = 0
     return Choice(chance.draw(p), False)
-
-
-without_replacement = descend(step)

@@ -34,7 +34,9 @@ from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
 from draftproof.verifiers.greedy_block_verification import greedy_block_verification
 from draftproof.verifiers.registry import Reference, reference
 from draftproof.verifiers.token_verification import token_verification
-from draftproof.verifiers.trees.multi_round import multi_round
+from draftproof.verifiers.trees.registry import tree_reference
+
+multi_round = tree_reference("spec-infer").verify
 
 pytestmark = pytest.mark.exact
 BLOCKS = {
