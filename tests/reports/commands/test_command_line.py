@@ -105,7 +105,7 @@ def test_law_in_words_needs_no_file():
         (["audit", "block", "--claims", "fast"], "'fast' is not one of lossless, support, optimal"),
         (["audit", "block", "--json", "/nowhere/report.json"], "cannot be written"),
         (["audit", "--zoo", "block"], "--zoo takes no subject"),
-        (["dance"], "No such command 'dance'"),
+        (["dance"], "no command 'dance'"),
         (["list", "dances"], "is not one of"),
     ],
 )
