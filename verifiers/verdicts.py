@@ -53,7 +53,6 @@ class ReportVerdict(Word):
     ERROR = "error", "magenta", "#7a2d91", 3
     INCONCLUSIVE = "inconclusive", "yellow", "#8a5600", 0
     HOLDS = "holds", "green", "#1d7a3a", 0
-    LOSSLESS = "lossless", "green", "#1d7a3a", 0
 
     def __init__(self, _: str, colour: str, badge: str, exit_status: int):
         self.colour, self.badge, self.exit_status = colour, badge, exit_status

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...models.errors import InputError
 
-SCHEMA_VERSION = "2.1"
+SCHEMA_VERSION = "2.2"
 
 _SMALLEST = "smallest-of-"
 """How version 1.0 named the problem of the smallest witness."""
@@ -23,19 +23,22 @@ def migrated(report: Mapping[str, Any]) -> dict[str, Any]:
     version = report.get("schema_version")
     if version == SCHEMA_VERSION:
         return dict(report)
-    if version not in ("1.0", "2.0"):
-        raise InputError(f"report of version {version!r}: expected {SCHEMA_VERSION}, 2.0 or 1.0")
+    if version not in ("1.0", "2.0", "2.1"):
+        raise InputError(f"report of version {version!r}: expected {SCHEMA_VERSION}, 2.1, 2.0 or 1.0")
     copied = copy.deepcopy(dict(report))
     if version == "1.0":
         copied = _from_1_0(_campaign_as_report(copied) if "counts_digest" in copied else copied)
-    return _from_2_0(copied)
+    if version != "2.1":
+        copied = _from_2_0(copied)
+    verdict = copied.get("verdict")  # called lossless until 2.1: a word that is kept for what is proved
+    return copied | {"schema_version": SCHEMA_VERSION, "verdict": "holds" if verdict == "lossless" else verdict}
 
 
 def _from_2_0(report: dict[str, Any]) -> dict[str, Any]:
     """2.0 did not say of which kind the detail of evidence is."""
     for item in report.get("evidence", ()):  # of what is missing the types speak
         item["detail"]["kind"] = _kind(item["method"], item["detail"])
-    return report | {"schema_version": SCHEMA_VERSION}
+    return report
 
 
 def _kind(method: str, detail: Mapping[str, Any]) -> str:

@@ -164,14 +164,14 @@ class Report:
 
     @property
     def verdict(self) -> ReportVerdict:
-        """By the deciding claims alone, of what is in the scope: lossless, or holds if that was not asked for."""
+        """By the deciding claims alone, of what is in the scope."""
         merged = merge_verdicts(e.verdict for e in deciding(self.evidence, self.claims))
         if merged == REFUTED:
             return ReportVerdict.REFUTED
         if self.failure:
             return ReportVerdict.ERROR
         if merged == HOLDS:
-            return ReportVerdict.LOSSLESS if "lossless" in self.claims else ReportVerdict.HOLDS
+            return ReportVerdict.HOLDS
         return ReportVerdict.INCONCLUSIVE
 
     @property

@@ -233,7 +233,7 @@ def _on_which(kind: Strength, known: ReportScope) -> str:
 
 def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
     """The verdict in words that say no more than the evidence."""
-    if report.verdict in ("lossless", "holds"):
+    if report.verdict == "holds":
         if known.numbers == ["exact"]:
             how = "exactly, over rationals"
         elif known.resolution is not None:
@@ -241,12 +241,8 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
         else:
             unknown = {Strength.SAMPLED, Strength.NONE} if known.not_decided else set()
             how = "exactly" if known.laws.keys() - unknown <= {Strength.EXACT, Strength.LATTICE} else "in this run"
-        if known.not_decided:
-            on = f"{counted(known.problems, 'problem')}, V to {max(known.vocabularies)}"
-            left = on_what_not(known.not_decided)
-            return f"{report.verdict} on {on}: refuted by nothing, {how}{_rounding(items)}; not decided on {left}"
-        where = "on this problem" if known.problems == 1 else "on these problems"
-        return f"{report.verdict}: refuted by nothing, {how}{_rounding(items)}, {where}"
+        left = f"; not decided on {on_what_not(known.not_decided)}" if known.not_decided else ""
+        return f"{report.verdict}: {not_refuted(known)}, {how}{_rounding(items)}{left}"
     deciding = [e for e in items if e.claim in report.claims]
     if report.verdict == "refuted":
         return f"refuted on {len({e.problem for e in deciding if e.refuted})} of {known.problems}"
@@ -255,6 +251,12 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
     if report.verdict == "inconclusive":
         return f"inconclusive: nothing decided on {len(every - held)} of {len(every)}"
     return "error: it could not be audited to the end"
+
+
+def not_refuted(known: ReportScope) -> str:
+    """That nothing was refuted, and on how much: what can be said of third-party code."""
+    widest = f" (V to {max(known.vocabularies)})" if known.vocabularies else ""
+    return f"not refuted on {counted(known.problems, 'problem')}{widest}"
 
 
 def _rounding(items: list[Evidence]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...models.errors import InputError
+from ...verifiers.verdicts import ReportVerdict
 from .exit_status import NOT_AUDITED, OK, REFUTED, of_verdict
 from .output import Output, require_writable, write_text
 from .parameters import json_option, report_options
@@ -126,9 +127,11 @@ Badge = Callable[..., None]
 
 def _show_report(data: Any, file: str, output: Output, require_decision: bool, badge: Badge) -> None:
     report = _report_from(data, file)
-    from ..pages.summary import in_brief
+    from ..pages.summary import in_brief, of_whole_battery
 
-    badge(report.verdict, in_brief(report))
+    whole = report.verdict != ReportVerdict.HOLDS or of_whole_battery(report)
+    # Green is for an audit of the whole battery alone.
+    badge(report.verdict if whole else "in part", in_brief(report))
     output.finish(report, require_decision)
 
 

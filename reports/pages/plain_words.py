@@ -37,7 +37,7 @@ def plain_sentence(report: Report) -> str:
             "Undecided: nothing was shown to be wrong, and samples alone never show that something is right. A "
             "difference below the detection limit would not have been seen."
         )
-    if report.verdict == "lossless":
+    if "lossless" in report.claims:
         how = "" if {e.dtype for e in report.evidence} == {"exact"} else ", up to rounding"
         return (
             f"No difference was found: on every problem examined, each text comes out as often as if the large model "

@@ -22,6 +22,7 @@ from ...verifiers.details import (
     TextsDetail,
 )
 from ...verifiers.evidence import (
+    HOLDS,
     NO_EVIDENCE,
     NOT_CLAIMED,
     REFUTED,
@@ -33,7 +34,7 @@ from ...verifiers.evidence import (
 )
 from ..audits.functions.exact_laws import NOT_ASKED
 from ..audits.report import EndToEnd, Report
-from ..audits.scope import WIDE_ROUNDING, counted
+from ..audits.scope import WIDE_ROUNDING, counted, not_refuted
 
 TOO_WIDE = "drift too wide to judge"
 
@@ -243,7 +244,7 @@ def allowance(report: Report) -> str:
             missed = e.detail.missed if isinstance(e.detail, DrivenDetail) else 0.0
             widest[e.dtype] = max(float(e.bound) - missed, widest.get(e.dtype, 0.0))
     open_ = [f"in {dtype} a bias below TV {most:.2g}" for dtype, most in widest.items() if most > WIDE_ROUNDING]
-    return f"{', '.join(open_)} cannot be told from rounding" if open_ and report.verdict == "lossless" else ""
+    return f"{', '.join(open_)} cannot be told from rounding" if open_ and report.verdict == HOLDS else ""
 
 
 def reasons(report: Report) -> list[str]:
@@ -270,12 +271,20 @@ def speaks_of(report: Report) -> str:
 
 
 def in_brief(report: Report) -> str:
-    """The verdict, and on what where that is not on everything that was tried."""
+    """The verdict; of one that holds, on what, and on how many problems nothing is decided."""
     known = report.scope
-    if not known or not known.not_decided or report.verdict not in ("lossless", "holds"):
+    if not known or report.verdict != HOLDS:
         return report.verdict
     left_out = len({p.problem for p in known.not_decided})
-    return f"{report.verdict} on {known.problems}, V to {max(known.vocabularies)}; {left_out} not decided"
+    return not_refuted(known) + (f"; {left_out} not decided" if left_out else "")
+
+
+def of_whole_battery(report: Report) -> bool:
+    """Whether the verdict is on all problems of an audit: not quick, none given by hand, none left undecided."""
+    partial = (
+        report.subject.get("quick") or report.subject.get("problems") or (report.scope and report.scope.not_decided)
+    )
+    return not partial
 
 
 def also_refuted(report: Report) -> list[Evidence]:

@@ -46,7 +46,7 @@ def judged(name, modifies_target, **settings):
 def test_the_audit_finds_them_lossless_in_every_precision(name, problems):
     report = audit(name, problems, claims=("lossless", "support"), explain=False)
     assert report.subject["dtypes"] == ["float64", "float32", "bfloat16"]
-    assert report.verdict == "lossless", report.failure
+    assert report.verdict == "holds", report.failure
     assert {e.detail.dtype for e in report.evidence} == set(report.subject["dtypes"])
     assert {e.detail.exactness for e in report.evidence} <= {"exact", "lattice"}
     expected = {"token": {"holds", "refuted"}, "block": {"holds"}, "greedy-block": {"not-claimed"}}
@@ -64,7 +64,7 @@ def test_so_it_is_where_the_target_is_modified_and_a_verifier_that_must_not_be_f
 
 
 def test_where_the_target_is_modified_greedy_block_verification_is_lossless():
-    assert judged("greedy", modifies_target=True).verdict == "lossless"
+    assert judged("greedy", modifies_target=True).verdict == "holds"
 
 
 def test_greedy_block_verification_whose_modification_is_forgotten_is_refuted_on_the_papers_example_by_a_ninth():
@@ -96,7 +96,7 @@ def test_many_requests_in_one_call_do_not_influence_each_other_and_if_they_do_it
 def test_with_many_requests_in_one_call_the_law_is_lossless(name):
     spec = subject_from(f"{name}-together")._replace(dtypes=("float32",))
     report = run_audit(spec, AuditSettings(problems=[toy(2)], explain=False))
-    assert report.verdict == "lossless", report.failure
+    assert report.verdict == "holds", report.failure
     assert report.subject["batches"]["others of other lengths"] == "32 batches of 8"
     assert verdicts(report, "optimal") == {"token": {"refuted"}, "block": {"holds"}}.get(name[8:], {"not-claimed"})
 

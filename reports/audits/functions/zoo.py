@@ -24,7 +24,7 @@ def audit_entry(entry: ZooEntry, seed: int = 0) -> tuple[Report, dict[str, Any]]
     report = run_audit(subject, AuditSettings(claims=claims, seed=seed, stop_at_first=wrong, explain=False, quick=True))
     if report.interrupted:
         raise KeyboardInterrupt
-    expected = "refuted" if wrong else "lossless"
+    expected = "refuted" if wrong else "holds"
     witness = report.shown_refutation()
     methods = {e.method for e in report.evidence if e.claim in claims_of(FUNCTION) and e.verdict != NO_EVIDENCE}
     variations = [e.total_variation for e in report.evidence if e.total_variation is not None]

@@ -47,24 +47,24 @@ ENDED = {
     "runs another program": "exit status 1",
 }  # fmt: skip
 
-REFUTED, LOSSLESS, UNDECIDED, ERROR = "refuted", "lossless", "inconclusive", "error"
+REFUTED, HOLDS, UNDECIDED, ERROR = "refuted", "holds", "inconclusive", "error"
 STAYED = {
-    "floods its output": (LOSSLESS, "prints", "MB to its standard output, the last line 'xxx"),
-    "floods its errors": (LOSSLESS, "prints", "MB to its standard error"),
-    "prints": (LOSSLESS, "prints", "MB to its standard output, the last line 'yyy"),
+    "floods its output": (HOLDS, "prints", "MB to its standard output, the last line 'xxx"),
+    "floods its errors": (HOLDS, "prints", "MB to its standard error"),
+    "prints": (HOLDS, "prints", "MB to its standard output, the last line 'yyy"),
     "closes its output": (
         REFUTED,
         "process",
         "its standard output is another file, or closed",
     ),  # its second call raises
-    "takes its output away": (LOSSLESS, "process", "sys.stdout is another"),
+    "takes its output away": (HOLDS, "process", "sys.stdout is another"),
     "starts threads": (None, "process", "more threads run"),  # refuted where the system allows no more: they raise
     "forks": (ERROR, "failure", "it forks: more than 100 copies of its process came back from its calls"),
     "clears its surroundings": (UNDECIDED, "surroundings", "the environment (os.environ at hostile.py"),
     "goes elsewhere": (UNDECIDED, "surroundings", "os.chdir"),
     "stops collecting": (UNDECIDED, "surroundings", "gc.disable"),
     "forgets a module": (REFUTED, "process", "the module json is forgotten"),  # its second call raises
-    "limits its depth": (LOSSLESS, "process", "the recursion limit is 60, it was 1000"),
+    "limits its depth": (HOLDS, "process", "the recursion limit is 60, it was 1000"),
     "listens": (UNDECIDED, "surroundings", "sys.settrace"),
     "sets an alarm": (UNDECIDED, "surroundings", "_signal.alarm"),
 }

@@ -68,7 +68,7 @@ def test_a_problem_that_is_not_decided_for_its_time_is_left_out_wherever_the_ver
 
 def test_what_is_decided_altogether_reads_and_exits_as_before():
     report = report_of(SMALL, DECIDED)
-    assert report.reading == "lossless: refuted by nothing, exactly, on these problems"
+    assert report.reading == "holds: not refuted, exactly, on these problems"
     assert in_brief(report) == "lossless" and report.scope.not_decided == []
     assert of_verdict(report.verdict, True) == 0 and of_verdict("inconclusive", True, True) == 4
     assert of_verdict("refuted", True, True) == 1 and of_verdict("error", True, True) == 3
@@ -119,7 +119,7 @@ def test_a_law_that_is_withdrawn_for_what_was_seen_is_not_left_out():
 def test_a_right_verifier_in_a_slow_style_is_cleared_as_far_as_it_was_followed_and_a_wrong_one_is_not():
     problems, how = [toy(1), wide(9, 1), wide(129, 1), wide(5003, 1)], {"explain": False, "samples": 2000}
     right = audit(f"{SUBJECTS}:by_scan", problems, **how)
-    assert right.verdict == "lossless" and right.scope.vocabularies[-1] == 129
+    assert right.verdict == "holds" and right.scope.vocabularies[-1] == 129
     assert [p.vocabulary for p in right.scope.not_decided] == [5003]
     assert "V to 129: refuted by nothing, exactly; not decided on 1 (V = 5,003" in right.reading
     wrong = audit(f"{SUBJECTS}:by_scan_wrong_on_wide_rows", problems, **how)

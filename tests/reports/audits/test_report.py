@@ -68,8 +68,8 @@ def test_the_worst_verdict_decides_and_nothing_is_no_evidence(verdicts, merged):
     ("evidence", "verdict"),
     [
         ([], "inconclusive"),
-        ([item()], "lossless"),
-        ([item(), item(NOT_CLAIMED)], "lossless"),
+        ([item()], "holds"),
+        ([item(), item(NOT_CLAIMED)], "holds"),
         ([item(NOT_CLAIMED)], "inconclusive"),
         ([item(), item(NO_EVIDENCE)], "inconclusive"),
         ([item(), item(REFUTED)], "refuted"),

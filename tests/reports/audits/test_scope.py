@@ -72,19 +72,17 @@ def test_lossless_reads_as_what_it_is():
         "2 problems, V = 2, 128, gamma = 1, 8, probabilities from 1e-06; in float64; one request a call; "
         "laws: 1 exact, 1 exact on the lattice"
     )
-    assert exact.reading == "lossless: refuted by nothing, exactly, on these problems"
+    assert exact.reading == "holds: not refuted, exactly, on these problems"
     coarse = report_of(law("a"), law("b", exactness=Strength.RESOLUTION, bound=2e-7))
     assert not any(sentence.startswith("long blocks") for sentence in exact.not_examined)
     long = report_of(law("a", vocabulary=128, gamma=2), law("b", vocabulary=3, gamma=33)).not_examined
     assert "long blocks over large vocabularies: gamma is at most 2 at V = 128, V at most 3 at gamma = 33" in long
-    assert coarse.reading == "lossless: refuted by nothing, to a resolution of TV 2e-07, on these problems"
+    assert coarse.reading == "holds: not refuted, to a resolution of TV 2e-07, on these problems"
     half = report_of(law("a"), law("b", dtype="bfloat16", bound=0.023))
-    assert half.reading == (
-        "lossless: refuted by nothing, exactly, up to rounding (TV 0.023 in bfloat16), on these problems"
-    )
+    assert half.reading == ("holds: not refuted, exactly, up to rounding (TV 0.023 in bfloat16), on these problems")
     assert allowance(half) == "in bfloat16 a bias below TV 0.023 cannot be told from rounding"
     assert report_of(law("a", dtype="exact", method=Method.ENUMERATION)).reading == (
-        "lossless: refuted by nothing, exactly, over rationals, on this problem"
+        "holds: not refuted, exactly, over rationals, on this problem"
     )
 
 

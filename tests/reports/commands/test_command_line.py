@@ -171,7 +171,7 @@ def test_a_right_function_is_cleared_and_the_report_fits_its_schema(tmp_path):
     done = draftproof("audit", "right.py:f", "--quick", "--json", "-", cwd=tmp_path)
     report = json.loads(done.stdout)
     assert done.returncode == 0
-    assert report["verdict"] == "lossless"
+    assert report["verdict"] == "holds"
     assert {e["claim"] for e in report["evidence"]} == {"lossless", "support", "optimal"}
     validate(report)
 

@@ -109,7 +109,7 @@ def test_failures_show_witness_and_replay_and_leave_reports_and_properties(tmp_p
     reports = [json.loads(file.read_text()) for file in sorted((tmp_path / "out").glob("*.json"))]
     for report in reports:
         validate(report)
-    verdicts = {"block": "lossless", "mine.py:wrong": "refuted", "token": "lossless"}
+    verdicts = {"block": "holds", "mine.py:wrong": "refuted", "token": "holds"}
     assert {r["subject"]["name"]: r["verdict"] for r in reports} == verdicts
     assert len([*(tmp_path / "out").glob("*.html")]) == len(reports) == 3
     cases = ElementTree.parse(tmp_path / "j.xml").getroot().iter("testcase")
@@ -117,7 +117,7 @@ def test_failures_show_witness_and_replay_and_leave_reports_and_properties(tmp_p
     mine = properties["lossless"]  # of the class draftproof.mine.py:wrong
     assert (mine["draftproof.verdict"], mine["draftproof.check"]) == ("refuted", "lossless")
     assert "gamma = 2" in mine["draftproof.scope"]
-    assert properties["test_verifier[block-optimal]"]["draftproof.verdict"] == "lossless"
+    assert properties["test_verifier[block-optimal]"]["draftproof.verdict"] == "holds"
     assert properties["test_other"] == {}
 
 

@@ -106,7 +106,7 @@ def test_a_batch_that_raises_or_loses_rows_is_seen():
 def test_an_audit_refutes_a_batch_though_each_row_alone_is_right():
     settings = {"problems": [drawn(2, 1, "generic")]}
     right = audit(batched_rows.right, **settings)
-    assert right.verdict == "lossless" and right.subject["batches"][OTHERS] == "32 batches of 8"
+    assert right.verdict == "holds" and right.subject["batches"][OTHERS] == "32 batches of 8"
     wrong = audit(batched_rows.placeholder_as_index, **settings)
     assert wrong.verdict == "refuted" and "batch" in wrong.claims
     assert ([same["mutant"] for same in wrong.diagnosis], right.diagnosis) == (["B05"], [])
@@ -120,7 +120,7 @@ def test_an_audit_refutes_a_batch_though_each_row_alone_is_right():
 def test_batches_of_trees_have_several_shapes_and_the_scope_says_how_many_requests_a_call_had():
     settings = {"problems": [drawing(toy(1), 2)], "explain": False}
     right, wrong = audit(trees.together, **settings), audit(trees.shares_parents, **settings)
-    assert right.verdict == "lossless" and wrong.verdict == "refuted"
+    assert right.verdict == "holds" and wrong.verdict == "refuted"
     assert "up to 64 requests a call" in right.scope.says
     assert "several requests in one call" not in right.not_examined
     refuted = [e for e in wrong.evidence if e.refuted and e.claim in wrong.claims]

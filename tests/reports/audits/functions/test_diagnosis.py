@@ -63,7 +63,7 @@ class Laws:
             self.known[key] = measured(problem, "float64", self.sandbox.law(problem)) if drawn_so else None
         return self.known[key]
 
-    def named(self, subject, problems, mutants, wanted="lossless"):
+    def named(self, subject, problems, mutants, wanted="holds"):
         """The mutants that it is diagnosed as once the claim fails, from as few of the problems as tell it apart."""
         known, names = [], set()
         for measurement in filter(None, (self(subject, problem) for problem in problems)):
@@ -112,7 +112,7 @@ def test_a_program_of_coarse_uniforms_is_named_and_not_after_another_bug(program
 def test_a_function_that_fails_support_alone_is_named_after_the_mutant_that_emits_the_same_impossible_tokens():
     report = audit(f"{DRIVEN}:at_most", [drawn(3, 1, "disjoint", 13)])
     assert (report.verdict, [(same["mutant"], same["claim"]) for same in report.diagnosis]) == (
-        "lossless",
+        "holds",
         [("M09", "support")],
     )
 

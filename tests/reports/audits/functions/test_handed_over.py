@@ -83,10 +83,10 @@ def outcome(subject):
     [
         ("mine.buggy", "buggy", "refuted"),
         ("mine.decorated", "decorated", "refuted"),
-        ("mine.right", "right", "lossless"),
+        ("mine.right", "right", "holds"),
         ("mine.wrong.method", "wrong.method", "refuted"),
         ("mine.Verifier.of_class", "Verifier.of_class", "refuted"),
-        ("mine.partial", "partial", "lossless"),
+        ("mine.partial", "partial", "holds"),
         ("mine.biased", "biased", "refuted"),
         ("mine.one_number", "one_number", "inconclusive"),  # it reads the environment
     ],
@@ -132,7 +132,7 @@ def test_what_was_patched_since_the_import_is_audited_as_it_is_now(mine, monkeyp
     PATCHES[part](mine, monkeypatch)
     assert outcome(mine.right) == "refuted"
     monkeypatch.undo()
-    assert outcome(mine.right) == "lossless"
+    assert outcome(mine.right) == "holds"
 
 
 def test_what_is_another_one_when_it_is_imported_anew_is_audited_as_it_is_here_and_not_cleared(mine):
@@ -158,7 +158,7 @@ def test_what_was_patched_in_another_module_is_audited_as_it_is_now(tmp_path, mo
     monkeypatch.syspath_prepend(tmp_path)
     uses, helper = importlib.import_module("uses"), importlib.import_module("helper")
     try:
-        assert outcome(uses.right) == "lossless"
+        assert outcome(uses.right) == "holds"
         monkeypatch.setattr(helper if how == "import helper" else uses, "residual", lambda p, q: p)
         assert outcome(uses.right) == "refuted"
         monkeypatch.undo()
@@ -319,7 +319,7 @@ def test_two_files_of_one_name_are_two_subjects(tmp_path, monkeypatch):
     for folder, source in {"first": MINE, "second": MINE + "good = buggy"}.items():
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "mine.py").write_text(source)
-    assert [outcome(f"{tmp_path / f}/mine.py:good") for f in ("first", "second")] == ["lossless", "refuted"]
+    assert [outcome(f"{tmp_path / f}/mine.py:good") for f in ("first", "second")] == ["holds", "refuted"]
 
 
 def test_checks_of_a_package_that_only_pytest_searches(tmp_path):

@@ -113,7 +113,7 @@ def test_the_replay_command_shows_the_refutation_again(eagle):
 
 def test_a_control_in_torch_is_cleared_and_is_told_how_far_it_stays_below_the_bound():
     report = audit(TREE_CONTROLS["D07"].target, [drawing(toy(1), 2)], explain=False)
-    assert report.verdict == "lossless", report.failure
+    assert report.verdict == "holds", report.failure
     optimal = next(e for e in report.evidence if e.claim == "optimal")
     assert optimal.refuted and optimal.detail.optimum == "8/9" and optimal.detail.expected_accepted == "7/9"
     assert optimal.detail.transport_bound == pytest.approx(8 / 9)
@@ -136,21 +136,21 @@ def test_a_rule_for_one_way_of_drawing_is_refuted_for_others_with_a_hint_and_cle
     assert report.verdict == "refuted" and "--drafting iid" in report.findings["drafting"]
     hint = report.findings["drafting"]
     assert hint.startswith("on the problems examined") and "one problem after another were not compared" in hint
-    assert audit(name, problems[:1], explain=False).verdict == "lossless"
+    assert audit(name, problems[:1], explain=False).verdict == "holds"
     assert {p.tree.how for p in tree_audit_battery((TOP,))} == {TOP}
 
 
 @pytest.mark.long
 def test_what_is_remembered_by_the_tokens_of_a_tree_is_no_law():
     report = audit(f"{SUBJECTS}:remembers_by_tokens", [drawing(toy(1), 2)], explain=False)
-    assert report.verdict != "lossless" and "state" in report.findings
+    assert report.verdict != "holds" and "state" in report.findings
 
 
 def test_a_buffer_that_is_wrong_between_different_trees_of_four_nodes_is_no_law():
     problems = [drawing(toy(1), 1), drawing(drawn(2, 2, "generic"), 2, 1)]
     for name, verdict in (
         ("last_row_of_the_call_before_from_four_nodes_on", "inconclusive"),
-        ("recursive_rejection_alone", "lossless"),
+        ("recursive_rejection_alone", "holds"),
     ):
         report = audit(f"{SUBJECTS}:{name}", problems, explain=False, levels=["exact"])
         assert report.verdict == verdict and ("state" in report.findings) == (verdict == "inconclusive")
@@ -188,7 +188,7 @@ DRIVEN = [drawing(toy(1), 2), drawing(GENERIC, 2, how=WITHOUT_REPLACEMENT)]
 
 
 @pytest.mark.parametrize(
-    ("name", "verdict"), [pytest.param("right", "lossless", marks=pytest.mark.long), ("wrong", "refuted")]
+    ("name", "verdict"), [pytest.param("right", "holds", marks=pytest.mark.long), ("wrong", "refuted")]
 )
 def test_driven_objects_verify_trees(name, verdict):
     report = audit(f"{SUBJECTS}:{name}", DRIVEN, explain=False)
@@ -198,13 +198,13 @@ def test_driven_objects_verify_trees(name, verdict):
 
 def test_rows_of_the_call_before_in_a_driven_object_are_no_law_whatever_the_size_of_the_tree():
     problems = [drawing(toy(1), 1), ragged(drawn(2, 2, "generic"), -1, -1, 0, 1, how=TOP)]  # one tree: right alone
-    for name, verdict in (("stale_from_four_nodes_on", "inconclusive"), ("right", "lossless")):
+    for name, verdict in (("stale_from_four_nodes_on", "inconclusive"), ("right", "holds")):
         report = audit(f"{SUBJECTS}:{name}", problems, explain=False, levels=["exact"])
         assert report.verdict == verdict and ("state" in report.findings) == (verdict == "inconclusive")
 
 
 @pytest.mark.parametrize(
-    ("argument", "verdict"), [("", "lossless"), pytest.param("wrong", "refuted", marks=pytest.mark.long)]
+    ("argument", "verdict"), [("", "holds"), pytest.param("wrong", "refuted", marks=pytest.mark.long)]
 )
 def test_programs_are_sent_parents(argument, verdict):
     file = Path(__file__).parents[3] / "subjects" / "trees.py"
