@@ -9,6 +9,7 @@ from draftproof.models.wide import wide
 from draftproof.proofs.wide_law import WideMeasurement
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.checks import run_check
+from draftproof.reports.audits.migration import migrated
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.exit_status import of_verdict
 from draftproof.reports.commands.main import main
@@ -20,6 +21,7 @@ from draftproof.reports.pages.summary import in_brief, summaries
 from draftproof.tests.reports.audits.test_scope import law, report_of, shown
 from draftproof.tests.reports.report_schema import validate
 from draftproof.verifiers.evidence import NO_EVIDENCE, REFUTED, Method
+from draftproof.verifiers.verdicts import ReportVerdict
 
 pytestmark = pytest.mark.exact
 SUBJECTS = "draftproof.tests.subjects.wide"
@@ -29,14 +31,13 @@ SMALL, DECIDED = law("a"), law("b", vocabulary=5003, **WIDE)
 SLOW = law("c", NO_EVIDENCE, vocabulary=32000, reason="it takes more than 30 s", out_of_scope=True)
 SAMPLED = law("c", NO_EVIDENCE, vocabulary=32000, method=Method.CHI_SQUARE, bound=0.2, out_of_scope=True)
 READING = (
-    "lossless on 2 problems, V to 5003: refuted by nothing, exactly; not decided on 1 (V = 32,000: it takes more than "
-    "30 s)"
+    "holds: not refuted on 2 problems (V to 5003), exactly; not decided on 1 (V = 32,000: it takes more than 30 s)"
 )
 
 
 def test_a_problem_that_is_not_decided_for_its_time_is_left_out_wherever_the_verdict_is_said(tmp_path, monkeypatch):
     report = report_of(SMALL, DECIDED, SLOW, SAMPLED)
-    assert (report.verdict, report.reading) == ("lossless", READING)
+    assert (report.verdict, report.reading) == ("holds", READING)
     assert (report.scope.problems, report.scope.vocabularies) == (2, [2, 5003])
     assert "not decided on 1 (V = 32,000" in report.scope.says and "1 sampled (V = 32000" in report.scope.says
     assert "c (V = 32000, gamma = 1): not decided, it takes more than 30 s" in report.not_examined
@@ -63,13 +64,16 @@ def test_a_problem_that_is_not_decided_for_its_time_is_left_out_wherever_the_ver
             main()
         statuses.append(ended.value.code)
     assert statuses == [0, 4]
-    assert in_brief(report) == "lossless on 2, V to 5003; 1 not decided" and in_brief(report) in drawn.read_text()
+    assert (
+        in_brief(report) == "not refuted on 2 problems (V to 5003); 1 not decided"
+        and in_brief(report) in drawn.read_text()
+    )
 
 
 def test_what_is_decided_altogether_reads_and_exits_as_before():
     report = report_of(SMALL, DECIDED)
-    assert report.reading == "holds: not refuted, exactly, on these problems"
-    assert in_brief(report) == "lossless" and report.scope.not_decided == []
+    assert report.reading == "holds: not refuted on 2 problems (V to 5003), exactly"
+    assert in_brief(report) == "not refuted on 2 problems (V to 5003)" and report.scope.not_decided == []
     assert of_verdict(report.verdict, True) == 0 and of_verdict("inconclusive", True, True) == 4
     assert of_verdict("refuted", True, True) == 1 and of_verdict("error", True, True) == 3
 
@@ -121,6 +125,31 @@ def test_a_right_verifier_in_a_slow_style_is_cleared_as_far_as_it_was_followed_a
     right = audit(f"{SUBJECTS}:by_scan", problems, **how)
     assert right.verdict == "holds" and right.scope.vocabularies[-1] == 129
     assert [p.vocabulary for p in right.scope.not_decided] == [5003]
-    assert "V to 129: refuted by nothing, exactly; not decided on 1 (V = 5,003" in right.reading
+    assert "(V to 129), exactly; not decided on 1 (V = 5,003" in right.reading
     wrong = audit(f"{SUBJECTS}:by_scan_wrong_on_wide_rows", problems, **how)
     assert wrong.verdict == "refuted" and wrong.shown_refutation().detail.vocabulary == 5003
+
+
+def test_a_badge_is_green_for_the_whole_battery_alone(tmp_path, monkeypatch):
+    """Not for a quick audit, for problems given by hand, or with problems left undecided."""
+    green, grey = ReportVerdict.HOLDS.badge, "#55555a"
+    parts = {"all": {}, "quick": {"quick": True}, "given": {"problems": {"a": "0"}}}
+    colours = {}
+    for name, how in {**parts, "undecided": {}}.items():
+        report = report_of(SMALL, DECIDED, *([SLOW] if name == "undecided" else []))
+        report.subject |= how
+        file, drawn = tmp_path / f"{name}.json", tmp_path / f"{name}.svg"
+        file.write_text(report.text())
+        monkeypatch.setattr("sys.argv", ["draftproof", "report", "show", str(file), "--badge", str(drawn)])
+        with pytest.raises(SystemExit):
+            main()
+        text = drawn.read_text()
+        colours[name] = green in text
+        assert (green in text) != (grey in text) and "not refuted on" in text
+    assert colours == {"all": True, "quick": False, "given": False, "undecided": False}
+
+
+def test_reports_that_say_lossless_are_read_as_holds():
+    written = report_of(SMALL).as_json() | {"schema_version": "2.1", "verdict": "lossless"}
+    assert Report.from_json(written).verdict == migrated(written)["verdict"] == "holds"
+    assert migrated(written | {"verdict": "refuted"})["verdict"] == "refuted"

@@ -73,7 +73,7 @@ def test_the_worst_verdict_decides_and_nothing_is_no_evidence(verdicts, merged):
         ([item(NOT_CLAIMED)], "inconclusive"),
         ([item(), item(NO_EVIDENCE)], "inconclusive"),
         ([item(), item(REFUTED)], "refuted"),
-        ([item(), item(REFUTED, claim="support")], "lossless"),
+        ([item(), item(REFUTED, claim="support")], "holds"),
         ([item(), item(ERROR)], "inconclusive"),
     ],
 )
@@ -206,7 +206,7 @@ def test_figures_of_a_run_that_are_missing_are_not_shown(missing):
 
 @pytest.mark.parametrize("version", ["3.0", None])
 def test_a_version_that_is_not_known_is_refused(version):
-    with pytest.raises(InputError, match=r"expected 2\.1, 2\.0 or 1\.0"):
+    with pytest.raises(InputError, match=r"expected 2\.2, 2\.1, 2\.0 or 1\.0"):
         Report.from_json(old("audit") | {"schema_version": version})
 
 

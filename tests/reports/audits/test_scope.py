@@ -66,23 +66,23 @@ def test_the_size_of_a_problem_is_that_of_all_its_rows():
         assert size_of(problem) == {"vocabulary": 2, "gamma": 1, "smallest_probability": 1e-3}
 
 
-def test_lossless_reads_as_what_it_is():
+def test_a_verdict_that_holds_reads_as_what_it_is():
     exact = report_of(law("a"), law("b", vocabulary=128, gamma=8, exactness=Strength.LATTICE))
     assert exact.scope.says == (
         "2 problems, V = 2, 128, gamma = 1, 8, probabilities from 1e-06; in float64; one request a call; "
         "laws: 1 exact, 1 exact on the lattice"
     )
-    assert exact.reading == "holds: not refuted, exactly, on these problems"
+    assert exact.reading == "holds: not refuted on 2 problems (V to 128), exactly"
     coarse = report_of(law("a"), law("b", exactness=Strength.RESOLUTION, bound=2e-7))
     assert not any(sentence.startswith("long blocks") for sentence in exact.not_examined)
     long = report_of(law("a", vocabulary=128, gamma=2), law("b", vocabulary=3, gamma=33)).not_examined
     assert "long blocks over large vocabularies: gamma is at most 2 at V = 128, V at most 3 at gamma = 33" in long
-    assert coarse.reading == "holds: not refuted, to a resolution of TV 2e-07, on these problems"
+    assert coarse.reading == "holds: not refuted on 2 problems (V to 2), to a resolution of TV 2e-07"
     half = report_of(law("a"), law("b", dtype="bfloat16", bound=0.023))
-    assert half.reading == ("holds: not refuted, exactly, up to rounding (TV 0.023 in bfloat16), on these problems")
+    assert half.reading == "holds: not refuted on 2 problems (V to 2), exactly, up to rounding (TV 0.023 in bfloat16)"
     assert allowance(half) == "in bfloat16 a bias below TV 0.023 cannot be told from rounding"
     assert report_of(law("a", dtype="exact", method=Method.ENUMERATION)).reading == (
-        "holds: not refuted, exactly, over rationals, on this problem"
+        "holds: not refuted on 1 problem (V to 2), exactly, over rationals"
     )
 
 
