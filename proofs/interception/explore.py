@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..field import QQ
-from . import arrays, hook_numpy, hook_random, hook_system, numbers, race
+from . import arrays, hook_math, hook_numpy, hook_random, hook_system, numbers, race
 from .exploration import Exploration
 from .following import LEFT_PATH, following_once
 from .groups import Regroup, blame, confirm
@@ -24,7 +24,8 @@ def install() -> None:
     hook_numpy.install()
     hook_system.install()
     arrays.install()
-    numbers.follow_math()
+    hook_math.follow_math()
+    hook_math.follow_fractions()
     numbers.register(array=arrays.elementwise, ufunc=arrays.ufunc_call, another=race.duel)
     sys.meta_path.insert(0, _WhenTorchComes())
 

@@ -112,6 +112,8 @@ def _others(source: RandomSource, count: int, seed: str) -> list[int]:
     """Points of the source: both ends, and so many others."""
     low, high = source.low, source.high
     exploration: Exploration = source.tracer.exploration
+    if source.steps:
+        return [low, *(k for k in source.steps if low < k < high)] if count == MANY else [low, high - 1]
     if count == MANY and high - low <= max(ALL_VALUES, min(exploration.values_left, MOST_VALUES)):
         exploration.values_left -= high - low if high - low > ALL_VALUES else 0
         return [*range(low, high)]

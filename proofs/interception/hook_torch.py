@@ -26,7 +26,7 @@ BITS = {torch.float64: 53, torch.float32: 24}
 UNFOLLOWED = {
     "randn", "randn_like", "normal", "normal_", "randperm", "cauchy_", "log_normal_", "geometric_", "random_",
     "poisson",
-    "binomial", "dropout", "gumbel_softmax", "rrelu", "feature_dropout", "alpha_dropout", "randint_like",
+    "binomial", "dropout", "rrelu", "feature_dropout", "alpha_dropout", "randint_like",
 }  # fmt: skip
 
 
@@ -150,6 +150,17 @@ class Following(TorchFunctionMode):
 
         return become(tensor, self._fill(shape, make))
 
+    def gumbel_softmax(self, func: Callable, logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10,
+                       dim: int = -1) -> Tensor:  # fmt: skip
+        """Scores in place of their softmax, whose order they have; where it is hard, the winner alone."""
+        with self:
+            scores = (logits - torch.empty_like(logits).exponential_().log()) / tau
+            soft = scores if isinstance(scores, TracedTensor) else scores.softmax(dim)
+            if not hard:
+                return soft
+            winner = torch.zeros_like(logits).scatter_(dim, soft.argmax(dim, keepdim=True), 1.0)
+            return winner if soft is scores else winner - soft + soft
+
     def bernoulli(self, func: Callable, input: Tensor, p: float | None = None, *, generator: Any = None,
                   out: None = None) -> Tensor:  # fmt: skip
         given = () if p is None else (p,)
@@ -202,8 +213,9 @@ class Following(TorchFunctionMode):
 
 RANDOM = {
     name: getattr(Following, name)
-    for name in ("rand", "rand_like", "uniform_", "exponential_", "bernoulli", "bernoulli_", "multinomial", "randint")
-}
+    for name in ("rand", "rand_like", "uniform_", "exponential_", "gumbel_softmax", "bernoulli", "bernoulli_",
+                 "multinomial", "randint")
+}  # fmt: skip
 
 
 def _after(number, apply, *key):

@@ -16,7 +16,7 @@ import numpy as np
 
 from .keys import constant_key, scattered
 from .sources import Grid, Lattice, RandomSource, switch
-from .tracer import Tracer, active, place, site
+from .tracer import Tracer, place, site
 
 
 class Step(NamedTuple):
@@ -205,7 +205,7 @@ class Traced:
         self._choose(edges)
         return apply(self.at(source.low))
 
-    def _of_group(self, apply: Callable[[Any], int], at: tuple) -> int:
+    def _of_group(self, apply: Callable[[Any], Any], at: tuple) -> Any:
         """The value that stands for the group that this path is in."""
         source = self.source
         source.grouped_at, source.fresh = source.grouped_at or at, False
@@ -272,9 +272,31 @@ class Traced:
     def __float__(self):
         if self.is_whole():
             return float(self.known())
-        return self.source.tracer.give_up(
-            f"a random number is turned into a plain float at {place()}, where it cannot be followed"
-        )
+        source, tracer = self._undecided()
+        if (edges := self._steps()) is None:
+            tracer.give_up(f"a random number is turned into a plain float at {place()}, where it cannot be followed")
+        many = len(edges) > FEW_VALUES + 2 and tracer.in_groups
+        if many and (at := (site(), self.key())) not in tracer.exploration.by_value:
+            source.steps = edges
+            return self._of_group(float, at)
+        if len(edges) > 2:
+            self._choose(edges)
+        return float(self.at(source.low))
+
+    def _steps(self) -> tuple[int, ...] | None:
+        """The points at which its value changes, with both ends of what is still possible, if it has few values."""
+        source = self.source
+        low, high = source.low, source.high
+        cached = (self.key(), "steps", low, high)
+        known = source.tracer.exploration.edges
+        if cached not in known and isinstance(source, Lattice):
+            apart = [k for k in scattered(low, high) if k + 1 < high and self.at(k) != self.at(k + 1)]
+            edges = [low] if len(apart) <= 2 or high - low <= MOST_VALUES else []
+            while edges and edges[-1] < high and len(edges) <= MOST_VALUES + 1:
+                value = self.at(edges[-1])
+                edges.append(switch(edges[-1], high, lambda k, value=value: self.at(k) == value, True))
+            known[cached] = tuple(edges) if edges and edges[-1] == high else ()
+        return known.get(cached) or None
 
     def __index__(self):
         if not self.is_whole():
@@ -357,12 +379,6 @@ def _install_operators():
 _install_operators()
 
 
-def follow_math() -> None:
-    """Let the functions of ``math`` follow a random number: they are C code that would ask for a plain float."""
-    for name in ("log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "fabs", "isnan", "isinf", "isfinite"):
-        setattr(math, name, _following(getattr(math, name), name))
-
-
 def handed_out(source: RandomSource) -> Any:
     """What third-party code gets: a number that is followed, or in a rehearsal a plain one."""
     return source.tracer.hand_out(source, Traced(source))
@@ -374,19 +390,3 @@ def whole_number(tracer: Tracer, count: int, value: Callable[[int], Any], kind: 
         return value(tracer.pick(count))
     tracer.follows_whole = True
     return handed_out(Grid(tracer, count, value, kind))
-
-
-def _following(function, name):
-    if getattr(function, "follows", False):
-        return function
-
-    def follow(x, *more):
-        if not isinstance(x, Traced) or active() is None:
-            return function(x, *more)
-        if name.startswith("is"):
-            return name == "isfinite"
-        return x.unary(lambda value: function(value, *more), name, "math", *map(constant_key, more))
-
-    vars(follow)["follows"] = True
-    follow.__name__, follow.__module__ = name, "math"  # numba finds functions by module and name
-    return follow

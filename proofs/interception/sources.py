@@ -25,6 +25,7 @@ class RandomSource(ABC):
     coarseness: probability that a generator's own lattice moves across a threshold, where ``weight`` ignores it.
     settled(which): the point of a rehearsal, once the number has run a race.
     grouped_at: where third-party code first took it as a plain whole number that stands for others (``groups``).
+    steps: points at which a plain number of few values changes.
     label: the same number in every call.
     """
 
@@ -40,6 +41,7 @@ class RandomSource(ABC):
         self.largest_wins: bool | None = None  # in races of two at a time
         self.sites: dict[tuple, None] = {}
         self.grouped_at: tuple | None = None
+        self.steps: tuple[int, ...] = ()
 
     def on_path(self, which: int) -> int:
         """A point that the decisions of the present path allow: the middle, the ends, and others in between."""

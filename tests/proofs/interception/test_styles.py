@@ -1,0 +1,60 @@
+"""Ordinary styles of right verifiers have their law, and a wrong sibling of each is refuted."""
+
+import pytest
+
+from draftproof.models.battery import drawn
+from draftproof.proofs.audit_claims import lossless
+from draftproof.proofs.measurement import measured
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.tests.proofs.interception.one_call import measure_one_call
+from draftproof.tests.subjects import styles
+
+PROBLEM = drawn(3, 2, "generic")
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox("") as shared:
+        yield shared
+
+
+def judged(sandbox, name):
+    sandbox.array = "torch" if "softmax" in name else None
+    sandbox.load(f"{styles.__file__}:{name}", [PROBLEM])
+    law = measured(PROBLEM, "float64", sandbox.law(PROBLEM))
+    return law, lossless(law)
+
+
+def test_a_number_of_few_values_is_followed_through_float(sandbox):
+    for name, verdict in (("levels_as_floats", "holds"), ("levels_off_by_one", "refuted")):
+        law = measure_one_call(sandbox, f"{styles.__file__}:{name}", "1/4", "3/4")
+        assert lossless(law).verdict == verdict, law.reason
+        assert law.paths < 10
+    off = measure_one_call(sandbox, f"{styles.__file__}:levels_as_floats", "1/3", "2/3")
+    assert lossless(off).total_variation == pytest.approx(86 / 256 - 1 / 3)
+    one = measure_one_call(sandbox, f"{styles.__file__}:one_level_accepted", "1/4", "3/4")
+    assert lossless(one).total_variation == pytest.approx(1 / 256)
+
+
+def test_a_number_of_many_values_is_not_followed_through_float(sandbox):
+    law, evidence = judged(sandbox, "levels_without_number")
+    assert evidence.verdict == "no-evidence" and "plain float at styles.py" in law.reason
+
+
+STYLES = {
+    "fractions": "holds", "lenient_fractions": "refuted",
+}  # fmt: skip
+TORCH = {"gumbel_softmax": "holds", "hard_gumbel_softmax": "holds", "sharpened_gumbel_softmax": "refuted"}
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_a_right_verifier_in_an_ordinary_style_has_its_law_and_a_wrong_one_is_refuted(sandbox, name):
+    law, evidence = judged(sandbox, name)
+    assert evidence.verdict == STYLES[name], law.reason
+
+
+@pytest.mark.parametrize("name", TORCH)
+def test_a_gumbel_softmax_is_a_race(sandbox, name):
+    pytest.importorskip("torch")
+    law, evidence = judged(sandbox, name)
+    assert evidence.verdict == TORCH[name], law.reason
