@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from draftproof.models.wide import WideProblem, wide, wide_battery
 from draftproof.tests.deceivers import problems as at
 
-REFUTED, NOT_CLEARED, ERROR, UNSEEN = ("refuted",), ("refuted", "inconclusive"), ("error",), ("lossless",)
+REFUTED, NOT_CLEARED, ERROR, UNSEEN = ("refuted",), ("refuted", "inconclusive"), ("error",), ("holds",)
 """Verdicts: by an exact law; at least no law; not a verifier; what no audit of this kind can see (documented)."""
 
 
