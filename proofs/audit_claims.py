@@ -34,11 +34,13 @@ def judge_claim(law: Law, claim: str) -> Evidence:
     facts, bound, variation = {**law.facts(), **found.detail()}, found.bound, None
     witness = found.witness() if found.witness and decided == REFUTED else None
     if claim == "lossless" and (law.known or witness):
-        variation, bound = found.size, (law.explained if witness else law.tolerance) + law.missed
+        variation, bound = found.size, (found.explained if witness else law.tolerance) + law.missed
     if decided == NOT_CLAIMED:
         facts["why"] = found.not_claimed
     elif decided == NO_EVIDENCE and law.known:
         facts["reason"] = found.open or law.undecided(found)
+    elif decided == HOLDS and claim == "lossless" and found.size > law.certain:
+        facts["if_it_computes_in"] = law.computed_in
     detail = convert(facts, law.detail_type)
     return Evidence(claim=claim, method=law.method, verdict=decided, problem=law.problem.name,
                     total_variation=variation, bound=bound, witness=witness, detail=detail)  # fmt: skip

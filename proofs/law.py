@@ -1,5 +1,6 @@
 """What all measured laws have in common, and how far a law is from what a claim says of it."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
@@ -71,6 +72,8 @@ class Law:
     tolerance: the total variation up to which a deviation is rounding, by the rule and by the theorem.
     explained: that up to which it may be, by one of the two; at least the tolerance.
     rounding: {"rule", "theorem"}: the two, without what the law's resolution adds to them.
+    arithmetic: the type by which they are computed, where the function computes in a finer one than the rows'.
+    certain: the tolerance of the types in which operations were followed; less than ``tolerance`` where others may be.
     paths: ways the random numbers can fall.
     reason: why no law is known, if none is.
     out_of_scope: whether that is the time, the number of ways or a style that is not followed, and nothing seen.
@@ -88,6 +91,8 @@ class Law:
     tolerance: float = 0.0
     explained: float = 0.0
     rounding: Mapping[str, float] = field(default_factory=dict)
+    arithmetic: str | None = None
+    certain: float = math.inf
     paths: int = 0
     reason: str | None = None
     out_of_scope: bool = False
@@ -134,11 +139,17 @@ class Law:
             beyond = {"out_of_scope": True} if self.out_of_scope else {}
             return {"reason": self.reason, "dtype": self.dtype, **self.size, **beyond}
         facts = {"exactness": self.exactness, "dtype": self.dtype, "paths": self.paths, **self.size}
+        facts |= {"arithmetic": self.arithmetic} if self.arithmetic else {}
         return facts | ({"real_calls": self.real_calls} if self.real_calls else {})
 
     def undecided(self, found: Departure) -> str:
         """Why a deviation that the rule does not decide is neither rounding nor a refutation."""
-        return UNDECIDED.format(found.what, found.size, self.dtype, **self.rounding)
+        return UNDECIDED.format(found.what, found.size, self.computed_in, **self.rounding)
+
+    @property
+    def computed_in(self) -> str:
+        """The type by which rounding is excused."""
+        return self.arithmetic or self.dtype
 
     def withdrawn(self: AnyLaw, reason: str) -> AnyLaw:
         """The same law, not to be believed, for this reason unless it has one."""

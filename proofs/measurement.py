@@ -1,5 +1,6 @@
 """A measured law from the answers of the sandbox."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,8 +11,10 @@ from ..models.rationals import as_float
 from ..verifiers.evidence import Strength
 from .field import in_field, rational
 from .interception.outcomes import decoded
+from .rounding.arithmetic import precision
 from .rounding.rule import (
     EPSILON,
+    excused,
     explained_by_rounding,
     resolution_allowed,
     rounding_allowed,
@@ -27,6 +30,7 @@ def measured(
     in_use, blocks, findings, asked = in_field(problem), {}, {}, {}
     exactness, reason, paths = Strength.EXACT, None, 0
     resolution = sums_off = grain = 0.0
+    arithmetic = None
     for answer in answers:
         if "target" in answer:
             sums_off = answer["sums_off"]
@@ -38,6 +42,7 @@ def measured(
                 reason = other_rows(off)
             continue
         findings |= answer.get("findings") or {}
+        arithmetic = answer.get("arithmetic", arithmetic)
         asked |= {name: answer[name] for name in ("missed", "confirmations", "numbers") if name in answer}
         if "never_returned" in answer:
             reason = findings["never-returned"] = never_returned(answer)
@@ -56,15 +61,22 @@ def measured(
                         f"{2.0**-bits:.1g}"
                     )
             blocks[tuple(answer["block"])] = {decoded(o): rational(p) for o, p in answer["law"]}
-    if reason is None and resolution > (needed := resolution_allowed(dtype)):
-        reason = f"its law is known only to within {resolution:.1g}, a claim in {dtype} needs {needed:.1g}"
-    rule = rounding_allowed(problem.tree.nodes, dtype, sums_off)
-    theorem = explained_by_rounding(in_use, dtype, sums_off, modifies_target)
+    judged, certain, *_ = precision(dtype, arithmetic)
+    if reason is None and resolution > (needed := resolution_allowed(judged)):
+        reason = f"its law is known only to within {resolution:.1g}, a claim in {judged} needs {needed:.1g}"
+
+    def bounds(kind: str) -> tuple[float, float]:
+        rule = rounding_allowed(problem.tree.nodes, kind, sums_off)
+        return rule, explained_by_rounding(in_use, kind, sums_off, modifies_target)
+
+    rule, theorem = bounds(judged)
     driven = exactness is Strength.DRIVEN
     return (DrivenMeasurement if driven else Measurement)(
         problem, in_use, blocks, modifies_target, grain, dtype=dtype, exactness=exactness, paths=paths, reason=reason,
-        tolerance=min(rule, theorem) + resolution, explained=max(rule, theorem) + resolution,
-        rounding={"rule": rule, "theorem": theorem}, findings=findings, **(asked if driven else {}),
+        tolerance=excused(min(rule, theorem), resolution), explained=excused(max(rule, theorem), resolution),
+        rounding={"rule": rule, "theorem": theorem}, arithmetic=judged if judged != dtype else None,
+        certain=excused(min(bounds(certain)), resolution) if certain != judged else math.inf,
+        findings=findings, **(asked if driven else {}),
     )  # fmt: skip
 
 

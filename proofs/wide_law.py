@@ -14,12 +14,13 @@ from ..verifiers.details import LawDetail, WideDetail
 from ..verifiers.evidence import REFUTED, LawEntry, Method, Witness
 from . import verdict_rule
 from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law
-from .rounding.rule import HALF, MOST_HALF, wide_explained, wide_rounding_allowed
-from .rounding.theorem import IN_ORDER, PAIRWISE
+from .rounding.arithmetic import Precision, precision
+from .rounding.rule import HALF, MOST, entries_explained, excused, wide_explained, wide_rounding_allowed
+from .rounding.theorem import PAIRWISE
 from .wide_frontier import Frontier, Row, above, apart, frontier
 from .wide_reference import reference_deviations
 
-IN_PAIRS = " (for sums over the vocabulary in order; in pairs at most TV {theorem_pairwise:.2g})"
+IN_PAIRS = " (for sums over the vocabulary in order, or as followed; in pairs at most TV {theorem_pairwise:.2g})"
 LOOK_UPS = "; look-ups in a running sum add at most TV {:.2g} by the rule, {:.2g} by the theorem"
 
 
@@ -35,7 +36,10 @@ class WideMeasurement(Law):
     unknown: probability of what the law says nothing of; the reason, where it is not 0.
     called: calls that confirmed a path's row; least: the fewest of a row.
     not_called: probability of the tokens that no call led to.
-    looked_up, looked_up_explained: what look-ups in a running sum may add, by the rule and by the theorem.
+    looked_up, looked_up_explained: what look-ups in a running sum may add, by the rule and by the theorem;
+      looked_up_certain: by the rule, in the type in which operations were followed.
+    looked_up_entries: prefix -> what they may move each entry by, [V].
+    slack: (what is cleared, what is refuted): the bounds of the law as a whole by which its entries are bounded.
     """
 
     problem: WideProblem
@@ -50,6 +54,9 @@ class WideMeasurement(Law):
     not_called: float = 0.0
     looked_up: float = 0.0
     looked_up_explained: float = 0.0
+    looked_up_certain: float = 0.0
+    looked_up_entries: Mapping[Prefix, Row] = field(default_factory=dict)
+    slack: tuple[float, float] = (math.inf, math.inf)
 
     @property
     def method(self) -> Method:
@@ -98,26 +105,35 @@ class WideMeasurement(Law):
         draft = {x: self.problem.draft_row(x) for x in prefixes if len(x) < self.problem.gamma}
         return replace(self, target=target, draft=draft)
 
-    def allowing(self, sums_off: float, resolution: float) -> "WideMeasurement":
-        """The law with what is rounding, and what may be: by the rule, and by the theorem.
+    def allowing(self, sums_off: float, resolution: float, used: Precision | None = None) -> "WideMeasurement":
+        """The law with what is rounding, and what may be: by the rule, and by the theorem; beyond MOST nothing.
 
-        In which order a function sums is not known: it is cleared within the bound for sums in pairs, and refuted
-        beyond that for sums in order.
+        It is cleared within the bound for sums in pairs, and refuted beyond that for the longest sums that may be in
+        it: of weights in order, unless shorter ones were followed; of rows that are divided in order if that was seen.
+        used: the types in which it computes; by default as far as the rows' type says.
         """
-        problem, dtype = self.problem, self.dtype
-        most = MOST_HALF if dtype in HALF else 1.0
-        rule = min(wide_rounding_allowed(problem.gamma, dtype, problem.vocabulary, sums_off), most)
-        in_order = in_pairs = rule
-        if self.target:
-            rows = self.target, self.draft, dtype, sums_off
-            in_order, in_pairs = (wide_explained(*rows, order) for order in (IN_ORDER, PAIRWISE))
+        used = used or precision(self.dtype)
+        rule, in_pairs = self._bounds(used.judged, sums_off, PAIRWISE)
+        longest = self._bounds(used.judged, sums_off, used.sums, used.normalised)[1]
         looked_up = self.looked_up, self.looked_up_explained
+        certain = min(self._bounds(used.certain, sums_off, PAIRWISE)) + self.looked_up_certain
+        half = used.judged in HALF
         return replace(
             self,
-            rounding={"rule": rule, "theorem": in_order, "theorem_pairwise": in_pairs},
-            tolerance=min(min(rule, in_pairs) + min(looked_up), most) + resolution,
-            explained=min(max(rule, in_order) + max(looked_up), most) + resolution,
+            rounding={"rule": rule, "theorem": min(longest, MOST), "theorem_pairwise": min(in_pairs, MOST)},
+            tolerance=excused(min(rule, in_pairs) + min(looked_up), resolution),
+            explained=excused(max(rule, longest) + max(looked_up), resolution),
+            arithmetic=used.judged if used.judged != self.dtype else None,
+            certain=excused(certain, resolution) if used.certain != used.judged else math.inf,
+            slack=(math.inf, math.inf) if half else tuple(max(rule, most) + resolution for most in (in_pairs, longest)),
         )
+
+    def _bounds(self, dtype: str, sums_off: float, order: str, normalised: str = PAIRWISE) -> tuple[float, float]:
+        """Of computing in a type, but for look-ups: the rule's, and the theorem's for sums in these orders."""
+        rule = wide_rounding_allowed(self.problem.gamma, dtype, self.problem.vocabulary, sums_off)
+        if not self.target:
+            return rule, rule
+        return rule, wide_explained(self.target, self.draft, dtype, sums_off, order, normalised)
 
     @cached_property
     def frontier(self) -> Frontier:
@@ -135,9 +151,33 @@ class WideMeasurement(Law):
     def lossless(self) -> Departure:
         """The completed law against the target's, over the rows in use (Eq. 7).
 
+        Rounding excuses no more of each entry than it can move that, and of all together no more than their bound.
         reference_total_variation: of token verification computed plainly in the same precision (``wide_reference``).
         """
-        return Departure(self.total_variation, self.tolerance, self.explained, self._side_by_side, detail=self._beside)
+        allowed = zip((self.tolerance, self.explained), self.slack)
+        tolerance, explained = (min(most, self.total_variation - self._beyond(slack)) for most, slack in allowed)
+        return Departure(self.total_variation, tolerance, explained, self._side_by_side, detail=self._beside)
+
+    def _beyond(self, slack: float) -> float:
+        """What entries are off beyond all that rounding can do to them, as a total variation: ``entries_explained``."""
+        if not slack < 1:
+            return 0.0
+        part, beyond = 1.0 if self.unknown or self.strays else 0.5, 0.0
+        for prefix, (observed, right) in self.frontier.items():
+            gap = np.maximum(observed - right, 0.0) if part == 1 else np.abs(observed - right)
+            most = entries_explained(self.computed_in, slack, self._consists_of(prefix, observed, right))
+            most = most + self.looked_up_entries.get(prefix, 0.0)
+            beyond += part * math.fsum(np.maximum(gap - most, 0.0))
+        return beyond
+
+    def _consists_of(self, prefix: Prefix, observed: Row, right: Row) -> Row:
+        """What each entry after a prefix can consist of: the probabilities of its being emitted, due or drafted."""
+        if prefix not in self.draft:
+            return np.maximum(observed, right)
+        reached = math.prod(float(self.draft[prefix[:i]][token]) for i, token in enumerate(prefix))
+        residual = np.maximum(self.target[prefix] - self.draft[prefix], 0.0)
+        share = residual / max(math.fsum(residual), 1e-300)
+        return np.maximum(observed, right) + reached * (self.draft[prefix] + share)
 
     def _beside(self) -> dict[str, Any]:
         beside: dict[str, Any] = {"rounding": self.rounding} if self.rounding else {}

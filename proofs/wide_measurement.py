@@ -13,7 +13,14 @@ from ..models.wide import WideProblem
 from ..verifiers.evidence import Strength
 from .interception.outcomes import decoded
 from .measurement import never_returned, other_rows
-from .rounding.rule import look_up_allowed, look_up_explained, rows_in_use_allowed, wide_resolution_allowed
+from .rounding.arithmetic import Precision, precision
+from .rounding.rule import (
+    look_up_allowed,
+    look_up_entries,
+    look_up_explained,
+    rows_in_use_allowed,
+    wide_resolution_allowed,
+)
 from .wide_frontier import Row, cut
 from .wide_law import WideMeasurement
 
@@ -25,12 +32,11 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
     tables: dict[str, dict[Prefix, Row]] = {"target": {}, "draft": {}}
     findings, exactness, reason, paths, neutral = {}, Strength.EXACT, None, 0, False
     resolution, left, sums_off = 0.0, 1.0, 0.0
-    rows: list[Row] = []
-    blocks = _Blocks(problem, dtype, tables)
-    for answer in answers:
-        if "data" in answer:
-            rows.append(np.frombuffer(base64.b64decode(answer["data"]), dtype="<f8"))
-        elif "target" in answer:
+    rows, kept = _taken(answers)
+    used = precision(dtype, next((answer["arithmetic"] for answer in kept if "arithmetic" in answer), None))
+    blocks = _Blocks(problem, used, tables)
+    for answer in kept:
+        if "target" in answer:
             for name, table in tables.items():
                 sums = {at: math.fsum(rows[at]) for at in answer[name].values()}
                 sums_off = max(sums_off, *(abs(total - 1) for total in sums.values()))
@@ -54,27 +60,45 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
                 resolution = max(resolution, answer["resolution"])
                 left -= blocks.add(answer, rows)
     blocks.unknown += left if reason and left > 1e-12 else 0.0
-    if resolution > wide_resolution_allowed(dtype):
+    if resolution > wide_resolution_allowed(used.judged):
         reason = reason or f"its law is known only to within {resolution:.1g}"
-    law = blocks.law(exactness=exactness, reason=reason, out_of_scope=neutral, paths=paths, findings=findings)
-    law = law.allowing(sums_off, resolution)
+    law = blocks.law(
+        dtype=dtype, exactness=exactness, reason=reason, out_of_scope=neutral, paths=paths, findings=findings
+    )
+    law = law.allowing(sums_off, resolution, used)
     return replace(law, reason=STRAYS) if law.strays and law.known and not law.lossless.refutes else law
 
 
-class _Blocks:
-    """What the draft blocks add up to. tables: the rows in use, filled in before the first block."""
+def _taken(answers: Iterable[Mapping[str, Any]]) -> tuple[list[Row], list[Mapping[str, Any]]]:
+    """All answers: the rows, and the others, which refer to them."""
+    rows: list[Row] = []
+    kept = []
+    for answer in answers:
+        if "data" in answer:
+            rows.append(np.frombuffer(base64.b64decode(answer["data"]), dtype="<f8"))
+        else:
+            kept.append(answer)
+    return rows, kept
 
-    def __init__(self, problem: WideProblem, dtype: str, tables: Mapping[str, dict[Prefix, Row]]):
-        self.problem, self.dtype = problem, dtype
+
+class _Blocks:
+    """What the draft blocks add up to. used: the types in which is computed. tables: the rows in use, filled in before
+    the first block."""
+
+    def __init__(self, problem: WideProblem, used: Precision, tables: Mapping[str, dict[Prefix, Row]]):
+        self.problem, self.used = problem, used
         self.target, self.draft = tables["target"], tables["draft"]
         self.emitted: dict[Prefix, Row] = {}
         self.malformed: dict[Any, float] = {}
-        self.strays = self.unknown = self.not_called = self.looked_up = self.looked_up_explained = 0.0
+        self.strays = self.unknown = self.not_called = 0.0
+        self.looked_up = self.looked_up_explained = self.looked_up_certain = 0.0
+        self.entries: dict[Prefix, Row] = {}
         self.called, self.least = 0, None
 
     def law(self, **about: Any) -> WideMeasurement:
         """The law of all blocks."""
-        return WideMeasurement(**vars(self), **about)
+        known = {name: value for name, value in vars(self).items() if name not in ("used", "entries")}
+        return WideMeasurement(**known, looked_up_entries=self.entries, **about)
 
     def add(self, answer: Mapping[str, Any], rows: list[Row]) -> float:
         """Add the law given one draft block; returns the probability with which that is drafted."""
@@ -84,9 +108,13 @@ class _Blocks:
             self._put_outcome(block, decoded(outcome), drafted * probability)
         if answer["coarsest"] and answer["law"]:
             points = np.array([probability for _, probability in answer["law"]])
-            of_points = points, self.dtype, answer["coarsest"]
+            of_points = points, self.used.judged, answer["coarsest"]
             self.looked_up += drafted * 2 * look_up_allowed(*of_points)
+            self.looked_up_certain += drafted * 2 * look_up_allowed(points, self.used.certain, answer["coarsest"])
             self.looked_up_explained += drafted * look_up_explained(*of_points, anywhere=True)
+            for (outcome, _), most in zip(answer["law"], look_up_entries(*of_points), strict=True):
+                if (sequence := cut(decoded(outcome), self.problem, self.target)) is not None:
+                    self._add_entries(sequence[:-1], sequence[-1], np.array([drafted * most]))
         for law in answer["rows"]:
             weights, prefix = rows[law["weights"]], tuple(law["prefix"])
             reached = drafted * law["probability"] / law["part"] if law["look_up"] else 0.0
@@ -95,9 +123,11 @@ class _Blocks:
                 masses = weights * (law["part"] / math.fsum(weights))
                 with np.errstate(over="ignore"):  # a text of 1e-310: infinitely much, no bound of an entry
                     most = self._right(prefix, law["first"], len(masses)) / reached
-                of_row = masses, summed or self.dtype, bits, most
+                of_row = masses, summed or self.used.judged, bits, most
                 self.looked_up += reached * look_up_allowed(*of_row)
                 self.looked_up_explained += reached * look_up_explained(*of_row)
+                self.looked_up_certain += reached * look_up_allowed(masses, summed or self.used.certain, bits, most)
+                self._add_entries(prefix, law["first"], reached * look_up_entries(*of_row))
             masses = weights * (drafted * law["probability"] / math.fsum(weights))
             self.called += law["called"]
             self.least = min(law["called"], self.least or law["called"])
@@ -118,6 +148,13 @@ class _Blocks:
             start, end = max(first, 0), min(first + size, self.problem.vocabulary)
             masses[start - first : end - first] = reached * self.target[prefix][start:end]
         return masses
+
+    def _add_entries(self, prefix: Prefix, first: int, most: Row) -> None:
+        """Add what look-ups may move the entries prefix + (first + k,) by."""
+        if prefix in self.target:
+            row = self.entries.setdefault(prefix, np.zeros(self.problem.vocabulary))
+            start, end = max(first, 0), min(first + len(most), len(row))
+            row[start:end] += most[start - first : end - first]
 
     def _put(self, prefix: Prefix, first: int, masses: Row) -> None:
         """Add the probabilities that prefix + (first + k,) is emitted."""

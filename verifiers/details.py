@@ -62,6 +62,8 @@ class LawDetail(Detail, frozen=True, kw_only=True, tag="law"):
     """Of a claim judged on the law of a function.
 
     exactness: how the law is known. paths: ways the random numbers can fall, along which it was followed.
+    arithmetic: the type in which it computes, where that is finer than the rows'; if_it_computes_in: where operations
+        may have gone unseen: that the claim to be lossless holds if they are in this type, and is not decided else.
     rounding: of the claim to be lossless. real_calls: that the law was compared with, if it was.
     zeros: of the claim of support: whether the target gives any token probability 0.
     expected_accepted, optimum, tokens_per_call_lost: of the claim to be optimal; reached: what a valid rule accepts,
@@ -73,6 +75,8 @@ class LawDetail(Detail, frozen=True, kw_only=True, tag="law"):
 
     exactness: Strength | None = None
     paths: int | None = None
+    arithmetic: str | None = None
+    if_it_computes_in: str | None = None
     rounding: Rounding | None = None
     real_calls: RealCalls | None = None
     zeros: bool | None = None

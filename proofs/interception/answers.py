@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...models.problem import AnyProblem, Problem, tree_problem_from
+from .arithmetic import Arithmetic
 from .exploration import Exploration
 from .explore import walked
 from .harness import NeverReturned, Subject
@@ -57,6 +58,9 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
       by; "hand_in": whether a generator is handed in where it is optional; "only": the draft blocks, in place of all.
     """
     rows = _rows(problem, subject, request["scales"])
+    wide, array = not isinstance(problem, Problem), subject.array or "numpy"
+    arithmetic = Arithmetic(subject.dtype, array, wide) if wide or subject.dtype != "float64" else None
+    subject.exploration.arithmetic = arithmetic
     yield from rows.answers()
     walks: list[Walk] | None = [] if request["walks"] else None
     blocks = rows.blocks() if request["only"] is None else map(tuple, request["only"])
@@ -72,7 +76,7 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
         yield {**law, "block": list(block)} | ({} if walks is None else {"walks": [walk.encoded() for walk in walks]})
         if law["law"] is None:
             break
-    yield {"findings": subject.findings}
+    yield {"findings": subject.findings} | ({"arithmetic": arithmetic.answer()} if arithmetic else {})
 
 
 def samples(subject: Subject, problem: AnyProblem, count: int, seed: Sequence[int]) -> Counter[Outcome]:

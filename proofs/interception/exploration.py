@@ -8,6 +8,7 @@ the next, and a subject that comes after it starts with none of it.
 from dataclasses import dataclass, field
 from typing import Any
 
+from .arithmetic import Arithmetic
 from .watch import Watch
 
 MOST_LOOPS, CALLS_OF_VALUES, MOST_UNLIKE = 12, 20_000, 3
@@ -24,6 +25,8 @@ class Exploration:
     unlike, loops_left, values_left: loops whose rounds were not alike so far, and what is left of the budgets above.
     thresholds, edges, ladders, races: answers that are known: replays of a path ask the same questions again.
     watch: what its calls have asked of their surroundings.
+    arithmetic: the types in which it computes on the problem at hand; None where nothing can
+      be finer, in float64, nor sums be long.
     """
 
     endless: set[tuple] = field(default_factory=set)
@@ -36,6 +39,7 @@ class Exploration:
     ladders: dict[tuple, Any] = field(default_factory=dict)
     races: dict[tuple, Any] = field(default_factory=dict)
     watch: Watch = field(default_factory=Watch)
+    arithmetic: Arithmetic | None = None
 
     @property
     def follows_loops(self) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..field import QQ
-from . import arrays, hook_math, hook_numpy, hook_random, hook_system, numbers, race
+from . import arrays, hook_math, hook_numpy, hook_random, hook_system, numbers, race, watched_arrays
 from .exploration import Exploration
 from .following import LEFT_PATH, following_once
 from .groups import Regroup, blame, confirm
@@ -24,6 +24,7 @@ def install() -> None:
     hook_numpy.install()
     hook_system.install()
     arrays.install()
+    watched_arrays.watch_conversions()
     hook_math.follow_math()
     hook_math.follow_fractions()
     numbers.register(array=arrays.elementwise, ufunc=arrays.ufunc_call, another=race.duel)
@@ -208,6 +209,22 @@ def _walk(tracer: Tracer, outcome: Outcome, points: list[int], drawn: list[int])
     return Walk(points, drawn, tracer.one_by_one, outcome, weights, numbers)
 
 
+def _weigh(tracer: Tracer, call: Callable[[], Outcome]) -> None:
+    """Walk the path with arrays that watch in which type is computed, while that is not known. It decides nothing."""
+    arithmetic, findings = tracer.exploration.arithmetic, dict(tracer.findings)
+    if arithmetic is None or not arithmetic.wanting:
+        return
+    tracer.rehearse(0)
+    arithmetic.watching = True
+    arithmetic.looks -= 1
+    try:
+        following_once(tracer, call)
+    except NotInterceptable:
+        pass
+    finally:
+        arithmetic.watching, tracer.failure, tracer.findings = False, None, findings
+
+
 def rehearse(
     tracer: Tracer, call: Callable[[], Outcome], outcome: Outcome, times: int, walks: list[Walk] | None = None
 ) -> None:
@@ -217,6 +234,7 @@ def rehearse(
     numbers they stand for, or the function remembers earlier calls, the law is withdrawn.
     """
     tracer.remember_path()
+    _weigh(tracer, call)
     for which in range(1 if len(tracer.path) > LONG_PATH / 4 else times):
         tracer.rehearse(which)
         points = tracer.rehearsal[0] if tracer.rehearsal else []

@@ -113,11 +113,16 @@ class Subject:
         given, before = rows.given(block)
         first, rows.called = not rows.called, True
         self.calls += 1
+        arithmetic = self.exploration.arithmetic
         try:
+            if arithmetic is not None:
+                arithmetic.noting, arithmetic.additions = True, 0
             return timed_call(
                 self.limits, first, lambda: self._tokens(call(self.function, self.plan, given, generator))
             )
         finally:
+            if arithmetic is not None:
+                arithmetic.noting = False
             self._look_for_writes(given, before)
 
     def _tokens(self, result: Any) -> tuple[int, ...]:

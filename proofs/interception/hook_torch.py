@@ -17,7 +17,7 @@ from ..field import rational
 from .numbers import Traced, handed_out, register, whole_number
 from .sources import Exponential, Lattice
 from .tensors import TracedTensor, become, is_traced, numbers_of, plain, tensor_of
-from .torch_functions import Functions
+from .torch_functions import COMPARE, FINITE, MOVE, PASSIVE, Functions
 from .tracer import Followed, Tracer, guarded, named_as, place, refuse, seeding
 
 BITS = {torch.float64: 53, torch.float32: 24}
@@ -28,6 +28,10 @@ UNFOLLOWED = {
     "poisson",
     "binomial", "dropout", "rrelu", "feature_dropout", "alpha_dropout", "randint_like",
 }  # fmt: skip
+
+
+EXACT = COMPARE.keys() | FINITE.keys() | MOVE | PASSIVE
+"""Functions that move, compare or describe elements and round none."""
 
 
 def uniform_source(tracer: Tracer, dtype: torch.dtype, shape: tuple[int, ...]) -> Lattice:
@@ -75,6 +79,14 @@ class Following(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name in ("__get__", "__set__"):
             name = func.__self__.__name__ if name == "__get__" else "set"
+        result = self._followed(func, name, args, kwargs)
+        arithmetic = self.tracer.exploration.arithmetic
+        if arithmetic is not None and arithmetic.noting:
+            bare = name.strip("_")
+            arithmetic.torch_call(bare, args, kwargs, result, bare in EXACT)
+        return result
+
+    def _followed(self, func: Callable, name: str, args: tuple, kwargs: dict) -> Any:
         dunder = name.startswith("__")
         in_place = name.endswith("_") and not dunder
         if name in RANDOM and not is_traced((args[1:] if in_place else args, kwargs)):

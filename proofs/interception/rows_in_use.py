@@ -18,6 +18,7 @@ from .exploration import Exploration
 from .explore import explore
 from .outcomes import Outcome, Walk, encoded
 from .surroundings import with_gaps
+from .watched_arrays import watched, watching
 
 MOST_KEPT = 4096
 """Blocks whose arguments are kept: a block is called with many times."""
@@ -84,7 +85,8 @@ class RowsInUse:
             self._kept[tokens] = self.arguments(tokens)
         kept = self._kept[tokens]
         anew = self.subject.array == "torch" or self.subject.gaps  # a copy of an array with gaps has none
-        return (self.arguments(tokens) if anew else copied(kept)), kept
+        given = self.arguments(tokens) if anew else copied(kept)
+        return (watched(given), watched(kept)) if watching() else (given, kept)
 
     def in_use(self) -> tuple[dict, dict]:
         """The rows that the subject verifies with, as the exact rationals that they are, normalised."""

@@ -18,6 +18,7 @@ from .exploration import Exploration
 from .outcomes import Outcome, Walk, encoded
 from .rows_in_use import Called
 from .tracer import active
+from .watched_arrays import watched, watching
 from .wide_laws import BUDGET, explore_wide
 
 MOST_SINGLES = 24
@@ -70,7 +71,8 @@ class WideRows:
         asked = tokens, tracer is None or tracer.rehearsal is not None
         if asked != self._asked:  # one block is called with many times, first traced and then with plain numbers
             self._asked, self._kept = asked, self.arguments(tokens)
-        return self.arguments(tokens), self._kept
+        given = self.arguments(tokens)
+        return (watched(given), watched(self._kept)) if watching() else (given, self._kept)
 
     def _as_array(self, target: np.ndarray, draft: np.ndarray, tokens: Prefix) -> list:
         array, dtype = self.subject.array or "numpy", self.subject.dtype

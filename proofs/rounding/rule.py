@@ -2,7 +2,8 @@
 
 ``explained_by_rounding`` is a theorem's bound, for the reference's formulas on the very problem. ``rounding_allowed``
 is one epsilon a decision, a yardstick for whatever formulas a function computes. ``verdict_rule`` decides by both;
-beyond ``MOST`` no deviation is excused, whatever made it.
+beyond ``MOST`` no deviation is excused, whatever made it. The dtype is that of the arithmetic where it is finer than
+the rows' (``arithmetic``).
 """
 
 import math
@@ -13,7 +14,7 @@ from ...verifiers.trees.draft_tree import TOP
 from .greedy import greedy_bound
 from .theorem import PAIRWISE, problem_bound, running_sum_bound, sum_depth, sum_error, token_bound
 from .trees import tree_bound
-from .wide import Rows, running_sum_cost, wide_bound
+from .wide import Rows, running_sum_cost, running_sum_entries, wide_bound
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -26,8 +27,9 @@ LOGARITHMS = 2.0**-46
 """The relative error of a probability above e^-64 that comes out of its logarithm in float64."""
 
 HALF = ("float16", "bfloat16")
-MOST = MOST_HALF = 0.05
-"""The most that is allowed of any precision, so that a claim does not become empty; only half precision comes to it."""
+MOST = 0.05
+"""The most that is allowed of any precision, so that a claim does not become empty: of half precision, and of look-ups
+in float32 over some hundred thousand tokens."""
 
 
 def rounding_allowed(gamma: int, dtype: str, off: float = 0.0) -> float:
@@ -39,8 +41,12 @@ def rounding_allowed(gamma: int, dtype: str, off: float = 0.0) -> float:
     off: the most by which the sum of a rounded row differs from 1, at most epsilon / 2: the law is compared with the
         rows normalised, and code that takes them as they are is off by so much, for both models, at each decision.
     """
-    allowed = (gamma + 1) * (EPSILON[dtype] + LOGARITHMS) + 2 * gamma * off
-    return min(allowed, 1e-12 if dtype == "float64" else MOST_HALF)
+    return _at_most((gamma + 1) * (EPSILON[dtype] + LOGARITHMS), dtype, 2 * gamma * off)
+
+
+def _at_most(allowed: float, dtype: str, of_sums: float) -> float:
+    """What computing is allowed, in float64 at most 1e-12, and what sums are off, at most 0.05 in all."""
+    return min((min(allowed, 1e-12) if dtype == "float64" else allowed) + of_sums, MOST)
 
 
 def draws_trees(problem: Problem) -> bool:
@@ -75,7 +81,7 @@ def rows_in_use_allowed(dtype: str) -> float:
     where p matters. Beyond that they are other rows: the function is judged by those that it is given, and has no exact
     law.
     """
-    return min(32 * EPSILON[dtype], MOST_HALF)
+    return min(32 * EPSILON[dtype], MOST)
 
 
 def resolution_allowed(dtype: str) -> float:
@@ -84,7 +90,7 @@ def resolution_allowed(dtype: str) -> float:
     A law is known to a resolution where noise ran a race, or where paths were left out; it is added to what rounding
     is allowed. Beyond this there is no law, and the verifier is sampled.
     """
-    return 9e-13 if dtype == "float64" else min(16 * EPSILON[dtype], MOST_HALF)
+    return 9e-13 if dtype == "float64" else min(16 * EPSILON[dtype], MOST)
 
 
 def wide_rounding_allowed(gamma: int, dtype: str, vocabulary: int, off: float = 0.0) -> float:
@@ -94,19 +100,30 @@ def wide_rounding_allowed(gamma: int, dtype: str, vocabulary: int, off: float = 
     This is all where the last token is drawn by its weights (multinomial) or by a race: an entry is off by u an
     operation, in proportion, and the other errors of a race are in its resolution. At most 1e-12 in float64, 0.05 else.
     """
-    allowed = (gamma + 1) * (EPSILON[dtype] * (1 + math.log2(vocabulary) / 2) + 2.0**-46) + 2 * gamma * off
-    return min(allowed, 1e-12 if dtype == "float64" else MOST_HALF)
+    allowed = (gamma + 1) * (EPSILON[dtype] * (1 + math.log2(vocabulary) / 2) + 2.0**-46)
+    return _at_most(allowed, dtype, 2 * gamma * off)
 
 
-def wide_explained(target: Rows, draft: Rows, dtype: str, off: float, order: str) -> float:
+def wide_explained(target: Rows, draft: Rows, dtype: str, off: float, order: str, normalised: str = PAIRWISE) -> float:
     """``explained_by_rounding`` on a wide problem, but for a look-up: block or token verification, sums in that order.
 
-    Rows are also divided by their sums, in pairs: an entry is off by that many operations more.
-    target, draft: prefix that can be drafted -> row in use, [V]. At most 0.05.
+    Rows are also divided by their sums, in the order ``normalised``: an entry is off by ``sum_error`` more.
+    target, draft: prefix that can be drafted -> row in use, [V]. Infinite where sums in that order have no bound.
     """
     unit = EPSILON[dtype] / 2
-    off += LOGARITHMS + sum_error(unit, sum_depth(len(target[()]), PAIRWISE))
-    return min(wide_bound(target, draft, EPSILON[dtype], unit, off, order), MOST)
+    off += LOGARITHMS + sum_error(unit, sum_depth(len(target[()]), normalised))
+    return wide_bound(target, draft, EPSILON[dtype], unit, off, order) if off < 1 else math.inf
+
+
+def entries_explained(dtype: str, bound: float, entries: "ndarray") -> "ndarray":
+    """The most by which rounding moves each entry of a wide law, but for a look-up: (2 B + 64 epsilon) e + floor.
+
+    bound: B, of the law as a whole (``wide_explained``, ``wide_rounding_allowed``): no entry is off by more of itself.
+    entries: e, what it can consist of: the target's, the emitted and the drafted probability, and the residual's share.
+    64 epsilon: entries that are computed from logarithms, as in ``rows_in_use_allowed``, twice.
+    floor: what underflows: 2^-22 in float16, else 2^-120.
+    """
+    return (2 * bound + 64 * EPSILON[dtype]) * entries + (2.0**-22 if dtype == "float16" else 2.0**-120)
 
 
 def look_up_allowed(masses: "ndarray", dtype: str, bits: int, most: "ndarray | None" = None) -> float:
@@ -135,9 +152,20 @@ def look_up_explained(masses: "ndarray", dtype: str, bits: int, most: "ndarray |
     return running_sum_cost(masses, had, EPSILON[dtype] / 2, 2.0**-bits, anywhere)
 
 
+def look_up_entries(masses: "ndarray", dtype: str, bits: int, most: "ndarray | None" = None) -> "ndarray":
+    """By how much the same can move each entry, by the theorem: ``wide.running_sum_entries``."""
+    had = masses if most is None else masses.clip(min=most)
+    return running_sum_entries(masses, had, EPSILON[dtype] / 2, 2.0**-bits)
+
+
 def look_up_at_most(dtype: str, vocabulary: int) -> float:
     """The most that a look-up of numbers of that type can add, where it is not known whether and how one is done."""
     return running_sum_bound(vocabulary, EPSILON[dtype] / 2, EPSILON[dtype] / 2)
+
+
+def excused(rounding: float, resolution: float) -> float:
+    """What is excused of a law known to a resolution: both together, at most 0.05."""
+    return min(rounding + resolution, MOST)
 
 
 def wide_resolution_allowed(dtype: str) -> float:
@@ -145,7 +173,7 @@ def wide_resolution_allowed(dtype: str) -> float:
 
     A race of a whole row adds up more errors than one of a few contestants.
     """
-    return min(16 * resolution_allowed(dtype), MOST_HALF)
+    return min(16 * resolution_allowed(dtype), MOST)
 
 
 def sampling_slack(problem: Problem, dtype: str, modifies_target: bool = False) -> float:

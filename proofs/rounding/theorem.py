@@ -16,7 +16,10 @@ from ...models.problem import Problem
 from ...models.rationals import as_float
 from ..field import QQ
 
-IN_ORDER, PAIRWISE = "in order", "pairwise"
+IN_ORDER, PAIRWISE, CASCADE = "in order", "pairwise", "cascade"
+SHORT_SUMS = 128
+"""Additions of an addend of torch's sums beside those in pairs: four levels of 16, and those of 8 lanes by 4."""
+
 ONE = QQ(1)
 
 
@@ -26,13 +29,21 @@ def growth(unit: float, operations: int) -> float:
 
 
 def sum_depth(vocabulary: int, order: str = IN_ORDER) -> int:
-    """How many additions an addend goes through: V - 1 in order, ceil(log2 V) pairwise. Source: ``sum_near``."""
-    return vocabulary - 1 if order == IN_ORDER else math.ceil(math.log2(vocabulary))
+    """How many additions an addend goes through: V - 1 in order, ceil(log2 V) pairwise, 128 more in torch's cascade.
+
+    Source: ``sum_near``.
+    """
+    in_pairs = math.ceil(math.log2(vocabulary)) + (SHORT_SUMS if order == CASCADE else 0)
+    return vocabulary - 1 if order == IN_ORDER else min(in_pairs, vocabulary - 1)
 
 
 def sum_error(unit: float, depth: int) -> float:
-    """The relative error of weights divided by their computed sum. Source: TreeRounding.v, ``sum_error``."""
-    return both(growth(unit, depth) / (1 - growth(unit, depth)), unit)
+    """The relative error of weights divided by their computed sum; infinite where growth is 1 or more: no bound.
+
+    Source: TreeRounding.v, ``sum_error``, whose hypothesis is growth < 1.
+    """
+    grown = growth(unit, depth)
+    return both(grown / (1 - grown), unit) if grown < 1 else math.inf
 
 
 def coin_error(unit: float, operations: int, depth: int) -> float:

@@ -5,6 +5,7 @@ a sibling's coin costs e + r (1 + e) + eta, r the error of a ratio, and what a r
 (2 (1 + u) (e + o) + 2 u x) / x + n, x the probability of it and n the error of a row divided by its sum.
 """
 
+import math
 from functools import cache
 from typing import NamedTuple
 
@@ -35,10 +36,13 @@ def tree_bound(problem: Problem, epsilon: float, lattice: float, off: float = 0.
     The computed rows are normalised after each rejection, by sums in order. Nodes of one text are examined each with
     its own children, of a ragged tree with the most of its depth. Without replacement a younger sibling's row is
     divided by its sum again, and off by that too.
+    Infinite where such a sum has no bound (``sum_error``).
     Source: TreeRounding.v, ``tree_rounding`` (there ``tree_cost``, e given the rejection; here times its probability).
     """
     unit, tree = epsilon / 2, problem.tree
     normalised = sum_error(unit, problem.vocabulary - 1)
+    if math.isinf(normalised):
+        return math.inf
     if tree.how == WITHOUT_REPLACEMENT:
         for _ in range(max(tree.children) - 1):
             off = both(off, normalised)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ...models.law import Prefix
-from .theorem import IN_ORDER, SURE, RoundingStep, block_cost, sum_depth, token_cost
+from .theorem import IN_ORDER, SURE, RoundingStep, block_cost, growth, sum_depth, token_cost
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -26,31 +26,50 @@ def wide_bound(target: Rows, draft: Rows, epsilon: float, lattice: float, off: f
 def running_sum_cost(masses: "ndarray", had: "ndarray", unit: float, lattice: float, anywhere: bool = False) -> float:
     """The total variation that a look-up in a computed running sum adds on a row, from whichever end it runs.
 
-    A + min(sum_k u S_k + n / (2 N), sum_k min(2 w_k / (1 - A), u (S_{k-1} + S_k) + 1 / N)), A = sum_k min(w_k, u S_k),
-    each S_k (the sum up to entry k) with the factor (1 + u)^k of k additions.
-    masses: the row, in the order of the sum; those left out count with every sum. had: w, what an entry can have had.
+    A + min(sum_k u T_k + n / (2 N), sum_k min(2 w_k / (1 - A), u (T_{k-1} + T_k) + 1 / N)),
+    A = sum_k min(w_k, u g S_k), T_k = min(g S_k / (1 - A), 1), S_k the sum up to entry k,
+    g = (1 + u)^(n-1), by which computed sums are more.
+    masses: the row, in the order of the sum, exact or as it was drawn; those left out count with every sum.
+    had: w, what an entry can have had.
     anywhere: sums in any order, S_k = 1.
-    Source: RunningSum.v, ``running_sum_near`` and ``running_sum_tails``.
+    Source: RunningSum.v, ``running_sum_near`` and ``running_sum_tails``, with ``T_le`` and ``shares_near``.
     """
     import numpy as np
 
     there = had > 0
     masses, had = masses[there], had[there]
-    errors = np.exp(np.log1p(unit) * np.arange(len(had)))
+    if not len(had):
+        return 0.0
 
     def from_one_end(masses: "ndarray", had: "ndarray") -> float:
-        sums = masses.cumsum()
-        reach = errors * (1.0 if anywhere else (sums + (1 - sums[-1])).clip(max=1.0))
-        lost = float(had.clip(max=unit * reach).sum())
-        thresholds = unit * reach.clip(max=1.0)
+        _, lost, thresholds = _of_sums(masses, had, unit, anywhere)
         dense = float(thresholds.sum()) + len(had) * lattice / 2
         before = np.concatenate([thresholds[:1], thresholds[:-1]])
         tails = (2 * had / (1 - lost)).clip(max=thresholds + before + lattice).sum() if lost < 1 else np.inf
         return lost + min(dense, float(tails))
 
-    if not len(had):
-        return 0.0
     return min(max(from_one_end(masses, had), from_one_end(masses[::-1], had[::-1])) * (1 + SURE), 1.0)
+
+
+def running_sum_entries(masses: "ndarray", had: "ndarray", unit: float, lattice: float) -> "ndarray":
+    """The most by which a look-up in a computed running sum, in any order, moves each entry of a row.
+
+    min(w, u g) + A min(2 w / (1 - A), 1) + 2 u + 1 / N, A and g as in ``running_sum_cost``.
+    Source: RunningSum.v: what ``shares_near`` adds up, ``T_step``, ``between_near``, ``looked_up_each``.
+    """
+    off, lost, thresholds = _of_sums(masses, had, unit, anywhere=True)
+    shares = (2 * had / (1 - lost)).clip(max=1.0) if lost < 1 else 1.0
+    return off + lost * shares + 2 * thresholds + lattice
+
+
+def _of_sums(masses: "ndarray", had: "ndarray", unit: float, anywhere: bool) -> "tuple[ndarray, float, ndarray]":
+    """What each addition loses, all of them, and what each threshold does. Source: ``sum_off``, ``threshold_off``."""
+    grown = 1 + growth(unit, len(had) - 1)
+    sums = masses.cumsum()
+    reach = grown * (sums * 0 + 1 if anywhere else (sums + (1 - sums[-1])).clip(max=1.0))
+    off = had.clip(max=unit * reach)
+    lost = float(off.sum())
+    return off, lost, unit * (reach / (1 - lost)).clip(max=1.0) if lost < 1 else unit + 0 * reach
 
 
 class WideRowsOfProblem:

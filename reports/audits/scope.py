@@ -242,7 +242,7 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
             unknown = {Strength.SAMPLED, Strength.NONE} if known.not_decided else set()
             how = "exactly" if known.laws.keys() - unknown <= {Strength.EXACT, Strength.LATTICE} else "in this run"
         left = f"; not decided on {on_what_not(known.not_decided)}" if known.not_decided else ""
-        return f"{report.verdict}: {not_refuted(known)}, {how}{_rounding(items)}{left}"
+        return f"{report.verdict}: {not_refuted(known)}, {how}{_rounding(items)}{_if_it_computes(items)}{left}"
     deciding = [e for e in items if e.claim in report.claims]
     if report.verdict == "refuted":
         return f"refuted on {len({e.problem for e in deciding if e.refuted})} of {known.problems}"
@@ -267,6 +267,12 @@ def _rounding(items: list[Evidence]) -> str:
     if widest is None or float(widest.bound) < WIDE_ROUNDING:
         return ""
     return f", up to rounding (TV {float(widest.bound):.2g} in {widest.dtype})"
+
+
+def _if_it_computes(items: list[Evidence]) -> str:
+    """The types in which a function has to compute for what holds to hold, where its arithmetic was not all seen."""
+    types = dict.fromkeys(e.law.if_it_computes_in for e in items if e.holds and e.law.if_it_computes_in)
+    return f", if it computes in {' and '.join(map(str, types))}" if types else ""
 
 
 def shares(report: Run) -> dict[str, tuple[int, int]]:

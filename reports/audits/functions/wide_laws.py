@@ -9,7 +9,7 @@ from ....models.errors import RunFailed
 from ....models.wide import WideProblem, backwards, exchanged
 from ....proofs import verdict_rule
 from ....proofs.audit_claims import judge
-from ....proofs.rounding.rule import MOST_HALF, look_up_at_most, wide_rounding_allowed
+from ....proofs.rounding.rule import MOST, look_up_at_most, wide_rounding_allowed
 from ....proofs.wide_law import WideMeasurement
 from ....proofs.wide_measurement import measured_wide
 from ....stattests.goodness import goodness_of_fit
@@ -192,7 +192,7 @@ def goodness(law: WideMeasurement, counts: Counts, alpha: float, seed: int) -> E
     problem, dtype, cells = law.problem, law.dtype, WideCells(law)
     allowed = max(wide_rounding_allowed(problem.gamma, dtype, problem.vocabulary), law.rounding.get("theorem", 0.0))
     allowed += look_up_at_most(dtype, problem.vocabulary)
-    slack = 0.0 if dtype == "float64" else min(allowed, MOST_HALF)
+    slack = 0.0 if dtype == "float64" else min(allowed, MOST)
     completed = cells.completed(counts, seed)
     target, strange = cells.target(), {o for o in completed if isinstance(o, str)}
     expected = dict.fromkeys(completed, 0.0) | target

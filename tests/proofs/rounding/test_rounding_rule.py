@@ -13,6 +13,7 @@ from draftproof.proofs.rounding.rule import (
     EPSILON,
     look_up_allowed,
     look_up_at_most,
+    look_up_entries,
     look_up_explained,
     rounding_allowed,
     wide_rounding_allowed,
@@ -79,6 +80,7 @@ def test_a_look_up_between_its_rule_and_its_theorem_is_not_decided(share, verdic
     measurement = WideMeasurement(
         problem, {(): row}, emitted={(): _moved(row, share * look_up_allowed(*given))}, dtype="float32",
         looked_up=look_up_allowed(*given), looked_up_explained=look_up_explained(*given),
+        looked_up_entries={(): look_up_entries(*given)},
     )  # fmt: skip
     law = lossless(measurement.allowing(0.0, 0.0))
     assert law.verdict == verdict

@@ -1,0 +1,66 @@
+"""Verifiers whose deviation is rounding, or is as small: for the tests of what rounding excuses."""
+
+import numpy as np
+
+KEPT = 200
+
+
+def _row(weights, rng):
+    """A token by inversion, in the type of the weights."""
+    edges = np.cumsum(weights)
+    return int(np.searchsorted(edges / edges[-1], rng.random(dtype=weights.dtype), side="right"))
+
+
+def _token(target, draft, tokens, rng, draw=_row):
+    emitted = []
+    for p, q, token in zip(target, draft, tokens):
+        if rng.random() < p[token] / q[token]:
+            emitted.append(int(token))
+            continue
+        return [*emitted, draw(np.maximum(p - q, 0), rng)]
+    return [*emitted, draw(target[len(tokens)], rng)]
+
+
+def right(target_probs, draft_probs, draft_tokens, rng):
+    return _token(target_probs, draft_probs, draft_tokens, rng)
+
+
+def without_the_last(target_probs, draft_probs, draft_tokens, rng):
+    """Sets the last ids of a large vocabulary to 0 before the running sum, as code with a grid too small does."""
+
+    def draw(weights, rng):
+        if len(weights) > 150_000:
+            weights = weights.copy()
+            weights[-KEPT:] = 0
+        return _row(weights, rng)
+
+    return _token(target_probs, draft_probs, draft_tokens, rng, draw)
+
+
+def divided_in_order(target_probs, draft_probs, draft_tokens, rng):
+    """Right: rows are divided by sums taken in order, and the last token is drawn by its weights."""
+
+    def normalised(row):
+        return row / np.add.accumulate(row)[-1]
+
+    target, draft = ([normalised(row) for row in rows] for rows in (target_probs, draft_probs))
+    return _token(target, draft, draft_tokens, rng, _by_weights)
+
+
+def _by_weights(weights, rng):
+    return int(np.argmax(weights / rng.exponential(size=len(weights))))
+
+
+def divided_without_the_last(target_probs, draft_probs, draft_tokens, rng):
+    """The same, and the last ids of a large vocabulary are lost."""
+
+    def draw(weights, rng):
+        weights = weights.copy()
+        weights[-KEPT:] = 0
+        return _by_weights(weights, rng)
+
+    def normalised(row):
+        return row / np.add.accumulate(row)[-1]
+
+    target, draft = ([normalised(row) for row in rows] for rows in (target_probs, draft_probs))
+    return _token(target, draft, draft_tokens, rng, draw)
