@@ -12,6 +12,7 @@ import click
 from sphinx.application import Sphinx
 
 from draftproof import stattests
+from draftproof.proofs.rounding_table import table
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
 from draftproof.reports.pages import bugs
@@ -149,8 +150,16 @@ def live_reports(app: Sphinx, error: Exception | None) -> None:
             (Path(app.outdir) / "live" / f"{file.name.partition('.')[0]}.html").write_text(report_page(report), "utf-8")
 
 
+def rounding(page: str) -> str:
+    """The page of rounding, with its table as the bounds come out."""
+    return page.replace(MADE_HERE, table())
+
+
 MADE_HERE = "<!-- made by house.py -->"
-MADE_PAGES = {"commands": commands, "engines": engines, "glossary": glossary, "index": index, "python": statistics}
+MADE_PAGES = {
+    "commands": commands, "engines": engines, "glossary": glossary, "index": index, "python": statistics,
+    "rounding": rounding,
+}  # fmt: skip
 
 
 def made_pages(app: Sphinx, docname: str, source: list[str]) -> None:

@@ -64,3 +64,55 @@ def divided_without_the_last(target_probs, draft_probs, draft_tokens, rng):
 
     target, draft = ([normalised(row) for row in rows] for rows in (target_probs, draft_probs))
     return _token(target, draft, draft_tokens, rng, draw)
+
+
+def in_float64(target_probs, draft_probs, draft_tokens, rng):
+    """Right: float32 rows, computed in float64."""
+    target, draft = ([np.float64(row) for row in rows] for rows in (target_probs, draft_probs))
+    return _token(target, draft, draft_tokens, rng, lambda w, rng: int(rng.choice(len(w), p=w / w.sum())))
+
+
+def _in_torch(target, draft, tokens, generator, factor=1.0):
+    import torch
+
+    for i, token in enumerate(tokens.tolist()):
+        if torch.rand((), generator=generator) < target[i, token] / (draft[i, token] * factor):
+            continue
+        rest = (target[i] - draft[i]).clamp(min=0)
+        return [*tokens[:i].tolist(), int(torch.multinomial(rest if rest.any() else target[i], 1, generator=generator))]
+    return [*tokens.tolist(), int(torch.multinomial(target[-1], 1, generator=generator))]
+
+
+def in_float32(target_probs, draft_probs, draft_tokens, generator=None):
+    return _in_torch(target_probs.float(), draft_probs.float(), draft_tokens, generator)
+
+
+def too_willing_in_float32(target_probs, draft_probs, draft_tokens, generator=None):
+    return _in_torch(target_probs.float(), draft_probs.float(), draft_tokens, generator, 0.98)
+
+
+def in_bfloat16(target_probs, draft_probs, draft_tokens, generator=None):
+    return _in_torch(target_probs, draft_probs, draft_tokens, generator)
+
+
+def _in_lists(target, draft, tokens, rng, factor=1.0):
+    def draw(weights):
+        u = rng.random() * sum(weights)
+        for k, weight in enumerate(weights):
+            if u < weight:
+                return k
+            u -= weight
+        return max(k for k, weight in enumerate(weights) if weight)
+
+    for i, token in enumerate(tokens):
+        if rng.random() >= target[i][token] / (draft[i][token] * factor):
+            return [*tokens[:i], draw([max(p - q, 0.0) for p, q in zip(target[i], draft[i])])]
+    return [*tokens, draw(target[-1])]
+
+
+def right_in_lists(target_probs, draft_probs, draft_tokens, rng):
+    return _in_lists(target_probs, draft_probs, draft_tokens, rng)
+
+
+def too_willing_in_lists(target_probs, draft_probs, draft_tokens, rng):
+    return _in_lists(target_probs, draft_probs, draft_tokens, rng, 0.98)

@@ -9,6 +9,7 @@ from draftproof.models.battery import drawn, toy
 from draftproof.models.wide import wide, wide_battery
 from draftproof.proofs.audit_claims import judge, lossless
 from draftproof.proofs.measurement import measured
+from draftproof.proofs.rounding.arithmetic import precision
 from draftproof.proofs.rounding.rule import (
     EPSILON,
     look_up_allowed,
@@ -82,7 +83,8 @@ def test_a_look_up_between_its_rule_and_its_theorem_is_not_decided(share, verdic
         looked_up=look_up_allowed(*given), looked_up_explained=look_up_explained(*given),
         looked_up_entries={(): look_up_entries(*given)},
     )  # fmt: skip
-    law = lossless(measurement.allowing(0.0, 0.0))
+    in_pairs = precision("float32", {"followed": ["float32"], "unseen": [], "in_trees": False, "in_order": False})
+    law = lossless(measurement.allowing(0.0, 0.0, in_pairs))
     assert law.verdict == verdict
     assert ("look-ups in a running sum" in (law.detail.reason or "")) == (verdict == NO_EVIDENCE)
 
