@@ -110,7 +110,7 @@ def table() -> str:
     lines = ["| rows | arithmetic | " + " | ".join(size.title for size in columns) + " |"]
     lines.append("|" + "---|" * (len(columns) + 2))
     for rows, arithmetic in PRECISIONS:
-        laws = [decidable(size, arithmetic) and bounds(size, rows, arithmetic) for size in columns]
+        laws = [bounds(size, rows, arithmetic) if decidable(size, arithmetic) else None for size in columns]
         cells = [f"{law.tolerance:.1e}, {law.explained:.1e}" if law else "-" for law in laws]
         lines.append(f"| {rows} | {arithmetic} | {' | '.join(cells)} |")
     return "\n".join(lines)

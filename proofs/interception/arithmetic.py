@@ -44,7 +44,7 @@ ADDITIONS = {"add", "radd", "iadd"}
 MANY_ADDITIONS = 64
 """Additions of single numbers in one call from which on they are taken to be a sum in order."""
 
-LOOKS = 8
+LOOKS = 4
 """Calls more on a wide problem that look for sums in order."""
 
 
