@@ -115,11 +115,13 @@ def _regions(report: Run) -> list[str]:
             where = "over rationals" if dtype == "exact" else f"in {dtype}"
             sentences.append(
                 f"bugs that act only in {every - covered} of {every} regions of the rows, {where}: no problem leads "
-                f"there, "
-                "or what they change is below rounding"
+                "there, or what they change is below rounding; the page (--html) counts them by region"
             )
     if report.regions:
-        sentences.append("bugs that act only where several regions of the rows meet that no problem combines")
+        sentences.append(
+            "bugs that need several regions at once, a tie at the last position say, where no problem has them "
+            "together: --problem takes rows of your own"
+        )
     return sentences
 
 
@@ -136,16 +138,21 @@ def _gaps(items: Sequence[Evidence]) -> list[str]:
     if real := [e.law.real_calls for e in items if e.law.real_calls]:
         limit, calls = max(r.limit for r in real), max(r.calls for r in real)
         sentences.append(
-            f"randomness that was not followed, if it moves a law by less than TV {limit:.2g} ({calls:,} real calls)"
+            f"random numbers from elsewhere, of C code say, that move a law by less than TV {limit:.2g}: {calls:,} "
+            "plain calls would not show them, and draftproof campaign makes more"
         )
     if driven := [e.detail for e in items if isinstance(e.detail, DrivenDetail)]:
         fewest, missed = min(d.confirmations for d in driven), max(d.missed for d in driven)
         sentences.append(
-            f"decisions that {fewest:,} random requests a problem did not meet: a mass of up to {missed:.2g} of a law"
+            f"decisions that {fewest:,} random requests a problem did not meet: up to {missed:.2g} of all calls can be "
+            "decided otherwise, and that much is allowed to each law"
         )
     wide = [e.detail for e in items if isinstance(e.detail, WideDetail)]
     if not_called := max((d.mass_not_called for d in wide), default=0.0):
-        sentences.append(f"tokens that were not called one by one: a mass of up to {not_called:.2g} of a law")
+        sentences.append(
+            f"tokens that were not tried one by one: together up to {not_called:.2g} of the probability; over a small "
+            "vocabulary all are"
+        )
     if unknown := max((d.mass_unknown or 0.0 for d in wide), default=0.0):
-        sentences.append(f"outcomes unknown: a mass of up to {unknown:.2g} of a law")
+        sentences.append(f"outcomes that are not known: together up to {unknown:.2g} of the probability")
     return sentences

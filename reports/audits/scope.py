@@ -289,7 +289,7 @@ def _covered(report: Run) -> str:
         f"{covered} of {every}" + (f" in {dtype}" if len(report.regions) > 1 else "")
         for dtype, (covered, every) in shares(report).items()
     ]
-    return f"; regions of the rows: {', '.join(said)}" if said else ""
+    return f"; covered, of the regions in which a bug can act alone: {', '.join(said)}" if said else ""
 
 
 def counted(number: int, what: str) -> str:

@@ -100,7 +100,7 @@ def _zoo(output: Output, seed: int) -> int:
     from rich.markup import escape
 
     from ..audits.functions.zoo import audit_zoo
-    from ..pages.terminal import plain_table
+    from ..pages.terminal import plain_table, show_table
 
     with progress_bar() as progress:
         rows = audit_zoo(progress, seed)
@@ -114,7 +114,7 @@ def _zoo(output: Output, seed: int) -> int:
             row["name"], escape(row["title"]), f"[{colour}]{verdict}[/]", row["problem"] or "", deviation, row["method"]
         )
     console = output.console
-    console.print(table)
+    show_table(table, console)
     mutants, controls = ([row for row in rows if (row["expected"] == "refuted") is mutant] for mutant in (True, False))
     refuted, cleared = (sum(row["as_expected"] for row in kind) for kind in (mutants, controls))
     console.print(f"\n{refuted} of {len(mutants)} mutants refuted, {cleared} of {len(controls)} controls cleared")

@@ -77,7 +77,7 @@ def _show(rows: Sequence[ProofRow], total: int, output: Output) -> None:
     from rich.markup import escape
     from rich.table import Column
 
-    from ..pages.terminal import coloured, plain_table
+    from ..pages.terminal import coloured, plain_table, show_table
 
     console = output.console
     if not console.is_terminal:
@@ -87,7 +87,7 @@ def _show(rows: Sequence[ProofRow], total: int, output: Output) -> None:
     for row in rows:
         verdict = coloured(EvidenceVerdict(row.verdict))
         table.add_row(row.claim, row.method, escape(row.what), escape(row.size), verdict, f"{row.seconds:.2f}")
-    console.print(table)
+    show_table(table, console)
     for row in rows:
         if row.verdict != HOLDS:
             detail = escape(f"{row.what}: {row.verdict}: {row.detail or ''}")

@@ -81,7 +81,7 @@ def _show(judgement: "Judgement", console: "Console") -> None:
     from rich.table import Column
 
     from ..audits.vectors.judgement import FAILED, LEFT_OUT, MISSING, NOT_REFUTED, PASSED
-    from ..pages.terminal import plain_table
+    from ..pages.terminal import plain_table, show_table
 
     given = judgement.results
     never = ", never 0" if given.open == "left" else ""
@@ -93,7 +93,7 @@ def _show(judgement: "Judgement", console: "Console") -> None:
     table = plain_table("flag", *(Column(status, justify="right") for status in statuses))
     for flag, counts in judgement.by_flag().items():
         table.add_row(flag, *(str(counts[status] or "") for status in statuses))
-    console.print(table)
+    show_table(table, console)
     noted = [j for j in judgement.vectors if j.status in (FAILED, MISSING)]
     for judged in noted[:SHOWN]:
         why = judged.why or "promised: " + ", ".join(

@@ -9,6 +9,7 @@ from ...verifiers.verdicts import ReportVerdict
 from ..audits.migration import SCHEMA_VERSION
 from ..audits.report import Report
 from . import figures
+from .formulas import formulas
 from .glossary import Links
 from .narrow import labelled
 from .plain_words import plain_sentence, problem_rows
@@ -55,6 +56,7 @@ def rendered(template: str, **content: Any) -> str:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["formulas"] = formulas
     css = Markup(environment.get_template("page.css").render())
     return labelled(environment.get_template(template).render(css=css, links=Links(), **content))
 

@@ -3,6 +3,7 @@
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
+from rich.text import Text
 
 from ...verifiers.verdicts import EvidenceVerdict, ReportVerdict
 from ..audits.report import Report
@@ -22,6 +23,24 @@ def plain_table(*columns: Column | str) -> Table:
     return Table(*columns, box=None, pad_edge=False, header_style="bold")
 
 
+def show_table(table: Table, console: Console) -> None:
+    """Print a table without lines; where it is wider than the console, the last columns of each row stand below it."""
+    rows = [[Text.from_markup(str(cell)) for cell in row] for row in zip(*(column.cells for column in table.columns))]
+    names = [Text.from_markup(str(column.header), style="bold") for column in table.columns]
+    widths = [max(cell.cell_len for cell in cells) for cells in zip(names, *rows)]
+    beside = max((k for k in range(1, len(widths) + 1) if sum(widths[:k]) + 2 * k - 2 <= console.width), default=1)
+    if beside == len(widths):
+        console.print(table)
+        return
+    for row in [names, *rows]:
+        for cell, width in zip(row[: beside - 1], widths):
+            cell.pad_right(width - cell.cell_len)
+        console.print(Text("  ").join(row[:beside]))
+        below = [Text(f"{name.plain} ") + cell for name, cell in zip(names[beside:], row[beside:]) if cell.plain]
+        if below and row is not names:
+            console.print(Text("    ") + Text(", ").join(below))
+
+
 def show(report: Report, console: Console) -> None:
     """Print the verdict, a row for each claim and dtype, what was noticed, the witness, the diagnosis."""
     for name, text in run_lines(report):
@@ -32,7 +51,7 @@ def show(report: Report, console: Console) -> None:
         cells = map(escape, (row.problems, row.how, row.worst, row.limit))
         table.add_row(row.claim, row.dtype, coloured(row.verdict), *cells)
     if report.evidence:
-        console.print(table)
+        show_table(table, console)
     if sentence := price(report):
         console.print(f"\nacceptance  {escape(sentence)}")
     for kind in sorted(report.findings):

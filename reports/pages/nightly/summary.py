@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Column
 
 from ...audits.nightly.verdicts import MISS_RATE, NIGHT_HORIZONS, worst_state
-from ..terminal import plain_table
+from ..terminal import plain_table, show_table
 
 STATE_STYLES = {"quiet": "green", "watch": "yellow", "alarm": "red"}
 
@@ -60,7 +60,7 @@ def show(report: dict[str, Any], checks: Sequence[dict[str, Any]], console: Cons
             escape(row.subject), escape(row.version), state, str(row.checks), str(row.nights), f"{row.draws:,}",
             row.log_e, row.alarm_at, row.limits,
         )  # fmt: skip
-    console.print(table if checks else "nothing has been drawn yet")
+    show_table(table, console) if checks else console.print("nothing has been drawn yet")
     for check in checks:
         if check["state"] != "quiet":
             level = f"log10 E {tens(check['log_e'])}, largest {tens(check['largest_log_e'])}"

@@ -119,8 +119,8 @@ def test_what_was_not_examined_follows_from_what_was():
     assert "vocabularies other than 2, 3" in more
     assert "several requests in one call" not in more
     assert "rows in bfloat16, float16" in more
-    assert "tokens that were not called one by one: a mass of up to 0.25 of a law" in more
-    assert any("less than TV 0.06 (2,000 real calls)" in sentence for sentence in more)
+    assert any("not tried one by one: together up to 0.25 of the probability" in sentence for sentence in more)
+    assert any("less than TV 0.06: 2,000 plain calls would not show them" in sentence for sentence in more)
 
 
 def test_a_loop_speaks_of_its_own_pair():

@@ -67,6 +67,23 @@ def test_the_page_tells_the_verdict_the_witness_and_the_replay(refuted):
         assert text in html
 
 
+def test_the_diagnosis_stands_under_the_box_and_the_parts_in_the_order_of_the_manual(refuted):
+    same = {"mutant": "M11", "title": "t", "problems": ["a"], "ancestor": "x", "link": "y"}
+    named = Report.from_json(json.loads(refuted.text()) | {"diagnosis": [same]})
+    html = page(named)
+    parts = (
+        '<div class="verdict',
+        "<strong>M11",
+        "Speaks of",
+        "Claims</h2>",
+        "</a>: lossless, on",
+        "Not examined</h2>",
+    )
+    parts += ("Noticed</h2>", "Deviation by problem</h2>", "All evidence</h2>", "Circumstances</h2>")
+    places = [html.index(part) for part in parts]
+    assert places == sorted(places)
+
+
 def test_the_page_of_a_reference_verifier_has_its_pictures():
     html = page(audit("block", [toy(3)]))
     assert html.count('<svg role="img" aria-label="') == html.count("<svg") == 3

@@ -59,4 +59,4 @@ def test_the_regions_that_were_covered_stand_in_the_report_and_on_its_page():
     assert all(r["covered"] == r["of"] for r in every.values())
     shares = [f"{sum(r['covered'] for r in by.values())} of {len(cells())} in {d}" for d, by in few.regions.items()]
     assert few.scope
-    assert few.scope.says.endswith(f"; regions of the rows: {', '.join(shares)}")
+    assert few.scope.says.endswith(f"; covered, of the regions in which a bug can act alone: {', '.join(shares)}")

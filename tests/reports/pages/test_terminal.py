@@ -1,0 +1,44 @@
+"""What a terminal shows: tables that do not wrap, however narrow it is."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from draftproof.reports.pages.terminal import plain_table, show_table
+
+COLUMNS = ("claim", "numbers", "verdict", "how", "worst")
+ROWS = (("lossless", "float64", "[red]refuted[/]", "exact on the lattice", "TV 0.25"),
+        ("support", "float64", "[green]holds[/]", "exact on the lattice", ""))  # fmt: skip
+
+
+def printed(width: int) -> list[str]:
+    table = plain_table(*COLUMNS)
+    for row in ROWS:
+        table.add_row(*row)
+    console = Console(width=width, file=io.StringIO())
+    show_table(table, console)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_table_that_fits_is_a_table():
+    assert printed(80) == [
+        "claim     numbers  verdict  how                   worst",
+        "lossless  float64  refuted  exact on the lattice  TV 0.25",
+        "support   float64  holds    exact on the lattice",
+    ]
+
+
+@pytest.mark.parametrize("width", [30, 50])
+def test_in_a_narrow_terminal_the_last_columns_stand_below_their_row_and_no_cell_is_broken(width):
+    lines = printed(width)
+    assert all(len(line) <= width for line in lines)
+    assert lines[0].split() == [*COLUMNS[: {30: 3, 50: 4}[width]]]
+    below = {30: "    how exact on the lattice,", 50: "    worst TV 0.25"}[width]
+    assert lines[1].startswith("lossless  float64  refuted") and lines[2] == below
+    cells = [cell for row in ROWS for cell in row[3:] if cell]
+    assert [cell for cell in cells if "\n".join(lines).count(cell) == 0] == []
+
+
+def test_a_cell_that_is_wider_than_the_terminal_loses_nothing():
+    assert "lossless" in "".join(printed(6)) and "refuted" in "".join(printed(10))
