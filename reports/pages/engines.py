@@ -139,7 +139,7 @@ def missing_of(reports: Mapping[str, Any]) -> dict[str, str]:
     return absent | NOT_RUN
 
 
-class Finding(Struct, frozen=True, kw_only=True):
+class EngineFinding(Struct, frozen=True, kw_only=True):
     """A refutation that is shown: of a name, with its witness in words.
 
     total_variation: between the two laws. replay: the command that shows it again.
@@ -176,7 +176,7 @@ class Survey(Struct, frozen=True, kw_only=True):
     """
 
     rows: list[SurveyRow]
-    findings: list[Finding]
+    findings: list[EngineFinding]
     absent: dict[str, str]
     together: str
     seeds: list[str]
@@ -195,7 +195,7 @@ class EngineLine(NamedTuple):
     """One name: its rows, a type of numbers each, and its findings."""
 
     rows: list[SurveyRow]
-    findings: list[Finding]
+    findings: list[EngineFinding]
 
     @property
     def first(self) -> SurveyRow:
@@ -263,14 +263,14 @@ def survey_of(
     reports: in their JSON form, by name; what has none was not run, and why is said. seeds: lines about fresh ones.
     """
     rows: list[SurveyRow] = []
-    findings: list[Finding] = []
+    findings: list[EngineFinding] = []
     issues: dict[str, str] = {}
     for name, data in reports.items():
         report = Report.from_json(data)
         rows += rows_of(name, report, runs[name])
         for claim, e in refuted(report).items():
             distance = None if e.total_variation is None else float(e.total_variation)
-            findings.append(Finding(name=name, claim=claim, witness=str(e.witness), problem=e.problem,
+            findings.append(EngineFinding(name=name, claim=claim, witness=str(e.witness), problem=e.problem,
                                     total_variation=distance, replay=e.replay))  # fmt: skip
             issues[findings[-1].key] = issue(name, report, e)
     timed = [run.seconds for name, run in runs.items() if name in reports and run.seconds]
@@ -319,7 +319,7 @@ def markdown(survey: Survey) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _links(finding: Finding) -> str:
+def _links(finding: EngineFinding) -> str:
     script = f", [reproduction](engines/{finding.key}.py)" if finding.has_script else ""
     return f"{SHORT[finding.claim]}: [issue](engines/{finding.key}.md){script}"
 

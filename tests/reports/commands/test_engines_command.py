@@ -17,7 +17,7 @@ from draftproof.reports.audits.engines.survey import SURVEYED, problems_of
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
 from draftproof.reports.pages.engine_issues import FIXES, FOLDER
-from draftproof.reports.pages.engines import EngineLine, Finding, SurveyRow, kept_survey, markdown
+from draftproof.reports.pages.engines import EngineLine, EngineFinding, SurveyRow, kept_survey, markdown
 from draftproof.verifiers.adapters.registry import ADAPTERS
 from draftproof.verifiers.evidence import Evidence
 
@@ -124,7 +124,7 @@ def test_the_page_has_a_line_for_each_with_its_verdict_in_a_sentence_then_detail
 def line(**verdicts):
     """A line of the page: its verdicts on claims, in one type of numbers."""
     row = SurveyRow("x", "1", "rule", "", "float32", "", "", "", "how", "", "TV 0.2", "", "", "")._replace(**verdicts)
-    found = [Finding(name="x", claim="support", witness="1: expected 0, observed 2^-53", problem=None,
+    found = [EngineFinding(name="x", claim="support", witness="1: expected 0, observed 2^-53", problem=None,
                      total_variation=None, replay=None)]  # fmt: skip
     return EngineLine([row], found if verdicts.get("support", "").startswith("refuted") else [])
 
