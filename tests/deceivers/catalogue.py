@@ -51,7 +51,6 @@ RACES = (
 
 FAR_1, FAR_2, FAR_4, FAR_7, FAR_9 = (at.both_sure(far) for far in (0.1, 0.01, 1e-4, 1e-7, 1e-9))
 REGIONS = (
-    Deceiver("regions:probable", FAR_1, 0.2),
     Deceiver("regions:very_probable", FAR_2, 0.02),
     Deceiver("regions:nearly_certain", FAR_4, 2e-4),
     Deceiver("regions:all_but_certain", FAR_7, 2e-7),
@@ -62,11 +61,9 @@ REGIONS = (
     Deceiver("regions:target_rare", at.rare(1e-6, 1e-4), 1e-6),
     Deceiver("regions:target_very_rare", at.rare(1e-8, 1e-6), 1e-8),
     Deceiver("regions:close_to_equal", FAR_4, 2e-4),
-    Deceiver("regions:ratio_close_to_one", FAR_2, 0.02),
     Deceiver("regions:ratio_very_close_to_one", FAR_7, 2e-7),
     Deceiver("regions:ratio_small", at.rare(1e-3, 0.5), 1e-3),
     Deceiver("regions:both_rare", at.rare(1e-3, 5e-3), 4e-3),
-    Deceiver("regions:both_probable", FAR_2, 0.02),
     Deceiver("regions:never_below_a_percent", at.rare(1e-3, 0.5), 4e-3),
     Deceiver("regions:never_below_a_millionth", at.rare(1e-8, 0.5), 4.9e-7),
     Deceiver("regions:epsilon_in_the_ratio", at.GENERIC_3_1, 1.75e-9),
@@ -99,9 +96,6 @@ REGIONS = (
 
 EIGHT, NINE = at.long(8, (0, 7)), at.long(9, (0, 8))
 POSITIONS = (
-    Deceiver("positions:third", at.GENERIC_2_3, 0.19965),
-    Deceiver("positions:fourth_and_later", EIGHT, 0.21),
-    Deceiver("positions:last_of_three", at.GENERIC_2_3, 0.19965),
     Deceiver("positions:eighth_and_later", EIGHT, 0.21),
     Deceiver("positions:ninth_and_later", NINE, 0.21),
     Deceiver("positions:mask_of_8_bits", NINE, 0.21),
@@ -135,7 +129,6 @@ V129, V257, V1003 = wide(129, 2), wide(257, 2, "tails"), wide(1003, 1)
 V2000 = next(p for p in wide_battery() if p.kind == "near")
 AGAIN = next(p for p in wide_battery() if p.name == "wide-again-V5003-gamma4")
 LITTLE_LEFT = WideProblem(1101, 1, "near", ((0, 600, 1100),))
-GAMMA6, GAMMA12 = wide(8, 6), wide(8, 12)
 V32769, V65537, GAMMA33 = wide(32_769, 1), wide(65_537, 1), wide(8, 33)
 WIDE = (
     Deceiver("ids:ids_of_8_bits", V129, 2.657e-05),
@@ -153,10 +146,6 @@ WIDE = (
     Deceiver("ids:sum_in_tiles_without_carry", V257, 0.4138),
     Deceiver("ids:draft_of_100", V2000, 0.0019, long=True),
     Deceiver("ids:little_left_is_the_target", LITTLE_LEFT, 0.001992),
-    Deceiver("positions:gamma_of_six", GAMMA6, 0.95),
-    Deceiver("positions:twelfth", GAMMA12, 0.18),
-    Deceiver("positions:seventeenth", GAMMA33, 0.35),
-    Deceiver("positions:thirty_third", GAMMA33, 0.04375),
     Deceiver("positions:mask_of_32_bits", GAMMA33, 0.04375),
     Deceiver("positions:wide_third", AGAIN, 0.009375),
     Deceiver("positions:wide_thrice", AGAIN, 0.009375),

@@ -28,15 +28,8 @@ def unverified(where):
     return verify
 
 
-third = unverified(lambda i, t: i == 2)
-fourth_and_later = unverified(lambda i, t: i >= 3)
-last_of_three = unverified(lambda i, t: len(t) >= 3 and i == len(t) - 1)
 eighth_and_later = unverified(lambda i, t: i >= 7)
 ninth_and_later = unverified(lambda i, t: i >= 8)
-gamma_of_six = unverified(lambda i, t: len(t) == 6)
-twelfth = unverified(lambda i, t: i == 11)
-seventeenth = unverified(lambda i, t: i == 16)
-thirty_third = unverified(lambda i, t: i == 32)
 mask_of_8_bits = unverified(lambda i, t: np.uint8((1 << i) & 0xFF) == 0)
 mask_of_32_bits = unverified(lambda i, t: np.uint32((1 << i) & 0xFFFFFFFF) == 0)
 repeated_token = unverified(lambda i, t: i > 0 and t[i] == t[i - 1])

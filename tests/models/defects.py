@@ -1,6 +1,6 @@
 """Defects in one region, given or drawn at random: verifiers that have them, and the exact bias of each.
 
-The same defects in NumPy code, as an audit gets it, are in ``tests/deceivers/drawn.py``.
+Drawn as source texts, with conditions on sizes besides, they are in ``tests/deceivers/drawn.py``.
 """
 
 import random
@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from draftproof.models.problem import Problem
 from draftproof.models.rationals import as_float, as_fraction
@@ -57,8 +55,6 @@ class Place:
         """The mass of token verification's residual; -1 after the block."""
         if not self.drafted:
             return -1.0
-        if isinstance(self.target, np.ndarray):
-            return float(np.maximum(self.target - self.draft, 0.0).sum())
         return as_float(sum(residual(self.target, self.draft)))
 
     @property
@@ -66,11 +62,7 @@ class Place:
         """Tokens that the target gives as much as the draft token; 0 where one is drawn."""
         if self.token is None:
             return 0
-        return sum(
-            self.target == self.target[self.token]
-            if isinstance(self.target, np.ndarray)
-            else (p == self.target[self.token] for p in self.target)
-        )
+        return sum(p == self.target[self.token] for p in self.target)
 
     @property
     def equal(self) -> bool:
@@ -140,8 +132,8 @@ def window(draw: random.Random) -> tuple[float, float]:
     return draw.choice([(0, high), (low, 1), (low, high)])
 
 
-def drawn_region(draw: random.Random, wide: bool = False) -> tuple[str, Callable[[Place], bool]]:
-    """A region drawn at random, by name and as a condition. wide: also those that small problems do not have."""
+def drawn_region(draw: random.Random) -> tuple[str, Callable[[Place], bool]]:
+    """A region drawn at random, by name and as a condition."""
     (low, high), (least, most) = window(draw), window(draw)
     number, token, above = draw.randint(1, 5), draw.randint(-2, 4), draw.random() < 0.5
     regions: dict[str, Callable[[Place], Any]] = {
@@ -158,14 +150,6 @@ def drawn_region(draw: random.Random, wide: bool = False) -> tuple[str, Callable
         "equal rows": lambda x: x.equal,
         "ties": lambda x: x.ties > 1,
     }
-    if wide:
-        size, length = 2 ** draw.choice((3, 7, 8, 10, 15, 16, 17)), draw.randint(5, 17)
-        regions |= {
-            "id of width": lambda x: x.token is not None and x.token >= size,
-            "width": lambda x: len(x.target) > size,
-            "long gamma": lambda x: x.block.gamma == length,
-            "late position": lambda x: x.i == length,
-        }
     return draw.choice([*regions.items()])
 
 
@@ -190,10 +174,10 @@ class Drawn(NamedTuple):
         return {"token": token_verifier, "block": block_verifier}[self.algorithm](self.defect)
 
 
-def drawn_defect(seed: int, wide: bool = False) -> Drawn:
-    """The defect of that seed: region (or two), mistake, size, algorithm. wide: as in ``drawn_region``."""
+def drawn_defect(seed: int) -> Drawn:
+    """The defect of that seed: region (or two), mistake, size, algorithm."""
     draw = random.Random(f"defect/{seed}")
-    (name, first), (other, second) = drawn_region(draw, wide), drawn_region(draw, wide)
+    (name, first), (other, second) = drawn_region(draw), drawn_region(draw)
     if draw.random() < 0.7:
         other, second = "", lambda place: True
     mistake, one_in = draw.choice(["accept", "reject", *DRAWS]), draw.choice([1, 1, 10, 1000, 10**6])

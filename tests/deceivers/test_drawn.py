@@ -1,0 +1,132 @@
+"""Deceivers drawn by program: what their laws show, what is known of them independently, and right twins of their
+code."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from draftproof.models.battery import toy
+from draftproof.models.law import Table
+from draftproof.models.problem import Problem
+from draftproof.models.wide import wide
+from draftproof.proofs.audit_claims import lossless
+from draftproof.proofs.measurement import measured
+from draftproof.tests.deceivers.catalogue import DRAWN
+from draftproof.tests.deceivers.drawn import KINDS, LEAST, drawn, written
+from draftproof.tests.deceivers.examined import CLEARED, REFUTED, examined, outcome_of_laws, sandbox, speaking_of
+from draftproof.tests.deceivers.ordinary import Rows, ordinary
+from draftproof.tests.deceivers.styles import STYLES, source
+from draftproof.verifiers.details import LawDetail
+from draftproof.verifiers.evidence import HOLDS, Evidence, Method
+
+pytestmark = pytest.mark.interception
+TORCH = pytest.mark.filterwarnings("ignore")
+
+
+def as_problem(rows: Rows) -> Problem:
+    """Rows that depend on the position alone, in exact numbers."""
+
+    def table(given, longest):
+        exact = [[Fraction(float(p)) for p in row] for row in given]
+        summed = [tuple(p / sum(row) for p in row) for row in exact]
+        ids = range(len(given[0]))
+        return Table({x: summed[len(x)] for n in range(longest + 1) for x in product(ids, repeat=n)}, "rows")
+
+    draft = table(rows.draft, rows.gamma - 1)
+    return Problem(len(rows.target[0]), rows.gamma, table(rows.target, rows.gamma), draft, "ordinary")
+
+
+def cases():
+    """Every entry of the catalogue; all but the first two of a precision for ``make deceivers``."""
+    for dtype, numbers in DRAWN.items():
+        for k, number in enumerate(numbers):
+            yield pytest.param(dtype, number, id=f"{dtype}-{number}", marks=[pytest.mark.deceiver] if k > 1 else [])
+
+
+@pytest.mark.parametrize(("dtype", "number"), cases())
+def test_a_drawn_deceiver_is_refuted(dtype, number):
+    if dtype != "float64":
+        pytest.importorskip("torch")
+    assert drawn(number, dtype).variation >= LEAST
+    assert examined(dtype, number)[0] == REFUTED
+
+
+def test_the_catalogue_has_drawn_ones_of_many_kinds_conditions_and_styles():
+    every = [drawn(number, dtype) for dtype, numbers in DRAWN.items() for number in numbers]
+    assert len(every) >= 40
+    assert len({one.kind for one in every}) >= 18
+    assert len({one.condition.family for one in every}) >= 10
+    assert {one.style for one in every} == {*STYLES}
+
+
+@pytest.mark.parametrize("number", [3, 13, 21, 33, 38, 50, 57, 58, 90, 98, 103, 113])
+def test_what_is_known_of_a_drawn_one_is_what_its_law_shows(number, tmp_path):
+    """At gamma = 1 and for block verification the total variation itself, else no more than that."""
+    one = drawn(number)
+    if "torch" in one.style:
+        pytest.importorskip("torch")
+    problem = as_problem(ordinary(one.condition.vocabulary, one.condition.gamma, one.seed, one.condition.ids))
+    box = sandbox("float64")
+    box.load(written(number, "float64", tmp_path), [toy(1)])
+    evidence = lossless(measured(problem, "float64", box.law(problem)))
+    assert evidence.refuted and evidence.total_variation >= one.variation * (1 - 1e-4)
+    if problem.gamma == 1 or one.wrong.rule == "block":
+        assert evidence.total_variation == pytest.approx(one.variation, rel=1e-3)
+
+
+@pytest.mark.parametrize("number", [3, 33, 113])
+def test_what_is_known_of_a_drawn_one_is_what_real_calls_show(number, tmp_path):
+    """20,000 calls with real random numbers deviate by as much, up to sampling error."""
+    one, names = drawn(number), {}
+    exec(one.source, names)
+    rows, rng = ordinary(one.condition.vocabulary, one.condition.gamma, one.seed), np.random.default_rng(5)
+    n, counts, v = 20_000, np.zeros((len(rows.target), len(rows.target[0]))), len(rows.target[0])
+    draws = [rng.choice(v, p=row, size=n) for row in rows.draft]
+    more = [rng.choice(v, p=row, size=n) for row in rows.target]
+    target, draft = np.array(rows.target), np.array(rows.draft)
+    for k in range(n):
+        given = (target, draft, np.array([d[k] for d in draws]))
+        out = names["verify"](*given) if ", rng" not in one.source else names["verify"](*given, rng)
+        for i in range(len(counts)):
+            counts[i, out[i] if i < len(out) else more[i][k]] += 1
+    gaps = np.abs(counts / n - target).sum(axis=1) / 2
+    assert gaps.max() == pytest.approx(one.variation, abs=0.02)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_the_verifier_without_the_mistake_is_right(style, tmp_path):
+    """In each style, with each way of drawing: so a refutation is of the mistake."""
+    if "torch" in style:
+        pytest.importorskip("torch")
+    form, problem = STYLES[style], as_problem(ordinary(3, 2, 1))
+    for k, sampler in enumerate(form.samplers):
+        file = tmp_path / f"right_{k}.py"
+        file.write_text(source(form, sampler, "", "", "", "Right."))
+        box = sandbox(form.precisions[0])
+        box.load(f"{file}:verify", [toy(1)])
+        evidence = lossless(measured(problem, form.precisions[0], box.law(problem)))
+        assert evidence.verdict == HOLDS, (sampler, evidence.why_undecided)
+
+
+def test_each_number_is_one_deceiver_whatever_was_drawn_before_and_all_kinds_come():
+    assert drawn(7).source == drawn.__wrapped__(7).source
+    assert drawn(7).source != drawn(7, "float32").source
+    assert {drawn(number).kind for number in range(120)} >= {*KINDS} - {"test's coin in the draw"}
+
+
+def test_what_no_problem_shows_is_a_false_clear_unless_no_position_was_decided(tmp_path):
+    """Number 2 is wrong at position 6 alone, and right on a problem whose models agree there."""
+    one = drawn(2)
+    assert one.wrong.where == "i == 6"
+    subject = written(2, "float64", tmp_path)
+    assert outcome_of_laws(one, subject, "float64", [wide(8, 6)])[0] == "outside"
+
+    def held(decided):
+        detail = LawDetail(vocabulary=8, gamma=8, decided=decided)
+        return Evidence(claim="lossless", method=Method.INTERCEPTION, verdict=HOLDS, problem="p", detail=detail)
+
+    assert speaking_of(one, [held([[0, 7]])]) == []
+    assert speaking_of(one, [held([[0, 6]])]) and speaking_of(one, [held(None)])
+    assert CLEARED == "false clear"
