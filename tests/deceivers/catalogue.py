@@ -319,3 +319,13 @@ ODD = (
     "unnecessary_numbers", "bits_of_a_double",
 )  # fmt: skip
 """Controls of ``odd.py``: right in float64."""
+
+DRAWN = {
+    "float64": (
+        0, 3, 1, 4, 5, 8, 10, 15, 19, 20, 21, 22, 26, 27, 28, 33, 35, 36, 37, 38, 39, 40, 43, 44, 46, 49, 50, 52, 55,
+        57, 63, 74, 77, 78, 83, 89, 90, 91, 94, 95,
+    ),
+    "float32": (61, 8, 24, 52, 96),
+    "bfloat16": (0, 1),
+}  # fmt: skip
+"""Precision of the rows -> numbers of ``drawn.py``, each of which an audit refutes."""

@@ -221,7 +221,7 @@ KINDS = {
 class Drawn(NamedTuple):
     """A deceiver drawn at random.
 
-    counted, count: the module's counter after which it is lenient. wrong: what ``ordinary`` knows of it.
+    counted, most: the module's counter, and the count after which it is lenient. wrong: what ``ordinary`` knows of it.
     variation: on ordinary rows at least, those of ``seed``.
     """
 
@@ -232,7 +232,7 @@ class Drawn(NamedTuple):
     sampler: str
     mistake: str
     counted: str
-    count: int
+    most: int
     wrong: Wrong
     variation: float
     seed: int
@@ -249,13 +249,13 @@ class Drawn(NamedTuple):
 
     @property
     def title(self) -> str:
-        count = f"{self.counted} > {self.count}" if self.counted else ""
+        count = f"{self.counted} > {self.most}" if self.counted else ""
         where = count or self.wrong.where
         return f"{self.kind}{', where ' if where else ''}{where}: {self.style}, {self.sampler}."
 
     @property
     def source(self) -> str:
-        where = f"{self.counted} > {self.count}" if self.counted else self.wrong.where
+        where = f"{self.counted} > {self.most}" if self.counted else self.wrong.where
         title = f"Drawn {self.number}: {self.title}"
         place = self.wrong.place
         return source(STYLES[self.style], self.sampler, place, self.mistake, where, title, self.counted)

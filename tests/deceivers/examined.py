@@ -117,8 +117,8 @@ def outcome_of_audit(
         reasons = [str(e.why_undecided) for e in laws if not e.holds]
         return WITHHELD, str(report.failure["message"] if report.failure else next(iter(reasons), report.reading))
     calls = int(report.subject.get("calls", 0))
-    if one.counted and one.count >= calls:
-        return OUTSIDE, f"wrong after {one.count:,} calls, {calls:,} were made"
+    if one.counted and one.most >= calls:
+        return OUTSIDE, f"wrong after {one.most:,} calls, {calls:,} were made"
     return _unrefuted(one, [e for e in laws if e.holds], "")
 
 
