@@ -92,10 +92,11 @@ def outcome_of_laws(one: Drawn, subject: str, dtype: str, problems: Iterable[Pro
             return WITHHELD, reason
         if len(lawless) >= GAVE_UP:
             break
-    return _unrefuted(one, held, next(iter(lawless), ""))
+    return unrefuted(one, held, next(iter(lawless), ""))
 
 
-def _unrefuted(one: Drawn, held: Sequence[Evidence], lawless: str) -> tuple[str, str]:
+def unrefuted(one: Drawn, held: Sequence[Evidence], lawless: str = "") -> tuple[str, str]:
+    """The outcome where no law refutes. held: evidence that holds; lawless: why there is none elsewhere."""
     if not (speaking := speaking_of(one, held)):
         return (WITHHELD, lawless) if lawless else (OUTSIDE, f"no problem decides a place with {one.condition.here}")
     allowed = max(float(e.bound or 0) for e in speaking)
@@ -119,7 +120,7 @@ def outcome_of_audit(
     calls = int(report.subject.get("calls", 0))
     if one.counted and one.most >= calls:
         return OUTSIDE, f"wrong after {one.most:,} calls, {calls:,} were made"
-    return _unrefuted(one, [e for e in laws if e.holds], "")
+    return unrefuted(one, [e for e in laws if e.holds])
 
 
 def examined(dtype: str, number: int, whole: bool = False) -> tuple[str, str]:

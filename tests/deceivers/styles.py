@@ -239,7 +239,7 @@ def source(style: Style, sampler: str, place: str, mistake: str, where: str, tit
     lines = []
     for line in filled.splitlines():
         name, indent = line.strip(), line[: len(line) - len(line.lstrip())]
-        if name == f"@{place}":
+        if place and name == f"@{place}":
             vector = style.template is VECTOR and place in PLACES[:5]
             lines += [indent + one for one in _written(style, place, mistake, where, vector)]
         elif not name.startswith("@"):

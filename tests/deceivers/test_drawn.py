@@ -3,6 +3,7 @@ code."""
 
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,11 +16,18 @@ from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.measurement import measured
 from draftproof.tests.deceivers.catalogue import DRAWN
 from draftproof.tests.deceivers.drawn import KINDS, LEAST, drawn, written
-from draftproof.tests.deceivers.examined import CLEARED, REFUTED, examined, outcome_of_laws, sandbox, speaking_of
+from draftproof.tests.deceivers.examined import (
+    CLEARED,
+    OUTSIDE,
+    REFUTED,
+    examined,
+    outcome_of_laws,
+    sandbox,
+    speaking_of,
+)
 from draftproof.tests.deceivers.ordinary import Rows, ordinary
 from draftproof.tests.deceivers.styles import STYLES, source
-from draftproof.verifiers.details import LawDetail
-from draftproof.verifiers.evidence import HOLDS, Evidence, Method
+from draftproof.verifiers.evidence import HOLDS
 
 pytestmark = pytest.mark.interception
 
@@ -38,9 +46,9 @@ def as_problem(rows: Rows) -> Problem:
 
 
 def cases():
-    """Every entry of the catalogue; all but the first two of a precision for ``make deceivers``."""
+    """Every entry of the catalogue; all but the first of a precision for ``make deceivers``."""
     return [
-        pytest.param(dtype, number, id=f"{dtype}-{number}", marks=[pytest.mark.deceiver] if k > 1 else [])
+        pytest.param(dtype, number, id=f"{dtype}-{number}", marks=[pytest.mark.deceiver] if k > 0 else [])
         for dtype, numbers in DRAWN.items()
         for k, number in enumerate(numbers)
     ]
@@ -111,10 +119,10 @@ def test_the_verifier_without_the_mistake_is_right(style, tmp_path):
         assert evidence.verdict == HOLDS, (sampler, evidence.why_undecided)
 
 
-def test_each_number_is_one_deceiver_whatever_was_drawn_before_and_all_kinds_come():
+def test_each_number_is_one_deceiver_whatever_was_drawn_before():
     assert drawn(7).source == drawn.__wrapped__(7).source
     assert drawn(7).source != drawn(7, "float32").source
-    assert {drawn(number).kind for number in range(120)} >= {*KINDS} - {"test's coin in the draw"}
+    assert len({drawn(number).kind for number in DRAWN["float64"]} & {*KINDS}) >= 15
 
 
 def test_what_no_problem_shows_is_a_false_clear_unless_no_position_was_decided(tmp_path):
@@ -122,12 +130,11 @@ def test_what_no_problem_shows_is_a_false_clear_unless_no_position_was_decided(t
     one = drawn(2)
     assert one.wrong.where == "i == 6"
     subject = written(2, "float64", tmp_path)
-    assert outcome_of_laws(one, subject, "float64", [wide(8, 6)])[0] == "outside"
+    assert outcome_of_laws(one, subject, "float64", [wide(8, 6)])[0] == OUTSIDE
 
     def held(decided):
-        detail = LawDetail(vocabulary=8, gamma=8, decided=decided)
-        return Evidence(claim="lossless", method=Method.INTERCEPTION, verdict=HOLDS, problem="p", detail=detail)
+        detail = SimpleNamespace(vocabulary=8, gamma=8, decided=decided)
+        return SimpleNamespace(detail=detail, bound=1e-14, problem="p")
 
-    assert speaking_of(one, [held([[0, 7]])]) == []
-    assert speaking_of(one, [held([[0, 6]])]) and speaking_of(one, [held(None)])
-    assert CLEARED == "false clear"
+    assert unrefuted(one, [held([[0, 7]])])[0] == OUTSIDE
+    assert unrefuted(one, [held([[0, 6]])])[0] == unrefuted(one, [held(None)])[0] == CLEARED
