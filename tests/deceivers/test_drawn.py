@@ -23,7 +23,7 @@ from draftproof.tests.deceivers.examined import (
     examined,
     outcome_of_laws,
     sandbox,
-    speaking_of,
+    unrefuted,
 )
 from draftproof.tests.deceivers.ordinary import Rows, ordinary
 from draftproof.tests.deceivers.styles import STYLES, source
