@@ -34,7 +34,7 @@ EXCHANGED = "-exchanged"
 LEAST_EXCHANGED = 127
 """The smallest vocabulary of which an audit has such a problem: of smaller ones every entry is looked at."""
 
-Kind = Literal["dense", "tails", "zeros", "ties", "peaked", "near"]
+Kind = Literal["dense", "tails", "zeros", "ties", "peaked", "near", "few", "likely", "single"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """What the target's rows can be like (``wide_rows``)."""
 
@@ -53,6 +53,9 @@ class WideProblem:
     backwards: whether the rows are made for ids in the opposite order: token t has what V - 1 - t has without.
     exchanged: whether entries of each of the target's rows are in each other's place (``wide_rows.exchanged``): a cache
       that knows rows by their ends, sum, largest entries or every s-th one takes them for those without.
+    departures: if there are any, for each position the later ones that are decided once the second of its live tokens
+      has been drafted. That happens once in a block at most: after it the first live tokens alone are drafted, and
+      elsewhere both models are sure of them. So gamma + 1 blocks decide every position with two live tokens.
     """
 
     vocabulary: int
@@ -64,26 +67,54 @@ class WideProblem:
     name: str = "problem"
     backwards: bool = False
     exchanged: bool = False
+    departures: tuple[tuple[int, ...], ...] = ()
 
     def target_row(self, prefix: Prefix) -> "ndarray":
-        """M_b(. | prefix), V floats that sum to 1 but for rounding: a function of its length and last token.
+        """M_b(. | prefix), V floats that sum to 1 but for rounding: a function of its length and last token, and of
+        where it departed.
 
         The live tokens share 1/8 to 3/4 of it, the others the rest.
         """
-        from .wide_rows import exchanged, target_row
+        from .wide_rows import departing_rows, exchanged, target_row
 
         i = len(prefix)
-        if i in self.agree:
+        live = self._ids(self.drafted(prefix))
+        if self._agrees(prefix):
             return self.draft_row(prefix)
-        live = self._ids(self.live[i]) if i < self.gamma else ()
-        row = target_row(self.vocabulary, self.kind, self.seed, self._ids(prefix), live)
+        if self.departures and len(live) == 2:
+            return self._row(departing_rows(self.vocabulary, self.gamma, self.seed, i, live)[0])
+        row = target_row(self.vocabulary, self.kind, self.seed, self._ids(prefix), live, self.gamma)
         return self._row(exchanged(row, live) if self.exchanged else row)
 
     def draft_row(self, prefix: Prefix) -> "ndarray":
         """M_s(. | prefix): V floats, 0 but for the live tokens."""
-        from .wide_rows import draft_row
+        from .wide_rows import departing_rows, draft_row
 
-        return self._row(draft_row(self.vocabulary, self.seed, self._ids(prefix), self._ids(self.live[len(prefix)])))
+        live = self._ids(self.drafted(prefix))
+        if self.departures and len(live) == 2:
+            return self._row(departing_rows(self.vocabulary, self.gamma, self.seed, len(prefix), live)[1])
+        return self._row(draft_row(self.vocabulary, self.seed, self._ids(prefix), live))
+
+    def drafted(self, prefix: Prefix) -> tuple[int, ...]:
+        """The tokens that can be drafted after a prefix that can be drafted; none after a whole block."""
+        if len(prefix) == self.gamma:
+            return ()
+        live = self.live[len(prefix)]
+        return live[:1] if self._departed(prefix) is not None else live
+
+    def _departed(self, prefix: Prefix) -> int | None:
+        """Where the prefix departed, if it did."""
+        if not self.departures:
+            return None
+        return next((k for k, token in enumerate(prefix) if token != self.live[k][0]), None)
+
+    def _agrees(self, prefix: Prefix) -> bool:
+        """Whether both models have the same row after it."""
+        i = len(prefix)
+        if not self.departures or i == self.gamma:
+            return i in self.agree
+        departed = self._departed(prefix)
+        return len(self.live[i]) == 1 if departed is None else i not in self.departures[departed]
 
     def _ids(self, tokens: Prefix) -> Prefix:
         return tuple(self.vocabulary - 1 - t for t in tokens) if self.backwards else tokens
@@ -93,11 +124,21 @@ class WideProblem:
 
     def prefixes(self, length: int) -> Iterator[Prefix]:
         """The prefixes of that length that can be drafted."""
-        return product(*self.live[:length])
+        if not self.departures:
+            yield from product(*self.live[:length])
+            return
+        stays = tuple(tokens[0] for tokens in self.live[:length])
+        yield stays
+        yield from ((*stays[:k], self.live[k][1], *stays[k + 1 :]) for k in range(length) if len(self.live[k]) == 2)
+
+    def count(self, length: int) -> int:
+        """How many prefixes of that length can be drafted."""
+        sizes = [*map(len, self.live[:length])]
+        return 1 + sum(sizes) - length if self.departures else math.prod(sizes)
 
     def as_json(self) -> dict[str, Any]:
         """The specification. ``wide_from`` gives the same problem back."""
-        optional = {"agree": self.agree, "backwards": self.backwards, "exchanged": self.exchanged}
+        optional = {name: getattr(self, name) for name in ("agree", "backwards", "exchanged", "departures")}
         spec = {"kind": self.kind, "live": self.live, "seed": self.seed} | {k: v for k, v in optional.items() if v}
         return {"name": self.name, "vocabulary": self.vocabulary, "gamma": self.gamma, "wide": spec}
 
@@ -111,6 +152,7 @@ class WideSpecification(msgspec.Struct, forbid_unknown_fields=True):
     agree: list[Token] = []
     backwards: bool = False
     exchanged: bool = False
+    departures: list[list[Token]] = []
 
 
 class WideForm(msgspec.Struct, forbid_unknown_fields=True):
@@ -133,15 +175,24 @@ def wide_from(data: dict[str, Any], name: str = "problem") -> WideProblem:
     for i, tokens in enumerate(spec.live):
         if len(set(tokens)) < len(tokens) or max(tokens) >= vocabulary:
             raise InputError(f"{name}: live[{i}] must be a list of different tokens below {vocabulary}, got {tokens}")
-    blocks = math.prod(map(len, spec.live))
-    rows = sum(math.prod(map(len, spec.live[:i])) for i in range(gamma + 1))
+    if spec.departures and (
+        len(spec.departures) != gamma
+        or any(len(tokens) > 2 for tokens in spec.live)
+        or any(not k < i < gamma for k, after in enumerate(spec.departures) for i in after)
+    ):
+        raise InputError(
+            f"{name}: departures must be a list of {gamma} lists of later positions, and live one or two tokens each"
+        )
+    fields = msgspec.structs.asdict(spec) | {"live": tuple(map(tuple, spec.live)), "agree": tuple(spec.agree)}
+    fields["departures"] = tuple(map(tuple, spec.departures))
+    problem = WideProblem(vocabulary, gamma, name=form.name or name, **fields)
+    blocks, rows = problem.count(gamma), sum(map(problem.count, range(gamma + 1)))
     if blocks > MOST_BLOCKS or rows * vocabulary > MOST_ENTRIES * 4:
         raise InputError(
             f"{name}: {blocks} draft blocks and {rows} rows of {vocabulary} entries are too many; "
             f"expected at most {MOST_BLOCKS} blocks and {MOST_ENTRIES * 4:,} entries"
         )
-    fields = msgspec.structs.asdict(spec) | {"live": tuple(map(tuple, spec.live)), "agree": tuple(spec.agree)}
-    return WideProblem(vocabulary, gamma, name=form.name or name, **fields)
+    return problem
 
 
 def wide(vocabulary: int, gamma: int, kind: str = "dense", seed: int = 0) -> WideProblem:
@@ -181,11 +232,25 @@ SPECIAL_IDS = {
 """Tokens that begin and end texts in published vocabularies of these sizes: code may treat them specially."""
 
 
+DRAFTED_IDS = (0, 1, 2, 3, 32_000, 50_256, 100_257, *range(128_000, 128_010), 151_643, 151_644, 151_645)
+"""Ids that published vocabularies give to the beginning and end of texts, of turns and to padding."""
+
+MANY_IDS = (32_000, 50_257, 65_537, 128_256, 151_936, 262_144)
+"""Vocabularies of which those are drafted."""
+
+
+def many_ids(vocabulary: int) -> WideProblem:
+    """One position at which the usual special ids, the powers of two and the last id can be drafted; what is emitted
+    after that is certain, so that each costs few calls."""
+    ids = {*DRAFTED_IDS, *(1 << k for k in range(vocabulary.bit_length())), vocabulary - 1}
+    live = tuple(sorted(i for i in ids if i < vocabulary))
+    return WideProblem(vocabulary, 1, "single", (live,), name=f"wide-ids-V{vocabulary}-gamma1")
+
+
 def wide_battery() -> list[WideProblem]:
     """The wide problems of an audit, smallest vocabulary first."""
     sizes = [
-        (8, 1, "ties"), (9, 2, "dense"), *((8, gamma, "dense") for gamma in (6, 7, 8)), (9, 9, "zeros"),
-        *((8, gamma, "dense") for gamma in (*range(10, 17), 33)),
+        (8, 1, "ties"), (9, 2, "dense"), (9, 9, "zeros"),
         (127, 1, "dense"), (128, 2, "zeros"), (129, 2, "dense"), (257, 2, "tails"), (300, 1, "dense"),
         (1003, 2, "dense"), (32_000, 2, "dense"), (32_767, 1, "tails"), (32_768, 1, "zeros"), (32_769, 1, "dense"),
         (50_257, 1, "ties"),
@@ -201,7 +266,7 @@ def wide_battery() -> list[WideProblem]:
     problems = [dense_draft, *problems, again, wide(2000, 1)]
     cheapest = sorted(problems, key=lambda p: (math.prod(map(len, p.live)), p.gamma), reverse=True)
     twins = [exchanged(p) for v, p in {p.vocabulary: p for p in cheapest}.items() if v >= LEAST_EXCHANGED]
-    return sorted([near, *problems, *twins], key=lambda problem: problem.vocabulary)
+    return sorted([near, *problems, *twins, *map(many_ids, MANY_IDS)], key=lambda problem: problem.vocabulary)
 
 
 def own_wide_problem(seed: int) -> WideProblem:

@@ -22,6 +22,13 @@ def _tails(draw: np.random.Generator, size: int) -> Row:
     return weights
 
 
+def _few(draw: np.random.Generator, size: int) -> Row:
+    """Three tokens have all of it."""
+    weights = np.zeros(size)
+    weights[draw.choice(size, min(size, 3), replace=False)] = draw.integers(1, 10, min(size, 3))
+    return weights
+
+
 def _peaked(draw: np.random.Generator, size: int) -> Row:
     """One token has all but a millionth."""
     weights = _dense(draw, size)
@@ -35,6 +42,9 @@ KINDS: dict[str, Callable[[np.random.Generator, int], Row]] = {
     "zeros": lambda draw, size: _dense(draw, size) * (draw.random(size) < 0.5),  # every other token is excluded
     "ties": lambda draw, size: np.ones(size),
     "peaked": _peaked,
+    "few": _few,
+    "likely": _few,  # the live tokens have gamma times what the others have: all of a long block is often accepted
+    "single": _few,  # the live tokens have half of what the draft gives them, one other has the rest (``target_row``)
     "near": _dense,  # the live tokens have nearly what the draft gives them, so that little is left (``target_row``)
 }
 
@@ -47,14 +57,20 @@ def _weights(seed: int, prefix: Prefix, which: int, live: tuple[int, ...]) -> Ro
     return _draw(seed, prefix, which).integers(1, 10, len(live)).astype(float)
 
 
-def target_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tuple[int, ...]) -> Row:
+def target_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tuple[int, ...], gamma: int = 1) -> Row:
     """A row of that kind, in which the live tokens, if there are any, share 1/8 to 3/4; of kind near all but 1/501."""
+    if kind == "single":
+        row = np.zeros(vocabulary)
+        other = np.setdiff1d([vocabulary // 3, vocabulary // 3 + 1], live)[0]
+        row[other] = 1.0
+        return (row + draft_row(vocabulary, seed, prefix, live)) / 2 if live else row
     draw = _draw(seed, prefix, 0)
     row = KINDS[kind](draw, vocabulary)
     if live:
         weights, odds = _weights(seed, prefix, 1, live), draw.choice([1 / 7, 2 / 3, 3.0])
         if kind == "near":
             weights, odds = _weights(seed, prefix, 2, live) * (1 + 1e-3 * draw.random(len(live))), 500.0
+        odds = float(gamma) if kind == "likely" else odds
         row[list(live)] = 0.0
         row[list(live)] = weights / weights.sum() * odds * (row.sum() or 1.0)
     return row / row.sum()
@@ -97,8 +113,23 @@ def _sums(row: Row) -> tuple[float, float]:
     return float(row.sum()), float(row.astype(np.float32).sum())
 
 
+def departing_rows(vocabulary: int, gamma: int, seed: int, position: int, live: tuple[int, ...]) -> tuple[Row, Row]:
+    """(Target, draft) where a draft departs, with the second of two live tokens: with probability 1 / gamma, a half of
+    which the target gives it; the first one and a third token share the rest.
+    """
+    draw = np.random.default_rng([seed, position, 3])
+    third = draw.choice(np.setdiff1d(np.arange(vocabulary), live)) if vocabulary > 2 else live[0]
+    target, draft = np.zeros(vocabulary), np.zeros(vocabulary)
+    draft[list(live)] = 1 - 1 / gamma, 1 / gamma
+    kept, given = draw.choice([0.25, 0.5, 0.75]) / gamma, draw.choice([0.25, 0.5, 0.75])
+    target[list(live)] = 1 - 1 / gamma, kept
+    target[live[0]] += given * (1 / gamma - kept)
+    target[third] += (1 - given) * (1 / gamma - kept)
+    return target, draft
+
+
 def draft_row(vocabulary: int, seed: int, prefix: Prefix, live: tuple[int, ...]) -> Row:
     """A row that is 0 but for the live tokens."""
     row = np.zeros(vocabulary)
-    row[list(live)] = _weights(seed, prefix, 2, live)
+    row[list(live)] = _weights(seed, prefix, 2, live) if len(live) > 1 else 1.0
     return row / row.sum()

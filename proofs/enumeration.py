@@ -14,8 +14,10 @@ class Branching:
     """A tree of choices, walked depth first by running a program again and again.
 
     Each run replays a script of earlier choices; at the first new choice it takes the first branch of positive
-    probability and leaves the others for later. ``probability`` is that of the path so far.
+    probability, or the likeliest, and leaves the others for later. ``probability`` is that of the path so far.
     """
+
+    likeliest_first: bool = False
 
     def __init__(self, one: Any = ONE):
         self.one = one
@@ -39,6 +41,8 @@ class Branching:
             self.path.append(self.script[at])
             return self.script[at]
         branches = [(k, p) for k, p in enumerate(probabilities) if p != 0]
+        if self.likeliest_first:
+            branches.sort(key=lambda branch: -branch[1])
         here, before = tuple(self.path), self.probability
         self.pending += [((*here, k), before * p) for k, p in reversed(branches[1:])]
         k, p = branches[0]

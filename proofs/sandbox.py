@@ -100,6 +100,7 @@ class Sandbox:
         hand_in: bool = True,
         only: Sequence[Sequence[int]] | None = None,
         seed: int = 0,
+        paths: int | None = None,
     ) -> Iterator[dict[str, Any]]:
         """The child's answers on one problem: the rows in use, then one law for each draft block.
 
@@ -108,8 +109,9 @@ class Sandbox:
         hand_in: whether a generator is handed in where it is optional.
         only: the draft blocks, in place of all; not of wide problems, nor of driven subjects.
         seed: of the random requests that the law of a driven subject is held against.
+        paths: of a wide problem how many are walked on a draft block, ``row_draws.MOST_PATHS`` if None.
         """
-        how = {"walks": walks, "scales": scales, "hand_in": hand_in, "only": only, "seed": seed}
+        how = {"walks": walks, "scales": scales, "hand_in": hand_in, "only": only, "seed": seed, "paths": paths}
         yield from self._answers(do="law", problem=as_json(problem), **how)
 
     def again(self, problems: Sequence[Problem], calls: Sequence[tuple[int, Sequence[int], Walk]]) -> list[Walk]:

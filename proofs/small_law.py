@@ -18,6 +18,7 @@ from ..verifiers.registry import reference
 from ..verifiers.trees.draft_tree import CONTEXT, DraftTree
 from . import verdict_rule
 from .claims import coupling_bound
+from .decided import decided_together
 from .field import QQ, rational
 from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law
 from .laws import completed, completion, expected_accepted, is_output, joint_law, output_law, total_variation
@@ -154,8 +155,14 @@ class Measurement(Law):
         return Departure(
             as_float(total_variation(observed, expected)), self.tolerance, self.explained,
             lambda: self._side_by_side(observed, expected),
-            detail=lambda: {"rounding": self.rounding} if self.rounding else {},
+            detail=self._beside,
         )  # fmt: skip
+
+    def _beside(self) -> dict[str, Any]:
+        beside: dict[str, Any] = {"rounding": self.rounding} if self.rounding else {}
+        if not self.draws_trees:
+            beside["decided"] = decided_together(self.blocks, self.in_use.target.row, self.in_use.draft.row)
+        return beside
 
     def _side_by_side(self, observed: Mapping, expected: Mapping) -> Witness:
         """Where the laws differ most, and the law of the shortest prefix on which they differ at all."""

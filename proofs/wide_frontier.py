@@ -37,10 +37,9 @@ def frontier(problem: WideProblem, target: Rows, emitted: Rows) -> Frontier:
         here, right = flow * target[prefix], mass * target[prefix]
         if prefix in emitted:
             here = here + emitted[prefix]
-        if len(prefix) < problem.gamma:
-            for token in problem.live[len(prefix)]:
-                reached[(*prefix, token)] = (float(here[token]), float(right[token]))
-                here[token] = right[token] = 0.0
+        for token in problem.drafted(prefix):
+            reached[(*prefix, token)] = (float(here[token]), float(right[token]))
+            here[token] = right[token] = 0.0
         found[prefix] = here, right
     return found
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..models.wide import WideProblem
 from ..verifiers.details import LawDetail, WideDetail
 from ..verifiers.evidence import REFUTED, LawEntry, Method, Witness
 from . import verdict_rule
+from .decided import decided_together
 from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law
 from .rounding.arithmetic import Precision, precision
 from .rounding.rule import HALF, MOST, entries_explained, excused, wide_explained, wide_rounding_allowed
@@ -21,6 +23,9 @@ from .wide_frontier import Frontier, Row, above, apart, frontier
 from .wide_reference import reference_deviations
 
 IN_PAIRS = " (for sums over the vocabulary in order, or as followed; in pairs at most TV {theorem_pairwise:.2g})"
+MOST_OF_REFERENCE = 1_000_000
+"""Entries of rows, one a draft block, up to which the figure of the reference in the same precision is computed."""
+
 LOOK_UPS = "; look-ups in a running sum add at most TV {:.2g} by the rule, {:.2g} by the theorem"
 
 
@@ -34,6 +39,7 @@ class WideMeasurement(Law):
     malformed: outcome that is no sequence of 1..gamma+1 tokens of the vocabulary -> its probability.
     strays: probability of outputs that leave the draft block before their last token.
     unknown: probability of what the law says nothing of; the reason, where it is not 0.
+    ids: that calls emitted.
     called: calls that confirmed a path's row; least: the fewest of a row.
     not_called: probability of the tokens that no call led to.
     looked_up, looked_up_explained: what look-ups in a running sum may add, by the rule and by the theorem;
@@ -49,6 +55,7 @@ class WideMeasurement(Law):
     malformed: Mapping[Any, float] = field(default_factory=dict)
     strays: float = 0.0
     unknown: float = 0.0
+    ids: frozenset[int] | set[int] = frozenset()
     called: int = 0
     least: int | None = None
     not_called: float = 0.0
@@ -82,7 +89,9 @@ class WideMeasurement(Law):
             return super().facts()
         return {
             "exactness": self.exactness, "dtype": self.dtype, "paths": self.paths, **self.size,
-            "ids_called": self.called, "fewest_ids_of_a_row": self.least, "mass_not_called": self.not_called,
+            "ids_called": self.called, "fewest_ids_of_a_row": self.least,
+            "ids_drafted": len({*chain(*self.problem.live)}), "ids_emitted": len(self.ids),
+            "mass_not_called": self.not_called,
             "allowed_to_look_ups": self.looked_up, "look_ups_explained": self.looked_up_explained,
             **({"mass_unknown": self.unknown, "reason": self.reason} if self.unknown else {}),
         }  # fmt: skip
@@ -182,8 +191,11 @@ class WideMeasurement(Law):
     def _beside(self) -> dict[str, Any]:
         beside: dict[str, Any] = {"rounding": self.rounding} if self.rounding else {}
         if self.emitted:
-            figures = reference_deviations(self.problem, self.target, self.draft, self.dtype)
-            beside["reference_total_variation"] = figures
+            if self.problem.count(self.problem.gamma) * self.problem.vocabulary <= MOST_OF_REFERENCE:
+                figures = reference_deviations(self.problem, self.target, self.draft, self.dtype)
+                beside["reference_total_variation"] = figures
+            blocks = self.problem.prefixes(self.problem.gamma)
+            beside["decided"] = decided_together(blocks, self.target.__getitem__, self.draft.__getitem__)
         return beside
 
     def _side_by_side(self) -> Witness:
@@ -245,7 +257,7 @@ class WideMeasurement(Law):
         reached: dict[Prefix, tuple[float, float]] = {(): (1.0, 1.0)}
         for prefix in sorted(self.draft, key=len):
             mass, survived = reached.pop(prefix, (0.0, 0.0))
-            for token in self.problem.live[len(prefix)]:
+            for token in self.problem.drafted(prefix):
                 q = float(self.draft[prefix][token])
                 if q and mass:
                     here = min(survived * float(self.target[prefix][token]) / q, 1.0)

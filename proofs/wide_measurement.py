@@ -38,11 +38,11 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
     for answer in kept:
         if "target" in answer:
             for name, table in tables.items():
-                sums = {at: math.fsum(rows[at]) for at in answer[name].values()}
+                sums = {at: _total(rows[at]) for at in answer[name].values()}
                 sums_off = max(sums_off, *(abs(total - 1) for total in sums.values()))
                 table |= {prefix_of_key(key): rows[at] / sums[at] for key, at in answer[name].items()}
                 given = {prefix: getattr(problem, f"{name}_row")(prefix) for prefix in table}
-                given = {prefix: row / math.fsum(row) for prefix, row in given.items()}
+                given = {prefix: row / _total(row) for prefix, row in given.items()}
                 off = max(float(np.abs(table[prefix] - row).sum()) / 2 for prefix, row in given.items())
                 if off > rows_in_use_allowed(dtype):
                     reason = other_rows(off)
@@ -81,6 +81,11 @@ def _taken(answers: Iterable[Mapping[str, Any]]) -> tuple[list[Row], list[Mappin
     return rows, kept
 
 
+def _total(row: Row) -> float:
+    """Its sum, rounded once; zeros are left out, since there are many."""
+    return math.fsum(row[row != 0])
+
+
 class _Blocks:
     """What the draft blocks add up to. used: the types in which is computed. tables: the rows in use, filled in before
     the first block."""
@@ -94,6 +99,7 @@ class _Blocks:
         self.looked_up = self.looked_up_explained = self.looked_up_certain = 0.0
         self.entries: dict[Prefix, Row] = {}
         self.called, self.least = 0, None
+        self.ids: set[int] = set()
 
     def law(self, **about: Any) -> WideMeasurement:
         """The law of all blocks."""
@@ -136,6 +142,7 @@ class _Blocks:
             else:
                 for k in np.flatnonzero(masses):
                     self._put_outcome(block, (*prefix, law["first"] + int(k)), float(masses[k]))
+        self.ids |= {i for i in answer["ids"] if 0 <= i < self.problem.vocabulary}
         self.unknown += drafted * answer["unknown"]
         self.not_called += drafted * answer["not_called"]
         return drafted

@@ -1,7 +1,6 @@
 """What a precision does to plain token verification on a wide problem: the figure beside that of audited code."""
 
 import math
-from itertools import product
 
 import numpy as np
 
@@ -41,7 +40,7 @@ def _emitted(problem: WideProblem, target: Rows, draft: Rows, dtype: str, way: s
             shares = weights.astype(np.float64) / math.fsum(weights)
         emitted[prefix] += shares * mass
 
-    for block in product(*problem.live):
+    for block in problem.prefixes(problem.gamma):
         mass = math.prod(float(draft[block[:i]][token]) for i, token in enumerate(block))
         for i, token in enumerate(block):
             p, q = low_target[block[:i]], low_draft[block[:i]]

@@ -65,6 +65,7 @@ class LawDetail(Detail, frozen=True, kw_only=True, tag="law"):
     arithmetic: the type in which it computes, where that is finer than the rows'; if_it_computes_in: where operations
         may have gone unseen: that the claim to be lossless holds if they are in this type, and is not decided else.
     rounding: of the claim to be lossless. real_calls: that the law was compared with, if it was.
+    decided: of the claim to be lossless: sets of positions of a block that the problem decides together, the largest.
     zeros: of the claim of support: whether the target gives any token probability 0.
     expected_accepted, optimum, tokens_per_call_lost: of the claim to be optimal; reached: what a valid rule accepts,
         where the optimum is only known to lie above; above: what it means to accept more than the optimum.
@@ -79,6 +80,7 @@ class LawDetail(Detail, frozen=True, kw_only=True, tag="law"):
     if_it_computes_in: str | None = None
     rounding: Rounding | None = None
     real_calls: RealCalls | None = None
+    decided: list[list[int]] | None = None
     zeros: bool | None = None
     expected_accepted: str | None = None
     optimum: str | None = None
@@ -107,6 +109,7 @@ class WideDetail(LawDetail, frozen=True, kw_only=True, tag="wide-law"):
     """Of the law on a wide problem.
 
     ids_called: calls that confirmed that tokens are treated alike; fewest_ids_of_a_row: the fewest of them on one row.
+    ids_drafted, ids_emitted: how many different ones were drafted, and emitted by calls.
     mass_not_called: of tokens without such a call. mass_unknown: of outcomes that are not known.
     allowed_to_look_ups, look_ups_explained: what of the bound is for running sums, by the rule and by the theorem.
     reference_total_variation: of token verification computed plainly in the same precision.
@@ -114,6 +117,8 @@ class WideDetail(LawDetail, frozen=True, kw_only=True, tag="wide-law"):
 
     ids_called: int
     fewest_ids_of_a_row: int | None
+    ids_drafted: int | None = None
+    ids_emitted: int | None = None
     mass_not_called: float
     allowed_to_look_ups: float
     look_ups_explained: float

@@ -46,8 +46,10 @@ class MeasuredRows(Rows, Protocol):
         ...
 
 
-def _rows(problem: AnyProblem, subject: Subject, scales: Sequence[float] = (1.0, 1.0)) -> MeasuredRows:
-    return rows_for(problem, subject, scales) if isinstance(problem, Problem) else WideRows(problem, subject)
+def _rows(
+    problem: AnyProblem, subject: Subject, scales: Sequence[float] = (1.0, 1.0), paths: int | None = None
+) -> MeasuredRows:
+    return rows_for(problem, subject, scales) if isinstance(problem, Problem) else WideRows(problem, subject, paths)
 
 
 def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -55,9 +57,10 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
 
     request: "walks": whether to add calls with plain numbers; "scales": what the rows of target and draft are
       multiplied
-      by; "hand_in": whether a generator is handed in where it is optional; "only": the draft blocks, in place of all.
+      by; "hand_in": whether a generator is handed in where it is optional; "only": the draft blocks, in place of all;
+      "paths": of a wide problem how many are walked on a draft block, or None.
     """
-    rows = _rows(problem, subject, request["scales"])
+    rows = _rows(problem, subject, request["scales"], request["paths"])
     wide, array = not isinstance(problem, Problem), subject.array or "numpy"
     arithmetic = Arithmetic(subject.dtype, array, wide) if wide or subject.dtype != "float64" else None
     subject.exploration.arithmetic = arithmetic

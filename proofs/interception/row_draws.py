@@ -18,7 +18,7 @@ from .noise_rows import noise_row
 from .tracer import DEPENDS, STATE, NotInterceptable, Tracer, place
 
 MOST_PATHS = 3_000
-"""Ways the random numbers of a call can fall, rows counted as one, beyond which a wide problem is given up."""
+"""Ways the random numbers of a call can fall, rows counted as one, beyond which no further ones are walked."""
 
 LEAST_PATH = QQ(1, 2**80)
 """Probability below which a path is not walked: of two numbers of which each is at the end of its range."""
@@ -79,8 +79,12 @@ class WideTracer(Tracer):
     whole_from = WIDE
     most_numbers = long_path = math.inf
 
-    def __init__(self, exploration: Exploration, vocabulary: int, singles: Sequence[int], splits: dict[int, bool]):
+    def __init__(
+        self, exploration: Exploration, vocabulary: int, singles: Sequence[int], splits: dict[int, bool],
+        likeliest_first: bool = False,
+    ):  # fmt: skip
         super().__init__(exploration)
+        self.likeliest_first = likeliest_first
         self.vocabulary, self.singles, self.splits = vocabulary, singles, splits
         self.rows: list[RowDraw] = []
         self.weighed: dict[tuple, int] = {}
@@ -92,9 +96,12 @@ class WideTracer(Tracer):
         self.rows, self.forced = [], {}
         self.unwalked += sum(float(p) for _, p in self.pending if p < LEAST_PATH)
         self.pending = [way for way in self.pending if way[1] >= LEAST_PATH]
-        if self.paths >= MOST_PATHS:
-            self.give_up(f"more than {MOST_PATHS:,} ways the random numbers can fall, rows counted as one", True)
         return super().begin()
+
+    @property
+    def not_begun(self) -> float:
+        """The probability of the paths that are left to walk."""
+        return sum(float(way[1]) for way in [*self.pending, *(way for _, _, way in self.queue)])
 
     def replay(self, probes: dict[int, int], forced: dict[int, int] | None = None, nested: bool = False) -> None:
         """Walk the path just walked again, followed, with other indices drawn from its rows.

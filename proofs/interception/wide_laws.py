@@ -8,7 +8,7 @@ like those that were, if those were treated alike without exception; how many th
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -20,7 +20,7 @@ from .explore import Explored, rehearse
 from .following import LEFT_PATH, following_once
 from .groups import Regroup, confirm
 from .outcomes import Outcome, Raised, kind_of
-from .row_draws import MOST_SPLIT, RowDraw, Split, WideTracer
+from .row_draws import MOST_PATHS, MOST_SPLIT, RowDraw, Split, WideTracer
 from .tracer import DEPENDS, STATE, NotInterceptable, Tracer
 
 ALL_CALLED = 1100
@@ -29,8 +29,14 @@ ALL_CALLED = 1100
 FURTHER, FEW_FURTHER, MANY_BLOCKS = 24, 4, 100
 """Indices drawn at random on each path besides the chosen ones; where there are so many draft blocks and more."""
 
+SEVERAL_BLOCKS = 16
+"""Draft blocks from which on each path is repeated in the middle and at both ends of what it allows alone."""
+
 LIKELY = 8
 """Indices drawn by their weights, of a row of which something else than the last token may depend."""
+
+TOO_MANY = "more than {:,} ways the random numbers can fall, rows counted as one"
+"""Why a part of a law is not known."""
 
 BUDGET = 30.0
 """Seconds of processor time for a problem, after which no further indices are called, or it is given up."""
@@ -62,12 +68,14 @@ class WideLaw(Explored):
     law: outcomes of their own, with their probabilities; None if nothing is known.
     neutral: whether the reason is, as of ``tracer.NotInterceptable``.
     rows: the rows.
+    ids: the tokens that calls emitted.
     unknown: probability of what is not known.
     not_called: probability of the indices that no call led to, rows that are given included, and of paths that were not
       walked, each of less than ``row_draws.LEAST_PATH``.
     """
 
     rows: list[RowLaw] = field(default_factory=list)
+    ids: list[int] = field(default_factory=list)
     unknown: float = 0.0
     not_called: float = 0.0
     neutral: bool = False
@@ -100,13 +108,15 @@ class _Alike:
 class _WideCall:
     def __init__(
         self, call: Callable[[], Outcome], exploration: Exploration, vocabulary: int, live: Sequence[int], seed: int,
-        until: float, blocks: int, brief: bool,
+        until: float, blocks: int, brief: bool, most_paths: int,
     ):  # fmt: skip
-        self.exploration, self.brief = exploration, brief
+        self.exploration, self.brief, self.most_paths = exploration, brief, most_paths
         self.call, self.vocabulary, self.live, self.until = call, vocabulary, sorted(set(live)), until
+        self.blocks = blocks
         self.further = FURTHER if blocks < MANY_BLOCKS else FEW_FURTHER
         self.draw = random.Random(seed)
         self.splits: dict[int, bool] = {}
+        self.known: dict[int, Outcome] = {}
 
     def law(self) -> WideLaw:
         tracer, cuts, restarts = self._tracer(), {}, 0
@@ -114,9 +124,11 @@ class _WideCall:
             tracer = self._tracer()
             tracer.cuts = cuts
             self.points: dict[Outcome, float] = {}
+            self.ids: set[int] = set()
             self.rows: list[RowLaw] = []
             self.unknown = self.not_called = 0.0
             self.why: str | None = None
+            self.neutral = False
             try:
                 self._walk(tracer)
             except Split as split:
@@ -132,28 +144,37 @@ class _WideCall:
                 return self._stopped(tracer, stopped.reason, stopped.neutral)
             law = WideLaw(self.points, tracer.exactness, tracer.resolution, tracer.paths, self.why, tracer.findings,
                           min(tracer.lattices, default=0))  # fmt: skip
+            law.neutral, law.ids = self.neutral, sorted(self.ids)
             law.rows, law.unknown, law.not_called = self.rows, self.unknown, self.not_called + tracer.unwalked
             return law
         return self._stopped(tracer, DEPENDS, True)
 
     def _tracer(self) -> WideTracer:
-        return WideTracer(self.exploration, self.vocabulary, self.live, self.splits)
+        few = self.most_paths < MOST_PATHS
+        return WideTracer(self.exploration, self.vocabulary, self.live, self.splits, few)
 
     def _stopped(self, tracer: Tracer, reason: str, neutral: bool) -> WideLaw:
         paths = tracer.paths
         return WideLaw(None, "not interceptable", 0.0, paths, reason, tracer.findings, unknown=1.0, neutral=neutral)
 
     def _walk(self, tracer: WideTracer) -> None:
-        while tracer.begin():
+        while True:
+            if tracer.paths >= self.most_paths and (left := tracer.not_begun):
+                self.unknown, self.neutral = self.unknown + left, self.why is None
+                self.why = self.why or TOO_MANY.format(self.most_paths)
+                return
+            if not tracer.begin():
+                return
             outcome = following_once(tracer, self.call)
             if len(tracer.path) < len(tracer.script):
                 tracer.notice("state", STATE)
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
             probability, rows = float(tracer.probability), [row for row in tracer.rows if row.open]
             confirm(tracer, self.call, outcome)
-            rehearse(tracer, self.call, outcome, 3 if rows else 6)
+            rehearse(tracer, self.call, outcome, 3 if rows or self.blocks >= SEVERAL_BLOCKS else 6)
             if time.process_time() > self.until:
                 tracer.give_up(f"{tracer.paths} paths on one draft block take more than {BUDGET:g} s", True)
+            self._emitted([outcome])
             deciding = self._deciding(tracer, rows, outcome)
             for row in (row for k, row in enumerate(rows) if k not in deciding):
                 self._nothing_depends_on(tracer, rows, row, outcome)
@@ -185,6 +206,10 @@ class _WideCall:
         likely = [int(possible[np.searchsorted(edges, self.draw.random() * edges[-1])]) for _ in range(LIKELY)]
         telling = {*tracer.own(row.weights), *ranked[ranks].tolist(), *likely}
         return sorted(telling - {row.base})
+
+    def _emitted(self, outcomes: Iterable[Outcome]) -> None:
+        """Note their tokens."""
+        self.ids |= {int(token) for o in outcomes if not isinstance(o, Raised) for token in o}
 
     def _nothing_depends_on(self, tracer: WideTracer, rows: list[RowDraw], row: RowDraw, outcome: Outcome) -> None:
         if self._replays(tracer, row, lambda index: outcome):
@@ -257,15 +282,16 @@ class _WideCall:
 
     def _deciding(self, tracer: WideTracer, rows: list[RowDraw], outcome: Outcome) -> list[int]:
         """Which of the rows the outcome depends on."""
-        deciding = []
+        deciding, self.known = [], {}
         for k, row in enumerate(rows):
             others = {i for i in self._others(row, 4) if i != row.base} or {int(row.possible[0])}
-            if any(
-                kind_of(self._plain(tracer, rows, {k: i})) != kind_of(outcome)
-                for i in sorted(others)[:3]
-                if i != row.base
-            ):
-                deciding.append(k)
+            for i in sorted(others - {row.base})[:3]:
+                emitted = self._plain(tracer, rows, {k: i})
+                if len(rows) == 1:
+                    self.known[i] = emitted
+                if kind_of(emitted) != kind_of(outcome):
+                    deciding.append(k)
+                    break
         return deciding
 
     def _row(self, tracer: WideTracer, rows: list[RowDraw], k: int, outcome: Outcome, probability: float) -> None:
@@ -275,7 +301,9 @@ class _WideCall:
             if time.process_time() > self.until and len(called) >= 16:
                 break
             indices = {j: self._others(other, 1)[0] for j, other in enumerate(rows)}
-            called[index] = self._plain(tracer, rows, {**indices, k: index})
+            again = self.known.get(index)  # one row alone: the call that showed that something depends on it
+            called[index] = again or self._plain(tracer, rows, {**indices, k: index})
+        self._emitted(called.values())
         alike = _Alike(called, row.base)
         own = {i: o for i, o in called.items() if o != alike.expected(i)}
         ordinal = tracer.rows.index(row)
@@ -356,7 +384,7 @@ class _WideCall:
 
 def explore_wide(
     call: Callable[[], Outcome], exploration: Exploration, vocabulary: int, live: Sequence[int], seed: int,
-    until: float, blocks: int = 1, brief: bool = False,
+    until: float, blocks: int = 1, brief: bool = False, most_paths: int = MOST_PATHS,
 ) -> WideLaw:  # fmt: skip
     """The law of ``call``'s outcome on a wide problem, as far as it is known.
 
@@ -366,7 +394,8 @@ def explore_wide(
     until: the processor time at which no further indices are called.
     blocks: how many draft blocks the problem has.
     brief: whether few indices are called, of a problem that differs from one before in some weights alone.
+    most_paths: how many are walked, the likeliest first; what the others come to is not known.
     Guarantee: exact in the sense that ``exactness`` names where ``unknown`` is 0, but that the indices that no call led
     to, of probability ``not_called``, are taken to be treated like the others.
     """
-    return _WideCall(call, exploration, vocabulary, live, seed, until, blocks, brief).law()
+    return _WideCall(call, exploration, vocabulary, live, seed, until, blocks, brief, most_paths).law()

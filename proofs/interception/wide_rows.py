@@ -3,7 +3,6 @@ parent."""
 
 import base64
 import itertools
-import math
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from ...models.wide import WideProblem
 from .arrays import RowArray
 from .exploration import Exploration
 from .outcomes import Outcome, Walk, encoded
+from .row_draws import MOST_PATHS
 from .rows_in_use import Called
 from .tracer import active
 from .watched_arrays import watched, watching
@@ -45,13 +45,18 @@ class _Sent:
 
 
 class WideRows:
-    """A wide problem's rows as the subject gets them, in its precision."""
+    """A wide problem's rows as the subject gets them, in its precision.
 
-    def __init__(self, problem: WideProblem, subject: Called):
+    most_paths: as of ``wide_laws.explore_wide``, MOST_PATHS if None.
+    """
+
+    def __init__(self, problem: WideProblem, subject: Called, most_paths: int | None = None):
         self.problem, self.subject, self.called = problem, subject, False
+        self.most_paths = most_paths or MOST_PATHS
         self._sent, self._until = _Sent(), time.process_time() + BUDGET
         self._asked: tuple[Prefix, bool] | None = None
         self._kept: list = []
+        self._stacked: tuple[Any, np.ndarray, np.ndarray] = (None, np.zeros(0), np.zeros(0))
         prefixes = [x for n in range(problem.gamma + 1) for x in problem.prefixes(n)]
         self.target = {x: problem.target_row(x) for x in prefixes}
         self.draft = {x: problem.draft_row(x) for x in prefixes if len(x) < problem.gamma}
@@ -61,10 +66,12 @@ class WideRows:
         return self.problem.prefixes(self.problem.gamma)
 
     def arguments(self, tokens: Prefix) -> list:
-        steps = range(len(tokens) + 1)
-        target = np.stack([self.target[tokens[:i]] for i in steps])
-        draft = np.stack([self.draft[tokens[:i]] for i in steps[:-1]])
-        return self._as_array(target, draft, tokens)
+        if tokens != self._stacked[0]:
+            steps = range(len(tokens) + 1)
+            target = np.stack([self.target[tokens[:i]] for i in steps])
+            self._stacked = tokens, target, np.stack([self.draft[tokens[:i]] for i in steps[:-1]])
+        _, target, draft = self._stacked
+        return self._as_array(target.copy(), draft.copy(), tokens)
 
     def given(self, tokens: Prefix) -> tuple[list, list]:
         tracer = active()
@@ -111,10 +118,10 @@ class WideRows:
     def law(self, call: Callable[[], Outcome], exploration: Exploration, block: Prefix, number: int,
             walks: list[Walk] | None) -> list[dict[str, Any]]:  # fmt: skip
         """The law of a call, as far as it is known; calls with plain numbers are not kept."""
-        few, blocks = {*itertools.chain(*self.problem.live)}, math.prod(map(len, self.problem.live))
+        few, blocks = {*itertools.chain(*self.problem.live)}, self.problem.count(self.problem.gamma)
         live = [*(few if len(few) <= MOST_SINGLES else ()), *block]
         seed = self.problem.seed + number
-        how = self._until, blocks, self.problem.exchanged
+        how = self._until, blocks, self.problem.exchanged, self.most_paths
         explored = explore_wide(call, exploration, self.problem.vocabulary, live, seed, *how)
         answer = {**vars(explored), "law": explored.law and [[encoded(o), p] for o, p in explored.law.items()]}
         answer["rows"] = [{**vars(row), "weights": self._sent(row.weights)} for row in explored.rows]
@@ -125,7 +132,7 @@ class WideRows:
 
         def drawn(draw: random.Random) -> Prefix:
             tokens: Prefix = ()
-            for live in self.problem.live[: self.problem.gamma]:
+            while live := self.problem.drafted(tokens):
                 tokens = (*tokens, draw.choices(live, self.draft[tokens][list(live)].tolist())[0])
             return tokens
 

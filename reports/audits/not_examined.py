@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ...verifiers.details import DrivenDetail, WideDetail
 from ...verifiers.evidence import NO_EVIDENCE, Evidence, without_smallest
 from ...verifiers.trees.draft_tree import WAYS
+from .positions import undecided
 from .scope import ReportScope, Run, by_drafting, counted, ranges, shares
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
@@ -22,7 +23,11 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
         sentences.append(f"blocks of other lengths than gamma = {ranges(known.gammas)}")
     if known.quick:
         sentences.append("wide vocabularies and long blocks: the audit was quick")
-    sentences += _together(report) + _of_trees(known) + _not_decided(known)
+    sentences += undecided(known.positions) + _together(report) + _of_trees(known) + _not_decided(known)
+    if known.ids:
+        shares = (f"of {v} {_share(n['drafted'], v)}, {_share(n['emitted'], v)}" for v, n in known.ids.items())
+        what = "ids of wide vocabularies but for the shares that were drafted, and that calls emitted"
+        sentences.append(f"{what}: {'; '.join(shares)}")
     if known.smallest_probability:
         sentences.append(f"probabilities below {known.smallest_probability:.2g} that are not 0")
     supports = [e for e in without_smallest(report.evidence) if e.claim == "support"]
@@ -46,6 +51,10 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
     if report.failure:
         sentences.append(f"what comes after the failure: {report.failure['message']}")
     return sentences
+
+
+def _share(part: int, of: str) -> str:
+    return f"{100 * part / int(of):.2g} %"
 
 
 def zeros_examined(evidence: Evidence) -> bool:

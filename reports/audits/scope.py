@@ -7,8 +7,12 @@ from typing import Any, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...verifiers.details import Detail, DrivenDetail
+from ...verifiers.details import Detail, DrivenDetail, WideDetail
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence, Strength, without_smallest
+from .positions import TOGETHER, decided_positions, how_decided, ranges
+
+ALL_CALLED = 1100
+"""V up to which calls lead to every id (``proofs.interception.wide_laws``)."""
 
 
 class Run(Protocol):
@@ -49,6 +53,8 @@ class ReportScope(Struct, frozen=True, kw_only=True):
     pair's.
 
     problems: how many. vocabularies, gammas: every V and gamma, if known.
+    positions: gamma -> sets of positions of a block that problems decide together, whose laws are known and hold.
+    ids: every V beyond ALL_CALLED -> how many different ids were "drafted" in one problem, and "emitted" by its calls.
     smallest_probability: of all rows, that is not 0.
     drafting: how trees were drawn; nodes: of the largest; largest_trees: of the largest that was drawn so; children: V
         -> numbers of children a depth, "2x1" for two at the first and one at the second.
@@ -68,6 +74,8 @@ class ReportScope(Struct, frozen=True, kw_only=True):
     problems: int
     vocabularies: list[int]
     gammas: list[int]
+    positions: dict[str, list[list[int]]] = {}
+    ids: dict[str, dict[str, int]] = {}
     smallest_probability: float | None
     drafting: list[str] = []
     nodes: int | None = None
@@ -113,6 +121,8 @@ def scope(report: Run) -> ReportScope | None:
         problems=len({e.problem for e in items}),
         vocabularies=sorted({d.vocabulary for d in sizes if d.vocabulary}),
         gammas=sorted({d.gamma for d in sizes if d.gamma}),
+        positions=decided_positions(items),
+        ids=_ids(items),
         smallest_probability=min((d.smallest_probability for d in sizes if d.smallest_probability), default=None),
         drafting=list(dict.fromkeys(d.drafting for d in trees if d.drafting)),
         nodes=max((d.nodes for d in sizes if d.nodes), default=None),
@@ -193,7 +203,7 @@ def _says(over: str, known: ReportScope) -> str:
     if known.vocabularies:
         sizes += [f"V = {ranges(known.vocabularies)}"]
     if known.gammas:
-        sizes += [f"gamma = {ranges(known.gammas)}"]
+        sizes += [f"gamma = {_lengths(known)}"]
     if known.nodes:
         sizes += [f"trees of up to {known.nodes} nodes drawn {', '.join(known.drafting)}{by_drafting(known)}"]
     if known.smallest_probability:
@@ -213,6 +223,28 @@ def _says(over: str, known: ReportScope) -> str:
     if known.quick:
         parts.append("quick: no wide problem")
     return "; ".join(parts)
+
+
+def _ids(items: Iterable[Evidence]) -> dict[str, dict[str, int]]:
+    most: dict[str, dict[str, int]] = {}
+    for e in sorted(items, key=lambda e: e.detail.vocabulary or 0):
+        detail = e.detail
+        if isinstance(detail, WideDetail) and e.holds and (detail.vocabulary or 0) > ALL_CALLED:
+            known = most.setdefault(str(detail.vocabulary), {"drafted": 0, "emitted": 0})
+            known["drafted"] = max(known["drafted"], detail.ids_drafted or 0)
+            known["emitted"] = max(known["emitted"], detail.ids_emitted or 0)
+    return most
+
+
+def _lengths(known: ReportScope) -> str:
+    """Every gamma, with the positions that are decided, where that was recorded and is not the same."""
+    ways: dict[str, list[int]] = {}
+    for gamma in known.gammas:
+        sets = known.positions.get(str(gamma), ())
+        ways.setdefault(how_decided(gamma, sets), []).append(gamma)
+    if not known.positions or ways.keys() == {TOGETHER}:
+        return ranges(known.gammas)
+    return ", ".join(f"{ranges(gammas)} ({how})" for how, gammas in ways.items())
 
 
 def by_drafting(known: ReportScope) -> str:
@@ -295,14 +327,3 @@ def _covered(report: Run) -> str:
 def counted(number: int, what: str) -> str:
     """The number and the noun, in the plural where it is not one."""
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def ranges(sizes: Iterable[int]) -> str:
-    """Whole numbers as ranges: 2 to 5, 8, 127 to 129."""
-    runs: list[list[int]] = []
-    for size in sorted(sizes):
-        if runs and size == runs[-1][-1] + 1:
-            runs[-1].append(size)
-        else:
-            runs.append([size])
-    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)

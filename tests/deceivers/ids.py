@@ -142,3 +142,10 @@ def _rest_of_wide_rows(p, q):
 draft_of_100 = replacing(lambda p, q: excess(p, largest(q, 100)))
 draft_of_1024 = replacing(lambda p, q: excess(p, largest(q, 1024)))
 little_left_is_the_target = replacing(_rest_of_wide_rows)
+
+
+def untested_128001(target, draft, tokens, rng):
+    """A token that ends texts in a published vocabulary is taken over without a coin."""
+    return token_by_token(
+        target, draft, tokens, rng, lambda i, x: x == 128_001 or rng.random() < ratio(target[i][x], draft[i][x])
+    )

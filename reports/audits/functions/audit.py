@@ -46,6 +46,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
     if related:
         problems += [p for p in restated_problems() if p.name not in {known.name for known in problems}]
     wide = [p for p in given if isinstance(p, WideProblem)] or ([] if given or settings.quick else _wide(settings))
+    long_blocks = not given and not settings.quick and settings.wide is None
     if subject.reference is not None and given and not problems:
         raise InputError(f"{given[0].name}: laws of reference verifiers are exact; wide problems have rows of floats")
     if ways_asked_for(settings) and subject.reference is not None:
@@ -79,7 +80,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
                 Samples(session),
                 Relations(session, related),
                 WithoutGenerator(session),
-                WideLaws(session, wide),
+                WideLaws(session, wide, long_blocks),
                 Explanation(session),
             ]
             if examine(report, [ExactLaws(session), *parts]):

@@ -32,9 +32,8 @@ class WideCells:
         """The number of each token's set: live tokens have their own, below 0."""
         sets = np.minimum((np.cumsum(row) * EQUAL).astype(int), EQUAL - 1)
         sets[row == 0] = EQUAL
-        if len(prefix) < self.problem.gamma:
-            for k, token in enumerate(self.problem.live[len(prefix)]):
-                sets[token] = -1 - k
+        for k, token in enumerate(self.problem.drafted(prefix)):
+            sets[token] = -1 - k
         return sets
 
     def _cell(self, sequence: Prefix) -> Cell:
@@ -95,6 +94,6 @@ class WideCells:
             return cell
         *prefix, _, k = cell
         if k < 0:
-            return prefix_key((*prefix, self.problem.live[len(prefix)][-1 - k]))
+            return prefix_key((*prefix, self.problem.drafted(tuple(prefix))[-1 - k]))
         tokens = np.flatnonzero(self.sets[tuple(prefix)] == k)
         return prefix_key((*prefix,)) + f" and one of {len(tokens)} tokens from {tokens[0]} to {tokens[-1]}"

@@ -1,7 +1,7 @@
 """The wide problems of an audit: laws with rows of a whole vocabulary; samples of two problems where there is none."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ....verifiers.evidence import REFUTED, Evidence, Method, Witness
 from ..completed_law import Counts, verdict_of_counts
 from ..error_rates import ALPHA, BETA
 from .exact_laws import NOT_ASKED
+from .long_blocks import laws_of_long_blocks
 from .real_calls import CONTRADICTED_AT, NOT_REPEATED
 from .session import FunctionSession
 from .state import why_reads_withdraw
@@ -44,10 +45,13 @@ NOT_TRIED = f"not tried, after {GAVE_UP} that have no law"
 
 
 class WideLaws:
-    """The laws on wide problems, smallest first, of a verifier that the small problems do not refute."""
+    """The laws on wide problems, smallest first, of a verifier that the small problems do not refute.
 
-    def __init__(self, session: FunctionSession, problems: Sequence[WideProblem]):
-        self.session, self.problems = session, problems
+    long_blocks: whether to examine long blocks all positions of which are decided, before them.
+    """
+
+    def __init__(self, session: FunctionSession, problems: Sequence[WideProblem], long_blocks: bool = False):
+        self.session, self.problems, self.long_blocks = session, problems, long_blocks
         self.laws: list[WideMeasurement] = []
         self.samples: list[Evidence] = []
 
@@ -93,24 +97,12 @@ class WideLaws:
         session = self.session
         if session.sandbox.ended:
             session.start()
-        for k, problem in enumerate(self.problems):
-            session.settings.progress(problem.name, k, len(self.problems))
-            try:
-                law = measured_wide(problem, session.dtype, session.sandbox.law(problem))
-            except RunFailed as failure:
-                if failure.kind not in ("timeout", "memory"):
-                    raise RunFailed(failure.kind, f"on problem {problem.name}: {failure}") from None
-                law = self._lawless(problem, str(failure))
-                session.start()
-            session.report.notice(law.findings)
-            self.laws.append(law)
-            if law.lossless.refutes:
-                self._look_for_memory(law)
-                break
-            if sum(not one.known for one in self.laws) >= GAVE_UP:
-                neutral = all(one.known or one.out_of_scope for one in self.laws)
-                self.laws += [self._lawless(p, NOT_TRIED, neutral) for p in self.problems[k + 1 :]]
-                break
+        if self.long_blocks:
+            self.laws = self._until_refuted(laws_of_long_blocks(self._law, session.settings.seed))
+        if not any(law.lossless.refutes for law in self.laws):
+            self.laws += self._until_refuted((self._law(problem) for problem in self.problems), self.problems)
+            if self.laws and self.laws[-1].lossless.refutes:
+                self._look_for_memory(self.laws[-1])
         if any("state" in law.findings for law in self.laws):
             self.laws = _withdrawn(self.laws, NOT_REPEATED)
         if reads := why_reads_withdraw(session):
@@ -132,6 +124,38 @@ class WideLaws:
             replay = session.replays[problem.name] = session.replay_of([original, problem])
             text = f"its law on {problem.name} is another one after calls on {original.name}, whose rows agree with its"
             session.report.notice({"state": f"{text} in part: it takes one for the other"}, replay=replay)
+
+    def _until_refuted(
+        self, laws: Iterable[WideMeasurement], problems: Sequence[WideProblem] = ()
+    ) -> list[WideMeasurement]:
+        """The laws up to one that refutes, or a number that are not known; then nothing is known on the other problems.
+
+        problems: those of the laws, in order.
+        """
+        measured: list[WideMeasurement] = []
+        for law in laws:
+            measured.append(law)
+            if law.lossless.refutes:
+                break
+            if sum(not one.known for one in measured) >= GAVE_UP:
+                neutral = all(one.known or one.out_of_scope for one in measured)
+                return [*measured, *(self._lawless(p, NOT_TRIED, neutral) for p in problems[len(measured) :])]
+        return measured
+
+    def _law(self, problem: WideProblem, paths: int | None = None) -> WideMeasurement:
+        """The law on a problem. paths: as of ``Sandbox.law``."""
+        session = self.session
+        number = next((k for k, one in enumerate(self.problems) if one is problem), 0)
+        session.settings.progress(problem.name, number, len(self.problems))
+        try:
+            law = measured_wide(problem, session.dtype, session.sandbox.law(problem, paths=paths))
+        except RunFailed as failure:
+            if failure.kind not in ("timeout", "memory"):
+                raise RunFailed(failure.kind, f"on problem {problem.name}: {failure}") from None
+            law = self._lawless(problem, str(failure))
+            session.start()
+        session.report.notice(law.findings)
+        return law
 
     def _compare_backwards(self) -> None:
         """Compare the law of a problem with its ids in the opposite order with the law of the problem itself."""

@@ -1,0 +1,47 @@
+"""Wide problems that decide every position of a block: all of them together, or each with its neighbour and far ones.
+
+A right verifier that stops at the first rejection has gamma + 1 ways to go through a block of which every position is
+decided; one that draws a coin for each position, whatever came of the others, has 2^gamma. So that there is a law for
+those too, other problems decide a few positions at a time.
+"""
+
+import random
+
+from .wide import WideProblem
+
+LENGTHS = (*range(6, 18), 24, 32, 33, 64)
+"""Lengths of blocks all positions of which are decided together, where that takes few ways."""
+
+LENGTHS_APART = (6, 7, 8, 9, 10, 12, 16, 17, 24, 32, 33, 64)
+"""Those of which each position is decided beside others where it takes many."""
+
+SMALL = 8
+"""The vocabulary of the problems that decide a few positions at a time."""
+
+
+def together(gamma: int) -> WideProblem:
+    """Every position is decided, over two tokens of which one can be drafted."""
+    live = tuple(((i + i // 3) % 2,) for i in range(gamma))
+    return WideProblem(2, gamma, "likely", live, name=f"wide-positions-gamma{gamma}")
+
+
+def apart(gamma: int, seed: int = 0, pairs: bool = True) -> WideProblem:
+    """Every position is decided, with two tokens that can be drafted.
+
+    pairs: whether each is decided together with the next one too, and two positions at each distance from gamma / 2 on,
+      so that there is a multiple of every distance: code that takes the same for every k-th position shows. Which two
+      is drawn from the seed.
+    """
+    later: list[set[int]] = [{i + 1} if pairs and i + 1 < gamma else set() for i in range(gamma)]
+    draw, met = random.Random(f"positions/{gamma}/{seed}"), set()
+    for distance in range(gamma - 1, (gamma - 1) // 2, -1) if pairs else ():  # the longest have the fewest places
+        if distance not in met:
+            places = [*range(gamma - distance)]
+            first = draw.choice([i for i in places if len(later[i]) < 2] or places)
+            later[first].add(first + distance)
+            decided = [first, *later[first]]
+            met |= {b - a for a in decided for b in decided}
+    live = tuple((3 * i % SMALL, (3 * i + 1) % SMALL) for i in range(gamma))
+    name = f"wide-positions-{'pairs' if pairs else 'apart'}-gamma{gamma}"
+    departures = tuple(map(tuple, map(sorted, later)))
+    return WideProblem(SMALL, gamma, "few", live, seed, name=name, departures=departures)

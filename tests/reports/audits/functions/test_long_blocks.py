@@ -1,0 +1,108 @@
+"""Every position of long blocks is decided: a mistake that acts there alone is refuted, or lies outside the scope."""
+
+from pathlib import Path
+
+import pytest
+
+from draftproof.models.battery import toy
+from draftproof.models.wide_positions import LENGTHS, LENGTHS_APART, together
+from draftproof.proofs.audit_claims import judge
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.proofs.wide_measurement import measured_wide
+from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.functions.long_blocks import LIKELIEST, laws_of_long_blocks
+from draftproof.reports.audits.positions import decided_positions, decides
+from draftproof.tests.deceivers import long_blocks
+
+pytestmark = pytest.mark.interception
+DECEIVERS = Path(long_blocks.__file__)
+RIGHT = DECEIVERS.parents[1] / "subjects" / "long_blocks.py"
+
+
+@pytest.fixture(scope="module")
+def box():
+    with Sandbox("", timeout=120) as shared:
+        yield shared
+
+
+def examined(box, name, file=DECEIVERS, seed=0, most=None):
+    """The laws on long blocks up to one that refutes, the first so many at most."""
+    box.load(f"{file}:{name}", [toy(1)])
+    laws = []
+    for law in laws_of_long_blocks(lambda problem, paths: _measured(box, problem, paths), seed):
+        laws.append(law)
+        if law.lossless.refutes or len(laws) == most:
+            break
+    return laws
+
+
+def _measured(box, problem, paths):
+    return measured_wide(problem, "float64", box.law(problem, paths=paths))
+
+
+def scope_of(laws):
+    return decided_positions(e for law in laws for e in judge(law))
+
+
+@pytest.mark.parametrize("name", ["shared_by_pairs", *(name for name in long_blocks.PLANTED if "far_pair" not in name)])
+def test_classes_of_mistakes_that_were_cleared_once_are_refuted(box, name):
+    *before, last = examined(box, name)
+    assert last.lossless.refutes and all(law.known for law in before)
+
+
+@pytest.mark.parametrize(
+    ("style", "whole"),
+    [("steps", LENGTHS), pytest.param("backwards", LENGTHS, marks=pytest.mark.long),
+     *(pytest.param(style, (6, 7, 8), marks=pytest.mark.long) for style in ("vector", "forwards"))],
+)  # fmt: skip
+def test_right_verifiers_hold_with_all_positions_together_or_each_with_its_neighbour(box, style, whole):
+    laws = examined(box, style, RIGHT)
+    assert all(law.known and law.lossless.verdict == "holds" for law in laws), [law.reason for law in laws]
+    positions = scope_of(laws)
+    assert all(decides(positions, gamma, range(gamma)) for gamma in whole)
+    assert all(decides(positions, gamma, {k, k + 1}) for gamma in LENGTHS_APART for k in range(gamma - 1))
+    assert style == "steps" or not decides(positions, 64, {0, 1, 2, 3, 4})
+
+
+def test_where_ways_double_with_each_position_only_what_refutes_is_kept_of_all_positions_together(box):
+    laws = examined(box, "vector", RIGHT, most=8)
+    assert [law.problem.gamma for law in laws] == [6, 6, 7, 7, 8, 8, 9, 10] and all(law.known for law in laws)
+    assert "pairs" in laws[-1].problem.name and max(law.paths for law in laws) == 2**8
+
+
+@pytest.mark.parametrize(("name", "refuted"), [("far_pair", True), ("far_pair_of_blocks", True), ("forwards", False)])
+def test_a_number_that_is_used_again_at_any_two_positions_shows_among_the_likeliest_ways(box, name, refuted):
+    """Positions 5 and 58 of 64, which no problem decides together: all is accepted, or nothing is, too often."""
+    box.load(f"{DECEIVERS if refuted else RIGHT}:{name}", [toy(1)])
+    law = _measured(box, together(64), LIKELIEST)
+    assert not law.known and law.lossless.refutes is refuted and law.paths == LIKELIEST
+
+
+def missed(box, seeds):
+    """Of the defects of these seeds those that are not refuted. Asserts that they lie outside the scope."""
+    cleared = []
+    for seed in seeds:
+        defect, laws = long_blocks.drawn(seed), examined(box, f"d{seed}", seed=seed)
+        if any(law.lossless.refutes for law in laws):
+            continue
+        positions = scope_of(laws)
+        shown = [(gamma, s) for gamma in map(int, positions) if defect.acts(gamma) for s in defect.shown_by(gamma)]
+        assert not any(decides(positions, gamma, s) for gamma, s in shown), f"d{seed} is cleared in the scope: {defect}"
+        cleared.append(seed)
+    return cleared
+
+
+def test_planted_defects_are_refuted_or_lie_outside_the_scope(box):
+    assert len(missed(box, range(8))) <= 1
+
+
+@pytest.mark.long
+def test_of_a_hundred_planted_defects_ninety_five_are_refuted_and_the_others_lie_outside_the_scope(box):
+    assert len(missed(box, range(100))) <= 5
+
+
+@pytest.mark.long
+def test_an_audit_refutes_a_second_token_that_is_taken_over_untested_in_blocks_of_more_than_five():
+    report = audit(f"{DECEIVERS}:second_of_more_than_five", explain=False, levels=("exact",))
+    assert report.verdict == "refuted"
+    assert {e.problem for e in report.evidence if e.refuted and e.claim == "lossless"} == {"wide-positions-gamma6"}
