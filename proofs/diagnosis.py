@@ -1,6 +1,7 @@
 """Which known bug does a verifier have? Its measured laws are compared with those of the zoo's mutants."""
 
 from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from ..models.law import Prefix
 from ..verifiers.zoo.catalogue import ZooEntry
@@ -34,35 +35,57 @@ def _impossible(law: Measurement) -> set[tuple[Prefix, Prefix]]:
     return {(found.block, found.emitted) for found in law.impossible()}
 
 
+class Diagnosis(NamedTuple):
+    """The mutants that behave as a verifier.
+
+    same: what is said of each. mutants: how many it was compared with.
+    """
+
+    same: list[dict[str, Any]]
+    mutants: int
+
+
 def diagnose(
     chosen: Sequence[Measurement],
     entries: Sequence[ZooEntry],
     measure: Callable[[ZooEntry, Measurement], Measurement | None],
     claim: str = "lossless",
-) -> list[dict]:
+) -> Diagnosis:
     """The mutants that fail the claim too and behave exactly as the verifier on every problem given, up to rounding.
 
     And up to the lattice of its uniforms, where that is coarser.
     chosen: measurements with a known law, at least one of which the verifier fails.
     measure: the law of a mutant on the problem of a measurement; None if it cannot be computed.
     claim: that the verifier fails, and the mutants too; of ``support`` they have to emit the same impossible tokens.
+    Guarantee: a mutant that counts as compared has a law on a problem that differs from the verifier's, or one on every
+    problem.
     """
-    same = []
+    same, mutants = [], 0
     for entry in (e for e in entries if chosen and claim in e.refutes):
-        worst, fails = 0.0, False
-        for law in chosen:
-            mutant = measure(entry, law)
-            if mutant is None or not mutant.known:
-                break
-            if not law.agrees_with(mutant, min(law.grain, FINE)):
-                break
-            if claim == "support" and _impossible(law) != _impossible(mutant):
-                break
-            worst = max(worst, law.distance(mutant))
-            fails = fails or refuted(mutant, claim)
-        else:
-            if not fails:
-                continue
-            about = {"mutant": entry.name, "title": entry.title, "ancestor": entry.ancestor, "link": entry.link}
-            same.append(about | {"problems": [m.problem.name for m in chosen], "distance": worst, "claim": claim})
-    return same
+        forms = [_compared(chosen, form, measure, claim) for form in entry.forms]
+        same += [form for form in forms if form]
+        mutants += None not in forms
+    return Diagnosis(same, mutants)
+
+
+def _compared(
+    chosen: Sequence[Measurement],
+    entry: ZooEntry,
+    measure: Callable[[ZooEntry, Measurement], Measurement | None],
+    claim: str,
+) -> dict[str, Any] | None:
+    """What is said of a mutant that behaves as the verifier; empty if it does not, None if that is not known: without
+    a law, or where the lattice of the uniforms, or what random requests may have missed, hides the difference."""
+    worst, fails = 0.0, False
+    for law in chosen:
+        mutant = measure(entry, law)
+        if mutant is None or not mutant.known:
+            return None
+        if not law.agrees_with(mutant, min(law.grain, FINE)):
+            return None if law.agrees_with(mutant, law.grain + law.missed) else {}
+        if claim == "support" and _impossible(law) != _impossible(mutant):
+            return {}
+        worst = max(worst, law.distance(mutant))
+        fails = fails or refuted(mutant, claim)
+    about = {"mutant": entry.name, "title": entry.title, "ancestor": entry.ancestor, "link": entry.link}
+    return about | {"problems": [m.problem.name for m in chosen], "distance": worst, "claim": claim} if fails else None

@@ -173,7 +173,7 @@ class Measurement(Law):
         if malformed:
             worst = max(sorted(malformed, key=str), key=lambda o: malformed[o])
             block = next(b for b, law in self.blocks.items() if law.get(worst, 0) != 0)
-            emitted = worst if isinstance(worst, str) else f"emits {prefix_key(worst)}"
+            emitted = worst if isinstance(worst, str) else f"emits {prefix_key(worst)}{self._stray(worst)}"
             entry = LawEntry(emitted, "0", self.text(malformed[worst], slack))
             return Witness(**vars(entry), problem=problem, **self._draft(block), laws=(entry,))
         lengths = range(1, self.completion()[1] + 1)
@@ -189,6 +189,10 @@ class Measurement(Law):
         worst_first = sorted(entries[:MAX_PREFIXES], key=lambda e: (len(e[0]), e[0]))
         prefixes = tuple((prefix_key(o), p, q) for o, p, q in worst_first)
         return Witness(**vars(laws[0]), problem=problem, laws=laws, prefixes=prefixes)
+
+    def _stray(self, emitted: Prefix) -> str:
+        """What is said of tokens that are none of the vocabulary's."""
+        return "" if all(0 <= t < self.problem.vocabulary for t in emitted) else ", outside the vocabulary"
 
     def _draft(self, block: Prefix) -> dict[str, Any]:
         """The draft of a witness: its tokens, and of a tree their parents."""
@@ -206,7 +210,8 @@ class Measurement(Law):
         worst = max(self.impossible(), key=lambda found: found.probability, default=None)
         if worst is None:
             return Departure(detail=lambda: zeros)
-        entry = LawEntry(prefix_key(worst.emitted[: worst.place + 1]), "0", _rare(worst.probability))
+        shown = worst.emitted[: worst.place + 1]
+        entry = LawEntry(f"{prefix_key(shown)}{self._stray(shown)}", "0", _rare(worst.probability))
 
         def witness() -> Witness:
             return Witness(**vars(entry), problem=as_json(self.problem), **self._draft(worst.block))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...models.problem import Problem
 from ..interception.harness import NeverReturned
-from ..interception.outcomes import Outcome, encoded
+from ..interception.outcomes import Outcome, Raised, encoded
 from ..interception.rows_in_use import RowsInUse, rows_for
 from .laws import DrivenLaws, NoLaw
 from .layout import Layout
@@ -26,6 +26,7 @@ def answers(subject: DrivenSubject, problem: Problem, request: Mapping[str, Any]
     request: "scales": what the rows of target and draft are multiplied by; "seed": of the random requests.
     """
     rows = rows_for(problem, subject, request["scales"])
+    subject.outside.begin(problem.vocabulary if tuple(request["scales"]) == (1.0, 1.0) else 0)
     yield from rows.answers()
     reason, laws = None, DrivenLaws(subject, problem, rows, request["seed"])
     try:
@@ -38,13 +39,17 @@ def answers(subject: DrivenSubject, problem: Problem, request: Mapping[str, Any]
         yield {"block": list(laws.blocks[0]), "never_returned": str(late)}
         return
     for block in laws.blocks[: 1 if reason else None]:
-        law = None if reason else [[encoded(o), str(p)] for o, p in laws.law(block).items()]
+        outcomes = {} if reason else laws.law(block)
+        for outcome in outcomes:
+            subject.outside.look_at(() if isinstance(outcome, Raised) else outcome, by_a_call=False)
+        law = None if reason else [[encoded(o), str(p)] for o, p in outcomes.items()]
         yield {
             "block": list(block), "law": law, "exactness": "driven",
             "resolution": 0.0 if reason else laws.laws[block].resolution,
             "paths": 0 if reason else laws.paths(block), "reason": reason,
             "coarsest": 0 if reason else laws.coarsest(block), "findings": {},
         }  # fmt: skip
+    subject.findings |= subject.outside.finding
     yield {
         "findings": subject.findings,
         "missed": laws.missed,

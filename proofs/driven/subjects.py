@@ -15,6 +15,7 @@ from ...verifiers.adapters.protocol import Row
 from ...verifiers.trees.draft_tree import WAYS
 from ..interception.harness import of_trees, same, timed_call
 from ..interception.outcomes import Outcome, Raised
+from ..interception.outside import Outside
 from ..interception.rows_in_use import Rows, rows_for
 from ..time_limits import TimeLimits
 from .declared import SIGNIFICAND, Declared, declared, stated
@@ -56,7 +57,7 @@ class DrivenSubject(ABC):
         self.findings: dict[str, str] = {}
         self.description: dict[str, Any] = {}
         self.new_keys: dict[tuple[int, ...], dict[str, list[tuple[tuple[Key, ...], bool]]]] = {}
-        self.calls = 0
+        self.calls, self.outside = 0, Outside(None)
 
     def seconds(self) -> float:
         """Processor time that was taken so far, by this process and by the subject."""
@@ -111,7 +112,7 @@ class DrivenObject(DrivenSubject):
     def __init__(self, function: Any, name: str, array: str | None, dtype: str, limits: TimeLimits):
         super().__init__(name, array or getattr(function, "array", None) or "numpy", dtype, limits)
         self.function, self.trees = function, stated(bool, getattr(function, PARENTS, False), f"{name} has {PARENTS}")
-        self.drafting = getattr(function, "drafting", WAYS)
+        self.drafting, self.outside = getattr(function, "drafting", WAYS), Outside(function)
         self.random = declared(function.random, dtype)
         if self.random is None:
             raise NotASubject(
@@ -156,9 +157,14 @@ class DrivenObject(DrivenSubject):
         self.calls += 1
         first, rows.called = not rows.called, True
         try:
-            return timed_call(self.limits, first, lambda: tokens_of(self.function(*self._drafted(row), row.random)))
+            return timed_call(self.limits, first, lambda: self._called(row))
         finally:
             self._look_at(request, row)
+
+    def _called(self, row: Row) -> Outcome:
+        result = self.outside.calling(lambda: self.function(*self._drafted(row), row.random))
+        self.outside.look_at(tokens := tokens_of(result))
+        return tokens
 
     def _together(self, rows: Rows, requests: Sequence[Request]) -> list[Outcome]:
         """Many requests in one call; one by one where that raises, so that it is known which of them do."""

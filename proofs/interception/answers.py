@@ -64,6 +64,7 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
     wide, array = not isinstance(problem, Problem), subject.array or "numpy"
     arithmetic = Arithmetic(subject.dtype, array, wide) if wide or subject.dtype != "float64" else None
     subject.exploration.arithmetic = arithmetic
+    subject.outside.begin(problem.vocabulary if tuple(request["scales"]) == (1.0, 1.0) else 0)
     yield from rows.answers()
     walks: list[Walk] | None = [] if request["walks"] else None
     blocks = rows.blocks() if request["only"] is None else map(tuple, request["only"])
@@ -79,6 +80,7 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
         yield {**law, "block": list(block)} | ({} if walks is None else {"walks": [walk.encoded() for walk in walks]})
         if law["law"] is None:
             break
+    subject.findings |= subject.outside.finding
     yield {"findings": subject.findings} | ({"arithmetic": arithmetic.answer()} if arithmetic else {})
 
 

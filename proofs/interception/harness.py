@@ -1,6 +1,7 @@
 """In the child process: call a third-party function by the plain convention, explore or sample it."""
 
 import errno
+import functools
 import itertools
 import signal
 import sys
@@ -17,6 +18,7 @@ from ...verifiers.trees.draft_tree import WAYS
 from ..time_limits import TimeLimits
 from .exploration import Exploration
 from .outcomes import Outcome, Raised, readable
+from .outside import Outside
 from .rows_in_use import Rows, rows_for
 from .serving import LARGEST_FILE
 
@@ -57,6 +59,7 @@ class Subject:
         self.description: dict[str, Any] = {}
         self.written: set[str] = set()
         self.returned: tuple[Any, tuple[int, ...]] | None = None
+        self.outside = Outside(function)
         if self.plan.random == "generator" and self.array is None:
             self.array = "torch"
         if self.array == "torch":
@@ -117,9 +120,8 @@ class Subject:
         try:
             if arithmetic is not None:
                 arithmetic.noting, arithmetic.additions = True, 0
-            return timed_call(
-                self.limits, first, lambda: self._tokens(call(self.function, self.plan, given, generator))
-            )
+            called = functools.partial(call, self.function, self.plan, given, generator)
+            return timed_call(self.limits, first, lambda: self._tokens(self.outside.calling(called)))
         finally:
             if arithmetic is not None:
                 arithmetic.noting = False
@@ -132,6 +134,7 @@ class Subject:
             text = "what a call returned is overwritten by a later one: it has to be read or copied before"
             self.findings["result-overwritten"] = text
         tokens = tokens_of(result)
+        self.outside.look_at(tokens)
         self.returned = result, tokens
         return tokens
 

@@ -20,7 +20,7 @@ CHECKS = {
     "pure": "the function writes to no input, keeps no state between calls, reseeds nothing, and returns",
 }
 IMPURE = ("inputs-written", "result-overwritten", "state", "reseeds", "never-returned")
-HINTS = ("padding", "precision", "drafting")
+HINTS = ("outside-vocabulary", "padding", "precision", "drafting")
 DEFAULT = ("lossless", "support", "pure")
 """Optimality is a price, not a fault: it is checked where it is asked for."""
 
@@ -54,7 +54,7 @@ class Check:
 def _report_on(name: str, quick: bool) -> Report:
     from .api import audit
 
-    return audit(name, explain=False, quick=quick)
+    return audit(name, quick=quick)
 
 
 def _reports(subject: str | Callable, quick: bool) -> Callable[[], Report]:
@@ -63,7 +63,7 @@ def _reports(subject: str | Callable, quick: bool) -> Callable[[], Report]:
         return partial(_report_on, subject, quick)
     from .api import audit
 
-    return cache(lambda: audit(subject, explain=False, quick=quick))
+    return cache(lambda: audit(subject, quick=quick))
 
 
 def _short(name: str) -> str:
@@ -75,8 +75,8 @@ def _short(name: str) -> str:
 def run_check(report: Report, check: str) -> None:
     """Run one check on the report of an audit.
 
-    Raises: CheckFailed with the witness and the replay command; AssertionError with the reason why there is no
-        evidence.
+    Raises: CheckFailed with the smallest witness, the replay command and the mutants that behave as the subject;
+        AssertionError with the reason why there is no evidence.
     """
     __tracebackhide__ = True
     from .deciding import deciding
@@ -91,10 +91,11 @@ def run_check(report: Report, check: str) -> None:
             raise CheckFailed(f"{name} {'; '.join(found)}{_examined(report)}")
         return
     evidence = [e for e in report.evidence if e.claim == check]
-    for item in evidence:
-        if item.refuted:
-            said = f"{check} is refuted on {item.problem}: {item.witness}"
-            raise CheckFailed(f"{name}: {said}{_examined(report)}\n  replay: {item.replay}")
+    if refuted := [e for e in evidence if e.refuted]:
+        item = next((e for e in refuted if e.witness and e.witness.smallest), refuted[0])
+        said = f"{check} is refuted on {item.problem}: {item.witness}"
+        named = "".join(f"\n  diagnosis: {words} {link}".rstrip() for words, link in report.behaves_as)
+        raise CheckFailed(f"{name}: {said}{named}{_examined(report)}\n  replay: {item.replay}")
     counting = deciding(evidence, [check])
     if not any(e.holds for e in counting) or not all(e.holds for e in counting):
         reasons = {e.why_undecided for e in evidence if not e.holds}

@@ -30,6 +30,7 @@ FINDINGS = {
     "relation": "depends on what must not matter",
     "scaling": "rows that do not sum to 1",
     "inputs-written": "writes to its inputs",
+    "outside-vocabulary": "returns ids outside the vocabulary",
     "result-overwritten": "overwrites what it returned before",
     "optional-generator": "is not examined without a generator",
     "uniform-reused": "uses one uniform twice",
@@ -92,6 +93,7 @@ class Report:
     environment: versions that the result can depend on.
     evidence: in the order in which it was found.
     diagnosis: the mutants that behave exactly as the subject.
+    compared: how many mutants it was compared with, on which problems, by which claim; None if with none.
     findings: what was noticed besides the law, kind -> text.
     shown: finding's kind -> the calls that show it, and the command that shows it again.
     curves: Pr(tau >= i) of the subject and of block and token verification, by problem.
@@ -110,6 +112,7 @@ class Report:
     environment: dict[str, str] = field(default_factory=dict)
     evidence: list[Evidence] = field(default_factory=list)
     diagnosis: list[dict[str, Any]] = field(default_factory=list)
+    compared: dict[str, Any] | None = None
     findings: dict[str, str] = field(default_factory=dict)
     shown: dict[str, dict[str, Any]] = field(default_factory=dict)
     curves: list[dict[str, Any]] = field(default_factory=list)
@@ -204,6 +207,19 @@ class Report:
         """The refutation on the smallest problem that the search found, if there was a search."""
         return next((e for e in self.evidence if e.witness and e.witness.smallest), None)
 
+    @property
+    def behaves_as(self) -> list[tuple[str, str]]:
+        """(in words, link) of each mutant that behaves as the subject; where none does, that, and no link."""
+        known = [
+            (f"behaves exactly as {same['mutant']}: {same['title']} ({_compared_on(same)})", same["link"])
+            for same in self.diagnosis
+        ]
+        if known or not self.compared:
+            return known
+        return [
+            (f"none of {self.compared['mutants']} known bugs behaves like this ({_compared_on(self.compared)})", "")
+        ]
+
     def shown_refutation(self) -> Evidence | None:
         """The refutation to show first: of a problem, the smallest."""
         refuted = [(e, e.witness) for e in self.evidence if e.refuted and e.claim in self.claims and e.witness]
@@ -242,6 +258,7 @@ class Report:
             report["campaign"] = self.campaign
         if self.server is not None:
             report["server"] = self.server
+        report |= {"compared": self.compared} if self.compared else {}
         return report | ({"regions": self.regions} if self.regions else {})
 
     def __repr__(self) -> str:
@@ -272,6 +289,7 @@ class Report:
         report = cls(data["subject"], tuple(form.claims), form.seed, form.environment)
         report.evidence, report.proved = form.evidence, data["standing"]
         report.diagnosis, report.curves, report.failure = data["diagnosis"], data["curves"], data["failure"]
+        report.compared = data.get("compared")
         report.findings = {f["kind"]: f["text"] for f in data["findings"]}
         details = ((f["kind"], {n: f[n] for n in ("calls", "replay") if n in f}) for f in data["findings"])
         report.shown = {kind: shown for kind, shown in details if shown}
@@ -279,6 +297,14 @@ class Report:
         report.campaign, report.server, report.scoped = data.get("campaign"), data.get("server"), "scope" in data
         report.regions = data.get("regions", {})
         return report
+
+
+def _compared_on(compared: Mapping[str, Any]) -> str:
+    """The problems of a comparison with mutants, and the claim, where it is another than lossless."""
+    claim = compared.get("claim", "lossless")
+    count = len(compared["problems"])
+    on = f"on all {count} problems compared" if count > 1 else "on the problem compared"
+    return on + ("" if claim == "lossless" else f"; {claim} is refuted")
 
 
 def _require_numbers(evidence: Sequence[Evidence]) -> None:

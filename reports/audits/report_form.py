@@ -64,6 +64,14 @@ class Same(Closed, kw_only=True):
     claim: str = "lossless"
 
 
+class Compared(Closed, kw_only=True):
+    """How many mutants that fail the claim a subject was compared with that fails it, and on which problems."""
+
+    mutants: Count
+    claim: str
+    problems: list[str]
+
+
 class Call(Closed, kw_only=True):
     """A call that shows a finding. numbers: uniforms and noise in the order drawn, then indices drawn by weights."""
 
@@ -262,6 +270,7 @@ class ReportForm(Closed, kw_only=True):
     claims: Annotated[list[str], Meta(min_length=1)]
     evidence: list[Evidence]
     diagnosis: list[Same]
+    compared: Compared | None = None
     findings: list[Finding]
     failure: Failure | None
     curves: list[Curve]
@@ -284,7 +293,7 @@ def report_schema() -> dict[str, Any]:
     definitions, claims = made["$defs"], {"enum": [*CLAIMS]}
     definitions["ReportForm"]["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
     definitions["ReportForm"]["properties"]["claims"]["items"] = claims
-    for name in ("Evidence", "Same"):
+    for name in ("Evidence", "Same", "Compared"):
         definitions[name]["properties"]["claim"] = claims
     for name in ("Evidence", "Witness", *(kind.__name__ for kind in Closed.__subclasses__())):
         definitions[name]["additionalProperties"] = False

@@ -16,8 +16,9 @@ from .plain_words import problem_rows
 PAGE = Path(__file__).parents[1] / "bugs.md"
 HEAD = """# Real bugs, with a witness each
 
-Each bug was reported in public, or found by reading, in the project that is named; the mutant is our own short verifier
-with that bug and no other, and says nothing of what the project does today. The witness is the smallest that the search
+Each bug was reported in public, or found by reading, in the project that is named, unless the line says that no report
+was found; the mutant is our own short verifier with that bug and no other, and says nothing of what the project does
+today. The witness is the smallest that the search
 found: the rows of target p and draft q, the same after every prefix, gamma draft tokens a call, and what comes out with
 another probability than from a lossless verifier. Each number is exact (a decimal has logarithms in it, or a softmax).
 Of a mutant of batches (B01 ...): the draft tokens of a request, what it emits among others, and what alone. Written by

@@ -63,11 +63,8 @@ def show(report: Report, console: Console) -> None:
         console.print(f"\nalso        {item.claim} is refuted on {item.problem}: {escape(str(item.witness))}")
         if item.replay and len(item.replay) < LONGEST_REPLAY:
             show_replay(item.replay, console)
-    for same in report.diagnosis:
-        console.print(
-            f"diagnosis   behaves exactly as {same['mutant']}: {escape(same['title'])} "
-            f"(on all {len(same['problems'])} problems compared{_of_claim(same)})\n            {escape(same['link'])}"
-        )
+    for words, link in report.behaves_as:
+        console.print(f"diagnosis   {escape(words)}" + (f"\n            {escape(link)}" if link else ""))
     if caveat := allowance(report):
         console.print(f"allowed     {escape(caveat)}")
     if report.failure:
@@ -84,12 +81,6 @@ def show_replay(command: str, console: Console) -> None:
     """Print a command so that it can be copied."""
     console.print("replay      ", end="")
     console.print(escape(command), soft_wrap=True, highlight=False)
-
-
-def _of_claim(same: dict) -> str:
-    """The claim that a diagnosis speaks of, where it is another than lossless."""
-    claim = same.get("claim", "lossless")
-    return "" if claim == "lossless" else f"; {claim} is refuted"
 
 
 def _show_witness(report: Report, console: Console) -> None:

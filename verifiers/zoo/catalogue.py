@@ -19,6 +19,7 @@ class ZooEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     link: to the ancestor.
     refutes: the claims that an audit must refute; none for a control.
     driven: the same as "module:name" with its random numbers as inputs, where its law is known only so.
+    variants: names in the module of the same bug with other numbers, which verifiers are compared with too.
     """
 
     name: str
@@ -28,6 +29,7 @@ class ZooEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     link: str
     refutes: tuple[str, ...] = ("lossless",)
     driven: str = ""
+    variants: tuple[str, ...] = ()
 
     @property
     def target(self) -> str:
@@ -38,6 +40,15 @@ class ZooEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def measured(self) -> str:
         """The subject that gives its law."""
         return f"{__package__}.{self.driven or self.function}"
+
+    @property
+    def forms(self) -> list["ZooEntry"]:
+        """The entry, and each of its variants as an entry of the same name."""
+        module, change = self.function.partition(":")[0], msgspec.structs.replace
+        return [self, *(
+            change(self, function=f"{module}:{one}", title=f"{self.title}: {one.replace('_', ' ')}", variants=())
+            for one in self.variants
+        )]  # fmt: skip
 
 
 ZOO = {

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .building_blocks import Floats, Generator, draw, drawable, drawn_from, excess, with_parts, without
+from .building_blocks import Floats, Generator, Verifier, draw, drawable, drawn_from, excess, with_parts, without
 
 softmax_of_residual = with_parts(recovers=drawn_from(lambda p, q, x: np.exp(excess(p, q))))
 """Normalises the residual by a softmax, which gives mass to every token."""
@@ -43,3 +43,20 @@ def _coin_up_to_one(rng: Generator, p: Floats, q: Floats, x: int) -> int | np.in
 
 coin_of_one_falls_off = with_parts(recovers=_coin_up_to_one)
 """Looks the replacement up with a coin that can be exactly 1: no edge lies above it, and the last token is taken."""
+
+
+def smoothed(way: np.ufunc, epsilon: float) -> Verifier:
+    """Adds an epsilon to every entry of the residual, or makes it the least that an entry can be (np.maximum)."""
+    return with_parts(recovers=drawn_from(lambda p, q, x: way(excess(p, q), epsilon)))
+
+
+residual_smoothed = smoothed(np.add, 1e-3)
+"""Gives every token a thousandth of weight in the residual, so that it can be divided by its sum."""
+
+
+def __getattr__(name: str) -> Verifier:
+    """The same with the epsilons that code has: plus_1e-8, floor_1e-8."""
+    way, _, epsilon = name.partition("_")
+    if way not in ("plus", "floor") or not epsilon.startswith("1e-"):
+        raise AttributeError(name)
+    return smoothed(np.add if way == "plus" else np.maximum, float(epsilon))

@@ -32,6 +32,9 @@ def replacement_from_next_row(target: Floats, draft: Floats, tokens: Tokens, rng
 target_rows_one_late = with_rows(target=lambda rows, _: np.concatenate([rows[1:], rows[-1:]]))
 """Verifies each token with the target's row of the position after it."""
 
+bonus_from_the_row_before = with_rows(target=lambda rows, _: np.concatenate([rows[:-1], rows[-2:-1]]))
+"""Draws the token after a whole accepted block from the row that the last draft token was tested with."""
+
 place_in_sorted_list_returned = with_parts(recovers=drawn_from(lambda p, q, x: np.sort(excess(p, q))[::-1]))
 """Draws from the residual sorted by weight and returns the place in that list as if it were the token."""
 

@@ -38,6 +38,7 @@ def merged(reports: Mapping[str, Report]) -> Report:
     for report in reports.values():
         made.add(e for e in report.evidence if e not in made.evidence)
         made.curves += [curve for curve in report.curves if curve not in made.curves]
+        made.compared = made.compared or report.compared
         made.diagnosis += [same for same in report.diagnosis if same not in made.diagnosis]
         for kind, text in report.findings.items():
             made.notice({kind: text}, **report.shown.get(kind, {}))

@@ -7,7 +7,7 @@ from ....models.battery import drawn
 from ....models.errors import RunFailed
 from ....models.problem import Problem
 from ....models.tree_battery import drawing
-from ....proofs.audit_claims import lossless, refuted
+from ....proofs.audit_claims import judge_claim, refuted
 from ....proofs.diagnosis import FEWEST, compared, diagnose
 from ....proofs.measurement import measured
 from ....proofs.sandbox import Sandbox
@@ -43,9 +43,8 @@ class Explanation:
         if claim is None:
             return
         failing = [law for law in known if refuted(law, claim)]
-        if claim == "lossless":
-            session.settings.progress("looking for the smallest witness", 0, 1)
-            self._shrink(failing[0])
+        session.settings.progress("looking for the smallest witness", 0, 1)
+        self._shrink(failing[0], claim)
         session.settings.progress("comparing with known mutants", 0, 1)
         self._diagnose(claim, compared(failing, [law for law in known if law not in failing]))
 
@@ -62,15 +61,15 @@ class Explanation:
             return None
         return measurement if measurement.known else None
 
-    def _shrink(self, measurement: Measurement) -> None:
+    def _shrink(self, measurement: Measurement, claim: str) -> None:
         until = time.monotonic() + LONGEST_SHRINKING
 
         def fails(problem: Problem) -> bool:
             smaller = self._law_on(problem) if time.monotonic() < until else None
-            return smaller is not None and refuted(smaller, "lossless")
+            return smaller is not None and refuted(smaller, claim)
 
         smallest = self._law_on(shrink(measurement.problem, fails))
-        refutation = smallest and lossless(smallest)
+        refutation = smallest and judge_claim(smallest, claim)
         if smallest and refutation and refutation.witness:
             self.session.report.notice(smallest.findings)
             marked = replace(refutation, witness=replace(refutation.witness, smallest=True))
@@ -93,7 +92,11 @@ class Explanation:
                 except RunFailed:
                     return None
 
-            self.session.report.diagnosis += diagnose(chosen, self.session.mutants, measure, claim)
+            found = diagnose(chosen, self.session.mutants, measure, claim)
+        self.session.report.diagnosis += found.same
+        if found.mutants:
+            names = [m.problem.name for m in chosen]
+            self.session.report.compared = {"mutants": found.mutants, "claim": claim, "problems": names}
 
     def _others(self, claim: str) -> list[Problem]:
         """Small problems that tell mutants apart; trees drawn as for a subject that verifies trees."""

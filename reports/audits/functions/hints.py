@@ -80,7 +80,8 @@ def _padding(failing: Sequence[Measurement], examined: int) -> str:
     left = sum(refuted(shorter, "lossless") for shorter, _ in cut)
     holds = f"lossless holds on all {examined} problems" if not left else f"lossless is refuted on {left} of {examined}"
     padding = ", ".join(map(str, values[:4]))
-    return f"returns {padding} after the tokens; with that cut off {holds}: return the tokens alone, tau + 1 of them"
+    mended = ": return the tokens alone, tau + 1 of them" if left < len(cut) else ""
+    return f"returns {padding} after the tokens; with that cut off {holds}{mended}"
 
 
 def _without_padding(measurement: Measurement) -> tuple[Measurement, set[int]]:

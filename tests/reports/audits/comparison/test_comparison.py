@@ -513,7 +513,9 @@ def test_what_is_shown_is_what_the_evidence_gives_and_a_badge_says_no_more(tmp_p
     assert show(missing, "--date", "2026-01-01")[:2] == (3, "draftproof: error, 2026-01-01")
     assert show(failed, "--date", "2026-01-01")[:2] == (3, "draftproof: error, 2026-01-01")
     assert show(rows, "--date", "2026-01-01")[:2] == (0, "draftproof: open, 2026-01-01")
-    assert show(GOOD.as_json() | {"date": "forever"}, "--date", "2026-01-01")[1] == "draftproof: lossless, 2026-01-01"
+    assert show(GOOD.as_json() | {"date": "forever"}, "--date", "2026-01-01")[1] == (
+        "draftproof: not refuted on 2 problems (V to 2), 2026-01-01"
+    )
     empty = {
         "title": "t",
         "date": "2026-01-01",

@@ -4,6 +4,8 @@ import pytest
 
 from draftproof import audit
 from draftproof.models.battery import drawn, toy
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.reports.audits.checks import CheckFailed, run_check
 from draftproof.tests.reports.audits.functions.written import TOKEN
 
 pytestmark = pytest.mark.interception
@@ -26,6 +28,20 @@ def rounded(a, b, c, rng):
     return token(a / a.sum(1, keepdims=True), b / b.sum(1, keepdims=True), c, rng)
 def biased(a, b, c, rng):
     return [rng.choice(len(b[0]), p=b[0])]
+def outside(a, b, c, rng):
+    for i, x in enumerate(c):
+        if rng.random() * b[i][x] >= a[i][x]:
+            return [*c[:i], len(a[0])]
+    return [*c, rng.choice(len(a[-1]), p=a[-1])]
+def outside_if_scaled(a, b, c, rng):
+    return token(a, b, c, rng) if abs(a.sum(1) - 1).max() < 1e-9 else [-1]
+class Driven:
+    random, array = ({"name": "u", "kind": "uniform", "shape": [], "bits": 24},), "numpy"
+    def __call__(self, a, b, c, random):
+        if random["u"] < 0.25:
+            return [int(c[0]), 7]
+        return [int(random["u"] < 0.5 * a[0][0] + 0.25)]
+driven = Driven()
 """
 )
 
@@ -53,6 +69,39 @@ def test_padding_is_refuted_and_it_is_said_whether_the_tokens_before_it_are_righ
         "returns -1 after the tokens; with that cut off lossless holds on all 2 problems" in right.findings["padding"]
     )
     assert "with that cut off lossless is refuted on 2 of 2" in wrong.findings["padding"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("outside", "returns 2, an id outside the vocabulary, at subject.py:{}: return [*c[:i], len(a[0])]"),
+        ("driven", "returns 7, an id outside the vocabulary, at subject.py:{}: return [int(c[0]), 7]"),
+        ("padded", "returns -1, an id outside the vocabulary, at subject.py:{}: return [*tokens, *[-1] * ("),
+    ],
+)
+def test_an_id_outside_the_vocabulary_is_called_that_with_the_line_that_returns_it(report_on, name, said):
+    report = report_on(name)
+    line = next(n for n, line in enumerate(SOURCE.splitlines(), 1) if line.strip().startswith(said.split("{}: ")[1]))
+    assert report.findings["outside-vocabulary"].startswith(said.format(line))
+    assert report.shown_refutation().witness.sequence.endswith(", outside the vocabulary")
+    with pytest.raises(CheckFailed, match=rf"hint: returns \S+, an id outside the vocabulary, at subject.py:{line}"):
+        run_check(report, "lossless")
+
+
+def test_ids_outside_the_vocabulary_are_noticed_of_rows_that_sum_to_1_alone(tmp_path):
+    file = tmp_path / "subject.py"
+    file.write_text(SOURCE)
+
+    def noticed(name, **how):
+        sandbox.load(f"{file}:{name}", [toy(1)])
+        answers = [*sandbox.law(toy(1), **how)]  # to their end
+        return any("outside-vocabulary" in answer.get("findings", {}) for answer in answers)
+
+    with Sandbox("") as sandbox:
+        assert noticed("outside") and noticed("driven")
+        assert not noticed("token")
+        assert not noticed("outside_if_scaled", scales=(0.9, 0.9))
+        assert not noticed("outside_if_scaled")
 
 
 def test_rounding_to_float32_in_float64_is_refuted_and_the_dtype_to_judge_it_by_is_named(report_on):
