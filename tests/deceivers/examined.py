@@ -114,7 +114,7 @@ def outcome_of_audit(
     if report.verdict == "refuted":
         return REFUTED, next(e.problem or "" for e in report.evidence if e.refuted)
     laws = [e for e in report.evidence if e.claim == "lossless"]
-    if report.verdict != "lossless":
+    if report.verdict != "holds":
         reasons = [str(e.why_undecided) for e in laws if not e.holds]
         return WITHHELD, str(report.failure["message"] if report.failure else next(iter(reasons), report.reading))
     calls = int(report.subject.get("calls", 0))
