@@ -3,7 +3,7 @@
 import re
 from html import escape, unescape
 
-TABLE = re.compile(r"<table\b(.*?</thead>)", re.DOTALL)
+TABLE = re.compile(r"<table\b((?:(?!</table>).)*?</thead>)", re.DOTALL)
 HEADING = re.compile(r"<th\b[^>]*>(.*?)</th>", re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
 
