@@ -74,7 +74,7 @@ class Laws:
             self.known[key] = measured(problem, "float64", self.sandbox.law(problem)) if drawn_so else None
         return self.known[key]
 
-    def named(self, subject, problems, mutants, wanted="holds"):
+    def named(self, subject, problems, mutants, wanted="lossless"):
         """The mutants that it is diagnosed as once the claim fails, from as few of the problems as tell it apart."""
         known, names = [], set()
         for measurement in filter(None, (self(subject, problem) for problem in problems)):
