@@ -99,7 +99,7 @@ def _answers(problem: WideProblem, dtype: str, bits: int | None) -> Iterator[Map
                 ({"prefix": [], "weights": residual}, 1 - kept)]  # fmt: skip
         yield {
             "block": [token], "law": [], "reason": None, "neutral": False, "paths": 2, "exactness": "lattice",
-            "resolution": 0.0, "coarsest": 0, "unknown": 0.0, "not_called": 0.0,
+            "resolution": 0.0, "coarsest": 0, "unknown": 0.0, "not_called": 0.0, "ids": [],
             "rows": [about | end | {"probability": chance} for end, chance in ends if chance > 0],
         }  # fmt: skip
 

@@ -16,12 +16,12 @@ ALONE = "each position by itself"
 
 def decided_positions(items: Iterable[Evidence]) -> dict[str, list[list[int]]]:
     """gamma -> the sets of positions decided together, in all kinds of numbers, none of them in another; of evidence
-    that holds."""
+    that holds or refutes."""
     by_dtype: dict[str, dict[int, set[frozenset[int]]]] = {}
     for e in items:
         if e.claim == "lossless" and isinstance(e.detail, LawDetail) and e.detail.decided is not None:
             sets = by_dtype.setdefault(e.dtype, {}).setdefault(e.detail.gamma or 0, set())
-            sets |= set(map(frozenset, e.detail.decided)) if e.holds else set()
+            sets |= set(map(frozenset, e.detail.decided)) if e.holds or e.refuted else set()
     gammas = sorted({gamma for sets in by_dtype.values() for gamma in sets})
     return {str(gamma): _in_all([sets.get(gamma, set()) for sets in by_dtype.values()]) for gamma in gammas}
 

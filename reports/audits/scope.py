@@ -53,7 +53,7 @@ class ReportScope(Struct, frozen=True, kw_only=True):
     pair's.
 
     problems: how many. vocabularies, gammas: every V and gamma, if known.
-    positions: gamma -> sets of positions of a block that problems decide together, whose laws are known and hold.
+    positions: gamma -> sets of positions of a block that problems decide together, whose laws are known.
     ids: every V beyond ALL_CALLED -> how many different ids were "drafted" in one problem, and "emitted" by its calls.
     smallest_probability: of all rows, that is not 0.
     drafting: how trees were drawn; nodes: of the largest; largest_trees: of the largest that was drawn so; children: V

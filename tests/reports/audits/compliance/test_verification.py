@@ -467,7 +467,7 @@ def test_what_a_part_says_of_another_claim_does_not_stand_beside_a_refuted_one(r
         claim: evidence_rows(Requirement("R", "s", claim, ("block",)), got)[0].shown
         for claim in ("lossless", "optimal")
     }
-    assert shown["lossless"].startswith("lossless: ") and "lossless" not in shown["optimal"]
+    assert shown["lossless"].startswith("holds: ") and "holds: " not in shown["optimal"]
 
 
 def test_without_weasyprint_there_is_one_line_and_everything_else(run, tmp_path, monkeypatch):

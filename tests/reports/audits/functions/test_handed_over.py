@@ -354,7 +354,7 @@ def test_checks_of_a_package_that_only_pytest_searches(tmp_path):
 def test_an_audit_in_a_script_needs_no_guard_and_by_name_says_so_where_it_does(tmp_path):
     begin = MINE + f"from draftproof import audit\nimport json\nproblem = json.loads('{TOY}')\n"
     (tmp_path / "script.py").write_text(begin + "print(audit(good, [problem], explain=False).verdict)\n")
-    assert run([sys.executable, "script.py"], tmp_path) == (0, "lossless\n")
+    assert run([sys.executable, "script.py"], tmp_path) == (0, "holds\n")
     named = "print(audit('script.py:good', [problem], explain=False).failure['message'])\n"
     (tmp_path / "script.py").write_text(begin + named)
     status, text = run([sys.executable, "script.py"], tmp_path)
