@@ -49,6 +49,12 @@ def _at_most(allowed: float, dtype: str, of_sums: float) -> float:
     return min((min(allowed, 1e-12) if dtype == "float64" else allowed) + of_sums, MOST)
 
 
+def of_rows(allowed: float, dtype: str) -> float:
+    """What the rule allows over rows of that type, whatever computes with them: in float64 at most 1e-12 with their
+    sums, so that code which takes rows as they are is seen to."""
+    return min(allowed, 1e-12) if dtype == "float64" else allowed
+
+
 def draws_trees(problem: Problem) -> bool:
     """Whether what is drafted is more than a single path that is drawn."""
     return not problem.tree.chain or problem.tree.how == TOP

@@ -118,5 +118,5 @@ def test_a_night_knows_that_it_modifies_the_target():
 def test_what_is_not_installed_is_named_and_what_no_adapter_is_called_is_told():
     assert not_installed(["json", "no_such_package", "re"]) == ["no_such_package"]
     assert replace(ADAPTERS["batched-block"], packages=("no_such_package",)).missing() == ["no_such_package"]
-    with pytest.raises(InputError, match="batched-greedy-block"):
+    with pytest.raises(InputError, match=r"did you mean batched-block\?"):
         subject_from("batched-blok")
