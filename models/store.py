@@ -42,7 +42,7 @@ class Store:
     file: its path; None keeps the rows in memory alone.
     what: what the rows are of. A file of anything else is refused.
     settings: what all rows depend on; a file with other settings is refused, with the name of one that differs.
-    valid_for: the digest of what the rows depend on besides; those for another one stay in the file and do not count.
+    valid_for: the digest of what else the rows depend on; those for another one stay in the file and do not count.
     older: how files begin that earlier versions wrote; such a file is set aside, as FILE.old, and begun anew.
     durable: whether a row outlives a power cut, and not only a kill, once ``put`` returns.
 

@@ -25,6 +25,9 @@ MOST_ENTRIES = 8_000_000
 
 MOST_VOCABULARY, MOST_GAMMA, MOST_BLOCKS = 1_000_000, 64, 512
 
+ALL_CALLED = 1100
+"""Entries of a row up to which an audit calls a verifier with every index of positive weight."""
+
 BACKWARDS = "-backwards"
 """Suffix of the name of a problem with its ids in the opposite order."""
 

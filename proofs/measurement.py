@@ -16,7 +16,6 @@ from .rounding.rule import (
     EPSILON,
     excused,
     explained_by_rounding,
-    of_rows,
     resolution_allowed,
     rounding_allowed,
     rows_in_use_allowed,
@@ -67,7 +66,7 @@ def measured(
         reason = f"its law is known only to within {resolution:.1g}, a claim in {judged} needs {needed:.1g}"
 
     def bounds(kind: str) -> tuple[float, float]:
-        rule = of_rows(rounding_allowed(problem.tree.nodes, kind, sums_off), dtype)
+        rule = rounding_allowed(problem.tree.nodes, kind, sums_off, dtype)
         return rule, explained_by_rounding(in_use, kind, sums_off, modifies_target)
 
     rule, theorem = bounds(judged)

@@ -17,7 +17,7 @@ from . import verdict_rule
 from .decided import decided_together
 from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law
 from .rounding.arithmetic import Precision, precision
-from .rounding.rule import HALF, MOST, entries_explained, excused, of_rows, wide_explained, wide_rounding_allowed
+from .rounding.rule import HALF, MOST, entries_explained, excused, wide_explained, wide_rounding_allowed
 from .rounding.theorem import PAIRWISE
 from .wide_frontier import Frontier, Row, above, apart, frontier
 from .wide_reference import reference_deviations
@@ -139,7 +139,7 @@ class WideMeasurement(Law):
 
     def _bounds(self, dtype: str, sums_off: float, order: str, normalised: str = PAIRWISE) -> tuple[float, float]:
         """Of computing in a type, but for look-ups: the rule's, and the theorem's for sums in these orders."""
-        rule = of_rows(wide_rounding_allowed(self.problem.gamma, dtype, self.problem.vocabulary, sums_off), self.dtype)
+        rule = wide_rounding_allowed(self.problem.gamma, dtype, self.problem.vocabulary, sums_off, self.dtype)
         if not self.target:
             return rule, rule
         return rule, wide_explained(self.target, self.draft, dtype, sums_off, order, normalised)

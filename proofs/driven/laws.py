@@ -128,8 +128,8 @@ class DrivenLaws:
     """The laws of a subject on all draft blocks of a problem.
 
     Guarantee: where ``missed`` is not None, the law of what is emitted is off by at most ``missed`` in total
-    variation, besides
-    each block's resolution; that is wrong with probability at most MISSED_AT, of a subject that does not know the seed.
+    variation, beyond each block's resolution; that is wrong with probability at most MISSED_AT, of a subject that does
+    not know the seed.
     """
 
     def __init__(self, subject: DrivenSubject, problem: Problem, rows: RowsInUse, seed: int = 0):

@@ -23,7 +23,7 @@ CALLS_PER_ANSWER = 200
 
 
 class MeasuredRows(Rows, Protocol):
-    """The rows of a problem, and how a law on them is measured and told: small problems and wide ones have theirs."""
+    """The rows of a problem, and how a law on them is measured and sent: small and wide problems have their own."""
 
     def blocks(self) -> Iterator[tuple[int, ...]]:
         """The draft blocks (or trees, by their tokens) that can be drafted."""

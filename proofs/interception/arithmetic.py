@@ -23,7 +23,7 @@ MOVES = {
     "set", "resize", "iter", "len", "hash", "deepcopy", "data", "int", "long", "short", "index", "is_nonzero", "unique",
     "count_nonzero", "contains", "is_same_size", "version", "base", "grad",
 }  # fmt: skip
-"""Functions of torch that round nothing, besides those that move or compare elements."""
+"""Functions of torch that round nothing, apart from those that move or compare elements."""
 
 CASTS = {"to", "float", "double", "half", "bfloat16", "type", "type_as", "copy", "setitem", "index_put"}
 ESCAPES = {"numpy", "array", "dlpack", "data_ptr", "untyped_storage", "storage"}

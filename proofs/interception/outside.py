@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 class Outside:
-    """What calls on one problem return besides tokens.
+    """What calls on one problem return that is no token.
 
     id: the first that is none. place: the file, the line and its text, once such a call was followed.
     """

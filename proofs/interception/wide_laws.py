@@ -14,6 +14,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from ...models.wide import ALL_CALLED
 from .draws import LookUp
 from .exploration import Exploration
 from .explore import Explored, rehearse
@@ -23,11 +24,8 @@ from .outcomes import Outcome, Raised, kind_of
 from .row_draws import MOST_PATHS, MOST_SPLIT, RowDraw, Split, WideTracer
 from .tracer import DEPENDS, STATE, NotInterceptable, Tracer
 
-ALL_CALLED = 1100
-"""Entries of a row up to which every index of positive weight is called."""
-
 FURTHER, FEW_FURTHER, MANY_BLOCKS = 24, 4, 100
-"""Indices drawn at random on each path besides the chosen ones; where there are so many draft blocks and more."""
+"""Indices drawn at random on each path, beyond the chosen ones; where there are so many draft blocks and more."""
 
 SEVERAL_BLOCKS = 16
 """Draft blocks from which on each path is repeated in the middle and at both ends of what it allows alone."""
@@ -150,8 +148,7 @@ class _WideCall:
         return self._stopped(tracer, DEPENDS, True)
 
     def _tracer(self) -> WideTracer:
-        few = self.most_paths < MOST_PATHS
-        return WideTracer(self.exploration, self.vocabulary, self.live, self.splits, few)
+        return WideTracer(self.exploration, self.vocabulary, self.live, self.splits, self.most_paths < MOST_PATHS)
 
     def _stopped(self, tracer: Tracer, reason: str, neutral: bool) -> WideLaw:
         paths = tracer.paths

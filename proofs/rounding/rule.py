@@ -32,7 +32,7 @@ MOST = 0.05
 in float32 over some hundred thousand tokens."""
 
 
-def rounding_allowed(gamma: int, dtype: str, off: float = 0.0) -> float:
+def rounding_allowed(gamma: int, dtype: str, off: float = 0.0, rows: str | None = None) -> float:
     """The total variation that rounding alone can account for: (gamma + 1) (epsilon + 2^-46) + 2 gamma off.
 
     Each of the gamma accept decisions and the last draw rounds a ratio or a row (epsilon / 2 an operation) and compares
@@ -40,19 +40,16 @@ def rounding_allowed(gamma: int, dtype: str, off: float = 0.0) -> float:
     gamma: decisions on a draft: the length of a block, the nodes of a tree.
     off: the most by which the sum of a rounded row differs from 1, at most epsilon / 2: the law is compared with the
         rows normalised, and code that takes them as they are is off by so much, for both models, at each decision.
+    rows: their type, where it is coarser than that of the arithmetic.
     """
-    return _at_most((gamma + 1) * (EPSILON[dtype] + LOGARITHMS), dtype, 2 * gamma * off)
+    return _at_most((gamma + 1) * (EPSILON[dtype] + LOGARITHMS), dtype, 2 * gamma * off, rows or dtype)
 
 
-def _at_most(allowed: float, dtype: str, of_sums: float) -> float:
-    """What computing is allowed, in float64 at most 1e-12, and what sums are off, at most 0.05 in all."""
-    return min((min(allowed, 1e-12) if dtype == "float64" else allowed) + of_sums, MOST)
-
-
-def of_rows(allowed: float, dtype: str) -> float:
-    """What the rule allows over rows of that type, whatever computes with them: in float64 at most 1e-12 with their
-    sums, so that code which takes rows as they are is seen to."""
-    return min(allowed, 1e-12) if dtype == "float64" else allowed
+def _at_most(computing: float, dtype: str, of_sums: float, rows: str) -> float:
+    """Together, at most 0.05; computing in float64 at most 1e-12, and over rows of float64 what their sums are off with
+    it: there code that takes rows as they are is seen."""
+    computing = min(computing, 1e-12) if dtype == "float64" else computing
+    return min(computing + of_sums, 1e-12 if rows == "float64" else MOST)
 
 
 def draws_trees(problem: Problem) -> bool:
@@ -99,7 +96,7 @@ def resolution_allowed(dtype: str) -> float:
     return 9e-13 if dtype == "float64" else min(16 * EPSILON[dtype], MOST)
 
 
-def wide_rounding_allowed(gamma: int, dtype: str, vocabulary: int, off: float = 0.0) -> float:
+def wide_rounding_allowed(gamma: int, dtype: str, vocabulary: int, off: float = 0.0, rows: str | None = None) -> float:
     """The same on a wide problem, but for a look-up: (gamma + 1) (epsilon (1 + log2(V) / 2) + 2^-46) + 2 gamma off.
 
     log2(V) / 2: rows are normalised by sums of V entries, off by u = epsilon / 2 for each level of pairwise summation.
@@ -107,7 +104,7 @@ def wide_rounding_allowed(gamma: int, dtype: str, vocabulary: int, off: float = 
     operation, in proportion, and the other errors of a race are in its resolution. At most 1e-12 in float64, 0.05 else.
     """
     allowed = (gamma + 1) * (EPSILON[dtype] * (1 + math.log2(vocabulary) / 2) + 2.0**-46)
-    return _at_most(allowed, dtype, 2 * gamma * off)
+    return _at_most(allowed, dtype, 2 * gamma * off, rows or dtype)
 
 
 def wide_explained(target: Rows, draft: Rows, dtype: str, off: float, order: str, normalised: str = PAIRWISE) -> float:

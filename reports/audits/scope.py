@@ -7,12 +7,10 @@ from typing import Any, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...models.wide import ALL_CALLED
 from ...verifiers.details import Detail, DrivenDetail, WideDetail
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence, Strength, without_smallest
 from .positions import TOGETHER, decided_positions, how_decided, ranges
-
-ALL_CALLED = 1100
-"""V up to which calls lead to every id (``proofs.interception.wide_laws``)."""
 
 
 class Run(Protocol):
