@@ -22,7 +22,7 @@ from ..verifiers.trees.shared_gumbel import agreement
 from . import claims
 from .certificates import check, make
 from .certificates.make_transport import transport_bound
-from .field import in_field
+from .field import in_field, rational
 from .laws import acceptance_ccdf, expected_accepted, output_law, total_variation
 from .tree_laws import enumerated_tree_law
 
@@ -46,6 +46,11 @@ class LiteratureClaim(NamedTuple):
     says: str
     judge: Callable[[], ClaimJudgement]
     if_only: str = ""
+
+
+def figure(number: Any) -> str:
+    """A rational as it is, or in decimals if it is long."""
+    return text if len(text := str(number)) <= 24 else f"{as_float(number):.6g}"
 
 
 Rule = Reference | TreeReference
@@ -73,7 +78,7 @@ def at_least(
         more, less = larger(pair), smaller(pair)
         if less > more and as_float(less - more) > allowed:
             witness = drawing(pair, *children, how=how) if children else pair
-            return ClaimJudgement(REFUTED, f"{more} against {less}", witness)
+            return ClaimJudgement(REFUTED, f"{figure(more)} against {figure(less)}", witness)
     return ClaimJudgement(HOLDS, f"{len(pairs)} pairs of models")
 
 
@@ -95,8 +100,9 @@ def lossless(rule: TreeReference, problems: Iterable[Problem]) -> ClaimJudgement
         evidence = claims.lossless(exact, law)
         examined += 1
         if evidence.witness:
-            w, tv = evidence.witness, evidence.total_variation
-            return ClaimJudgement(REFUTED, f"TV {tv}: `{w.sequence}` has {w.observed}, expected {w.expected}", problem)
+            w, tv = evidence.witness, figure(evidence.total_variation)
+            observed = figure(rational(w.observed))
+            return ClaimJudgement(REFUTED, f"TV {tv}: `{w.sequence}` has {observed}, expected {w.expected}", problem)
     return ClaimJudgement(HOLDS, f"{examined} problems")
 
 

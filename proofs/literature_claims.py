@@ -29,6 +29,7 @@ from .literature import (
     transport,
     two_drafts_suffice,
 )
+from .recent_claims import RECENT
 
 WITHOUT = WITHOUT_REPLACEMENT
 
@@ -136,4 +137,4 @@ _CLAIMS = [
      "siblings are distinct: equal ones are counted twice"),
 ]  # fmt: skip
 
-LITERATURE = [LiteratureClaim(*claim) for claim in _CLAIMS]
+LITERATURE = [LiteratureClaim(*claim) for claim in _CLAIMS] + RECENT

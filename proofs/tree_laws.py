@@ -18,7 +18,9 @@ from ..verifiers.draft_block import Block
 from ..verifiers.trees.descent import Choice, Siblings, Step
 from ..verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT, DraftTree, VerifyTree
 from ..verifiers.trees.greedy_multi_path import chosen_rows, greedy_multi_path
+from ..verifiers.trees.optimal_transport import offered
 from ..verifiers.trees.registry import TreeReference
+from ..verifiers.trees.scaled_transport import scaled_transport
 from ..verifiers.trees.traversal import traversal
 from ..verifiers.trees.typical import is_typical, typical
 from .block_laws import OutputLaw, sub_block_law
@@ -53,6 +55,18 @@ def enumerated_tree_law(problem: Problem, verify: VerifyTree) -> OutputLaw:
     return law
 
 
+def drawn_siblings(problem: Problem, text: Prefix, alive: int, chance: Any) -> Siblings:
+    """The siblings after one text, which ``alive`` nodes have. Raises: InputError for too many ways to draw them."""
+    target, row = tuple(problem.target.row(text)), tuple(problem.draft.row(text))
+    count, how = problem.tree.children[len(text)], problem.tree.how
+    ways = problem.vocabulary ** (alive * count if how == IID else 0 if how == TOP else min(count, len(row)))
+    if ways > MOST_SIBLINGS:
+        many = f"{problem.name}: {problem.vocabulary}^{alive * count} ways to draw {alive * count} siblings"
+        raise InputError(f"{many} are too many to enumerate, expected at most {MOST_SIBLINGS:,}")
+    drawn = [s for _ in range(alive) for s in siblings(row, count, how, chance)]
+    return Siblings(target, tuple(q for _, q in drawn), tuple(x for x, _ in drawn), how)
+
+
 def descent_law(problem: Problem, step: Step) -> OutputLaw:
     """The output law of ``descend(step)``, one text at a time.
 
@@ -61,21 +75,14 @@ def descent_law(problem: Problem, step: Step) -> OutputLaw:
     Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
     """
     law: OutputLaw = {}
-    counts, how = problem.tree.children, problem.tree.how
 
-    def one_step(text: Prefix, alive: int, count: int) -> dict[tuple[Choice, int], Any]:
+    def one_step(text: Prefix, alive: int) -> dict[tuple[Choice, int], Any]:
         """The law of the choice and of how many siblings have the chosen token."""
-        target, row = tuple(problem.target.row(text)), tuple(problem.draft.row(text))
-        ways = problem.vocabulary ** (alive * count if how == IID else 0 if how == TOP else min(count, len(row)))
-        if ways > MOST_SIBLINGS:
-            many = f"{problem.name}: {problem.vocabulary}^{alive * count} ways to draw {alive * count} siblings"
-            raise InputError(f"{many} are too many to enumerate, expected at most {MOST_SIBLINGS:,}")
 
         def draw_and_choose(chance):
-            drawn = [s for _ in range(alive) for s in siblings(row, count, how, chance)]
-            tokens = tuple(x for x, _ in drawn)
-            choice = step(Siblings(target, tuple(q for _, q in drawn), tokens, how), chance)
-            return choice, tokens.count(choice.token) if choice.accepted else 0
+            drawn = drawn_siblings(problem, text, alive, chance)
+            choice = step(drawn, chance)
+            return choice, drawn.tokens.count(choice.token) if choice.accepted else 0
 
         return law_of(draw_and_choose)
 
@@ -89,7 +96,7 @@ def descent_law(problem: Problem, step: Step) -> OutputLaw:
             return
         below: dict[int, dict[int, Any]] = {}
         for alive, mass in numbers.items():
-            for (choice, same), p in one_step(text, alive, counts[len(text)]).items():
+            for (choice, same), p in one_step(text, alive).items():
                 if choice.accepted:
                     into = below.setdefault(choice.token, {})
                     into[same] = into.get(same, 0) + mass * p
@@ -99,6 +106,40 @@ def descent_law(problem: Problem, step: Step) -> OutputLaw:
             walk((*text, token), into)
 
     walk((), {1: ONE})
+    return law
+
+
+def scaled_transport_law(problem: Problem) -> OutputLaw:
+    """The output law of transport scaled by the prefix, text by text: what a plan leaves is what is emitted there.
+
+    Guarantee: equal to ``enumerated_tree_law`` (a test compares them).
+    """
+    law: OutputLaw = {}
+
+    def one_step(text: Prefix, alive: int, weight: Any) -> dict[tuple, Any]:
+        """The law of the chosen token, how many siblings have it, and its weight; with what the plan left."""
+
+        def draw_and_choose(chance):
+            drawn = drawn_siblings(problem, text, alive, chance)
+            tokens, weights, left = offered(drawn._replace(target=tuple(weight * p for p in drawn.target)))
+            if sum(weights[:-1]) == 0:
+                return None, tuple(left)
+            x = tokens[chance.draw(weights[:-1])]
+            return (x, drawn.tokens.count(x), sum(weights[:-1]) / sum(weights)), tuple(left)
+
+        return law_of(draw_and_choose)
+
+    def walk(text: Prefix, alive: int, weight: Any, mass: Any) -> None:
+        left: Sequence[Any] = [weight * p for p in problem.target.row(text)]
+        for (chosen, rest), p in one_step(text, alive, weight).items() if len(text) < problem.gamma else ():
+            left = rest
+            if chosen is not None:
+                walk((*text, chosen[0]), *chosen[1:], mass * p)
+        for y, w in enumerate(left):
+            if w != 0:
+                law[(*text, y)] = law.get((*text, y), 0) + mass * w
+
+    walk((), 1, ONE, ONE)
     return law
 
 
@@ -230,6 +271,7 @@ def deepest_path_law(problem: Problem) -> OutputLaw:
 
 PASSES: dict[VerifyTree, Callable[[Problem], OutputLaw]] = {
     traversal: traversal_law,
+    scaled_transport: scaled_transport_law,
     greedy_multi_path: chosen_path_law,
     typical: deepest_path_law,
 }

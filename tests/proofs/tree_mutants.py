@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 from draftproof.verifiers.arithmetic import minimum, normalised, positive_part, quotient, ratio, residual
 from draftproof.verifiers.block_verification import block_verification
-from draftproof.verifiers.trees.descent import Choice, descend
+from draftproof.verifiers.trees.descent import Choice, Siblings, descend
 from draftproof.verifiers.trees.draft_tree import CONTEXT, TreeVerdict, VerifyTree
+from draftproof.verifiers.trees.global_resolution import FEW_SWEEPS, global_resolution_step
 from draftproof.verifiers.trees.greedy_multi_path import chosen_path
 from draftproof.verifiers.trees.hierarchical import hierarchical_as_published
 from draftproof.verifiers.trees.k_seq import shares
@@ -163,6 +164,28 @@ def drawn_anew_after_a_mismatch(siblings, chance):
     return Choice(x, True) if y == x else Choice(chance.draw(siblings.target), False)
 
 
+def weights_not_carried(tree, chance):
+    """Transport by levels that tells a plan of the whole target how far down to go, and then accepts the last node."""
+    alive = (CONTEXT,)
+    while children := tree.children(*alive):
+        drafted, rows = tuple(tree.tokens[n] for n in children), tuple(tree.draft[n] for n in children)
+        tokens, weights, left = offered(Siblings(tree.target[alive[0] + 1], rows, drafted, tree.how))
+        if sum(weights[:-1]) == 0:
+            return TreeVerdict(alive[0], chance.draw(left))
+        x = tokens[chance.draw(weights[:-1])]
+        alive = tuple(n for n in children if tree.tokens[n] == x)
+    return TreeVerdict(alive[0], chance.draw(tree.target[alive[0] + 1]))
+
+
+def own_noise_of_each(siblings, chance):
+    """List matching that verifies each draft alone, as if it had all of the noise, and takes the first match."""
+    for x in siblings.tokens:
+        y = chance.draw(given_draft(tuple(siblings.target), tuple(siblings.drafts[0]), x))
+        if y == x:
+            return Choice(x, True)
+    return Choice(y, False)
+
+
 TREE_MUTANTS = [
     TreeMutant("sample-until-it-matches", "naive", descend(sample_until_it_matches)),
     TreeMutant("only-the-rejected-entry", "spec-infer", descend(only_the_rejected_entry)),
@@ -178,5 +201,8 @@ TREE_MUTANTS = [
     TreeMutant("rows-of-the-draft-model", "greedy-multi-path", rows_of_the_draft_model),
     TreeMutant("earlier-outputs-not-scaled", "tree-monte-carlo", earlier_outputs_not_scaled),
     TreeMutant("as-published", "hierarchical", hierarchical_as_published),
+    TreeMutant("as-solved", "global-resolution", descend(global_resolution_step(FEW_SWEEPS, capped=False))),
+    TreeMutant("weights-not-carried", "scaled-transport", weights_not_carried),
+    TreeMutant("own-noise-of-each", "list-gumbel", descend(own_noise_of_each)),
     TreeMutant("drawn-anew-after-a-mismatch", "shared-gumbel", descend(drawn_anew_after_a_mismatch)),
 ]

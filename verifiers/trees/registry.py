@@ -3,8 +3,12 @@
 from typing import NamedTuple
 
 from . import (
+    cactus,
     ensemble,
+    entropy_adaptive,
+    global_resolution,
     k_seq,
+    list_gumbel,
     multi_round,
     naive_sampling,
     optimal_transport,
@@ -18,6 +22,7 @@ from .descent import Step, descend
 from .draft_tree import IID, TOP, WAYS, WITHOUT_REPLACEMENT, Drafting, VerifyTree
 from .greedy_multi_path import greedy_multi_path
 from .hierarchical import hierarchical, hierarchical_as_published
+from .scaled_transport import scaled_transport
 from .traversal import traversal
 from .tree_monte_carlo import tree_monte_carlo
 from .typical import typical
@@ -73,6 +78,9 @@ TREE_REFERENCES = {
         _by_steps("k-seq", k_seq.step, "Sun et al. 2023 (SpecTr), Algorithm 3", (IID,)),
         _by_steps("optimal-transport", optimal_transport.step,
                   "Sun et al. 2023 (SpecTr); Khisti et al. 2025; Hu et al. 2025"),
+        _by_steps("global-resolution", global_resolution.step, "Thomas and Pal 2025, its shares capped by the target",
+                  (IID,)),
+        TreeReference("scaled-transport", scaled_transport, "Weng et al. 2026 (UniVer), read from the abstract"),
         TreeReference("traversal", traversal, "Weng et al. 2025, Algorithms 1 and 2"),
         TreeReference("greedy-multi-path", greedy_multi_path, "Thomas and Pal 2026", (IID,), "paths"),
         TreeReference("tree-monte-carlo", tree_monte_carlo, "Hu and Huang 2024 (ASpS)", (IID,), "path"),
@@ -80,12 +88,19 @@ TREE_REFERENCES = {
         TreeReference("hierarchical-as-published", hierarchical_as_published, "Zhou et al. 2026 (HSD), the code",
                       (IID,), "path", lossless=False),
         _by_steps("shared-gumbel", shared_gumbel.step, "Daliri et al. 2024", (IID,), "path"),
+        _by_steps("list-gumbel", list_gumbel.step, "Rowan et al. 2025 (Gumbel-max list sampling)", (IID,)),
         TreeReference("typical", typical, "Cai et al. 2024 (Medusa), Section 2.3.1; lossy", lossless=False),
         _by_steps("ensemble", ensemble.ensemble_step(), "DIVERSE; transformers, assistant_ensemble_weight 1/2; lossy",
                   shape="path", lossless=False),
         _by_steps("top-n", top_n.top_n_step(), "TensorRT-LLM, relaxed acceptance; lossy", lossless=False),
         _by_steps("thresholds", thresholds.thresholds_step(5, 5),
                   "SGLang, threshold_single and threshold_acc 1/2; lossy", lossless=False),
+        _by_steps("entropy-adaptive", entropy_adaptive.entropy_adaptive_step(),
+                  "vllm#31483 (EARS), tolerance 0.3; lossy", shape="path", lossless=False),
+        _by_steps("cactus", cactus.cactus_step(), "Hao and Mou 2026, delta 0.1; lossy", shape="path", lossless=False),
+        _by_steps("global-resolution-truncated",
+                  global_resolution.global_resolution_step(global_resolution.FEW_SWEEPS, capped=False),
+                  "Thomas and Pal 2025, stopped after 3 sweeps; lossy", (IID,), lossless=False),
     )
 }  # fmt: skip
 

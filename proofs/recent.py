@@ -1,0 +1,305 @@
+"""How claims of papers and code of 2025 and 2026 are judged, as in ``literature``."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, pairwise, product
+from math import factorial, prod
+from typing import Any
+
+from ..models.battery import drawn
+from ..models.law import Prefix
+from ..models.problem import Problem
+from ..models.rationals import as_float
+from ..models.tree_battery import drawing
+from ..verifiers.trees import global_resolution, list_gumbel, spec_hub
+from ..verifiers.trees.descent import descend
+from ..verifiers.trees.draft_tree import TOP, DraftTree
+from ..verifiers.trees.naive_sampling import step as naive_step
+from ..verifiers.trees.optimal_transport import best_plan, law_of_drafts
+from .enumeration import ONE, law_of
+from .field import QQ, in_field
+from .laws import completed, joint_law, total_variation
+from .literature import HOLDS, ONE_STEP, REFUTED, ClaimJudgement, Measure, figure
+from .tree_optimum import CERTIFIED_TO, largest_acceptance
+
+Row = tuple[Any, ...]
+
+
+def rows(pair: Problem) -> tuple[Row, Row]:
+    """The first rows of target and draft over QQ."""
+    exact = in_field(pair)
+    return tuple(exact.target.row(())), tuple(exact.draft.row(()))
+
+
+def over_one_step(right: Callable[[Row, Row], bool], says: str, pairs: Sequence[Problem] = ONE_STEP) -> ClaimJudgement:
+    """Whether something is right of the rows of every pair; says: what is seen where it is not."""
+    for pair in pairs:
+        if not right(*rows(pair)):
+            return ClaimJudgement(REFUTED, says, pair)
+    return ClaimJudgement(HOLDS, f"{len(pairs)} pairs of models")
+
+
+def reaches_the_bound(measure: Measure, problems: Sequence[Problem]) -> ClaimJudgement:
+    """Whether a rule accepts as much as any valid rule, by the certificate of the bound on trees."""
+    for problem in problems:
+        mine, (reached, _) = measure(problem), largest_acceptance(problem)
+        if as_float(reached - mine) > CERTIFIED_TO:
+            on = f"E[tau] {figure(mine)}, and a valid rule of the certificate reaches {as_float(reached):.4f}"
+            return ClaimJudgement(REFUTED, on, problem)
+    return ClaimJudgement(HOLDS, f"the bounds of {len(problems)} problems, certified")
+
+
+# Global Resolution
+
+
+ROUNDED = 1e-9
+"""What the rounding of the solver's weights stays below."""
+
+
+def truncated_is_lossless(sweeps: int) -> ClaimJudgement:
+    """The shares as the solver left them after so many sweeps, two drafts."""
+    for pair in ONE_STEP:
+        if as_float(tv := left_by_the_solver(pair, 2, sweeps)) > ROUNDED:
+            return ClaimJudgement(REFUTED, f"TV {as_float(tv):.4f}", drawing(pair, 2))
+    return ClaimJudgement(HOLDS, f"{len(ONE_STEP)} pairs of models, to {ROUNDED}")
+
+
+def left_by_the_solver(pair: Problem, count: int, sweeps: int) -> Any:
+    """TV of the law whose shares are not capped: what is accepted of each token beyond what the target has."""
+    p, q = rows(pair)
+    return sum(max(a - b, 0) for a, b in zip(global_resolution.solved(p, q, count, sweeps)[1], p, strict=True))
+
+
+def deviation_falls() -> ClaimJudgement:
+    """The largest deviation over the pairs at most halves with every threefold number of sweeps."""
+    sweeps = (3, 10, 30, 100)
+    largest = [max((as_float(left_by_the_solver(pair, 2, n)), k) for k, pair in enumerate(ONE_STEP)) for n in sweeps]
+    on = ", ".join(f"TV {tv:.2g} after {n}" for (tv, _), n in zip(largest, sweeps))
+    falls = all(2 * after[0] <= before[0] for before, after in pairwise(largest))
+    worst = ONE_STEP[largest[-1][1]]
+    return ClaimJudgement(HOLDS, f"{len(ONE_STEP)} pairs: {on} sweeps") if falls else ClaimJudgement(REFUTED, on, worst)
+
+
+def overfull_set_is_the_cut(count: int) -> ClaimJudgement:
+    """1 + p(H) - q(H)^n of the best of V + 1 sets is the optimum of the linear program."""
+
+    def right(p: Row, q: Row) -> bool:
+        full = global_resolution.overfull(p, q, count)
+        cut = 1 + sum(p[t] for t in full) - prod([sum(q[t] for t in full)] * count, start=ONE)
+        return cut == best_plan(p, q, count, "iid").accepted
+
+    return over_one_step(right, "another optimum")
+
+
+def choosing_first_is_no_loss(count: int) -> ClaimJudgement:
+    """Some way of choosing one of the drafts, whose law token verification then takes for the draft's, is optimal."""
+
+    def right(p: Row, q: Row) -> bool:
+        plan, supply = best_plan(p, q, count, "iid"), law_of_drafts(q, count, "iid")
+        chosen = [QQ(0)] * len(p)
+        for drafts, moved in plan.moved.items():
+            for x, mass in moved.items():
+                chosen[x] += mass
+            chosen[drafts[0]] += supply[drafts] - sum(moved.values())
+        return sum(map(min, p, chosen)) == plan.accepted
+
+    return over_one_step(right, "the choice loses acceptances")
+
+
+# List matching by shared noise
+
+
+def matches_enough(count: int) -> ClaimJudgement:
+    """Pr(a draft is accepted) against the bound of the list matching lemma."""
+
+    def right(p: Row, q: Row) -> bool:
+        matched = sum(
+            prod((q[x] for x in tokens), start=ONE)
+            * sum(list_gumbel.given_drafts(p, q, tokens)[y] for y in set(tokens))
+            for tokens in product([t for t, w in enumerate(q) if w], repeat=count)
+        )
+        return matched >= list_gumbel.matching_bound(p, q, count)
+
+    return over_one_step(right, "matches less often")
+
+
+def text_under_noise(target: Row, draft: Row, noise: Sequence[Sequence[Row]], all_noise: bool) -> tuple[int, ...]:
+    """The text of one iteration of list matching on independent paths. noise: [token's place][path][token].
+
+    all_noise: the target goes on with the noise of every path, not only of those that have matched so far.
+    """
+    text, alive = [], range(len(noise[0]))
+    for place in noise:
+        picks = {k: least(place[k], draft) for k in alive}
+        heard = range(len(place)) if all_noise else alive
+        text.append(least([min(place[k][v] for k in heard) for v in range(len(target))], target))
+        alive = [k for k in alive if picks[k] == text[-1]]
+        if not alive:
+            break
+    return tuple(text)
+
+
+def least(noise: Sequence[int], row: Row) -> int:
+    """The token of the least noise / probability; ties to the smaller id."""
+    return min((v for v, w in enumerate(row) if w), key=lambda v: (noise[v] / row[v], v))
+
+
+def same_text_whichever_drafter(places: int, all_noise: bool) -> ClaimJudgement:
+    """Two paths of that many tokens: for each noise of a small grid, two drafters, and what both have emitted."""
+    target, drafters = (Fraction(1, 2),) * 2, [(Fraction(n, 4), Fraction(4 - n, 4)) for n in (1, 2, 3)]
+    grid = list(product((1, 2, 5), repeat=2))
+    for flat in product(grid, repeat=2 * places):
+        noise = [flat[2 * i : 2 * i + 2] for i in range(places)]
+        texts = [text_under_noise(target, draft, noise, all_noise) for draft in drafters]
+        shortest = min(map(len, texts))
+        if len({text[:shortest] for text in texts}) > 1:
+            numbers = "; ".join(" and ".join(f"({a} {b})" for a, b in place) for place in noise)
+            on = " against ".join(
+                f"{','.join(map(str, t))} with draft ({d[0]} {d[1]})" for t, d in zip(texts, drafters)
+            )
+            return ClaimJudgement(REFUTED, f"target (1/2 1/2), noise of two paths {numbers}: {on}")
+    return ClaimJudgement(HOLDS, f"{len(grid) ** (2 * places)} noises, {len(drafters)} drafters")
+
+
+# SpecHub
+
+
+def _hub_law(p: Row, q: Row) -> dict[tuple[int, bool], Any]:
+    return law_of(lambda chance: spec_hub.accept_of_pair(p, q, spec_hub.drawn_pair(q, chance), chance))
+
+
+def hub_accepts(pair: Problem) -> Any:
+    """Pr(one of the two drafts of SpecHub is accepted)."""
+    return sum((w for (_, taken), w in _hub_law(*rows(pair)).items() if taken), QQ(0))
+
+
+def hub_is_lossless() -> ClaimJudgement:
+    """The law of the first token against the target's row."""
+
+    def right(p: Row, q: Row) -> bool:
+        law = _hub_law(p, q)
+        return [law.get((y, True), 0) + law.get((y, False), 0) for y in range(len(p))] == list(p)
+
+    return over_one_step(right, "another law")
+
+
+def hub_is_best_for_its_pairs() -> ClaimJudgement:
+    """Against 1 + min over H of p(H) - Pr(both drafts in H), for pairs drawn as SpecHub draws them."""
+
+    def right(p: Row, q: Row) -> bool:
+        drawn_pairs = law_of(lambda chance: spec_hub.drawn_pair(q, chance))
+        sets = [{t for t in range(len(p)) if code >> t & 1} for code in range(2 ** len(p))]
+        cuts = [sum(p[t] for t in h) - sum(w for x, w in drawn_pairs.items() if h.issuperset(x)) for h in sets]
+        return sum((w for (_, taken), w in _hub_law(p, q).items() if taken), QQ(0)) == 1 + min(cuts)
+
+    return over_one_step(right, "another rule for these pairs accepts more")
+
+
+# Block couplings of several drafts
+
+
+def coupling_value(pair: Problem, paths: int) -> float:
+    """The largest E of the longest prefix that a block of the target shares with one of the drafts, over all couplings.
+
+    Over the multisets of drafted blocks and the blocks of the target, by HiGHS.
+    """
+    import numpy as np
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_matrix
+
+    exact = in_field(pair)
+    drafts, targets = (list(joint_law(m, pair.gamma).items()) for m in (exact.draft, exact.target))
+    drawn_sets = []
+    for chosen in combinations_with_replacement(drafts, paths):
+        orders = factorial(paths) // prod(factorial(chosen.count(c)) for c in dict.fromkeys(chosen))
+        drawn_sets.append(([x for x, _ in chosen], orders * prod(as_float(w) for _, w in chosen)))
+    worth = [max(_shared(x, y) for x in blocks) for blocks, _ in drawn_sets for y, _ in targets]
+    n, m = len(drawn_sets), len(targets)
+    places = [(row, i * m + j) for i, j in product(range(n), range(m)) for row in (i, n + j)]
+    matrix = coo_matrix((np.ones(len(places)), tuple(zip(*places))), shape=(n + m, n * m))
+    right = [w for _, w in drawn_sets] + [as_float(w) for _, w in targets]
+    return -float(linprog(-np.array(worth, float), A_eq=matrix.tocsr(), b_eq=right, method="highs").fun)
+
+
+def _shared(x: Prefix, y: Prefix) -> int:
+    return next((i for i, (a, b) in enumerate(zip(x, y)) if a != b), len(x))
+
+
+def coupling_is_valid_in_the_plain_loop(pairs: Sequence[Problem], paths: int) -> ClaimJudgement:
+    """Whether some valid rule of the plain loop accepts as much as the coupling of blocks; by the certified bound."""
+    for pair in pairs:
+        problem = drawing(pair, paths, *[1] * (pair.gamma - 1))
+        value, bound = coupling_value(pair, paths), as_float(largest_acceptance(problem)[1])
+        if value > bound + CERTIFIED_TO:
+            on = f"the coupling's E[tau] is {value:.4f}, of valid rules at most {bound:.4f}"
+            return ClaimJudgement(REFUTED, on, problem)
+    return ClaimJudgement(HOLDS, f"{len(pairs)} pairs of models")
+
+
+def coupling_gains_by_drafts(pairs: Sequence[Problem], most: int) -> ClaimJudgement:
+    """The coupling's value with 1, 2, .. drafts never falls."""
+    for pair in pairs:
+        values = [coupling_value(pair, k) for k in range(1, most + 1)]
+        if any(after < before - CERTIFIED_TO for before, after in pairwise(values)):
+            return ClaimJudgement(REFUTED, f"{values}", pair)
+    return ClaimJudgement(HOLDS, f"{len(pairs)} pairs of models, up to {most} drafts")
+
+
+# Best-first trees
+
+
+def best_first(per_depth: Sequence[Row], budget: int) -> list[Prefix]:
+    """DDTree's nodes: the ``budget`` likeliest texts when every place is drawn by a row of its own."""
+    texts = [x for n in range(1, len(per_depth) + 1) for x in product(range(len(per_depth[0])), repeat=n)]
+    return sorted(texts, key=lambda x: (-_mass(per_depth, x), len(x), x))[:budget]
+
+
+def _mass(per_depth: Sequence[Row], text: Prefix) -> Any:
+    return prod((per_depth[i][t] for i, t in enumerate(text)), start=ONE)
+
+
+def _trees(per_depth: Sequence[Row], budget: int) -> list[tuple[Prefix, ...]]:
+    """Every tree of so many nodes."""
+    texts = [x for n in range(1, len(per_depth) + 1) for x in product(range(len(per_depth[0])), repeat=n)]
+    return [tree for tree in combinations(texts, budget) if all(len(x) == 1 or x[:-1] in tree for x in tree)]
+
+
+def _places(pair: Problem) -> tuple[list[Row], list[Row]]:
+    """Of target and draft a row for each place: those along the smallest ids."""
+    exact = in_field(pair)
+    return tuple([tuple(m.row((0,) * n)) for n in range(pair.gamma)] for m in (exact.target, exact.draft))
+
+
+DISTINCT = [drawn(2, 2, "generic", seed) for seed in range(6)] + [drawn(3, 2, "generic", seed) for seed in range(4)]
+"""Pairs whose rows differ from place to place, without ties between texts."""
+
+
+def best_first_has_the_most_mass(by_target: bool) -> ClaimJudgement:
+    """Of all trees of up to four nodes none has more mass under the drafter's rows, or under the target's."""
+    examined = 0
+    for pair in DISTINCT:
+        target, draft = _places(pair)
+        judge = target if by_target else draft
+        for budget in range(1, 5):
+            mine = sum(_mass(judge, x) for x in best_first(draft, budget))
+            most = max(sum(_mass(judge, x) for x in tree) for tree in _trees(draft, budget))
+            examined += 1
+            if mine < most:
+                on = f"{budget} nodes: {as_float(mine):.4f} against {as_float(most):.4f} accepted tokens"
+                return ClaimJudgement(REFUTED, on, pair)
+    return ClaimJudgement(HOLDS, f"{examined} trees, each against all of its size")
+
+
+def best_first_is_lossless() -> ClaimJudgement:
+    """The tree, which the draft's rows alone decide, verified by samples of the target."""
+    for pair in DISTINCT[:8]:
+        exact, (_, draft) = in_field(pair), _places(pair)
+        nodes = sorted(best_first(draft, 4), key=len)
+        parents = tuple(nodes.index(x[:-1]) if len(x) > 1 else -1 for x in nodes)
+        point = [tuple(int(t == x[-1]) for t in range(pair.vocabulary)) for x in nodes]
+        tree = DraftTree([exact.target.row(x) for x in ((), *nodes)], point, tuple(x[-1] for x in nodes), parents, TOP)
+        law = law_of(lambda chance, t=tree: descend(naive_step)(t, chance).tokens(t))
+        length = pair.gamma + 1
+        if total_variation(completed(law, exact.target, length), joint_law(exact.target, length)) != 0:
+            return ClaimJudgement(REFUTED, "another law", pair)
+    return ClaimJudgement(HOLDS, "8 trees")

@@ -1,0 +1,168 @@
+"""The claims of 2025 and 2026, as in ``literature_claims``: what each paper or code says, and its judge."""
+
+from functools import partial
+
+from ..models.battery import toy
+from ..models.tree_battery import drawing, lattice_pairs
+from ..verifiers.trees.draft_tree import WITHOUT_REPLACEMENT
+from ..verifiers.trees.registry import tree_reference
+from .any_order import (
+    any_order_is_the_joint_law,
+    any_order_needs_few_calls,
+    every_order_has_one_law,
+    mask_taken_out,
+)
+from .field import in_field
+from .laws import expected_accepted, output_law
+from .literature import (
+    HOLDS,
+    ONE_STEP,
+    PATHS,
+    TWO_STEPS,
+    ClaimJudgement,
+    LiteratureClaim,
+    Measure,
+    accepted,
+    at_least,
+    first_rate,
+    lossless_where_meant,
+    same_law,
+    transport,
+)
+from .recent import (
+    best_first_has_the_most_mass,
+    best_first_is_lossless,
+    choosing_first_is_no_loss,
+    coupling_gains_by_drafts,
+    coupling_is_valid_in_the_plain_loop,
+    deviation_falls,
+    hub_accepts,
+    hub_is_best_for_its_pairs,
+    hub_is_lossless,
+    matches_enough,
+    overfull_set_is_the_cut,
+    reaches_the_bound,
+    same_text_whichever_drafter,
+    truncated_is_lossless,
+)
+
+WITHOUT = WITHOUT_REPLACEMENT
+SMALL = lattice_pairs(2, 2, 3)
+"""Pairs over two tokens, two steps: for what takes a linear program each."""
+
+SOLVER = 0.003
+"""What the solver of Global Resolution loses at most of an acceptance in 100 sweeps, on these pairs."""
+
+RESOLUTION = "Thomas and Pal 2025 (Global Resolution; abstract)"
+LISTS = "Rowan et al. 2025 (list matching; abstract, its lemma derived here)"
+UNIVER = "Weng et al. 2026 (UniVer; abstract, the rule derived here)"
+OURS = "an ordering examined here, of UniVer as derived here"
+HUB = "Sun et al. 2024 (SpecHub; code at b67e1213)"
+BLOCKS = "Lin et al. 2026 (SpecTr-GBV; abstract)"
+RACES = "Kobus and Gunduz 2025 (exponential races; abstract)"
+TREES = "DDTree (mlx-vlm at 33612265, speculative/ddtree.py)"
+SUBSETS = "Guo and Ermon 2025 (any-subset decoding; code at 056f3882)"
+
+
+SHARP = "the target has much of the hub: where it has little, one of the two drafts is spent on it"
+
+
+def _scaled(*children: int, how: str = "iid"):
+    return accepted("scaled-transport", *children, how=how)
+
+
+def _univer_against(name: str, *children: int, how: str = "iid") -> ClaimJudgement:
+    return at_least(TWO_STEPS, _scaled(*children, how=how), accepted(name, *children, how=how), children, how)
+
+
+def _as_drawn(name: str) -> Measure:
+    return lambda problem: expected_accepted(output_law(in_field(problem), tree_reference(name)))
+
+
+def _trees_of(*children: int, how: str = "iid"):
+    return [drawing(pair, *children, how=how) for pair in (toy(2), *SMALL[:40])]
+
+
+def _both(*judgements: ClaimJudgement) -> ClaimJudgement:
+    """The first that is refuted, or what all of them are on."""
+    refuted = [j for j in judgements if j.verdict != HOLDS]
+    return refuted[0] if refuted else ClaimJudgement(HOLDS, "; ".join(j.on for j in judgements))
+
+
+_CLAIMS = [
+    (RESOLUTION, "the shares, capped by the target, keep its law", lossless_where_meant("global-resolution")),
+    (RESOLUTION, "the shares as a solver left them keep the target's law (3 sweeps)", partial(truncated_is_lossless, 3),
+     "shares are scaled down to what the target has of a token: then a solver that stops early costs acceptances"),
+    (RESOLUTION, "the deviation becomes as small as is asked for", deviation_falls),
+    (RESOLUTION, "with two drafts it accepts as often as any rule, to 0.003 after 100 sweeps",
+     lambda: at_least(ONE_STEP, first_rate("global-resolution", 2), transport(2), (2,), allowed=SOLVER)),
+    (RESOLUTION, "the same to 1e-6", lambda: at_least(ONE_STEP, first_rate("global-resolution", 2), transport(2), (2,),
+     allowed=1e-6), "no set H has p(H) = q(H)^n: there weights run off, and what is lost falls like 1 / sweeps"),
+    (RESOLUTION, "the max-flow is the min-cut of one of V + 1 sets, those of the smallest p / q; n = 2 and 3",
+     lambda: _both(overfull_set_is_the_cut(2), overfull_set_is_the_cut(3))),
+    (RESOLUTION, "choosing a draft and then verifying it alone (Khisti et al.) loses nothing; n = 2 and 3",
+     lambda: _both(choosing_first_is_no_loss(2), choosing_first_is_no_loss(3))),
+    (RESOLUTION, "optimal at each step is optimal for a tree (read so)",
+     lambda: reaches_the_bound(_as_drawn("optimal-transport"), _trees_of(2, 1)),
+     "a single step"),
+    (LISTS, "it keeps the target's law", lossless_where_meant("list-gumbel")),
+    (LISTS, "with one draft it is the shared noise of Daliri et al.",
+     lambda: same_law("list-gumbel", "shared-gumbel", PATHS)),
+    (LISTS, "Pr(a draft matches) >= sum_j K / (sum_i max(q_i / q_j, p_i / p_j) + (K - 1) / p_j), K = 2",
+     lambda: matches_enough(2)),
+    (LISTS, "the same, K = 3", lambda: matches_enough(3)),
+    (LISTS, "a third draft never costs acceptances",
+     lambda: at_least(ONE_STEP, first_rate("list-gumbel", 3), first_rate("list-gumbel", 2), (3,))),
+    (LISTS, "it accepts at least as often as SpecInfer's rule (\"competitive\", read as: never less)",
+     lambda: at_least(ONE_STEP, first_rate("list-gumbel", 2), first_rate("spec-infer", 2), (2,))),
+    (LISTS, "with K drafts of one token a noise gives the same token whichever drafter is used",
+     lambda: same_text_whichever_drafter(1, False)),
+    (LISTS, "the same for texts of two tokens", lambda: same_text_whichever_drafter(2, False),
+     "the target goes on with the noise of all paths, not only of those that have matched"),
+    (LISTS, "the same with the noise of all paths", lambda: same_text_whichever_drafter(2, True)),
+    (UNIVER, "it keeps the target's law", lossless_where_meant("scaled-transport")),
+    (UNIVER, "on a single path it is block verification", lambda: same_law("scaled-transport", "block", PATHS)),
+    (UNIVER, "it accepts at least as much as recursive rejection without replacement (measured on averages)",
+     lambda: _univer_against("without-replacement", 2, 2, how=WITHOUT)),
+    (UNIVER, "it is optimal (read as: of all valid rules), two independent paths, V = 2 and small denominators",
+     lambda: reaches_the_bound(_as_drawn("scaled-transport"), _trees_of(2, 1))),
+    (UNIVER, "the same for three independent paths",
+     lambda: reaches_the_bound(_as_drawn("scaled-transport"), [drawing(toy(2), 3, 1)]),
+     "the frame is one plan a level: a rule that looks ahead goes on with the siblings that have the better children"),
+    (OURS, "it accepts at least as much as optimal transport step by step, without replacement",
+     lambda: _univer_against("optimal-transport", 2, 2, how=WITHOUT)),
+    (OURS, "the same for independent siblings", lambda: _univer_against("optimal-transport", 2, 1)),
+    (OURS, "it accepts at least as much as traversal verification, independent siblings, equal ones among them",
+     lambda: _univer_against("traversal", 2, 1)),
+    (OURS, "the same without replacement", lambda: _univer_against("traversal", 2, 1, how=WITHOUT),
+     "one draft of each node goes on: what a branch leaves cannot be used by the next, as traversal does"),
+    (HUB, "it keeps the target's law", hub_is_lossless),
+    (HUB, "of all rules for pairs drawn so it accepts most", hub_is_best_for_its_pairs),
+    (HUB, "it accepts at least as often as recursive rejection without replacement (measured on averages)",
+     lambda: at_least(ONE_STEP, hub_accepts, first_rate("without-replacement", 2, WITHOUT), (2,), WITHOUT), SHARP),
+    (HUB, "as recursive rejection of two independent drafts (measured on averages)",
+     lambda: at_least(ONE_STEP, hub_accepts, first_rate("spec-infer", 2), (2,)), SHARP),
+    (BLOCKS, "its coupling of blocks needs no modification of the target (read as: some valid rule accepts as much)",
+     lambda: coupling_is_valid_in_the_plain_loop([toy(2), *SMALL[:20]], 2), "gamma = 1"),
+    (BLOCKS, "the same for gamma = 1",
+     lambda: coupling_is_valid_in_the_plain_loop([toy(1), *lattice_pairs(2, 1, 4)], 2)),
+    (BLOCKS, "the coupling's value grows with the number of drafts", lambda: coupling_gains_by_drafts(SMALL, 3)),
+    (RACES, "one race accepts at least as often as token verification (\"matches state-of-the-art\", read so)",
+     lambda: at_least(ONE_STEP, first_rate("shared-gumbel", 1), accepted("token"))),
+    (TREES, "of all trees of a size the best-first tree has the most mass under the drafter's rows",
+     partial(best_first_has_the_most_mass, False)),
+    (TREES, "so it accepts most of all trees of its size", partial(best_first_has_the_most_mass, True),
+     "the target's rows are the drafter's"),
+    (TREES, "verified by samples of the target it keeps the target's law", best_first_is_lossless),
+    (SUBSETS, "texts follow the model's joint law", any_order_is_the_joint_law),
+    (SUBSETS, "never more calls than tokens", lambda: any_order_needs_few_calls(2)),
+    (SUBSETS, "the same for blocks of one place", lambda: any_order_needs_few_calls(1), "blocks of two places or more"),
+    (SUBSETS, "the law does not depend on the order (read so of \"the joint distribution\")", every_order_has_one_law,
+     "the rows are conditionals of one law of texts; a network's are not, and then each order has a law of its own"),
+    (SUBSETS, "the mask token's probability may be set to 0 before rows are compared, as the code does",
+     partial(mask_taken_out, False), "the rows are normalised again"),
+    (SUBSETS, "the same with rows normalised again", partial(mask_taken_out, True)),
+]  # fmt: skip
+
+
+RECENT = [LiteratureClaim(*claim) for claim in _CLAIMS]

@@ -1,0 +1,214 @@
+"""The claims of 2025 and 2026: each judge rejects a planted change, and agrees with laws that are found otherwise."""
+
+from fractions import Fraction as F
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from draftproof.models.battery import drawn, toy
+from draftproof.models.rationals import as_float
+from draftproof.models.tree_battery import drawing, lattice_pairs
+from draftproof.proofs import any_order, claims, recent
+from draftproof.proofs.field import QQ, in_field
+from draftproof.proofs.laws import acceptance_ccdf
+from draftproof.proofs.literature import HOLDS, ONE_STEP, REFUTED, first_rate, transport
+from draftproof.proofs.recent_claims import RECENT
+from draftproof.proofs.tree_laws import tree_law
+from draftproof.verifiers.trees import global_resolution, list_gumbel, spec_hub
+from draftproof.verifiers.trees.registry import tree_reference
+from draftproof.verifiers.trees.shared_gumbel import given_draft
+
+pytestmark = pytest.mark.exact
+
+
+def test_many_claims_are_judged_and_none_of_optimality_without_a_bound():
+    assert len(RECENT) >= 30
+    assert all(
+        "derived here" in c.source or "code" in c.source for c in RECENT if c.says == "it keeps the target's law"
+    )
+
+
+# Global Resolution
+
+
+@pytest.mark.parametrize("sweeps", [1, 3])
+def test_what_the_solver_leaves_is_the_deviation_of_the_law(sweeps):
+    rule = tree_reference("global-resolution-truncated")
+    step = global_resolution.global_resolution_step(sweeps, capped=False)
+    for pair in (toy(1), drawn(3, 1, "generic"), drawn(3, 1, "peaked")):
+        exact = in_field(drawing(pair, 2))
+        law = tree_law(exact, rule._replace(step=step))
+        assert recent.left_by_the_solver(pair, 2, sweeps) == claims.lossless(exact, law).total_variation
+
+
+def test_capped_shares_keep_the_law_however_early_the_solver_stops_and_accept_less():
+    rule, pair = tree_reference("global-resolution"), drawn(3, 1, "generic")
+    exact, reached = in_field(drawing(pair, 2)), []
+    for sweeps in (0, 1, 100):
+        law = tree_law(exact, rule._replace(step=global_resolution.global_resolution_step(sweeps)))
+        assert claims.lossless(exact, law).total_variation == 0
+        reached.append(acceptance_ccdf(law, 1)[1])
+    assert reached[0] < reached[2] <= transport(2)(pair)
+
+
+def test_a_set_that_is_not_the_cut_is_rejected(monkeypatch):
+    assert recent.overfull_set_is_the_cut(2).verdict == HOLDS
+    monkeypatch.setattr(
+        global_resolution, "overfull", lambda p, q, n: frozenset({max(range(len(p)), key=q.__getitem__)})
+    )
+    assert recent.overfull_set_is_the_cut(2).verdict == REFUTED
+
+
+def test_a_solver_that_stops_improving_is_rejected(monkeypatch):
+    right = global_resolution.solved
+    monkeypatch.setattr(global_resolution, "solved", lambda p, q, n, sweeps: right(p, q, n, min(sweeps, 10)))
+    assert recent.deviation_falls().verdict == REFUTED
+    assert recent.truncated_is_lossless(100).verdict == REFUTED
+
+
+def test_a_choice_of_the_last_resort_loses_acceptances(monkeypatch):
+    real = recent.best_plan
+
+    def worse(p, q, n, how):  # a plan that moves half as much is no optimum, so choosing by it is not either
+        plan = real(p, q, n, how)
+        return plan._replace(moved={s: {x: w / 2 for x, w in row.items()} for s, row in plan.moved.items()})
+
+    monkeypatch.setattr(recent, "best_plan", worse)
+    assert recent.choosing_first_is_no_loss(2).verdict == REFUTED
+
+
+def test_a_rule_below_the_bound_is_rejected():
+    problems = [drawing(toy(2), 2, 1)]
+    assert recent.reaches_the_bound(lambda p: QQ(131, 81), problems).verdict == HOLDS
+    judged = recent.reaches_the_bound(lambda p: QQ(131, 81) - QQ(1, 1000), problems)
+    assert (judged.verdict, judged.witness) == (REFUTED, problems[0])
+
+
+# List matching
+
+
+def test_two_drafts_match_as_a_simulation_of_the_noise_does():
+    p, q = (QQ(1, 2), QQ(3, 10), QQ(1, 5)), (QQ(1, 5), QQ(1, 5), QQ(3, 5))
+    noise = np.random.default_rng(5).exponential(size=(200_000, 2, 3))
+    drafts = np.argmin(noise / np.array([as_float(w) for w in q]), axis=2)
+    target = np.argmin(noise.min(axis=1) / np.array([as_float(w) for w in p]), axis=1)
+    for x, z, y in np.ndindex(3, 3, 3):
+        seen = np.mean((drafts[:, 0] == x) & (drafts[:, 1] == z) & (target == y))
+        law = list_gumbel.given_drafts(p, q, (x, z))
+        assert sum(law) == 1 and abs(seen - as_float(q[x] * q[z] * law[y])) < 0.004
+
+
+def test_with_one_draft_the_law_is_that_of_shared_noise():
+    for pair in ONE_STEP[:100]:
+        p, q = recent.rows(pair)
+        for x in (t for t, w in enumerate(q) if w):
+            assert list_gumbel.given_drafts(p, q, (x,)) == given_draft(p, q, x)
+
+
+def test_a_bound_that_is_too_large_is_rejected(monkeypatch):
+    right = list_gumbel.matching_bound
+    monkeypatch.setattr(list_gumbel, "matching_bound", lambda p, q, n: right(p, q, n) * QQ(6, 5))
+    assert recent.matches_enough(2).verdict == REFUTED
+
+
+def test_a_drafter_that_decides_the_text_is_found_after_two_tokens_alone():
+    assert recent.same_text_whichever_drafter(1, False).verdict == HOLDS
+    judged = recent.same_text_whichever_drafter(2, False)
+    assert judged.verdict == REFUTED and "against" in judged.on
+
+
+def test_a_noise_decides_the_text():
+    half, noise = (F(1, 2), F(1, 2)), [((1, 5), (5, 2)), ((5, 1), (1, 5))]
+    assert recent.text_under_noise(half, half, noise, False) == (0, 1)  # the second path drafted 1 and is out
+    assert recent.text_under_noise(half, half, noise, True) == (0, 0)
+
+
+# SpecHub
+
+
+def test_a_pair_whose_second_draft_is_not_looked_at_is_rejected(monkeypatch):
+    assert recent.hub_is_lossless().verdict == HOLDS
+    right = spec_hub.accept_of_pair
+    monkeypatch.setattr(spec_hub, "accept_of_pair", lambda p, q, pair, c: right(p, q, (pair[0], spec_hub.hub(q)), c)
+                        if pair[0] != spec_hub.hub(q) else (pair[0], True))  # fmt: skip
+    assert recent.hub_is_lossless().verdict == REFUTED
+    assert recent.hub_is_best_for_its_pairs().verdict == REFUTED
+
+
+def test_pairs_have_the_hub_and_a_first_draft_of_the_drafts_row():
+    q = (QQ(1, 5), QQ(3, 5), QQ(1, 5))
+    law = recent.law_of(lambda chance: spec_hub.drawn_pair(q, chance))
+    assert all(1 in pair and len(set(pair)) == 2 for pair in law)
+    assert [sum(w for pair, w in law.items() if pair[0] == x) for x in range(3)] == list(q)
+
+
+# Couplings of blocks
+
+
+def test_the_coupling_of_one_draft_is_the_sum_of_minima_and_that_of_one_step_is_the_transport_bound():
+    assert abs(recent.coupling_value(toy(2), 1) - 4 / 3) < 1e-9
+    for pair in lattice_pairs(3, 1, 3):
+        assert abs(recent.coupling_value(pair, 2) - as_float(transport(2)(pair))) < 1e-9
+
+
+def test_a_coupling_that_loses_by_a_draft_is_rejected(monkeypatch):
+    monkeypatch.setattr(recent, "coupling_value", lambda pair, k: 1 / k)
+    assert recent.coupling_gains_by_drafts([toy(1)], 2).verdict == REFUTED
+    assert recent.coupling_is_valid_in_the_plain_loop([toy(1)], 2).verdict == HOLDS  # 1/2 is below the bound
+
+
+# Best-first trees
+
+
+def test_a_tree_that_goes_by_the_last_tokens_alone_is_rejected(monkeypatch):
+    assert recent.best_first_has_the_most_mass(False).verdict == HOLDS
+
+    def by_the_last(per_depth, budget):
+        texts = recent._trees(per_depth, budget)
+        return max(texts, key=lambda tree: sum(per_depth[len(x) - 1][x[-1]] for x in tree))
+
+    monkeypatch.setattr(recent, "best_first", by_the_last)
+    assert recent.best_first_has_the_most_mass(False).verdict == REFUTED
+
+
+def test_a_tree_verified_by_its_own_tokens_is_rejected(monkeypatch):
+    assert recent.best_first_is_lossless().verdict == HOLDS
+    monkeypatch.setattr(recent, "naive_step", tree_reference("top-n").step)
+    assert recent.best_first_is_lossless().verdict == REFUTED
+
+
+# Any-order drafts
+
+
+def test_a_draft_row_that_was_not_drawn_from_is_rejected(monkeypatch):
+    assert any_order.any_order_is_the_joint_law().verdict == HOLDS
+    order, joint = (2, 0, 1), any_order.JOINTS[0]
+    right, _ = any_order.any_order_law(any_order.conditionals(joint), order, 2)
+    assert right == joint
+    monkeypatch.setattr(any_order, "conditionals", lambda joint: any_order.apart)
+    assert any_order.any_order_is_the_joint_law().verdict == REFUTED
+
+
+def test_calls_are_two_an_iteration_and_one_for_the_last_place():
+    for order in permutations(range(3)):
+        assert any_order.any_order_law(any_order.apart, order, 2)[1] == 3
+        assert any_order.any_order_law(any_order.apart, order, 1)[1] == 5
+        assert any_order.any_order_law(any_order.apart, order, 3)[1] == 3
+
+
+def test_rows_of_one_law_have_one_law_in_every_order(monkeypatch):
+    assert any_order.every_order_has_one_law().verdict == REFUTED
+    monkeypatch.setattr(any_order, "apart", any_order.conditionals(any_order.JOINTS[1]))
+    assert any_order.every_order_has_one_law().verdict == HOLDS
+
+
+def test_a_mask_taken_out_without_normalising_changes_the_law():
+    assert any_order.mask_taken_out(True).verdict == HOLDS
+    assert any_order.mask_taken_out(False).verdict == REFUTED
+
+
+def test_orderings_are_refuted_by_pairs_that_the_rates_confirm():
+    p, q = (F(0), F(1, 2), F(1, 2)), (F(1, 2), F(0), F(1, 2))
+    pair = next(x for x in ONE_STEP if (x.target.row(()), x.draft.row(())) == (p, q))
+    assert first_rate("list-gumbel", 2)(pair) == QQ(13, 30) < first_rate("spec-infer", 2)(pair)
