@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-FUNCTION, BATCH, LOOP = "function", "batch", "loop"
-"""Runs: an audit of a function, of the same in batches, of a decoding loop. Other runs examine claims of functions."""
+FUNCTION, BATCH, LOOP, DECODER = "function", "batch", "loop", "decoder"
+"""Runs: an audit of a function, of the same in batches, of a decoding loop, of a decoder under settings. Other runs
+examine claims of functions."""
 
 VARIATION, PROBABILITY, TOKENS = "total variation", "of probability", "tokens"
 """Units of deviations and limits."""
@@ -50,14 +51,14 @@ CLAIMS = {
         refuted="It changes the text: some texts come out more often, and others less often, than if the large model "
         "had written alone.",
         glossary="The emitted text follows the target's law exactly, as if the target had written it alone.",
-        runs=(FUNCTION, LOOP),
+        runs=(FUNCTION, LOOP, DECODER),
         fault="sampled text does not follow the target model's distribution",
     ),
     "support": Claim(
         statement="a token that the target gives probability 0 is never emitted, not even at u = 0",
         refuted="It can write a token that the large model rules out.",
         glossary="The claim that a token which the target gives probability 0 is never emitted.",
-        runs=(FUNCTION,),
+        runs=(FUNCTION, DECODER),
         unit=PROBABILITY,
         fault="a token to which the target gives probability 0 can be emitted",
     ),
@@ -77,8 +78,25 @@ CLAIMS = {
         refuted="Requests that are verified together influence each other: a text depends on which others are in its "
         "batch.",
         glossary="A row of a batch emits what it emits alone.",
-        runs=(BATCH,),
+        runs=(BATCH, DECODER),
         fault="what a request emits depends on the other requests of its batch",
+        everyday=True,
+    ),
+    "same-as-plain": Claim(
+        statement="the text follows the law of the engine's own decoding without speculation, under the same settings",
+        refuted="Switching speculation on changes the text: some texts come out more often, and others less often, "
+        "than without it.",
+        glossary="The claim that text has the same law with speculation and without it, under the same settings.",
+        runs=(DECODER,),
+        fault="text decoded with speculation does not follow the law of the same engine's text without it",
+    ),
+    "logprobs": Claim(
+        statement="each reported logprob is the logarithm of the law's probability of its token",
+        refuted="The probabilities that it reports for its tokens are not those that the tokens have.",
+        glossary="The claim that each reported logprob is the law's.",
+        runs=(DECODER,),
+        unit="of a logprob",
+        fault="reported logprobs are not those of the emitted tokens",
         everyday=True,
     ),
     "rows": _of_loops("each block is verified with both models' rows of its own text, under the settings asked for"),

@@ -126,6 +126,20 @@ class WideDetail(LawDetail, frozen=True, kw_only=True, tag="wide-law"):
     reference_total_variation: dict[str, float] | float | None = None
 
 
+class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
+    """Of the law of a decoder's texts under settings.
+
+    tokens: the cap of a text. sampling: plain, speculative (from the draft model) or lookup (from the text itself).
+    settings: of the request. setting: what it is called in the grid. calls: made for the law.
+    """
+
+    tokens: int
+    sampling: str
+    settings: dict[str, Any]
+    setting: str = ""
+    calls: int = 0
+
+
 class LoopLawDetail(Detail, frozen=True, kw_only=True, tag="loop-law"):
     """Of the enumerated law of a decoding loop's texts.
 
@@ -305,8 +319,8 @@ class EProcessDetail(Detail, frozen=True, kw_only=True, tag="e-process"):
 
 
 AnyDetail = (
-    Detail | LawDetail | DrivenDetail | WideDetail | LoopLawDetail | SamplesDetail | TextsDetail | CampaignDetail
-    | MeanDetail | WrittenDetail | EndsDetail | ArgmaxDetail | BiasDetail | BettingDetail | ReadingDetail | RowsDetail
-    | ListeningDetail | EProcessDetail
+    Detail | LawDetail | DrivenDetail | WideDetail | TextLawDetail | LoopLawDetail | SamplesDetail | TextsDetail
+    | CampaignDetail | MeanDetail | WrittenDetail | EndsDetail | ArgmaxDetail | BiasDetail | BettingDetail
+    | ReadingDetail | RowsDetail | ListeningDetail | EProcessDetail
 )  # fmt: skip
 """Of evidence by any method."""

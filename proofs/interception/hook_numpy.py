@@ -168,7 +168,7 @@ def _no_out(tracer, out):
 class TracedGenerator(_Traced, PlainGenerator):
     """numpy.random.Generator; while a function is traced its numbers are handed out by the tracer."""
 
-    _plain = PlainGenerator
+    _plain, _stream = PlainGenerator, "pcg64"
 
     def __init__(self, bit_generator: np.random.BitGenerator):
         tracer = active()
@@ -202,7 +202,7 @@ class TracedGenerator(_Traced, PlainGenerator):
 class TracedRandomState(_Traced, PlainRandomState):
     """numpy.random.RandomState, and with it the global functions of numpy.random."""
 
-    _plain = PlainRandomState
+    _plain, _stream = PlainRandomState, "mt19937"
 
     __init__ = seeding(PlainRandomState.__init__, "seed", "numpy.random.RandomState(seed)")
     seed = seeding(PlainRandomState.seed, "seed", "numpy.random.seed")
@@ -250,7 +250,7 @@ def default_rng(seed: Any = None) -> Any:
         tracer.give_up(f"default_rng of a {type(seed).__name__} at {place()}: its seed is not known")
     generator = followed_generator(plain_default_rng(SCRATCH_SEED if seed is None and tracer else seed))
     if seed is not None:
-        generator._seeded("numpy.random.default_rng(seed)")
+        generator._seeded("numpy.random.default_rng(seed)", seed)
     return generator
 
 

@@ -20,7 +20,7 @@ PlainRandom: Any = random.Random
 class TracedRandom(Followed, PlainRandom):
     """random.Random; while a function is traced its numbers are handed out by the tracer."""
 
-    _plain = PlainRandom
+    _plain, _stream = PlainRandom, "random"
 
     __init__ = seeding(PlainRandom.__init__, "x", "random.Random(seed)")
     seed = seeding(PlainRandom.seed, "a", "random.seed")

@@ -243,7 +243,15 @@ def with_number(name: str, tensor: Tensor, number: Traced) -> Tensor:
     return functions.elementwise(func, name, (tensor, number), {}, func(plain(tensor), 0.5))
 
 
-GLOBAL = Followed()
+MERSENNE = "mt19937"
+"""What a seed makes of torch's generators, and of NumPy's RandomState."""
+
+
+class _Default(Followed):
+    _stream = MERSENNE
+
+
+GLOBAL = _Default()
 """Stands for torch's default generator."""
 
 PlainGenerator: Any = torch.Generator
@@ -255,6 +263,8 @@ class TracedTorchGenerator(Followed, PlainGenerator):
 
     A generator that is made anew and not seeded by ``seed()`` starts from a constant.
     """
+
+    _stream = MERSENNE
 
     def __init__(self, device: Any = "cpu"):
         self._seeded("a new torch.Generator, which starts from a fixed seed, is made")
@@ -283,14 +293,21 @@ def install() -> None:
     """Replace torch's generator and seeding functions; the draws are followed by the mode."""
     register(tensor=with_number)
 
-    def guard(name: str, before: Callable[[str], None]) -> None:
-        setattr(torch, name, guarded(getattr(torch, name), lambda: before(f"torch.{name}")))
+    def guard(name: str, before: Callable[[Callable, str], Callable]) -> None:
+        setattr(torch, name, before(getattr(torch, name), f"torch.{name}"))
         setattr(torch.random, name, getattr(torch, name))
+
+    def seeds(function: Callable, called: str) -> Callable:
+        def seed(*given: Any, **named: Any) -> Any:
+            chance = GLOBAL._seeded(f"{called} is called", *given, *named.values())
+            return torch.default_generator if chance else function(*given, **named)
+
+        return seed
 
     torch.Generator = TracedTorchGenerator
     for name in ("manual_seed", "set_rng_state"):
-        guard(name, lambda called: GLOBAL._seeded(f"{called} is called"))
-    guard("get_rng_state", _state_taken)
+        guard(name, seeds)
+    guard("get_rng_state", lambda function, called: guarded(function, lambda: _state_taken(called)))
     for name in {"get_state", "clone_state"} & set(dir(PlainGenerator)):
         before = partial(_state_taken, f"torch.Generator.{name}")
         setattr(TracedTorchGenerator, name, guarded(getattr(PlainGenerator, name), before))

@@ -65,6 +65,7 @@ class Tracer(Branching):
     cuts, groups, probes: of numbers that are plain whole ones for third-party code (``groups``): where to cut them, the
       groups that paths were on, and in a replay the points at which they stand.
     replaying, departed: whether the path is walked again, followed; whether something else was asked there.
+    seeded: kind of generator -> the call in which one was made from the seed of the call.
     chosen: the last choice that NumPy was asked for, and what it made of it.
     """
 
@@ -86,6 +87,7 @@ class Tracer(Branching):
         self.lattices: set[int] = set()
         self.resolution = 0.0
         self.failure: NotInterceptable | None = None
+        self.seeded: dict[str, object] = {}
         self.questions: dict[tuple[int, ...], tuple] = {}
         self.sources: list[Any] = []
         self.drawn: list[int] = []
@@ -307,6 +309,7 @@ class Followed:
     """What the traced generators share: whom they draw from, and whether they were seeded in the present call."""
 
     _plain_in_run: object = None
+    _stream: str = ""  # the same for generators that a seed gives the same numbers
     _plain: Any = None  # the class that the traced one replaces
 
     def _tracer(self) -> Tracer | None:
@@ -314,11 +317,22 @@ class Followed:
         tracer = active()
         return None if tracer is None or self._plain_in_run is tracer.run else tracer
 
-    def _seeded(self, how: str) -> None:
+    def _seeded(self, how: str, seed: Any = None) -> bool:
+        """Whether it is chance, seeded now: with the seed that the call was given, as the first one of a kind."""
         tracer = active()
-        if tracer is not None:
+        if tracer is None:
+            return False
+        if (own := tracer.exploration.seed) is None or seed is None:
             tracer.notice("reseeds", f"{how} at {place()}: every call sees the same random numbers")
             self._plain_in_run = tracer.run
+            return False
+        if type(seed) is not int or seed != own:
+            tracer.give_up(f"{how} at {place()}, and not with the seed that the call was given")
+        if tracer.seeded.get(self._stream) is tracer.run:
+            tracer.give_up(f"{how} at {place()}, as another generator was: both have the same random numbers")
+        tracer.seeded[self._stream] = tracer.run
+        self._plain_in_run = None
+        return True
 
     def __reduce__(self):
         refuse(f"a {type(self).__name__} is copied at {place()}")
@@ -352,13 +366,17 @@ def followed(method: Callable) -> Any:
 
 
 def seeding(plain: Callable, seed: str, how: str) -> Any:
-    """A method of a traced generator that seeds it, if its argument named ``seed`` is given."""
+    """A method of a traced generator that seeds it, if its argument named ``seed`` is given.
+
+    Where it is chance all the same, the plain generator stays as it is, so that draws past the hooks are noticed.
+    """
 
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
-        result = plain(self, *arguments, **options)
-        if (arguments[0] if arguments else options.get(seed)) is not None:
-            self._seeded(how)
-        return result
+        given = arguments[0] if arguments else options.get(seed)
+        chance = given is not None and self._seeded(how, given)
+        if not chance or plain.__name__ == "__init__":
+            return plain(self, *arguments, **options)
+        return self
 
     return method
 

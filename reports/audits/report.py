@@ -25,6 +25,8 @@ from .scope import ReportScope, scope
 FINDINGS = {
     "reseeds": "reseeds its random numbers",
     "state": "keeps state between calls",
+    "unwritten": "uses memory that was never written",
+    "unsteady": "does not repeat itself",
     "surroundings": "reads more than its arguments",
     "settings": "reads settings when it is imported",
     "relation": "depends on what must not matter",

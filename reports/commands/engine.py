@@ -17,20 +17,24 @@ if TYPE_CHECKING:
 KINDS = ("alone", "together", "streamed", "prompts", "choices", "seeds", "stop")
 """The names of ``servers.kinds.KINDS``."""
 
-OF_SERVERS = ("target", "model", "gamma", "kinds", "at_once", "temperature", "top_k", "top_p", "checkpoint",
+OF_SERVERS = ("target", "model", "gamma", "kinds", "at_once", "temperature", "top_k", "top_p",
               "request_timeout", "patience")  # fmt: skip
 
 
 @click.command(name="engine")
 @click.argument("engine")
 @problems_option
+@click.option("--level", "levels", type=Comma(("exact", "statistical")),
+              help="Laws, or samples.  [default: laws where they can be followed; samples with --samples]")  # fmt: skip
+@click.option("--tokens", type=click.IntRange(1, 8), metavar="N",
+              help="Tokens of a text whose law is exact.  [default: 3]")  # fmt: skip
 @click.option("--plain", is_flag=True, help="Sample without the draft, as a control.")
 @click.option("--samples", type=click.IntRange(min=1), metavar="N", help="Samples of each problem, or kind of request.")
 @seed_option
 @timeout_option(600.0, 1, "Seconds of wall-clock time for all problems.")
 @memory_option(32.0)
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE",
-              help="A setting of the engine, or a field of every request (null leaves it out), in JSON.")  # fmt: skip
+              help="A setting (draftproof list settings), or a field of every request to a URL, in JSON.")  # fmt: skip
 @click.option("--target", metavar="DIR", help="URL: what the server serves, as draftproof forge wrote it.")
 @click.option("--model", metavar="NAME", help="URL: the model's name in requests.")
 @click.option(
@@ -43,7 +47,7 @@ OF_SERVERS = ("target", "model", "gamma", "kinds", "at_once", "temperature", "to
 )
 @click.option("--top-k", type=click.IntRange(0), metavar="K", help="URL: likewise.")
 @click.option("--top-p", type=Finite(min=0, max=1, min_open=True), metavar="P", help="URL: likewise.")
-@click.option("--checkpoint", metavar="FILE", help="URL: keep what is counted here; the same command goes on from it.")
+@click.option("--checkpoint", metavar="FILE", help="Keep what is counted, or each exact law; the same command goes on.")
 @click.option(
     "--request-timeout", type=Finite(min=0.1), metavar="S", help="URL: seconds for one request.  [default: 60]"
 )
@@ -55,14 +59,19 @@ def command(engine: str, problems: tuple[str, ...], settings: tuple[str, ...], j
     """Audit an ENGINE end to end, as published: transformers, openvino-genai, onnxruntime-genai, or
     package.module:function, path/to/file.py:function that samples from one; or a server of the OpenAI completions API: http://HOST:PORT.
 
-    A target and a draft are forged, and the law of the first tokens is compared with the target's. It is statistical
-    evidence: a pass comes with its detection limit and is inconclusive. A server has to serve the forged --target
-    already. Its API key, if it wants one, is read from the environment variable OPENAI_API_KEY."""
+    A target and a draft are forged, and the law of the first tokens is compared with the target's under the settings,
+    and with that of the engine's own decoding without the draft: exactly where its random numbers can be followed, else
+    by samples, whose pass comes with a detection limit and is inconclusive. A server is sampled, and has to serve the
+    forged --target already. Its API key, if it wants one, is read from the environment variable OPENAI_API_KEY."""
     named = dict(map(_setting, settings))
     output = Output(json_file, html_file, checkpoint=options["checkpoint"])
     require_writable(options["checkpoint"])
     asked = {name: value for name in OF_SERVERS if (value := options.pop(name)) is not None}
     if engine.startswith(("http://", "https://")):
+        if options["checkpoint"] is not None:
+            asked["checkpoint"] = options["checkpoint"]
+        for name in ("levels", "tokens", "checkpoint"):
+            del options[name]
         if problems or options.pop("plain"):
             raise click.UsageError(
                 "--problem and --plain are for engines that are started here; a server serves --target"

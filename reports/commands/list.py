@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import click
 
+from ...models.decoding_settings import SETTINGS
 from ...models.pairs.presets import PRESETS
 from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.claims import CLAIMS
@@ -22,6 +23,7 @@ LISTS: dict[str, Callable[[], dict[str, str]]] = {
     "adapters": lambda: {name: adapter.source for name, adapter in ADAPTERS.items()},
     "presets": lambda: {name: f"{p.target} with {' or '.join(p.drafts)}: {p.about}" for name, p in PRESETS.items()},
     "problems": lambda: _problems(),
+    "settings": lambda: {name: f"{setting.meaning} ({setting.kind})" for name, setting in SETTINGS.items()},
 }
 """What is listed, by name."""
 
@@ -29,8 +31,8 @@ LISTS: dict[str, Callable[[], dict[str, str]]] = {
 @click.command(name="list")
 @click.argument("what", type=click.Choice([*LISTS]))
 def command(what: str) -> None:
-    """What there is: verifiers, claims, checks, mutants, adapters, presets (pairs of models), the audit's problems and
-    how many of the regions in which a bug can hide each of them covers."""
+    """What there is: verifiers, claims, checks, mutants, adapters, presets (pairs of models), settings of
+    decoders, the audit's problems and how many of the regions in which a bug can hide each of them covers."""
     rows = LISTS[what]()
     width = max(map(len, rows))
     for name, text in rows.items():

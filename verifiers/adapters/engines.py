@@ -18,6 +18,11 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     extra: the extra of draftproof that installs them.
     samples: how many an audit takes of each problem.
     unpacked: whether its packages may also lie in the folder of its name that ``make engines`` makes.
+    follows: whether its random numbers can be followed, so that the law of its texts is known.
+    settings: those of ``models.decoding_settings`` that it has, and ways of drafting of its own; None if not known.
+    order: of its processors, a key of ``decoding_settings.ORDERS``.
+    logprobs: what those that it reports are of: the law under the "settings", or the "model"; empty if there are none.
+    modes: ways of drafting: "draft" from the draft model, "lookup" from the text itself.
     """
 
     name: str
@@ -27,6 +32,11 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     extra: str = ""
     samples: int = 2_000
     unpacked: bool = False
+    follows: bool = False
+    settings: tuple[str, ...] | None = None
+    order: str = "draftproof-reference"
+    logprobs: str = ""
+    modes: tuple[str, ...] = ("draft",)
 
     def missing(self) -> list[str]:
         absent = not_installed(self.packages)

@@ -23,6 +23,7 @@ from ..error_rates import ALPHA
 from ..report import Report
 from ..runner import examine
 from ..settings import Progress
+from .exact_texts import ExactTexts, asked_cells
 from .texts import judged, text_length
 
 LAST_SECONDS = 5.0
@@ -30,6 +31,10 @@ LAST_SECONDS = 5.0
 
 ENGINE_MEMORY = 32.0
 """GiB of address space: of forged checkpoints transformers maps 1.1, openvino-genai 2.0; a real model has to fit."""
+
+
+LEVELS = ("exact", "statistical")
+"""How laws are looked at: exactly first, and by samples where they are not known then."""
 
 
 class Sampled(NamedTuple):
@@ -86,7 +91,7 @@ def engine_from(name: str) -> Engine:
     if name in ENGINES:
         return ENGINES[name]
     if ":" in name:
-        return Engine(name, name, name)
+        return Engine(name, name, name, follows=True)
     raise InputError(
         f"{name!r} is not an engine; expected package.module:function, path/to/file.py:function, or one of "
         f"{', '.join(ENGINES)}"
@@ -110,23 +115,39 @@ def audit_engine(
     timeout: float = 600.0,
     memory: float = ENGINE_MEMORY,
     settings: Mapping[str, Any] | None = None,
+    levels: Sequence[str] | None = None,
+    tokens: int | None = None,
+    checkpoint: str | None = None,
     progress: Progress = lambda stage, done, total: None,
 ) -> Report:
     """Audit an engine: its texts from a forged pair, each from a prompt of one <s>, against the target's law.
 
-    problems: the pairs to forge; those of ``engine_problems`` if none are given.
-    plain: whether to sample without the draft, as a control.
+    problems: the pairs to forge; if none are given one without ties, and of samples those of ``engine_problems``.
+    plain: whether to decode without the draft, as a control.
+    levels: "exact", where its random numbers can be followed, and "statistical", where they cannot: both, or where
+        ``samples`` are asked for those alone.
+    tokens: the cap of a text whose law is exact.
+    checkpoint: a file in which exact laws are kept, and from which the same audit goes on.
     samples: texts of each problem, each with a seed of its own; that they are independent is up to the engine.
     seed: of the calls' seeds.
-    timeout: seconds of wall-clock time for all problems.
+    timeout: seconds of wall-clock time for all samples, and of processor time for one exact law.
     memory: GiB of address space of the child process.
-    settings: the engine's own.
-    Guarantee: as ``texts.judged``, at a false-alarm rate of ALPHA over all problems.
+    settings: those of ``models.decoding_settings`` and the engine's own.
+    Guarantee: an exact law is known as its evidence says; of samples as ``texts.judged``, at a false-alarm rate of
+    ALPHA over all problems.
     Raises: InputError if the engine is not installed, or a problem cannot be forged or counted.
     """
     if missing := engine.missing():
         raise InputError(f"{engine.name} needs {' and '.join(missing)}; install draftproof[{engine.extra}]")
     report = Report.begin(engine.name, engine.source, ["float32"], seed)
+    levels = levels or (LEVELS[1:] if samples else LEVELS)
+    if engine.follows and "exact" in levels:
+        cells = asked_cells(engine, problems, settings or {}, tokens, plain)
+        exact = ExactTexts(engine, cells, timeout, memory, report, progress, checkpoint)
+        if not examine(report, [exact]) or not exact.without or "statistical" not in levels:
+            return report
+    elif "statistical" not in levels:
+        raise InputError(f"{engine.name}: its random numbers cannot be followed; expected --level statistical")
     problems, samples, settings = problems or engine_problems(), samples or engine.samples, dict(settings or {})
     run = EngineTexts(engine, problems, plain, samples, timeout, memory, settings, report, progress)
     examine(report, [run])

@@ -1,0 +1,337 @@
+"""The settings of decoders: what they mean, in which order engines apply them, and the law of a text under them."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise, product
+from math import exp, inf, log, sqrt
+from typing import Any, NamedTuple
+
+from .errors import InputError
+from .law import Model, Prefix
+
+Row = list[float]
+
+AMBIGUOUS = 1e-4
+"""Where a cut-off is as near to a token's probability as this, the rounding of float32 decides what is cut."""
+
+BETWEEN_TEXTS = -1
+"""Stands between the texts of one call, where a request asks for several or requests are made together."""
+
+
+class NoTextLaw(InputError):
+    """The settings leave no law that is the same for every engine: a tie, or no token that is allowed."""
+
+
+class Setting(NamedTuple):
+    """kind: the form of its value; meaning: in words; law: whether the law of the text depends on it."""
+
+    kind: str
+    meaning: str
+    law: bool = True
+
+
+SETTINGS = {
+    "temperature": Setting("number", "scores are divided by it; 0 takes the largest score"),
+    "top_k": Setting("whole", "the k tokens with the largest scores stay"),
+    "top_p": Setting("number", "the fewest most probable tokens whose mass reaches it stay"),
+    "min_p": Setting("number", "tokens with at least so many times the largest probability stay"),
+    "typical_p": Setting("number", "the fewest tokens nearest to the entropy whose mass reaches it stay"),
+    "epsilon_cutoff": Setting("number", "tokens with at least this probability stay"),
+    "eta_cutoff": Setting("number", "tokens of at least min(e, sqrt(e) exp(-entropy)) stay"),
+    "repetition_penalty": Setting("number", "scores of tokens of prompt and text are divided by it, or multiplied if "
+                                  "they are negative"),
+    "presence_penalty": Setting("number", "taken off the scores of the text's tokens"),
+    "frequency_penalty": Setting("number", "taken off the scores of the text's tokens for each time they came"),
+    "logit_bias": Setting("numbers by token", "added to the scores of these tokens"),
+    "banned": Setting("tokens", "never written"),
+    "allowed": Setting("tokens", "no others are written"),
+    "grammar": Setting("tokens by token", "what may follow a token; tokens that are not named may be followed by all"),
+    "no_repeat_ngram": Setting("whole", "no sequence of so many tokens comes twice in prompt and text"),
+    "eos": Setting("tokens", "they end a text, which has them at its end"),
+    "min_tokens": Setting("whole", "before so many tokens no text ends by eos"),
+    "forced_eos": Setting("tokens", "the last token of a text that reaches its cap is the first of these"),
+    "stop": Setting("texts", "a text ends behind these tokens, however they lie in blocks"),
+    "n": Setting("whole", "independent texts of one request"),
+    "together": Setting("requests", "further requests of the same batch, each its settings"),
+    "prompt": Setting("tokens", "read behind the start token, before the text"),
+    "logprobs": Setting("yes or no", "yield (tokens, logprobs) in place of tokens", law=False),
+    "lookup": Setting("yes or no", "draft from the text itself, without the draft model", law=False),
+    "earlier": Setting("texts", "prompts decoded before, by the same engine", law=False),
+}  # fmt: skip
+"""By name; an engine says which it has, and may have others of its own, on which the law does not depend."""
+
+TRANSFORMERS = (
+    "logit_bias", "repetition_penalty", "no_repeat_ngram", "banned", "min_tokens", "allowed", "grammar", "forced_eos",
+    "temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff",
+)  # fmt: skip
+
+ORDERS: dict[str, tuple[str, ...]] = {
+    "transformers": TRANSFORMERS,
+    "vllm": ("allowed", "grammar", "banned", "min_tokens", "logit_bias", "repetition_penalty", "frequency_penalty",
+             "presence_penalty", "temperature", "min_p", "top_k", "top_p"),
+    "mlx-lm": ("logit_bias", "repetition_penalty", "presence_penalty", "frequency_penalty", "top_p", "min_p", "top_k",
+               "temperature"),
+    "draftproof-loop": ("temperature", "top_k", "top_p"),
+    "draftproof-reference": (*TRANSFORMERS[:2], "presence_penalty", "frequency_penalty", *TRANSFORMERS[2:]),
+}  # fmt: skip
+"""By engine what it does to a row of scores, first to last, as its source has it."""
+
+ENDS = ("eos", "stop", "n", "together", "prompt")
+"""Settings of a text and not of a row, which have no place in an order."""
+
+CUTS = ("temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
+"""What sampling does; where the largest score is taken, they are passed over."""
+
+
+class TextRequest(NamedTuple):
+    """What decides a row besides the model: the prompt, the text so far, its cap, the settings."""
+
+    prompt: Prefix
+    text: Prefix
+    tokens: int
+    settings: Mapping[str, Any]
+
+    @property
+    def greedy(self) -> bool:
+        return self.settings.get("temperature", 1) == 0
+
+
+def softmax(scores: Sequence[float]) -> Row:
+    """exp(score) over their sum; -inf is 0."""
+    top = max(scores)
+    if top == -inf:
+        raise NoTextLaw("the settings leave no token that may be written")
+    weights = [exp(s - top) for s in scores]
+    return [w / sum(weights) for w in weights]
+
+
+def kept(scores: Row, keep: Callable[[int], bool]) -> Row:
+    """The scores, -inf where not ``keep``."""
+    return [s if keep(t) else -inf for t, s in enumerate(scores)]
+
+
+def _clear(value: float, threshold: float, what: str) -> None:
+    if value > 0 and abs(value - threshold) < AMBIGUOUS * max(value, threshold):
+        raise NoTextLaw(f"{what} cuts within rounding of a token's probability, where engines may differ")
+
+
+def _top_k(scores: Row, request: TextRequest, k: int) -> Row:
+    if not 0 < k < len(scores):
+        return scores
+    order = sorted(scores, reverse=True)
+    if order[k - 1] > -inf:
+        _clear(exp(order[k]), exp(order[k - 1]), f"top_k {k}")
+    return kept(scores, lambda t: scores[t] >= order[k - 1])
+
+
+def _most_until(scores: Row, mass: float, ranked: Sequence[int], what: str) -> Row:
+    """The fewest tokens in this order whose probabilities reach the mass."""
+    row, total, stay = softmax(scores), 0.0, set()
+    for token in ranked:
+        if total >= mass:
+            break
+        stay.add(token)
+        total += row[token]
+        _clear(total, mass, what)
+    return kept(scores, stay.__contains__)
+
+
+def _top_p(scores: Row, request: TextRequest, p: float) -> Row:
+    ranked = sorted(range(len(scores)), key=lambda t: -scores[t])
+    return _most_until(scores, p, ranked, f"top_p {p}") if p < 1 else scores
+
+
+def _typical_p(scores: Row, request: TextRequest, p: float) -> Row:
+    row = softmax(scores)
+    away = [abs(-log(q) - _entropy(row)) if q else inf for q in row]
+    ranked = sorted(range(len(row)), key=lambda t: away[t])
+    for one, other in pairwise(ranked):
+        if away[other] < inf and abs(away[one] - away[other]) < AMBIGUOUS and row[one] != row[other]:
+            raise NoTextLaw(f"typical_p {p}: two tokens are as near to the entropy, where engines may differ")
+    return _most_until(scores, p, ranked, f"typical_p {p}") if p < 1 else scores
+
+
+def _entropy(row: Row) -> float:
+    return -sum(q * log(q) for q in row if q)
+
+
+def _above(scores: Row, threshold: float, what: str) -> Row:
+    row = softmax(scores)
+    for q in row:
+        _clear(q, threshold, what)
+    return kept(scores, lambda t: row[t] >= threshold or row[t] == max(row))
+
+
+def _min_p(scores: Row, request: TextRequest, p: float) -> Row:
+    return _above(scores, p * max(softmax(scores)), f"min_p {p}")
+
+
+def _epsilon(scores: Row, request: TextRequest, e: float) -> Row:
+    return _above(scores, e, f"epsilon_cutoff {e}")
+
+
+def _eta(scores: Row, request: TextRequest, e: float) -> Row:
+    return _above(scores, min(e, sqrt(e) * exp(-_entropy(softmax(scores)))), f"eta_cutoff {e}")
+
+
+def _repetition(scores: Row, request: TextRequest, penalty: float) -> Row:
+    seen = {*request.prompt, *request.text}
+    return [(s / penalty if s > 0 else s * penalty) if t in seen else s for t, s in enumerate(scores)]
+
+
+def _presence(scores: Row, request: TextRequest, penalty: float) -> Row:
+    return [s - penalty * (t in request.text) for t, s in enumerate(scores)]
+
+
+def _frequency(scores: Row, request: TextRequest, penalty: float) -> Row:
+    times = Counter(request.text)
+    return [s - penalty * times[t] for t, s in enumerate(scores)]
+
+
+def _bias(scores: Row, request: TextRequest, bias: Mapping[Any, float]) -> Row:
+    added = {int(t): b for t, b in bias.items()}
+    return [s + added.get(t, 0.0) for t, s in enumerate(scores)]
+
+
+def _ngram(scores: Row, request: TextRequest, n: int) -> Row:
+    whole = (*request.prompt, *request.text)
+    seen = {whole[i : i + n] for i in range(len(whole) - n + 1)}
+    last = whole[len(whole) - n + 1 :]
+    return kept(scores, lambda t: len(last) < n - 1 or (*last, t) not in seen)
+
+
+def _min_tokens(scores: Row, request: TextRequest, least: int) -> Row:
+    ends = request.settings.get("eos", ())
+    return kept(scores, lambda t: t not in ends) if len(request.text) < least else scores
+
+
+def _grammar(scores: Row, request: TextRequest, follow: Mapping[Any, Sequence[int]]) -> Row:
+    last = (*request.prompt, *request.text)[-1:]
+    may = follow.get(str(last[0]) if last else "")
+    return scores if may is None else kept(scores, lambda t: t in may)
+
+
+def _forced(scores: Row, request: TextRequest, ends: Sequence[int]) -> Row:
+    return kept(scores, lambda t: t == ends[0]) if len(request.text) == request.tokens - 1 else scores
+
+
+def _temperature(scores: Row, request: TextRequest, temperature: float) -> Row:
+    return [s / temperature for s in scores]
+
+
+PROCESSORS: dict[str, Callable[[Row, TextRequest, Any], Row]] = {
+    "temperature": _temperature, "top_k": _top_k, "top_p": _top_p, "min_p": _min_p, "typical_p": _typical_p,
+    "epsilon_cutoff": _epsilon, "eta_cutoff": _eta, "repetition_penalty": _repetition, "presence_penalty": _presence,
+    "frequency_penalty": _frequency, "logit_bias": _bias, "no_repeat_ngram": _ngram, "min_tokens": _min_tokens,
+    "grammar": _grammar, "forced_eos": _forced,
+    "banned": lambda scores, request, banned: kept(scores, lambda t: t not in banned),
+    "allowed": lambda scores, request, allowed: kept(scores, lambda t: t in allowed),
+}  # fmt: skip
+"""By name what a setting does to a row of scores, the logarithms of the model's row at first."""
+
+
+def modified(row: Sequence[Any], request: TextRequest, order: Sequence[str]) -> Row:
+    """The law of the next token under the settings.
+
+    row: the model's, V probabilities.
+    order: names of PROCESSORS, the first one first.
+    Raises: NoTextLaw.
+    """
+    scores = [log(p) if p else -inf for p in map(float, row)]
+    for name in order:
+        if (value := request.settings.get(name)) is not None and not (request.greedy and name in CUTS):
+            scores = PROCESSORS[name](scores, request, value)
+    if not request.greedy:
+        return softmax(scores)
+    best, *others = sorted(softmax(scores), reverse=True)
+    if others:
+        _clear(others[0], best, "temperature 0")
+    return [float(s == max(scores)) for s in scores]
+
+
+def ended(text: Prefix, tokens: int, settings: Mapping[str, Any]) -> bool:
+    """Whether nothing comes behind the text: by its cap, an end token or a stop sequence."""
+    stops = (tuple(stop) for stop in settings.get("stop") or ())
+    return (
+        len(text) >= tokens
+        or text[-1:] in [(e,) for e in settings.get("eos") or ()]
+        or any(text[-len(stop) :] == stop for stop in stops)
+    )
+
+
+def one_text_law(model: Model, tokens: int, settings: Mapping[str, Any], order: Sequence[str]) -> dict[Prefix, float]:
+    """The law of one text: text -> probability."""
+    prompt, law = tuple(settings.get("prompt") or ()), {}
+    open_texts: list[tuple[Prefix, float]] = [((), 1.0)]
+    while open_texts:
+        text, mass = open_texts.pop()
+        if ended(text, tokens, settings):
+            law[text] = mass
+            continue
+        row = modified(model.row(prompt + text), TextRequest(prompt, text, tokens, settings), order)
+        open_texts += [((*text, token), mass * p) for token, p in enumerate(row) if p]
+    return law
+
+
+def requests_of(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The settings of each text that one call yields: n of the request, then those of the requests beside it."""
+    own = {name: value for name, value in settings.items() if name not in ("n", "together")}
+    return [own] * int(settings.get("n") or 1) + [dict(other) for other in settings.get("together") or ()]
+
+
+def joined(texts: Iterable[Sequence[int]]) -> Prefix:
+    """The texts of one call in one row."""
+    first, *others = texts
+    return (*first, *(token for text in others for token in (BETWEEN_TEXTS, *text)))
+
+
+def text_law(model: Model, tokens: int, settings: Mapping[str, Any], order: Sequence[str]) -> dict[Prefix, float]:
+    """The law of what one call yields under the settings, by their definitions: ``joined`` texts -> probability.
+
+    Pr(x_1 .. x_n) = product of ``modified`` rows; texts of several requests are independent.
+    model: the target. tokens: the cap of a text. order: as of ORDERS.
+    Raises: NoTextLaw; InputError for a setting that the order does not have.
+    """
+    requests = requests_of(settings)
+    if strange := [n for r in requests for n in r if SETTINGS.get(n, Setting("", "", False)).law
+                   and n not in (*order, *ENDS)]:  # fmt: skip
+        raise InputError(f"{strange[0]} has no place in this engine's order")
+    laws = [one_text_law(model, tokens, request, order) for request in requests]
+    law: dict[Prefix, float] = {}
+    for texts in product(*(one.items() for one in laws)):
+        mass = 1.0
+        for _, p in texts:
+            mass *= p
+        law[joined(text for text, _ in texts)] = mass
+    return law
+
+
+def checked_settings(settings: Mapping[str, Any], has: Sequence[str] | None = None) -> None:
+    """Raises: InputError in one line for a value of another form, or a setting that the engine has not."""
+    forms: dict[str, tuple[Callable[[Any], bool], str]] = {
+        "number": (_number, "a number"),
+        "whole": (lambda v: type(v) is int and v >= 0, "a whole number of at least 0"),
+        "tokens": (_tokens, "a list of tokens"),
+        "texts": (lambda v: isinstance(v, list) and all(map(_tokens, v)), "a list of lists of tokens"),
+        "yes or no": (lambda v: isinstance(v, bool), "true or false"),
+        "numbers by token": (lambda v: isinstance(v, dict) and all(map(_number, v.values())), "{token: number}"),
+        "tokens by token": (lambda v: isinstance(v, dict) and all(map(_tokens, v.values())), "{token: [token]}"),
+        "requests": (lambda v: isinstance(v, list) and all(isinstance(s, dict) for s in v), "a list of settings"),
+    }
+    for name, value in settings.items():
+        if has is not None and name not in has:
+            raise InputError(f"it has no setting {name}; expected one of {', '.join(has) or 'none'}")
+        if name in SETTINGS:
+            fits, form = forms[SETTINGS[name].kind]
+            if not fits(value):
+                raise InputError(f"{name} {value!r}: expected {form}")
+    if not 0 <= settings.get("temperature", 1) <= 10:
+        raise InputError(f"temperature {settings['temperature']}: expected a number from 0 to 10")
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < inf
+
+
+def _tokens(value: Any) -> bool:
+    return isinstance(value, list) and all(type(token) is int and token >= 0 for token in value)

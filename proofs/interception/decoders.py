@@ -1,0 +1,181 @@
+"""The child process in which a decoder is followed: for each request the law of what one call of it yields."""
+
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...models.decoding_settings import joined
+from ...models.environment import versions
+from ...models.errors import RunFailed
+from ...verifiers.adapters.calling_convention import NotASubject
+from . import explore, harness
+from .digests import digest_of
+from .exploration import Exploration
+from .loading import load
+from .outcomes import Outcome, Raised
+from .serving import Server
+
+SEED = 20_260_131
+"""What every call is given."""
+
+FILLS = (0, 1, 2)
+"""What memory that is made without being written holds, one after the other: call by call another one."""
+
+REPEATED_SEEDS = 12
+"""Seeds with which a decoder is called again that has no law, to see whether it repeats itself."""
+
+EMPTY = ("empty", "empty_like")
+TORCH_EMPTY = {*EMPTY, "new_empty", "empty_strided", "new_empty_strided"}
+
+
+@contextmanager
+def filled_memory(value: int) -> Iterator[None]:
+    """Arrays and tensors that are made without being written hold this value, for calls within.
+
+    Not seen: names that were imported out of NumPy before, and memory that compiled code makes.
+    """
+    plain = {name: getattr(np, name) for name in EMPTY}
+
+    def filling(make: Callable) -> Callable:
+        def made(*arguments: Any, **options: Any) -> Any:
+            array = make(*arguments, **options)
+            if array.dtype.kind in "biufc":
+                array.fill(value)
+            return array
+
+        return made
+
+    for name, make in plain.items():
+        setattr(np, name, filling(make))
+    try:
+        if "torch" not in sys.modules:
+            yield
+        else:
+            from torch.overrides import TorchFunctionMode
+
+            class FilledMemory(TorchFunctionMode):
+                def __torch_function__(self, func, types, args=(), kwargs=None):
+                    made = func(*args, **(kwargs or {}))
+                    return made.fill_(value) if getattr(func, "__name__", "") in TORCH_EMPTY else made
+
+            with FilledMemory():
+                yield
+    finally:
+        for name, make in plain.items():
+            setattr(np, name, make)
+
+
+class FollowedDecoder:
+    """A decoder under one request's settings.
+
+    calls: made so far. logprobs: text -> the least and the largest that was reported at each place.
+    """
+
+    def __init__(self, decode: Callable, server: Server, request: Mapping[str, Any]):
+        self.decode, self.server, self.calls = decode, server, 0
+        folders = [request[name] and Path(request[name]) for name in ("target", "draft")]
+        self.given = *folders, request["start"], request["tokens"], request["gamma"]
+        self.settings = dict(request["settings"])
+        self.logprobs: dict[tuple, tuple[list[float], list[float]]] = {}
+
+    def yielded(self, seed: int, fill: int) -> Outcome:
+        """One call: the ids of its text, those of several with a mark between them."""
+        with filled_memory(fill):
+            texts = [*self.decode(*self.given, [seed], **self.settings)]
+        if len(texts) != 1:
+            raise ValueError(f"it yields {len(texts)} texts for one seed")
+        (text,) = texts
+        reported = None
+        if self.settings.get("logprobs"):
+            text, reported = text
+        several = len(text) > 0 and np.ndim(text[0]) != 0
+        outcome = tuple(map(int, joined(text) if several else text))
+        if reported is not None:
+            self._report(outcome, [*map(float, reported)])
+        return outcome
+
+    def _report(self, text: tuple, values: list[float]) -> None:
+        low, high = self.logprobs.setdefault(text, (values, values))
+        if len(values) != len(low):
+            raise ValueError(f"it reports {len(values)} logprobs, and before {len(low)}, for one text")
+        self.logprobs[text] = [*map(min, low, values)], [*map(max, high, values)]
+
+    def call(self, seed: int = SEED, fill: int | None = None) -> Outcome:
+        """The same within the limits of time, as a call that is followed or repeated."""
+        self.calls += 1
+        fill = FILLS[self.calls % len(FILLS)] if fill is None else fill
+        return harness.timed_call(self.server.limits, self.calls == 1, lambda: self.yielded(seed, fill))
+
+    def seen(self) -> dict[str, Any]:
+        """What is seen when calls are repeated with their real random numbers: texts by seed and content of memory."""
+        texts: dict[tuple[int, int], dict[str, None]] = defaultdict(dict)
+        for seed in range(REPEATED_SEEDS):
+            for fill in (*FILLS, *FILLS):
+                texts[seed, fill][str(self.call(seed, fill))] = None
+        for seed in range(REPEATED_SEEDS):
+            differ = [[*texts[seed, fill]] for fill in FILLS if len(texts[seed, fill]) > 1]
+            if differ:
+                return {"differs": "from call to call", "seed": seed, "texts": differ[0]}
+        for seed in range(REPEATED_SEEDS):
+            by_fill = [*{fill: next(iter(texts[seed, fill])) for fill in FILLS}.values()]
+            if len({*by_fill}) > 1:
+                return {"differs": "with memory that was never written", "seed": seed, "texts": by_fill}
+        return {}
+
+
+def law_of(followed: FollowedDecoder) -> dict[str, Any]:
+    """The law of what one call yields, or why there is none."""
+    warm = followed.call()
+    if isinstance(warm, Raised):
+        return {"law": None, "reason": f"it raises {warm}", "raises": warm.error}
+    exploration = Exploration(seed=SEED)
+    found = explore.explore(followed.call, exploration)
+    answer: dict[str, Any] = {
+        "exactness": found.exactness, "resolution": found.resolution, "paths": found.paths, "reason": found.reason,
+        "findings": found.findings, "calls": followed.calls, "reads": _reads(exploration),
+        "logprobs": [[[*text], *both] for text, both in followed.logprobs.items()],
+    }  # fmt: skip
+    if found.law is None:
+        return answer | {"law": None, "seen": followed.seen()}
+    raised = {o: p for o, p in found.law.items() if isinstance(o, Raised)}
+    texts = [[[*o], float(p)] for o, p in found.law.items() if not isinstance(o, Raised)]
+    return answer | {"law": texts, "raised": [[str(o), float(p)] for o, p in raised.items()]}
+
+
+def _reads(exploration: Exploration) -> list[str]:
+    """What it asks of its surroundings, besides the files of its models."""
+    reads = [read for read in exploration.watch.reads.values() if read.of not in ("a file", "files")]
+    return [f"{read.of} ({read.what} at {read.place})" for read in reads]
+
+
+def main() -> None:
+    """Serve requests until the parent closes the pipe: the first one loads the decoder, each other one is a law."""
+    server = Server()
+    explore.install()
+    harness.interrupt_long_calls()
+    decode: Any = None
+    for request in server.requests():
+        try:
+            if decode is None:
+                server.begin("importing it", server.limits.timeout)
+                if request["torch"]:
+                    import torch  # noqa: F401  # before third-party code, so that its names are followed
+                decode = load(request["sample"])
+                packages = {name.replace("_", "-"): v for name, v in versions(*request["packages"]).items()}
+                server.answer(digest=digest_of(decode), versions=packages)
+                continue
+            server.begin("following it", server.limits.timeout)
+            server.answer(**law_of(FollowedDecoder(decode, server, request)))
+        except NotASubject as error:
+            server.answer(error=str(error), kind="load")
+        except harness.NeverReturned as late:
+            server.answer(error=f"a call did not return {late}", kind="timeout")
+        except RunFailed as failure:
+            server.answer(error=str(failure), kind=failure.kind)
+        except MemoryError:
+            server.answer(error=f"it needs more than {server.memory:g} GiB of memory", kind="memory")

@@ -1,0 +1,209 @@
+"""The exact law of a decoder's first tokens, wherever its random numbers can be followed, and its claims."""
+
+import json
+import shlex
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ....models.decoding_settings import ORDERS, checked_settings, requests_of, text_law
+from ....models.errors import InputError, RunFailed
+from ....models.forge import forge
+from ....models.problem import Problem, as_json, problem_from, size_of
+from ....models.store import Store
+from ....proofs.child_process import ChildProcess
+from ....proofs.decoder_laws import JudgedTexts, KnownTexts, TextMasses, text_law_from
+from ....proofs.time_limits import TimeLimits
+from ....verifiers.adapters.engines import Engine
+from ....verifiers.evidence import Evidence
+from ..report import Report
+from ..settings import Progress
+
+TOKENS = 3
+"""Of a text, unless said otherwise: a block of the problem, its bonus token and the next block's first."""
+
+WHAT = "laws of a decoder's texts"
+
+PLAIN, DRAFT, LOOKUP = "plain", "speculative", "lookup"
+
+
+def decoder_problem() -> Problem:
+    """A pair without ties: no two tokens are as likely, and no sum is a round number, so that cut-offs are clear."""
+    target = {"start": ["11/20", "3/20", "6/20"],
+              "after": {"0": ["3/20", "13/20", "4/20"], "1": ["27/100", "11/100", "62/100"],
+                        "2": ["45/100", "34/100", "21/100"]}}  # fmt: skip
+    draft = {"start": ["1/4", "2/5", "7/20"],
+             "after": {"0": ["2/5", "1/4", "7/20"], "1": ["1/2", "3/10", "1/5"],
+                       "2": ["3/20", "1/4", "3/5"]}}  # fmt: skip
+    return problem_from({"vocabulary": 3, "gamma": 2, "target": target, "draft": draft, "name": "decoded-V3-gamma2"})
+
+
+class TextCell(NamedTuple):
+    """One request whose law is asked for: what it is called, its settings, tokens, way of drafting and pair."""
+
+    name: str
+    settings: Mapping[str, Any]
+    tokens: int
+    sampling: str
+    problem: Problem
+
+    @property
+    def plain(self) -> "TextCell":
+        """The same without speculation; settings that only say how to draft are left out."""
+        settings = {n: v for n, v in self.settings.items() if n not in DRAFTING}
+        return self._replace(settings=settings, sampling=PLAIN)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What its law depends on, besides the engine."""
+        return self.sampling, str(self.tokens), json.dumps([self.settings, as_json(self.problem)], sort_keys=True)
+
+
+DRAFTING = ("draft_temperature", "adaptive", "early_exit", "assistant_ensemble_weight", "lookup")
+"""Settings that say how to draft, which plain decoding has not."""
+
+
+@dataclass
+class TextLaws:
+    """The laws of an engine's texts, each asked for once, in a child process that is started anew where one ended.
+
+    timeout: seconds of processor time for one law. memory: GiB of address space of the child.
+    folder: where pairs are forged. store: laws that are known already.
+    """
+
+    engine: Engine
+    folder: Path
+    timeout: float
+    memory: float
+    store: Store
+    about: dict[str, Any] = field(default_factory=dict)
+    child: ChildProcess | None = None
+
+    def of(self, cell: TextCell) -> KnownTexts:
+        """The law, or why there is none. Raises: RunFailed if the decoder does not load."""
+        if cell.key not in self.store.rows:
+            self.store.put(cell.key, self._answer(cell))
+        return text_law_from(self.store.rows[cell.key])
+
+    def _answer(self, cell: TextCell) -> dict[str, Any]:
+        forged = self._forged(cell.problem)
+        settings = dict(cell.settings) | ({"lookup": True} if cell.sampling == LOOKUP else {})
+        draft = None if cell.sampling == PLAIN else str(forged / "draft")
+        started = self.child or self._started()
+        try:
+            started.send(target=str(forged / "target"), draft=draft, start=cell.problem.vocabulary,
+                         tokens=cell.tokens, gamma=cell.problem.gamma, settings=settings)  # fmt: skip
+            return started.receive()
+        except RunFailed as failure:
+            started.end()
+            self.child = None
+            return {"error": failure.message, "kind": failure.kind}
+
+    def _started(self) -> ChildProcess:
+        child = ChildProcess("draftproof.proofs.interception.decoders", memory=self.memory,
+                             limits=TimeLimits(self.timeout))  # fmt: skip
+        try:
+            packages = self.engine.packages
+            child.send(sample=self.engine.sample, torch="torch" in packages, packages=packages)
+            answer = child.receive()
+            if "error" in answer:
+                raise RunFailed(answer["kind"], answer["error"])
+        except BaseException:
+            child.end()
+            raise
+        self.about, self.child = answer, child
+        return child
+
+    def _forged(self, problem: Problem) -> Path:
+        folder = self.folder / problem.name
+        if not folder.exists():
+            forge(problem, folder)
+        return folder
+
+    def end(self) -> None:
+        if self.child:
+            self.child.end()
+
+
+@dataclass
+class ExactTexts:
+    """The laws of an engine's texts, as one part of a run.
+
+    cells: what is asked. timeout: seconds of processor time for each law. checkpoint: a file of laws to go on from.
+    judged: cells with what was found, in their order. without: reasons of those without a law, by cell.
+    """
+
+    engine: Engine
+    cells: Sequence[TextCell]
+    timeout: float
+    memory: float
+    report: Report
+    progress: Progress = lambda stage, done, total: None
+    checkpoint: str | None = None
+    judged: list[tuple[TextCell, list[Evidence]]] = field(default_factory=list)
+
+    def run(self) -> None:
+        store = Store(self.checkpoint, WHAT, {"engine": self.engine.name, "sample": self.engine.sample})
+        with store, tempfile.TemporaryDirectory(prefix="draftproof-") as folder:
+            laws = TextLaws(self.engine, Path(folder), self.timeout, self.memory, store)
+            try:
+                for k, cell in enumerate(self.cells):
+                    self.progress(self.engine.name, k, len(self.cells))
+                    self.judged.append((cell, self._judged(cell, laws)))
+            finally:
+                laws.end()
+                self.report.environment |= laws.about.get("versions", {})
+                self.report.subject["digest"] = laws.about.get("digest", self.report.subject["digest"])
+
+    @property
+    def without(self) -> list[TextCell]:
+        """The cells whose law is not known."""
+        return [cell for cell, found in self.judged if found[0].law.exactness is None or not found[0].strength.decides]
+
+    def evidence(self, complete: bool) -> list[Evidence]:
+        return [e for _, found in self.judged for e in found]
+
+    def _judged(self, cell: TextCell, laws: TextLaws) -> list[Evidence]:
+        found = laws.of(cell)
+        plain = None if cell.sampling == PLAIN else laws.of(cell.plain)
+        self.report.notice(found.findings)
+        model = cell.problem.target
+        prompt = tuple(cell.settings.get("prompt") or ())
+        facts = {"sampling": cell.sampling, "settings": dict(cell.settings), "setting": cell.name}
+        judged = JudgedTexts(
+            cell.problem.name, cell.tokens, len(requests_of(cell.settings)), found, plain, self._expected(cell),
+            (lambda text: model.row(prompt + text)) if self.engine.logprobs == "model" else None,
+            as_json(cell.problem), facts | size_of(cell.problem), bool(cell.settings.get("together")),
+        )  # fmt: skip
+        return [self._with_replay(e, cell) for e in judged.evidence()]
+
+    def _expected(self, cell: TextCell) -> TextMasses | str:
+        try:
+            return text_law(cell.problem.target, cell.tokens, cell.settings, ORDERS[self.engine.order])
+        except InputError as error:
+            return str(error)
+
+    def _with_replay(self, evidence: Evidence, cell: TextCell) -> Evidence:
+        """The evidence with the command that shows a refutation again, alone."""
+        if not evidence.refuted:
+            return evidence
+        words = ["draftproof", "engine", self.engine.name, "--level", "exact", "--tokens", str(cell.tokens),
+                 "--problem", json.dumps(as_json(cell.problem), separators=(",", ":"))]  # fmt: skip
+        words += ["--plain"] if cell.sampling == PLAIN else []
+        settings = dict(cell.settings) | ({"lookup": True} if cell.sampling == LOOKUP else {})
+        for name, value in settings.items():
+            words += ["--set", f"{name}={json.dumps(value)}"]
+        return replace(evidence, replay=shlex.join(words))
+
+
+def asked_cells(
+    engine: Engine, problems: Sequence[Problem], settings: Mapping[str, Any], tokens: int | None, plain: bool
+) -> list[TextCell]:
+    """One cell for each problem with the settings of the command line. Raises: InputError for those it has not."""
+    checked_settings(settings, engine.settings)
+    given = {name: value for name, value in settings.items() if name != "lookup"}
+    sampling = PLAIN if plain else LOOKUP if settings.get("lookup") else DRAFT
+    name = ", ".join(f"{n} {json.dumps(v)}" for n, v in given.items()) or "none"
+    return [TextCell(name, given, tokens or TOKENS, sampling, p) for p in problems or [decoder_problem()]]

@@ -1,0 +1,48 @@
+"""Decoders called with one seed: what is fresh randomness, and what differs from call to call."""
+
+from pathlib import Path
+
+import pytest
+
+from draftproof.proofs.child_process import ChildProcess
+from draftproof.proofs.decoder_laws import UNSTEADY, UNWRITTEN, text_law_from
+from draftproof.proofs.time_limits import TimeLimits
+
+SUBJECTS = Path(__file__).parents[2] / "subjects" / "seeded_decoders.py"
+
+pytestmark = pytest.mark.engine
+
+
+def law(name):
+    child = ChildProcess("draftproof.proofs.interception.decoders", memory=4, limits=TimeLimits(60))
+    try:
+        child.send(sample=f"{SUBJECTS}:{name}", torch=False, packages=[])
+        child.receive()
+        child.send(target=None, draft=None, start=2, tokens=2, gamma=1, settings={})
+        return text_law_from(child.receive())
+    finally:
+        child.end()
+
+
+def test_a_generator_made_from_the_seed_of_the_call_is_chance():
+    assert law("one_generator").law == {(0, 0): 9 / 16, (0, 1): 3 / 16, (1, 0): 3 / 16, (1, 1): 1 / 16}
+    found = law("global_generator")
+    assert found.law == {(0,): 0.75, (1,): 0.25} and not found.findings
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("two_alike", "as another generator was: both have the same random numbers"),
+     ("reseeds", "and not with the seed that the call was given")],
+)  # fmt: skip
+def test_two_generators_of_one_seed_and_other_seeds_are_no_chance(name, why):
+    found = law(name)
+    assert found.law is None and why in found.reason and "seeded_decoders.py" in found.reason
+
+
+def test_memory_that_was_never_written_is_a_finding_with_the_values_seen():
+    found = law("unwritten")
+    assert found.law is None
+    assert "with memory that was never written: with seed 0 (0, 1); (0, 0)" in found.findings[UNWRITTEN]
+    found = law("counts")
+    assert found.law is None and "from call to call: with seed 0 (1,); (0,)" in found.findings[UNSTEADY]
