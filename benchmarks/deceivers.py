@@ -7,8 +7,10 @@ the mistake is made, or within the stated rounding if that is more than the devi
 is a false clear, unless a whole audit, with --confirm, says otherwise. Each row is appended to the file when it is
 done; the same command goes on where it was ended, as long as the code is the same. Exit status 1 if there is one.
 
-    python benchmarks/deceivers.py [--number 100] [--dtype float64] [--file out/deceivers.jsonl] [--workers 1]
-        [--confirm]
+The tables are of all rows of that precision that the file has: --number 0 prints them alone.
+
+    python benchmarks/deceivers.py [--dtype float64] [--from 0] [--number 100] [--file out/deceivers.jsonl]
+        [--workers 1] [--confirm]
 """
 
 import argparse
@@ -19,7 +21,7 @@ from pathlib import Path
 
 from draftproof.models.digests import EXAMINING, code_digest
 from draftproof.models.store import Store
-from draftproof.reports.audits.kept_rows import made_rows
+from draftproof.reports.audits.engines.survey import made_rows
 from draftproof.tests.deceivers.drawn import drawn
 from draftproof.tests.deceivers.examined import ARRAYS, CLEARED, OUTCOMES, REFUTED, examined
 
@@ -64,7 +66,7 @@ def main() -> None:
     parser.add_argument("--confirm", action="store_true")
     given = parser.parse_args()
     given.file.parent.mkdir(parents=True, exist_ok=True)
-    wanted = [(given.dtype, number) for number in range(given.first, given.number)]
+    wanted = [(given.dtype, number) for number in range(given.first, given.first + given.number)]
     with Store(given.file, "audits of drawn deceivers", valid_for=digest()) as store:
         for (dtype, number), row in made_rows(store, wanted, row_of, given.workers):
             if row["outcome"] != REFUTED:
@@ -72,7 +74,7 @@ def main() -> None:
         for key in [key for key in wanted if given.confirm and store.rows[key]["outcome"] == CLEARED]:
             outcome, why = examined(*key, whole=True)
             store.put(key, store.rows[key] | {"outcome": outcome, "why": why})
-        rows = [store.rows[key] for key in wanted]
+        rows = [row for (dtype, _), row in store.rows.items() if dtype == given.dtype]
     for title, by in (("kind of mistake", "kind"), ("condition", "condition"), ("style of code", "style")):
         print(f"\n{table(title, rows, by)}")
     every = Counter(row["outcome"] for row in rows)

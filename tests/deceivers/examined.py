@@ -1,7 +1,7 @@
 """What the laws that an audit measures, or a whole audit, say of a drawn deceiver."""
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -10,11 +10,15 @@ from draftproof.models.battery import drawn as drawn_problem
 from draftproof.models.errors import RunFailed
 from draftproof.models.problem import Problem
 from draftproof.models.wide import WideProblem, own_wide_problem, wide_battery
+from draftproof.models.wide_positions import LENGTHS, SMALL
 from draftproof.proofs.audit_claims import judge
+from draftproof.proofs.law import Law
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.sandbox import Sandbox
+from draftproof.proofs.wide_law import WideMeasurement
 from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.functions.long_blocks import laws_of_long_blocks
 from draftproof.reports.audits.functions.relations import restated_problems
 from draftproof.tests.deceivers.drawn import Drawn, drawn, written
 from draftproof.verifiers.evidence import Evidence
@@ -44,7 +48,7 @@ def sandbox(dtype: str) -> Sandbox:
 
 @cache
 def every_problem() -> tuple[Problem | WideProblem, ...]:
-    """Those of a default audit."""
+    """Those of a default audit, but for its long blocks."""
     return (*audit_battery(), *own_problems(0), *restated_problems(), *wide_battery(), own_wide_problem(0))
 
 
@@ -69,27 +73,44 @@ def speaking_of(one: Drawn, held: Iterable[Evidence]) -> list[Evidence]:
     ]
 
 
-def outcome_of_laws(one: Drawn, subject: str, dtype: str, problems: Iterable[Problem | WideProblem]) -> tuple[str, str]:
-    """The outcome by the laws on these problems, and the problem that refutes, or why; no law is withdrawn here."""
+def outcome_of_laws(
+    one: Drawn, subject: str, dtype: str, problems: Iterable[Problem | WideProblem], long_blocks: bool = False
+) -> tuple[str, str]:
+    """The outcome by the laws on these problems, and the problem that refutes, or why; no law is withdrawn here.
+
+    long_blocks: whether on those of an audit too, before the wide ones.
+    """
     box, held, lawless = sandbox(dtype), [], list[str]()
     box.load(subject, [toy(1)])
-    for problem in wrong_on(one, problems):
+
+    def law(problem: Problem | WideProblem, paths: int | None = None) -> Law:
         make = measured_wide if isinstance(problem, WideProblem) else measured
         try:
-            evidence = judge(make(problem, dtype, box.law(problem)))[0]
+            return make(problem, dtype, box.law(problem, paths=paths))
         except RunFailed as failure:
-            evidence, reason = None, str(failure)
             box.load(subject, [toy(1)])
-        else:
-            reason = str(evidence.why_undecided)
-        if evidence and evidence.refuted:
-            return REFUTED, problem.name
-        if evidence and evidence.holds:
+            nothing = (
+                WideMeasurement(problem, unknown=1.0) if isinstance(problem, WideProblem) else make(problem, dtype, ())
+            )
+            return nothing.withdrawn(str(failure))
+
+    def laws() -> Iterator[Law]:
+        chosen = wrong_on(one, problems)
+        yield from map(law, (p for p in chosen if isinstance(p, Problem)))
+        if long_blocks:
+            yield from laws_of_long_blocks(law, 0, [g for g in LENGTHS if one.made_at(2, g) or one.made_at(SMALL, g)])
+        yield from map(law, (p for p in chosen if isinstance(p, WideProblem)))
+
+    for measurement in laws():
+        evidence = judge(measurement)[0]
+        if evidence.refuted:
+            return REFUTED, str(evidence.problem)
+        if evidence.holds:
             held.append(evidence)
-        elif isinstance(problem, WideProblem):
-            lawless.append(reason)
+        elif isinstance(measurement.problem, WideProblem):
+            lawless.append(str(evidence.why_undecided))
         else:
-            return WITHHELD, reason
+            return WITHHELD, str(evidence.why_undecided)
         if len(lawless) >= GAVE_UP:
             break
     return unrefuted(one, held, next(iter(lawless), ""))
@@ -130,4 +151,4 @@ def examined(dtype: str, number: int, whole: bool = False) -> tuple[str, str]:
         subject = written(number, dtype, Path(folder))
         if one.counted or whole:
             return outcome_of_audit(one, subject, dtype, SOME if one.counted else ())
-        return outcome_of_laws(one, subject, dtype, every_problem())
+        return outcome_of_laws(one, subject, dtype, every_problem(), long_blocks=True)

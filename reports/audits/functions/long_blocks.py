@@ -1,6 +1,6 @@
 """The laws on long blocks every position of which is decided: all together where that takes few ways, else a few."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ....models.wide import WideProblem
 from ....models.wide_positions import LENGTHS, LENGTHS_APART, apart, together
@@ -18,13 +18,13 @@ Measure = Callable[[WideProblem, int | None], WideMeasurement]
 """From a problem and the paths to walk on each of its draft blocks, if not as many as on others, to a law."""
 
 
-def laws_of_long_blocks(measure: Measure, seed: int) -> Iterator[WideMeasurement]:
+def laws_of_long_blocks(measure: Measure, seed: int, lengths: Sequence[int] = LENGTHS) -> Iterator[WideMeasurement]:
     """The laws; where there are too many ways for all positions together, what was seen of them if it refutes.
 
-    seed: of the pairs of positions that are decided together where not all are.
+    seed: of the pairs of positions that are decided together where not all are. lengths: of blocks.
     """
     doubles = False
-    for gamma in LENGTHS:
+    for gamma in lengths:
         most = LIKELIEST if doubles and 2**gamma > MOST_WAYS else MOST_WAYS
         law = measure(together(gamma), most)
         cut = law.reason == TOO_MANY.format(most)
