@@ -5,6 +5,7 @@ goes on. What the isolation does not promise: the child has the user's rights (f
 code shares a process with the tracer, so code that sets out to deceive the audit can.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from .child_process import ChildProcess
 from .interception.outcomes import Walk, decoded_walk
 from .interception.surroundings import ELSEWHERE, OTHER_ENVIRONMENT
 from .printed import amount
+from .processor_time import NOT_REACHED, ProcessorTime
 from .time_limits import WAITING, TimeLimits
 
 MEMORY = 8.0
@@ -22,6 +24,10 @@ MEMORY = 8.0
 
 MUCH = 10**6
 """Bytes on standard error from which on that is said: libraries write their warnings there."""
+
+
+SLACK = 1.5
+"""How much longer than its time a law may take, for the calls of a path, before its process is ended."""
 
 
 class Sandbox:
@@ -36,6 +42,7 @@ class Sandbox:
     folders: where modules are searched before all others.
     program: whether the subject is the command of a program that speaks JSON lines.
     handed_over: the object that the subject is, if one was handed over (``interception.by_value``).
+    time: that its requests may take together.
     elsewhere: to run it in other surroundings (``interception.surroundings``), with these variables of the environment
       besides, or without those that are None.
     """
@@ -46,11 +53,12 @@ class Sandbox:
     def __init__(self, subject: str, array: str | None = None, dtype: str = "float64", *, timeout: float = 60.0,
                  waiting: float = WAITING, memory: float = MEMORY, torch: bool = False,
                  folders: Sequence[str] = (), program: bool = False, handed_over: Mapping[str, Any] | None = None,
+                 time: ProcessorTime | None = None,
                  elsewhere: Mapping[str, str | None] | None = None):  # fmt: skip
         self.subject, self.array, self.dtype = subject, array, dtype
         self.limits, self.memory, self.torch = TimeLimits(timeout, waiting), memory, torch
         self.folders, self.program, self.handed_over = list(folders), program, handed_over
-        self.elsewhere = elsewhere
+        self.elsewhere, self.time = elsewhere, time or ProcessorTime()
         self.calls = 0
         self._child: ChildProcess | None = None
         self._written: Counter[str] = Counter()
@@ -101,6 +109,7 @@ class Sandbox:
         only: Sequence[Sequence[int]] | None = None,
         seed: int = 0,
         paths: int | None = None,
+        seconds: float = math.inf,
     ) -> Iterator[dict[str, Any]]:
         """The child's answers on one problem: the rows in use, then one law for each draft block.
 
@@ -110,9 +119,10 @@ class Sandbox:
         only: the draft blocks, in place of all; not of wide problems, nor of driven subjects.
         seed: of the random requests that the law of a driven subject is held against.
         paths: of a wide problem how many are walked on a draft block, ``row_draws.MOST_PATHS`` if None.
+        seconds: of processor time, after which it is given up (``NOT_REACHED``).
         """
         how = {"walks": walks, "scales": scales, "hand_in": hand_in, "only": only, "seed": seed, "paths": paths}
-        yield from self._answers(do="law", problem=as_json(problem), **how)
+        yield from self._answers(seconds, do="law", problem=as_json(problem), **how)
 
     def again(self, problems: Sequence[Problem], calls: Sequence[tuple[int, Sequence[int], Walk]]) -> list[Walk]:
         """Make calls with plain numbers, in this order: what came of each.
@@ -173,14 +183,28 @@ class Sandbox:
         printed += [f"{amount(errors)} to its standard error"] if errors > MUCH else []
         return self._noticed | ({"prints": f"it writes {' and '.join(printed)}"} if printed else {})
 
-    def _answers(self, **request: Any) -> Iterator[dict[str, Any]]:
+    def _answers(self, seconds: float = math.inf, **request: Any) -> Iterator[dict[str, Any]]:
+        """The answers to a request. seconds: after which the child gives it up, or has to be ended a little later."""
         child = self._child
         if child is None or child.ended:
             raise RunFailed("crash", "the child process has ended")
+        left = self.time.left() if request["do"] != "load" else math.inf
+        most = min(left, SLACK * seconds + 1)
+        if not most:
+            raise RunFailed("timeout", NOT_REACHED)
+        if most < math.inf:
+            request |= {"seconds": min(seconds, left), "most": most}
         child.send(**request)
         done = False
         while not done:
-            answer = child.receive()
+            try:
+                answer = child.receive()
+            except RunFailed as failure:
+                if failure.kind != "timeout" or most >= self.limits.timeout:
+                    raise
+                doing = str(failure).partition(": not done")[0]
+                share = f"not done within {most:.2g} s of processor time, its share of the audit's"
+                raise RunFailed("timeout", f"{doing}: {share}") from None
             self._noticed |= answer.pop("noticed", {})
             if "error" in answer:
                 raise RunFailed(answer["kind"], answer["error"])

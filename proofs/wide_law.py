@@ -19,6 +19,7 @@ from .law import MAX_ENTRIES, NOT_LOSSLESS, Departure, Law
 from .rounding.arithmetic import Precision, precision
 from .rounding.rule import HALF, MOST, entries_explained, excused, wide_explained, wide_rounding_allowed
 from .rounding.theorem import PAIRWISE
+from .row_sums import row_sum
 from .wide_frontier import Frontier, Row, above, apart, frontier
 from .wide_reference import reference_deviations
 
@@ -176,7 +177,7 @@ class WideMeasurement(Law):
             gap = np.maximum(observed - right, 0.0) if part == 1 else np.abs(observed - right)
             most = entries_explained(self.computed_in, slack, self._consists_of(prefix, observed, right))
             most = most + self.looked_up_entries.get(prefix, 0.0)
-            beyond += part * math.fsum(np.maximum(gap - most, 0.0))
+            beyond += part * row_sum(np.maximum(gap - most, 0.0))
         return beyond
 
     def _consists_of(self, prefix: Prefix, observed: Row, right: Row) -> Row:
@@ -185,7 +186,7 @@ class WideMeasurement(Law):
             return np.maximum(observed, right)
         reached = math.prod(float(self.draft[prefix[:i]][token]) for i, token in enumerate(prefix))
         residual = np.maximum(self.target[prefix] - self.draft[prefix], 0.0)
-        share = residual / max(math.fsum(residual), 1e-300)
+        share = residual / max(row_sum(residual), 1e-300)
         return np.maximum(observed, right) + reached * (self.draft[prefix] + share)
 
     def _beside(self) -> dict[str, Any]:

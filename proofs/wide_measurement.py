@@ -21,6 +21,7 @@ from .rounding.rule import (
     rows_in_use_allowed,
     wide_resolution_allowed,
 )
+from .row_sums import row_sum
 from .wide_frontier import Row, cut
 from .wide_law import WideMeasurement
 
@@ -38,11 +39,11 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
     for answer in kept:
         if "target" in answer:
             for name, table in tables.items():
-                sums = {at: _total(rows[at]) for at in answer[name].values()}
-                sums_off = max(sums_off, *(abs(total - 1) for total in sums.values()))
+                sums = {at: row_sum(rows[at]) for at in answer[name].values()}
+                sums_off = max(sums_off, *(abs(one - 1) for one in sums.values()))
                 table |= {prefix_of_key(key): rows[at] / sums[at] for key, at in answer[name].items()}
                 given = {prefix: getattr(problem, f"{name}_row")(prefix) for prefix in table}
-                given = {prefix: row / _total(row) for prefix, row in given.items()}
+                given = {prefix: row / row_sum(row) for prefix, row in given.items()}
                 off = max(float(np.abs(table[prefix] - row).sum()) / 2 for prefix, row in given.items())
                 if off > rows_in_use_allowed(dtype):
                     reason = other_rows(off)
@@ -79,11 +80,6 @@ def _taken(answers: Iterable[Mapping[str, Any]]) -> tuple[list[Row], list[Mappin
         else:
             kept.append(answer)
     return rows, kept
-
-
-def _total(row: Row) -> float:
-    """Its sum, rounded once; zeros are left out, since there are many."""
-    return math.fsum(row[row != 0])
 
 
 class _Blocks:
@@ -126,7 +122,7 @@ class _Blocks:
             reached = drafted * law["probability"] / law["part"] if law["look_up"] else 0.0
             if reached:
                 bits, summed = law["look_up"]
-                masses = weights * (law["part"] / math.fsum(weights))
+                masses = weights * (law["part"] / row_sum(weights))
                 with np.errstate(over="ignore"):  # a text of 1e-310: infinitely much, no bound of an entry
                     most = self._right(prefix, law["first"], len(masses)) / reached
                 of_row = masses, summed or self.used.judged, bits, most
@@ -134,7 +130,7 @@ class _Blocks:
                 self.looked_up_explained += reached * look_up_explained(*of_row)
                 self.looked_up_certain += reached * look_up_allowed(masses, summed or self.used.certain, bits, most)
                 self._add_entries(prefix, law["first"], reached * look_up_entries(*of_row))
-            masses = weights * (drafted * law["probability"] / math.fsum(weights))
+            masses = weights * (drafted * law["probability"] / row_sum(weights))
             self.called += law["called"]
             self.least = min(law["called"], self.least or law["called"])
             if prefix == block[: len(prefix)] and len(prefix) <= self.problem.gamma:
@@ -168,9 +164,9 @@ class _Blocks:
         row = self.emitted.setdefault(prefix, np.zeros(self.problem.vocabulary))
         start, end = max(first, 0), min(first + len(masses), len(row))
         row[start:end] += masses[start - first : end - first]
-        for k in np.flatnonzero(masses):
-            if not start <= first + k < end:
-                self._put_malformed((*prefix, first + int(k)), float(masses[k]))
+        for k in {*range(start - first), *range(end - first, len(masses))}:
+            if masses[k]:
+                self._put_malformed((*prefix, first + k), float(masses[k]))
 
     def _put_outcome(self, block: Prefix, outcome: Any, mass: float) -> None:
         """Add the probability of one outcome. A stray is cut where it leaves the prefixes that can be drafted."""

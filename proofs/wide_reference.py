@@ -6,6 +6,7 @@ import numpy as np
 
 from ..models.law import Prefix
 from ..models.wide import WideProblem
+from .row_sums import row_sum
 from .wide_frontier import Row, Rows, apart, frontier
 
 
@@ -37,7 +38,7 @@ def _emitted(problem: WideProblem, target: Rows, draft: Rows, dtype: str, way: s
             edges = np.cumsum(weights, dtype=weights.dtype).astype(np.float64)
             shares = np.diff(edges, prepend=0.0) / edges[-1]
         else:
-            shares = weights.astype(np.float64) / math.fsum(weights)
+            shares = weights.astype(np.float64) / row_sum(weights)
         emitted[prefix] += shares * mass
 
     for block in problem.prefixes(problem.gamma):

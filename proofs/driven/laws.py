@@ -13,6 +13,7 @@ from ...models.law import prefix_key
 from ...models.problem import Problem
 from ..interception.outcomes import Outcome, kind_of
 from ..interception.rows_in_use import RowsInUse
+from ..processor_time import NOT_REACHED
 from .asking import Asking, about, answered, joint
 from .coordinates import Uniform
 from .layout import Layout
@@ -143,7 +144,7 @@ class DrivenLaws:
         self.laws: dict[tuple[int, ...], BlockLaw] = {}
         self.known: dict[int, list[int]] = {}
         self.since, self.calls_before = subject.seconds(), subject.calls
-        self.until = self.since + SHARE_OF_TIME * subject.limits.timeout
+        self.until = min(self.since + SHARE_OF_TIME * subject.limits.timeout, subject.latest)
         self.missed, self.confirmations, self.multiplied = 0.0, 0, False
         numbers = list(subject.random or ())
         self.keyed = any(one.keyed for one in numbers)
@@ -239,6 +240,8 @@ class DrivenLaws:
         kinds = []
         for k in range(0, len(questions), AT_ONCE):
             if self.subject.seconds() > self.until:
+                if self.until >= self.subject.latest:
+                    raise NoLaw(NOT_REACHED)
                 made, limit = self.subject.calls, self.subject.limits.timeout
                 raise NoLaw(
                     f"its law takes more calls than the time allowed has room for ({made:,}, --timeout {limit:g})"

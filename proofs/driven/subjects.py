@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -57,7 +58,11 @@ class DrivenSubject(ABC):
         self.findings: dict[str, str] = {}
         self.description: dict[str, Any] = {}
         self.new_keys: dict[tuple[int, ...], dict[str, list[tuple[tuple[Key, ...], bool]]]] = {}
-        self.calls, self.outside = 0, Outside(None)
+        self.calls, self.outside, self.latest = 0, Outside(None), math.inf
+
+    def until(self, moment: float) -> None:
+        """From that processor time of this process on look for no law; the subject's own time counts with it."""
+        self.latest = moment + self.seconds() - time.process_time()
 
     def seconds(self) -> float:
         """Processor time that was taken so far, by this process and by the subject."""

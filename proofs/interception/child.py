@@ -1,6 +1,8 @@
 """The child process in which a third-party function is followed or sampled: what it does for each request."""
 
+import math
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -148,7 +150,8 @@ def main(
                 server.answer(done=True, **subject.description)
                 continue
             work, doing = WORK.get(request["do"], (sample, "sampling it"))
-            server.begin(doing, server.limits.timeout)
+            server.begin(doing, min(server.limits.timeout, request.get("most", math.inf)))
+            subject.until(time.process_time() + request.get("seconds", math.inf))
             for answer in work(subject, request):
                 server.answer(**answer)
             server.answer(done=True, calls=subject.calls, noticed=_noticed(before))

@@ -5,6 +5,7 @@ serves on
 the next, and a subject that comes after it starts with none of it.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,7 @@ class Exploration:
     unlike, loops_left, values_left: loops whose rounds were not alike so far, and what is left of the budgets above.
     thresholds, edges, ladders, races: answers that are known: replays of a path ask the same questions again.
     watch: what its calls have asked of their surroundings.
+    until: processor time of this process after which no further path is begun (``processor_time``).
     arithmetic: the types in which it computes on the problem at hand; None where nothing can
       be finer, in float64, nor sums be long.
     """
@@ -41,6 +43,7 @@ class Exploration:
     ladders: dict[tuple, Any] = field(default_factory=dict)
     races: dict[tuple, Any] = field(default_factory=dict)
     watch: Watch = field(default_factory=Watch)
+    until: float = math.inf
     arithmetic: Arithmetic | None = None
 
     @property

@@ -65,6 +65,10 @@ class Subject:
         if self.array == "torch":
             import torch  # noqa: F401  # its hooks come with it
 
+    def until(self, moment: float) -> None:
+        """From that processor time on begin no further path."""
+        self.exploration.until = moment
+
     def probe(self, problems: list[Problem]) -> dict[str, Any]:
         """Find the kind of arrays it takes, by calling it for real on a few blocks.
 

@@ -78,6 +78,7 @@ class _Walker(Tracer):
         self.sources, self.drawn, self.rehearsal, self.left = [], [], None, False
         self.choices, self._error, self.paths = [], 0.0, self.paths + 1
         self.run = object()
+        self.mind_the_time()
         if self.paths > MOST_WALKS:
             self.give_up(f"draws without bound, in more ways than {MOST_WALKS:,} calls show")
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..field import QQ, rational
+from ..row_sums import row_sum
 from .draws import LookUp
 from .exploration import Exploration
 from .noise_rows import noise_row
@@ -132,7 +133,7 @@ class WideTracer(Tracer):
         weights = np.asarray(weights, dtype=np.float64)
         ordinal, base, digest = len(self.rows), None, hash(weights.tobytes())
         if digest not in self.totals:  # the same rows come again with every call
-            self.totals[digest] = math.fsum(weights) if weights.min() >= 0 else math.nan
+            self.totals[digest] = row_sum(weights) if weights.min() >= 0 else math.nan
         total = self.totals[digest]
         if not 0 < total < math.inf:
             self.give_up(f"a draw from weights that are not a row at {place()}")
@@ -151,7 +152,7 @@ class WideTracer(Tracer):
         if base is None or not weights[base]:
             base = self._base(weights, ordinal)
         self.rows.append(RowDraw(weights, base, len(self.path), rehearsed, look_up))
-        self.rows[-1].part = math.fsum(weights) / total if ordinal in self.splits else 1.0
+        self.rows[-1].part = row_sum(weights) / total if ordinal in self.splits else 1.0
         return self.rows[-1]
 
     def look_up(self, number: Any, passed: Callable[[Any], np.ndarray]) -> int:

@@ -4,12 +4,14 @@ import heapq
 import itertools
 import math
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from ..enumeration import Branching
 from ..field import QQ, rational
+from ..processor_time import NOT_REACHED
 from .draws import LookUp
 from .exploration import Exploration
 
@@ -127,9 +129,15 @@ class Tracer(Branching):
         self.pending = [heapq.heappop(self.queue)[2]]
         self.left = False
         self.paths += 1
+        self.mind_the_time()
         if self.paths > (most := MAX_PATHS_OF_LOOPS if self.exploration.endless else MAX_PATHS_PER_CALL):
             self.give_up(f"more than {most:,} ways the random numbers can fall")
         return super().begin()
+
+    def mind_the_time(self) -> None:
+        """Give up where the audit has no time for further paths."""
+        if time.process_time() > self.exploration.until:
+            self.give_up(NOT_REACHED, True)
 
     def _ends_here(self) -> bool:
         """Whether the paths that are left have so little probability that it may be added to the resolution."""

@@ -53,7 +53,7 @@ class WideRows:
     def __init__(self, problem: WideProblem, subject: Called, most_paths: int | None = None):
         self.problem, self.subject, self.called = problem, subject, False
         self.most_paths = most_paths or MOST_PATHS
-        self._sent, self._until = _Sent(), time.process_time() + BUDGET
+        self._sent, self._until = _Sent(), min(time.process_time() + BUDGET, subject.exploration.until)
         self._asked: tuple[Prefix, bool] | None = None
         self._kept: list = []
         self._stacked: tuple[Any, np.ndarray, np.ndarray] = (None, np.zeros(0), np.zeros(0))

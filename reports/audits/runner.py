@@ -5,6 +5,7 @@ from typing import Protocol
 
 from ...models.errors import RunFailed
 from ...models.libraries import means_no_memory, reason
+from ...proofs.processor_time import out_of_time
 from ...verifiers.evidence import Evidence
 from .report import Report
 
@@ -34,15 +35,17 @@ def examine(report: Report, examinations: Iterable[Examination], memory_hint: st
 def _examined(report: Report, examination: Examination, memory_hint: str) -> bool:
     complete = _completed(report, examination, memory_hint)
     report.add(examination.evidence(complete))
-    return complete
+    return complete or not report.failure
 
 
 def _completed(report: Report, examination: Examination, memory_hint: str) -> bool:
-    """Run one examination; whether it came to its end. If not, the report has the reason."""
+    """Run one examination; whether it came to its end. If not, the report has the reason, unless it is the time of the
+    audit: the others have none either."""
     try:
         examination.run()
     except RunFailed as failure:
-        report.fail(failure.kind, str(failure))
+        if not out_of_time(failure):
+            report.fail(failure.kind, str(failure))
     except KeyboardInterrupt:
         report.fail("interrupted", "interrupted; what was measured before is in the report")
     except Exception as error:

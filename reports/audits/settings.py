@@ -7,6 +7,10 @@ from ...models.problem import AnyProblem
 from ...models.wide import WideProblem
 from ...proofs.sandbox import MEMORY
 
+QUICK, QUICK_SLOW = 13.0, 27.0
+"""Seconds of processor time with ``quick``; of tensors, draft trees, and where random numbers are inputs. With what a
+command takes to start, 15 and 30."""
+
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many steps are done, and of how many."""
 
@@ -26,6 +30,8 @@ class AuditSettings:
     claims: those that decide the verdict.
     drafting: how trees are drawn, of those ways that the function is meant for; all of them if none is named.
     seed: of the statistical route, and of the problems that an audit draws for itself.
+    processor_time: seconds of processor time for all together, whatever the subject does; None: no limit, but QUICK
+      with ``quick``. What is not reached is no part of the verdict.
     timeout: limit for one problem, in seconds (see ``proofs.sandbox``).
     memory: of the child process, in GiB.
     samples: of a problem on the statistical route.
@@ -41,6 +47,7 @@ class AuditSettings:
     claims: tuple[str, ...] = ("lossless",)
     drafting: tuple[str, ...] = ()
     seed: int = 0
+    processor_time: float | None = None
     timeout: float = 60.0
     memory: float = MEMORY
     samples: int = 20_000

@@ -11,6 +11,7 @@ from ....models.errors import InputError, RunFailed
 from ....models.problem import AnyProblem, Problem, as_json
 from ....models.regions import covered
 from ....models.wide import WideProblem, backwards, exchanged, own_wide_problem, wide_battery
+from ....proofs.processor_time import ProcessorTime
 from ..report import Report
 from ..runner import examine
 from ..sandboxed import sandbox_of, with_stated_numbers
@@ -73,8 +74,9 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
             return report
         report.subject["dtypes"] = list(subject.dtypes)
     for dtype in subject.dtypes:
-        with sandbox_of(subject, dtype, **limits, handed_over=subject.handed_over) as sandbox:
-            session = FunctionSession(subject, dtype, problems, settings, report, sandbox)
+        left = ProcessorTime()
+        with sandbox_of(subject, dtype, **limits, handed_over=subject.handed_over, time=left) as sandbox:
+            session = FunctionSession(subject, dtype, problems, settings, report, sandbox, time=left)
             parts = [
                 BatchInfluence(session),
                 Samples(session),

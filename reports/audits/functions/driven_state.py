@@ -44,7 +44,7 @@ def withdraw_for_driven_state(session: FunctionSession, laws: list[Measurement])
         here = [session.sandbox.repeated(problems, count, False) for problems, count in groups]
         with Sandbox(
             subject.target, subject.array, session.dtype, timeout=settings.timeout, memory=settings.memory,
-            torch=subject.torch, folders=subject.folders, program=subject.program,
+            torch=subject.torch, folders=subject.folders, program=subject.program, time=session.time,
         ) as fresh:  # fmt: skip
             fresh.start([problem])
             there = [fresh.repeated(problems, count, True) for problems, count in reversed(groups)][::-1]

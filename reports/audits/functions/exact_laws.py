@@ -1,9 +1,12 @@
 """The exact route for third-party functions: laws are measured, withdrawn where a check contradicts them, judged."""
 
+from dataclasses import replace
+
 from ....models.errors import RunFailed
 from ....models.problem import Problem
 from ....proofs.audit_claims import judge
 from ....proofs.measurement import measured
+from ....proofs.processor_time import NOT_REACHED
 from ....proofs.small_law import Measurement
 from ....verifiers.evidence import Evidence
 from .hints import drafting_hint, padding_hint
@@ -22,6 +25,9 @@ NOT_CONFIRMED = "the audit ended before real calls were compared with the measur
 
 MOST_FAILURES = 1
 """Problems on which the subject may fail before the audit ends: a single one is started anew after it."""
+
+SHARE, OF_WHAT_IS_LEFT = 0.55, 1 / 3
+"""Of the audit's processor time, if it is limited: for all laws on small problems; of what is left of that, for one."""
 
 MOST_LATE = 2
 """Problems that may take too long before the others are left out: these have no law, and the audit goes on."""
@@ -90,13 +96,15 @@ class ExactLaws:
         session = self.session
         if "exact" not in session.settings.levels:
             return self._lawless(problem, NOT_ASKED)
-        law = session.measure(problem)
+        left = session.time.left(SHARE)
+        law = session.measure(problem, left * OF_WHAT_IS_LEFT) if left else self._lawless(problem, NOT_REACHED)
         if "never-returned" in law.findings:
             session.report.fail("timeout", f"on problem {problem.name}: {law.reason}")
         return law
 
     def _lawless(self, problem: Problem, reason: str) -> Measurement:
-        return measured(problem, self.session.dtype, (), self.session.subject.modifies_target).withdrawn(reason)
+        lawless = measured(problem, self.session.dtype, (), self.session.subject.modifies_target).withdrawn(reason)
+        return replace(lawless, out_of_scope=reason == NOT_REACHED)
 
     def _restarted(self) -> bool:
         """Whether a fresh child could be started after a crash, so that the remaining problems are examined."""

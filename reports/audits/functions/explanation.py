@@ -19,8 +19,8 @@ from ....verifiers.zoo.catalogue import ZooEntry
 from ..sandboxed import probe_problems
 from .session import FunctionSession
 
-LONGEST_SHRINKING = 30.0
-"""Seconds for the search of a smaller witness."""
+LONGEST_SHRINKING, SHARE = 30.0, 0.8
+"""Seconds for the search of a smaller witness; the share of the audit's processor time after which it ends."""
 
 EXPLAINED = ("lossless", "support", "optimal")
 """Claims whose refutation is compared with mutants, the first that is refuted; ``optimal`` only where it decides."""
@@ -65,7 +65,7 @@ class Explanation:
         until = time.monotonic() + LONGEST_SHRINKING
 
         def fails(problem: Problem) -> bool:
-            smaller = self._law_on(problem) if time.monotonic() < until else None
+            smaller = self._law_on(problem) if time.monotonic() < until and self.session.time.left(SHARE) else None
             return smaller is not None and refuted(smaller, claim)
 
         smallest = self._law_on(shrink(measurement.problem, fails))
@@ -81,7 +81,7 @@ class Explanation:
             names = {m.problem.name for m in chosen}
             chosen += filter(None, (self._law_on(p) for p in self._others(claim) if p.name not in names))
         settings = self.session.settings
-        with Sandbox("", timeout=settings.timeout, memory=settings.memory) as sandbox:
+        with Sandbox("", timeout=settings.timeout, memory=settings.memory, time=self.session.time) as sandbox:
 
             def measure(entry: ZooEntry, measurement: Measurement) -> Measurement | None:
                 try:

@@ -27,7 +27,7 @@ class Samples:
 
     def run(self) -> None:
         session = self.session
-        lawless = [m for m in session.laws if not m.known]
+        lawless = [m for m in session.laws if not m.known and not m.out_of_scope]
         if not lawless or "statistical" not in session.settings.levels:
             return
         ranked = sorted(lawless, key=lambda m: (m.problem.drafts, m.problem.name))

@@ -1,5 +1,6 @@
 """A third-party function in its child process, and what the parts of its audit share."""
 
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from ....models.tree_battery import own_tree_problems, tree_audit_battery
 from ....proofs.audit_claims import refuted
 from ....proofs.law import Law
 from ....proofs.measurement import measured
+from ....proofs.processor_time import NOT_REACHED, ProcessorTime
 from ....proofs.sandbox import Sandbox
 from ....proofs.small_law import Measurement
 from ....verifiers.adapters.calling_convention import PARENTS
@@ -24,7 +26,7 @@ from ..completed_law import Counts
 from ..replay import audit_words, with_replay
 from ..report import Report
 from ..sandboxed import probe_problems, sampled
-from ..settings import AuditSettings
+from ..settings import QUICK, QUICK_SLOW, AuditSettings
 from ..subject import SubjectSpec
 
 TOO_LONG = "too-long"
@@ -46,6 +48,7 @@ class FunctionSession:
     withheld: why no law of the function is exact, if that is so: it keeps state or reads its surroundings.
     driven: whether the subject's random numbers are inputs.
     trees: how draft trees are drawn for it; empty for a subject that verifies blocks.
+    time: that the audit may take. took: problem -> seconds for its law, where that is limited.
     replays: problem -> the command that shows a refutation on it, where that takes calls on other problems before.
     """
 
@@ -61,6 +64,8 @@ class FunctionSession:
     withheld: str | None = None
     driven: bool = False
     trees: tuple[str, ...] = ()
+    time: ProcessorTime = field(default_factory=ProcessorTime)
+    took: dict[str, float] = field(default_factory=dict)
 
     def start(self) -> Mapping[str, Any]:
         """A child that has loaded the function and found out how to call it. Raises: RunFailed."""
@@ -68,6 +73,9 @@ class FunctionSession:
         self.folders = about["origin"]["folders"]
         self.driven = about["convention"]["random"] == "driven"
         self._choose_trees(tuple(about["convention"].get("trees", ())))
+        slow = self.driven or self.trees or about["convention"].get("array") == "torch"
+        quick = (QUICK_SLOW if slow else QUICK) if self.settings.quick else math.inf
+        self.time.seconds = min(self.settings.processor_time or quick, quick) / len(self.subject.dtypes)
         return about
 
     def _choose_trees(self, meant_for: tuple[str, ...]) -> None:
@@ -107,14 +115,23 @@ class FunctionSession:
             self.report.fail(failure.kind, text)
         return text
 
-    def measure(self, problem: Problem) -> Measurement:
-        """The exact law on a problem, or the reason why there is none. Raises: RunFailed."""
-        return measured(
-            problem, self.dtype, self.sandbox.law(problem, seed=self.settings.seed), self.subject.modifies_target
-        )
+    def measure(self, problem: Problem, seconds: float = math.inf) -> Measurement:
+        """The exact law on a problem, or the reason why there is none. seconds: as of ``Sandbox.law``.
+
+        Raises: RunFailed.
+        """
+        limited = self.time.seconds < math.inf
+        before = self.time.spent() if limited else 0.0
+        answers = self.sandbox.law(problem, seed=self.settings.seed, seconds=seconds)
+        law = measured(problem, self.dtype, answers, self.subject.modifies_target)
+        if limited:
+            self.took[problem.name] = self.time.spent() - before
+        return replace(law, out_of_scope=law.reason == NOT_REACHED)
 
     def sample(self, problem: AnyProblem, count: int) -> Counts:
         """How often each outcome came with real random numbers. Raises: RunFailed, and what was counted is lost."""
+        if not self.time.left():
+            raise RunFailed("timeout", NOT_REACHED)
         counts, findings = sampled(self.sandbox, problem, count, self.settings.seed)
         self.report.notice(findings)
         return counts

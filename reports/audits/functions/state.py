@@ -5,6 +5,7 @@ calls are made again, with the same inputs and the same random numbers, and what
 draft tokens but not rows, on all draft blocks of a problem of few paths, and on one block or tree of each other size.
 """
 
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,10 @@ MOST_ORIGINALS = 3
 
 MOST_CALLS, MOST_REPEATED = 600, 60
 """Calls in turn; calls of one problem that are repeated again and again."""
+
+SHARE, REPEATED_LAWS, OF_ONE_BLOCK = 0.85, 2 * 7, 2 * 3
+"""Of the audit's processor time, if it is limited, when all this has to be done; how often the law of the problem with
+all its twins is found, here and in a fresh process, and of another problem on one block."""
 
 TWINS_OF_LARGE = "nearer", "other-target"
 """Twins of problems of which one draft block or tree is examined: its rows rounded are the same; they are others."""
@@ -105,7 +110,11 @@ def withdraw_for_state(session: FunctionSession, laws: list[Measurement]) -> lis
     session.settings.progress("calling it again in other surroundings", 0, 1)
     problem, reason = ALONE, None
     try:
-        for original in _originals(known) or [session.measure(ALONE)]:
+
+        def affordable(m: Measurement) -> bool:
+            return REPEATED_LAWS * session.took.get(m.problem.name, 0.0) <= session.time.left(SHARE) / 2
+
+        for original in _originals(known, affordable) or [session.measure(ALONE)]:
             problem = original.problem
             reason, lawless = _examined(session, laws, known, original)
             if not lawless:
@@ -128,9 +137,9 @@ def why_reads_withdraw(session: FunctionSession) -> str | None:
     return difference and _noticed(session, difference)
 
 
-def _originals(known: Sequence[Measurement]) -> list[Measurement]:
+def _originals(known: Sequence[Measurement], affordable: Callable[[Measurement], bool]) -> list[Measurement]:
     """Of many paths, but not too many; those after the first for functions that have no law on its twins."""
-    few = sorted((m for m in known if m.paths <= MOST_PATHS), key=lambda m: -m.paths)
+    few = sorted((m for m in known if m.paths <= MOST_PATHS and affordable(m)), key=lambda m: -m.paths)
     if not few:
         return [min(known, key=lambda m: m.paths)] if known else []
     count = min(MOST_ORIGINALS, len(few))
@@ -154,7 +163,8 @@ def _examined(
         return f"on {problem.name} and its twins, after {original.paths} paths were followed: {unknown}", not _stateful(
             here
         )
-    others = [(m, _of_one_block(session, m)) for m in _of_each_other_size(known, original)]
+    sizes = _affordable(session, _of_each_other_size(known, original))
+    others = [(m, _of_one_block(session, m)) for m in sizes]
     groups = [(original, here), *((m, group) for m, group in others if all(r.walks for r in group))]
     for m, group in others:
         if _stateful(group) or len(groups) == 1:
@@ -169,6 +179,18 @@ def _of_each_other_size(known: Sequence[Measurement], original: Measurement) -> 
     """One of each size (drafted tokens, gamma) but the original's, with rows that depend on the text where there is
     one."""
     return [m for size, m in of_each_size(known).items() if size[0] and size != size_drafted(original)]
+
+
+def _affordable(session: FunctionSession, others: Iterable[Measurement]) -> list[Measurement]:
+    """Those whose repetition there is time for, the cheapest first, where that is limited."""
+    left, chosen = session.time.left(SHARE), []
+    if left == math.inf:
+        return [*others]
+    cost = {id(m): OF_ONE_BLOCK * session.took.get(m.problem.name, 0.0) / len(m.blocks) for m in others}
+    for m in sorted(others, key=lambda m: cost[id(m)]):
+        left -= cost[id(m)]
+        chosen += [m] if left > 0 else []
+    return chosen
 
 
 def _of_one_block(session: FunctionSession, original: Measurement) -> list[Repeated]:
@@ -244,7 +266,7 @@ def _elsewhere(all_: Repetition) -> Iterator[Difference]:
     given = given if given and given["script"] else None  # else imported anew: what it reads then is read again
     with sandbox_of(
         session.subject, session.dtype, array=session.sandbox.array, timeout=settings.timeout, memory=settings.memory,
-        handed_over=given, elsewhere=_flipped({r["key"] for r in all_.reads if r["key"]}),
+        time=session.time, handed_over=given, elsewhere=_flipped({r["key"] for r in all_.reads if r["key"]}),
     ) as sandbox:  # fmt: skip
         sandbox.start(probe_problems([all_.groups[0][1][1].measurement.problem]))
         for _, group in reversed(all_.groups):

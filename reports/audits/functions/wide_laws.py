@@ -9,6 +9,7 @@ from ....models.errors import RunFailed
 from ....models.wide import WideProblem, backwards, exchanged
 from ....proofs import verdict_rule
 from ....proofs.audit_claims import judge
+from ....proofs.processor_time import NOT_REACHED
 from ....proofs.rounding.rule import MOST, look_up_at_most, wide_rounding_allowed
 from ....proofs.wide_law import WideMeasurement
 from ....proofs.wide_measurement import measured_wide
@@ -33,6 +34,9 @@ WIDEST = 40_000
 
 TYPICAL = 1000
 """Vocabulary of the problem that is sampled where no law is known of any: wide, and thousands of calls take seconds."""
+
+SHARE = 0.9
+"""Of the audit's processor time, if it is limited, after which no further law is looked for."""
 
 MOST_SAMPLED = 2
 MODIFIES = "the law that a modified target continues (Lemma 8) is not computed on wide problems"
@@ -139,7 +143,8 @@ class WideLaws:
                 break
             if sum(not one.known for one in measured) >= GAVE_UP:
                 neutral = all(one.known or one.out_of_scope for one in measured)
-                return [*measured, *(self._lawless(p, NOT_TRIED, neutral) for p in problems[len(measured) :])]
+                why = NOT_REACHED if law.reason == NOT_REACHED else NOT_TRIED
+                return [*measured, *(self._lawless(p, why, neutral) for p in problems[len(measured) :])]
         return measured
 
     def _law(self, problem: WideProblem, paths: int | None = None) -> WideMeasurement:
@@ -147,8 +152,10 @@ class WideLaws:
         session = self.session
         number = next((k for k, one in enumerate(self.problems) if one is problem), 0)
         session.settings.progress(problem.name, number, len(self.problems))
+        if not (left := session.time.left(SHARE)):
+            return self._lawless(problem, NOT_REACHED, True)
         try:
-            law = measured_wide(problem, session.dtype, session.sandbox.law(problem, paths=paths))
+            law = measured_wide(problem, session.dtype, session.sandbox.law(problem, paths=paths, seconds=left))
         except RunFailed as failure:
             if failure.kind not in ("timeout", "memory"):
                 raise RunFailed(failure.kind, f"on problem {problem.name}: {failure}") from None

@@ -1,0 +1,73 @@
+"""The processor time of an audit: what it counts, and that what it does not reach is neither cleared nor refuted."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from draftproof.models.battery import drawn, toy
+from draftproof.models.errors import RunFailed
+from draftproof.proofs.measurement import measured
+from draftproof.proofs.processor_time import NOT_REACHED, ProcessorTime, out_of_time
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.reports.audits.api import audit
+from draftproof.tests.deceivers import races
+from draftproof.tests.subjects import faults
+
+pytestmark = pytest.mark.interception
+RIGHT = "draftproof.verifiers.zoo.controls_randomness:gumbel_race"
+PROBLEMS = [toy(1), drawn(6, 3, "generic")]
+
+
+def test_the_time_of_children_counts_while_they_live_and_after():
+    time = ProcessorTime(1e6)
+    busy = "n = 0\nwhile n < 4_000_000: n += 1\nprint(flush=True)\ninput()"
+    with subprocess.Popen([sys.executable, "-c", busy], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        child.stdout.readline()
+        while_it_lives = time.spent()
+        child.communicate(b"\n")
+    assert 0.02 < while_it_lives <= time.spent() + 0.02
+    assert time.left(0.5) < 5e5 - while_it_lives + 0.02
+    assert ProcessorTime().left(0.1) == math.inf
+    assert ProcessorTime(1e-9).left() == 0
+
+
+def test_a_law_is_given_up_after_its_seconds_and_nothing_is_begun_without_any():
+    with Sandbox(RIGHT) as box:
+        box.start([toy(1)])
+        law = measured(PROBLEMS[1], "float64", box.law(PROBLEMS[1], seconds=0.05))
+        assert (law.known, law.reason) == (False, NOT_REACHED)
+        assert measured(PROBLEMS[0], "float64", box.law(PROBLEMS[0])).known
+        box.time.seconds = 1e-9
+        with pytest.raises(RunFailed) as failed:
+            [*box.law(PROBLEMS[0])]
+        assert out_of_time(failed.value)
+
+
+def test_a_call_that_goes_on_beyond_its_time_is_ended_and_says_so():
+    with Sandbox(f"{Path(faults.__file__)}:endless_when_rows_are_equal") as box:
+        box.start([toy(1)])
+        problem = drawn(3, 2, "equal")
+        with pytest.raises(RunFailed, match="not done within 1.1 s of processor time, its share of the audit's"):
+            [*box.law(problem, seconds=0.05)]
+
+
+def test_what_is_not_reached_is_not_decided_and_the_verdict_is_by_scope():
+    report = audit(RIGHT, PROBLEMS, processor_time=4.0)
+    assert report.verdict == "holds"
+    (left,) = report.scope.not_decided
+    assert (left.problem, left.vocabulary, left.reason) == (PROBLEMS[1].name, 6, NOT_REACHED)
+    assert report.scope.vocabularies == [2] and f"not decided on 1 (V = 6: {NOT_REACHED})" in report.reading
+
+
+def test_where_nothing_is_reached_nothing_holds():
+    report = audit(RIGHT, PROBLEMS[1:], processor_time=4.0)
+    assert report.verdict == "inconclusive"
+
+
+def test_a_wrong_one_is_refuted_within_the_time():
+    wrong = f"{Path(races.__file__)}:gumbel_capped"
+    report = audit(wrong, [drawn(3, 1, "generic"), PROBLEMS[1]], processor_time=6.0, explain=False)
+    assert report.verdict == "refuted"
