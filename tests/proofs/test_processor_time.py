@@ -50,7 +50,7 @@ def test_a_call_that_goes_on_beyond_its_time_is_ended_and_says_so():
     with Sandbox(f"{Path(faults.__file__)}:endless_when_rows_are_equal") as box:
         box.start([toy(1)])
         problem = drawn(3, 2, "equal")
-        with pytest.raises(RunFailed, match="not done within 1.1 s of processor time, its share of the audit's"):
+        with pytest.raises(RunFailed, match=r"not done within 1\.1 s of processor time, its share of the audit's"):
             [*box.law(problem, seconds=0.05)]
 
 
