@@ -20,7 +20,7 @@ class Coordinate(Protocol):
     ends count to the ends.
     hazard(k, small): -log of the probability to be no better than k, where small (or large) numbers are good.
     at_hazard(h, small): the point whose hazard is nearest to h.
-    drawn(generator, n): n points at random.
+    drawn(generator, n): n points at random. at(value): the point of a number.
     ways: whether small numbers win a race of this kind of noise, or large ones: the ways in which it has a closed law.
     grain: what rounding to the points moves a hazard by, relatively.
     """
@@ -36,6 +36,7 @@ class Coordinate(Protocol):
     def hazard(self, point: int, small: bool) -> float: ...
     def at_hazard(self, hazard: float, small: bool) -> int: ...
     def drawn(self, generator: np.random.Generator, count: int) -> list[int]: ...
+    def at(self, value: float) -> int: ...
 
 
 class Uniform:
@@ -69,6 +70,9 @@ class Uniform:
     def drawn(self, generator: np.random.Generator, count: int) -> list[int]:
         return generator.integers(self.first, self.last, count, endpoint=True).tolist()
 
+    def at(self, value: float) -> int:
+        return int(math.ldexp(value, self.bits)) - self.shift
+
 
 class Noise:
     """Standard exponential or Gumbel noise, rounded to floating-point numbers; its points are those numbers in
@@ -83,7 +87,7 @@ class Noise:
             self.at_hazard(RAREST, True), self.at_hazard(-math.log(RAREST), True))  # fmt: skip
         self.first, self.last = min(ends), max(ends)
 
-    def _point(self, value: float) -> int:
+    def at(self, value: float) -> int:
         bits = int(self._float(value).view(self._int))
         return bits if bits >= 0 else -(bits & np.iinfo(self._int).max)
 
@@ -113,10 +117,10 @@ class Noise:
 
     def at_hazard(self, hazard: float, small: bool) -> int:
         if self.exponential:
-            return self._point(hazard if small else -math.log(max(-math.expm1(-hazard), 1e-300)))
+            return self.at(hazard if small else -math.log(max(-math.expm1(-hazard), 1e-300)))
         log = hazard if not small else -math.log(max(-math.expm1(-hazard), 1e-300))
-        return self._point(-math.log(max(log, 1e-300)))
+        return self.at(-math.log(max(log, 1e-300)))
 
     def drawn(self, generator: np.random.Generator, count: int) -> list[int]:
         values = generator.exponential(size=count) if self.exponential else generator.gumbel(size=count)
-        return [*map(self._point, values)]
+        return [*map(self.at, values)]
