@@ -39,6 +39,8 @@ class KnownTexts:
     findings: what was noticed. reads: what it asks of its surroundings.
     logprobs: text -> the least and the largest logprobs that were reported with it.
     raises: the error, where every call raises.
+    missed, confirmations: total variation that random texts to confirm a driven law may not have met, and how many
+    there were.
     """
 
     law: TextMasses | None = None
@@ -51,6 +53,8 @@ class KnownTexts:
     reads: Sequence[str] = ()
     logprobs: Mapping[Prefix, tuple[list[float], list[float]]] = field(default_factory=dict)
     raises: str | None = None
+    missed: float | None = None
+    confirmations: int = 0
 
     @property
     def known(self) -> bool:
@@ -79,6 +83,7 @@ def text_law_from(answer: Mapping[str, Any]) -> KnownTexts:
         law, answer.get("reason"), Strength(answer.get("exactness", "none")), answer.get("resolution", 0.0),
         answer.get("paths", 0), answer.get("calls", 0), findings, tuple(answer.get("reads", ())),
         {tuple(text): (low, high) for text, low, high in answer.get("logprobs", ())}, answer.get("raises"),
+        answer.get("missed"), answer.get("confirmations", 0),
     )  # fmt: skip
 
 
@@ -134,6 +139,7 @@ class JudgedTexts:
     def _detail(self, **facts: Any) -> TextLawDetail:
         exactness = self.found.strength if self.found.law is not None else Strength.NONE
         return TextLawDetail(exactness=exactness, paths=self.found.paths, calls=self.found.calls,
+                             missed=self.found.missed, confirmations=self.found.confirmations,
                              tokens=self.tokens, dtype="float32", **{**self.facts, **facts})  # fmt: skip
 
     def _made(self, claim: str, verdict: EvidenceVerdict, size: float | None = None, bound: float | None = None,

@@ -131,6 +131,7 @@ class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
 
     tokens: the cap of a text. sampling: plain, speculative (from the draft model) or lookup (from the text itself).
     settings: of the request. setting: what it is called in the grid. calls: made for the law.
+    missed, confirmations: of a driven law, as of DrivenDetail.
     """
 
     tokens: int
@@ -138,6 +139,8 @@ class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
     settings: dict[str, Any]
     setting: str = ""
     calls: int = 0
+    missed: float | None = None
+    confirmations: int = 0
 
 
 class LoopLawDetail(Detail, frozen=True, kw_only=True, tag="loop-law"):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from .registry import engine_folder, not_installed
+from .registry import decoder_python, engine_folder, not_installed
 
 
 class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,11 +23,13 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     order: of its processors, a key of ``decoding_settings.ORDERS``.
     logprobs: what those that it reports are of: the law under the "settings", or the "model"; empty if there are none.
     modes: ways of drafting: "draft" from the draft model, "lookup" from the text itself.
+    driver: of an engine in an environment of its own whose random numbers are handed in: the module that starts it.
+    tokens: of a text whose law is asked for.
     """
 
     name: str
     source: str
-    sample: str
+    sample: str = ""
     packages: tuple[str, ...] = ()
     extra: str = ""
     samples: int = 2_000
@@ -37,8 +39,17 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     order: str = "draftproof-reference"
     logprobs: str = ""
     modes: tuple[str, ...] = ("draft",)
+    driver: str = ""
+    tokens: int = 3
+
+    @property
+    def exact(self) -> bool:
+        """Whether the law of its texts can be known."""
+        return self.follows or bool(self.driver)
 
     def missing(self) -> list[str]:
+        if self.driver and not decoder_python(self.name).is_file():
+            return [f"its environment {decoder_python(self.name).parents[1]} (make decoders)"]
         absent = not_installed(self.packages)
         return [p for p in absent if not (self.unpacked and (engine_folder(self.name) / p).is_dir())]
 

@@ -22,6 +22,11 @@ def engine_folder(engine: str) -> Path:
     return Path(os.environ.get("DRAFTPROOF_ENGINES") or ".venv-engines").absolute() / engine
 
 
+def decoder_python(engine: str) -> Path:
+    """The interpreter of a decoder's environment: in $DRAFTPROOF_DECODERS, by default .venv-decoders."""
+    return Path(os.environ.get("DRAFTPROOF_DECODERS") or ".venv-decoders").absolute() / engine / "bin" / "python"
+
+
 class Adapter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A third-party verifier, adapted to the plain calling convention or driven (see ``protocol``).
 

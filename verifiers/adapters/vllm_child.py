@@ -86,8 +86,11 @@ class Engine:
         self.texts: dict[str, Text] = {}
         self.keys: dict[int, list[float]] = {}
         self.keyed: Counter = Counter()
-        self.made, self.fill, self.only, self.driving = 0, None, None, False
+        self.made, self.fill, self.driving = 0, None, False
+        self.other: dict[str, float] = {}
+        self.names: dict[str, str] = {}
         self.places: dict[str, str] = {}
+        self.held: dict[str, list] = {}
         self.scheduled: dict[str, list[int]] = {}
         self._hook()
 
@@ -96,11 +99,17 @@ class Engine:
         from vllm import SamplingParams
 
         settings = dict(asked.get("settings", {}))
+        if asked.get("first"):  # prompts that the cache shall know
+            for prompt in asked.get("earlier", []):
+                self.engine.add_request("earlier", {"prompt_token_ids": prompt}, SamplingParams(
+                    detokenize=False, temperature=0, max_tokens=1))  # fmt: skip
+                while self.engine.has_unfinished_requests():
+                    self.engine.step()
         prefix, self.made = self.made, self.made + 1
-        self.texts, self.keys, self.places = {}, {}, {}
+        self.texts, self.keys, self.places, self.held = {}, {}, {}, {}
         self.keyed.clear()
-        self.fill, self.only = asked.get("fill"), asked.get("only")
-        self.names = {}
+        self.fill, self.other = asked.get("fill"), asked.get("other", {})
+        self.names.clear()
         for k, beside in enumerate(asked.get("beside", [])):
             self._add(f"{prefix}-beside{k}", beside, self._parameters(SamplingParams, beside.get("settings", {})))
         for k, text in enumerate(asked["texts"]):
@@ -116,8 +125,7 @@ class Engine:
                     step = text.steps[-1]
                     step["tokens"] = list(ended.token_ids[known:])
                     step["logprobs"] = [
-                        [one[t].logprob] + sorted((int(i), v.logprob) for i, v in one.items())
-                        for t, one in zip(step["tokens"], (ended.logprobs or [])[known:])
+                        one[t].logprob for t, one in zip(step["tokens"], (ended.logprobs or [])[known:])
                     ]
                     text.finished = ended.finish_reason
                     text.steps.append({"tokens": [], "logprobs": [], "draws": [], "drafts": None})
@@ -129,7 +137,7 @@ class Engine:
         return {
             "texts": [{"steps": text.steps[:-1], "finished": text.finished}
                       for name, text in self.texts.items() if "beside" not in name],
-            "undriven": undriven, "twice": len(twice), "places": self.places,
+            "undriven": undriven, "twice": len(twice), "places": self.places, "held": self.held,
         }  # fmt: skip
 
     def _add(self, name: str, asked: dict[str, Any], parameters: Any) -> None:
@@ -139,8 +147,7 @@ class Engine:
     def _parameters(self, kind: Any, settings: dict[str, Any]) -> Any:
         settings = dict(settings)
         banned = settings.pop("bad_words_token_ids", None)
-        eos = settings.pop("eos", None)
-        made = kind(detokenize=False, ignore_eos=True, stop_token_ids=None if eos is None else [eos], **settings)
+        made = kind(detokenize=False, ignore_eos=True, **settings)
         if banned:
             made._bad_words_token_ids = [[int(token)] for token in banned]
         return made
@@ -222,11 +229,15 @@ class Engine:
         def filled(name: str) -> Any:
             def made(*given: Any, **how: Any) -> torch.Tensor:
                 tensor = REAL[name](*given, **how)
-                if engine.driving and engine.fill is not None and tensor.numel():
+                if engine.driving and tensor.numel():
                     at = place()
+                    if engine.fill is None:
+                        engine.held[at] = [f"{x:.3g}" for x in tensor.flatten()[:3].tolist()]
+                        return tensor
                     engine.places[at] = f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"
-                    if engine.only in (None, at) and tensor.dtype != torch.bool:
-                        tensor.fill_(engine.fill if tensor.is_floating_point() else int(engine.fill))
+                    fill = engine.other.get(at, engine.fill)
+                    if tensor.dtype != torch.bool:
+                        tensor.fill_(fill if tensor.is_floating_point() else int(fill))
                 return tensor
 
             return made

@@ -141,10 +141,10 @@ def audit_engine(
         raise InputError(f"{engine.name} needs {' and '.join(missing)}; install draftproof[{engine.extra}]")
     report = Report.begin(engine.name, engine.source, ["float32"], seed)
     levels = levels or (LEVELS[1:] if samples else LEVELS)
-    if engine.follows and "exact" in levels:
+    if engine.exact and "exact" in levels:
         cells = asked_cells(engine, problems, settings or {}, tokens, plain)
         exact = ExactTexts(engine, cells, timeout, memory, report, progress, checkpoint)
-        if not examine(report, [exact]) or not exact.without or "statistical" not in levels:
+        if not examine(report, [exact]) or not exact.without or "statistical" not in levels or not engine.sample:
             return report
     elif "statistical" not in levels:
         raise InputError(f"{engine.name}: its random numbers cannot be followed; expected --level statistical")

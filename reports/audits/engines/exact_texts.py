@@ -5,6 +5,7 @@ import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,14 +16,12 @@ from ....models.problem import Problem, as_json, problem_from, size_of
 from ....models.store import Store
 from ....proofs.child_process import ChildProcess
 from ....proofs.decoder_laws import JudgedTexts, KnownTexts, TextMasses, text_law_from
+from ....proofs.driven.decoders import DecoderProcesses
 from ....proofs.time_limits import TimeLimits
 from ....verifiers.adapters.engines import Engine
 from ....verifiers.evidence import Evidence
 from ..report import Report
 from ..settings import Progress
-
-TOKENS = 3
-"""Of a text, unless said otherwise: a block of the problem, its bonus token and the next block's first."""
 
 WHAT = "laws of a decoder's texts"
 
@@ -61,7 +60,15 @@ class TextCell(NamedTuple):
         return self.sampling, str(self.tokens), json.dumps([self.settings, as_json(self.problem)], sort_keys=True)
 
 
-DRAFTING = ("draft_temperature", "adaptive", "early_exit", "assistant_ensemble_weight", "lookup")
+DRAFTING = (
+    "draft_temperature",
+    "adaptive",
+    "early_exit",
+    "assistant_ensemble_weight",
+    "lookup",
+    "draft_sampled",
+    "repaired",
+)
 """Settings that say how to draft, which plain decoding has not."""
 
 
@@ -80,6 +87,7 @@ class TextLaws:
     store: Store
     about: dict[str, Any] = field(default_factory=dict)
     child: ChildProcess | None = None
+    processes: DecoderProcesses | None = None
 
     def of(self, cell: TextCell) -> KnownTexts:
         """The law, or why there is none. Raises: RunFailed if the decoder does not load."""
@@ -91,6 +99,8 @@ class TextLaws:
         forged = self._forged(cell.problem)
         settings = dict(cell.settings) | ({"lookup": True} if cell.sampling == LOOKUP else {})
         draft = None if cell.sampling == PLAIN else str(forged / "draft")
+        if self.engine.driver:
+            return self._driven(forged, cell, settings)
         started = self.child or self._started()
         try:
             started.send(target=str(forged / "target"), draft=draft, start=cell.problem.vocabulary,
@@ -100,6 +110,14 @@ class TextLaws:
             started.end()
             self.child = None
             return {"error": failure.message, "kind": failure.kind}
+
+    def _driven(self, forged: Path, cell: TextCell, settings: Mapping[str, Any]) -> dict[str, Any]:
+        self.processes = self.processes or DecoderProcesses(import_module(self.engine.driver))
+        draft = None if cell.sampling == PLAIN else forged / "draft"
+        answer = self.processes.answer(forged / "target", draft, cell.problem.vocabulary, cell.tokens,
+                                       cell.problem.gamma, settings, self.timeout)  # fmt: skip
+        self.about = self.processes.about
+        return answer
 
     def _started(self) -> ChildProcess:
         child = ChildProcess("draftproof.proofs.interception.decoders", memory=self.memory,
@@ -125,6 +143,8 @@ class TextLaws:
     def end(self) -> None:
         if self.child:
             self.child.end()
+        if self.processes:
+            self.processes.end()
 
 
 @dataclass
@@ -206,4 +226,4 @@ def asked_cells(
     given = {name: value for name, value in settings.items() if name != "lookup"}
     sampling = PLAIN if plain else LOOKUP if settings.get("lookup") else DRAFT
     name = ", ".join(f"{n} {json.dumps(v)}" for n, v in given.items()) or "none"
-    return [TextCell(name, given, tokens or TOKENS, sampling, p) for p in problems or [decoder_problem()]]
+    return [TextCell(name, given, tokens or engine.tokens, sampling, p) for p in problems or [decoder_problem()]]
