@@ -16,7 +16,7 @@ import psutil
 
 from ...models.decoding_settings import joined, requests_of
 from ...models.errors import RunFailed
-from .draws import Numbers, NoTextLaw, TextLaw
+from .draws import NoTreeOfDraws, Numbers, TextLaw
 from .subjects import digest_of_files
 
 CONFIRMATIONS, ALONE = 2000, 60
@@ -40,7 +40,7 @@ class EngineProcess:
     """
 
     def __init__(self, command: Sequence[str], loading: Mapping[str, Any]):
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed by end()
         self._unread = b""
         try:
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -126,7 +126,7 @@ class DrivenDecoder:
             if seen := self._seen():
                 return facts | {"seen": seen, "reason": "its text depends on memory that was never written"}
             laws = [self._law(k) for k in range(len(self.requests))]
-        except NoTextLaw as why:
+        except NoTreeOfDraws as why:
             return facts | {"reason": str(why), "calls": self.asked}
         joint = [(joined(texts), p) for texts, p in _products([law.law() for law in laws])]
         return facts | {
@@ -140,7 +140,7 @@ class DrivenDecoder:
     def _batch(self, k: int, texts: Sequence[Mapping[str, Any]], fill: float | None, **more: Any) -> dict[str, Any]:
         """Texts of request k decoded together, and one of each other request beside them."""
         if self.engine.seconds() > self.until:
-            raise NoTextLaw(f"its law takes more processor time than there is (--timeout {self.seconds:g})")
+            raise NoTreeOfDraws(f"its law takes more processor time than there is (--timeout {self.seconds:g})")
         self.batches += 1
         own, others = self.requests[k], [r for j, r in enumerate(self.requests) if j != k]
         asked: dict[str, Any] = {
@@ -150,9 +150,9 @@ class DrivenDecoder:
         }  # fmt: skip
         answer = self.engine.ask(self.seconds, asked | more)
         if answer["undriven"]:
-            raise NoTextLaw("it draws numbers from the global generator that no call was answered for")
+            raise NoTreeOfDraws("it draws numbers from the global generator that no call was answered for")
         if answer["twice"]:
-            raise NoTextLaw("one seed makes the noise of two of its operator's races: its numbers are used twice")
+            raise NoTreeOfDraws("one seed makes the noise of two of its operator's races: its numbers are used twice")
         self.asked += len(texts)
         return answer
 

@@ -1,10 +1,11 @@
 """The law of whole texts whose random numbers are handed in: a tree of draws.
 
-A decoder asks for numbers as it goes, so which calls it makes depends on what came before. A stage is a run of draws after
-which something shows: the tokens that the engine emits in one step, or one token that it drafts. Each stage after each
-history of outcomes is a node: thresholds of its uniforms by bisection (``partition``), its rows of noise by the closed law
-of their race (``races``), all numbers before it held at one representative. That what follows depends on those numbers by
-their outcomes alone, and that the boxes are whole, random texts confirm; where they contradict it the boxes are cut again.
+A decoder asks for numbers as it goes, so which calls it makes depends on what came before. A stage is a run of draws
+after which something shows: the tokens that the engine emits in one step, or one token that it drafts. Each stage after
+each history of outcomes is a node: thresholds of its uniforms by bisection (``partition``), its rows of noise by the
+closed law of their race (``races``), all numbers before it held at one representative. That what follows depends on
+those numbers by their outcomes alone, and that the boxes are whole, random texts confirm; where they contradict it the
+boxes are cut again.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +33,7 @@ AHEAD = 2.0**-30
 """Hazard of a winner where the others' is 1: for the numbers that later stages hold on to."""
 
 
-class NoTextLaw(Exception):
+class NoTreeOfDraws(Exception):
     """Why there is no law, in words."""
 
 
@@ -129,20 +130,20 @@ class TextLaw:
         self.root: Node
 
     def find(self) -> None:
-        """Find the tree. Raises: NoTextLaw."""
+        """Find the tree. Raises: NoTreeOfDraws."""
         try:
             (stage,) = [stages[0] for stages in self._texts([[]])]
             self.root = Node(0, (), [], stage)
             self._grow([self.root])
         except TooManyLeaves:
-            raise NoTextLaw("its decisions depend on more than one number at a time") from None
+            raise NoTreeOfDraws("its decisions depend on more than one number at a time") from None
         except NotARace as why:
-            raise NoTextLaw(f"noise decides otherwise than by a race of weights: {why}") from None
+            raise NoTreeOfDraws(f"noise decides otherwise than by a race of weights: {why}") from None
 
     def confirm(self, random: Callable[[int], list[dict[str, Any]]], count: int, alone: int = 0) -> None:
         """Hold the tree against random texts, and refine it. random: so many texts on numbers of their own.
 
-        alone: how many of them are the engine's only text at their time. Raises: NoTextLaw.
+        alone: how many of them are the engine's only text at their time. Raises: NoTreeOfDraws.
         """
         try:
             for k in range(ROUNDS):
@@ -154,10 +155,10 @@ class TextLaw:
                     return
                 self._refine(wrong[:MOST_REFINED])
         except TooManyLeaves:
-            raise NoTextLaw("its decisions depend on more than one number at a time") from None
+            raise NoTreeOfDraws("its decisions depend on more than one number at a time") from None
         except NotARace as why:
-            raise NoTextLaw(f"noise decides otherwise than by a race of weights: {why}") from None
-        raise NoTextLaw(f"random texts contradict its law still after it was refined {ROUNDS} times")
+            raise NoTreeOfDraws(f"noise decides otherwise than by a race of weights: {why}") from None
+        raise NoTreeOfDraws(f"random texts contradict its law still after it was refined {ROUNDS} times")
 
     def law(self) -> dict[Outcome, float]:
         """Text -> probability."""
@@ -195,7 +196,7 @@ class TextLaw:
         new = [*{(id(node), point): (node, point) for node, point in new}.values()]
         for (node, point), stages in zip(new, self._texts([node.numbers(point) for node, point in new])):
             if len(stages) <= node.depth or stages[node.depth].calls != node.stage.calls:
-                raise NoTextLaw("which numbers it asks for depends on more than what it emitted and drafted")
+                raise NoTreeOfDraws("which numbers it asks for depends on more than what it emitted and drafted")
             self.answers[id(node), point] = stages[node.depth].outcome
         return [self.answers[id(node), point] for node, point in questions]
 
@@ -204,7 +205,7 @@ class TextLaw:
         while nodes:
             self.nodes += len(nodes)
             if self.nodes > MOST_NODES:
-                raise NoTextLaw(f"its draws have more than {MOST_NODES} histories")
+                raise NoTreeOfDraws(f"its draws have more than {MOST_NODES} histories")
             answered(joint([about(node, self._boxes(node)) for node in nodes]), self._asked)
             nodes = self._children(nodes)
 
@@ -242,7 +243,7 @@ class TextLaw:
         texts = self._texts([node.numbers(point) for node, point in asked.values()]) if asked else []
         for ((_, outcome), (node, point)), stages in zip(asked.items(), texts):
             if stages[node.depth].outcome != outcome:
-                raise NoTextLaw("the same numbers, handed in again, came to another text")
+                raise NoTreeOfDraws("the same numbers, handed in again, came to another text")
             if len(stages) == node.depth + 1:
                 node.children[outcome] = None
                 continue
@@ -257,14 +258,14 @@ class TextLaw:
         node: Node | None = self.root
         for stage in stages:
             if node is None or stage.calls != node.stage.calls:
-                raise NoTextLaw("which numbers it asks for depends on more than what it emitted and drafted")
+                raise NoTreeOfDraws("which numbers it asks for depends on more than what it emitted and drafted")
             point = node.point(stage)
             foretold, near = node.foretold(point)
             if stage.outcome != foretold:
                 return None if near else (node, point, stage.outcome)
             node = node.children[foretold]
         if node is not None:
-            raise NoTextLaw("some texts end where others with the same tokens go on")
+            raise NoTreeOfDraws("some texts end where others with the same tokens go on")
         return None
 
     def _refine(self, wrong: Sequence[tuple[Node, Point, Outcome]]) -> None:
@@ -274,7 +275,7 @@ class TextLaw:
                 continue
             (here,) = self._asked([(node, point)])
             if here != outcome:
-                raise NoTextLaw(
+                raise NoTreeOfDraws(
                     f"after {node.text} the same numbers came to {outcome} in one text and to {here} in another: what "
                     "was decided before, or what stands beside it, is not all in the tokens"
                 )

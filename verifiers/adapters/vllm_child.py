@@ -67,7 +67,7 @@ class Text:
         return given
 
 
-class Engine:
+class DrivenVllm:
     """The engine, and the texts that are in it."""
 
     def __init__(self, asked: dict[str, Any]):
@@ -131,7 +131,7 @@ class Engine:
                     text.steps.append({"tokens": [], "logprobs": [], "draws": [], "drafts": None})
         finally:
             self.driving = False
-            self.engine.abort_request([name for name in self.texts])
+            self.engine.abort_request(list(self.texts))
         undriven = not torch.equal(before, torch.random.get_rng_state())
         twice = [key for key, times in self.keyed.items() if times > 1]
         return {
@@ -264,17 +264,17 @@ class Engine:
     def _replace_operator(race: Any) -> None:
         from vllm.v1.sample.ops import topk_topp_sampler
 
-        class Operators:
+        class WithRace:
             def __getattr__(self, name: str) -> Any:
                 return race if name == "fused_gumbel_argmax" else getattr(torch.ops._C, name)
 
-        class Torch:
-            ops = type("Ops", (), {"_C": Operators()})
+        class TorchWithRace:
+            ops = type("Ops", (), {"_C": WithRace()})
 
             def __getattr__(self, name: str) -> Any:
                 return getattr(torch, name)
 
-        topk_topp_sampler.torch = Torch()
+        topk_topp_sampler.torch = TorchWithRace()
 
 
 def main() -> None:
@@ -287,7 +287,7 @@ def main() -> None:
         if "module" in asked:  # further edits, applied to vLLM before it is loaded: planted bugs
             scope: dict[str, Any] = {}
             exec(compile(asked["module"], "edits", "exec"), scope)
-        engine = Engine(asked)
+        engine = DrivenVllm(asked)
     except Exception as error:
         ANSWERS.write(json.dumps({"error": said(error)}) + "\n")
         return
