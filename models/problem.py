@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from typing import Annotated, Any, TypeVar
 
@@ -12,6 +13,7 @@ import msgspec
 
 from ..verifiers.draft_block import Block
 from ..verifiers.trees.draft_tree import IID, TOP, Drafting
+from .declared import DeclaredLaw, DeclaredModel
 from .drafting import DraftingForm, drafting_json, most_nodes, single_path
 from .errors import InputError
 from .json_files import convert, parse, read_file
@@ -28,6 +30,7 @@ class Problem:
     """vocabulary: V; gamma: the length of a draft block, the depth of a tree; target: M_b; draft: M_s.
 
     drafting: how a draft tree is drawn; None for a single path.
+    law: what the text is asked to follow, where that is not the target.
     """
 
     vocabulary: int
@@ -36,6 +39,17 @@ class Problem:
     draft: Model
     name: str = "problem"
     drafting: Drafting | None = None
+    law: DeclaredLaw | None = None
+
+    @cached_property
+    def asked(self) -> Model:
+        """The law that the text is asked to follow: the target's, or the one that is declared."""
+        return DeclaredModel(self.law, self.target, self.draft, self.gamma) if self.law else self.target
+
+    @property
+    def as_asked(self) -> "Problem":
+        """The problem whose target is the law asked for: what is proved of valid verifiers speaks of that one."""
+        return replace(self, target=self.asked, law=None) if self.law else self
 
     @property
     def tree(self) -> Drafting:
@@ -118,6 +132,7 @@ class ProblemForm(msgspec.Struct, forbid_unknown_fields=True):
     draft: ModelForm
     name: str | None = None
     drafting: DraftingForm | None = None
+    law: DeclaredLaw | None = None
 
 
 def _rows(data: dict[str, Any], vocabulary: int, where: str) -> dict[Prefix, tuple[Fraction, ...]]:
@@ -170,6 +185,13 @@ def problem_from(data: Any, name: str = "problem") -> Problem:
     problem = tree_problem_from(data, name)
     if not problem.tree.chain:
         raise InputError(f"{problem.name}: it draws a tree of several drafts; expected a problem of a single path here")
+    return without_law(problem)
+
+
+def without_law(problem: Problem) -> Problem:
+    """The problem, where none but the target's law can be judged. Raises: InputError for one that declares a law."""
+    if problem.law:
+        raise InputError(f"{problem.name}: it declares a law, which `audit` and `law` judge; expected none here")
     return problem
 
 
@@ -182,7 +204,8 @@ def tree_problem_from(data: Any, name: str = "problem") -> Problem:
     target = _model(form.target, form.vocabulary, form.gamma, "target")
     draft = _model(form.draft, form.vocabulary, form.gamma - 1, "draft")
     drafting = form.drafting and form.drafting.checked(form.gamma, name)
-    return Problem(form.vocabulary, form.gamma, target, draft, form.name or name, drafting)
+    law = form.law and form.law.checked(form.vocabulary, f"{name}: law")
+    return Problem(form.vocabulary, form.gamma, target, draft, form.name or name, drafting, law)
 
 
 Made = TypeVar("Made", bound=AnyProblem)
@@ -217,7 +240,8 @@ def as_json(problem: AnyProblem) -> dict:
 
     models = {"target": model(problem.target, problem.gamma), "draft": model(problem.draft, problem.gamma - 1)}
     sizes = {"name": problem.name, "vocabulary": problem.vocabulary, "gamma": problem.gamma}
-    return sizes | models | ({"drafting": drafting_json(problem.drafting)} if problem.drafting else {})
+    law = {"law": problem.law.as_json()} if problem.law else {}
+    return sizes | models | ({"drafting": drafting_json(problem.drafting)} if problem.drafting else {}) | law
 
 
 def with_numbers(problem: Problem, number: Callable[[Any], Any]) -> Problem:
@@ -252,4 +276,4 @@ def size_of(problem: Problem) -> dict[str, Any]:
     if problem.drafting is not None:
         most = most_nodes(problem.draft, problem.drafting)
         size |= {"nodes": most, "drafting": problem.drafting.how, "children": str(problem.drafting).split("x")}
-    return size
+    return size | ({"law": problem.law.says} if problem.law else {})

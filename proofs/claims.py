@@ -83,9 +83,12 @@ def _at_least(claim: str, problem: Problem, larger: Any, smaller: Any, names: tu
 
 
 def lossless(problem: Problem, law: Mapping[Prefix, Any]) -> Evidence:
-    """X^tau, Y, Z^{gamma - tau} ~ M_b^{gamma + 1}. Source: Sun et al. 2025, Eq. (7), Lemma 2, Theorem 1."""
+    """X^tau, Y, Z^{gamma - tau} ~ M_b^{gamma + 1}, or the law that the problem declares.
+
+    Source: Sun et al. 2025, Eq. (7), Lemma 2, Theorem 1.
+    """
     length = problem.gamma + 1
-    return _equal("lossless", problem, laws.completed(law, problem.target, length), joint_law(problem.target, length))
+    return _equal("lossless", problem, laws.completed(law, problem.asked, length), joint_law(problem.asked, length))
 
 
 def lemma_2(problem: Problem, verifier: Reference, iterations: int) -> Evidence:

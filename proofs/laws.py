@@ -92,13 +92,17 @@ def iterated_law(problem: Problem, verifier: Reference | TreeReference, iteratio
 
 
 def completion(problem: Problem, modifies_target: bool) -> tuple[Model, int]:
-    """What continues the tokens of one iteration, and to which length, so that they follow the target if lossless.
+    """What continues the tokens of one iteration, and to which length, so that they follow the law if lossless.
 
-    The target, to gamma + 1 tokens (Lemma 2); after greedy block verification the modified target, to gamma (Lemma 8).
+    The target, or the law that the problem declares, to gamma + 1 tokens (Lemma 2); after greedy block verification the
+    modified target, to gamma (Lemma 8).
+    Raises: InputError for greedy block verification and a declared law.
     """
     if modifies_target:
+        if problem.law:
+            raise InputError(f"{problem.name}: greedy block verification is judged by the target's law alone")
         return modified(problem.target, problem.draft, (0,), problem.gamma), problem.gamma
-    return problem.target, problem.gamma + 1
+    return problem.asked, problem.gamma + 1
 
 
 def completed(law: Mapping[Prefix, Any], target: Model, length: int) -> OutputLaw:

@@ -58,7 +58,7 @@ def _simpler(problem: Problem) -> Iterator[Problem]:
         yield replace(problem, target=first_target, draft=first_draft)
         yield replace(problem, draft=first_draft)
         yield replace(problem, target=first_target)
-    if problem.vocabulary > 2:
+    if problem.vocabulary > 2 and not problem.law:  # a law may name tokens
         yield from filter(None, (_without(problem, dropped) for dropped in reversed(range(problem.vocabulary))))
     yield from _plainer_rows(problem)
 
@@ -91,7 +91,7 @@ def _without(problem: Problem, dropped: int) -> Problem | None:
     draft = table(problem.draft, problem.gamma - 1, "draft")
     if target is None or draft is None:
         return None
-    return Problem(len(remaining), problem.gamma, target, draft, problem.name, problem.drafting)
+    return replace(problem, vocabulary=len(remaining), target=target, draft=draft)
 
 
 def _plainer_rows(problem: Problem) -> Iterator[Problem]:

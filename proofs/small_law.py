@@ -142,7 +142,7 @@ class Measurement(Law):
 
     @cached_property
     def lossless(self) -> Departure:
-        """The completed law against the target's, over the rows in use (Eq. 7; Lemma 8 where the target is modified).
+        """The completed law against the one asked for, over the rows in use (Eq. 7; Lemma 8 of a modified target).
 
         What is not a sequence of 1..gamma+1 tokens of the vocabulary, an exception say, counts as deviation in full.
         """
@@ -151,7 +151,7 @@ class Measurement(Law):
         continued, length = self.completion()
         observed: dict[Any, Any] = completed(self.outputs(), continued, length)
         observed |= {o: p for o, p in self.outcomes().items() if not is_output(o, self.problem)}
-        expected = joint_law(self.in_use.target, length)
+        expected = joint_law(self.in_use.asked, length)
         return Departure(
             as_float(total_variation(observed, expected)), self.tolerance, self.explained,
             lambda: self._side_by_side(observed, expected),
@@ -206,7 +206,10 @@ class Measurement(Law):
         zeros: whether the target gives any token probability 0; if not, only tokens outside the vocabulary could be
         noticed.
         """
-        zeros = {"zeros": any(p == 0 for row in rows_of(self.in_use.target) for p in row)}
+        asked = self.in_use.as_asked
+        texts = (x for n in range(asked.gamma + 1) for x in asked.prefixes(n)) if self.in_use.law else ()
+        rows = [*map(asked.target.row, texts)] if self.in_use.law else rows_of(asked.target)
+        zeros = {"zeros": any(p == 0 for row in rows for p in row)}
         worst = max(self.impossible(), key=lambda found: found.probability, default=None)
         if worst is None:
             return Departure(detail=lambda: zeros)
@@ -220,7 +223,7 @@ class Measurement(Law):
 
     def impossible(self) -> Iterator[Impossible]:
         """What is emitted, with however small a probability, that holds a token of target probability 0."""
-        row = self.in_use.target.row
+        row = self.in_use.asked.row
         for block, law in self.blocks.items():
             for outcome, probability in law.items():
                 tokens = outcome[: self.problem.gamma + 1] if isinstance(outcome, tuple) and probability else ()
@@ -240,19 +243,19 @@ class Measurement(Law):
         if reason := self._why_not_comparable():
             return Departure(not_claimed=reason)
         outputs, gamma, unsettled, first = self.outputs(), self.problem.gamma, None, {}
-        accepted = expected_accepted(outputs) if outputs else 0
+        accepted, asked = expected_accepted(outputs) if outputs else 0, self.in_use.as_asked
         if self.draws_trees:
             from . import tree_optimum  # scipy and its solver: for trees alone
 
             try:
-                reached, optimum = tree_optimum.largest_acceptance(self.in_use)
+                reached, optimum = tree_optimum.largest_acceptance(asked)
             except InputError as error:
                 return Departure(not_claimed=str(error))
-            first = tree_optimum.most_of_first_step(self.in_use, outputs)
+            first = tree_optimum.most_of_first_step(asked, outputs)
             if as_float(optimum - reached) > tree_optimum.CERTIFIED_TO:
                 unsettled = tree_optimum.NOT_CERTIFIED.format(as_float(reached), as_float(optimum))
         else:
-            reached = optimum = expected_accepted(output_law(self.in_use, reference("block")))
+            reached = optimum = expected_accepted(output_law(asked, reference("block")))
         tolerance, slack = gamma * self.tolerance, gamma * self.explained
         above, below = as_float(accepted - optimum), as_float(reached - accepted)
         biased, short = (verdict_rule.decide(gap, tolerance, slack) == REFUTED for gap in (above, below))
@@ -277,7 +280,7 @@ class Measurement(Law):
         """What it means to accept more than the optimum."""
         why = "certificate" if self.draws_trees else "Theorem 2"
         above = f"more than any valid verifier accepts ({why}): bias is proved without a look at the law"
-        if not self.draws_trees and as_float(accepted - sum(coupling_bound(self.in_use).values())) > slack:
+        if not self.draws_trees and as_float(accepted - sum(coupling_bound(self.in_use.as_asked).values())) > slack:
             above += "; more than any coupling allows (Lemma 10)"
         return above
 

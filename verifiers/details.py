@@ -19,6 +19,7 @@ class Detail(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k
     requests_a_call: how many texts one call verifies; one if it is not stated.
     reason: why nothing is decided. why: why the claim is not made.
     detection_limit: the deviation that samples would have shown, where the bound is another number.
+    law: that the problem declares, in words, where it is not the target's.
     too_wide: whether drift is too wide to judge.
     out_of_scope: whether nothing is decided for its time, its number of ways or its style alone: a verdict may leave
         it out.
@@ -35,6 +36,7 @@ class Detail(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k
     reason: str | None = None
     why: str | None = None
     detection_limit: float | None = None
+    law: str | None = None
     too_wide: bool | None = None
     out_of_scope: bool | None = None
 

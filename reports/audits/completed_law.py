@@ -81,7 +81,7 @@ def completed_law(problem: Problem, modifies_target: bool = False, in_use: Probl
     """
     exact = in_field(in_use or problem)
     model, length = completion(exact, modifies_target)
-    law = {sequence: as_float(p) for sequence, p in joint_law(exact.target, length).items()}
+    law = {sequence: as_float(p) for sequence, p in joint_law(exact.asked, length).items()}
     return CompletedLaw(problem, model, length, law)
 
 

@@ -56,6 +56,7 @@ class ReportScope(Struct, frozen=True, kw_only=True):
     smallest_probability: of all rows, that is not 0.
     drafting: how trees were drawn; nodes: of the largest; largest_trees: of the largest that was drawn so; children: V
         -> numbers of children a depth, "2x1" for two at the first and one at the second.
+    asked: the laws that problems declare, in words; "the target's" among them where others declare none.
     numbers: of the rows. requests_a_call: texts that one call verified.
     laws: how many laws, of a problem in one kind of numbers, are known in which way.
     resolution: the largest total variation of a law known to a resolution.
@@ -79,6 +80,7 @@ class ReportScope(Struct, frozen=True, kw_only=True):
     nodes: int | None = None
     largest_trees: dict[str, int] = {}
     children: dict[str, list[str]] = {}
+    asked: list[str] = []
     numbers: list[str]
     requests_a_call: list[int]
     laws: dict[Strength, int]
@@ -126,6 +128,7 @@ def scope(report: Run) -> ReportScope | None:
         nodes=max((d.nodes for d in sizes if d.nodes), default=None),
         largest_trees={str(d.drafting): d.nodes or 0 for d in sorted(trees, key=lambda d: d.nodes or 0)},
         children=_children(sizes),
+        asked=_asked(sizes),
         numbers=[] if report.server else list(dict.fromkeys(e.dtype for e in items)),
         requests_a_call=sorted(requests),
         laws=_counts(kind for kind, _ in laws.values()),
@@ -181,6 +184,12 @@ def _children(sizes: Iterable[Detail]) -> dict[str, list[str]]:
     return {str(v): ["x".join(c) for w, c in shapes if w == v] for v in sorted({v for v, _ in shapes})}
 
 
+def _asked(sizes: Iterable[Detail]) -> list[str]:
+    """Which laws texts were asked to follow, if any is declared."""
+    asked = dict.fromkeys(d.law or "the target's" for d in sizes)
+    return [*asked] if asked.keys() - {"the target's"} else []
+
+
 def _known(items: Iterable[Evidence]) -> dict[tuple[str | None, str], tuple[Strength, Evidence]]:
     """(Problem, dtype) -> how its law is known, and the evidence."""
     known: dict[tuple[str | None, str], tuple[Strength, Evidence]] = {}
@@ -204,6 +213,8 @@ def _says(over: str, known: ReportScope) -> str:
         sizes += [f"gamma = {_lengths(known)}"]
     if known.nodes:
         sizes += [f"trees of up to {known.nodes} nodes drawn {', '.join(known.drafting)}{by_drafting(known)}"]
+    if known.asked:
+        sizes += [f"asked for the law: {'; '.join(known.asked)}"]
     if known.smallest_probability:
         sizes += [f"probabilities from {known.smallest_probability:.2g}"]
     numbers = ", ".join(known.numbers) or "numbers of the server's own"

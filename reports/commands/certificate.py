@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from ...models.errors import InputError
-from ...models.problem import Problem, as_json, load_problem, tree_problem_from
+from ...models.problem import Problem, as_json, load_problem, tree_problem_from, without_law
 from .exit_status import OK, REFUTED
 from .output import Output
 from .parameters import json_option
@@ -44,7 +44,7 @@ def command(problem: str | None, json_file: str | None, of: str | None, iteratio
     """Prove that nothing accepts more than block verification, or greedy block verification, on one problem, how many
     tokens the best of all strategies decodes in several iterations, or what a rule for trees can accept of the
     first drafts or of the whole tree, in a file that anyone can check."""
-    given = load_problem(problem, tree_problem_from) if problem else None
+    given = without_law(load_problem(problem, tree_problem_from)) if problem else None
     if checked:
         if json_file or of or iterations:
             raise click.UsageError("either --check FILE, or --problem FILE --json FILE [--of ... or --iterations N]")

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import fields
 
 from draftproof.models.battery import audit_battery, drawn, exact_battery, toy
+from draftproof.models.declared import CascadeForm, DeclaredLaw, GrammarForm
 from draftproof.models.drafting import DraftingForm
 from draftproof.models.errors import InputError
 from draftproof.models.problem import MarkovForm, ProblemForm, as_json, load_problem, problem_from
@@ -123,9 +124,12 @@ def test_the_schema_has_the_fields_and_the_words_of_the_types():
     schema = json.loads(files("draftproof.models").joinpath("problem.schema.json").read_text())
     shown, markov = schema["properties"], schema["$defs"]["model"]["oneOf"][1]
     draftings = [one["properties"] for one in shown["drafting"]["oneOf"]]
+    law = shown["law"]["properties"]
     for kinds, given in (
         ((ProblemForm, WideForm), shown), ((WideSpecification,), shown["wide"]["properties"]),
         ((DraftingForm,), {name for one in draftings for name in one}), ((MarkovForm,), markov["properties"]),
+        ((DeclaredLaw,), law), ((CascadeForm,), law["cascade"]["properties"]),
+        ((GrammarForm,), law["grammar"]["properties"]),
     ):  # fmt: skip
         assert {field.name for kind in kinds for field in fields(kind)} == set(given)
     for kind, given in ((MarkovForm, markov), (WideSpecification, shown["wide"])):

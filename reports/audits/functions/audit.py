@@ -43,6 +43,10 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
     problems = [p for p in given if isinstance(p, Problem)] or (
         [] if given else [*audit_battery(), *own_problems(settings.seed)]
     )
+    if subject.modifies_target and (asking := next((p for p in problems if p.law), None)):
+        raise InputError(
+            f"{asking.name}: it declares a law, and {subject.name} modifies the target; expected none here"
+        )
     related = not given and not settings.quick and subject.reference is None
     if related:
         problems += [p for p in restated_problems() if p.name not in {known.name for known in problems}]
