@@ -127,7 +127,8 @@ def answer(rule: str, block: Block, numbers: Numbers) -> Answer:
     uniforms = iter(numbers.accept if rule == "token" else numbers.accept[::-1])
     chance = _Decided(lambda probability: next(uniforms, 0) < probability)
     accepted = REFERENCES[rule].verify(block, chance).accepted
-    weights = tuple(w / sum(chance.weights) for w in chance.weights)
+    mass = sum(chance.weights)
+    weights = tuple(w / mass for w in chance.weights)
     by_sum = next(y for y, edge in enumerate(accumulate(weights)) if edge > numbers.last)
     by_race = max((y for y, w in enumerate(weights) if w), key=lambda y: weights[y] / numbers.noise[y])
     prefix = block.tokens[:accepted]
