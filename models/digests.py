@@ -1,6 +1,8 @@
 """Digests of files: of those that a result depends on, and of draftproof's own sources."""
 
 import hashlib
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from .environment import environment, versions
@@ -8,10 +10,13 @@ from .environment import environment, versions
 ROOT = Path(__file__).resolve().parents[1]
 """The package draftproof."""
 
+MECHANIZED = Path(os.environ.get("DRAFTPROOF_MECHANIZED") or ROOT / "proofs" / "mechanized").resolve()
+"""The Coq sources: in a clone and in the source distribution, not in a wheel."""
+
 
 def sources(*rooms: str) -> tuple[str, ...]:
     """Patterns of the sources in folders of the package."""
-    return tuple(f"{room}/**/*.{ending}" for room in rooms for ending in ("py", "json", "v", "j2"))
+    return tuple(f"{room}/**/*.{ending}" for room in rooms for ending in ("py", "json", "j2"))
 
 
 EXAMINING = sources("models", "proofs", "reports/audits", "stattests", "verifiers")
@@ -29,12 +34,13 @@ def sha256_of(file: Path) -> str:
     return digest.hexdigest()
 
 
-def code_digest(declared: tuple[str, ...] = PRODUCT) -> str:
+def code_digest(declared: tuple[str, ...] = PRODUCT, others: Iterable[Path] = ()) -> str:
     """The digest of sources of draftproof and of the versions in use.
 
-    declared: patterns of the files in the package that a result depends on.
+    declared: patterns of the files in the package that a result depends on. others: files elsewhere, by name.
     """
     digest = hashlib.sha256(repr((environment(), versions("z3-solver", "scipy"))).encode())
-    for path in sorted({path for pattern in declared for path in ROOT.glob(pattern)}):
-        digest.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
+    named = {str(path.relative_to(ROOT)): path for pattern in declared for path in ROOT.glob(pattern)}
+    for name, path in sorted((named | {path.name: path for path in others}).items()):
+        digest.update(name.encode() + path.read_bytes())
     return digest.hexdigest()

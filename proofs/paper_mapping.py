@@ -11,10 +11,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ..models.digests import MECHANIZED, ROOT
 from ..models.files import write_atomically
 from .statements import METHODS, PROVABLE_CLAIMS, statements
 
-ROOT = Path(__file__).parents[1]
 HEAD = """# Where each algorithm, equation and statement lives, and how far it is proved
 
 Written by `python -m draftproof.proofs.paper_mapping` from `proofs/statements.json` and a run of `draftproof prove`
@@ -27,11 +27,12 @@ speak of single problems, sympy and z3 of all models of a size, Coq of all vocab
 def exists(place: str) -> bool:
     """Whether ``file:name`` is there: an attribute of a Python module, a definition or theorem of a Coq file."""
     file, name = place.split(":")
-    if not (ROOT / file).is_file():
+    path = MECHANIZED / Path(file).name if file.endswith(".v") else ROOT / file
+    if not path.is_file():
         return False
     if file.endswith(".v"):
         kinds = "Definition|Fixpoint|Theorem|Lemma|Corollary|Record|Notation"
-        return re.search(rf"^({kinds}) {re.escape(name)}\b", (ROOT / file).read_text(), re.MULTILINE) is not None
+        return re.search(rf"^({kinds}) {re.escape(name)}\b", path.read_text(), re.MULTILINE) is not None
     return hasattr(import_module("draftproof." + file[: -len(".py")].replace("/", ".")), name)
 
 

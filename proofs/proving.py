@@ -14,6 +14,7 @@ from ..models.digests import code_digest
 from ..models.problem import Problem
 from ..models.store import Store
 from ..verifiers.evidence import ERROR, HOLDS, REFUTED
+from .coq import sources
 from .statements import METHODS, PROVABLE_CLAIMS
 
 
@@ -105,8 +106,8 @@ def all_proofs(
     return sorted((p for p in proofs if not chosen or p.claim in chosen), key=lambda proof: order.index(proof.claim))
 
 
-PROOF_CODE = ("models/*.py", "verifiers/**/*.py", "proofs/**/*.py", "proofs/mechanized/*.v")
-"""The sources of draftproof that the outcome of a proof depends on."""
+PROOF_CODE = ("models/*.py", "verifiers/**/*.py", "proofs/**/*.py")
+"""The sources of draftproof that the outcome of a proof depends on, with those of Coq."""
 
 
 def proof_checkpoint(file: str) -> Store:
@@ -114,7 +115,7 @@ def proof_checkpoint(file: str) -> Store:
 
     Raises: InputError if the file is there and no such file.
     """
-    return Store(file, "proofs", valid_for=code_digest(PROOF_CODE), older=('{\n "code": ',))
+    return Store(file, "proofs", valid_for=code_digest(PROOF_CODE, sources()), older=('{\n "code": ',))
 
 
 def resumed(proofs: Iterable[Proof], store: Store) -> Iterator[ProofRow]:

@@ -41,9 +41,9 @@ def base_only(tmp_path_factory):
     if not (site / "draftproof").exists():
         (site / "draftproof").symlink_to(ROOT)
 
-    def run(*arguments):
+    def run(*arguments, **variables):
         command = [folder / "venv" / "bin" / "python", "-m", "draftproof", *arguments]
-        environment = os.environ | {"COLUMNS": "160"}
+        environment = os.environ | {"COLUMNS": "160"} | variables
         return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=600)
 
     return run
@@ -68,6 +68,18 @@ def test_the_base_install_is_enough_for_audits_laws_certificates_and_pages(base_
 def test_what_the_base_install_lacks_is_said_in_one_line_with_the_extra(base_only):
     done = base_only("prove", "lemma-1")
     assert (done.returncode, done.stderr) == (2, "draftproof: sympy and z3 not found; install draftproof[prove]\n")
+
+
+def test_without_the_coq_sources_one_line_says_where_they_were_looked_for(base_only, tmp_path):
+    elsewhere = {"DRAFTPROOF_MECHANIZED": str(tmp_path)}
+    done = base_only("prove", "lemma-1", "lemma-3", "--method", "coq", **elsewhere)
+    assert done.returncode == 0 and "2 no-evidence" in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "lemma-1, lemma-3 by coq: no-evidence: " in said
+    assert said.count(f"no Coq sources in {tmp_path}: ") == 1 and "DRAFTPROOF_MECHANIZED names that folder" in said
+    assert f"Coq sources: no Coq sources in {tmp_path}" in base_only("doctor", **elsewhere).stdout
+    (tmp_path / "Makefile").touch()
+    assert f"Coq sources: {tmp_path}" in base_only("doctor", **elsewhere).stdout
 
 
 def test_the_doctor_knows_every_extra_and_sees_what_is_missing(base_only):
@@ -106,12 +118,14 @@ def test_the_wheel_has_every_module_and_no_test(built):
         names = set(wheel.namelist())
         metadata = wheel.read(next(n for n in names if n.endswith(".dist-info/METADATA"))).decode()
     rooms = ("verifiers", "models", "proofs", "stattests", "reports")
-    data = {"json", "jsonl", "j2", "css", "v", "js"}
+    data = {"json", "jsonl", "j2", "css", "js"}
     for file in (f for room in rooms for f in (ROOT / room).rglob("*") if f.is_file()):
         if file.suffix == ".py" or file.suffix[1:] in data:
             place = f"draftproof/{file.relative_to(ROOT).as_posix()}"
             expected = not place.startswith(("draftproof/reports/engines/", "draftproof/reports/evidence/"))
             assert (place in names) == expected, place
+    assert built[0].stat().st_size < 1.1e6
+    assert not [name for name in names if name.endswith((".v", ".md", "report.schema.json"))]
     assert not [name for name in names if "tests/" in name and "stattests/" not in name]
     assert "draftproof/__main__.py" in names and "draftproof/py.typed" in names
     for line in ("Project-URL: Homepage", "Classifier: Typing :: Typed", "Keywords: ", "Version: 0."):
@@ -128,6 +142,9 @@ def test_the_source_distribution_has_documentation_examples_tests_and_constraint
         "examples/right.py",
         "tests/conftest.py",
         "CHANGELOG.md",
+        "proofs/mechanized/Block.v",
+        "proofs/mechanized/Makefile",
+        "docs/schemas/report.schema.json",
     } <= names
 
 

@@ -4,11 +4,11 @@
 """
 
 import json
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from ...models.digests import ROOT
 from ...models.files import write_atomically
 from ...models.json_files import schema
 from ...verifiers.claims import CLAIMS
@@ -17,7 +17,7 @@ from ...verifiers.verdicts import ReportVerdict
 from .migration import SCHEMA_VERSION
 from .scope import ReportScope
 
-SCHEMA_FILE = Path(__file__).with_name("report.schema.json")
+SCHEMA_FILE = ROOT / "docs" / "schemas" / "report.schema.json"
 
 Count = Annotated[int, Meta(ge=0)]
 Number = Annotated[float, Meta(ge=0)]
@@ -303,7 +303,7 @@ def report_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """The shipped file, a definition a line."""
+    """The file, a definition a line."""
     made = report_schema()
     definitions = sorted(made.pop("$defs").items())
     lines = [f"  {json.dumps(name)}: {json.dumps(definition)}" for name, definition in definitions]

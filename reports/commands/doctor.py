@@ -7,6 +7,9 @@ from importlib.metadata import PackageNotFoundError, distribution, version
 import click
 from packaging.requirements import Requirement
 
+from ...models.digests import MECHANIZED
+from ...proofs.coq import no_sources
+
 BASE = ""
 FOR = {
     BASE: "audit of functions over NumPy arrays and of programs, law, certificate, campaign, vectors, report, pages",
@@ -63,3 +66,4 @@ def command() -> None:
     click.echo("\nprograms")
     for program, use in PROGRAMS.items():
         click.echo(f"  {program}: {shutil.which(program) or 'not found'}\n  for   {use}")
+    click.echo(f"  Coq sources: {no_sources() or MECHANIZED}\n  for   {PROGRAMS['coqc']}")

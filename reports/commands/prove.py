@@ -88,10 +88,14 @@ def _show(rows: Sequence[ProofRow], total: int, output: Output) -> None:
         verdict = coloured(EvidenceVerdict(row.verdict))
         table.add_row(row.claim, row.method, escape(row.what), escape(row.size), verdict, f"{row.seconds:.2f}")
     show_table(table, console)
+    alike: dict[tuple[str, ...], list[ProofRow]] = {}
     for row in rows:
         if row.verdict != HOLDS:
-            detail = escape(f"{row.what}: {row.verdict}: {row.detail or ''}")
-            console.print(f"\n{row.claim} by {row.method}, {detail}")
+            alike.setdefault((row.method, row.verdict, row.detail or row.claim), []).append(row)
+    for (method, verdict, _), (first, *others) in alike.items():
+        which = "" if others else f", {first.what}"
+        claims = ", ".join(dict.fromkeys(row.claim for row in (first, *others)))
+        console.print(escape(f"\n{claims} by {method}{which}: {verdict}: {first.detail or ''}"))
     verdicts = [row.verdict for row in rows]
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in EvidenceVerdict if verdict in verdicts)
     console.print(

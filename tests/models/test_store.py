@@ -210,10 +210,10 @@ def test_the_text_of_rows_is_what_a_store_writes(file):
 
 def test_an_edit_of_a_declared_source_is_other_code_and_one_elsewhere_is_not(tmp_path, monkeypatch):
     monkeypatch.setattr(digests, "ROOT", tmp_path)
-    for name in ("models/a.py", "proofs/mechanized/b.v", "reports/pages/c.py"):
+    for name in ("models/a.py", "proofs/b.json", "reports/pages/c.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text('"""Before."""')
-    declared, kept = ("models/**/*.py", "proofs/mechanized/*.v"), tmp_path / "rows"
+    declared, kept = ("models/**/*.py", "proofs/*.json"), tmp_path / "rows"
 
     def known():
         with Store(kept, "squares", valid_for=code_digest(declared)) as rows:
@@ -224,7 +224,11 @@ def test_an_edit_of_a_declared_source_is_other_code_and_one_elsewhere_is_not(tmp
     assert [known(), known()] == [False, True]
     (tmp_path / "reports/pages/c.py").write_text('"""After."""')
     assert known()
-    for name in ("models/a.py", "proofs/mechanized/b.v"):
+    for name in ("models/a.py", "proofs/b.json"):
         whole = code_digest()
         (tmp_path / name).write_text('"""After."""')
         assert not known() and known() and code_digest() != whole
+    (tmp_path / "one.v").write_text("Before.")
+    before = code_digest(declared, [tmp_path / "one.v"])
+    (tmp_path / "one.v").write_text("After.")
+    assert code_digest(declared) != before != code_digest(declared, [tmp_path / "one.v"])

@@ -1,12 +1,12 @@
-"""The schema of reports, as it is shipped."""
+"""The schema of reports."""
 
-import json
-from importlib.resources import files
 from typing import Any
 
 from jsonschema import Draft202012Validator
 
-SCHEMA = json.loads((files("draftproof.reports.audits") / "report.schema.json").read_text(encoding="utf-8"))
+from draftproof.reports.audits.report_form import report_schema
+
+SCHEMA = report_schema()
 Draft202012Validator.check_schema(SCHEMA)
 
 

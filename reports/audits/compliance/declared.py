@@ -13,6 +13,7 @@ from ....models.digests import ROOT
 from ....models.environment import versions
 from ....models.errors import InputError
 from ....models.libraries import require
+from ....proofs.coq import sources
 from ....proofs.statements import METHODS
 from ....verifiers.adapters.engines import ENGINES
 from ....verifiers.adapters.registry import ADAPTERS
@@ -22,7 +23,8 @@ from .plan import Part, Plan
 
 
 def declared_files(part: Part, folder: Path) -> dict[str, Path]:
-    """name -> file, of what a part names: its code, its problems, its models, and all below what ``files`` has.
+    """name -> file, of what a part names: its code, its problems, its models, Coq's sources, and all below what
+    ``files`` has.
 
     folder: that of the plan. A name is relative to it where the file is in it; files of packages have the package's.
     """
@@ -33,6 +35,8 @@ def declared_files(part: Part, folder: Path) -> dict[str, Path]:
             files |= dict(_of_path(name, folder))
     for name in [*(options[n] for n in ("target", "draft") if n in options), *options.get("files", ())]:
         files |= dict(_of_path(name, folder))
+    if part.kind == "proofs" and options.get("run") and "coq" in options.get("methods", METHODS):
+        files |= {f"draftproof/proofs/mechanized/{file.name}": file for file in sources()}
     return dict(sorted(files.items()))
 
 

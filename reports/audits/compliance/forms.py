@@ -1,12 +1,12 @@
 """The JSON form of a compliance document; ``compliance.schema.json`` is made of these types."""
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
+from ....models.digests import ROOT
 from ....models.files import write_atomically
 from ....models.json_files import schema
 from .collected import DONE, FAILED
@@ -82,7 +82,7 @@ class DocumentForm(Form):
     not_said: list[str]
 
 
-SCHEMA_FILE = Path(__file__).parents[1] / "compliance.schema.json"
+SCHEMA_FILE = ROOT / "docs" / "schemas" / "compliance.schema.json"
 
 
 def schema_text() -> str:

@@ -1,12 +1,10 @@
 """How the parts of a plan are run, or read: one function for each kind."""
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +16,7 @@ from ....proofs.paper_mapping import standing
 from ....proofs.statements import METHODS
 from ..nightly.verdicts import ALARM, STATE_MEANINGS, worst_state
 from ..report import Report
+from ..report_form import report_schema
 from ..settings import Progress
 from .collected import Collected
 from .declared import place
@@ -153,8 +152,7 @@ def require_report_schema(report: dict[str, Any], where: str) -> None:
     """Raises: InputError for what has not the form of a report."""
     from jsonschema import Draft202012Validator
 
-    schema = json.loads((files("draftproof.reports.audits") / "report.schema.json").read_text(encoding="utf-8"))
-    for error in Draft202012Validator(schema).iter_errors(report):
+    for error in Draft202012Validator(report_schema()).iter_errors(report):
         raise InputError(f"{where}: {error.json_path}: {error.message[:200]}")
 
 

@@ -74,10 +74,10 @@ def place(compiled, tmp_path):
 
 
 def test_nothing_is_assumed_or_left_open_in_the_sources():
-    for file in coq.SOURCES.glob("*.v"):
+    for file in coq.MECHANIZED.glob("*.v"):
         text = re.sub(r"\(\*.*?\*\)", "", file.read_text(), flags=re.DOTALL)
         assert not re.search(r"\b(Admitted|Axiom|Parameter|Conjecture|admit|Abort)\b", text), file.name
-    listed = set(re.findall(r"Print Assumptions (\w+)\.", (coq.SOURCES / "Axioms.v").read_text()))
+    listed = set(re.findall(r"Print Assumptions (\w+)\.", (coq.MECHANIZED / "Axioms.v").read_text()))
     assert listed >= THEOREMS
 
 
@@ -354,7 +354,7 @@ def test_where_coq_is_missing_the_reason_is_one_sentence_with_what_to_install(tm
 
 def test_the_theorems_of_the_example_state_the_numbers_of_the_python_code():
     """Evaluate.v proves by computation what the exact engine counts."""
-    text = (coq.SOURCES / "Evaluate.v").read_text()
+    text = (coq.MECHANIZED / "Evaluate.v").read_text()
     for name, verifier in (("toy_block", "block"), ("toy_token", "token")):
         found = re.search(rf"Theorem {name} : .* = (\d+)%:R / (\d+)%:R\.", text)
         value = expected_accepted(output_law(in_field(toy(2)), reference(verifier)))

@@ -5,7 +5,6 @@ import shlex
 import sys
 from pathlib import Path
 
-import jsonschema
 import pytest
 from click.testing import CliRunner
 
@@ -14,11 +13,11 @@ from draftproof.models.battery import drawn, toy
 from draftproof.proofs.driven import laws
 from draftproof.reports.commands.main import cli
 from draftproof.reports.pages.summary import reasons, summaries
+from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects import driven
 
 SUBJECTS = Path(__file__).parents[2] / "subjects"
 PAPER = '{"vocabulary": 2, "gamma": 2, "target": ["1/3", "2/3"], "draft": ["2/3", "1/3"]}'
-SCHEMA = Path(__file__).parents[3] / "reports" / "audits" / "report.schema.json"
 
 
 def draftproof(*arguments):
@@ -34,7 +33,7 @@ def test_an_audit_of_a_program_says_how_its_law_was_had_and_what_it_could_have_m
     file = tmp_path / "report.json"
     status, text = draftproof("audit", "--exec", program(""), "--problem", PAPER, "--json", str(file))
     report = json.loads(file.read_text())
-    jsonschema.validate(report, json.loads(SCHEMA.read_text()))
+    validate(report)
     assert (status, report["verdict"]) == (0, "holds")
     assert "driven on the lattice" in text
     assert "to a resolution of TV 0.0012" in text

@@ -12,6 +12,7 @@ from draftproof import audit
 from draftproof.models.battery import toy
 from draftproof.models.problem import any_problem_from, as_json
 from draftproof.models.wide import WideProblem, backwards, exchanged, wide, wide_battery
+from draftproof.tests.reports.report_schema import validate
 from draftproof.verifiers.details import WideDetail
 
 SUBJECTS = "draftproof.tests.subjects.wide"
@@ -29,8 +30,7 @@ def test_a_refutation_on_a_wide_problem_replays_from_its_specification():
     words = shlex.split(refutation.replay)
     again = audit(words[2], [words[4]])
     assert again.shown_refutation().total_variation == refutation.total_variation
-    schema = json.loads((ROOT / "reports/audits/report.schema.json").read_text(encoding="utf-8"))
-    jsonschema.validate(report.as_json(), schema)
+    validate(report.as_json())
     problem_schema = json.loads((ROOT / "models/problem.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(json.loads(json.dumps(refutation.witness.problem)), problem_schema)
     assert len(refutation.replay) < 300
