@@ -148,6 +148,13 @@ def test_the_source_distribution_has_documentation_examples_tests_and_constraint
     } <= names
 
 
+def test_the_version_is_the_same_wherever_it_stands():
+    version, released = re.search(r"^## (\S+)(?: \((.+)\))?$", (ROOT / "CHANGELOG.md").read_text(), re.M).groups()
+    cited = dict(re.findall(r"^(version|date-released): (.+)$", (ROOT / "CITATION.cff").read_text(), re.M))
+    assert cited == {"version": draftproof.__version__, "date-released": released}
+    assert version == draftproof.__version__
+
+
 def test_links_of_the_readme_lead_somewhere_on_a_package_index_too():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     home = re.search(r'Homepage = "(.+)"', (ROOT / "pyproject.toml").read_text())[1]

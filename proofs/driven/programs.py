@@ -249,6 +249,8 @@ class DrivenProgram(DrivenSubject):
                 why = "a second time" if again else "that was not asked"
                 raise RunFailed("crash", f"it answers a request {why}: {_quoted(line)}")
             outcomes[place] = outcome
+            if not isinstance(outcome, Raised):
+                self.outside.look_at_answer(outcome, lambda line=line: _quoted(line))
 
     def text(self, rows: Rows, requests: Sequence[Request], number: int) -> bytes:
         """The lines of requests, the first with this number."""

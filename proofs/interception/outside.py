@@ -1,4 +1,4 @@
-"""Ids outside the vocabulary that a function returns, and the line of its code that returns them."""
+"""Ids outside the vocabulary that a subject returns, and the line of its code, or its answer, that has them."""
 
 import inspect
 import linecache
@@ -20,7 +20,8 @@ Result = TypeVar("Result")
 class Outside:
     """What calls on one problem return that is no token.
 
-    id: the first that is none. place: the file, the line and its text, once such a call was followed.
+    id: the first that is none. place: the file, the line and its text, once such a call was followed; a program's
+    answer.
     """
 
     def __init__(self, function: Any):
@@ -51,11 +52,21 @@ class Outside:
         """What the last call returned, or, as far as is known, some call."""
         if not self.vocabulary or self.place:
             return
-        stray = next((token for token in tokens if not 0 <= token < self.vocabulary), None)
+        stray = self._stray(tokens)
         if stray is not None and by_a_call and self.line and self.code:
             text = linecache.getline(self.code.co_filename, self.line).strip()
             self.place = f", at {Path(self.code.co_filename).name}:{self.line}" + (f": {text[:100]}" if text else "")
         self.id = self.id if stray is None else stray
+
+    def look_at_answer(self, tokens: Sequence[int], shown: Callable[[], str]) -> None:
+        """What a program answered. shown: its answer, in words."""
+        if self.vocabulary and not self.place and (stray := self._stray(tokens)) is not None:
+            self.id, self.place = stray, f", in its answer {shown()}"
+
+    def _stray(self, tokens: Sequence[int]) -> int | None:
+        if not tokens or (min(tokens) >= 0 and max(tokens) < self.vocabulary):
+            return None
+        return next(token for token in tokens if not 0 <= token < self.vocabulary)
 
     @property
     def finding(self) -> dict[str, str]:

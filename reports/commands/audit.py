@@ -48,7 +48,7 @@ from .parameters import (
 @timeout_option(60.0, 0.1, "Seconds of processor time for the import and for each problem: half for its first call, "
                 "a sixth for a later one.")  # fmt: skip
 @memory_option()
-@click.option("--quick", is_flag=True, help="Small vocabularies alone: no problem with more than 5 tokens.")
+@click.option("--quick", is_flag=True, help="Small problems alone: no wide vocabularies, no long blocks.")
 @click.option("--zoo", is_flag=True, help="Audit the zoo: mutants must be refuted, controls must not.")
 def command(
     subject: str | None,

@@ -1,5 +1,7 @@
 """A report as a person at a terminal reads it."""
 
+import textwrap
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
@@ -11,6 +13,9 @@ from .summary import allowance, also_refuted, price, reasons, run_lines, speaks_
 
 LONGEST_REPLAY = 600
 """Characters of a command that is shown beside a claim that does not decide."""
+
+LINES = "https://github.com/draftproof/draftproof/blob/main/docs/reading.md#what-the-lines-say"
+"""Where the lines are explained."""
 
 
 def coloured(verdict: EvidenceVerdict | ReportVerdict) -> str:
@@ -71,10 +76,21 @@ def show(report: Report, console: Console) -> None:
         console.print(f"[magenta]failure[/]     {escape(report.failure['message'])}")
     verdict, words = report.verdict, report.reading
     console.print(f"verdict     [bold]{coloured(verdict)}[/]{escape(words.removeprefix(verdict))}")
-    console.print(f"speaks of   {escape(speaks_of(report))}", soft_wrap=True)
+    _show_long("speaks of   ", speaks_of(report), console)
     for k, sentence in enumerate(report.not_examined):
-        console.print(f"{'' if k else 'not examined':<14}{escape(sentence)}", soft_wrap=True)
+        _show_long(f"{'' if k else 'not examined':<14}", sentence, console)
+    if report.not_examined:
+        _show_long("", f"what each line means, and what to do with it: {LINES}", console)
     console.print()
+
+
+def _show_long(label: str, text: str, console: Console) -> None:
+    """A line that is whole in a file, and set beside its label where a person reads it."""
+    if console.is_terminal:
+        whole = {"break_on_hyphens": False, "break_long_words": False}
+        wrapped = textwrap.wrap(text, console.width, initial_indent=label, subsequent_indent=" " * len(label), **whole)
+        label, text = "", "\n".join(wrapped)
+    console.print(escape(label + text), soft_wrap=True)
 
 
 def show_replay(command: str, console: Console) -> None:

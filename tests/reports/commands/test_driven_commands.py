@@ -122,3 +122,10 @@ def test_where_no_form_of_law_holds_an_audit_samples_and_says_why():
 def test_a_law_that_is_not_known_is_exit_status_3():
     status, _ = draftproof("law", f"{SUBJECTS / 'driven.py'}:two_rows", "--problem", PAPER)
     assert status == 3
+
+
+def test_a_program_s_id_outside_the_vocabulary_is_called_that_with_its_answer():
+    status, text = draftproof("audit", "--exec", program("outside"), "--problem", PAPER)
+    assert status == 1
+    assert 'returns 99, an id outside the vocabulary, in its answer \'{"id": ' in text
+    assert "outside the vocabulary" not in draftproof("audit", "--exec", program(""), "--problem", PAPER)[1]

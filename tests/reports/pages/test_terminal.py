@@ -1,11 +1,16 @@
 """What a terminal shows: tables that do not wrap, however narrow it is."""
 
 import io
+import re
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from draftproof.reports.pages.terminal import plain_table, show_table
+import draftproof
+from draftproof import audit
+from draftproof.models.battery import toy
+from draftproof.reports.pages.terminal import LINES, plain_table, show, show_table
 
 COLUMNS = ("claim", "numbers", "verdict", "how", "worst")
 ROWS = (("lossless", "float64", "[red]refuted[/]", "exact on the lattice", "TV 0.25"),
@@ -42,3 +47,23 @@ def test_in_a_narrow_terminal_the_last_columns_stand_below_their_row_and_no_cell
 
 def test_a_cell_that_is_wider_than_the_terminal_loses_nothing():
     assert "lossless" in "".join(printed(6)) and "refuted" in "".join(printed(10))
+
+
+def test_on_a_terminal_of_80_columns_long_lines_stand_beside_their_label_and_in_a_file_they_are_whole():
+    report, texts = audit("token", [toy(2)]), {}
+    for terminal in (True, False):
+        console = Console(width=80, file=io.StringIO(), force_terminal=terminal, color_system=None)
+        show(report, console)
+        texts[terminal] = console.file.getvalue()  # pyright: ignore[reportAttributeAccessIssue]
+    shown = texts[True].partition("speaks of")[2].splitlines()
+    assert all(len(line) <= 80 for line in shown if LINES not in line)
+    assert shown[1].startswith(" " * 12) and "\n".join(shown).count("not examined") == 1
+    assert re.sub(r"\s+", " ", "".join(texts[True])) == re.sub(r"\s+", " ", texts[False])
+    assert all(f"  {sentence}\n" in texts[False] for sentence in report.not_examined)
+
+
+def test_a_report_says_where_its_lines_are_explained():
+    root = Path(draftproof.__file__).parent
+    home = re.search(r'Homepage = "(.+)"', (root / "pyproject.toml").read_text())[1]
+    page, _, anchor = LINES.removeprefix(f"{home}/blob/main/").partition("#")
+    assert f"## {anchor.replace('-', ' ')}\n" in (root / page).read_text().lower()
