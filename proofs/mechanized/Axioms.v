@@ -1,5 +1,5 @@
 (* What the theorems rest on: nothing but Coq itself. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Precision Lattice Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding Composition Endings EndOfSequence Instances Dominance Remarks Rationals Law.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Precision Lattice Rounding BlockRounding RunningSum ProblemRounding GreedyRounding TreeRounding Composition Endings EndOfSequence Instances Dominance Rationals Law Remarks Main.
 Print Assumptions lemma_1.
 Print Assumptions lemma_3.
 Print Assumptions lemma_3_conditional.
@@ -106,3 +106,14 @@ Print Assumptions after_eos_anything.
 Print Assumptions long_run_rate.
 Print Assumptions Qc_realFieldType.
 Print Assumptions emitted_fastE.
+Print Assumptions token_verification_is_lossless.
+Print Assumptions block_verification_is_lossless.
+Print Assumptions greedy_block_verification_is_lossless.
+Print Assumptions block_verification_is_optimal.
+Print Assumptions greedy_accepts_no_fewer.
+Print Assumptions published_theorem_2.
+Print Assumptions block_verification_needs_the_fewest_calls.
+Print Assumptions block_verification_in_floating_point.
+Print Assumptions token_verification_in_floating_point.
+Print Assumptions greedy_block_verification_in_floating_point.
+Print Assumptions recursive_rejection_in_floating_point.
