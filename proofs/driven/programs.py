@@ -24,7 +24,7 @@ from ...verifiers.trees.draft_tree import WAYS
 from ..interception.outcomes import Outcome, Raised, readable
 from ..interception.rows_in_use import Rows
 from ..printed import Printed
-from ..time_limits import TimeLimits
+from ..time_limits import WAITING, TimeLimits
 from .declared import declared, stated
 from .subjects import DrivenSubject, Request, digest_of_files
 
@@ -78,6 +78,7 @@ class Pipes:
         os.set_blocking(self._in, False)
         os.set_blocking(self._out, False)
         self._unread, self._lines_read = b"", list[bytes]()
+        self._spent, self._computed = 0.0, time.monotonic()
 
     def exchange(self, text: bytes, count: int, seconds: float, doing: str) -> list[bytes]:
         """Write a text, and read so many lines.
@@ -148,6 +149,20 @@ class Pipes:
         waited = time.monotonic() - since > self.limits.wall_clock(seconds)
         if waited or self.used() - used > seconds:
             raise RunFailed("timeout", f"{doing}: not done {self.limits.within(seconds, waited=waited)}")
+        if self._idle(since) > WAITING:
+            how = f"nothing in {WAITING:g} s, in which it took no processor time"
+            raise RunFailed("timeout", f"{doing}: {how}; does it flush its output after each line?")
+
+    def _idle(self, since: float) -> float:
+        """Seconds since it last wrote a line, or it or what it started was last seen to compute."""
+        now = time.monotonic()
+        if now - since < LISTENING:
+            return 0.0
+        with contextlib.suppress(psutil.Error):
+            each = [process.cpu_times() for process in (self._process, *self._process.children(recursive=True))]
+            if (spent := sum(times.user + times.system for times in each)) != self._spent:
+                self._spent, self._computed = spent, now
+        return now - max(since, self._computed)
 
     def _readable(self) -> bool:
         with selectors.DefaultSelector() as selector:

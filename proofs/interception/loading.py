@@ -31,6 +31,8 @@ def load(subject: str) -> Any:
     except NotASubject:
         raise
     except BaseException as error:
+        if isinstance(error, ModuleNotFoundError) and Path(place).is_dir():
+            raise NotASubject(f"{place} is a folder; expected path/to/file.py:function") from None
         raise NotASubject(f"{place} cannot be imported ({_why(error)})") from None
     try:
         return operator.attrgetter(attribute)(module)

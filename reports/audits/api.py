@@ -40,9 +40,8 @@ def audit(
 ) -> Report:
     """Audit a verifier and return the report.
 
-    subject: a function or a callable object that a module has under a name, or a name as on the command line. An
-        object is
-      audited as it is now, with the values of its module; other modules are imported anew.
+    subject: a function or a callable object that a module has under a name, or a name as on the command line. An object
+      is audited as it is now, with the values of its module; other modules are imported anew.
     problems: each a Problem or a WideProblem, its JSON form, or a file; the audit battery and the wide problems if none
       are given.
     array: what the rows arrive as, as on the command line.

@@ -77,6 +77,8 @@ def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = 
         raise InputError(
             f"{name} names a file and no function; expected one of {', '.join(_functions(Path(name))) or FORM}"
         )
+    if Path(name).is_dir():
+        raise InputError(f"{name} is a folder; expected {FORM}")
     known = [*REFERENCES, *ADAPTERS]
     meant = "".join(f"; did you mean {close}?" for close in get_close_matches(name, known, 1))
     raise InputError(f"{name!r} is not a subject{meant or f'; expected {FORM}, or one of ' + ', '.join(known)}")

@@ -11,7 +11,7 @@ from ...verifiers.registry import REFERENCES
 from ...verifiers.trees.registry import TREE_REFERENCES
 from .exit_status import NOT_AUDITED, stop
 from .output import Output
-from .parameters import exec_option, json_option, problem_option
+from .parameters import exec_option, json_option, meant, problem_option
 
 
 @click.command(name="law")
@@ -36,7 +36,7 @@ def command(verifier: str | None, program: str | None, problem: str | None, targ
     if (verifier is None) == (program is None):
         raise click.UsageError("expected a VERIFIER, or --exec")
     if not third_party and verifier not in REFERENCES | TREE_REFERENCES:
-        raise InputError(f"no reference verifier {verifier!r}; known: {', '.join([*REFERENCES, *TREE_REFERENCES])}")
+        raise InputError(f"no reference verifier {verifier!r}; {meant(verifier, [*REFERENCES, *TREE_REFERENCES])}")
     given = _problem_of(problem, target, draft, gamma)
     output = Output(json_file)
     if third_party and given.drafting:

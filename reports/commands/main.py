@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -10,6 +9,7 @@ import click
 from ... import __version__
 from ...models.errors import InputError
 from .exit_status import INTERRUPTED, WRONG_USE, stop
+from .parameters import meant
 
 COMMANDS = {
     "audit": "Audit a verifier: a function, an adapter, or one of draftproof's own.",
@@ -50,9 +50,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if not args[0].startswith("-") and args[0] not in COMMANDS:
-            close = get_close_matches(args[0], COMMANDS, 1)
-            meant = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(COMMANDS)}"
-            ctx.fail(f"no command {args[0]!r}; {meant}")
+            ctx.fail(f"no command {args[0]!r}; {meant(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import click
@@ -10,6 +11,12 @@ ARRAYS = ("numpy", "rows", "list", "torch")
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 Command = TypeVar("Command", bound=Callable[..., object])
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """What a name that is not known may have been, or what is known."""
+    close = get_close_matches(name, known := [*known], 1)
+    return f"did you mean {close[0]}?" if close else f"expected one of {', '.join(known)}"
 
 
 class Comma(click.ParamType):

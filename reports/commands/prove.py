@@ -13,7 +13,7 @@ from ...verifiers.evidence import HOLDS, NO_EVIDENCE, EvidenceVerdict, merge_ver
 from ..audits.scope import counted
 from .exit_status import INTERRUPTED, of_verdict, stop
 from .output import Output, progress_bar
-from .parameters import Comma, json_option
+from .parameters import Comma, json_option, meant
 
 
 @click.command(name="prove")
@@ -35,7 +35,7 @@ def command(claims: tuple[str, ...], methods: tuple[str, ...], json_file: str | 
     z3 and, where it is installed, Coq."""
     for claim in claims:
         if claim not in PROVABLE_CLAIMS:
-            raise InputError(f"no claim {claim!r}; known: {', '.join(PROVABLE_CLAIMS)}")
+            raise InputError(f"no claim {claim!r}; {meant(claim, [*PROVABLE_CLAIMS])}")
     output = Output(json_file)
     require(*(package for package in ("sympy", "z3") if package in methods), extra="prove")
     rows: list[ProofRow] = []

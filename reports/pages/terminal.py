@@ -76,6 +76,9 @@ def show(report: Report, console: Console) -> None:
         console.print(f"[magenta]failure[/]     {escape(report.failure['message'])}")
     verdict, words = report.verdict, report.reading
     console.print(f"verdict     [bold]{coloured(verdict)}[/]{escape(words.removeprefix(verdict))}")
+    if report.failure and not report.evidence:
+        console.print()
+        return
     _show_long("speaks of   ", speaks_of(report), console)
     for k, sentence in enumerate(report.not_examined):
         _show_long(f"{'' if k else 'not examined':<14}", sentence, console)

@@ -28,6 +28,8 @@ def name_of(subject: Callable) -> str:
             f"{subject.__qualname__} is a class; expected a function, or a callable object of the class "
             f"('verify = {subject.__qualname__}(..)' at the top level of its module)"
         )
+    if not callable(subject):
+        raise InputError(f"{repr(subject)[:100]} is no subject; expected a function, or a name as on the command line")
     found = next(_names(subject), None)
     if found is None:
         raise InputError(f"{_described(subject)} cannot be found by name in a module with a file: {_way_out(subject)}")

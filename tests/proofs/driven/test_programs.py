@@ -12,7 +12,7 @@ import draftproof
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import RunFailed
 from draftproof.proofs.audit_claims import judge
-from draftproof.proofs.driven import laws
+from draftproof.proofs.driven import laws, programs
 from draftproof.proofs.driven.answers import answers
 from draftproof.proofs.driven.programs import DrivenProgram
 from draftproof.proofs.measurement import measured
@@ -153,6 +153,21 @@ def test_what_a_program_does_instead_of_answering_is_told_in_one_line(how, kind,
     assert caught.value.kind == kind
     assert text in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("how", "doing"), [("silent", "its first line"), ("never reads", "answers to requests")])
+def test_a_program_that_only_waits_is_told_long_before_its_time_is_over(how, doing, monkeypatch):
+    monkeypatch.setattr(programs, "WAITING", 1.0)
+    with pytest.raises(RunFailed, match=f"{doing}.*: nothing in 1 s, in which it took no processor time; does"):
+        examine(misbehaving(how), toy(1))
+
+
+def test_a_program_that_computes_elsewhere_does_not_wait(monkeypatch):
+    """Its child computes for longer than it may wait, and it starts to speak then."""
+    monkeypatch.setattr(programs, "WAITING", 1.0)
+    burn = f"{sys.executable} -S -c 'import time\nwhile time.process_time() < 2: pass'"
+    law = examine(shlex.join(["sh", "-c", f"{burn}; exec {misbehaving('')}"]), toy(1))
+    assert law.known
 
 
 def test_what_a_program_writes_to_its_standard_error_is_read_and_not_kept():

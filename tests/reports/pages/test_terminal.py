@@ -67,3 +67,10 @@ def test_a_report_says_where_its_lines_are_explained():
     home = re.search(r'Homepage = "(.+)"', (root / "pyproject.toml").read_text())[1]
     page, _, anchor = LINES.removeprefix(f"{home}/blob/main/").partition("#")
     assert f"## {anchor.replace('-', ' ')}\n" in (root / page).read_text().lower()
+
+
+def test_of_what_could_not_be_audited_the_reason_is_all_that_is_said(tmp_path):
+    console = Console(width=200, file=io.StringIO())
+    show(audit(f"{tmp_path}:verify", quick=True), console)
+    lines = console.file.getvalue().strip().splitlines()  # pyright: ignore[reportAttributeAccessIssue]
+    assert lines[1:] == [f"failure     {tmp_path} is a folder; expected path/to/file.py:function", "verdict     error"]

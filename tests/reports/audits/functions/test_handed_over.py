@@ -109,6 +109,7 @@ def local(target_probs, draft_probs, draft_tokens):
         ("mine.Verifier(mine.good)", "an object of class Verifier cannot be found by name"),
         ("mine.Verifier(mine.good).method", "cannot be found by name"),
         ("functools.partial(mine.good)", "an object of class partial cannot be found by name"),
+        ("3", "3 is no subject; expected a function"),
         ("mine.Verifier", "is a class; expected a function, or a callable object of the class"),
         ("exec('def f(a, b, c): return [0]', space := {}) or space['f']", "f cannot be found by name"),
     ],
