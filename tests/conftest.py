@@ -48,6 +48,7 @@ MARKERS = {
     "deceiver": "long: audits of wrong verifiers written to be cleared, beyond one of each class (make deceivers)",
     "cluster": "runs on a real two-worker Dask cluster that the test starts",
     "unpacked": "long: runs the engines that make engines unpacks",
+    "decoders": "long: drives the engine that make decoders installs",
     "gpu": "needs a CUDA device",
     "database": "runs on a real PostgreSQL server that the test starts",
     "needs(*packages)": "skipped, with the reason, where one of these optional packages is not installed",
@@ -62,6 +63,7 @@ LEFT_OUT = {
     "broken_proof": "broken-proofs",
     "mechanized": "mechanized",
     "unpacked": "engines",
+    "decoders": "decoders",
 }
 """Markers of tests that run only where they are asked for by -m, and the target of make that does so."""
 

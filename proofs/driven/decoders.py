@@ -28,8 +28,8 @@ FILLS = (None, 0.25, 3.0)
 CHECKED, SPREAD = 24, 200
 """Texts that are repeated with each of these before a law is looked for, and most texts of a batch."""
 
-STARTING = 300.0
-"""Seconds for an engine to start."""
+STARTING, WAITING = 600.0, 300.0
+"""Seconds of wall-clock time for an engine to start, and for one batch of texts."""
 
 
 class EngineProcess:
@@ -148,7 +148,7 @@ class DrivenDecoder:
             "beside": [{**other, "seed": [self.seed, self.batches, j]} for j, other in enumerate(others)],
             "first": self.batches == 1, "earlier": own.get("earlier", []),
         }  # fmt: skip
-        answer = self.engine.ask(self.seconds, asked | more)
+        answer = self.engine.ask(WAITING, asked | more)
         if answer["undriven"]:
             raise NoTreeOfDraws("it draws numbers from the global generator that no call was answered for")
         if answer["twice"]:

@@ -138,7 +138,8 @@ def audit_engine(
     Raises: InputError if the engine is not installed, or a problem cannot be forged or counted.
     """
     if missing := engine.missing():
-        raise InputError(f"{engine.name} needs {' and '.join(missing)}; install draftproof[{engine.extra}]")
+        install = f"; install draftproof[{engine.extra}]" if engine.extra else ""
+        raise InputError(f"{engine.name} needs {' and '.join(missing)}{install}")
     report = Report.begin(engine.name, engine.source, ["float32"], seed)
     levels = levels or (LEVELS[1:] if samples else LEVELS)
     if engine.exact and "exact" in levels:
