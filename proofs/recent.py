@@ -285,7 +285,7 @@ def best_first_has_the_most_mass(by_target: bool) -> ClaimJudgement:
             most = max(sum(_mass(judge, x) for x in tree) for tree in _trees(draft, budget))
             examined += 1
             if mine < most:
-                on = f"{budget} nodes: {as_float(mine):.4f} against {as_float(most):.4f} accepted tokens"
+                on = f"a tree of {budget}: {as_float(mine):.4f} against {as_float(most):.4f} accepted tokens"
                 return ClaimJudgement(REFUTED, on, pair)
     return ClaimJudgement(HOLDS, f"{examined} trees, each against all of its size")
 

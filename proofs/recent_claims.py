@@ -1,8 +1,10 @@
 """The claims of 2025 and 2026, as in ``literature_claims``: what each paper or code says, and its judge."""
 
+from dataclasses import replace
 from functools import partial
 
 from ..models.battery import toy
+from ..models.declared import DeclaredLaw
 from ..models.tree_battery import drawing, lattice_pairs
 from ..verifiers.trees.draft_tree import WITHOUT_REPLACEMENT
 from ..verifiers.trees.registry import tree_reference
@@ -25,9 +27,23 @@ from .literature import (
     accepted,
     at_least,
     first_rate,
+    lossless,
     lossless_where_meant,
     same_law,
     transport,
+)
+from .lossy import (
+    CASCADES,
+    MASKS,
+    ensemble_text_is_the_mixture,
+    ensemble_variation,
+    entropy_adaptive_variation,
+    keeps_what_is_asked,
+    law_stays_near,
+    masked_text_is_conditional,
+    raised_rows_stay_near,
+    top_n_is_kept_or_sampled,
+    typical_is_kept_or_sampled,
 )
 from .recent import (
     best_first_has_the_most_mass,
@@ -45,10 +61,23 @@ from .recent import (
     same_text_whichever_drafter,
     truncated_is_lossless,
 )
+from .watermarks import (
+    accepts_as_without_keys,
+    decided_by_the_key,
+    lossless_over_keys,
+    no_key_space_has_both,
+    one_key_for_both,
+    texts_are_the_targets,
+    two_answers_are_independent,
+)
 
 WITHOUT = WITHOUT_REPLACEMENT
 SMALL = lattice_pairs(2, 2, 3)
 """Pairs over two tokens, two steps: for what takes a linear program each."""
+
+HALF = DeclaredLaw(mixture="1/2")
+PAIRS = [toy(2), *lattice_pairs(2, 2, 3)]
+"""The same, the example first."""
 
 SOLVER = 0.003
 """What the solver of Global Resolution loses at most of an acceptance in 100 sweeps, on these pairs."""
@@ -63,6 +92,16 @@ RACES = "Kobus and Gunduz 2025 (exponential races; abstract)"
 TREES = "DDTree (mlx-vlm at 33612265, speculative/ddtree.py)"
 SUBSETS = "Guo and Ermon 2025 (any-subset decoding; code at 056f3882)"
 
+
+CASCADE = "Narasimhan et al. 2024 (speculative cascades)"
+ENSEMBLE = "DIVERSE, transformers (static ensemble, w = 1/2)"
+GRAMMAR = "arXiv 2605.07698 (grammars; abstract)"
+EARS = "vllm#31483, vllm-ascend#7845 (EARS, tolerance 0.3)"
+CACTUS = "Hao and Mou 2026 (Cactus; code at 3b01b816)"
+KEPT = "Cai et al. 2024; TensorRT-LLM (one draft; the form is ours)"
+NO_GO = "Hu and Huang 2024 (2410.20418; abstract)"
+PSEUDORANDOM = "He et al. 2026 (2602.01428; abstract)"
+VLLM = "vLLM (watermarking at 01c268bc, of PR 56122; code)"
 
 SHARP = "the target has much of the hub: where it has little, one of the two drafts is spent on it"
 
@@ -89,7 +128,7 @@ def _both(*judgements: ClaimJudgement) -> ClaimJudgement:
     return refuted[0] if refuted else ClaimJudgement(HOLDS, "; ".join(j.on for j in judgements))
 
 
-_CLAIMS = [
+_RULES = [
     (RESOLUTION, "the shares, capped by the target, keep its law", lossless_where_meant("global-resolution")),
     (RESOLUTION, "the shares as a solver left them keep the target's law (3 sweeps)", partial(truncated_is_lossless, 3),
      "shares are scaled down to what the target has of a token: then a solver that stops early costs acceptances"),
@@ -165,4 +204,50 @@ _CLAIMS = [
 ]  # fmt: skip
 
 
-RECENT = [LiteratureClaim(*claim) for claim in _CLAIMS]
+_LAWS = [
+    (CASCADE, "token and block verification of a cascade's rows keep the cascade's law, by every rule of deferral",
+     lambda: keeps_what_is_asked(("token", "block"), CASCADES, PAIRS)),
+    (ENSEMBLE, "each token that a draft is verified for follows the mixture",
+     lambda: lossless(tree_reference("ensemble"), [replace(pair, law=HALF) for pair in PAIRS])),
+    (ENSEMBLE, "(ours) its first token is (1 - w) TV(p, q) off the target", ensemble_variation),
+    (ENSEMBLE, "the whole text follows the mixture (read so of \"static ensemble verification\")",
+     ensemble_text_is_the_mixture, "the token after a whole block is drawn from the mixture too, for which the draft's "
+     "row is needed there"),
+    (GRAMMAR, "masked speculative decoding has the law of masked decoding, projected row by row",
+     lambda: keeps_what_is_asked(("token", "block"), MASKS, PAIRS)),
+    (GRAMMAR, "that is the target's law given that the grammar takes the text",
+     lambda: masked_text_is_conditional(PAIRS), "no text that the mask allows so far leads where the grammar ends"),
+    (EARS, "no accuracy regression (read as: the target's law)",
+     lambda: lossless(tree_reference("entropy-adaptive"), ONE_STEP), "tolerance 0, or a target that is sure"),
+    (EARS, "(ours) its first token is off by the sum over q > p of min(q - p, t q), t = tolerance (1 - max p)",
+     entropy_adaptive_variation),
+    (CACTUS, "each raised row is within KL delta of the target (delta 0.1)", lambda: raised_rows_stay_near(0.1),
+     "to second order: delta is half the chi-square divergence"),
+    (CACTUS, "so is the law of what comes out", lambda: law_stays_near(0.1), "the same"),
+    (CACTUS, "it accepts at least as often as token verification",
+     lambda: at_least(ONE_STEP, first_rate("cactus", 1), accepted("token"))),
+    (KEPT, "typical acceptance has the law q(x) [x is typical] + q(the others) p(x)", typical_is_kept_or_sampled),
+    (KEPT, "relaxed acceptance has that law, of the tokens among the best n", top_n_is_kept_or_sampled),
+]  # fmt: skip
+
+_WATERMARKS = [
+    (NO_GO, "no watermark whose keys decide the token accepts as often as without keys, V >= 3",
+     lambda: no_key_space_has_both(3)),
+    (NO_GO, "the same, V = 2", lambda: no_key_space_has_both(2), "three tokens or more"),
+    (PSEUDORANDOM, "with keys for draft, coin and replacement the target's law is kept over keys (lossless-over-keys)",
+     lambda: lossless_over_keys(True)),
+    (PSEUDORANDOM, "a key decides the token", lambda: decided_by_the_key(True)),
+    (PSEUDORANDOM, "it accepts as often as without keys", accepts_as_without_keys),
+    (VLLM, "with two keys and a coin of the request's seed the target's law is kept over keys",
+     lambda: lossless_over_keys(False)),
+    (VLLM, "(asked here) a key decides the token", lambda: decided_by_the_key(False),
+     "the coin has a key too (2602.01428)"),
+    (VLLM, "(asked here) one key for drafts and replacements would do", one_key_for_both, "two keys, as it has"),
+    (VLLM, "texts follow the target over keys, contexts of one token, `deduplicate_contexts` \"none\"",
+     lambda: texts_are_the_targets(False), "a context that comes again is drawn without the watermark"),
+    (VLLM, "the same with \"single_turn\", its default", lambda: texts_are_the_targets(True)),
+    (VLLM, "(asked here) two answers to one prompt are independent, by default (one key for all requests)",
+     two_answers_are_independent, "requests have keys of their own, or begin without the watermark, as with \"all\""),
+]  # fmt: skip
+
+RECENT = [LiteratureClaim(*claim) for claim in (*_RULES, *_LAWS, *_WATERMARKS)]

@@ -1,4 +1,4 @@
-"""reports/literature.md: what papers claim of rules for several drafts, each claim judged.
+"""reports/literature.md: what papers and public code claim of their rules, each claim judged.
 
 ``python -m draftproof.reports.pages.literature`` judges every claim and writes the page.
 """
@@ -15,14 +15,15 @@ from ...proofs import claims
 from ...proofs.certificates import check_tree_bound, make_tree_bound
 from ...proofs.field import in_field
 from ...proofs.laws import expected_accepted
-from ...proofs.literature import LiteratureClaim
+from ...proofs.literature import LiteratureClaim, figure
 from ...proofs.literature_claims import LITERATURE
+from ...proofs.lossy import worst_by_temperature
 from ...proofs.tree_laws import tree_law
 from ...verifiers.trees.draft_tree import WITHOUT_REPLACEMENT
 from ...verifiers.trees.registry import TREE_REFERENCES
 
 PAGE = Path(__file__).parents[1] / "literature.md"
-HEAD = """# What the literature claims of several drafts, judged
+HEAD = """# What the literature claims, judged
 
 Written by `python -m draftproof.reports.pages.literature`; a test writes it anew and compares. Every law is exact. A
 claim that *holds* is contradicted by none of the problems named and is not thereby proved for all; one that is
@@ -50,7 +51,7 @@ def page(literature: list[LiteratureClaim] = LITERATURE) -> str:
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     lines += ["", "The witnesses, for `draftproof law RULE --problem`:", ""]
     lines += [f"{k}. `{replay}`" for k, replay in enumerate(replays, start=1)]
-    return "\n".join([*lines, "", *lossy_rules(), "", *below_the_bound(), ""])
+    return "\n".join([*lines, "", *lossy_rules(), "", *lossy_by_temperature(), "", *below_the_bound(), ""])
 
 
 def described(problem: Problem) -> str:
@@ -77,10 +78,30 @@ def lossy_rules() -> list[str]:
                 exact = in_field(problem)
                 tv[problem.name] = claims.lossless(exact, tree_law(exact, rule)).total_variation
         worst = max(tv, key=lambda name: tv[name])
-        lines.append(
-            f"| `{rule.name}` | {rule.source} | {tv['paper-example-gamma2-iid-1x1']} | {as_float(tv[worst]):.4f} | "
-            f"{worst} |"
-        )
+        example = figure(tv["paper-example-gamma2-iid-1x1"])
+        lines.append(f"| `{rule.name}` | {rule.source} | {example} | {as_float(tv[worst]):.4f} | {worst} |")
+    return lines
+
+
+POWERS = 1, 2, 4
+"""Temperatures 1, 1/2 and 1/4."""
+
+
+def lossy_by_temperature() -> list[str]:
+    """The largest bias of the first token, one draft, by temperature of both models."""
+    lines = [
+        "## The same by temperature",
+        "",
+        "The first token of one draft: the largest TV, and KL from the target in nats, over all pairs of rows of three",
+        "tokens with denominators up to 5 and full support, both at that temperature. Of some rules they are formulas.",
+        "",
+        "| rule | " + " | ".join(f"TV, T = {'1' if n == 1 else f'1/{n}'} | KL" for n in POWERS) + " |",
+        "|---" * (1 + 2 * len(POWERS)) + "|",
+    ]
+    for rule in TREE_REFERENCES.values():
+        if (not rule.lossless and rule.step is not None) or rule.name == "typical":
+            cells = [f"{as_float(tv):.3f} | {kl:.3f}" for tv, kl in worst_by_temperature(rule, POWERS)]
+            lines.append(f"| `{rule.name}` | " + " | ".join(cells) + " |")
     return lines
 
 
