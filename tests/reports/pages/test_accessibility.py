@@ -36,6 +36,9 @@ SETTINGS = ((1280, "light"), (390, "light"), (1280, "dark"), (390, "dark"))
 """Width of the window in pixels, and the colours that the reader prefers."""
 FEW = SETTINGS[::3]
 """Each width and each of the colours once: what a page of its own kind is looked at in; long tests take all."""
+in_settings = pytest.mark.parametrize(
+    "settings", [pytest.param(FEW, id="few"), pytest.param(SETTINGS, id="all", marks=pytest.mark.long)]
+)
 
 TOO_WIDE = """() => [
   ...(document.documentElement.scrollWidth > document.documentElement.clientWidth ? ['too-wide'] : []),
@@ -81,8 +84,9 @@ def serious(browser, html: str | Path, width: int = 1280, colours: str = "light"
     return [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] + wide
 
 
-def test_nothing_serious_on_the_page_of_a_refuted_function(browser, refuted):
-    for width, colours in FEW:
+@in_settings
+def test_nothing_serious_on_the_page_of_a_refuted_function(browser, refuted, settings):
+    for width, colours in settings:
         assert serious(browser, refuted, width, colours) == []
 
 
@@ -90,8 +94,20 @@ def test_nothing_serious_on_the_page_of_a_reference_verifier(browser):
     assert serious(browser, page(audit("block", [toy(2)])), 390, "dark") == []
 
 
+KEPT = sorted((Path(draftproof.__file__).parent / "tests/reports/audits").glob("reports_*/*.json"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("file", KEPT, ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_nothing_serious_on_the_page_of_a_report_that_is_kept(browser, file):
+    """An audit, a campaign and an end-to-end run of an earlier version."""
+    html = page(Report.from_json(json.loads(file.read_text())))
+    assert [serious(browser, html, *setting) for setting in SETTINGS] == [[]] * 4
+
+
+@in_settings
 @pytest.mark.needs("sqlalchemy")
-def test_nothing_serious_on_the_page_of_a_nightly(browser, history):
+def test_nothing_serious_on_the_page_of_a_nightly(browser, history, settings):
     from draftproof.reports.audits.nightly.status import status
     from draftproof.tests.reports.audits.nightly.parts import night_of
 
@@ -103,13 +119,14 @@ def test_nothing_serious_on_the_page_of_a_nightly(browser, history):
         )
     html = nightly_page(status(history))
     assert "Something is wrong" in html
-    for width, colours in FEW:
+    for width, colours in settings:
         assert serious(browser, html, width, colours) == []
 
 
+@in_settings
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="the page is in the repository, not in the wheel")
-def test_nothing_serious_on_the_page_of_engines(browser):
-    for width, colours in FEW:
+def test_nothing_serious_on_the_page_of_engines(browser, settings):
+    for width, colours in settings:
         assert serious(browser, engines_page.html(engines_page.kept_survey()), width, colours) == []
 
 
@@ -197,9 +214,10 @@ def compliance(tmp_path_factory):
     return compliance_page(json.loads(json.dumps(document(plan, [*collect(plan, here / "out")], "2026-01-01"))))
 
 
-def test_nothing_serious_on_a_compliance_document(browser, compliance):
+@in_settings
+def test_nothing_serious_on_a_compliance_document(browser, compliance, settings):
     assert all(f'"word {verdict}"' in compliance for verdict in ("met", "open", "refuted"))
-    for width, colours in FEW:
+    for width, colours in settings:
         assert serious(browser, compliance, width, colours) == []
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from io import BytesIO
 
 import pytest
 
@@ -442,6 +443,30 @@ def test_the_pdf_has_contents_page_numbers_and_says_what_the_page_says(run):
     html = page(run[1])
     assert differences(run[1], Shown(html), said_by_pdf(content), "pdf") == []
     assert differences(run[1], Shown(html), said_by_html(html), "html") == []
+
+
+def nearly_empty(content: bytes) -> list[int]:
+    """Pages of a PDF, but for the last, whose text ends in the upper half."""
+    from pypdf import PdfReader
+
+    found = []
+    for number, sheet in enumerate(PdfReader(BytesIO(content)).pages[:-1], 1):
+        heights: list[float] = []
+
+        def seen(text, outer, inner, *_, heights=heights):
+            heights += [inner[5] * outer[3] + outer[5]] if text.strip() else []
+
+        sheet.extract_text(visitor_text=seen)
+        top = float(sheet.mediabox.height)
+        if min((y for y in heights if y > 0.06 * top), default=top) > top / 2:  # the number of the page is below
+            found.append(number)
+    return found
+
+
+def test_no_page_of_the_pdf_is_nearly_empty(run):
+    assert nearly_empty((run[0] / "report.pdf").read_bytes()) == []
+    text = "<style>@page { size: A4 } h2 { break-before: page }</style>"
+    assert nearly_empty(pdf(f"{text}<h2>one</h2>{'<p>line</p>' * 30}<h2>two</h2><p>line</p><h2>three</h2>")) == [2]
 
 
 def test_a_figure_whose_text_begins_like_anothers_is_told_apart():
