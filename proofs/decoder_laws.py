@@ -53,7 +53,7 @@ class KnownTexts:
     reads: Sequence[str] = ()
     logprobs: Mapping[Prefix, tuple[list[float], list[float]]] = field(default_factory=dict)
     raises: str | None = None
-    missed: float | None = None
+    missed: float = 0.0
     confirmations: int = 0
 
     @property
@@ -83,7 +83,7 @@ def text_law_from(answer: Mapping[str, Any]) -> KnownTexts:
         law, answer.get("reason"), Strength(answer.get("exactness", "none")), answer.get("resolution", 0.0),
         answer.get("paths", 0), answer.get("calls", 0), findings, tuple(answer.get("reads", ())),
         {tuple(text): (low, high) for text, low, high in answer.get("logprobs", ())}, answer.get("raises"),
-        answer.get("missed"), answer.get("confirmations", 0),
+        answer.get("missed", 0.0), answer.get("confirmations", 0),
     )  # fmt: skip
 
 
@@ -169,7 +169,8 @@ class JudgedTexts:
         else:
             facts = {}
         witness = self._side_by_side(found.law, other) if verdict == REFUTED else None
-        return self._made(claim, verdict, size, ROUNDINGS * each + slack, witness, **facts)
+        missed = found.missed + (self.plain.missed if self.plain and other is self.plain.law else 0.0)
+        return self._made(claim, verdict, size, ROUNDINGS * each + slack + missed, witness, **facts)
 
     def _side_by_side(self, found: TextMasses, other: TextMasses) -> Witness:
         """The laws of the first tokens on which they differ, the worst first."""

@@ -141,7 +141,7 @@ class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
     settings: dict[str, Any]
     setting: str = ""
     calls: int = 0
-    missed: float | None = None
+    missed: float = 0.0
     confirmations: int = 0
 
 

@@ -19,7 +19,7 @@ from ...models.errors import RunFailed
 from .draws import NoTreeOfDraws, Numbers, TextLaw
 from .subjects import digest_of_files
 
-CONFIRMATIONS, ALONE = 2000, 60
+CONFIRMATIONS, ALONE = 2000, 20
 """Random texts that a law has to foretell, and how many of them are the engine's only ones at their time."""
 
 FILLS = (None, 0.25, 3.0)

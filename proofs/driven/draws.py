@@ -26,7 +26,7 @@ MISSED_AT = 1e-4
 
 ROUNDS, MOST_REFINED, MOST_NODES = 6, 20, 2000
 
-SECTIONS = 8
+SECTIONS = 4
 """Parts into which an interval is cut at a time: texts of one batch cost little."""
 
 AHEAD = 2.0**-30
@@ -126,6 +126,7 @@ class TextLaw:
         self.ask, self.calls, self.nodes = ask, 0, 0
         self.answers: dict[tuple[int, Point], Outcome] = {}
         self.known: dict[int, dict[int, list[int]]] = {}
+        self.odds: dict[tuple[bool, Outcome], dict[Any, float]] = {}
         self.missed, self.confirmed, self.alone = 1.0, 0, 0
         self.root: Node
 
@@ -212,8 +213,13 @@ class TextLaw:
     def _partition(self, node: Node) -> Partition:
         return Partition(node.coordinates, node.axes, self.known.setdefault(node.depth, {}), SECTIONS)
 
+    def _racing(self, node: Node) -> Racing:
+        """Odds that were found after the same last token are tried first."""
+        odds = self.odds.setdefault((node.stage.drafted, node.text[-1:]), {})
+        return Racing(node.coordinates, node.rows, odds)
+
     def _boxes(self, node: Node) -> Asking[None]:
-        racing = Racing(node.coordinates, node.rows)
+        racing = self._racing(node)
         start = racing.even(tuple((c.first + c.last) // 2 for c in node.coordinates))
         node.tree = yield from self._partition(node).grown(start)
         yield from self._races(node, node.tree, racing)
@@ -293,4 +299,4 @@ class TextLaw:
         if cut is None:
             raise NotARace("random rows of it are not decided by the odds")
         node.tree = replaced(node.tree, point, cut)
-        yield from self._races(node, cut, Racing(node.coordinates, node.rows))
+        yield from self._races(node, cut, self._racing(node))

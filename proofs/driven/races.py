@@ -62,11 +62,15 @@ class Race:
 
 
 class Racing:
-    """Finds the race, if there is one, that decides at a point. rows: coordinates of each row of noise."""
+    """Finds the race, if there is one, that decides at a point.
 
-    def __init__(self, coordinates: Sequence[Coordinate], rows: Sequence[Sequence[int]]):
+    rows: coordinates of each row of noise. odds: by two outcomes, that are tried first.
+    """
+
+    def __init__(self, coordinates: Sequence[Coordinate], rows: Sequence[Sequence[int]],
+                 odds: dict[Any, float] | None = None):  # fmt: skip
         self.coordinates, self.rows = coordinates, rows
-        self.odds: dict[Any, float] = {}
+        self.odds: dict[Any, float] = {} if odds is None else odds
 
     def level(self, point: Point, hazards: dict[int, float], small: bool) -> Point:
         """The point with these hazards at these coordinates."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ...verifiers.details import DrivenDetail, WideDetail
+from ...verifiers.details import DrivenDetail, TextLawDetail, WideDetail
 from ...verifiers.evidence import NO_EVIDENCE, Evidence, without_smallest
 from ...verifiers.trees.draft_tree import WAYS
 from .positions import undecided
@@ -150,7 +150,8 @@ def _gaps(items: Sequence[Evidence]) -> list[str]:
             f"random numbers from elsewhere, of C code say, that move a law by less than TV {limit:.2g}: {calls:,} "
             "plain calls would not show them, and draftproof campaign makes more"
         )
-    if driven := [e.detail for e in items if isinstance(e.detail, DrivenDetail)]:
+    if driven := [e.detail for e in items
+                  if isinstance(e.detail, DrivenDetail | TextLawDetail) and e.detail.confirmations]:  # fmt: skip
         fewest, missed = min(d.confirmations for d in driven), max(d.missed for d in driven)
         sentences.append(
             f"decisions that {fewest:,} random requests a problem did not meet: up to {missed:.2g} of all calls can be "

@@ -19,6 +19,7 @@ from ...verifiers.details import (
     ReadingDetail,
     RowsDetail,
     SamplesDetail,
+    TextLawDetail,
     TextsDetail,
 )
 from ...verifiers.evidence import (
@@ -241,7 +242,7 @@ def allowance(report: Report) -> str:
     widest: dict[str, float] = {}
     for e in report.evidence:
         if e.claim == "lossless" and e.holds and e.bound is not None:
-            missed = e.detail.missed if isinstance(e.detail, DrivenDetail) else 0.0
+            missed = e.detail.missed if isinstance(e.detail, DrivenDetail | TextLawDetail) else 0.0
             widest[e.dtype] = max(float(e.bound) - missed, widest.get(e.dtype, 0.0))
     open_ = [f"in {dtype} a bias below TV {most:.2g}" for dtype, most in widest.items() if most > WIDE_ROUNDING]
     return f"{', '.join(open_)} cannot be told from rounding" if open_ and report.verdict == HOLDS else ""

@@ -35,7 +35,7 @@ plain.Sampler.forward = forward
     "residual without max": """
 import vllm.v1.sample.rejection_sampler as sampler
 def recovered(most, counts, ends, tokens, draft, target, metadata, device, *_):
-    left = (target - draft).abs()
+    left = (target - (0 if draft is None else draft)).abs()
     noise = sampler.torch.empty(len(counts), target.shape[1]).exponential_()
     rows = [k for k, count in enumerate(counts) for _ in range(count)]
     return (left / noise[rows]).argmax(-1).to(tokens.dtype)
