@@ -90,9 +90,9 @@ def show(report: Report, console: Console) -> None:
 def _show_long(label: str, text: str, console: Console) -> None:
     """A line that is whole in a file, and set beside its label where a person reads it."""
     if console.is_terminal:
-        whole = {"break_on_hyphens": False, "break_long_words": False}
-        wrapped = textwrap.wrap(text, console.width, initial_indent=label, subsequent_indent=" " * len(label), **whole)
-        label, text = "", "\n".join(wrapped)
+        wrapper = textwrap.TextWrapper(console.width, label, " " * len(label), break_on_hyphens=False)
+        wrapper.break_long_words = False  # a link is one
+        label, text = "", wrapper.fill(text)
     console.print(escape(label + text), soft_wrap=True)
 
 

@@ -216,6 +216,21 @@ def test_the_files_of_a_part_are_those_that_it_names_and_nothing_is_imported(tmp
     assert declared_versions(named, tmp_path) == versions("numpy")
 
 
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({"run": True}, {"Block.v", "Makefile", "_CoqProject"}),
+        ({"run": True, "methods": ["coq"]}, {"Block.v"}),
+        ({"run": True, "methods": ["z3"]}, set()),
+        ({}, set()),
+    ],
+)
+def test_proofs_that_coq_is_to_run_depend_on_its_sources(options, names, tmp_path):
+    found = declared_files(Part("rules", "proofs", options), tmp_path)
+    assert {f"draftproof/proofs/mechanized/{name}" for name in names} <= found.keys()
+    assert bool(found) == bool(names)
+
+
 def planned(folder, *parts):
     """What the parts of a plan in a folder give, each part the text of its fields."""
     text = "".join(f'[[part]]\nid = "p{number}"\n{fields}\n' for number, fields in enumerate(parts))
