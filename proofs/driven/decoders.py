@@ -149,6 +149,8 @@ class DrivenDecoder:
             "first": self.batches == 1, "earlier": own.get("earlier", []),
         }  # fmt: skip
         answer = self.engine.ask(WAITING, asked | more)
+        if "refused" in answer:
+            raise NoTreeOfDraws(answer["refused"])
         if answer["undriven"]:
             raise NoTreeOfDraws("it draws numbers from the global generator that no call was answered for")
         if answer["twice"]:

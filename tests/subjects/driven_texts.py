@@ -97,7 +97,7 @@ def main():
             print("no json", flush=True)
             continue
         if way == "refuses":
-            print(json.dumps({"error": "ValueError: min_p is not supported"}), flush=True)
+            print(json.dumps({"refused": "ValueError: min_p is not supported"}), flush=True)
             continue
         texts = [decode(text, way, asked["settings"], asked["fill"]) for text in asked["texts"]]
         facts = {"undriven": False, "twice": int(way == "same numbers twice"), "places": {"toy.py:row": "(3,) float32"},

@@ -110,11 +110,14 @@ class DrivenVllm:
         self.keyed.clear()
         self.fill, self.other = asked.get("fill"), asked.get("other", {})
         self.names.clear()
-        for k, beside in enumerate(asked.get("beside", [])):
-            self._add(f"{prefix}-beside{k}", beside, self._parameters(SamplingParams, beside.get("settings", {})))
-        for k, text in enumerate(asked["texts"]):
-            own = {**settings, **text.get("settings", {})}
-            self._add(f"{prefix}-{k}", text, self._parameters(SamplingParams, own))
+        try:
+            for k, beside in enumerate(asked.get("beside", [])):
+                self._add(f"{prefix}-beside{k}", beside, self._parameters(SamplingParams, beside["settings"]))
+            for k, text in enumerate(asked["texts"]):
+                self._add(f"{prefix}-{k}", text, self._parameters(SamplingParams, settings))
+        except Exception as error:
+            self.engine.abort_request(list(self.texts))
+            return {"refused": said(error)}
         before = torch.random.get_rng_state()
         self.driving = True
         try:

@@ -147,6 +147,8 @@ def audit_engine(
         exact = ExactTexts(engine, cells, timeout, memory, report, progress, checkpoint)
         if not examine(report, [exact]) or not exact.without or "statistical" not in levels or not engine.sample:
             return report
+    elif engine.driver:
+        raise InputError(f"{engine.name}: its random numbers are handed in; expected --level exact, without --samples")
     elif "statistical" not in levels:
         raise InputError(f"{engine.name}: its random numbers cannot be followed; expected --level statistical")
     problems, samples, settings = problems or engine_problems(), samples or engine.samples, dict(settings or {})

@@ -135,5 +135,7 @@ def test_an_environment_that_is_not_there_and_settings_that_it_has_not_are_one_l
         audit_engine(ENGINES["vllm"], levels=("exact",))
     (tmp_path / "vllm" / "bin").mkdir(parents=True)
     (tmp_path / "vllm" / "bin" / "python").touch()
+    with pytest.raises(InputError, match="expected --level exact"):
+        audit_engine(ENGINES["vllm"], samples=100)
     with pytest.raises(InputError, match="it has no setting typical_p"):
         audit_engine(ENGINES["vllm"], levels=("exact",), settings={"typical_p": 0.5})
