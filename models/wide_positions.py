@@ -2,7 +2,8 @@
 
 A right verifier that stops at the first rejection has gamma + 1 ways to go through a block of which every position is
 decided; one that draws a coin for each position, whatever came of the others, has 2^gamma. So that there is a law for
-those too, other problems decide a few positions at a time.
+those too, other problems decide a few positions at a time. A mistake can need a length and a region of the rows: others
+have the rows of short blocks at two positions.
 """
 
 import random
@@ -15,8 +16,8 @@ LENGTHS = (*range(6, 18), 24, 32, 33, 64)
 LENGTHS_APART = (6, 7, 8, 9, 10, 12, 16, 17, 24, 32, 33, 64)
 """Those of which each position is decided beside others where it takes many."""
 
-SMALL = 8
-"""The vocabulary of the problems that decide a few positions at a time."""
+SMALL, FEW = 8, 5
+"""The vocabulary of the problems that decide a few positions at a time; of those with the rows of short blocks."""
 
 
 def together(gamma: int) -> WideProblem:
@@ -45,3 +46,17 @@ def apart(gamma: int, seed: int = 0, pairs: bool = True) -> WideProblem:
     name = f"wide-positions-{'pairs' if pairs else 'apart'}-gamma{gamma}"
     departures = tuple(map(tuple, map(sorted, later)))
     return WideProblem(SMALL, gamma, "few", live, seed, name=name, departures=departures)
+
+
+def regions(gamma: int, seed: int = 0) -> list[WideProblem]:
+    """Two positions, drawn from the seed, are decided: by rows as those of short blocks, three tokens of which can be
+    drafted; and by rows that are nearly sure of the token that both models expect."""
+    draw = random.Random(f"regions/{gamma}/{seed}")
+    decided = draw.sample(range(gamma), 2)
+    agree = tuple(i for i in range(gamma) if i not in decided)
+    sure = tuple((draw.randrange(FEW),) for _ in range(gamma))
+    live = tuple(tuple(draw.sample(range(FEW), 3)) if i in decided else sure[i] for i in range(gamma))
+    return [
+        WideProblem(FEW, gamma, kind, tokens, seed, agree, name=f"wide-positions-{name}-gamma{gamma}")
+        for kind, tokens, name in (("dense", live, "rows"), ("near", sure, "sure"))
+    ]

@@ -21,6 +21,11 @@ from .wide_rows import WideRows
 
 CALLS_PER_ANSWER = 200
 
+SLOW = "a call that is followed does not end"
+"""Why a law is not known of code that returns in time when it is not followed."""
+
+UNKNOWN = {"law": None, "exactness": "not interceptable", "paths": 0, "neutral": True}
+
 
 class MeasuredRows(Rows, Protocol):
     """The rows of a problem, and how a law on them is measured and sent: small and wide problems have their own."""
@@ -52,6 +57,15 @@ def _rows(
     return rows_for(problem, subject, scales) if isinstance(problem, Problem) else WideRows(problem, subject, paths)
 
 
+def _never_returns(subject: Subject, rows: Rows, block: tuple[int, ...]) -> bool:
+    """Whether a call with real random numbers does not end either."""
+    try:
+        subject.outcome(rows, block, subject.real_random(0))
+    except NeverReturned:
+        return True
+    return False
+
+
 def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The rows in use, then one law for each draft block until one is not known, or a call never returned.
 
@@ -74,7 +88,10 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
             call = functools.partial(subject.outcome, rows, block, generator)
             *before, law = rows.law(call, subject.exploration, block, number, walks)
         except NeverReturned as late:
-            yield {"block": list(block), "never_returned": str(late)}
+            known = {"never_returned": str(late)}
+            if wide and not _never_returns(subject, rows, block):
+                known = {**UNKNOWN, "reason": f"{SLOW} {late}", "findings": {}}
+            yield {"block": list(block), **known}
             break
         yield from before
         yield {**law, "block": list(block)} | ({} if walks is None else {"walks": [walk.encoded() for walk in walks]})

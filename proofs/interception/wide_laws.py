@@ -15,6 +15,7 @@ from typing import NoReturn
 import numpy as np
 
 from ...models.wide import ALL_CALLED
+from .alike import Alike, sorted_orders
 from .draws import LookUp
 from .exploration import Exploration
 from .explore import Explored, rehearse
@@ -36,10 +37,13 @@ LIKELY = 8
 TOO_MANY = "more than {:,} ways the random numbers can fall, rows counted as one"
 """Why a part of a law is not known."""
 
-BUDGET = 30.0
-"""Seconds of processor time for a problem, after which no further indices are called, or it is given up."""
+BUDGET, FIRST_LOOK = 30.0, 3.0
+"""Seconds of processor time for a problem, after which no further indices are called, or it is given up; for a draft
+block, after which it is given up if its paths will take longer."""
 
 MOST_RESTARTS = 12
+
+RowsAfter = Callable[[tuple[int, ...]], Iterable[np.ndarray]]
 
 
 @dataclass
@@ -79,35 +83,12 @@ class WideLaw(Explored):
     neutral: bool = False
 
 
-class _Alike:
-    """What is emitted for each index if all are treated alike: a prefix, and the token first + sign * index."""
-
-    def __init__(self, called: dict[int, Outcome], base: int):
-        outcome = called[base]
-        self.prefix, self.sign, self.first = None, 1, 0
-        if isinstance(outcome, Raised):
-            return
-        self.prefix = outcome[:-1]
-        rising = [o == (*self.prefix, outcome[-1] + i - base) for i, o in called.items()]
-        falling = [o == (*self.prefix, outcome[-1] - i + base) for i, o in called.items()]
-        self.sign = 1 if sum(rising) >= sum(falling) else -1
-        self.first = outcome[-1] - self.sign * base
-
-    def expected(self, index: int) -> Outcome | None:
-        return None if self.prefix is None else (*self.prefix, self.first + self.sign * index)
-
-    def law(self, row: RowDraw, probability: float, weights: np.ndarray, called: int) -> RowLaw:
-        """The law of what of the row has these weights."""
-        assert self.prefix is not None
-        first = self.first if self.sign > 0 else self.first - len(weights) + 1
-        return RowLaw(self.prefix, first, probability, weights[:: self.sign], called, row.look_up, row.part)
-
-
 class _WideCall:
     def __init__(
         self, call: Callable[[], Outcome], exploration: Exploration, vocabulary: int, live: Sequence[int], seed: int,
-        until: float, blocks: int, brief: bool, most_paths: int,
+        until: float, blocks: int, brief: bool, most_paths: int, rows_after: RowsAfter,
     ):  # fmt: skip
+        self.rows_after, self.since = rows_after, time.process_time()
         self.exploration, self.brief, self.most_paths = exploration, brief, most_paths
         self.call, self.vocabulary, self.live, self.until = call, vocabulary, sorted(set(live)), until
         self.blocks = blocks
@@ -169,8 +150,7 @@ class _WideCall:
             probability, rows = float(tracer.probability), [row for row in tracer.rows if row.open]
             confirm(tracer, self.call, outcome)
             rehearse(tracer, self.call, outcome, 3 if rows or self.blocks >= SEVERAL_BLOCKS else 6)
-            if time.process_time() > self.until:
-                tracer.give_up(f"{tracer.paths} paths on one draft block take more than {BUDGET:g} s", True)
+            self._mind_the_time(tracer)
             self._emitted([outcome])
             deciding = self._deciding(tracer, rows, outcome)
             for row in (row for k, row in enumerate(rows) if k not in deciding):
@@ -184,6 +164,17 @@ class _WideCall:
                 if small:
                     raise Split(tracer.rows.index(rows[small[0]]), whole=True)
                 tracer.give_up("what it emits depends on draws from several rows", True)
+
+    def _mind_the_time(self, tracer: WideTracer) -> None:
+        """Give up where the paths take too long, or will: the likeliest come first, so the rate does not rise."""
+        now = time.process_time()
+        if now > self.until:
+            tracer.give_up(f"{tracer.paths} paths on one draft block take more than {BUDGET:g} s", True)
+        if (took := now - self.since) > FIRST_LOOK and (walked := 1 - tracer.not_begun) < took / BUDGET:
+            how = (
+                f"the {tracer.paths} likeliest paths on one draft block, of probability {walked:.2g}, take {took:.0f} s"
+            )
+            tracer.give_up(f"{how}: all would take more than {BUDGET:g} s", True)
 
     def _unlike(self, tracer: WideTracer, row: RowDraw, index: int) -> NoReturn:
         """What is drawn from the row has another effect than that it is emitted: follow some of it, or give up."""
@@ -294,14 +285,22 @@ class _WideCall:
     def _row(self, tracer: WideTracer, rows: list[RowDraw], k: int, outcome: Outcome, probability: float) -> None:
         row = rows[k]
         share, called = row.weights / row.weights.sum(), {row.base: outcome}
-        for index in self._ids(row):
-            if time.process_time() > self.until and len(called) >= 16:
-                break
-            indices = {j: self._others(other, 1)[0] for j, other in enumerate(rows)}
-            again = self.known.get(index)  # one row alone: the call that showed that something depends on it
-            called[index] = again or self._plain(tracer, rows, {**indices, k: index})
+
+        def look_at(indices: Iterable[int]) -> None:
+            for index in indices:
+                if time.process_time() > self.until and len(called) >= 16:
+                    break
+                others = {j: self._others(other, 1)[0] for j, other in enumerate(rows)}
+                again = self.known.get(index)  # one row alone: the call that showed that something depends on it
+                called[index] = again or self._plain(tracer, rows, {**others, k: index})
+
+        look_at(self._ids(row))
+        after = () if isinstance(outcome, Raised) else self.rows_after(outcome[:-1])
+        alike = Alike(called, row, sorted_orders(after))
+        if alike.order is not None:  # the ids that matter are tokens, which stand at other places
+            places = np.argsort(alike.order)[[i for i in self._ids(row) if i < len(alike.order)]]
+            look_at(i for i in places.tolist() if row.weights[i] > 0 and i not in called)
         self._emitted(called.values())
-        alike = _Alike(called, row.base)
         own = {i: o for i, o in called.items() if o != alike.expected(i)}
         ordinal = tracer.rows.index(row)
         if ordinal not in self.splits and any(i in own for i in tracer.own(row.weights)):
@@ -327,7 +326,10 @@ class _WideCall:
             self.not_called += probability * missing
         if weights.any():
             kept = probability * float(share[np.flatnonzero(weights)].sum()) if own else probability
-            self.rows.append(alike.law(row, kept, weights, len(called) - len(own)))
+            assert alike.prefix is not None
+            first, of_tokens = alike.tokens(weights)
+            law = RowLaw(alike.prefix, first, kept, of_tokens, len(called) - len(own), row.look_up, row.part)
+            self.rows.append(law)
 
     def _replays(self, tracer: WideTracer, row: RowDraw, expected: Callable[[int], Outcome | None]) -> bool:
         """Follow the path again with other indices: what is asked of later coins and rows must not depend on them.
@@ -382,6 +384,7 @@ class _WideCall:
 def explore_wide(
     call: Callable[[], Outcome], exploration: Exploration, vocabulary: int, live: Sequence[int], seed: int,
     until: float, blocks: int = 1, brief: bool = False, most_paths: int = MOST_PATHS,
+    rows_after: RowsAfter = lambda prefix: (),
 ) -> WideLaw:  # fmt: skip
     """The law of ``call``'s outcome on a wide problem, as far as it is known.
 
@@ -391,8 +394,9 @@ def explore_wide(
     until: the processor time at which no further indices are called.
     blocks: how many draft blocks the problem has.
     brief: whether few indices are called, of a problem that differs from one before in some weights alone.
+    rows_after: prefix -> the rows that may be drawn from there, which code may sort first.
     most_paths: how many are walked, the likeliest first; what the others come to is not known.
     Guarantee: exact in the sense that ``exactness`` names where ``unknown`` is 0, but that the indices that no call led
     to, of probability ``not_called``, are taken to be treated like the others.
     """
-    return _WideCall(call, exploration, vocabulary, live, seed, until, blocks, brief, most_paths).law()
+    return _WideCall(call, exploration, vocabulary, live, seed, until, blocks, brief, most_paths, rows_after).law()

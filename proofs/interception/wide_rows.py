@@ -121,11 +121,20 @@ class WideRows:
         few, blocks = {*itertools.chain(*self.problem.live)}, self.problem.count(self.problem.gamma)
         live = [*(few if len(few) <= MOST_SINGLES else ()), *block]
         seed = self.problem.seed + number
-        how = self._until, blocks, self.problem.exchanged, self.most_paths
+        how = self._until, blocks, self.problem.exchanged, self.most_paths, self.rows_after
         explored = explore_wide(call, exploration, self.problem.vocabulary, live, seed, *how)
         answer = {**vars(explored), "law": explored.law and [[encoded(o), p] for o, p in explored.law.items()]}
         answer["rows"] = [{**vars(row), "weights": self._sent(row.weights)} for row in explored.rows]
         return [*self._sent.taken(), answer]
+
+    def rows_after(self, prefix: Prefix) -> Iterator[np.ndarray]:
+        """The target's row, and what is left of it where the draft's is taken out, as the subject gets them."""
+        if prefix in self.target:
+            kind = self.subject.dtype if self.subject.dtype != "bfloat16" else "float32"
+            target = self.target[prefix].astype(kind)
+            yield target
+            if prefix in self.draft:
+                yield np.maximum(target - self.draft[prefix].astype(kind), 0)
 
     def drawing(self) -> Callable[[random.Random], Prefix]:
         """A function that draws a draft block."""

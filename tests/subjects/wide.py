@@ -2,6 +2,7 @@
 
 import bisect
 import itertools
+import math
 import random
 
 import numpy as np
@@ -267,3 +268,50 @@ residuals_by_the_end = _remembering(lambda row: row[-32:].tobytes())
 residuals_by_the_beginning = _remembering(lambda row: row[:32].tobytes())
 residuals_by_sum = _remembering(lambda row: round(float(row.sum()), 14))
 residuals_by_the_largest = _remembering(lambda row: (int(row.argmax()), float(row.max())))
+
+
+def _place(weights, rng):
+    edges = np.cumsum(weights)
+    return min(np.searchsorted(edges, rng.random() * edges[-1], side="right"), np.searchsorted(edges, edges[-1]))
+
+
+def _sorting(order_of, mistaken=lambda token: token):
+    def verify(target, draft, tokens, rng):
+        def pick(weights):
+            order = order_of(weights)
+            return mistaken(int(order[_place(weights[order], rng)]))
+
+        return _token_verification(target, draft, tokens, rng, pick)
+
+    return verify
+
+
+by_sorted_rows = _sorting(lambda row: np.argsort(-row))
+by_rising_rows = _sorting(lambda row: np.argsort(row, kind="stable"))
+by_sorted_rows_but_one_id = _sorting(lambda row: np.argsort(-row), lambda token: 7 if token == 64 else token)
+by_other_orders = _sorting(lambda row: np.argsort(np.sin(1e6 * row)))
+
+
+def by_accumulated_edges(target, draft, tokens, rng):
+    def pick(weights):
+        edges = list(itertools.accumulate(weights.tolist()))
+        return bisect.bisect_right(edges, rng.random() * edges[-1], hi=len(edges) - 1)
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
+def by_race_in_plain_python(target, draft, tokens, rng):
+    def pick(weights):
+        best, at = -math.inf, 0
+        for token, p in enumerate(weights.tolist()):
+            score = math.log(p) - math.log(-math.log(rng.random())) if p > 0 else -math.inf
+            best, at = (score, token) if score > best else (best, at)
+        return at
+
+    return _token_verification(target, draft, tokens, rng, pick)
+
+
+def endless_where_wide(target, draft, tokens, rng):
+    while len(target[0]) > 100:
+        pass
+    return by_choice(target, draft, tokens, rng)

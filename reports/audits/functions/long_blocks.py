@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from ....models.wide import WideProblem
-from ....models.wide_positions import LENGTHS, LENGTHS_APART, apart, together
+from ....models.wide_positions import LENGTHS, LENGTHS_APART, apart, regions, together
 from ....proofs.interception.wide_laws import TOO_MANY
 from ....proofs.wide_law import WideMeasurement
 
@@ -33,3 +33,5 @@ def laws_of_long_blocks(measure: Measure, seed: int, lengths: Sequence[int] = LE
         doubles = doubles or cut or law.paths >= 2**gamma
         if law.known or gamma in LENGTHS_APART:
             yield measure(apart(gamma, seed, pairs=not law.known), None)
+        if gamma in LENGTHS_APART:
+            yield from (measure(problem, None) for problem in regions(gamma, seed))

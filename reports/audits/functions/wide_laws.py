@@ -9,6 +9,7 @@ from ....models.errors import RunFailed
 from ....models.wide import WideProblem, backwards, exchanged
 from ....proofs import verdict_rule
 from ....proofs.audit_claims import judge
+from ....proofs.interception.answers import SLOW
 from ....proofs.processor_time import NOT_REACHED
 from ....proofs.rounding.rule import MOST, look_up_at_most, wide_rounding_allowed
 from ....proofs.wide_law import WideMeasurement
@@ -45,7 +46,7 @@ TREES = "wide problems draft blocks: trees are drawn over small vocabularies alo
 GAVE_UP = 3
 """Problems without a law after which the others, wider still, are not tried."""
 
-NOT_TRIED = f"not tried, after {GAVE_UP} that have no law"
+NOT_TRIED = "not tried, after others that have no law"
 
 
 class WideLaws:
@@ -141,7 +142,8 @@ class WideLaws:
             measured.append(law)
             if law.lossless.refutes:
                 break
-            if sum(not one.known for one in measured) >= GAVE_UP:
+            slow = (law.reason or "").startswith(SLOW)
+            if slow or sum(not one.known for one in measured) >= GAVE_UP:
                 neutral = all(one.known or one.out_of_scope for one in measured)
                 why = NOT_REACHED if law.reason == NOT_REACHED else NOT_TRIED
                 return [*measured, *(self._lawless(p, why, neutral) for p in problems[len(measured) :])]

@@ -1,0 +1,66 @@
+"""Samplers that sort a row have a law; those that would take too long on wide rows are not decided, and soon."""
+
+from pathlib import Path
+
+import pytest
+
+from draftproof.models.battery import toy
+from draftproof.models.wide import WideProblem, wide
+from draftproof.proofs.interception.answers import SLOW
+from draftproof.proofs.interception.wide_laws import BUDGET
+from draftproof.proofs.processor_time import ProcessorTime
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.proofs.wide_measurement import measured_wide
+from draftproof.tests.subjects import wide as subjects
+
+pytestmark = pytest.mark.interception
+
+
+@pytest.fixture(scope="module")
+def box():
+    with Sandbox("", timeout=60) as shared:
+        yield shared
+
+
+def law_of(box, name, problem, dtype="float64"):
+    box.load(f"{Path(subjects.__file__)}:{name}", [toy(1)])
+    return measured_wide(problem, dtype, box.law(problem))
+
+
+@pytest.mark.parametrize("name", ["by_sorted_rows", "by_rising_rows"])
+@pytest.mark.parametrize("problem", [wide(127, 1), wide(257, 2, "tails"), wide(32_000, 1)], ids=lambda p: p.name)
+def test_a_sampler_that_sorts_the_row_has_a_law(box, name, problem):
+    law = law_of(box, name, problem)
+    assert law.known and law.lossless.verdict == "holds", law.reason
+
+
+def test_an_order_that_is_no_sorted_row_is_known_where_every_place_is_called(box):
+    assert law_of(box, "by_other_orders", wide(127, 1)).lossless.verdict == "holds"
+    unknown = law_of(box, "by_other_orders", wide(32_000, 1))
+    assert not unknown.known and not unknown.lossless.refutes
+
+
+@pytest.mark.parametrize("vocabulary", [127, 32_000])
+def test_an_id_that_a_sorting_sampler_treats_specially_is_refuted_or_leaves_no_law(box, vocabulary):
+    """Of the wide row id 64 is no end and no power that is called: as a live token it is called where it stands."""
+    live = ((64, vocabulary - 1),)
+    law = law_of(box, "by_sorted_rows_but_one_id", WideProblem(vocabulary, 1, "dense", live, 3))
+    assert law.lossless.refutes if vocabulary == 127 else not law.known or law.lossless.refutes
+
+
+def test_a_hopeless_search_ends_early(box):
+    time = ProcessorTime(1e6)
+    law = law_of(box, "by_accumulated_edges", wide(32_000, 1))
+    assert law.out_of_scope and "likeliest paths" in law.reason
+    assert time.spent() < BUDGET
+
+
+def test_a_race_that_is_slow_when_it_is_followed_is_not_decided_and_a_call_without_end_is_a_fault():
+    with Sandbox(f"{Path(subjects.__file__)}:by_race_in_plain_python", timeout=3) as box:
+        box.start([toy(1)])
+        law = measured_wide(wide(127, 1), "float64", box.law(wide(127, 1)))
+        assert law.out_of_scope and law.reason.startswith(SLOW) and not law.findings
+    with Sandbox(f"{Path(subjects.__file__)}:endless_where_wide", timeout=1) as box:
+        box.start([toy(1)])
+        law = measured_wide(wide(127, 1), "float64", box.law(wide(127, 1)))
+        assert "never-returned" in law.findings and not law.out_of_scope and not law.known
