@@ -12,9 +12,10 @@ import numpy as np
 
 from .keys import constant_key
 from .numbers import REFLECTED, UFUNCS, Traced
+from .places import place
 from .race import race
 from .row_draws import points_at
-from .tracer import Tracer, active, place
+from .tracer import Tracer, active
 
 COMPARISONS = {ufunc: name for name, ufunc in UFUNCS.items() if name in ("lt", "le", "gt", "ge", "eq", "ne")}
 MONOTONE_UNARY = {

@@ -12,8 +12,9 @@ from .arrays import traced_array
 from .draws import LookUp
 from .keys import plain_key
 from .numbers import handed_out, whole_number
+from .places import place
 from .sources import Exponential, Lattice
-from .tracer import Followed, Tracer, active, followed, guarded, named_as, place, refuse, seeding
+from .tracer import Followed, Tracer, active, followed, guarded, named_as, refuse, seeding
 
 PlainGenerator: Any = np.random.Generator
 PlainRandomState: Any = np.random.RandomState

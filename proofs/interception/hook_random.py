@@ -10,8 +10,9 @@ import numpy as np
 
 from .arrays import place_in_row
 from .numbers import handed_out, whole_number
+from .places import place
 from .sources import Lattice
-from .tracer import Followed, Tracer, followed, named_as, place, seeding
+from .tracer import Followed, Tracer, followed, named_as, seeding
 
 PlainRandom: Any = random.Random
 

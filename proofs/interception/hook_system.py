@@ -4,7 +4,8 @@ import os
 import random
 from typing import Any
 
-from .tracer import guarded, place, refuse
+from .places import place
+from .tracer import guarded, refuse
 
 
 def install() -> None:

@@ -15,10 +15,11 @@ from torch.overrides import TorchFunctionMode
 
 from ..field import rational
 from .numbers import Traced, handed_out, register, whole_number
+from .places import place
 from .sources import Exponential, Lattice
 from .tensors import TracedTensor, become, is_traced, numbers_of, plain, tensor_of
 from .torch_functions import COMPARE, FINITE, MOVE, PASSIVE, Functions
-from .tracer import Followed, Tracer, guarded, named_as, place, refuse, seeding
+from .tracer import Followed, Tracer, guarded, named_as, refuse, seeding
 
 BITS = {torch.float64: 53, torch.float32: 24}
 """Bits of torch's uniform on the CPU: as many as the significand has."""

@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from .tracer import active, place
+from .places import place
+from .tracer import active
 
 GAPS = 64
 """Gaps of equal probability between the levels of a race."""

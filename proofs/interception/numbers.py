@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .keys import constant_key, scattered
+from .places import place, site
 from .sources import Grid, Lattice, RandomSource, switch
-from .tracer import Tracer, place, site
+from .tracer import Tracer
 
 
 class Step(NamedTuple):

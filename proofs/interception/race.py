@@ -11,7 +11,8 @@ import numpy as np
 from ..field import rational
 from .hazards import Ladder, NotMonotone
 from .numbers import REFLECTED, Traced
-from .tracer import active, place
+from .places import place
+from .tracer import active
 
 LARGEST_ERROR = 2.0**-6
 """Error of a race's law beyond which there is none."""

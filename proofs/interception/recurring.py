@@ -20,7 +20,8 @@ from .exploration import Exploration
 from .following import following_once
 from .hook_random import PlainRandom
 from .outcomes import Outcome, kind_of
-from .tracer import MANY_CHOICES, SMALL, STATE, PathLeft, Tracer, place_in_frames
+from .places import place_in_frames
+from .tracer import MANY_CHOICES, SMALL, STATE, PathLeft, Tracer
 
 MOST_WALKS, DEEPEST = 2_500, 60
 """Calls for one law; choices on a path that comes back to none, beyond which there is no loop."""

@@ -16,7 +16,8 @@ from ..row_sums import row_sum
 from .draws import LookUp
 from .exploration import Exploration
 from .noise_rows import noise_row
-from .tracer import DEPENDS, STATE, NotInterceptable, Tracer, place
+from .places import place
+from .tracer import DEPENDS, STATE, NotInterceptable, Tracer
 
 MOST_PATHS = 3_000
 """Ways the random numbers of a call can fall, rows counted as one, beyond which no further ones are walked."""

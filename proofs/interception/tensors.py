@@ -10,7 +10,8 @@ import torch
 
 from .keys import constant_key
 from .numbers import Traced
-from .tracer import give_up, place
+from .places import place
+from .tracer import give_up
 
 
 class TracedTensor(torch.Tensor):

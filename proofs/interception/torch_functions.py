@@ -16,6 +16,7 @@ from torch import Tensor
 from .arrays import compared_with_row, traced_array
 from .keys import plain_key
 from .numbers import Traced
+from .places import place
 from .race import race
 from .sources import Lattice
 from .tensors import (
@@ -32,7 +33,7 @@ from .tensors import (
     sized,
     tensor_of,
 )
-from .tracer import Tracer, place
+from .tracer import Tracer
 
 COMPARE = {
     "lt": "lt", "less": "lt", "le": "le", "less_equal": "le", "gt": "gt", "greater": "gt", "ge": "ge",

@@ -3,7 +3,6 @@
 import heapq
 import itertools
 import math
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from ..field import QQ, rational
 from ..processor_time import NOT_REACHED
 from .draws import LookUp
 from .exploration import Exploration
+from .places import place, place_in_frames
 
 MAX_CHOICES_PER_PATH = 400
 """Choices on one path beyond which the function is taken to draw without bound."""
@@ -387,35 +387,3 @@ def seeding(plain: Callable, seed: str, how: str) -> Any:
         return self
 
     return method
-
-
-NOT_THE_SUBJECT = ("draftproof.proofs.interception", "numpy", "torch", "random", "bisect")
-"""Modules whose frames are passed over in the search for the line of the audited code."""
-
-
-def site() -> tuple[str, int, int]:
-    """The file, line and instruction of third-party code that is asking."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        if not frame.f_globals.get("__name__", "").startswith(NOT_THE_SUBJECT):
-            return frame.f_code.co_filename.rsplit("/", 1)[-1], frame.f_lineno, frame.f_lasti
-        frame = frame.f_back
-    return "unknown place", 0, 0
-
-
-def place_in_frames() -> tuple:
-    """Where third-party code is: the instruction of each of its frames, innermost first."""
-    places, frame = [], sys._getframe(1)
-    while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not name.startswith(NOT_THE_SUBJECT):
-            if name.startswith("draftproof.proofs."):
-                break
-            places.append((frame.f_code, frame.f_lasti))
-        frame = frame.f_back
-    return tuple(places)
-
-
-def place() -> str:
-    """The file and line of third-party code that is asking, for messages."""
-    return "{}:{}".format(*site())
