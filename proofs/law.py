@@ -11,6 +11,7 @@ from ..verifiers.claims import CLAIMS
 from ..verifiers.details import LawDetail
 from ..verifiers.evidence import REFUTED, EvidenceVerdict, Method, Strength, Witness
 from . import verdict_rule
+from .rounding.rule import excused
 
 UNDECIDED = (
     "{} {:.2g} in {}: one epsilon a decision is TV {rule:.2g}, the rounding of the reference's formulas on this "
@@ -150,6 +151,18 @@ class Law:
     def computed_in(self) -> str:
         """The type by which rounding is excused."""
         return self.arithmetic or self.dtype
+
+    @property
+    def decisions(self) -> int:
+        """What the lattice of its uniforms is multiplied by, to move the law as a whole."""
+        raise NotImplementedError
+
+    def on_lattice(self: AnyLaw, bits: int | None) -> AnyLaw:
+        """The same law, judged as one of uniforms of so many bits; None: of those that the rows need."""
+        if bits is None:
+            return self
+        more = self.decisions * 2.0**-bits
+        return replace(self, tolerance=excused(self.tolerance, more), explained=excused(self.explained, more))
 
     def withdrawn(self: AnyLaw, reason: str) -> AnyLaw:
         """The same law, not to be believed, for this reason unless it has one."""

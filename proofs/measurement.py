@@ -58,7 +58,7 @@ def measured(
                 if 2.0 ** (1 - bits) > EPSILON[dtype]:
                     findings["coarse-uniform"] = (
                         f"decides {dtype} rows with a {bits}-bit uniform: that alone moves each decision by up to "
-                        f"{2.0**-bits:.1g}"
+                        f"{2.0**-bits:.1g}; with --uniform-bits {bits} it is judged as such"
                     )
             blocks[tuple(answer["block"])] = {decoded(o): rational(p) for o, p in answer["law"]}
     judged, certain, *_ = precision(dtype, arithmetic)

@@ -75,6 +75,10 @@ class Measurement(Law):
     def size(self) -> dict[str, Any]:
         return size_of(self.problem)
 
+    @property
+    def decisions(self) -> int:
+        return self.problem.tree.nodes + self.problem.vocabulary
+
     def completion(self) -> tuple[Model, int]:
         """``laws.completion`` for the rows in use."""
         return completion(self.in_use, self.modifies_target)

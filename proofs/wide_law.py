@@ -81,6 +81,16 @@ class WideMeasurement(Law):
             sizes["smallest_probability"] = min(float(row[row > 0].min()) for row in self.target.values())
         return sizes
 
+    @property
+    def decisions(self) -> int:
+        """Coins; look-ups have the lattice of their own uniforms."""
+        return self.problem.gamma + 1
+
+    def on_lattice(self, bits: int | None) -> "WideMeasurement":
+        law = super().on_lattice(bits)
+        more = law.tolerance - self.tolerance
+        return replace(law, slack=(self.slack[0] + more, self.slack[1] + more))
+
     def facts(self) -> dict[str, Any]:
         """ids_called: calls that confirmed that tokens are treated alike; mass_not_called: of tokens without such a
         call;

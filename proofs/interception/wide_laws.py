@@ -37,9 +37,9 @@ LIKELY = 8
 TOO_MANY = "more than {:,} ways the random numbers can fall, rows counted as one"
 """Why a part of a law is not known."""
 
-BUDGET, FIRST_LOOK = 30.0, 3.0
+BUDGET, FIRST_LOOK, FIRST_PATHS = 30.0, 3.0, 20
 """Seconds of processor time for a problem, after which no further indices are called, or it is given up; for a draft
-block, after which it is given up if its paths will take longer."""
+block, after which, and after so many paths, it is given up if all will take longer."""
 
 MOST_RESTARTS = 12
 
@@ -170,7 +170,8 @@ class _WideCall:
         now = time.process_time()
         if now > self.until:
             tracer.give_up(f"{tracer.paths} paths on one draft block take more than {BUDGET:g} s", True)
-        if (took := now - self.since) > FIRST_LOOK and (walked := 1 - tracer.not_begun) < took / BUDGET:
+        took, walked = now - self.since, 1 - tracer.not_begun
+        if took > FIRST_LOOK and tracer.paths >= FIRST_PATHS and walked < took / BUDGET:
             how = (
                 f"the {tracer.paths} likeliest paths on one draft block, of probability {walked:.2g}, take {took:.0f} s"
             )

@@ -29,6 +29,7 @@ def audit(
     levels: tuple[str, ...] = ("exact", "statistical"),
     claims: tuple[str, ...] = ("lossless",),
     drafting: tuple[str, ...] = (),
+    uniform_bits: int | None = None,
     seed: int = 0,
     processor_time: float | None = None,
     timeout: float = 60.0,
@@ -46,8 +47,8 @@ def audit(
       are given.
     array: what the rows arrive as, as on the command line.
     dtypes: of the rows.
-    wide, quick, levels, claims, drafting, seed, processor_time, timeout, memory, samples, stop_at_first, explain,
-      progress: as in ``AuditSettings``.
+    wide, quick, levels, claims, drafting, uniform_bits, seed, processor_time, timeout, memory, samples, stop_at_first,
+      explain, progress: as in ``AuditSettings``.
     Raises: InputError for bad problems and names, and for an object that has no name in a module; everything the
     subject does wrong is in the report.
     """
@@ -59,8 +60,9 @@ def audit(
     spec = subject_from(name, array, tuple(dtypes))._replace(folders=tuple(sys.path), handed_over=given)
     settings = AuditSettings(
         problems=[_problem(p, any_problem_from) for p in problems], wide=wide, quick=quick, levels=levels,
-        claims=claims, drafting=drafting, seed=seed, processor_time=processor_time, timeout=timeout, memory=memory,
-        samples=samples, stop_at_first=stop_at_first, explain=explain, progress=progress or silent,
+        claims=claims, drafting=drafting, uniform_bits=uniform_bits, seed=seed, processor_time=processor_time,
+        timeout=timeout, memory=memory, samples=samples, stop_at_first=stop_at_first, explain=explain,
+        progress=progress or silent,
     )  # fmt: skip
     report = run_audit(spec, settings)
     if report.interrupted:

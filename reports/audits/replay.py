@@ -46,6 +46,8 @@ def with_replay(
         words += ["--claims", evidence.claim]
     if dtypes and evidence.dtype != "exact" and (evidence.dtype != "float64" or len(dtypes) > 1):
         words += ["--dtype", evidence.dtype]
+    if settings.uniform_bits:
+        words += ["--uniform-bits", str(settings.uniform_bits)]
     if array:
         words += ["--array", array]
     if evidence.method == "chi-square":

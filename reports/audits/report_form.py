@@ -36,7 +36,8 @@ class SubjectForm(Struct, kw_only=True, omit_defaults=True):
     problems: that were given, by name: SHA-256 of the JSON form. calls: of the function, in one process.
     quick: whether wide problems were left out; absent if not. requests_a_call: the most texts that one call verified.
     batches: how batches were made up -> how many were tried. not_compared: parts of an object that was handed over
-        whose likeness in the child process cannot be seen.
+        whose likeness in the child process cannot be seen. uniform_bits: as which its uniforms are judged, where that
+        was asked for.
     """
 
     name: str
@@ -50,6 +51,7 @@ class SubjectForm(Struct, kw_only=True, omit_defaults=True):
     requests_a_call: Count = 1
     batches: dict[str, str] = {}
     not_compared: list[str] = []
+    uniform_bits: Count | None = None
 
 
 class Same(Closed, kw_only=True):

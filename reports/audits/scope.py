@@ -283,7 +283,8 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
             unknown = {Strength.SAMPLED, Strength.NONE} if known.not_decided else set()
             how = "exactly" if known.laws.keys() - unknown <= {Strength.EXACT, Strength.LATTICE} else "in this run"
         left = f"; not decided on {on_what_not(known.not_decided)}" if known.not_decided else ""
-        return f"{report.verdict}: {not_refuted(known)}, {how}{_rounding(items)}{_if_it_computes(items)}{left}"
+        but = f"{_rounding(items)}{_lattice(report)}{_if_it_computes(items)}{left}"
+        return f"{report.verdict}: {not_refuted(known)}, {how}{but}"
     deciding = [e for e in items if e.claim in report.claims]
     if report.verdict == "refuted":
         return f"refuted on {len({e.problem for e in deciding if e.refuted})} of {known.problems}"
@@ -308,6 +309,12 @@ def _rounding(items: list[Evidence]) -> str:
     if widest is None or float(widest.bound) < WIDE_ROUNDING:
         return ""
     return f", up to rounding (TV {float(widest.bound):.2g} in {widest.dtype})"
+
+
+def _lattice(report: Run) -> str:
+    """The lattice that is allowed, where that was asked for."""
+    bits = report.subject.get("uniform_bits")
+    return f", up to the lattice of {bits}-bit uniforms" if bits else ""
 
 
 def _if_it_computes(items: list[Evidence]) -> str:

@@ -29,6 +29,8 @@ class AuditSettings:
     levels: "exact" and "statistical": the second where the first has no law, or alone for all problems.
     claims: those that decide the verdict.
     drafting: how trees are drawn, of those ways that the function is meant for; all of them if none is named.
+    uniform_bits: of the uniforms that decide, where they have fewer than the rows' precision needs: what that lattice
+      moves a law by is allowed then, and the verdict says so.
     seed: of the statistical route, and of the problems that an audit draws for itself.
     processor_time: seconds of processor time for all together, whatever the subject does; None: no limit, but QUICK
       with ``quick``. What is not reached is no part of the verdict.
@@ -46,6 +48,7 @@ class AuditSettings:
     levels: tuple[str, ...] = ("exact", "statistical")
     claims: tuple[str, ...] = ("lossless",)
     drafting: tuple[str, ...] = ()
+    uniform_bits: int | None = None
     seed: int = 0
     processor_time: float | None = None
     timeout: float = 60.0

@@ -39,6 +39,8 @@ from .parameters import (
               help="Exact laws where the random numbers can be followed, statistical tests where not.")  # fmt: skip
 @click.option("--drafting", type=Comma(WAYS), help="How trees are drawn for a function that takes parents.")
 @row_options(several=True)
+@click.option("--uniform-bits", type=click.IntRange(8, 53), metavar="N",
+              help="Judge it as one whose uniforms have N bits: what that lattice moves is allowed.")  # fmt: skip
 @seed_option
 @click.option("--samples", type=click.IntRange(min=100), default=20_000, show_default=True,
               help="Samples a problem where the law cannot be computed.")  # fmt: skip

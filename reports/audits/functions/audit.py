@@ -65,6 +65,8 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
         return report
     if settings.quick and not given:
         report.subject["quick"] = True
+    if settings.uniform_bits:
+        report.subject["uniform_bits"] = settings.uniform_bits
     if subject.handed_over and (by_name := subject.handed_over["by_name"]):
         report.subject["not_compared"] = by_name
     if given:  # of one name there can be others

@@ -126,7 +126,7 @@ class FunctionSession:
         law = measured(problem, self.dtype, answers, self.subject.modifies_target)
         if limited:
             self.took[problem.name] = self.time.spent() - before
-        return replace(law, out_of_scope=law.reason == NOT_REACHED)
+        return replace(law, out_of_scope=law.reason == NOT_REACHED).on_lattice(self.settings.uniform_bits)
 
     def sample(self, problem: AnyProblem, count: int) -> Counts:
         """How often each outcome came with real random numbers. Raises: RunFailed, and what was counted is lost."""

@@ -213,7 +213,8 @@ def _repeated(
 ) -> Repeated:
     walks: dict[Prefix, list[Walk]] = {}
     answers = _kept(sandbox.law(problem, walks=True, only=only), walks)
-    return Repeated(measured(problem, session.dtype, answers, session.subject.modifies_target), walks, only)
+    law = measured(problem, session.dtype, answers, session.subject.modifies_target)
+    return Repeated(law.on_lattice(session.settings.uniform_bits), walks, only)
 
 
 def _kept(answers: Iterable[Mapping[str, Any]], walks: dict[Prefix, list[Walk]]) -> Iterator[Mapping[str, Any]]:

@@ -164,7 +164,7 @@ class WideLaws:
             law = self._lawless(problem, str(failure))
             session.start()
         session.report.notice(law.findings)
-        return law
+        return law.on_lattice(session.settings.uniform_bits)
 
     def _compare_backwards(self) -> None:
         """Compare the law of a problem with its ids in the opposite order with the law of the problem itself."""

@@ -32,6 +32,7 @@ class WithoutGenerator:
         problem = max(few, key=lambda m: m.paths).problem
         answers = session.sandbox.law(problem, hand_in=False)
         law = measured(problem, session.dtype, answers, session.subject.modifies_target)
+        law = law.on_lattice(session.settings.uniform_bits)
         raised = all(isinstance(outcome, str) for outcome in law.outcomes()) if law.known else False
         if law.known and not raised:
             self.law = replace(law, problem=replace(problem, name=problem.name + SUFFIX))

@@ -10,11 +10,13 @@ from draftproof import check_verifier, law, parametrize_with_checks
 from draftproof.models.battery import drawn, toy
 from draftproof.models.errors import InputError
 from draftproof.models.problem import problem_from
+from draftproof.models.wide import wide
 from draftproof.proofs.interception.loading import load
 from draftproof.proofs.shrink import shrink, size
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.audit import run_audit
 from draftproof.reports.audits.functions.zoo import audit_entry
+from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.settings import AuditSettings
 from draftproof.reports.audits.subject import subject_from
 from draftproof.tests.reports.audits.functions.written import TOKEN
@@ -270,7 +272,21 @@ def test_problems_of_one_name_are_told_apart(write):
 def test_a_coarse_uniform_is_named_as_the_cause(write):
     source = TOKEN.replace("rng.random()", "rng.random(dtype=np.float32)")
     report = audit(write(source), [drawn(3, 2, "generic")], explain=False)
+    assert report.verdict == "refuted"
     assert "24-bit uniform" in report.findings["coarse-uniform"]
+    assert "--uniform-bits 24" in report.findings["coarse-uniform"]
+
+
+def test_coarse_uniforms_are_judged_as_such_where_that_is_asked_for(write):
+    source = TOKEN.replace("rng.random()", "rng.random(dtype=np.float32)")
+    problems = [drawn(3, 2, "generic"), wide(9, 2)]
+    report = audit(write(source), problems, uniform_bits=24, explain=False)
+    assert report.verdict == "holds" and "up to the lattice of 24-bit uniforms" in report.reading
+    assert Report.from_json(json.loads(report.text())).reading == report.reading
+    finer = audit(write(source), problems, uniform_bits=32, explain=False)
+    assert finer.verdict == "refuted" and "--uniform-bits 32" in finer.shown_refutation().replay
+    biased = source.replace("rng.random(dtype=np.float32)", "(rng.random(dtype=np.float32) - 1e-5)", 1)
+    assert biased != source and audit(write(biased), problems[:1], uniform_bits=24, explain=False).verdict == "refuted"
 
 
 def test_the_rounding_allowed_never_becomes_the_whole():
