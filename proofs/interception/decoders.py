@@ -133,7 +133,7 @@ def law_of(followed: FollowedDecoder) -> dict[str, Any]:
     warm = followed.call()
     if isinstance(warm, Raised):
         return {"law": None, "reason": f"it raises {warm}", "raises": warm.error}
-    exploration = Exploration(seed=SEED)
+    exploration = Exploration(seed=SEED, rehearsals=len(explore.ENDS))
     found = explore.explore(followed.call, exploration)
     answer: dict[str, Any] = {
         "exactness": found.exactness, "resolution": found.resolution, "paths": found.paths, "reason": found.reason,

@@ -24,6 +24,7 @@ class Exploration:
     endless: places in its code that were seen to draw without end (``recurring``).
     by_value: places, with the kind of number, at which a plain whole number is a path for each value (``groups``).
     seed: that the subject is called with, as decoders are; None of functions. A generator made from it is chance.
+    rehearsals: how often a path is walked with plain numbers: three are its middle and its ends.
     unlike, loops_left, values_left: loops whose rounds were not alike so far, and what is left of the budgets above.
     thresholds, edges, ladders, races: answers that are known: replays of a path ask the same questions again.
     watch: what its calls have asked of their surroundings.
@@ -35,6 +36,7 @@ class Exploration:
     endless: set[tuple] = field(default_factory=set)
     by_value: set[tuple] = field(default_factory=set)
     seed: int | None = None
+    rehearsals: int = 6
     unlike: int = 0
     loops_left: int = MOST_LOOPS
     values_left: int = CALLS_OF_VALUES

@@ -179,7 +179,8 @@ def _explored(tracer: Tracer, call: Callable[[], Outcome], walks: list[Walk]) ->
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
             law[outcome] = law.get(outcome, 0) + tracer.probability
             confirm(tracer, call, outcome)
-            rehearse(tracer, call, outcome, REHEARSALS if tracer.path else REHEARSALS_WITHOUT_CHANCE, walks)
+            times = min(REHEARSALS, tracer.exploration.rehearsals) if tracer.path else REHEARSALS_WITHOUT_CHANCE
+            rehearse(tracer, call, outcome, times, walks)
     except NotInterceptable as stopped:
         return Explored(None, "not interceptable", 0.0, tracer.paths, stopped.reason, tracer.findings)
     coarsest = min(tracer.lattices, default=0)

@@ -203,7 +203,7 @@ class TracedGenerator(_Traced, PlainGenerator):
 class TracedRandomState(_Traced, PlainRandomState):
     """numpy.random.RandomState, and with it the global functions of numpy.random."""
 
-    _plain, _stream = PlainRandomState, "mt19937"
+    _plain, _stream, _watched = PlainRandomState, "mt19937", True
 
     __init__ = seeding(PlainRandomState.__init__, "seed", "numpy.random.RandomState(seed)")
     seed = seeding(PlainRandomState.seed, "seed", "numpy.random.seed")

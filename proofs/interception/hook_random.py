@@ -23,7 +23,6 @@ class TracedRandom(Followed, PlainRandom):
 
     _plain, _stream = PlainRandom, "random"
 
-    __init__ = seeding(PlainRandom.__init__, "x", "random.Random(seed)")
     seed = seeding(PlainRandom.seed, "a", "random.seed")
     setstate = seeding(PlainRandom.setstate, "state", "random.setstate")
 

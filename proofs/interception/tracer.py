@@ -317,6 +317,7 @@ class Followed:
     """What the traced generators share: whom they draw from, and whether they were seeded in the present call."""
 
     _plain_in_run: object = None
+    _watched = False  # whether its kind has a global generator whose state is looked at (``following``)
     _stream: str = ""  # the same for generators that a seed gives the same numbers
     _plain: Any = None  # the class that the traced one replaces
 
@@ -331,7 +332,8 @@ class Followed:
         if tracer is None:
             return False
         if (own := tracer.exploration.seed) is None or seed is None:
-            tracer.notice("reseeds", f"{how} at {place()}: every call sees the same random numbers")
+            if own is None:
+                tracer.notice("reseeds", f"{how} at {place()}: every call sees the same random numbers")
             self._plain_in_run = tracer.run
             return False
         if type(seed) is not int or seed != own:
@@ -376,14 +378,14 @@ def followed(method: Callable) -> Any:
 def seeding(plain: Callable, seed: str, how: str) -> Any:
     """A method of a traced generator that seeds it, if its argument named ``seed`` is given.
 
-    Where it is chance all the same, the plain generator stays as it is, so that draws past the hooks are noticed.
+    Where it is chance all the same, a global generator stays as it is, so that draws past the hooks are noticed.
     """
 
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
         given = arguments[0] if arguments else options.get(seed)
         chance = given is not None and self._seeded(how, given)
-        if not chance or plain.__name__ == "__init__":
-            return plain(self, *arguments, **options)
-        return self
+        if chance and self._watched and plain.__name__ == "seed":
+            return None
+        return plain(self, *arguments, **options)
 
     return method

@@ -28,6 +28,7 @@ OF_SERVERS = ("target", "model", "gamma", "kinds", "at_once", "temperature", "to
               help="Laws, or samples.  [default: laws where they can be followed; samples with --samples]")  # fmt: skip
 @click.option("--tokens", type=click.IntRange(1, 8), metavar="N",
               help="Tokens of a text whose law is exact.  [default: 3]")  # fmt: skip
+@click.option("--grid", is_flag=True, help="Every setting that the engine has, each with each way of drafting.")
 @click.option("--plain", is_flag=True, help="Sample without the draft, as a control.")
 @click.option("--samples", type=click.IntRange(min=1), metavar="N", help="Samples of each problem, or kind of request.")
 @seed_option
@@ -70,7 +71,7 @@ def command(engine: str, problems: tuple[str, ...], settings: tuple[str, ...], j
     if engine.startswith(("http://", "https://")):
         if options["checkpoint"] is not None:
             asked["checkpoint"] = options["checkpoint"]
-        for name in ("levels", "tokens", "checkpoint"):
+        for name in ("levels", "tokens", "checkpoint", "grid"):
             del options[name]
         if problems or options.pop("plain"):
             raise click.UsageError(

@@ -17,22 +17,30 @@ def _model(folder: Path) -> Any:
     return AutoModelForCausalLM.from_pretrained(folder).eval()
 
 
+@cache
+def _tokenizer(folder: Path) -> Any:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder)
+
+
 def sample(
     target: Path, draft: Path | None, start: int, tokens: int, gamma: int, seeds: Sequence[int], **settings: Any
 ) -> Iterator[Any]:
     """For each seed the tokens that follow the prompt [start, *prompt]; without a draft by plain sampling.
 
-    As the checkpoints ask for it: temperature 1, not truncated. settings: those of ``models.decoding_settings``;
-    ``draft_temperature``, ``adaptive`` (transformers' own draft lengths) and ``early_exit`` (the layer after which the
-    target drafts), and more arguments of ``generate``, such as ``assistant_ensemble_weight``, its named lossy mode.
+    As the checkpoints ask for it: temperature 1, not truncated. settings: those of ``models.decoding_settings``, and
+    ``draft_temperature``, ``adaptive`` (transformers' own draft lengths), ``early_exit`` (the layer after which the
+    target drafts), ``universal`` (as if target and draft had tokenizers of their own), more arguments of ``generate``,
+    such as ``assistant_ensemble_weight``, its named lossy mode.
     """
     import torch
 
     given = dict(settings)
     model, more = _model(target), {}
     if draft is not None:
-        more = _drafting(given, draft, gamma)
-    for name in ("draft_temperature", "adaptive", "early_exit", "lookup"):
+        more = _drafting(given, target, draft, gamma)
+    for name in ("draft_temperature", "adaptive", "early_exit", "universal", "lookup"):
         given.pop(name, None)
     prompt, count, logprobs = given.pop("prompt", ()), given.pop("n", 1), given.pop("logprobs", False)
     _translate(given, start, len(prompt) + 1 + tokens)
@@ -67,7 +75,7 @@ def _until(text: list[int], ends: Sequence[int] | None) -> list[int]:
     return text[: at + 1]
 
 
-def _drafting(given: Mapping[str, Any], draft: Path, gamma: int) -> dict[str, Any]:
+def _drafting(given: Mapping[str, Any], target: Path, draft: Path, gamma: int) -> dict[str, Any]:
     """The arguments that say how candidates are made: looked up in the text, by early layers, or by the draft."""
     if given.get("lookup"):
         return {"prompt_lookup_num_tokens": gamma}
@@ -80,6 +88,9 @@ def _drafting(given: Mapping[str, Any], draft: Path, gamma: int) -> dict[str, An
     adaptive = given.get("adaptive", False)
     config.num_assistant_tokens_schedule = "heuristic" if adaptive else "constant"
     config.assistant_confidence_threshold = 0.4 if adaptive else 0.0
+    if given.get("universal"):
+        words = {"tokenizer": _tokenizer(target), "assistant_tokenizer": _tokenizer(draft)}
+        return {"assistant_model": assistant, **words}
     return {"assistant_model": assistant}
 
 

@@ -23,7 +23,8 @@ from ..error_rates import ALPHA
 from ..report import Report
 from ..runner import examine
 from ..settings import Progress
-from .exact_texts import ExactTexts, asked_cells
+from .exact_texts import DECIDING, ExactTexts, asked_cells
+from .grid import grid_cells
 from .texts import judged, text_length
 
 LAST_SECONDS = 5.0
@@ -118,6 +119,7 @@ def audit_engine(
     levels: Sequence[str] | None = None,
     tokens: int | None = None,
     checkpoint: str | None = None,
+    grid: bool = False,
     progress: Progress = lambda stage, done, total: None,
 ) -> Report:
     """Audit an engine: its texts from a forged pair, each from a prompt of one <s>, against the target's law.
@@ -127,6 +129,7 @@ def audit_engine(
     levels: "exact", where its random numbers can be followed, and "statistical", where they cannot: both, or where
         ``samples`` are asked for those alone.
     tokens: the cap of a text whose law is exact.
+    grid: whether to go through every setting that the engine has (``grid.grid_cells``), exactly.
     checkpoint: a file in which exact laws are kept, and from which the same audit goes on.
     samples: texts of each problem, each with a seed of its own; that they are independent is up to the engine.
     seed: of the calls' seeds.
@@ -142,10 +145,19 @@ def audit_engine(
         raise InputError(f"{engine.name} needs {' and '.join(missing)}{install}")
     report = Report.begin(engine.name, engine.source, ["float32"], seed)
     levels = levels or (LEVELS[1:] if samples else LEVELS)
+    if grid and (problems or settings or plain or tokens):
+        raise InputError("--grid has settings, tokens and a problem of its own")
     if engine.exact and "exact" in levels:
-        cells = asked_cells(engine, problems, settings or {}, tokens, plain)
+        cells = grid_cells(engine) if grid else asked_cells(engine, problems, settings or {}, tokens, plain)
+        report.claims = DECIDING
         exact = ExactTexts(engine, cells, timeout, memory, report, progress, checkpoint)
-        if not examine(report, [exact]) or not exact.without or "statistical" not in levels or not engine.sample:
+        if (
+            not examine(report, [exact])
+            or not exact.without
+            or "statistical" not in levels
+            or not engine.sample
+            or grid
+        ):
             return report
     elif engine.driver:
         raise InputError(f"{engine.name}: its random numbers are handed in; expected --level exact, without --samples")

@@ -11,17 +11,22 @@ from typing import Any, NamedTuple
 
 from ....models.decoding_settings import ORDERS, checked_settings, requests_of, text_law
 from ....models.errors import InputError, RunFailed
-from ....models.forge import forge
+from ....models.files import write_atomically
+from ....models.forge import PROBLEM_FILE, forge
 from ....models.problem import Problem, as_json, problem_from, size_of
 from ....models.store import Store
 from ....proofs.child_process import ChildProcess
 from ....proofs.decoder_laws import JudgedTexts, KnownTexts, TextMasses, text_law_from
 from ....proofs.driven.decoders import DecoderProcesses
+from ....proofs.known_decoders import SeenLaw, behaves_as
 from ....proofs.time_limits import TimeLimits
 from ....verifiers.adapters.engines import Engine
 from ....verifiers.evidence import Evidence
 from ..report import Report
 from ..settings import Progress
+
+DECIDING = ("lossless", "same-as-plain", "logprobs", "batch")
+"""The claims that decide the verdict on a decoder, and whose refutation asks for a diagnosis."""
 
 WHAT = "laws of a decoder's texts"
 
@@ -34,7 +39,7 @@ def decoder_problem() -> Problem:
               "after": {"0": ["3/20", "13/20", "4/20"], "1": ["27/100", "11/100", "62/100"],
                         "2": ["45/100", "34/100", "21/100"]}}  # fmt: skip
     draft = {"start": ["1/4", "2/5", "7/20"],
-             "after": {"0": ["2/5", "1/4", "7/20"], "1": ["1/2", "3/10", "1/5"],
+             "after": {"0": ["2/5", "1/4", "7/20"], "1": ["51/100", "3/10", "19/100"],
                        "2": ["3/20", "1/4", "3/5"]}}  # fmt: skip
     return problem_from({"vocabulary": 3, "gamma": 2, "target": target, "draft": draft, "name": "decoded-V3-gamma2"})
 
@@ -64,6 +69,7 @@ DRAFTING = (
     "draft_temperature",
     "adaptive",
     "early_exit",
+    "universal",
     "assistant_ensemble_weight",
     "lookup",
     "draft_sampled",
@@ -91,7 +97,7 @@ class TextLaws:
 
     def of(self, cell: TextCell) -> KnownTexts:
         """The law, or why there is none. Raises: RunFailed if the decoder does not load."""
-        if cell.key not in self.store.rows:
+        if self.store.rows.get(cell.key, {}).get("law") is None:  # one without a law is asked for again
             self.store.put(cell.key, self._answer(cell))
         return text_law_from(self.store.rows[cell.key])
 
@@ -137,7 +143,11 @@ class TextLaws:
     def _forged(self, problem: Problem) -> Path:
         folder = self.folder / problem.name
         if not folder.exists():
-            forge(problem, folder)
+            if self.engine.forged:
+                forge(problem, folder)
+            else:
+                folder.mkdir()
+                write_atomically(folder / PROBLEM_FILE, json.dumps(as_json(problem)))
         return folder
 
     def end(self) -> None:
@@ -152,7 +162,7 @@ class ExactTexts:
     """The laws of an engine's texts, as one part of a run.
 
     cells: what is asked. timeout: seconds of processor time for each law. checkpoint: a file of laws to go on from.
-    judged: cells with what was found, in their order. without: reasons of those without a law, by cell.
+    judged: cells with what was found, in their order. seen: cells with a law, and the law.
     """
 
     engine: Engine
@@ -163,6 +173,7 @@ class ExactTexts:
     progress: Progress = lambda stage, done, total: None
     checkpoint: str | None = None
     judged: list[tuple[TextCell, list[Evidence]]] = field(default_factory=list)
+    seen: list[tuple[TextCell, SeenLaw]] = field(default_factory=list)
 
     def run(self) -> None:
         store = Store(self.checkpoint, WHAT, {"engine": self.engine.name, "sample": self.engine.sample})
@@ -173,9 +184,23 @@ class ExactTexts:
                     self.progress(self.engine.name, k, len(self.cells))
                     self.judged.append((cell, self._judged(cell, laws)))
             finally:
+                self._diagnose()
                 laws.end()
                 self.report.environment |= laws.about.get("versions", {})
                 self.report.subject["digest"] = laws.about.get("digest", self.report.subject["digest"])
+
+    def _diagnose(self) -> None:
+        """Name the mutants that do the same on what is refuted first, and on what holds first."""
+        wrong = {
+            cell.key for cell, found in self.judged if any(e.refuted and e.claim in DECIDING for e in found)
+        }  # fmt: skip
+        refuted, right = ([law for cell, law in self.seen if (cell.key in wrong) is is_] for is_ in (True, False))
+        if refuted:
+            compared = [*refuted[:2], *right[:1]]
+            same, mutants = behaves_as(compared)
+            names = [*{one.problem.name: None for one in compared}]
+            self.report.diagnosis += same
+            self.report.compared = {"mutants": mutants, "claim": "lossless", "problems": names}
 
     @property
     def without(self) -> list[TextCell]:
@@ -189,6 +214,8 @@ class ExactTexts:
         found = laws.of(cell)
         plain = None if cell.sampling == PLAIN else laws.of(cell.plain)
         self.report.notice(found.findings)
+        if found.law is not None:
+            self.seen.append((cell, SeenLaw(cell.problem, cell.settings, cell.tokens, cell.sampling, found)))
         model = cell.problem.target
         prompt = tuple(cell.settings.get("prompt") or ())
         facts = {"sampling": cell.sampling, "settings": dict(cell.settings), "setting": cell.name}

@@ -1,0 +1,105 @@
+"""Right decoders in odd styles: whatever is drafted, and however, the law of the text stays."""
+
+from collections.abc import Sequence
+
+from ..law import Prefix
+from .reference import Decoder, DrawnToken, Row
+
+
+class OneByOne(Decoder):
+    """Drafts nothing."""
+
+    def drafted(self) -> list[DrawnToken]:
+        return []
+
+
+class HotDraft(Decoder):
+    """Drafts at twice the temperature, and verifies by the rows drafted from."""
+
+    def draft_row(self, text: Prefix) -> Row:
+        assert self.draft is not None
+        return self.row(self.draft, text, {**self.settings, "temperature": 2.0})
+
+
+class BareDraft(Decoder):
+    """Drafts from the draft model's own rows, without any setting."""
+
+    def draft_row(self, text: Prefix) -> Row:
+        assert self.draft is not None
+        return [*map(float, self.draft.row(self.prompt + text))]
+
+
+class Growing(Decoder):
+    """Drafts one token more in each block."""
+
+    def length(self) -> int:
+        return 1 + self.blocks
+
+
+class UpAndDown(Decoder):
+    """Drafts in every other block alone."""
+
+    def length(self) -> int:
+        return self.gamma * (self.blocks % 2)
+
+
+class LookedUp(Decoder):
+    """Drafts from the text itself."""
+
+    def drafted(self) -> list[DrawnToken]:
+        return self.looked_up()
+
+
+class TwoDrafts(Decoder):
+    """Drafts from the draft model and from the text itself by turns."""
+
+    def drafted(self) -> list[DrawnToken]:
+        return self.looked_up() if self.blocks % 2 else super().drafted()
+
+
+class Argmax(Decoder):
+    """Drafts the draft's most probable token, with all mass on it."""
+
+    def draft_row(self, text: Prefix) -> Row:
+        row = super().draft_row(text)
+        return self.point(row.index(max(row)))
+
+
+class AnyToken(Decoder):
+    """Drafts any token, each as probable."""
+
+    def draft_row(self, text: Prefix) -> Row:
+        size = len(super().draft_row(text))
+        return [1 / size] * size
+
+
+class Confident(Decoder):
+    """Stops drafting behind a token that the draft was not sure of."""
+
+    def drafted(self) -> list[DrawnToken]:
+        block: list[DrawnToken] = []
+        while len(block) < min(self.gamma, self.room) and all(q[token] > 0.3 for token, q in block):
+            row = self.draft_row(self.text + tuple(token for token, _ in block))
+            block.append((self.chance.draw(row), row))
+        return block
+
+
+class Matching(Decoder):
+    """Draws the target's own token, and keeps a drafted one where it is the same."""
+
+    def verified(self, block: Sequence[DrawnToken]) -> list[int]:
+        kept: list[int] = []
+        for place, (token, _) in enumerate(block):
+            kept.append(self.chance.draw(self.target_row(self.text + tuple(kept), place)))
+            if kept[-1] != token:
+                return kept
+        return [*kept, self.bonus(self.text + tuple(kept), len(block))]
+
+
+class Thinned(Decoder):
+    """Draws the residual by thinning: from the target until a coin keeps it."""
+
+    def replacement(self, p: Row, q: Row, text: Prefix) -> int:
+        most = max((max(a - b, 0.0) / a for a, b in zip(p, q, strict=True) if a), default=0.0)
+        left = [a * (max(a - b, 0.0) / a / most) if a else 0.0 for a, b in zip(p, q, strict=True)]
+        return self.chance.draw(left)

@@ -1,0 +1,79 @@
+"""The loop as a decoder: the text that it writes for one seed, or the texts of one batch."""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...verifiers.batched.sampling import Uniforms
+from .loop import DecodingLoop, generate
+from .plain import NO_VERIFIER, PlainLoop
+from .randomness import Streams
+from .settings import LoopSettings
+
+
+class OneGenerator(Streams):
+    """The three streams as one generator of torch, made from the seed, whose numbers can be followed."""
+
+    def __init__(self, seed: int, batch: int):
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def draw(self, scores: Tensor) -> Tensor:
+        return torch.multinomial(scores.softmax(-1), 1, generator=self.generator).squeeze(1)
+
+    def uniforms(self, tokens: Tensor) -> Uniforms:
+        rows = tokens.shape[0]
+        coins = torch.rand(rows, tokens.shape[1], dtype=torch.float64, generator=self.generator)
+        return Uniforms(coins, torch.rand(rows, 2, dtype=torch.float64, generator=self.generator))
+
+    def select(self, rows: Sequence[int]) -> None:
+        """One generator for all rows."""
+
+
+class Untimed:
+    """The loop with that generator, and without a clock."""
+
+    streams = OneGenerator
+
+    def clock(self) -> float:
+        return 0.0
+
+
+class UntimedLoop(Untimed, DecodingLoop):
+    """With a draft."""
+
+
+class UntimedPlainLoop(Untimed, PlainLoop):
+    """Without one."""
+
+
+@cache
+def _model(folder: Path) -> Any:
+    from transformers import AutoModelForCausalLM
+
+    return AutoModelForCausalLM.from_pretrained(folder).eval()
+
+
+def decode(
+    target: Path, draft: Path | None, start: int, tokens: int, gamma: int, seeds: Sequence[int], **settings: Any
+) -> Iterator[Any]:
+    """For each seed the text behind the prompt; with ``together``, whose requests have prompts alone, those of a batch.
+
+    settings: ``temperature``, ``top_k``, ``top_p``, ``eos`` as of ``LoopSettings``. The verifier is token verification.
+    """
+    others = settings.pop("together", None) or []
+    prompts = [[start, *one.get("prompt", ())] for one in (settings, *others)]
+    settings.pop("prompt", None)
+    if any(set(other) - {"prompt"} for other in others):
+        raise ValueError("requests of one batch have one setting for all")
+    models = _model(target), draft and _model(draft)
+    given = settings | {"gamma": gamma, "max_new_tokens": tokens}
+    for seed in seeds:
+        if draft is None:
+            made = UntimedPlainLoop(models[0], None, prompts, NO_VERIFIER, LoopSettings(seed=seed, **given)).run()
+        else:
+            made = generate(*models, prompts, "token", loop=UntimedLoop, seed=seed, **given)
+        yield made.tokens if others else made.tokens[0]

@@ -1,0 +1,94 @@
+"""The exact laws of the decoders that are known here, by enumeration, and which of them a decoder behaves as."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..models.decoders.catalogue import WRONG_DECODERS
+from ..models.decoders.reference import Decoder, texts_of
+from ..models.decoding_settings import joined
+from ..models.law import Prefix
+from ..models.problem import Problem
+from ..verifiers.chance import Chance
+from .decoder_laws import LOGPROBS_OFF, KnownTexts, TextMasses, distance
+from .enumeration import law_of
+
+ALIKE = 1e-6
+"""Two laws of texts that are no further apart are the same: float32 rounds less, and mutants differ by more."""
+
+
+def law_of_decoder(
+    kind: type[Decoder], problem: Problem, settings: Mapping[str, Any], tokens: int, sampling: str
+) -> TextMasses:
+    """The law of what one call of a decoder yields, over all ways its chance can fall.
+
+    sampling: "plain", "speculative" or "lookup".
+    """
+    asked = dict(settings) | ({"lookup": True} if sampling == "lookup" else {})
+    draft = None if sampling == "plain" else problem.draft
+    given = problem.target, draft, tokens, problem.gamma, asked
+    return law_of(lambda chance: joined(one.text for one in texts_of(kind, *given, chance)), 1.0)
+
+
+def logprobs_of_decoder(
+    kind: type[Decoder], problem: Problem, settings: Mapping[str, Any], tokens: int, sampling: str
+) -> dict[Prefix, tuple[list[float], list[float]]]:
+    """The least and the largest logprobs that it reports with each text, over all ways its chance can fall."""
+    asked = dict(settings) | ({"lookup": True} if sampling == "lookup" else {})
+    draft = None if sampling == "plain" else problem.draft
+    given, reported = (problem.target, draft, tokens, problem.gamma, asked), {}
+
+    def program(chance: Chance) -> Prefix:
+        one = texts_of(kind, *given, chance)[0]
+        low, high = reported.setdefault(one.text, (one.logprobs, one.logprobs))
+        reported[one.text] = [*map(min, low, one.logprobs)], [*map(max, high, one.logprobs)]
+        return one.text
+
+    law_of(program, 1.0)
+    return reported
+
+
+class SeenLaw(NamedTuple):
+    """What is known of a decoder on one request, and the request: what mutants are compared on."""
+
+    problem: Problem
+    settings: Mapping[str, Any]
+    tokens: int
+    sampling: str
+    found: KnownTexts
+
+    def away(self, kind: type[Decoder]) -> float:
+        """How far a known decoder is from it: in its law, and in the logprobs that it reports."""
+        given = kind, self.problem, self.settings, self.tokens, self.sampling
+        size = distance(law_of_decoder(*given), self.found.law or {})
+        if size > ALIKE or not self.found.logprobs:
+            return size
+        reported, off = logprobs_of_decoder(*given), size
+        for text, both in self.found.logprobs.items():
+            for mine, theirs in zip(reported.get(text, both), both, strict=True):
+                if len(mine) != len(theirs):
+                    return 1.0
+                off = max([off, *(abs(a - b) for a, b in zip(mine, theirs, strict=True) if a != b)])
+        return 0.0 if off <= LOGPROBS_OFF else off
+
+
+def behaves_as(seen: Sequence[SeenLaw]) -> tuple[list[dict[str, Any]], int]:
+    """The mutants that do the same on every request given, and how many were compared.
+
+    seen: requests, at least one of them refuted. A mutant that does right on all of them is not named.
+    """
+    same, entries = [], [e for e in WRONG_DECODERS.values() if not e.followed]
+    if all(one.away(Decoder) <= ALIKE for one in seen):
+        return [], len(entries)
+    for entry in entries:
+        worst = 0.0
+        for one in seen:
+            try:
+                worst = max(worst, one.away(entry.kind))
+            except Exception:  # a mutant that cannot be run under these settings is another one
+                worst = 1.0
+            if worst > ALIKE:
+                break
+        if worst <= ALIKE:
+            about = {"mutant": entry.name, "title": entry.title, "ancestor": entry.ancestor, "link": entry.link}
+            same.append(about | {"problems": [*{one.problem.name: None for one in seen}], "distance": worst})
+    return same, len(entries)

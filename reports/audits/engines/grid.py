@@ -1,0 +1,121 @@
+"""The grid of an engine: each setting that it has, with each way of drafting, and what became of it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ....models.problem import Problem
+from ....verifiers.adapters.engines import Engine
+from ....verifiers.evidence import HOLDS, REFUTED, Evidence
+from .exact_texts import DRAFT, LOOKUP, TextCell, decoder_problem
+
+REPEATING = [0, 1, 2, 0]
+"""The prompt of drafting from the text itself, which finds nothing in a prompt without repetition."""
+
+
+class GridRow(NamedTuple):
+    """One row of the grid. name: in words. settings, tokens: of a request. modes: ways of drafting it is asked with."""
+
+    name: str
+    settings: Mapping[str, Any]
+    tokens: int = 2
+    modes: tuple[str, ...] = ("draft", "lookup")
+
+
+DRAFT_ALONE = ("draft",)
+
+GRID = (
+    GridRow("none", {}, 3),
+    GridRow("temperature 0", {"temperature": 0}, 3),
+    GridRow("temperature 0.5", {"temperature": 0.5}, 3),
+    GridRow("temperature 2", {"temperature": 2}),
+    GridRow("top-k", {"top_k": 2}, 3),
+    GridRow("top-p", {"top_p": 0.7}, 3),
+    GridRow("top-k and top-p", {"top_k": 2, "top_p": 0.6}),
+    GridRow("top-p at temperature 0.5", {"temperature": 0.5, "top_p": 0.75}),
+    GridRow("min-p", {"min_p": 0.4}),
+    GridRow("min-p at temperature 2", {"temperature": 2, "min_p": 0.6}),
+    GridRow("typical", {"typical_p": 0.5}),
+    GridRow("epsilon cut-off", {"epsilon_cutoff": 0.23}),
+    GridRow("eta cut-off", {"eta_cutoff": 0.3}),
+    GridRow("repetition penalty", {"repetition_penalty": 1.5}, 3),
+    GridRow("presence penalty", {"presence_penalty": 1.0}, 3),
+    GridRow("frequency penalty", {"frequency_penalty": 1.0}, 3),
+    GridRow("logit bias", {"logit_bias": {"1": 1.5}}),
+    GridRow("banned token", {"banned": [1]}),
+    GridRow("allowed tokens", {"allowed": [0, 1]}),
+    GridRow("grammar of two tokens", {"grammar": {"0": [1, 2], "1": [0, 2]}}, 3),
+    GridRow("n-gram ban", {"no_repeat_ngram": 2}, 3),
+    GridRow("EOS in a block", {"eos": [1]}, 3),
+    GridRow("EOS and minimum length", {"eos": [1], "min_tokens": 2}, 3),
+    GridRow("forced EOS at the cap", {"forced_eos": [2]}, 3),
+    GridRow("cap inside a block", {}, 1),
+    GridRow("stop across tokens", {"stop": [[0, 1]]}, 3),
+    GridRow("n = 2", {"n": 2}, 1),
+    GridRow("prompt of 1 token", {"prompt": [2]}, modes=DRAFT_ALONE),
+    GridRow("prompt of 5 tokens", {"prompt": [1, 1, 0, 2, 1]}),
+    GridRow("same prompt beside", {"prompt": [1], "together": [{"prompt": [1]}]}, 1),
+    GridRow("other length beside", {"prompt": [0, 1], "together": [{"prompt": [2]}]}, 1),
+    GridRow("other settings beside", {"temperature": 0.5, "together": [{"temperature": 2.0}]}, 1),
+    GridRow("greedy beside sampled", {"together": [{"temperature": 0}]}, 1),
+    GridRow("logprobs", {"logprobs": True}),
+    GridRow("logprobs at temperature 0.5", {"temperature": 0.5, "logprobs": True}),
+    GridRow("draft at temperature 0.5", {"draft_temperature": 0.5}, 3, DRAFT_ALONE),
+    GridRow("adaptive draft length", {"adaptive": True}, 3, DRAFT_ALONE),
+    GridRow("early exit", {"early_exit": 1}, 2, DRAFT_ALONE),
+    GridRow("tokenizers apart", {"universal": True}, 2, DRAFT_ALONE),
+)
+"""All settings that any engine has; of one engine those that it has."""
+
+
+def grid_cells(engine: Engine, problem: Problem | None = None) -> list[TextCell]:
+    """The cells of the engine's grid, row by row."""
+    problem, has, cells = problem or decoder_problem(), set(engine.settings or ()), []
+    for asked in GRID:
+        settings = dict(asked.settings)
+        if not set(settings) <= has:
+            continue
+        for mode in (m for m in asked.modes if m in engine.modes):
+            given = settings if mode == "draft" or "prompt" in settings else {**settings, "prompt": REPEATING}
+            tokens = asked.tokens if mode == "draft" else min(asked.tokens, 2)
+            cells.append(TextCell(asked.name, given, tokens, DRAFT if mode == "draft" else LOOKUP, problem))
+    return cells
+
+
+class CellState(NamedTuple):
+    """What became of a cell. word: "holds", "refuted" or "no law". why: the limit, the witness or the reason.
+
+    deviation: the largest, of the two claims about its law.
+    """
+
+    word: str
+    why: str
+    deviation: float | None = None
+
+
+def states(evidence: Iterable[Evidence]) -> Iterator[tuple[str, str, CellState]]:
+    """(row, way of drafting, state) of a report's cells, in their order."""
+    cells: dict[tuple[str, str], list[Evidence]] = {}
+    for e in evidence:
+        if getattr(e.detail, "setting", ""):
+            cells.setdefault((e.detail.setting, e.detail.sampling), []).append(e)  # type: ignore[union-attr]
+    for (row, sampling), found in cells.items():
+        yield row, sampling, state(found)
+
+
+def state(found: Sequence[Evidence]) -> CellState:
+    """The state of one cell: claims about its law and what is reported of it; support is shown beside."""
+    judged = [e for e in found if e.claim != "support"]
+    refuted = next((e for e in judged if e.verdict == REFUTED), None)
+    if refuted is not None:
+        return CellState("refuted", f"{refuted.claim}: {refuted.witness}", _size(refuted))
+    if open_ := next((e for e in judged if e.verdict != HOLDS), None):
+        return CellState("no law", f"{open_.claim}: {open_.detail.reason}", None)
+    rare = next((e for e in found if e.claim == "support" and e.verdict == REFUTED), None)
+    beside = f"; a text ruled out comes with probability {_size(rare):.1g}" if rare else ""
+    limit = max((float(e.bound) for e in judged if e.claim in ("lossless", "same-as-plain")), default=0.0)
+    off = max((_size(e) for e in judged if e.claim in ("lossless", "same-as-plain")), default=0.0)
+    return CellState("holds", f"TV {off:.1g}, allowed {limit:.1g}{beside}", off)
+
+
+def _size(e: Evidence) -> float:
+    return float(e.total_variation or 0.0)

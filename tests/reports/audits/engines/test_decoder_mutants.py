@@ -1,0 +1,68 @@
+"""Mutants of decoders: each is refuted exactly, in the claims that its catalogue names, and named; right ones hold."""
+
+import pytest
+
+from draftproof.models.decoders.catalogue import RIGHT_DECODERS, WRONG_DECODERS
+from draftproof.proofs.decoder_laws import UNWRITTEN
+from draftproof.reports.audits.engines.audit import audit_engine
+from draftproof.reports.audits.engines.grid import GRID, grid_cells, states
+from draftproof.verifiers.adapters.engines import ENGINES, Engine
+
+pytestmark = pytest.mark.engine
+
+
+def audited(entry):
+    sample = f"draftproof.models.decoders.catalogue:{entry.name}"
+    engine = Engine(entry.name, "planted", sample, follows=True, forged=False, logprobs="settings")
+    settings = entry.settings | ({"lookup": True} if entry.sampling == "lookup" else {})
+    return audit_engine(engine, levels=("exact",), settings=settings, tokens=entry.tokens)
+
+
+QUICK = ("X01", "X18", "X22", "X30", "X33", "X36", "R05", "R11")
+
+
+def some_long(entries):
+    """All of them; but a few are left to ``make long``."""
+    return [e if e.name in QUICK else pytest.param(e, marks=pytest.mark.long) for e in entries.values()]
+
+
+@pytest.mark.parametrize("entry", some_long(WRONG_DECODERS), ids=str)
+def test_a_mutant_is_refuted_where_its_catalogue_says_and_named(entry):
+    report = audited(entry)
+    assert tuple(e.claim for e in report.evidence if e.refuted) == entry.refutes
+    assert report.verdict == "refuted"
+    assert all(e.witness and e.replay for e in report.evidence if e.refuted)
+    if entry.followed:
+        assert "with memory that was never written: with seed" in report.findings[UNWRITTEN]
+    else:
+        assert entry.name in [same["mutant"] for same in report.diagnosis]
+
+
+@pytest.mark.parametrize("entry", some_long(RIGHT_DECODERS), ids=str)
+def test_a_right_decoder_in_an_odd_style_holds(entry):
+    report = audited(entry)
+    assert report.verdict == "holds" and not report.diagnosis
+    assert max(e.total_variation or 0 for e in report.evidence) < 1e-12
+
+
+def test_the_grid_of_the_reference_has_every_row_and_an_engine_only_those_it_has():
+    every = {cell.name for cell in grid_cells(ENGINES["draftproof-reference"])}
+    assert {asked.name for asked in GRID} - every == {"early exit", "tokenizers apart"}
+    loop = {cell.name for cell in grid_cells(ENGINES["draftproof-loop"])}
+    assert {"none", "top-k", "EOS in a block"} <= loop and "min-p" not in loop
+    assert len(grid_cells(ENGINES["transformers"])) >= 50
+
+
+def test_a_cell_shows_what_was_refuted_what_holds_and_why_nothing_is_decided():
+    words = [state.word for entry in ("X01", "R11") for _, _, state in states(audited(_entry(entry)).evidence)]
+    assert words == ["refuted", "holds"]
+    report = audit_engine(
+        Engine("none", "planted", "draftproof.models.decoders.catalogue:X01", follows=True, forged=False),
+        levels=("exact",), settings={"top_p": 0.55}, tokens=1,
+    )  # fmt: skip
+    ((_, _, state),) = states(report.evidence)
+    assert state.word == "no law" and "within rounding" in state.why
+
+
+def _entry(name):
+    return {**WRONG_DECODERS, **RIGHT_DECODERS}[name]
