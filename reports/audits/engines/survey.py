@@ -36,8 +36,12 @@ TIMEOUT, INTERPRETED = 300.0, 40.0
 OUTSIDE_SAMPLES = {"transformers": 500}
 """Texts of each problem, of engines that are slow; 4,000 of the others."""
 
-SURVEYED: dict[str, Adapter | Engine] = {**ADAPTERS, **{name + OUTSIDE: engine for name, engine in ENGINES.items()}}
-"""What can be run here by name; servers have to be started, and their reports are put into the folder."""
+SURVEYED: dict[str, Adapter | Engine] = {
+    **ADAPTERS,
+    **{name + OUTSIDE: engine for name, engine in ENGINES.items() if not name.startswith("draftproof-")},
+}
+"""What can be run here by name, besides what is ours; servers have to be started, and their reports are put into the
+folder."""
 
 NOT_RUN = {
     "FlashInfer, `chain_speculative_sampling`": "CUDA only: its kernels are compiled for a GPU on their first call",
