@@ -3,6 +3,8 @@
 import math
 import resource
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psutil
 
@@ -24,6 +26,15 @@ class ProcessorTime:
     def spent(self) -> float:
         """Seconds so far."""
         return _used() - self._since
+
+    @contextmanager
+    def not_counted(self) -> Iterator[None]:
+        """What is spent inside is no part of it."""
+        before = _used()
+        try:
+            yield
+        finally:
+            self._since += _used() - before
 
     def left(self, share: float = 1.0) -> float:
         """Seconds until that share of the limit is spent; 0 where they are too few to begin anything."""

@@ -42,7 +42,7 @@ class Sandbox:
     folders: where modules are searched before all others.
     program: whether the subject is the command of a program that speaks JSON lines.
     handed_over: the object that the subject is, if one was handed over (``interception.by_value``).
-    time: that its requests may take together.
+    time: that its requests may take together, but for loading the subject.
     elsewhere: to run it in other surroundings (``interception.surroundings``), with these variables of the environment
       besides, or without those that are None.
     """
@@ -92,7 +92,8 @@ class Sandbox:
             return self.start(probe)
         how = {"array": self.array, "dtype": self.dtype, "torch": self.torch}
         how |= {"folders": self.folders, "program": self.program, "handed_over": self.handed_over}
-        (description,) = self._answers(do="load", subject=subject, probe=[as_json(p) for p in probe], **how)
+        with self.time.not_counted():  # torch and transformers take as long as a small law
+            (description,) = self._answers(do="load", subject=subject, probe=[as_json(p) for p in probe], **how)
         return description
 
     @property

@@ -32,8 +32,8 @@ class AuditSettings:
     uniform_bits: of the uniforms that decide, where they have fewer than the rows' precision needs: what that lattice
       moves a law by is allowed then, and the verdict says so.
     seed: of the statistical route, and of the problems that an audit draws for itself.
-    processor_time: seconds of processor time for all together, whatever the subject does; None: no limit, but QUICK
-      with ``quick``. What is not reached is no part of the verdict.
+    processor_time: seconds of processor time for all but loading the subject, whatever it does; None: no limit, but
+      QUICK with ``quick``. What is not reached is no part of the verdict.
     timeout: limit for one problem, in seconds (see ``proofs.sandbox``).
     memory: of the child process, in GiB.
     samples: of a problem on the statistical route.

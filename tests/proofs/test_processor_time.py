@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,14 @@ def test_the_time_of_children_counts_while_they_live_and_after():
     assert time.left(0.5) < 5e5 - while_it_lives + 0.02
     assert ProcessorTime().left(0.1) == math.inf
     assert ProcessorTime(1e-9).left() == 0
+
+
+def test_what_is_not_counted_is_no_part_of_it():
+    time = ProcessorTime(1e6)
+    for counted in (False, True):
+        with nullcontext() if counted else time.not_counted():
+            sum(range(3_000_000))
+        assert (time.spent() > 0.02) == counted
 
 
 def test_a_law_is_given_up_after_its_seconds_and_nothing_is_begun_without_any():
