@@ -6,6 +6,9 @@ import msgspec
 
 from .registry import decoder_python, engine_folder, not_installed
 
+TOKENS = 3
+"""Of a text whose law is asked for, unless the engine says otherwise."""
+
 
 class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A program that generates text with a target and a draft.
@@ -42,7 +45,7 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     forged: bool = True
     modes: tuple[str, ...] = ("draft",)
     driver: str = ""
-    tokens: int = 3
+    tokens: int = TOKENS
 
     @property
     def exact(self) -> bool:

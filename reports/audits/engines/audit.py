@@ -23,7 +23,7 @@ from ..error_rates import ALPHA
 from ..report import Report
 from ..runner import examine
 from ..settings import Progress
-from .exact_texts import DECIDING, ExactTexts, asked_cells
+from .exact_texts import DECIDING, DRAFTING, ExactTexts, asked_cells
 from .grid import grid_cells
 from .texts import judged, text_length
 
@@ -129,7 +129,8 @@ def audit_engine(
     levels: "exact", where its random numbers can be followed, and "statistical", where they cannot: both, or where
         ``samples`` are asked for those alone.
     tokens: the cap of a text whose law is exact.
-    grid: whether to go through every setting that the engine has (``grid.grid_cells``), exactly.
+    grid: whether to go through every setting that the engine has (``grid.grid_cells``), exactly; ``settings`` say how
+        to draft.
     checkpoint: a file in which exact laws are kept, and from which the same audit goes on.
     samples: texts of each problem, each with a seed of its own; that they are independent is up to the engine.
     seed: of the calls' seeds.
@@ -145,10 +146,14 @@ def audit_engine(
         raise InputError(f"{engine.name} needs {' and '.join(missing)}{install}")
     report = Report.begin(engine.name, engine.source, ["float32"], seed)
     levels = levels or (LEVELS[1:] if samples else LEVELS)
-    if grid and (problems or settings or plain or tokens):
-        raise InputError("--grid has settings, tokens and a problem of its own")
+    if grid and (problems or {*(settings or {})} - {*DRAFTING} or plain or tokens):
+        raise InputError("--grid has settings, tokens and a problem of its own; --set may say how to draft")
     if engine.exact and "exact" in levels:
-        cells = grid_cells(engine) if grid else asked_cells(engine, problems, settings or {}, tokens, plain)
+        cells = (
+            grid_cells(engine, drafting=settings)
+            if grid
+            else asked_cells(engine, problems, settings or {}, tokens, plain)
+        )
         report.claims = DECIDING
         exact = ExactTexts(engine, cells, timeout, memory, report, progress, checkpoint)
         if (

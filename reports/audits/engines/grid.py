@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ....models.problem import Problem
-from ....verifiers.adapters.engines import Engine
+from ....verifiers.adapters.engines import TOKENS, Engine
 from ....verifiers.evidence import HOLDS, REFUTED, Evidence
 from .exact_texts import DRAFT, LOOKUP, TextCell, decoder_problem
 
@@ -63,12 +63,21 @@ GRID = (
     GridRow("adaptive draft length", {"adaptive": True}, 3, DRAFT_ALONE),
     GridRow("early exit", {"early_exit": 1}, 2, DRAFT_ALONE),
     GridRow("tokenizers apart", {"universal": True}, 2, DRAFT_ALONE),
+    GridRow("sampled drafts", {"draft_sampled": True, "temperature": 0.5}, 3, DRAFT_ALONE),
+    GridRow("requests with a seed", {"seeded": True}),
+    GridRow("prompt of 40 tokens, decoded before", {"prompt": REPEATING * 10, "earlier": [REPEATING * 10]}),
 )
 """All settings that any engine has; of one engine those that it has."""
 
 
-def grid_cells(engine: Engine, problem: Problem | None = None) -> list[TextCell]:
-    """The cells of the engine's grid, row by row."""
+def grid_cells(
+    engine: Engine, problem: Problem | None = None, drafting: Mapping[str, Any] | None = None
+) -> list[TextCell]:
+    """The cells of the engine's grid, row by row.
+
+    drafting: settings that say how to draft, of all cells. Texts are longer by as many tokens as the engine's are by
+    default: one that writes its first token plainly needs one more.
+    """
     problem, has, cells = problem or decoder_problem(), set(engine.settings or ()), []
     for asked in GRID:
         settings = dict(asked.settings)
@@ -76,7 +85,8 @@ def grid_cells(engine: Engine, problem: Problem | None = None) -> list[TextCell]
             continue
         for mode in (m for m in asked.modes if m in engine.modes):
             given = settings if mode == "draft" or "prompt" in settings else {**settings, "prompt": REPEATING}
-            tokens = asked.tokens if mode == "draft" else min(asked.tokens, 2)
+            tokens = (asked.tokens if mode == "draft" else min(asked.tokens, 2)) + engine.tokens - TOKENS
+            given = {**given, **(drafting or {})}
             cells.append(TextCell(asked.name, given, tokens, DRAFT if mode == "draft" else LOOKUP, problem))
     return cells
 

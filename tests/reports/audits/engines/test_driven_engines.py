@@ -12,6 +12,7 @@ from draftproof.proofs.driven import decoders
 from draftproof.proofs.driven.decoders import DecoderProcesses
 from draftproof.reports.audits.engines.audit import audit_engine
 from draftproof.reports.audits.engines.exact_texts import decoder_problem
+from draftproof.reports.audits.engines.grid import grid_cells
 from draftproof.verifiers.adapters import vllm_decoder
 from draftproof.verifiers.adapters.engines import ENGINES
 from draftproof.verifiers.adapters.registry import decoder_python
@@ -127,6 +128,14 @@ for seeds in (torch.arange(n), torch.randint(0, 2**31, (n,), generator=torch.Gen
         total = sum(counts)
         statistic = sum((seen - total * p) ** 2 / (total * p) for seen, p in zip(counts, expected))
         assert statistic < 45  # chance 1e-9 at 8 degrees of freedom, without the overlap of pairs
+
+
+def test_its_grid_has_at_least_12_settings_with_two_ways_of_drafting():
+    cells = grid_cells(ENGINES["vllm"], drafting={"repaired": True})
+    by_way = [{cell.name for cell in cells if cell.sampling == way} for way in ("speculative", "lookup")]
+    assert len(by_way[0] & by_way[1]) >= 12 and all(cell.settings["repaired"] and cell.tokens > 1 for cell in cells)
+    with pytest.raises(InputError, match="--set may say how to draft"):
+        audit_engine(ENGINES["vllm"], grid=True, settings={"top_k": 2})
 
 
 def test_an_environment_that_is_not_there_and_settings_that_it_has_not_are_one_line(monkeypatch, tmp_path):
