@@ -12,12 +12,18 @@ import click
 from sphinx.application import Sphinx
 
 from draftproof import stattests
+from draftproof.models.decoders.catalogue import RIGHT_DECODERS, WRONG_DECODERS
+from draftproof.models.decoders.reference import Decoder
+from draftproof.proofs.decoder_laws import distance
+from draftproof.proofs.known_decoders import law_of_decoder
 from draftproof.proofs.rounding_table import table
+from draftproof.reports.audits.engines.exact_texts import decoder_problem
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
 from draftproof.reports.pages import bugs
 from draftproof.reports.pages import glossary as words
 from draftproof.reports.pages.engines import kept_survey
+from draftproof.reports.pages.grid import grid_page, kept_grids
 from draftproof.reports.pages.narrow import labelled
 from draftproof.reports.pages.page import page as report_page
 from draftproof.stattests import min_detectable_goodness, samples_needed
@@ -155,10 +161,33 @@ def rounding(page: str) -> str:
     return page.replace(MADE_HERE, table())
 
 
+def decoders(page: str) -> str:
+    """The page of decoders, with the grids that are kept."""
+    return page.replace(MADE_HERE, grid_page(kept_grids()))
+
+
+def wrong_decoders(page: str) -> str:
+    """The mutants of decoders, and the right ones in odd styles."""
+    problem = decoder_problem()
+    lines = ["| name | wrong | request | off | refutes | descends from |", "|---|---|---|---|---|---|"]
+    for entry in WRONG_DECODERS.values():
+        off = ""
+        if not entry.followed:
+            asked = problem, entry.settings, entry.tokens, entry.sampling
+            off = f"{distance(*(law_of_decoder(kind, *asked) for kind in (entry.kind, Decoder))):.2g}"
+        request = ", ".join(f"{name} {json.dumps(value)}" for name, value in entry.settings.items()) or "none"
+        ancestor = f"[{entry.ancestor}]({entry.link})" if entry.link else ""
+        refutes = ", ".join(entry.refutes)
+        lines.append(f"| {entry.name} | {entry.title} | `{request}` | {off} | {refutes} | {ancestor} |")
+    lines += ["", "Right ones in odd styles, which are cleared:", "", "| name | style |", "|---|---|"]
+    lines += [f"| {entry.name} | {entry.title} |" for entry in RIGHT_DECODERS.values()]
+    return page.replace(MADE_HERE, "\n".join(lines))
+
+
 MADE_HERE = "<!-- made by house.py -->"
 MADE_PAGES = {
-    "commands": commands, "engines": engines, "glossary": glossary, "index": index, "python": statistics,
-    "rounding": rounding,
+    "commands": commands, "decoders": decoders, "wrong-decoders": wrong_decoders, "engines": engines,
+    "glossary": glossary, "index": index, "python": statistics, "rounding": rounding,
 }  # fmt: skip
 
 

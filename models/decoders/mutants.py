@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import log
 from typing import Any
 
+from ..decoding_settings import ended
 from ..law import Model, Prefix
 from .reference import Decoder, DrawnToken, Row
 
@@ -202,6 +203,15 @@ class StopsWithinABlock(Decoder):
     @property
     def over(self) -> bool:
         return self.whole or len(self.text) >= self.tokens
+
+
+class StopsAtABlocksEnd(Decoder):
+    """A stop sequence ends the text only where a block ends with it."""
+
+    def append(self, emitted: Sequence[int], block: Sequence[DrawnToken]) -> None:
+        for token in emitted:
+            if not ended(self.text, self.tokens, without(self.settings, "stop")):
+                self.text += (token,)
 
 
 class ForcedWhereNothingWasDrafted(Decoder):

@@ -1,5 +1,6 @@
 """Decoders of one token each, for what is made of their seed and their memory."""
 
+import os
 import random
 
 import numpy as np
@@ -43,3 +44,20 @@ def counts(target, draft, start, tokens, gamma, seeds):
     for _seed in seeds:
         COUNT[0] += 1
         yield [COUNT[0] % 2]
+
+
+def by_temperature(target, draft, start, tokens, gamma, seeds, temperature=1.0):
+    """One that fails at some temperatures, each in its way, and is right at none of them."""
+    for _ in seeds:
+        if temperature == 0.1:
+            while True:
+                pass
+        if temperature == 0.2:
+            import subprocess
+
+            subprocess.run(["true"], check=True)
+        if temperature == 0.3:
+            raise ValueError("no such temperature")
+        if temperature == 0.4:
+            os._exit(3)
+        yield [0] if temperature == 0.6 else [0] * tokens

@@ -18,10 +18,13 @@ def _model(folder: Path) -> Any:
 
 
 @cache
-def _tokenizer(folder: Path) -> Any:
+def _tokenizer(folder: Path, *more: str) -> Any:
+    """A forged tokenizer, with more words where it has to be another one."""
     from transformers import AutoTokenizer
 
-    return AutoTokenizer.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_tokens([*more])
+    return tokenizer
 
 
 def sample(
@@ -89,7 +92,7 @@ def _drafting(given: Mapping[str, Any], target: Path, draft: Path, gamma: int) -
     config.num_assistant_tokens_schedule = "heuristic" if adaptive else "constant"
     config.assistant_confidence_threshold = 0.4 if adaptive else 0.0
     if given.get("universal"):
-        words = {"tokenizer": _tokenizer(target), "assistant_tokenizer": _tokenizer(draft)}
+        words = {"tokenizer": _tokenizer(target), "assistant_tokenizer": _tokenizer(draft, "unused")}
         return {"assistant_model": assistant, **words}
     return {"assistant_model": assistant}
 

@@ -2,11 +2,17 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from draftproof.models.errors import InputError
+from draftproof.proofs.decoder_laws import JudgedTexts, KnownTexts
 from draftproof.reports.audits.engines.audit import audit_engine, engine_from
-from draftproof.verifiers.adapters.engines import ENGINES
+from draftproof.reports.audits.engines.exact_texts import ExactTexts, TextCell, decoder_problem
+from draftproof.reports.audits.engines.grid import states
+from draftproof.reports.audits.report import Report
+from draftproof.verifiers.adapters.engines import ENGINES, Engine
+from draftproof.verifiers.verdicts import Strength
 
 PLANTED = Path(__file__).parents[3] / "subjects" / "engines.py"
 
@@ -42,6 +48,45 @@ def test_levels_that_cannot_be_had_and_settings_that_an_engine_has_not_are_refus
 
 
 def _without_packages():
-    import msgspec
-
     return msgspec.structs.replace(ENGINES["openvino-genai"], packages=())
+
+
+FAILING = Path(__file__).parents[3] / "subjects" / "seeded_decoders.py"
+
+
+def test_a_cell_that_fails_has_its_reason_in_one_line_and_the_others_stand():
+    engine = Engine("failing", "planted", f"{FAILING}:by_temperature", follows=True, forged=False)
+    report = Report.begin("failing", "planted", ["float32"], 0)
+    cells = [
+        TextCell(str(t), {"temperature": t}, 2, "plain", decoder_problem()) for t in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+    ]
+    run = ExactTexts(engine, cells, 3.0, 8.0, report)
+    run.run()
+    found = {row: state for row, _, state in states(run.evidence(True))}
+    assert [found[t].word for t in ("0.1", "0.2", "0.3", "0.4", "0.5", "0.6")] == [
+        "no law", "refuted", "no law", "no law", "refuted", "refuted",
+    ]  # fmt: skip
+    assert "a call did not return within" in found["0.1"].why
+    assert "ValueError: no such temperature" in found["0.3"].why
+    assert "exit status 3" in found["0.4"].why
+    assert all("\n" not in state.why for state in found.values())
+    assert found["0.6"].why == "lossless: 0: expected 0.676209, observed 1", "too few tokens"
+    assert len(run.without) == 3
+
+
+def test_a_decoder_that_starts_a_process_or_asks_the_clock_shows_nothing_that_holds():
+    law = KnownTexts({(0,): 1.0}, strength=Strength.EXACT, reads=("processes (_posixsubprocess.fork_exec at d.py:3)",))
+    judged = JudgedTexts("p", 1, 1, law, None, {(0,): 1.0}, facts={"sampling": "plain", "settings": {}})
+    reasons = {e.claim: (str(e.verdict), e.detail.reason) for e in judged.evidence()}
+    asked = "it asks its surroundings: processes (_posixsubprocess.fork_exec at d.py:3)"
+    assert reasons == {"lossless": ("no-evidence", asked), "support": ("no-evidence", asked)}
+
+
+def test_known_laws_are_kept_in_the_checkpoint_and_those_without_one_asked_again(tmp_path):
+    file = str(tmp_path / "laws")
+    engine = Engine("kept", "planted", f"{FAILING}:one_generator", follows=True, forged=False)
+    first = audit_engine(engine, levels=("exact",), tokens=2, checkpoint=file, plain=True)
+    with pytest.raises(InputError, match="sample"):
+        audit_engine(msgspec.structs.replace(engine, sample="other:decode"), levels=("exact",), checkpoint=file)
+    again = audit_engine(engine, levels=("exact",), tokens=2, checkpoint=file, plain=True)
+    assert [e.total_variation for e in first.evidence] == [e.total_variation for e in again.evidence]
