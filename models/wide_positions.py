@@ -27,7 +27,7 @@ def together(gamma: int) -> WideProblem:
 
 
 def apart(gamma: int, seed: int = 0, pairs: bool = True) -> WideProblem:
-    """Every position is decided, with two tokens that can be drafted.
+    """Every position is decided, with two tokens that can be drafted; in blocks of another length they are others.
 
     pairs: whether each is decided together with the next one too, and two positions at each distance from gamma / 2 on,
       so that there is a multiple of every distance: code that takes the same for every k-th position shows. Which two
@@ -42,7 +42,8 @@ def apart(gamma: int, seed: int = 0, pairs: bool = True) -> WideProblem:
             later[first].add(first + distance)
             decided = [first, *later[first]]
             met |= {b - a for a in decided for b in decided}
-    live = tuple((3 * i % SMALL, (3 * i + 1) % SMALL) for i in range(gamma))
+    first = LENGTHS_APART.index(gamma) if gamma in LENGTHS_APART else gamma
+    live = tuple(((3 * i + first) % SMALL, (3 * i + first + 1) % SMALL) for i in range(gamma))
     name = f"wide-positions-{'pairs' if pairs else 'apart'}-gamma{gamma}"
     departures = tuple(map(tuple, map(sorted, later)))
     return WideProblem(SMALL, gamma, "few", live, seed, name=name, departures=departures)

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from ...models.wide import ALL_CALLED
+from ...models.wide import ALL_CALLED, DRAFTED_IDS
 from .alike import Alike, sorted_orders
 from .draws import LookUp
 from .exploration import Exploration
@@ -366,7 +366,7 @@ class _WideCall:
         if len(possible) <= ALL_CALLED:
             return [int(i) for i in possible if i != row.base]
         size = len(row.weights)
-        chosen = [0, size - 1, self.vocabulary - 1, *self.live, *range(self.vocabulary, size)]
+        chosen = [0, size - 1, self.vocabulary - 1, *self.live, *DRAFTED_IDS, *range(self.vocabulary, size)]
         for power in (7, 8, 10, 12, 15, 16, 17):
             chosen += [(1 << power) - 1, 1 << power, (1 << power) + 1]
         chosen += [i & mask for i in (size - 1, size - 2, size - 3) for mask in (0x7F, 0xFF, 0x7FFF, 0xFFFF)]
