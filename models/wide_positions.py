@@ -13,6 +13,9 @@ from .wide import WideProblem
 LENGTHS = (*range(6, 18), 24, 32, 33, 64)
 """Lengths of blocks all positions of which are decided together, where that takes few ways."""
 
+SHORTER = (4, 5)
+"""Those of which problems of small vocabularies decide every position, few of them with rows of every region."""
+
 LENGTHS_APART = (6, 7, 8, 9, 10, 12, 16, 17, 24, 32, 33, 64)
 """Those of which each position is decided beside others where it takes many."""
 

@@ -10,7 +10,7 @@ from draftproof.models.battery import drawn as drawn_problem
 from draftproof.models.errors import RunFailed
 from draftproof.models.problem import Problem
 from draftproof.models.wide import WideProblem, own_wide_problem, wide_battery
-from draftproof.models.wide_positions import LENGTHS, SMALL
+from draftproof.models.wide_positions import SMALL
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.law import Law
 from draftproof.proofs.measurement import measured
@@ -18,7 +18,7 @@ from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.wide_law import WideMeasurement
 from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.functions.long_blocks import laws_of_long_blocks
+from draftproof.reports.audits.functions.long_blocks import EVERY_LENGTH, laws_of_long_blocks
 from draftproof.reports.audits.functions.relations import restated_problems
 from draftproof.tests.deceivers.drawn import Drawn, drawn, written
 from draftproof.verifiers.evidence import Evidence
@@ -98,7 +98,9 @@ def outcome_of_laws(
         chosen = wrong_on(one, problems)
         yield from map(law, (p for p in chosen if isinstance(p, Problem)))
         if long_blocks:
-            yield from laws_of_long_blocks(law, 0, [g for g in LENGTHS if one.made_at(2, g) or one.made_at(SMALL, g)])
+            yield from laws_of_long_blocks(
+                law, 0, [g for g in EVERY_LENGTH if one.made_at(2, g) or one.made_at(SMALL, g)]
+            )
         yield from map(law, (p for p in chosen if isinstance(p, WideProblem)))
 
     for measurement in laws():
