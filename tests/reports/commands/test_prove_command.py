@@ -40,7 +40,7 @@ def test_the_list_names_every_claim_and_proves_nothing():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["lemma-77"], "no claim 'lemma-77'; known: lemma-1"),
+        (["lemma-77"], "no claim 'lemma-77'; did you mean lemma-7?"),
         (["lemma-2", "--method", "sympy"], "lemma-2: no proof by sympy"),
         (["--method", "magic"], "'magic' is not one of enumeration"),
         (["lemma-1", "--json", "/nowhere/rows.json"], "cannot be written"),
