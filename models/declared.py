@@ -18,7 +18,7 @@ class CascadeForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A speculative cascade: the target's row where the draft's is to be deferred from, else the draft's.
 
     defer: "chow": max q < 1 - alpha; "difference": max q < max p - alpha; "optimal": max q < max p - alpha TV(p, q).
-    Source: Narasimhan et al. 2024, "Faster Cascades via Speculative Decoding", Sections 3 and 4.
+    Source: Narasimhan et al. 2024, "Faster Cascades via Speculative Decoding", from memory.
     """
 
     defer: Literal["chow", "difference", "optimal"]

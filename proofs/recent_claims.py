@@ -82,7 +82,7 @@ PAIRS = [toy(2), *lattice_pairs(2, 2, 3)]
 SOLVER = 0.003
 """What the solver of Global Resolution loses at most of an acceptance in 100 sweeps, on these pairs."""
 
-RESOLUTION = "Thomas and Pal 2025 (Global Resolution; abstract)"
+RESOLUTION = "Thomas and Pal 2025 (Global Resolution; abstract, the shares derived here)"
 LISTS = "Rowan et al. 2025 (list matching; abstract, its lemma derived here)"
 UNIVER = "Weng et al. 2026 (UniVer; abstract, the rule derived here)"
 OURS = "an ordering examined here, of UniVer as derived here"
@@ -93,15 +93,15 @@ TREES = "DDTree (mlx-vlm at 33612265, speculative/ddtree.py)"
 SUBSETS = "Guo and Ermon 2025 (any-subset decoding; code at 056f3882)"
 
 
-CASCADE = "Narasimhan et al. 2024 (speculative cascades)"
+CASCADE = "Narasimhan et al. 2024 (speculative cascades; from memory)"
 ENSEMBLE = "DIVERSE, transformers (static ensemble, w = 1/2)"
 GRAMMAR = "arXiv 2605.07698 (grammars; abstract)"
-EARS = "vllm#31483, vllm-ascend#7845 (EARS, tolerance 0.3)"
+EARS = "vllm#31483, vllm-ascend#7845 (EARS, tolerance 0.3; as described there)"
 CACTUS = "Hao and Mou 2026 (Cactus; code at 3b01b816)"
 KEPT = "Cai et al. 2024; TensorRT-LLM (one draft; the form is ours)"
 NO_GO = "Hu and Huang 2024 (2410.20418; abstract)"
 PSEUDORANDOM = "He et al. 2026 (2602.01428; abstract)"
-VLLM = "vLLM (watermarking at 01c268bc, of PR 56122; code)"
+VLLM = "vLLM (watermarking at 01c268bc, of PR 56122; code of gumbel.py and spec_decode.py)"
 
 SHARP = "the target has much of the hub: where it has little, one of the two drafts is spent on it"
 

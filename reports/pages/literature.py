@@ -32,7 +32,8 @@ claim that *holds* is contradicted by none of the problems named and is not ther
 repository's code of each rule: of Tree Monte Carlo it is after the authors' public code, of greedy multi-path
 verification after the abstract and reviews, with the order of tokens by ratio. Where a source says *abstract*, no more
 than that could be read, and what is judged is derived from it here; where it says *code*, the code at that commit was
-read and is written anew. "Read as" marks a reading of ours: a paper that measured averages claims no more than those.
+read and is written anew; where it says neither, it is the paper as known. "Read as" marks a reading of ours:
+a paper that measured averages claims no more than those.
 
 """
 

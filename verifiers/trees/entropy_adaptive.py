@@ -11,7 +11,7 @@ def entropy_adaptive_step(tenths: int = 3) -> Step:
     tenths: the tolerance, VLLM_EARS_TOLERANCE.
     Guarantee: not valid. TV of one token = sum over q > p of min(q - p, t q): what is accepted beyond min(p, q); it is
         drawn from the rejected mass, all of which lies where p > q.
-    Source: vllm#31483, vllm-ascend#7845 (the uniform is lowered by tolerance x (1 - max p); the residual is as ever).
+    Source: vllm#31483, vllm-ascend#7845, by their descriptions: the uniform is lowered by tolerance x (1 - max p).
     """
 
     def step(siblings: Siblings, chance: Chance) -> Choice:
