@@ -66,7 +66,9 @@ def _shown(state: CellState | None) -> str:
         return ""
     if state.word == "holds":
         return f"holds, TV {state.deviation:.0e}" if state.deviation else "holds"
-    return f"**refuted**, TV {state.deviation:.2g}" if state.word == "refuted" else "no law"
+    if state.word == "refuted":
+        return f"**refuted**, TV {state.deviation:.2g}" if state.deviation else "**refuted**"
+    return "no law"
 
 
 def _reasons(grids: dict[str, Report]) -> Sequence[str]:

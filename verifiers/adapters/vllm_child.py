@@ -151,6 +151,8 @@ class DrivenVllm:
     def _parameters(self, kind: Any, settings: dict[str, Any]) -> Any:
         settings = dict(settings)
         banned = settings.pop("bad_words_token_ids", None)
+        if "logit_bias" in settings:
+            settings["logit_bias"] = {int(token): by for token, by in settings["logit_bias"].items()}
         made = kind(detokenize=False, ignore_eos=True, **settings)
         if banned:
             made._bad_words_token_ids = [[int(token)] for token in banned]

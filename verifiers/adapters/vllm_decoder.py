@@ -12,7 +12,7 @@ NAMES = {"allowed": "allowed_token_ids", "banned": "bad_words_token_ids", "eos":
 """Settings of ours that have another name there."""
 
 KEPT = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty",
-        "min_tokens", *NAMES)  # fmt: skip
+        "min_tokens", "logit_bias", *NAMES)  # fmt: skip
 
 REPAIR = """
 import vllm.v1.sample.rejection_sampler as sampler
@@ -49,8 +49,6 @@ def request(start: int, tokens: int, settings: Mapping[str, Any]) -> dict[str, A
     """One text in vLLM's words."""
     given: dict[str, Any] = {NAMES.get(name, name): settings[name] for name in KEPT if name in settings}
     given |= {"max_tokens": tokens, "skip_reading_prefix_cache": not settings.get("earlier")}
-    if "logit_bias" in settings:
-        given["logit_bias"] = {int(token): by for token, by in settings["logit_bias"].items()}
     given |= {"logprobs": 0} if settings.get("logprobs") else {}
     given |= {"seed": 7} if settings.get("seeded") else {}
     earlier = [[start, *prompt] for prompt in settings.get("earlier") or ()]
