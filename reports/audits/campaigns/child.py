@@ -37,6 +37,9 @@ class _Loaded:
         self.description = {"digest": digest, "convention": convention, "findings": {}, "versions": {}}
         self.calls = 0  # not counted
 
+    def until(self, moment: float) -> None:
+        """A campaign has no limit on its processor time."""
+
 
 def _sample(loaded: _Loaded, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     tally = loaded.source.sample(np.random.SeedSequence(request["seed"]), request["count"])
