@@ -43,7 +43,7 @@ def _counts(grids: dict[str, Report]) -> Iterator[str]:
         found = [*_cells(report).values()]
         words = {word: sum(state.word == word for state in found) for word in ("holds", "refuted", "no law")}
         largest = max((state.deviation or 0.0 for state in found if state.word == "holds"), default=0.0)
-        versions = ", ".join(f"{p} {v}" for p, v in report.environment.items() if p in ("transformers", "vllm"))
+        versions = ", ".join(f"{p} {v}" for p, v in report.environment.items() if p == name)
         yield (
             f"- **{name}**{f' ({versions})' if versions else ''}: {len(found)} cells, {words['holds']} exact and hold "
             f"(largest deviation TV {largest:.1g}), {words['refuted']} refuted, {words['no law']} without a law."

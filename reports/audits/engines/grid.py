@@ -13,16 +13,12 @@ REPEATING = [0, 1, 2, 0]
 
 
 class GridRow(NamedTuple):
-    """One row of the grid. name: in words. settings, tokens: of a request. modes: ways of drafting it is asked with.
-
-    looked_up: tokens at most of a text that is drafted from itself, which has many ways to fall.
-    """
+    """One row of the grid. name: in words. settings, tokens: of a request. modes: ways of drafting it is asked with."""
 
     name: str
     settings: Mapping[str, Any]
     tokens: int = 2
     modes: tuple[str, ...] = ("draft", "lookup")
-    looked_up: int = 2
 
 
 DRAFT_ALONE = ("draft",)
@@ -53,7 +49,8 @@ GRID = (
     GridRow("EOS and minimum length", {"eos": [1], "min_tokens": 2}, 3),
     GridRow("forced EOS at the cap", {"forced_eos": [2]}, 3),
     GridRow("cap inside a block", {}, 1),
-    GridRow("stop across tokens", {"stop": [[1, 2]]}, 3, looked_up=3),
+    GridRow("stop across tokens", {"stop": [[1, 2]]}, 3, DRAFT_ALONE),
+    GridRow("stop inside a block", {"stop": [[1]]}),
     GridRow("n = 2", {"n": 2}, 1),
     GridRow("prompt of 1 token", {"prompt": [2]}, modes=DRAFT_ALONE),
     GridRow("prompt of 5 tokens", {"prompt": [1, 1, 0, 2, 1]}),
@@ -89,8 +86,8 @@ def grid_cells(
             continue
         for mode in (m for m in asked.modes if m in engine.modes):
             given = settings if mode == "draft" or "prompt" in settings else {**settings, "prompt": REPEATING}
-            tokens = asked.tokens if mode == "draft" else min(asked.tokens, asked.looked_up)
-            given, tokens = {**given, **(drafting or {})}, tokens + engine.tokens - TOKENS
+            tokens = asked.tokens if mode == "draft" else min(asked.tokens, 2)
+            given, tokens = {**given, **(drafting or {})}, max(1, tokens + engine.tokens - TOKENS)
             cells.append(TextCell(asked.name, given, tokens, DRAFT if mode == "draft" else LOOKUP, problem))
     return cells
 

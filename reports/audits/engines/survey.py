@@ -25,7 +25,7 @@ from ..migration import migrated
 from ..report import Report
 from ..settings import AuditSettings
 from ..subject import subject_from
-from .audit import audit_engine
+from .audit import LEVELS, audit_engine
 
 OUTSIDE = "-from-outside"
 """Ending of the names of engines that are audited from outside: some have an adapter too."""
@@ -88,7 +88,8 @@ def examined(what: Adapter | Engine, seed: int = 0) -> Report:
     seed: of an engine's texts; of an adapter's problems too, if it is not 0.
     """
     if isinstance(what, Engine):
-        return audit_engine(what, samples=OUTSIDE_SAMPLES.get(what.name, 4_000), seed=seed)
+        samples = OUTSIDE_SAMPLES.get(what.name, 4_000)
+        return audit_engine(what, samples=samples, levels=LEVELS if what.exact else LEVELS[1:], seed=seed)
     timeout = INTERPRETED if "triton" in what.engines else TIMEOUT
     settings = AuditSettings(problems=problems_of(what, seed), explain=False, timeout=timeout, seed=seed)
     return run_audit(subject_from(what.name), settings)
