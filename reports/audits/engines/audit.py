@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....models.battery import drawn_markov
+from ....models.decoding_settings import SETTINGS
 from ....models.errors import InputError, RunFailed
 from ....models.forge import forge
 from ....models.problem import Problem, problem_from, size_of
@@ -36,6 +37,10 @@ ENGINE_MEMORY = 32.0
 
 LEVELS = ("exact", "statistical")
 """How laws are looked at: exactly first, and by samples where they are not known then."""
+
+
+NEUTRAL = [("temperature", 1), ("top_k", 0), ("top_p", 1)]
+"""Settings that leave the law as it is."""
 
 
 class Sampled(NamedTuple):
@@ -168,6 +173,11 @@ def audit_engine(
         raise InputError(f"{engine.name}: its random numbers are handed in; expected --level exact, without --samples")
     elif "statistical" not in levels:
         raise InputError(f"{engine.name}: its random numbers cannot be followed; expected --level statistical")
+    changed = [n for n, v in (settings or {}).items() if n in SETTINGS and SETTINGS[n].law and (n, v) not in NEUTRAL]
+    if changed:  # samples are judged against the target's own law
+        if report.evidence:
+            return report
+        raise InputError(f"{changed[0]} changes the law, which samples are not judged by; expected --level exact")
     problems, samples, settings = problems or engine_problems(), samples or engine.samples, dict(settings or {})
     run = EngineTexts(engine, problems, plain, samples, timeout, memory, settings, report, progress)
     examine(report, [run])

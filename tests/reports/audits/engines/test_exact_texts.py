@@ -43,6 +43,8 @@ def test_a_right_decoder_holds_exactly_and_a_wrong_one_is_refuted_with_its_laws_
 def test_levels_that_cannot_be_had_and_settings_that_an_engine_has_not_are_refused_in_one_line():
     with pytest.raises(InputError, match="cannot be followed; expected --level statistical"):
         audit_engine(_without_packages(), levels=("exact",))
+    with pytest.raises(InputError, match="temperature changes the law, which samples are not judged by"):
+        audit_engine(_without_packages(), settings={"temperature": 0.5})
     with pytest.raises(InputError, match="it has no setting mirostat"):
         audit_engine(ENGINES["transformers"], levels=("exact",), settings={"mirostat": 2})
 
