@@ -36,7 +36,7 @@ def command(verifier: str | None, program: str | None, problem: str | None, targ
     if (verifier is None) == (program is None):
         raise click.UsageError("expected a VERIFIER, or --exec")
     if not third_party and verifier not in REFERENCES | TREE_REFERENCES:
-        raise InputError(f"no reference verifier {verifier!r}; {meant(verifier, [*REFERENCES, *TREE_REFERENCES])}")
+        raise InputError(f"no reference verifier {verifier!r}; {meant(str(verifier), [*REFERENCES, *TREE_REFERENCES])}")
     given = _problem_of(problem, target, draft, gamma)
     output = Output(json_file)
     if third_party and given.drafting:
