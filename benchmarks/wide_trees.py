@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from ..proofs.wide_tree_bound import RULES, shares
+from ..proofs.papers.wide_tree_bound import RULES, shares
 
 V = 32_000
 TREES = ((16,), (16, 1, 1, 1), (8, 4, 1), (4, 2, 2, 2), (2, 2, 2, 2, 2))

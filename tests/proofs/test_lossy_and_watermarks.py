@@ -6,10 +6,10 @@ import pytest
 
 from draftproof.models.battery import toy
 from draftproof.models.rationals import as_float
-from draftproof.proofs import lossy, recent, watermarks
 from draftproof.proofs.field import QQ
 from draftproof.proofs.laws import total_variation
-from draftproof.proofs.literature import HOLDS, ONE_STEP, REFUTED
+from draftproof.proofs.papers import lossy, recent, watermarks
+from draftproof.proofs.papers.literature import HOLDS, ONE_STEP, REFUTED
 from draftproof.verifiers.arithmetic import minimum
 from draftproof.verifiers.trees import cactus
 from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference

@@ -9,11 +9,12 @@ import pytest
 from draftproof.models.battery import drawn, toy
 from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing, lattice_pairs
-from draftproof.proofs import any_order, claims, recent
+from draftproof.proofs import claims
 from draftproof.proofs.field import QQ, in_field
 from draftproof.proofs.laws import acceptance_ccdf
-from draftproof.proofs.literature import HOLDS, ONE_STEP, REFUTED, first_rate, transport
-from draftproof.proofs.recent_claims import RECENT
+from draftproof.proofs.papers import any_order, recent
+from draftproof.proofs.papers.literature import HOLDS, ONE_STEP, REFUTED, first_rate, transport
+from draftproof.proofs.papers.recent_claims import RECENT
 from draftproof.proofs.tree_laws import tree_law
 from draftproof.verifiers.trees import global_resolution, list_gumbel, spec_hub
 from draftproof.verifiers.trees.registry import tree_reference

@@ -3,19 +3,19 @@
 from dataclasses import replace
 from functools import partial
 
-from ..models.battery import toy
-from ..models.declared import DeclaredLaw
-from ..models.tree_battery import drawing, lattice_pairs
-from ..verifiers.trees.draft_tree import WITHOUT_REPLACEMENT
-from ..verifiers.trees.registry import tree_reference
+from ...models.battery import toy
+from ...models.declared import DeclaredLaw
+from ...models.tree_battery import drawing, lattice_pairs
+from ...verifiers.trees.draft_tree import WITHOUT_REPLACEMENT
+from ...verifiers.trees.registry import tree_reference
+from ..field import in_field
+from ..laws import expected_accepted, output_law
 from .any_order import (
     any_order_is_the_joint_law,
     any_order_needs_few_calls,
     every_order_has_one_law,
     mask_taken_out,
 )
-from .field import in_field
-from .laws import expected_accepted, output_law
 from .literature import (
     HOLDS,
     ONE_STEP,

@@ -7,8 +7,8 @@ import pytest
 from draftproof.models.battery import toy
 from draftproof.models.problem import as_json, tree_problem_from
 from draftproof.models.tree_battery import drawing, lattice_pairs, tree_battery
-from draftproof.proofs.literature import HOLDS, ONE_STEP, REFUTED, at_least, changed, lossless, same_law
-from draftproof.reports.pages.literature import PAGE, lossy_rules, page
+from draftproof.proofs.papers.literature import HOLDS, ONE_STEP, REFUTED, at_least, changed, lossless, same_law
+from draftproof.proofs.papers.page import PAGE, lossy_rules, page
 from draftproof.tests.proofs.tree_mutants import TREE_MUTANTS
 from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference
 

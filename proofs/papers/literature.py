@@ -8,23 +8,23 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..models.battery import drawn, toy
-from ..models.problem import Problem
-from ..models.rationals import as_float
-from ..models.tree_battery import drawing, lattice_pairs, tree_battery
-from ..verifiers.chance import NothingToDrawError
-from ..verifiers.registry import Reference, reference
-from ..verifiers.trees.descent import descend
-from ..verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
-from ..verifiers.trees.k_seq import k_sequential_selection
-from ..verifiers.trees.registry import TREE_REFERENCES, TreeReference, tree_reference
-from ..verifiers.trees.shared_gumbel import agreement
-from . import claims
-from .certificates import check, make
-from .certificates.make_transport import transport_bound
-from .field import in_field, rational
-from .laws import acceptance_ccdf, expected_accepted, output_law, total_variation
-from .tree_laws import enumerated_tree_law
+from ...models.battery import drawn, toy
+from ...models.problem import Problem
+from ...models.rationals import as_float
+from ...models.tree_battery import drawing, lattice_pairs, tree_battery
+from ...verifiers.chance import NothingToDrawError
+from ...verifiers.registry import Reference, reference
+from ...verifiers.trees.descent import descend
+from ...verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
+from ...verifiers.trees.k_seq import k_sequential_selection
+from ...verifiers.trees.registry import TREE_REFERENCES, TreeReference, tree_reference
+from ...verifiers.trees.shared_gumbel import agreement
+from .. import claims
+from ..certificates import check, make
+from ..certificates.make_transport import transport_bound
+from ..field import in_field, rational
+from ..laws import acceptance_ccdf, expected_accepted, output_law, total_variation
+from ..tree_laws import enumerated_tree_law
 
 HOLDS, REFUTED = "holds", "refuted"
 JUST_ABOVE = 1e-5

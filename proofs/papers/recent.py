@@ -6,21 +6,21 @@ from itertools import combinations, combinations_with_replacement, pairwise, pro
 from math import factorial, prod
 from typing import Any
 
-from ..models.battery import drawn
-from ..models.law import Prefix
-from ..models.problem import Problem
-from ..models.rationals import as_float
-from ..models.tree_battery import drawing
-from ..verifiers.trees import global_resolution, list_gumbel, spec_hub
-from ..verifiers.trees.descent import descend
-from ..verifiers.trees.draft_tree import TOP, DraftTree
-from ..verifiers.trees.naive_sampling import step as naive_step
-from ..verifiers.trees.optimal_transport import best_plan, law_of_drafts
-from .enumeration import ONE, law_of
-from .field import QQ, in_field
-from .laws import completed, joint_law, total_variation
+from ...models.battery import drawn
+from ...models.law import Prefix
+from ...models.problem import Problem
+from ...models.rationals import as_float
+from ...models.tree_battery import drawing
+from ...verifiers.trees import global_resolution, list_gumbel, spec_hub
+from ...verifiers.trees.descent import descend
+from ...verifiers.trees.draft_tree import TOP, DraftTree
+from ...verifiers.trees.naive_sampling import step as naive_step
+from ...verifiers.trees.optimal_transport import best_plan, law_of_drafts
+from ..enumeration import ONE, law_of
+from ..field import QQ, in_field
+from ..laws import completed, joint_law, total_variation
+from ..tree_optimum import CERTIFIED_TO, largest_acceptance
 from .literature import HOLDS, ONE_STEP, REFUTED, ClaimJudgement, Measure, figure
-from .tree_optimum import CERTIFIED_TO, largest_acceptance
 
 Row = tuple[Any, ...]
 

@@ -5,21 +5,21 @@ from dataclasses import replace
 from math import inf, log
 from typing import Any
 
-from ..models.battery import toy
-from ..models.declared import CascadeForm, DeclaredLaw, GrammarForm
-from ..models.errors import InputError
-from ..models.law import ContextFree
-from ..models.problem import Problem
-from ..models.rationals import as_float
-from ..models.tree_battery import drawing, lattice_pairs
-from ..verifiers.arithmetic import normalised
-from ..verifiers.registry import reference
-from ..verifiers.trees.cactus import raised
-from ..verifiers.trees.registry import TreeReference, tree_reference
-from ..verifiers.trees.typical import is_typical
-from . import claims
-from .field import QQ, in_field
-from .laws import completed, joint_law, output_law, total_variation
+from ...models.battery import toy
+from ...models.declared import CascadeForm, DeclaredLaw, GrammarForm
+from ...models.errors import InputError
+from ...models.law import ContextFree
+from ...models.problem import Problem
+from ...models.rationals import as_float
+from ...models.tree_battery import drawing, lattice_pairs
+from ...verifiers.arithmetic import normalised
+from ...verifiers.registry import reference
+from ...verifiers.trees.cactus import raised
+from ...verifiers.trees.registry import TreeReference, tree_reference
+from ...verifiers.trees.typical import is_typical
+from .. import claims
+from ..field import QQ, in_field
+from ..laws import completed, joint_law, output_law, total_variation
 from .literature import HOLDS, ONE_STEP, REFUTED, ClaimJudgement, figure
 from .recent import rows
 

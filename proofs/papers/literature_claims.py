@@ -1,11 +1,11 @@
 """The claims of ``literature``: of each paper or public thread what it says, and how it is judged."""
 
-from ..models.battery import toy
-from ..models.tree_battery import drawing, lattice_pairs
-from ..verifiers.trees.descent import descend
-from ..verifiers.trees.draft_tree import TOP, WITHOUT_REPLACEMENT
-from ..verifiers.trees.registry import tree_reference
-from ..verifiers.trees.thresholds import thresholds_step
+from ...models.battery import toy
+from ...models.tree_battery import drawing, lattice_pairs
+from ...verifiers.trees.descent import descend
+from ...verifiers.trees.draft_tree import TOP, WITHOUT_REPLACEMENT
+from ...verifiers.trees.registry import tree_reference
+from ...verifiers.trees.thresholds import thresholds_step
 from .literature import (
     JUST_ABOVE,
     ONE_STEP,

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from itertools import permutations, product
 from typing import Any, NamedTuple
 
-from ..models.law import Prefix, Table
-from ..models.problem import Problem
-from ..verifiers.arithmetic import normalised
-from ..verifiers.registry import reference
-from .enumeration import ONE
-from .field import QQ
-from .laws import output_law, total_variation
+from ...models.law import Prefix, Table
+from ...models.problem import Problem
+from ...verifiers.arithmetic import normalised
+from ...verifiers.registry import reference
+from ..enumeration import ONE
+from ..field import QQ
+from ..laws import output_law, total_variation
 from .literature import HOLDS, REFUTED, ClaimJudgement, figure
 
 Row = tuple[Any, ...]

@@ -10,14 +10,14 @@ from itertools import product
 from math import lcm
 from typing import Any, NamedTuple
 
-from ..models.battery import toy
-from ..models.law import ContextFree, Prefix
-from ..models.problem import Problem
-from ..verifiers.arithmetic import minimum, normalised, ratio, residual
-from ..verifiers.trees.shared_gumbel import disagreement
-from .enumeration import ONE, law_of
-from .field import QQ
-from .laws import joint_law, total_variation
+from ...models.battery import toy
+from ...models.law import ContextFree, Prefix
+from ...models.problem import Problem
+from ...verifiers.arithmetic import minimum, normalised, ratio, residual
+from ...verifiers.trees.shared_gumbel import disagreement
+from ..enumeration import ONE, law_of
+from ..field import QQ
+from ..laws import joint_law, total_variation
 from .literature import HOLDS, ONE_STEP, REFUTED, ClaimJudgement, figure
 from .recent import rows
 

@@ -1,6 +1,6 @@
 """reports/literature.md: what papers and public code claim of their rules, each claim judged.
 
-``python -m draftproof.reports.pages.literature`` judges every claim and writes the page.
+``python -m draftproof.proofs.papers.page`` judges every claim and writes the page.
 """
 
 import json
@@ -11,21 +11,21 @@ from ...models.files import write_atomically
 from ...models.problem import Problem, as_json
 from ...models.rationals import as_float
 from ...models.tree_battery import drawing, tree_battery
-from ...proofs import claims
-from ...proofs.certificates import check_tree_bound, make_tree_bound
-from ...proofs.field import in_field
-from ...proofs.laws import expected_accepted
-from ...proofs.literature import LiteratureClaim, figure
-from ...proofs.literature_claims import LITERATURE
-from ...proofs.lossy import worst_by_temperature
-from ...proofs.tree_laws import tree_law
 from ...verifiers.trees.draft_tree import WITHOUT_REPLACEMENT
 from ...verifiers.trees.registry import TREE_REFERENCES
+from .. import claims
+from ..certificates import check_tree_bound, make_tree_bound
+from ..field import in_field
+from ..laws import expected_accepted
+from ..tree_laws import tree_law
+from .literature import LiteratureClaim, figure
+from .literature_claims import LITERATURE
+from .lossy import worst_by_temperature
 
-PAGE = Path(__file__).parents[1] / "literature.md"
+PAGE = Path(__file__).parents[2] / "reports" / "literature.md"
 HEAD = """# What the literature claims, judged
 
-Written by `python -m draftproof.reports.pages.literature`; a test writes it anew and compares. Every law is exact. A
+Written by `python -m draftproof.proofs.papers.page`; a test writes it anew and compares. Every law is exact. A
 claim that *holds* is contradicted by none of the problems named and is not thereby proved for all; one that is
 *refuted* has the smallest witness of the search, and what it would need to be true. Rules and their sources:
 `draftproof list verifiers`. Numbers in papers that come from large models are not judged here. What is judged is this
