@@ -264,12 +264,13 @@ def wide_battery() -> list[WideProblem]:
     problems = [replace(p, live=special.get(p.name, p.live)) for p in problems]
     dense_draft = WideProblem(70, 1, "dense", (tuple(range(70)),), name="wide-dense-draft-V70-gamma1")
     near = WideProblem(2000, 1, "near", (tuple(range(3, 2000, 14)),), name="wide-near-draft-V2000-gamma1")
+    later = WideProblem(2000, 2, "near", ((1001,), tuple(range(3, 2000, 80))), name="wide-near-later-V2000-gamma2")
     # every position of a longer block is decided, and tokens come again: what only wide code gets wrong there shows
     again = WideProblem(5003, 4, "dense", (*((4096,),) * 3, (5002,)), name="wide-again-V5003-gamma4")
     problems = [dense_draft, *problems, again, wide(2000, 1)]
     cheapest = sorted(problems, key=lambda p: (math.prod(map(len, p.live)), p.gamma), reverse=True)
     twins = [exchanged(p) for v, p in {p.vocabulary: p for p in cheapest}.items() if v >= LEAST_EXCHANGED]
-    return sorted([near, *problems, *twins, *map(many_ids, MANY_IDS)], key=lambda problem: problem.vocabulary)
+    return sorted([near, later, *problems, *twins, *map(many_ids, MANY_IDS)], key=lambda problem: problem.vocabulary)
 
 
 def own_wide_problem(seed: int) -> WideProblem:
