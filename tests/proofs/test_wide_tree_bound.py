@@ -9,9 +9,9 @@ from draftproof.models.law import ContextFree
 from draftproof.models.problem import Problem
 from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing
-from draftproof.proofs import wide_tree_bound as wide
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import acceptance_ccdf
+from draftproof.proofs.papers import wide_tree_bound as wide
 from draftproof.proofs.tree_laws import tree_law
 from draftproof.proofs.tree_optimum import largest_acceptance
 from draftproof.verifiers.trees.registry import tree_reference

@@ -146,13 +146,13 @@ def audit_engine(
     ALPHA over all problems.
     Raises: InputError if the engine is not installed, or a problem cannot be forged or counted.
     """
+    if grid and (problems or {*(settings or {})} - {*DRAFTING} or plain or tokens):
+        raise InputError("--grid has settings, tokens and a problem of its own; --set may say how to draft")
     if missing := engine.missing():
         install = f"; install draftproof[{engine.extra}]" if engine.extra else ""
         raise InputError(f"{engine.name} needs {' and '.join(missing)}{install}")
     report = Report.begin(engine.name, engine.source, ["float32"], seed)
     levels = levels or (LEVELS[1:] if samples else LEVELS)
-    if grid and (problems or {*(settings or {})} - {*DRAFTING} or plain or tokens):
-        raise InputError("--grid has settings, tokens and a problem of its own; --set may say how to draft")
     if engine.exact and "exact" in levels:
         cells = (
             grid_cells(engine, drafting=settings)
