@@ -93,10 +93,17 @@ def statistics(page: str) -> str:
     return page.replace(MADE_HERE, stattests.__doc__ or "")
 
 
+REPORTS = Path(__file__).parents[1] / "reports"
+
+
 def engines(page: str) -> str:
     """The page of engines, as it stands in ``reports``; its issues and reproductions are files to take."""
-    text = (Path(__file__).parents[1] / "reports" / "engines.md").read_text(encoding="utf-8")
-    return text.replace("](engines/", "](path:../reports/engines/")
+    return (REPORTS / "engines.md").read_text(encoding="utf-8").replace("](engines/", "](path:../reports/engines/")
+
+
+def history(page: str) -> str:
+    """The page of histories, as it stands in ``reports``."""
+    return (REPORTS / "history.md").read_text(encoding="utf-8")
 
 
 COMPARED = ("vllm-ascend-block-lossless", "hsd-lossless", "M04", "M44", "M45", "hsd-support", "transformers-support")
@@ -187,7 +194,7 @@ def wrong_decoders(page: str) -> str:
 MADE_HERE = "<!-- made by house.py -->"
 MADE_PAGES = {
     "commands": commands, "decoders": decoders, "wrong-decoders": wrong_decoders, "engines": engines,
-    "glossary": glossary, "index": index, "python": statistics, "rounding": rounding,
+    "glossary": glossary, "history": history, "index": index, "python": statistics, "rounding": rounding,
 }  # fmt: skip
 
 

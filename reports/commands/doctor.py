@@ -17,6 +17,7 @@ FOR = {
     "transformers": "audit transformers, engine, engines, forge, e2e, train-pair, tables",
     "engines": "engine openvino-genai, engine onnxruntime-genai",
     "kernels": "the Triton kernels",
+    "history": "history: releases from the package index, Triton kernels",
     "servers": "engine URL",
     "data": "prompts from Hugging Face datasets, tokenizers of sentencepiece (e2e, tables)",
     "campaign": "campaign: compiled, and on a cluster",

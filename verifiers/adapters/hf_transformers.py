@@ -9,10 +9,13 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .calling_convention import declare, softmax
+from .calling_convention import declare, on_demand, softmax
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+FILE, NAME = "transformers/generation/utils.py", "_speculative_sampling"
 
 
 def verify(target_probs: "Tensor", draft_probs: "Tensor", draft_tokens: "Tensor") -> "Tensor":
@@ -20,9 +23,26 @@ def verify(target_probs: "Tensor", draft_probs: "Tensor", draft_tokens: "Tensor"
     return emitted_tokens(target_probs.log()[None], draft_probs.log()[None], draft_tokens[None])[0]
 
 
-def emitted_tokens(target_logits: "Tensor", draft_logits: "Tensor", draft_tokens: "Tensor") -> "Tensor":
+def unpacked() -> Callable[..., Any]:
+    """The same around the function of a release that is unpacked, not installed."""
+    import torch
+
+    from .lifted import adapted, lift
+
+    lifted = lift("transformers", FILE, [NAME], {"torch": torch})
+
+    def called(target_probs: "Tensor", draft_probs: "Tensor", draft_tokens: "Tensor") -> "Tensor":
+        logits = target_probs.log()[None], draft_probs.log()[None]
+        return emitted_tokens(*logits, draft_tokens[None], lifted.functions[NAME])[0]
+
+    return adapted(called, lifted, rows_in_use=softmax, bonus="inside")
+
+
+def emitted_tokens(
+    target_logits: "Tensor", draft_logits: "Tensor", draft_tokens: "Tensor", function: Callable[..., Any] | None = None
+) -> "Tensor":
     """The tokens that transformers' function emits, [1, tau + 1], for logits [1, gamma + 1, V] and [1, gamma, V]."""
-    function = published()
+    function = function or published()
     gamma = draft_tokens.shape[1]
     given = {"candidate_input_ids": draft_tokens, "candidate_logits": draft_logits, "candidate_length": gamma}
     # Up to 4.5x: whether the candidate ended with an end-of-sequence token, and how many may be matched.
@@ -41,3 +61,4 @@ def published() -> Callable[..., Any]:
 
 
 declare(verify, array="torch", rows_in_use=softmax, published=published)
+__getattr__ = on_demand(globals(), {"of_release": unpacked})

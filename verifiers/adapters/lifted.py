@@ -4,6 +4,8 @@ An engine is unpacked, not installed: ``make engines`` puts each distribution in
 depends on, so that pins cannot clash. Nothing of it is in this repository.
 """
 
+import __future__
+
 import ast
 import hashlib
 import inspect
@@ -18,7 +20,7 @@ from typing import Any, NamedTuple
 from ..triton_kernels.interpreting import set_up
 from .calling_convention import NotASubject, declare
 from .protocol import BatchedAdapter
-from .registry import engine_folder
+from .registry import engine_folder, not_installed
 
 
 class Edit(NamedTuple):
@@ -61,14 +63,26 @@ def engine_file(engine: str, path: str) -> Path:
     raise NotASubject(f"{has}; expected a version that was tried: make engines unpacks one")
 
 
+def names_in(engine: str, path: str) -> list[str]:
+    """The functions and the constants at the top of a file of an engine, whatever its release calls them."""
+    body = ast.parse(engine_file(engine, path).read_text(encoding="utf-8")).body
+    named = [node.name for node in body if isinstance(node, ast.FunctionDef)]
+    for node in body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, (ast.Constant, ast.UnaryOp)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            named += [target.id for target in targets if isinstance(target, ast.Name)]
+    return named
+
+
 def lift(
     engine: str, path: str, names: Sequence[str], given: Mapping[str, Any], edits: Sequence[Edit] = (),
-    repairs: Sequence[Edit] = (),
+    repairs: Sequence[Edit] = (), annotations: bool = True,
 ) -> Lifted:  # fmt: skip
     """Run the definitions of these names alone, with what they refer to given in place of the file's imports.
 
     names: functions and variables at the top of the file; none: all that it defines. given: name -> value.
     edits: of the definitions. repairs: of a file that does not parse, before it is parsed.
+    annotations: whether they are evaluated, so that the names in them have to be given.
     Raises: NotASubject if the file, a name or the text of an edit is missing, or if the file does not parse.
     """
     file = engine_file(engine, path)
@@ -78,7 +92,8 @@ def lift(
     place = f"<{engine}: {path}>"
     linecache.cache[place] = len(text), None, text.splitlines(keepends=True), place  # inspect reads sources there
     functions = dict(given) | {"__name__": f"lifted_from_{engine}".replace("-", "_")}
-    exec(compile(text, place, "exec"), functions)
+    lazily = 0 if annotations else __future__.annotations.compiler_flag
+    exec(compile(text, place, "exec", lazily, dont_inherit=True), functions)
     record = {
         "engine": engine, "version": version_of(engine), "file": path, "names": list(names),
         "digest": "sha256:" + hashlib.sha256(source.encode()).hexdigest(),
@@ -148,12 +163,11 @@ class LiftedAdapter(BatchedAdapter):
 
 
 def use_triton() -> Any:
-    """Triton, under its interpreter, from its own folder. Raises: NotASubject if it is not there."""
+    """Triton under its interpreter: installed, or in its own folder. Raises: NotASubject if it is in neither."""
     os.environ["TRITON_INTERPRET"] = "1"  # read when it is imported
-    engine_file("triton", "triton/__init__.py")
-    folder = str(engine_folder("triton"))
-    if folder not in sys.path:
-        sys.path.append(folder)
+    if not_installed(["triton"]):
+        engine_file("triton", "triton/__init__.py")
+        sys.path.append(str(engine_folder("triton")))
     import triton  # pyright: ignore[reportMissingImports]
     from triton.runtime import interpreter  # pyright: ignore[reportMissingImports]
 

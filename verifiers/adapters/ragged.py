@@ -36,12 +36,12 @@ class Ragged(NamedTuple):
     temperature: Tensor
     seeds: list[int | None]
 
-    @property
-    def metadata(self) -> "Sampling":
+    def metadata(self, greedy_temperature: float) -> "Sampling":
         """What vLLM's functions read of its SamplingMetadata, with new generators each time."""
-        greedy = [bool(t == 0) for t in self.temperature]
+        greedy = self.temperature == 0
         own = {k: torch.Generator().manual_seed(seed) for k, seed in enumerate(self.seeds) if seed is not None}
-        return Sampling(self.temperature, all(greedy), not any(greedy), own)
+        temperature = torch.where(greedy, greedy_temperature, self.temperature)
+        return Sampling(temperature, bool(greedy.all()), not greedy.any(), own)
 
 
 class Sampling(NamedTuple):
@@ -96,13 +96,14 @@ UNIFORMS_FILE, UNIFORMS_NAME = "vllm/v1/sample/rejection_sampler.py", "generate_
 class RaggedAdapter(LiftedAdapter):
     """What adapters of vLLM's ``rejection_sample`` share.
 
-    driven: where the lifted functions find the numbers of a call.
+    driven: where the lifted functions find the numbers of a call. greedy_temperature: what marks a greedy request.
     """
 
     random = (UNIFORM, NOISE, BONUS)
     batch = 256
     placeholders = mixes_greedy = seeded = True
     rows_in_use = staticmethod(float32_softmax)
+    greedy_temperature = 0.0
     function: Callable[..., Tensor]
 
     def __init__(self) -> None:
@@ -123,6 +124,6 @@ class RaggedAdapter(LiftedAdapter):
         self.driven.noise, self.driven.uniforms = given.noise, given.uniforms
         output = self.function(
             given.tokens, given.lengths, max(given.lengths), given.ends, given.draft, self.target(given.target),
-            given.bonus, given.metadata,
+            given.bonus, given.metadata(self.greedy_temperature),
         )  # fmt: skip
         return emitted(output)

@@ -14,7 +14,7 @@ from .protocol import Row, by_length
 
 FILE = "sglang/kernels/ops/speculative/reject_sampling.py"
 PARAMETERS = ("predicts", "accept_index", "accept_token_num", "candidates", "retrive_index", "uniform_samples",
-              "uniform_samples_for_final_sampling", "target_probs", "draft_probs", "block_verification")  # fmt: skip
+              "uniform_samples_for_final_sampling", "target_probs", "draft_probs")  # fmt: skip
 
 
 class Chain(LiftedAdapter):
@@ -30,7 +30,8 @@ class Chain(LiftedAdapter):
         lifted = lift("sglang", FILE, (), {"triton": triton, "tl": triton.language})
         self.block = block
         self.function = lifted.functions["chain_speculative_sampling_triton"]
-        require_parameters(self.function, PARAMETERS, "sglang: chain_speculative_sampling_triton")
+        rule = ["block_verification"] if block else []  # up to 0.5.21 there is the token rule alone
+        require_parameters(self.function, [*PARAMETERS, *rule], "sglang: chain_speculative_sampling_triton")
         self.describe(lifted, triton=triton.__version__, bonus="drawn inside")
 
     def together(self, rows: Sequence[Row]) -> list[Sequence[int]]:
@@ -50,7 +51,7 @@ class Chain(LiftedAdapter):
             torch.stack([row.random["accept"] for row in rows]).float(),
             torch.stack([row.random["last"] for row in rows]).float(),
             torch.stack([row.target for row in rows]).float(), torch.stack([row.draft for row in rows]).float(),
-            1.0, 1.0, True, block_verification=self.block,
+            1.0, 1.0, True, **({"block_verification": True} if self.block else {}),
         )  # fmt: skip
         slots = predicted.view(size, gamma + 1)
         return [slots[k, : int(n) + 1].tolist() for k, n in enumerate(count)]

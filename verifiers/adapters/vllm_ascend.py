@@ -29,24 +29,31 @@ EDITS = (
 )
 
 
+def configured(block: bool) -> dict[str, Any]:
+    """What its functions refer to on a host without a device, with block verification on or off."""
+    rules = SimpleNamespace(
+        enable_block_verify=block, enable_entropy_verify=False, posterior_threshold=0.95, posterior_alpha=0.4
+    )
+    config = SimpleNamespace(rejection_sampler_config=rules, enable_reduce_sample=False)
+    logger = SimpleNamespace(debug_once=_silent, info_once=_silent, warning_once=_silent)
+    return {
+        "HAS_TRITON": False, "PLACEHOLDER_TOKEN_ID": -1, "GREEDY_TEMPERATURE": 0,
+        "get_ascend_config": lambda: config, "logger": logger,
+    }  # fmt: skip
+
+
 class Ascend(RaggedAdapter):
     """block: whether ``enable_block_verify`` is on; the engine uses that rule from three draft tokens on."""
 
     def __init__(self, block: bool):
         super().__init__()
-        rules = SimpleNamespace(
-            enable_block_verify=block, enable_entropy_verify=False, posterior_threshold=0.95, posterior_alpha=0.4
-        )
-        config = SimpleNamespace(rejection_sampler_config=rules, enable_reduce_sample=False)
         uniforms = self._vllm_uniforms()
         lifted = lift(
             "vllm-ascend", FILE, NAMES,
             {
-                "torch": torch, "HAS_TRITON": False, "PLACEHOLDER_TOKEN_ID": -1, "GREEDY_TEMPERATURE": 0,
-                "get_ascend_config": lambda: config, "SamplingMetadata": object, "DRIVEN": self.driven,
+                "torch": torch, "SamplingMetadata": object, "DRIVEN": self.driven,
                 UNIFORMS_NAME: uniforms.functions[UNIFORMS_NAME] if uniforms else lambda *_: self.driven.uniforms,
-                "logger": SimpleNamespace(debug_once=_silent, info_once=_silent, warning_once=_silent),
-            }, EDITS,
+            } | configured(block), EDITS,
         )  # fmt: skip
         self.uses(lifted)
         self.describe(lifted, bonus="drawn outside")

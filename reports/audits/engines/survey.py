@@ -47,7 +47,8 @@ NOT_RUN = {
     "FlashInfer, `chain_speculative_sampling`": "CUDA only: its kernels are compiled for a GPU on their first call",
     "TensorRT-LLM": "CUDA only",
     "SGLang, `tree_speculative_sampling_target_only`": "CUDA only; of its chain kernel see above",
-    "vLLM V1, Triton kernels": "CUDA only; the same rule is run above, in the operators compiled for CPUs",
+    "vLLM V1, Triton kernels": "the same rule is run above, in the operators compiled for CPUs; the kernels of every "
+    "release, under Triton's interpreter, are on the page of histories",
     "vLLM V1, `-1` placeholders in the operators for CPUs": "the operator looks the token -1 up, so that what lies "
     "beside the row decides; vLLM's Triton kernel tests for it",
     "vLLM model runner V2, `fly` and `synthetic`; typical acceptance": "lossy by design: there is nothing to refute",

@@ -1,0 +1,178 @@
+"""An engine's verifier through its releases: each distinct text of it is audited once, and releases share its verdict.
+
+The releases, and what became of each text, are kept as JSON; the page is made of them.
+"""
+
+import difflib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ....models.battery import drawn, toy
+from ....models.digests import EXAMINING, code_digest
+from ....models.errors import InputError
+from ....models.problem import Problem
+from ....models.store import Store
+from ....verifiers.adapters.releases import Release, VerifierHistory, digest, releases, texts, unpack
+from ..functions.audit import run_audit
+from ..settings import AuditSettings
+from ..subject import subject_from
+from .survey import TIMEOUT, made_rows
+
+INTERPRETED = 20.0
+"""Seconds for a problem under Triton's interpreter."""
+
+ROWS, WHAT = "texts.jsonl", "texts of verifiers, release by release"
+"""The file of the audits' results, and what its rows are of."""
+
+
+class RefutedClaim(msgspec.Struct, frozen=True):
+    """One refuted claim. deviation: the largest total variation over the problems; witness: where, in words."""
+
+    claim: str
+    problem: str
+    deviation: float | None
+    witness: str
+
+
+class TextVerdict(msgspec.Struct, frozen=True):
+    """What an audit of one text came to.
+
+    verdict: of the report. problems: how many were examined. allowed: the largest deviation that counts as rounding.
+    deviation: the largest of those measured. findings: one a refuted claim. why: it could not be audited, or ``""``.
+    """
+
+    verdict: str
+    problems: int
+    deviation: float | None
+    allowed: float | None
+    findings: tuple[RefutedClaim, ...] = ()
+    why: str = ""
+
+
+class ReleaseRow(msgspec.Struct, frozen=True):
+    """text: the digest of its verifier; empty if the release has none."""
+
+    version: str
+    day: str
+    text: str
+
+
+class Told(msgspec.Struct, frozen=True):
+    """The history of one verifier, as it is kept. day: it was told. changes: (release before, release) -> diff."""
+
+    name: str
+    day: str
+    releases: tuple[ReleaseRow, ...]
+    texts: dict[str, TextVerdict]
+    changes: dict[str, str]
+
+    def verdict(self, release: ReleaseRow) -> TextVerdict | None:
+        return self.texts.get(release.text)
+
+    def spells(self) -> list[tuple[ReleaseRow, ReleaseRow, int, TextVerdict | None]]:
+        """First and last release of each row of them with one verdict and findings, their number, the verdict."""
+
+        def outcome(release: ReleaseRow) -> Any:
+            verdict = self.verdict(release)
+            return verdict and (verdict.verdict, tuple(f.claim for f in verdict.findings), verdict.why)
+
+        rows = [[*group] for _, group in groupby(self.releases, key=outcome)]
+        return [(row[0], row[-1], len(row), self.verdict(row[0])) for row in rows]
+
+
+def problems_of(triton: bool) -> list[Problem]:
+    """The paper's example at gamma 2 and 3 and rows with zeros; an interpreter has the shorter ones."""
+    few = [toy(2), drawn(3, 1, "zeros")]
+    return few if triton else [*few, toy(3), drawn(3, 2, "zeros")]
+
+
+def audited(verifier: str, triton: bool, root: str) -> dict[str, Any]:
+    """The verdict of the text in one folder of engines, in JSON's form."""
+    os.environ["DRAFTPROOF_ENGINES"] = root  # the audit's child process lifts the functions from there
+    subject = subject_from(verifier, array="torch", dtypes=("float32",))
+    timeout = INTERPRETED if triton else TIMEOUT  # of processor time: fewer calls confirm a law
+    report = run_audit(subject, AuditSettings(problems=problems_of(triton), explain=False, timeout=timeout))
+    laws = [e for e in report.evidence if e.claim == "lossless"]
+    found: dict[str, Any] = {}
+    for e in sorted(report.evidence, key=lambda e: -_number(e.total_variation, 0.0)):
+        if e.refuted and e.claim != "optimal":
+            found.setdefault(e.claim, e)
+    findings = [
+        RefutedClaim(
+            e.claim, e.problem or "", _number(e.total_variation, None), str(e.witness.sequence) if e.witness else ""
+        )
+        for e in found.values()
+    ]
+    measured = [_number(e.total_variation, None) for e in laws]
+    allowed = [_number(e.bound, None) for e in laws]
+    return msgspec.to_builtins(
+        TextVerdict(
+            report.verdict, len({e.problem for e in laws}), max((m for m in measured if m is not None), default=None),
+            max((a for a in allowed if a is not None), default=None), tuple(findings),
+            report.failure["message"] if report.failure else "",
+        )
+    )  # fmt: skip
+
+
+def _number(value: Any, missing: Any) -> Any:
+    return missing if value is None else float(value)
+
+
+def tell(
+    history: VerifierHistory,
+    folder: Path,
+    workers: int = 1,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
+    only: Callable[[Release], bool] = lambda _: True,
+) -> Told:
+    """The verifier's history, with its files and results kept in folder, so that the same call goes on.
+
+    Raises: InputError if the index cannot be read, or has no such package.
+    """
+    try:
+        every = [release for release in releases(history) if only(release)]
+        roots: list[Path | None] = []
+        for k, release in enumerate(every):
+            progress("reading releases", k, len(every))
+            roots.append(unpack(history, release, folder))
+    except OSError as error:  # requests' errors are OSErrors
+        raise InputError(f"{history.package}: its releases cannot be read ({error}); what was read is kept") from None
+    rows = [
+        ReleaseRow(release.version, release.day, digest(history, root) if root else "")
+        for release, root in zip(every, roots, strict=True)
+    ]
+    if not any(row.text for row in rows):
+        raise InputError(f"{history.package}: none of {len(rows)} releases has {history.files[0].path}")
+    first = {row.text: root for row, root in reversed([*zip(rows, roots, strict=True)]) if root}
+    found: dict[str, TextVerdict] = {}
+    with Store(folder / ROWS, WHAT, valid_for=code_digest(EXAMINING)) as store:
+        keys = {(history.verifier, history.triton, str(root)): text for text, root in first.items()}
+        for k, (key, row) in enumerate(_rows(store, keys, workers)):
+            progress("auditing texts", k, len(keys))
+            found[keys[key]] = msgspec.convert(row, TextVerdict)
+    return Told(history.name, date.today().isoformat(), tuple(rows), found, dict(_changes(history, rows, roots, found)))
+
+
+def _rows(store: Store, keys: Mapping[Any, str], workers: int) -> Iterator[tuple[Any, Any]]:
+    yield from ((key, store.rows[key]) for key in keys if key in store.rows)
+    yield from made_rows(store, keys, audited, workers)
+
+
+def _changes(
+    history: VerifierHistory, rows: Sequence[ReleaseRow], roots: Sequence[Path | None], found: Mapping[str, TextVerdict]
+) -> Iterator[tuple[str, str]]:
+    """The difference of the texts wherever the verdict changes from one release with a verifier to the next."""
+    having = [(row, root) for row, root in zip(rows, roots, strict=True) if root]
+    for (old, before), (new, after) in pairwise(having):
+        if found[old.text].verdict != found[new.text].verdict:
+            lines: list[str] = []
+            for (path, was), (_, now) in zip(texts(history, before), texts(history, after), strict=True):
+                given = was.splitlines(), now.splitlines(), f"{old.version}/{path}", f"{new.version}/{path}"
+                lines += difflib.unified_diff(*given, lineterm="", n=2)
+            yield f"{old.version}..{new.version}", "\n".join(lines)
