@@ -62,6 +62,7 @@ def test_a_drawn_deceiver_is_refuted(dtype, number):
     assert examined(dtype, number)[0] == REFUTED
 
 
+@pytest.mark.long
 def test_the_catalogue_has_drawn_ones_of_many_kinds_conditions_and_styles():
     every = [drawn(number, dtype) for dtype, numbers in DRAWN.items() for number in numbers]
     assert len(every) >= 40
@@ -119,6 +120,7 @@ def test_the_verifier_without_the_mistake_is_right(style, tmp_path):
         assert evidence.verdict == HOLDS, (sampler, evidence.why_undecided)
 
 
+@pytest.mark.long
 def test_each_number_is_one_deceiver_whatever_was_drawn_before():
     assert drawn(7).source == drawn.__wrapped__(7).source
     assert drawn(7).source != drawn(7, "float32").source

@@ -15,6 +15,7 @@ from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference
 pytestmark = pytest.mark.exact
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not PAGE.is_file(), reason="literature.md is in the repository, not in the wheel")
 def test_the_page_is_what_judging_every_claim_gives():
     assert PAGE.read_text(encoding="utf-8") == page()

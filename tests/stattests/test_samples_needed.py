@@ -29,6 +29,7 @@ def test_every_limit_is_among_them():
 @settings(deadline=None, derandomize=True, max_examples=10)
 @given(st.integers(1, 10**7))
 @example(20_000)
+@pytest.mark.long
 def test_samples_needed_for_what_n_samples_detect_are_n(name, n):
     limit, (arguments, options) = getattr(stattests, name), LIMITS[name]
     detected = limit(n, *arguments, **options)

@@ -36,6 +36,7 @@ def judged(name, modifies_target, **settings):
     return run_audit(spec, AuditSettings(problems=[problem], explain=False, **settings))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "problems"),
     [
@@ -63,6 +64,7 @@ def test_so_it_is_where_the_target_is_modified_and_a_verifier_that_must_not_be_f
     assert judged(name, modifies_target=True).verdict == "refuted"
 
 
+@pytest.mark.long
 def test_where_the_target_is_modified_greedy_block_verification_is_lossless():
     assert judged("greedy", modifies_target=True).verdict == "holds"
 

@@ -120,6 +120,7 @@ def test_a_law_that_is_withdrawn_for_what_was_seen_is_not_left_out():
     assert not slow.withdrawn("it keeps state").out_of_scope
 
 
+@pytest.mark.long
 def test_a_right_verifier_in_a_slow_style_is_cleared_as_far_as_it_was_followed_and_a_wrong_one_is_not():
     problems, how = [toy(1), wide(9, 1), wide(129, 1), wide(5003, 1)], {"explain": False, "samples": 2000}
     right = audit(f"{SUBJECTS}:by_scan", problems, **how)

@@ -124,6 +124,7 @@ def test_a_law_that_is_not_known_is_exit_status_3():
     assert status == 3
 
 
+@pytest.mark.long
 def test_a_program_s_id_outside_the_vocabulary_is_called_that_with_its_answer():
     status, text = draftproof("audit", "--exec", program("outside"), "--problem", PAPER)
     assert status == 1

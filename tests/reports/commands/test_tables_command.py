@@ -88,6 +88,7 @@ def test_a_second_run_measures_nothing_and_writes_the_same(whole, pair, monkeypa
     assert {name: (out / name).read_bytes() for name in before} == before
 
 
+@pytest.mark.long
 def test_a_killed_run_keeps_its_cells_and_goes_on_to_those_of_an_unbroken_one(whole, pair, tmp_path):
     out = tmp_path / "out"
     killed = subprocess.run(

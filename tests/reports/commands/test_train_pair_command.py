@@ -46,6 +46,7 @@ def train_pair(*arguments):
     return CliRunner().invoke(train_pair_command, list(map(str, arguments)))
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_a_killed_run_goes_on_and_the_figures_are_those_of_an_unbroken_one(miniature, tmp_path, monkeypatch):
     if not hasattr(signal, "SIGKILL"):

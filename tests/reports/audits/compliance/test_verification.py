@@ -189,6 +189,7 @@ def test_a_sentence_edited_in_the_page_is_refused(folder):
     assert line.startswith("report.html: says ")
 
 
+@pytest.mark.long
 def test_a_verdict_edited_in_the_pdf_is_refused(run, folder):
     html = page(run[1]).replace('<span class="word open">open</span>', '<span class="word met">met</span>')
     (folder / "report.pdf").write_bytes(pdf(html))

@@ -267,6 +267,7 @@ def test_transformers_assisted_generation_passes_with_a_detection_limit():
     assert evidence.bound < 0.3
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_transformers_own_lossy_mode_is_refuted():
     generation = pytest.importorskip("transformers").GenerationConfig()
@@ -279,6 +280,7 @@ def test_transformers_own_lossy_mode_is_refuted():
 
 @pytest.mark.engine
 @needs_openvino
+@pytest.mark.long
 def test_plain_sampling_of_openvino_genai_passes_with_a_detection_limit():
     report = audit_engine(OPENVINO, [REVERSED, MARKOV], plain=True, samples=2000)
     assert report.verdict == "inconclusive", report.failure

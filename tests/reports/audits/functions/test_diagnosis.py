@@ -94,6 +94,7 @@ class Laws:
         return names
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("trees", [False, pytest.param(True, marks=pytest.mark.long)], ids=["blocks", "trees"])
 def test_each_mutant_is_named_back_alone_or_with_all_of_the_same_law(trees):
     mutants, problems = (TREE_MUTANTS, TREES) if trees else (MUTANTS, BLOCKS)

@@ -93,6 +93,7 @@ def missed(box, seeds):
     return cleared
 
 
+@pytest.mark.long
 def test_planted_defects_are_refuted_or_lie_outside_the_scope(box):
     assert len(missed(box, range(8))) <= 1
 

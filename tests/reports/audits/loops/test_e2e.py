@@ -142,6 +142,7 @@ def test_a_pair_with_impossible_tokens_is_not_refuted(zeros, verifier):
 
 
 @engine
+@pytest.mark.long
 def test_a_verifier_that_is_lossy_by_name_is_shown_as_such_with_its_exact_bias(forged):
     report = examined(forged, verifier="lenient-token:0.5")
     assert report.verdict == "refuted"
@@ -161,6 +162,7 @@ def test_a_verifier_that_is_lossy_by_name_is_shown_as_such_with_its_exact_bias(f
 
 
 @engine
+@pytest.mark.long
 def test_an_acceptance_that_is_not_the_verifiers_own_is_refuted(forged, monkeypatch):
     """Token verification held against the E[tau] of the lenient kind."""
     lenient = Reference("lenient-token", lenient_token_verification(QQ(1, 2)), "")

@@ -36,6 +36,7 @@ def test_a_planted_gain_is_confirmed_and_the_same_gain_reversed_is_refuted():
     assert gaining["the better drafter has more accepted", "same blocks"] == {"undecided"}
 
 
+@pytest.mark.long
 def test_where_nothing_is_planted_nothing_is_decided_and_the_smallest_difference_that_would_have_been_is_told():
     plan = parts.planted_plan(temperatures=(0.5, 1.0), prompts=10)
     decided = runs = 0
