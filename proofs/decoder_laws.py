@@ -188,7 +188,7 @@ class JudgedTexts:
     def _support(self) -> Evidence:
         """A text that the settings rule out is never written, not even at u = 0."""
         if self.found.law is None or isinstance(self.expected, str):
-            return self._undecided("support", self.found.why_unknown if self.found.law is None else self.expected)
+            return self._undecided("support", self.found.why_unknown if self.found.law is None else str(self.expected))
         impossible = {t: p for t, p in self.found.law.items() if p and not self.expected.get(t)}
         if not impossible:
             if not self.found.known:
@@ -234,7 +234,7 @@ class JudgedTexts:
     def _batch(self) -> Evidence:
         """The joint law of requests made together is the product of the laws of each."""
         if self.found.law is None or isinstance(self.expected, str):
-            return self._undecided("batch", self.found.why_unknown if self.found.law is None else self.expected)
+            return self._undecided("batch", self.found.why_unknown if self.found.law is None else str(self.expected))
         other = self.expected if self.plain is None or self.plain.law is None else self.plain.law
         return self._against("batch", _product_of_each(other))
 

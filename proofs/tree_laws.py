@@ -134,7 +134,7 @@ def scaled_transport_law(problem: Problem) -> OutputLaw:
         for (chosen, rest), p in one_step(text, alive, weight).items() if len(text) < problem.gamma else ():
             left = rest
             if chosen is not None:
-                walk((*text, chosen[0]), *chosen[1:], mass * p)
+                walk((*text, chosen[0]), chosen[1], chosen[2], mass * p)
         for y, w in enumerate(left):
             if w != 0:
                 law[(*text, y)] = law.get((*text, y), 0) + mass * w

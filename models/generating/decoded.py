@@ -70,7 +70,7 @@ def decode(
     if any(set(other) - {"prompt"} for other in others):
         raise ValueError("requests of one batch have one setting for all")
     models = _model(target), draft and _model(draft)
-    given = settings | {"gamma": gamma, "max_new_tokens": tokens}
+    given: dict[str, Any] = settings | {"gamma": gamma, "max_new_tokens": tokens}
     for seed in seeds:
         if draft is None:
             made = UntimedPlainLoop(models[0], None, prompts, NO_VERIFIER, LoopSettings(seed=seed, **given)).run()

@@ -6,7 +6,7 @@ import itertools
 import random
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -44,13 +44,19 @@ class _Sent:
         self.new.clear()
 
 
+class Explored(Called, Protocol):
+    """A function whose random numbers are followed. exploration: what is remembered of it on one problem."""
+
+    exploration: Any
+
+
 class WideRows:
     """A wide problem's rows as the subject gets them, in its precision.
 
     most_paths: as of ``wide_laws.explore_wide``, MOST_PATHS if None.
     """
 
-    def __init__(self, problem: WideProblem, subject: Called, most_paths: int | None = None):
+    def __init__(self, problem: WideProblem, subject: Explored, most_paths: int | None = None):
         self.problem, self.subject, self.called = problem, subject, False
         self.most_paths = most_paths or MOST_PATHS
         self._sent, self._until = _Sent(), min(time.process_time() + BUDGET, subject.exploration.until)

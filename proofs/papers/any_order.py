@@ -84,11 +84,11 @@ def any_order_law(given: Any, order: tuple[int, ...], k: int) -> tuple[dict[Pref
 
 def _block(given: Any, order: tuple[int, ...], text: Prefix, n: int) -> dict[Prefix, Any]:
     target, draft = InOrder(given, order), InOrder(given, order, seen=len(text))
-    table = [Table({x: model.row(text + x) for i in range(n + last) for x in product(range(2), repeat=i)
-                    if len(text) + i < len(order)}) for model, last in ((target, 1), (draft, 0))]  # fmt: skip
-    table[0].rows.update({x: (ONE, QQ(0)) for x in product(range(2), repeat=n) if x not in table[0].rows})
+    asked, drafted = ({x: model.row(text + x) for i in range(n + last) for x in product(range(2), repeat=i)
+                       if len(text) + i < len(order)} for model, last in ((target, 1), (draft, 0)))  # fmt: skip
+    asked |= {x: (ONE, QQ(0)) for x in product(range(2), repeat=n) if x not in asked}
     law: dict[Prefix, Any] = {}
-    for output, p in output_law(Problem(2, n, *table), reference("token")).items():
+    for output, p in output_law(Problem(2, n, Table(asked), Table(drafted)), reference("token")).items():
         law[output[:n]] = law.get(output[:n], 0) + p
     return law
 

@@ -161,7 +161,7 @@ def keeps_what_is_asked(names: Sequence[str], laws: Sequence[DeclaredLaw], pairs
                 except InputError:  # nothing may follow a text
                     continue
                 examined += 1
-                if not judged.holds:
+                if not judged.holds and exact.law:
                     return ClaimJudgement(REFUTED, f"{name}, {exact.law.says}", replace(pair, law=exact.law))
     return ClaimJudgement(HOLDS, f"{examined} laws")
 
@@ -200,8 +200,7 @@ def masked_text_is_conditional(pairs: Sequence[Problem]) -> ClaimJudgement:
             judged = claims.lossless(exact, output_law(in_field(masked).as_asked, reference("token")))
         except InputError:
             continue
-        if not judged.holds:
-            w = judged.witness
+        if w := judged.witness:
             on = f"TV {figure(judged.total_variation)}: `{w.sequence}` has {w.observed}, expected {w.expected}"
             return ClaimJudgement(REFUTED, on, conditional)
     return ClaimJudgement(HOLDS, f"{len(pairs)} pairs of models")

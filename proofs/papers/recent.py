@@ -267,7 +267,8 @@ def _trees(per_depth: Sequence[Row], budget: int) -> list[tuple[Prefix, ...]]:
 def _places(pair: Problem) -> tuple[list[Row], list[Row]]:
     """Of target and draft a row for each place: those along the smallest ids."""
     exact = in_field(pair)
-    return tuple([tuple(m.row((0,) * n)) for n in range(pair.gamma)] for m in (exact.target, exact.draft))
+    target, draft = ([tuple(m.row((0,) * n)) for n in range(pair.gamma)] for m in (exact.target, exact.draft))
+    return target, draft
 
 
 DISTINCT = [drawn(2, 2, "generic", seed) for seed in range(6)] + [drawn(3, 2, "generic", seed) for seed in range(4)]

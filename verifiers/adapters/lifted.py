@@ -139,7 +139,9 @@ def require_parameters(function: Callable, names: Sequence[str], what: str) -> N
         raise NotASubject(f"{what} takes ({', '.join(has)}); expected {', '.join(names)}")
 
 
-def adapted(called: Callable[..., Any], *lifted: Lifted, rows_in_use: Callable[[Any], Any], bonus: str) -> Callable:
+def adapted(
+    called: Callable[..., Any], *lifted: Lifted, rows_in_use: Callable[[Any], Any] | None, bonus: str
+) -> Callable:
     """A function of the plain convention around lifted ones. bonus: where the bonus token is drawn."""
     text, origin = "".join(one.text for one in lifted), {"lifted": [one.record for one in lifted], "bonus": bonus}
     return declare(called, array="torch", published=lambda: text, rows_in_use=rows_in_use, origin=origin)

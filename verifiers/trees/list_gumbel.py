@@ -17,7 +17,7 @@ def picked(target: Row, draft: Row, x: int, first: int | None = None) -> Decays:
     first: the token whose noise is p t itself, for the draft that has the least noise; it ends the race.
     """
     start = {v: p / q for v, (p, q) in enumerate(zip(target, draft, strict=True)) if q != 0}
-    end = start.pop(first, None)
+    end = None if first is None else start.pop(first, None)
 
     def rate(time: Number) -> Number:
         return sum(draft[v] * (time - s) for v, s in start.items() if s < time)
