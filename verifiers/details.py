@@ -152,7 +152,7 @@ class LoopLawDetail(Detail, frozen=True, kw_only=True, tag="loop-law"):
     """
 
     tokens: int
-    law: str = ""
+    law: str  # pyright: ignore[reportGeneralTypeIssues]  # required here
     chance: str
     verifier: str
 

@@ -44,7 +44,7 @@ class _Sent:
         self.new.clear()
 
 
-class Explored(Called, Protocol):
+class FollowedFunction(Called, Protocol):
     """A function whose random numbers are followed. exploration: what is remembered of it on one problem."""
 
     exploration: Any
@@ -56,7 +56,7 @@ class WideRows:
     most_paths: as of ``wide_laws.explore_wide``, MOST_PATHS if None.
     """
 
-    def __init__(self, problem: WideProblem, subject: Explored, most_paths: int | None = None):
+    def __init__(self, problem: WideProblem, subject: FollowedFunction, most_paths: int | None = None):
         self.problem, self.subject, self.called = problem, subject, False
         self.most_paths = most_paths or MOST_PATHS
         self._sent, self._until = _Sent(), min(time.process_time() + BUDGET, subject.exploration.until)
