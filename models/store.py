@@ -8,6 +8,7 @@ import hashlib
 import json
 import logging
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +22,10 @@ Key = tuple[Any, ...]
 
 GROWTH, SMALL = 4, 2**20
 """A file is rewritten with its rows alone once it has grown to so many times, and at least so many bytes."""
+
+PATIENCE = 3.0
+"""Seconds for another process to let go of a file: one that was killed while it started a program shares its lock until
+that program has begun."""
 
 LOG = logging.getLogger(__name__)
 
@@ -133,10 +138,15 @@ class Store:
 
     def _locked(self, path: Path) -> bytes:
         """What the file holds, once no other process writes to it."""
-        self._descriptor = os.open(path, _FLAGS, 0o666)
-        if not _lock(self._descriptor) or os.fstat(self._descriptor).st_ino != path.stat().st_ino:
-            raise InputError(f"{path}: another process writes to it; expected one at a time")
-        return path.read_bytes()
+        until = time.monotonic() + PATIENCE
+        while True:
+            self._descriptor = os.open(path, _FLAGS, 0o666)
+            if _lock(self._descriptor) and os.fstat(self._descriptor).st_ino == path.stat().st_ino:
+                return path.read_bytes()
+            self.close()
+            if time.monotonic() > until:
+                raise InputError(f"{path}: another process writes to it; expected one at a time")
+            time.sleep(0.05)
 
     def _append(self, content: bytes) -> int:
         """Write at the end of the file, all or nothing; its size."""

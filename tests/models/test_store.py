@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -148,6 +149,18 @@ def test_one_process_writes_at_a_time_and_others_read(file):
         done = subprocess.run([sys.executable, "-c", other, str(file)], capture_output=True, text=True, check=False)
         assert "another process writes to it" in done.stderr, "also after the file was replaced"
     assert subprocess.run([sys.executable, "-c", other, str(file)], check=False).returncode == 0
+
+
+def test_a_file_that_is_let_go_of_is_opened(file):
+    """A process that is killed leaves its lock, for a moment, to a program that it was starting."""
+    with opened(file) as kept:
+        held = os.dup(kept._descriptor)
+    assert not store._lock(os.open(file, os.O_RDWR)), "the lock outlives its process"
+    letting_go = threading.Timer(0.3, os.close, [held])
+    letting_go.start()
+    with opened(file) as kept:
+        assert len(kept.rows) == 2
+    letting_go.join()
 
 
 def test_a_full_disk_leaves_what_was_there(file, monkeypatch):

@@ -87,7 +87,7 @@ def test_what_was_there_before_a_kill_is_there_after_it(building, tmp_path):
     build, _ = building(B=endless)
     start = (
         "from draftproof.proofs.coq import Build; from pathlib import Path; import sys;"
-        "Build(Path(sys.argv[1]), Path(sys.argv[2]), 2).compile(['A', 'B'])"
+        "Build(Path(sys.argv[1]), Path(sys.argv[2]), 5).compile(['A', 'B'])"
     )
     with subprocess.Popen([sys.executable, "-c", start, str(build.place), str(tmp_path / "kept")]) as process:
         until = time.monotonic() + 60
