@@ -1,5 +1,5 @@
 (* What the theorems rest on: nothing but Coq itself. *)
-From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Precision Lattice Rounding BlockRounding RunningSum ProblemRounding GreedyRounding TreeRounding Composition Endings EndOfSequence Instances Dominance Rationals Law Remarks Main.
+From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Descent Precision Lattice Rounding BlockRounding RunningSum ProblemRounding GreedyRounding TreeRounding SiblingRounding DescentRounding TraversalRounding KSeqRounding TransportRounding Composition Endings EndOfSequence Instances Dominance Rationals Law Remarks Main.
 Print Assumptions lemma_1.
 Print Assumptions lemma_3.
 Print Assumptions lemma_3_conditional.
@@ -7,6 +7,7 @@ Print Assumptions theorem_1_fair.
 Print Assumptions theorem_1.
 Print Assumptions lemma_4.
 Print Assumptions theorem_2_one.
+Print Assumptions theorem_2_off_path.
 Print Assumptions block_kernel.
 Print Assumptions program_law.
 Print Assumptions program_run.
@@ -60,6 +61,13 @@ Print Assumptions adaptive_fair.
 Print Assumptions recursive_rejection_valid.
 Print Assumptions traversal_valid.
 Print Assumptions k_seq_law.
+Print Assumptions multi_round_step.
+Print Assumptions descend_valid.
+Print Assumptions spec_infer_valid.
+Print Assumptions without_replacement_valid.
+Print Assumptions without_replacement_distinct.
+Print Assumptions k_seq_tree_valid.
+Print Assumptions transport_valid.
 Print Assumptions near_law.
 Print Assumptions near_law_uniform.
 Print Assumptions lattice_lt_near.
@@ -80,6 +88,13 @@ Print Assumptions problem_rounding.
 Print Assumptions greedy_rounding.
 Print Assumptions tree_rounding.
 Print Assumptions token_rounding.
+Print Assumptions descend_near.
+Print Assumptions multi_round_rounding.
+Print Assumptions transport_rounding.
+Print Assumptions traversal_rounding.
+Print Assumptions k_seq_rounding.
+Print Assumptions plan_near.
+Print Assumptions transport_plan_rounding.
 Print Assumptions running_sum_near.
 Print Assumptions running_sum_tails.
 Print Assumptions running_sum_bound.
@@ -88,6 +103,11 @@ Print Assumptions running_sum_met.
 Print Assumptions rounding_met.
 Print Assumptions greedy_rounding_met.
 Print Assumptions tree_rounding_met.
+Print Assumptions multi_round_rounding_met.
+Print Assumptions traversal_rounding_met.
+Print Assumptions k_seq_rounding_met.
+Print Assumptions plan_met.
+Print Assumptions choices_met.
 Print Assumptions long_run_met.
 Print Assumptions mapped_lossless.
 Print Assumptions one_hot_rule.
@@ -98,6 +118,7 @@ Print Assumptions lemma_7.
 Print Assumptions greedy_in_plain_loop_biased.
 Print Assumptions modified_point_mass.
 Print Assumptions greedy_more_in_one_fewer_in_three.
+Print Assumptions emitting_off_the_path.
 Print Assumptions lemma_2_endings.
 Print Assumptions lemma_2_eos.
 Print Assumptions lemma_2_up_to_eos.
@@ -109,7 +130,10 @@ Print Assumptions emitted_fastE.
 Print Assumptions token_verification_is_lossless.
 Print Assumptions block_verification_is_lossless.
 Print Assumptions greedy_block_verification_is_lossless.
+Print Assumptions spec_infer_is_lossless.
+Print Assumptions rejection_without_replacement_is_lossless.
 Print Assumptions block_verification_is_optimal.
+Print Assumptions rows_off_the_path_gain_nothing.
 Print Assumptions greedy_accepts_no_fewer.
 Print Assumptions published_theorem_2.
 Print Assumptions block_verification_needs_the_fewest_calls.
@@ -117,3 +141,7 @@ Print Assumptions block_verification_in_floating_point.
 Print Assumptions token_verification_in_floating_point.
 Print Assumptions greedy_block_verification_in_floating_point.
 Print Assumptions recursive_rejection_in_floating_point.
+Print Assumptions multi_round_rejection_in_floating_point.
+Print Assumptions traversal_verification_in_floating_point.
+Print Assumptions k_seq_in_floating_point.
+Print Assumptions transport_in_floating_point.

@@ -1,7 +1,7 @@
 (* The hypotheses of the theorems on rounding and on strategies can be met, whatever the models: no theorem is empty. *)
 From mathcomp Require Import all_ssreflect all_algebra zify.
 From mathcomp.algebra_tactics Require Import ring.
-From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding Strategies Endings.
+From Draftproof Require Import Models Algorithms Verifier Block SubBlocks SeveralDrafts Greedy Precision Rounding BlockRounding ProblemRounding GreedyRounding TreeRounding SiblingRounding Descent DescentRounding TraversalRounding KSeqRounding TransportRounding Strategies Endings.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -110,6 +110,156 @@ apply: (@ComputesSibling _ _ _ _ _ _ _ _ _ _ q below next q (h_token r q) (over 
 - exact: IHn.
 Qed.
 End ExactNumbers.
+
+(* Rules for draft trees: here too every product, quotient and difference is off by the factor 1 + e, at every node. *)
+Section RoundedTrees.
+Variables (V : vocabulary) (R : realFieldType) (u nu lambda e : R) (d : nat) (Fd : R -> R).
+Hypotheses (u0 : 0 <= u) (u1 : u < 1) (nu0 : 0 <= nu) (lambda0 : 0 <= lambda) (eu : `|e| <= u).
+Notation fl := (fl e).
+Implicit Types (b q w : V -> R).
+Let rounded z : Rounding.rounds u z (fl z). Proof. exact: fl_rounds. Qed.
+Let none q y : (forall y, 0 <= q y) -> rel nu (q y) (q y).
+Proof. by move=> q0; rewrite /rel subrr normr0 mulr_ge0. Qed.
+Let whole w : (forall y, 0 <= w y) -> within u d (sumV w) (sumV w).
+Proof. by move=> w0; rewrite /within subrr normr0 mulr_ge0 ?growth_ge0 ?sumV_ge0. Qed.
+Let factor : 0 < 1 + e.
+Proof. by rewrite -ltr_subl_addl sub0r; move: (le_lt_trans eu u1); rewrite ltr_norml => /andP[]. Qed.
+Let same (r : V -> R) : total_variation r r <= lambda.
+Proof. by rewrite /total_variation (sumV_eq (g := fun=> 0)) ?sumV0 ?mul0r // => y; rewrite subrr normr0. Qed.
+Lemma share_of_row b : (forall y, 0 <= b y) -> 0 < sumV b -> sumV (share_of b) = 1 /\ forall y, 0 <= share_of b y.
+Proof.
+move=> b0 bp; split=> [|y]; last by rewrite divr_ge0 // ltW.
+by rewrite /share_of sumVZr mulfV // gt_eqF.
+Qed.
+Definition divided b w y : R := if sumV w == 0 then share_of b y else fl (w y / sumV w).
+Lemma divided_ok b w : (forall y, 0 <= b y) -> 0 < sumV b -> (forall y, 0 <= w y) ->
+  [/\ forall y, 0 <= divided b w y, 0 < sumV (divided b w),
+      sumV w != 0 -> forall y, Rounding.rounds u (w y / sumV w) (divided b w y)
+    & sumV w = 0 -> sumV (divided b w) = 1 /\ forall y, 0 <= divided b w y].
+Proof.
+move=> b0 bp w0; have [s1 s0] := share_of_row b0 bp; rewrite /divided.
+have [z|nz] := eqVneq (sumV w) 0; first by split=> //; rewrite s1 ltr01.
+split=> // [y||z]; [by rewrite mulr_ge0 ?divr_ge0 ?sumV_ge0 // ltW | | by rewrite z eqxx in nz].
+by rewrite (sumVZ (1 + e)) sumVZr mulfV // mulr1.
+Qed.
+
+Section MultiRound.
+Variables (Q : seq V -> V -> R) (spent : pred (seq V)).
+Hypothesis Q0 : forall elders x, 0 <= Q elders x.
+Definition rest_of b q y : R := Num.max (fl (b y - q y)) 0.
+Fixpoint rounded_multi_round k elders b xs (g : V -> bool -> R) : R :=
+  if k is k'.+1 then
+    if spent elders then draw (share_of b) (g^~ false)
+    else if xs is x :: xs' then flip (Fd (Num.min (fl (b x / Q elders x)) 1)) (fun accepted => if accepted then g x true
+      else rounded_multi_round k' (rcons elders x) (divided b (rest_of b (Q elders))) xs' g) else 0
+  else draw (share_of b) (g^~ false).
+Theorem multi_round_rounding_met k elders b : (forall y, 0 <= b y) -> 0 < sumV b ->
+  multi_round_computed u nu lambda d Fd Q spent k elders b (rounded_multi_round k elders b).
+Proof.
+elim: k elders b => [|k IH] elders b b0 bp /=; have [s1 s0] := share_of_row b0 bp; first by exists (share_of b); split.
+case: ifP => sp; first by exists (share_of b); split=> //= g; rewrite ?sp.
+have w0 y : 0 <= rest_of b (Q elders) y by rewrite le_maxr lexx orbT.
+have [d0 dp dr dz] := divided_ok b0 bp w0.
+exists (Q elders), (fun y => Num.min (fl (b y / Q elders y)) 1), (rest_of b (Q elders)), (sumV (rest_of b (Q elders))),
+  (divided b (rest_of b (Q elders))), (fun x => rounded_multi_round k (rcons elders x) (divided b (rest_of b (Q elders)))).
+split=> [y|y|y||x]; [exact: none | exists (fl (b y / Q elders y)) => //; exact: rounded | exists (fl (b y - Q elders y)) => //; exact: rounded | | ].
+  by split=> //; apply: whole.
+by split=> [|xs g]; [exact: IH | rewrite /= sp].
+Qed.
+End MultiRound.
+
+Theorem traversal_rounding_met (B : seq V -> V -> R) n t top s b P : (forall s y, 0 <= B s y) -> (forall s, 0 < sumV (B s)) ->
+  SeveralDrafts.drawn n t -> (forall y, 0 <= b y) -> 0 < sumV b -> exists F, traverses u nu lambda d Fd B top s b P t F.
+Proof.
+move=> B0 Bp h; elim: h top s b P => {n t} [n|n q below next q0 q1 _ IHb _ IHn] top s b P b0 bp.
+  have [s1 s0] := share_of_row b0 bp; exists (fun A K => if top then draw (share_of b) (A s)
+    else flip (Fd P) (fun accepted => if accepted then draw (share_of b) (A s) else K)).
+  by apply: (@TraversesDone _ _ _ _ _ _ _ _ _ _ _ _ (share_of b)) => //.
+pose H y := Num.min (fl (P * fl (b y / q y))) 1; pose w y := Num.max (fl (fl (P * b y) - q y)) 0.
+have w0 y : 0 <= w y by rewrite le_maxr lexx orbT.
+have [d0 dp dr dz] := divided_ok b0 bp w0.
+have [FA hA] := fin_all_exists (fun x => IHb x false (rcons s x) (B (rcons s x)) (H x) (B0 _) (Bp _)).
+pose h := fl (sumV w / fl (fl (sumV w + 1) - P)).
+have [FR hR] := fin_all_exists (fun x => IHn x top s (divided b w) (clipped h) d0 dp).
+exists (fun A K => draw q (fun x => FA x A (FR x A K))).
+apply: (@TraversesSibling _ _ _ _ _ _ _ _ _ _ _ _ q below next q H w (sumV w) (divided b w)
+  (fl (sumV w + 1)) (fl (fl (sumV w + 1) - P)) h FA FR) => //.
+- by move=> y; apply: none.
+- by move=> y; exists (fl (b y / q y)), (fl (P * fl (b y / q y))).
+- by move=> y; exists (fl (P * b y)), (fl (fl (P * b y) - q y)).
+- exact: whole.
+by split=> [||_]; apply: rounded.
+Qed.
+
+Lemma repeated_le b q rho j : 0 <= beta b q rho -> beta b q rho <= 1 -> repeated b q rho j <= j%:R.
+Proof.
+move=> beta0 beta1; have c0 : 0 <= 1 - beta b q rho by rewrite subr_ge0.
+elim: j => [|j IH] //=; rewrite -addn1 natrD addrC; apply: ler_add => //; apply: le_trans IH.
+rewrite ler_pimull ?ler_subl_addr ?ler_addl //; elim: j => [|j IH] //=; exact: addr_ge0 ler01 (mulr_ge0 c0 IH).
+Qed.
+Theorem k_seq_rounding_met k b q : (forall y, 0 <= b y) -> sumV b = 1 -> (forall y, 0 <= q y) -> sumV q = 1 ->
+  exists F, k_seq_computation u lambda d Fd k b q b q F.
+Proof.
+move=> b0 b1 q0 q1; pose rho : R := k.+1%:R; have rho0 : 0 < rho by rewrite ltr0Sn.
+have i0 : 0 <= rho^-1 by rewrite invr_ge0 ltW.
+have bt y := next_p_range b0 q0 y i0.
+have beta0 : 0 <= beta b q rho by apply: sumV_ge0 => y; rewrite mulr_ge0 //; have /andP[] := bt y.
+have beta1 : beta b q rho <= 1.
+  by rewrite -q1; apply: sumV_le => y; rewrite /taken next_pE // le_minl lexx orbT.
+have allowed : repeated b q rho k <= rho by apply: le_trans (repeated_le k beta0 beta1) _; rewrite ler_nat.
+pose t y := Num.min (q y) (fl (b y / rho)); pose be := sumV t; pose c := fl (1 - be).
+have t0 y : 0 <= t y by rewrite le_minr q0 mulr_ge0 ?divr_ge0 // ltW.
+have [P hP] : exists P, product_of u c k P.
+  elim: k {rho rho0 i0 bt beta0 beta1 allowed t be t0} c => [|j IH] c; first by exists 1.
+  by have [P hP] := IH c; exists (fl (P * c)), P.
+pose A := fl (1 - P).
+pose w y := if be == 0 then b y else Num.max (fl (b y - fl (fl (t y * A) / be))) 0.
+have w0 y : 0 <= w y by rewrite /w; case: ifP => // _; rewrite le_maxr lexx orbT.
+pose r y := if sumV w == 0 then b y else w y / sumV w.
+have [r1 r0 rw] : [/\ sumV r = 1, forall y, 0 <= r y & forall y, r y * sumV w = w y].
+  rewrite /r; have [z|nz] := eqVneq (sumV w) 0.
+    by split=> // y; rewrite z mulr0 (sumV_eq0 w0 z).
+  by split=> [|y|y]; [rewrite sumVZr mulfV | rewrite divr_ge0 // sumV_ge0 | rewrite divfK].
+exists (fun xs g => first_of (fun y => Fd (Num.min (fl (b y / fl (rho * q y))) 1)) xs g (draw r (g^~ false))).
+exists rho, t, w, (fun y => Num.min (fl (b y / fl (rho * q y))) 1), r, r, be, c, P, A; split.
+- by split=> //; left.
+- by split; [move=> y; exists (fl (b y / rho)) | apply: whole].
+- by split; [exact: rounded | exact: (product_near u0 hP) | exact: rounded].
+- rewrite /w; case: eqP => // _ y.
+  by exists (fl (t y * A)), (fl (fl (t y * A) / be)), (fl (b y - fl (fl (t y * A) / be))).
+by split=> // y; exists (fl (rho * q y)), (fl (b y / fl (rho * q y))); split=> //; left.
+Qed.
+
+(* One augmentation more, whatever it moves: no number becomes negative. *)
+Theorem plan_met (D : vocabulary) m (L supply : D -> R) (B room : V -> R) (moved flow : D -> V -> R) :
+  plan_after u m L B moved supply room -> (forall S y, 0 <= moved S y + flow S y) ->
+  (forall S, sumV (flow S) <= supply S) -> (forall y, sumV (flow^~ y) <= room y) ->
+  plan_after u m.+1 L B (fun S y => fl (moved S y + flow S y)) (fun S => fl (supply S - sumV (flow S)))
+    (fun y => fl (room y - sumV (flow^~ y))).
+Proof.
+move=> made fm fs fr; exists moved, supply, room, flow.
+by split=> // *; split; rewrite ?subr_ge0.
+Qed.
+Theorem choices_met (D : vocabulary) (supply : D -> R) (moved : D -> V -> R) kappa : 0 <= kappa ->
+  (forall S, 0 <= supply S) -> (forall S y, 0 <= moved S y) -> exists a : D -> V -> R,
+  [/\ forall S y, 0 <= a S y, forall S, sumV (a S) <= 1 & forall S, chosen_by_the_plan kappa supply moved a S].
+Proof.
+move=> kappa0 s0 m0; pose a S y := moved S y / supplied supply moved S.
+have p0 S : 0 <= supplied supply moved S by apply: addr_ge0 => //; apply: sumV_ge0.
+have a1 S : sumV (a S) <= 1.
+  rewrite /a sumVZr; have [z|nz] := eqVneq (supplied supply moved S) 0; first by rewrite z invr0 mulr0 ler01.
+  have pp : 0 < supplied supply moved S by rewrite lt0r nz p0.
+  by rewrite ler_pdivr_mulr // mul1r /supplied ler_addr.
+have aE S y : a S y * supplied supply moved S = moved S y.
+  rewrite /a; have [z|nz] := eqVneq (supplied supply moved S) 0; last by rewrite divfK.
+  have : sumV (moved S) <= supplied supply moved S by rewrite /supplied ler_addr.
+  rewrite z mulr0 => le; have e0 : sumV (moved S) = 0 by apply/eqP; rewrite eq_le le sumV_ge0.
+  by rewrite (sumV_eq0 (m0 S) e0).
+exists a; split=> // [S y|S]; first by rewrite divr_ge0.
+exists (a S); split=> // [y|]; first by rewrite divr_ge0.
+by rewrite (sumV_eq (g := fun=> 0)) ?sumV0 // => y; rewrite subrr normr0.
+Qed.
+End RoundedTrees.
 
 (* Limits of calls per token: with gamma = 0 every call gives one token, and both limits are 1. *)
 Theorem long_run_met (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) :

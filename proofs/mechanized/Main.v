@@ -3,7 +3,8 @@
 From mathcomp Require Import all_ssreflect all_algebra.
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Iterations Counterexample Greedy.
 From Draftproof Require Import Strategies Boundary Loops SubBlocks SeveralDrafts Precision Rounding BlockRounding.
-From Draftproof Require Import ProblemRounding GreedyRounding TreeRounding.
+From Draftproof Require Import ProblemRounding GreedyRounding TreeRounding Descent SiblingRounding DescentRounding TraversalRounding.
+From Draftproof Require Import KSeqRounding TransportRounding.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Local Open Scope ring_scope.
@@ -23,6 +24,20 @@ Theorem greedy_block_verification_is_lossless (V : vocabulary) (R : realFieldTyp
   greedydec Ms gamma n Mb c (fun _ s => (take (size o) (drop (size c) s) == o)%:R) = joint Mb c o.
 Proof. exact: greedy_lossless. Qed.
 
+(* Several drafts: a draft tree f of any shape and depth, its nodes of one text going on together; siblings are
+   independent draws from the small model's row (SpecInfer), or each from what the elder ones left of it (Sequoia,
+   EAGLE).  The accepted path and one token more, completed by the large model to gamma + 1 tokens, have its law.
+   Descent.v; the definitions spec_infer and without_replacement are the rules. *)
+Theorem spec_infer_is_lossless (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma : nat) (f : seq tree)
+    (c o : seq V) : size o = gamma.+1 ->
+  spec_infer Mb Ms c gamma f (fun s y => complete Mb gamma c (fun o' => (o' == o)%:R) (rcons s y)) = joint Mb c o.
+Proof. exact: spec_infer_valid. Qed.
+Theorem rejection_without_replacement_is_lossless (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma : nat)
+    (f : seq tree) (c o : seq V) : size o = gamma.+1 ->
+  without_replacement Mb Ms c gamma f (fun s y => complete Mb gamma c (fun o' => (o' == o)%:R) (rcons s y))
+  = joint Mb c o.
+Proof. exact: without_replacement_valid. Qed.
+
 (* One iteration: of all verifiers with Equation (7) block verification accepts the most tokens in expectation, and is
    one of them; greedy block verification, which needs the modified target, accepts no fewer.  Optimality.v, Greedy.v *)
 Theorem block_verification_is_optimal (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma : nat) (c : seq V) :
@@ -31,6 +46,14 @@ Theorem block_verification_is_optimal (V : vocabulary) (R : realFieldType) (Mb M
   (exists2 K : kernel V R gamma, valid Mb Ms gamma c (run K) &
      Etau Ms gamma c (run K) = Etau Ms gamma c (block_verify Mb Ms c)).
 Proof. by split=> [K|]; [exact: theorem_2_one | have [K [v e]] := block_kernel Mb Ms gamma c; exists K]. Qed.
+(* Nor does it help a rule for one path to read rows off the path, or anything else of both models: if it keeps a prefix
+   of its draft, emits one token behind it and has Equation (7), it accepts no more.  Remarks.v:emitting_off_the_path: one
+   that emits its whole text can. *)
+Theorem rows_off_the_path_gain_nothing (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma : nat) (c : seq V)
+    (W : (seq V -> V -> R) -> (seq V -> V -> R) -> verifier V R) :
+  (forall X, size X = gamma -> program X (W Mb Ms c X)) -> valid Mb Ms gamma c (W Mb Ms c) ->
+  Etau Ms gamma c (W Mb Ms c) <= Etau Ms gamma c (block_verify Mb Ms c).
+Proof. exact: theorem_2_off_path. Qed.
 Theorem greedy_accepts_no_fewer (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (gamma : nat) (c : seq V) :
   Etau Ms gamma c (block_verify Mb Ms c) <= Etau Ms gamma c (greedy_verify Mb Ms c).
 Proof. exact: theorem_3. Qed.
@@ -120,3 +143,66 @@ Proof.
 move=> /andP[u0 u1] /andP[o0 o1] d1 dec Bb A01 h drawn b0 b1 b'0 be.
 exact: (tree_rounding u0 u1 o0 o1 d1 dec Bb A01 h drawn b0 b1 b'0 be).
 Qed.
+
+(* Multi-round rejection on a draft tree f whose nodes of one text go on together, with replacement or without: at depth i
+   at most level i f siblings are looked at.  nu bounds what given rows and rows divided by their sum are off. *)
+Theorem multi_round_rejection_in_floating_point (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V)
+    (u nu eta lambda : R) (d : nat) (Fd : R -> R) (B : seq V -> V -> R) (Q : seq V -> seq V -> V -> R)
+    (spent : seq V -> pred (seq V)) (step : seq V -> nat -> seq V -> (V -> bool -> R) -> R) (last : seq V -> V -> R)
+    (gamma : nat) (f : seq tree) (g : seq V -> R) :
+  0 <= u <= 1 -> 0 <= nu < 1 -> growth u d < 1 -> sum_error u d <= nu ->
+  (forall h, 0 <= h <= 1 -> 0 <= Fd h <= 1 /\ `|Fd h - h| <= eta) -> 0 <= lambda ->
+  (forall s y, rel nu (Mb (c ++ s) y) (B s y)) ->
+  (forall s elders x, 0 <= Q s elders x) -> (forall s elders, ~~ spent s elders -> sumV (Q s elders) = 1) ->
+  (forall s k, multi_round_computed u nu lambda d Fd (Q s) (spent s) k [::] (B s) (step s k)) ->
+  (forall s, [/\ sumV (last s) = 1, forall y, 0 <= last s y & total_variation (share_of (B s)) (last s) <= lambda]) ->
+  (forall o, 0 <= g o <= 1) ->
+  `|descend Q spent step last gamma [::] f (fun s y => complete Mb gamma c g (rcons s y)) - gen Mb gamma.+1 c g|
+  <= \sum_(i < gamma) ((level i f)%:R * sibling_off u nu eta + nu) + (nu + lambda).
+Proof. by move=> /andP[u0 u1] /andP[n0 n1] *; apply: (multi_round_rounding (d := d) (Fd := Fd)). Qed.
+Theorem traversal_verification_in_floating_point (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V)
+    (u nu eta lambda : R) (d : nat) (Fd : R -> R) (B : seq V -> V -> R) (gamma n : nat) (t : drafts V R)
+    (F : (seq V -> V -> R) -> R -> R) (g : seq V -> R) (K : R) :
+  0 <= u <= 1 -> 0 <= nu < 1 -> growth u d < 1 -> sum_error u d <= nu ->
+  (forall h, 0 <= h <= 1 -> 0 <= Fd h <= 1 /\ `|Fd h - h| <= eta) -> 0 <= lambda <= 1 ->
+  (forall s y, rel nu (Mb (c ++ s) y) (B s y)) ->
+  traverses u nu lambda d Fd B true [::] (B [::]) 1 t F -> SeveralDrafts.drawn gamma t -> sized n t ->
+  (forall o, 0 <= g o <= 1) -> 0 <= K <= 1 ->
+  `|F (fun s y => complete Mb gamma c g (rcons s y)) K - gen Mb gamma.+1 c g|
+  <= n%:R * branch_off u nu d + n.+1%:R * eta + lambda + nu.
+Proof. exact: traversal_rounding. Qed.
+(* k-SEQ: what k_seq_computation says of a step are its own operations; k_seq_off, of one depth, is closed.  KSeqRounding.v *)
+Theorem k_seq_in_floating_point (V : vocabulary) (R : realFieldType) (Mb Ms : model V R) (c : seq V) (u nu eta lambda : R) (d : nat)
+    (Fd : R -> R) (B Q : seq V -> V -> R) (step : seq V -> nat -> seq V -> (V -> bool -> R) -> R) (last : seq V -> V -> R)
+    gamma f (g : seq V -> R) :
+  0 <= u <= 1 -> 0 <= nu < 1 -> beta_off u nu d < 1 ->
+  (forall h, 0 <= h <= 1 -> 0 <= Fd h <= 1 /\ `|Fd h - h| <= eta) -> 0 <= lambda ->
+  (forall s y, rel nu (Mb (c ++ s) y) (B s y)) -> (forall s y, rel nu (Ms (c ++ s) y) (Q s y)) ->
+  (forall s k, k_seq_computation u lambda d Fd k (Mb (c ++ s)) (Ms (c ++ s)) (B s) (Q s) (step s k)) ->
+  (forall s, [/\ sumV (last s) = 1, forall y, 0 <= last s y & total_variation (share_of (B s)) (last s) <= lambda]) ->
+  (forall o, 0 <= g o <= 1) ->
+  `|descend (independent Ms c) (fun _ => pred0) step last gamma [::] f (fun s y => complete Mb gamma c g (rcons s y))
+    - gen Mb gamma.+1 c g| <= \sum_(i < gamma) k_seq_off u nu eta d (level i f) + (nu + lambda).
+Proof. exact: k_seq_rounding. Qed.
+(* Transports of drafts to tokens by a plan that is made by augmentations (plan_after), at most m of them for the siblings
+   at one depth: plan_off is what the plan, the law of the drafts and the choice among them cost.  TransportRounding.v *)
+Theorem transport_in_floating_point (V D : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V) (u nu kappa lambda : R)
+    (m : nat -> nat) (e : nat -> R) (B : seq V -> V -> R) (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V))
+    (key : seq V -> D) (L supply : seq V -> nat -> D -> R) (moved a : seq V -> nat -> D -> V -> R)
+    (room row : seq V -> nat -> V -> R) (last : seq V -> V -> R) gamma f (g : seq V -> R) :
+  0 <= u <= 1 -> 0 <= nu < 1 -> (forall i, 0 <= e i < 1) -> 0 <= kappa -> 0 <= lambda ->
+  (forall s y, rel nu (Mb (c ++ s) y) (B s y)) ->
+  (forall s elders x, 0 <= Q s elders x) -> (forall s elders, ~~ spent s elders -> sumV (Q s elders) = 1) ->
+  (forall s k, (0 < k <= level (size s) f)%N ->
+    [/\ forall S, rel (e (size s)) (drafted (Q s) (spent s) key k S) (L s k S),
+        plan_after u (m (size s)) (L s k) (B s) (moved s k) (supply s k) (room s k)
+      & forall S, chosen_by_the_plan kappa (supply s k) (moved s k) (a s k) S]) ->
+  (forall s k S y, 0 <= a s k S y) -> (forall s k S, sumV (a s k S) <= 1) ->
+  (forall s k, [/\ sumV (row s k) = 1, forall y, 0 <= row s k y & exists r : V -> R, [/\ sumV r = 1, forall y, 0 <= r y,
+     forall y, r y * sumV (room s k) = room s k y & total_variation r (row s k) <= lambda]]) ->
+  (forall s, [/\ sumV (last s) = 1, forall y, 0 <= last s y & total_variation (share_of (B s)) (last s) <= lambda]) ->
+  (forall o, 0 <= g o <= 1) ->
+  `|descend Q spent (taking (fun s k xs => a s k (key xs)) row) last gamma [::] f
+      (fun s y => complete Mb gamma c g (rcons s y)) - gen Mb gamma.+1 c g|
+  <= \sum_(i < gamma) 2%:R * plan_off u nu (e i) kappa (m i) + (nu + lambda).
+Proof. exact: transport_plan_rounding. Qed.

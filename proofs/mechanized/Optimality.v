@@ -187,6 +187,13 @@ Proof.
 move=> v; rewrite Etau_reach Etau_block; apply: ler_sum => i _; apply: sumB_le => x hx.
 by apply: lemma_4; rewrite // hx ltn_ord.
 Qed.
+(* A rule for one path that reads every row of both models, those off the path too: each draft, and whatever coins. *)
+Theorem theorem_2_off_path (W : (seq V -> V -> R) -> (seq V -> V -> R) -> verifier V R) :
+  (forall X, size X = gamma -> program X (W Mb Ms c X)) -> valid Mb Ms gamma c (W Mb Ms c) ->
+  Etau Ms gamma c (W Mb Ms c) <= Etau Ms gamma c (block_verify Mb Ms c).
+Proof.
+by move=> prog v; have [K [-> _ vK]] := Etau_program prog; apply: theorem_2_one; apply: vK.
+Qed.
 (* Block verification attains the bound: it is one of the valid kernels. *)
 Theorem block_kernel : exists K : kernel V R gamma, valid Mb Ms gamma c (run K) /\
   Etau Ms gamma c (run K) = Etau Ms gamma c (block_verify Mb Ms c).

@@ -19,7 +19,7 @@ _THEOREMS = {
     "theorem-1": "theorem_1 theorem_1_fair stream_law token_valid program_law program_run",
     "lemma-3": "lemma_3 lemma_3_conditional",
     "lemma-4": "lemma_4 lemma_4_attained",
-    "theorem-2": "theorem_2_one block_kernel token_le_block",
+    "theorem-2": "theorem_2_one theorem_2_off_path emitting_off_the_path block_kernel token_le_block",
     "theorem-2-iterations": "token_le_block_iterations token_le_block_grows landing block_best theorem_2_one_iteration "
     "theorem_2_gamma_1 theorem_2_gamma_2 theorem_2_context_free",
     "theorem-2-fails": "theorem_2_fails theorem_2_boundary theorem_2_fails_gamma_2 theorem_2_fails_gamma_3 "
@@ -39,7 +39,12 @@ _THEOREMS = {
     "rounding": "sum_near coin_near row_near block_rounding near_law_here coin_here problem_rounding token_rounding "
     "near_law_rows greedy_rounding tree_rounding running_sum_near running_sum_tails running_sum_bound "
     "looked_up_in_a_running_sum rounding_met greedy_rounding_met tree_rounding_met running_sum_met",
-    "several-drafts": "recursive_rejection_valid traversal_valid k_seq_law",
+    "rounding-trees": "descend_near multi_round_rounding transport_rounding traversal_rounding k_seq_rounding "
+    "plan_near transport_plan_rounding multi_round_rounding_met traversal_rounding_met k_seq_rounding_met plan_met "
+    "choices_met",
+    "several-drafts": "recursive_rejection_valid traversal_valid k_seq_law descend_valid multi_round_step "
+    "spec_infer_valid without_replacement_valid without_replacement_distinct k_seq_tree_valid",
+    "transport": "transport_valid",
     "same-definitions": "Qc_realFieldType emitted_fastE",
 }
 THEOREMS = {claim: tuple(names.split()) for claim, names in _THEOREMS.items()}
@@ -54,8 +59,11 @@ SINGLE = {
     "theorem-2-fails": "gamma 2 from 3 iterations on, every greater gamma from 2 on; models with V 2, verifier valid "
     "for every V",
     "rounding": f"{EVERY}; the standard model of rounding assumed of each operation, without overflow and underflow",
-    "several-drafts": "every V, depth and shape of tree, rows that siblings are drawn from, real field; k-SEQ: one "
-    "step, every rho allowed",
+    "rounding-trees": "every V, depth and shape of tree, real field; the standard model assumed of each operation; of "
+    "transports how many augmentations make the plan, and what the law of the drafts is off, are given",
+    "several-drafts": "every V, depth and shape of tree, rows that siblings are drawn from, real field; every rho "
+    "that k-SEQ allows",
+    "transport": "every V, depth and shape of tree, real field: that transports are lossless, not which accepts most",
     "same-definitions": "what the comparison rests on, not the comparison",
 }
 

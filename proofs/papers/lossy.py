@@ -1,7 +1,8 @@
 """Lossy rules: by how much their first token is off, in closed form where there is one, and what is claimed of that."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, combinations
 from math import inf, log
 from typing import Any
 
@@ -15,6 +16,7 @@ from ...models.tree_battery import drawing, lattice_pairs
 from ...verifiers.arithmetic import normalised
 from ...verifiers.registry import reference
 from ...verifiers.trees.cactus import raised
+from ...verifiers.trees.judge import judge_step
 from ...verifiers.trees.registry import TreeReference, tree_reference
 from ...verifiers.trees.typical import is_typical
 from .. import claims
@@ -114,6 +116,23 @@ def entropy_adaptive_variation() -> ClaimJudgement:
         return sum((min(b - a, 3 * (1 - max(p)) / 10 * b) for a, b in zip(p, q) if b > a), QQ(0))
 
     return variation_is("entropy-adaptive", formula)
+
+
+def judge_variation() -> ClaimJudgement:
+    """sum over the kept x with q > p of q - p, for every set of tokens that a judge may keep."""
+    for pair in ONE_STEP:
+        p, q = rows(pair)
+        for kept in subsets(range(len(p))):
+            rule = tree_reference("judge")._replace(step=judge_step(lambda _, x, kept=kept: x in kept))
+            found, expected = apart(first_token(rule, pair), p), sum((q[x] - p[x] for x in kept if q[x] > p[x]), QQ(0))
+            if found != expected:
+                return ClaimJudgement(REFUTED, f"{figure(found)} against {figure(expected)}", pair)
+    return ClaimJudgement(HOLDS, f"every judge on {len(ONE_STEP)} pairs of models")
+
+
+def subsets(tokens: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """All sets of tokens."""
+    return chain.from_iterable(combinations(tokens, size) for size in range(len(tokens) + 1))
 
 
 def ensemble_variation() -> ClaimJudgement:

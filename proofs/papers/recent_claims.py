@@ -38,6 +38,7 @@ from .lossy import (
     ensemble_text_is_the_mixture,
     ensemble_variation,
     entropy_adaptive_variation,
+    judge_variation,
     keeps_what_is_asked,
     law_stays_near,
     masked_text_is_conditional,
@@ -98,6 +99,7 @@ ENSEMBLE = "DIVERSE, transformers (static ensemble, w = 1/2)"
 GRAMMAR = "arXiv 2605.07698 (grammars; abstract)"
 EARS = "vllm#31483, vllm-ascend#7845 (EARS, tolerance 0.3; as described there)"
 CACTUS = "Hao and Mou 2026 (Cactus; code at 3b01b816)"
+JUDGE = "Bachmann et al. 2025 (Judge Decoding), abstract"
 KEPT = "Cai et al. 2024; TensorRT-LLM (one draft; the form is ours)"
 NO_GO = "Hu and Huang 2024 (2410.20418; abstract)"
 PSEUDORANDOM = "He et al. 2026 (2602.01428; abstract)"
@@ -226,6 +228,10 @@ _LAWS = [
     (CACTUS, "so is the law of what comes out", lambda: law_stays_near(0.1), "the same"),
     (CACTUS, "it accepts at least as often as token verification",
      lambda: at_least(ONE_STEP, first_rate("cactus", 1), accepted("token"))),
+    (JUDGE, "what a judge keeps is still the target's", lambda: lossless(tree_reference("judge"), ONE_STEP),
+     "it keeps no token that is drafted more often than the target has it"),
+    (JUDGE, "(ours) its first token is off by the sum over kept x with q > p of q - p, whatever the judge",
+     judge_variation),
     (KEPT, "typical acceptance has the law q(x) [x is typical] + q(the others) p(x)", typical_is_kept_or_sampled),
     (KEPT, "relaxed acceptance has that law, of the tokens among the best n", top_n_is_kept_or_sampled),
 ]  # fmt: skip

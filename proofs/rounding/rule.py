@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ...models.problem import Problem
 from ...verifiers.trees.draft_tree import TOP
 from .greedy import greedy_bound
+from .own_rules import own_bound
 from .theorem import PAIRWISE, problem_bound, running_sum_bound, sum_depth, sum_error, token_bound
 from .trees import tree_bound
 from .wide import Rows, running_sum_cost, running_sum_entries, wide_bound
@@ -75,6 +76,11 @@ def explained_by_rounding(problem: Problem, dtype: str, off: float = 0.0, modifi
     else:
         bound = max(problem_bound(*given), token_bound(*given))
     return min(bound, MOST)
+
+
+def explained_by_its_theorem(own_rule: str, problem: Problem, dtype: str, off: float = 0.0) -> float:
+    """The same of one of our own rules for trees, by the theorem that follows its operations (``own_rules``)."""
+    return min(own_bound(own_rule, problem, EPSILON[dtype], EPSILON[dtype] / 2, off), MOST)
 
 
 def rows_in_use_allowed(dtype: str) -> float:

@@ -12,6 +12,7 @@ from draftproof.proofs.papers import lossy, recent, watermarks
 from draftproof.proofs.papers.literature import HOLDS, ONE_STEP, REFUTED
 from draftproof.verifiers.arithmetic import minimum
 from draftproof.verifiers.trees import cactus
+from draftproof.verifiers.trees.judge import judge_step
 from draftproof.verifiers.trees.registry import TREE_REFERENCES, tree_reference
 
 pytestmark = pytest.mark.exact
@@ -28,6 +29,13 @@ def test_a_formula_for_another_tolerance_is_rejected(monkeypatch):
     other = tree_reference("entropy-adaptive")._replace(step=entropy_adaptive_step(4))
     monkeypatch.setitem(TREE_REFERENCES, "entropy-adaptive", other)
     assert lossy.entropy_adaptive_variation().verdict == REFUTED
+
+
+def test_a_judge_who_keeps_more_than_its_formula_says_is_rejected(monkeypatch):
+    monkeypatch.setattr(lossy, "ONE_STEP", ONE_STEP[:60])
+    assert lossy.judge_variation().verdict == HOLDS
+    monkeypatch.setattr(lossy, "judge_step", lambda keeps: judge_step(lambda p, x: keeps(p, x) or x == 0))
+    assert lossy.judge_variation().verdict == REFUTED
 
 
 def test_a_test_of_the_row_that_is_another_one_is_rejected(monkeypatch):

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from math import prod
 
-from ..arithmetic import Number, Row, minimum, ratio
+from ..arithmetic import Number, Row, minimum, or_else, ratio
 from ..chance import Chance
 from .descent import Choice, Siblings
 
@@ -32,7 +32,7 @@ def smallest_rho(target: Row, draft: Row, k: int) -> Number:
     low = sum(target)
     if is_valid(target, draft, k, low):
         return low
-    high = low * k
+    high = low / low * k  # of the row's type, and k itself: what is sure to be valid, however its sum is rounded
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if is_valid(target, draft, k, middle) else (middle, high)
@@ -62,4 +62,4 @@ def k_sequential_selection(siblings: Siblings, rho: Number, chance: Chance) -> C
     beta = sum(taken)
     accepted = 1 - prod([1 - beta] * k)
     rest = [w - t * accepted / beta for w, t in zip(p, taken)] if beta != 0 else p
-    return Choice(chance.draw(rest), False)
+    return Choice(chance.draw(or_else(rest, p)), False)

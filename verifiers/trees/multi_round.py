@@ -1,6 +1,6 @@
 """Multi-round rejection: one sibling after the other is tested against what those before it left of the target."""
 
-from ..arithmetic import minimum, normalised, ratio, residual
+from ..arithmetic import minimum, normalised, or_else, ratio, residual
 from ..chance import Chance
 from .descent import Choice, Siblings
 
@@ -17,5 +17,5 @@ def step(siblings: Siblings, chance: Chance) -> Choice:
     for x, q in zip(siblings.tokens, siblings.drafts, strict=True):
         if chance.flip(minimum(ratio(p[x], q[x]), 1)):
             return Choice(x, True)
-        p = normalised(residual(p, q))
+        p = normalised(or_else(residual(p, q), p))
     return Choice(chance.draw(p), False)

@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 from math import factorial, prod
 from typing import NamedTuple
 
-from ..arithmetic import Number, Row, minimum
+from ..arithmetic import Number, Row, minimum, or_else
 from ..chance import Chance
 from .descent import Choice, Siblings
 from .draft_tree import IID, TOP
@@ -53,11 +53,13 @@ class TransportPlan(NamedTuple):
 
     moved: drafts -> token -> Pr(these are drafted, and this one of them is accepted).
     left: what is left of the target, [V].
+    refused: drafts -> Pr(these are drafted, and none of them is accepted).
     full: the tokens of the dual, H: no valid rule accepts more than 1 + p(H) - Pr(all drafts lie in H).
     """
 
     moved: Mapping[Drafts, Mapping[int, Number]]
     left: list[Number]
+    refused: Mapping[Drafts, Number]
     full: frozenset[int]
 
     @property
@@ -94,7 +96,7 @@ def best_plan(target: Row, draft: Row, count: int, how: str) -> TransportPlan:
             if free is not None:
                 break
         if free is None:
-            return TransportPlan(moved, room, frozenset(came_from))
+            return TransportPlan(moved, room, supply, frozenset(came_from))
         _augment(moved, supply, room, came_from, free)
 
 
@@ -124,8 +126,7 @@ def offered(siblings: Siblings) -> tuple[Drafts, list[Number], list[Number]]:
         draft = tuple(max(column) for column in zip(*siblings.drafts, strict=True))
     drafts = tuple(sorted(set(siblings.tokens)))
     plan = best_plan(tuple(siblings.target), draft, count, siblings.how)
-    weights = list(plan.moved[drafts].values())
-    return drafts, [*weights, law_of_drafts(draft, count, siblings.how)[drafts] - sum(weights)], plan.left
+    return drafts, [*plan.moved[drafts].values(), plan.refused[drafts]], plan.left
 
 
 def step(siblings: Siblings, chance: Chance) -> Choice:
@@ -137,4 +138,6 @@ def step(siblings: Siblings, chance: Chance) -> Choice:
     """
     drafts, weights, left = offered(siblings)
     k = chance.draw(weights)
-    return Choice(drafts[k], True) if k < len(drafts) else Choice(chance.draw(left), False)
+    if k < len(drafts):
+        return Choice(drafts[k], True)
+    return Choice(chance.draw(or_else(left, siblings.target)), False)

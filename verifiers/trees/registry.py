@@ -7,6 +7,7 @@ from . import (
     ensemble,
     entropy_adaptive,
     global_resolution,
+    judge,
     k_seq,
     list_gumbel,
     multi_round,
@@ -97,12 +98,17 @@ TREE_REFERENCES = {
                   "SGLang, threshold_single and threshold_acc 1/2; lossy", lossless=False),
         _by_steps("entropy-adaptive", entropy_adaptive.entropy_adaptive_step(),
                   "vllm#31483 (EARS), tolerance 0.3; lossy", shape="path", lossless=False),
+        _by_steps("judge", judge.judge_step(), "Bachmann et al. 2025 (Judge Decoding), a judge of the row; lossy",
+                  shape="path", lossless=False),
         _by_steps("cactus", cactus.cactus_step(), "Hao and Mou 2026, delta 0.1; lossy", shape="path", lossless=False),
         _by_steps("global-resolution-truncated",
                   global_resolution.global_resolution_step(global_resolution.FEW_SWEEPS, capped=False),
                   "Thomas and Pal 2025, stopped after 3 sweeps; lossy", (IID,), lossless=False),
     )
 }  # fmt: skip
+
+IN_FLOATS = ("spec-infer", "without-replacement", "traversal", "k-seq", "optimal-transport")
+"""Those that ``in_floats`` has as functions, of whose rounding a theorem speaks."""
 
 
 def tree_reference(name: str) -> TreeReference:

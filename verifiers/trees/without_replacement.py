@@ -1,6 +1,6 @@
 """Recursive rejection without replacement: a rejected token leaves the draft's row too."""
 
-from ..arithmetic import minimum, normalised, ratio, residual
+from ..arithmetic import minimum, normalised, or_else, ratio, residual
 from ..chance import Chance
 from .descent import Choice, Siblings
 
@@ -20,6 +20,6 @@ def step(siblings: Siblings, chance: Chance) -> Choice:
         q = normalised(q) if k > 0 else q
         if chance.flip(minimum(ratio(p[x], q[x]), 1)):
             return Choice(x, True)
-        p = normalised(residual(p, q))
+        p = normalised(or_else(residual(p, q), p))
         q[x] = 0
     return Choice(chance.draw(p), False)

@@ -38,6 +38,13 @@ THEOREMS = {
     "running_sum_tails", "running_sum_bound", "looked_up_in_a_running_sum", "running_sum_met", "rounding_met",
     "greedy_rounding_met", "tree_rounding_met", "long_run_met", "lemma_7", "greedy_in_plain_loop_biased",
     "modified_point_mass", "greedy_more_in_one_fewer_in_three", "ends_by_coin_not_valid", "long_run_rate",
+    "descend_valid", "spec_infer_valid", "without_replacement_valid", "k_seq_tree_valid", "transport_valid",
+    "descend_near", "multi_round_rounding", "transport_rounding", "traversal_rounding", "k_seq_rounding",
+    "transport_plan_rounding", "multi_round_rounding_met", "traversal_rounding_met", "k_seq_rounding_met", "plan_met",
+    "choices_met", "multi_round_rejection_in_floating_point", "traversal_verification_in_floating_point",
+    "k_seq_in_floating_point", "transport_in_floating_point",
+    "theorem_2_off_path", "emitting_off_the_path", "rows_off_the_path_gain_nothing", "spec_infer_is_lossless",
+    "rejection_without_replacement_is_lossless",
     "Qc_realFieldType", "emitted_fastE", "block_verification_is_lossless", "published_theorem_2",
 }  # fmt: skip
 PROBLEMS = [
@@ -223,6 +230,28 @@ CHANGES = {
     "k-SEQ for every rho from 1 on": (
         "SeveralDrafts", "Theorem k_seq_law A : repeated k <= rho ->", "Theorem k_seq_law A : 1 <= rho ->",
     ),
+    "what is left computed from the first sibling's row": (
+        "Descent", "if accepted then g x true else multi_round Q (residual b (Q elders) 1)",
+        "if accepted then g x true else multi_round Q (residual b (Q [::]) 1)",
+    ),
+    "without replacement, the row not divided by its sum": (
+        "Descent", "remaining s elders x / sumV (remaining s elders).", "remaining s elders x.",
+    ),
+    "k-SEQ on trees for every rho": (
+        "Descent", "0 < rho s k /\\ repeated (rb s) (Ms (c ++ s)) (rho s k) k <= rho s k)",
+        "0 < rho s k /\\ 1 <= rho s k)",
+    ),
+    "a transport of more than the target has": (
+        "Descent", "(forall s k y, moved s k y <= rb s y) ->", "(forall s k y, moved s k y <= 1) ->",
+    ),
+    "a rule off the path that is not valid": (
+        "Optimality", "valid Mb Ms gamma c (W Mb Ms c) ->\n  Etau Ms gamma c (W Mb Ms c) <=",
+        "valid Mb Ms 0 c (W Mb Ms c) ->\n  Etau Ms gamma c (W Mb Ms c) <=",
+    ),
+    "a whole text that agrees on no more than block verification keeps": (
+        "Remarks", "Etau small 2 [::] (block_verify large small [::]) < overlap pi.",
+        "Etau small 2 [::] (greedy_verify large small [::]) < overlap pi.",
+    ),
     "rows that are near only where nothing ends": (
         "Precision", "ending x * total_variation (row x) (row' x) <= beta (size x) + ending x * d)",
         "ending x * total_variation (row x) (row' x) <= beta (size x) + d)",
@@ -248,6 +277,36 @@ CHANGES = {
     ),
     "weights divided by their sum at no cost": (
         "TreeRounding", "(e : R) : R := 2%:R * weights_off b q e /", "(e : R) : R := weights_off b q e /",
+    ),
+    "siblings whose coins are decided at no cost": (
+        "DescentRounding", "Definition sibling_off : R := eta + coin_off u nu + left_all u nu.",
+        "Definition sibling_off : R := coin_off u nu + left_all u nu.",
+    ),
+    "weights of the rest off at half the cost": (
+        "DescentRounding", "2%:R * apart (beyond s k) (w s k) <= delta (size s)) ->",
+        "apart (beyond s k) (w s k) <= delta (size s)) ->",
+    ),
+    "steps whose cost is not counted": (
+        "DescentRounding", "<= delta (size s) + lambda * one_step", "<= 1 + lambda * one_step",
+    ),
+    "branches without the error of their weight": (
+        "TraversalRounding", "nu + 2%:R * node_off u nu d + left_all u nu.", "nu + left_all u nu.",
+    ),
+    "k-SEQ with a rho that rounding alone allows, at no cost": (
+        "KSeqRounding", "u + (1 + u) * (nu + given_up_off) + allowed_off.", "u + (1 + u) * (nu + given_up_off).",
+    ),
+    "what k-SEQ accepts computed from its sum as if that were exact": (
+        "KSeqRounding", "Definition one_less_off : R := beta_off + u * (1 + beta_off).",
+        "Definition one_less_off : R := u * (1 + beta_off).",
+    ),
+    "a plan whose augmentations cost the drafts nothing": (
+        "TransportRounding", "both nu (growth u m) + both e (growth u m) + kappa.", "both nu (growth u m) + e + kappa.",
+    ),
+    "a choice among drafts that is decided at no cost": (
+        "TransportRounding", "both e (growth u m) + kappa.", "both e (growth u m).",
+    ),
+    "numbers of trees rounded by more than the unit": (
+        "Instances", "(lambda0 : 0 <= lambda) (eu : `|e| <= u).", "(lambda0 : 0 <= lambda) (eu : `|e| <= 1).",
     ),
     "token verification's coins without an error": ("TreeRounding", "eta + draw (s x) (token_coin_off x) +", "eta +"),
     "thresholds without an error": (

@@ -7,12 +7,14 @@ and decides verdicts.
 import math
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sympy import QQ
 
-from draftproof.models.battery import drawn
+from draftproof import proofs
+from draftproof.models.battery import audit_battery, drawn
 from draftproof.models.rationals import as_float
 from draftproof.models.tree_battery import drawing, tree_audit_battery
 from draftproof.models.wide import wide
@@ -22,7 +24,7 @@ from draftproof.proofs.field import in_field, rational
 from draftproof.proofs.laws import output_law
 from draftproof.proofs.measurement import measured
 from draftproof.proofs.rounding.greedy import greedy_bound
-from draftproof.proofs.rounding.rule import EPSILON, explained_by_rounding
+from draftproof.proofs.rounding.rule import EPSILON, explained_by_rounding, rounding_allowed
 from draftproof.proofs.rounding.theorem import IN_ORDER, PAIRWISE, problem_bound, token_bound
 from draftproof.proofs.rounding.trees import tree_bound
 from draftproof.proofs.rounding.wide import wide_bound
@@ -245,3 +247,12 @@ def test_every_problem_of_an_audit_has_a_bound_that_can_be_met_in_float64():
     """Far below any bug that is drawn, and above what a right verifier needs."""
     for problem in tree_audit_battery():
         assert EPSILON["float64"] < explained_by_rounding(in_field(problem), "float64") < 2e-12
+
+
+def test_the_note_says_by_how_much_the_bounds_of_an_audits_problems_exceed_one_epsilon_a_decision():
+    share = [
+        explained_by_rounding(in_field(problem), "float32") / rounding_allowed(problem.gamma, "float32")
+        for problem in audit_battery()
+    ]
+    note = " ".join((Path(proofs.__file__).parent / "note.md").read_text(encoding="utf-8").split())
+    assert f"problems of our audits this is {min(share):.1f} to {max(share):.1f} times one epsilon a decision" in note

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.exact
 SIZES = {size.title: size for size in sizes()}
 SMALL = [title for title, size in SIZES.items() if isinstance(size.problem, Problem)]
 CELLS = [
-    pytest.param(rows, arithmetic, title, marks=[] if title in SMALL else [pytest.mark.long])
+    pytest.param(rows, arithmetic, title, marks=[] if title in SMALL and rows != "float16" else [pytest.mark.long])
     for title in SIZES
     for rows, arithmetic in PRECISIONS
     if decidable(SIZES[title], arithmetic)

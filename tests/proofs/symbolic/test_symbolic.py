@@ -48,6 +48,7 @@ def test_a_question_that_is_not_answered_in_time_is_no_evidence(busy_machine):
         assert limit <= time.process_time() - before < limit + 1
 
 
+@pytest.mark.long
 def test_a_machine_that_stands_still_takes_no_proof_away(busy_machine):
     """The process is stopped in the middle, for longer than its limit."""
     program = """

@@ -1,0 +1,381 @@
+(* Rules for draft trees that go down one token at a time, in floating point: what each step is off adds up, and no more.
+   Multi-round rejection with equal siblings and without replacement, k-SEQ, transports.  What is assumed is the standard
+   model of Rounding.v; errors are those of one step from what it is given, so that none is made larger further on. *)
+From mathcomp Require Import all_ssreflect all_algebra zify.
+From mathcomp.algebra_tactics Require Import ring.
+From Draftproof Require Import Models Algorithms Verifier Block SubBlocks Precision Rounding BlockRounding ProblemRounding SeveralDrafts TreeRounding SiblingRounding Descent.
+Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
+Import GRing.Theory Num.Theory Order.TTheory.
+Local Open Scope ring_scope.
+
+(* How many nodes stand i levels down. *)
+Fixpoint level i (f : seq tree) : nat := if i is i'.+1 then level i' (flatten (map children f)) else size f.
+Lemma level_cat i f g : level i (f ++ g) = (level i f + level i g)%N.
+Proof. by elim: i f g => [|i IH] f g /=; rewrite ?size_cat // map_cat flatten_cat IH. Qed.
+Lemma level_go_on (V : eqType) i f (xs : seq V) x : (level i (go_on f xs x) <= level i.+1 f)%N.
+Proof.
+have zero j : level j [::] = 0%N by elim: j.
+rewrite /go_on; elim: f xs => [|t f IH] [|y xs] /=; rewrite ?zero //.
+rewrite level_cat; have := IH xs; case: (y == x) => /= le; last exact: leq_trans le (leq_addl _ _).
+by rewrite level_cat leq_add2l.
+Qed.
+
+Section Near.
+Variables (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V).
+Notation rb s := (Mb (c ++ s)).
+Implicit Types (s : seq V) (f : seq tree).
+(* What a step makes of functions of the siblings, the token and whether it is accepted: an expectation. *)
+Definition expects (E : (seq V -> V -> bool -> R) -> R) : Prop :=
+  [/\ forall g g', (forall xs y a, g xs y a <= g' xs y a) -> E g <= E g',
+      forall g g', E (fun xs y a => g xs y a + g' xs y a) = E g + E g',
+      forall k g, E (fun xs y a => k * g xs y a) = k * E g & E (fun _ _ _ => 1) = 1].
+Lemma expects_off E g g' h : expects E -> (forall xs y a, `|g xs y a - g' xs y a| <= h xs y a) -> `|E g - E g'| <= E h.
+Proof.
+move=> [le add _ _] off; rewrite ler_norml ler_subr_addr ler_subl_addr [- _ + _]addrC ler_subl_addr -!add.
+apply/andP; split; apply: le => xs y a; have := off xs y a;
+  by rewrite ler_norml ler_subr_addr ler_subl_addr [- _ + _]addrC ler_subl_addr => /andP[].
+Qed.
+
+Variables (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V)).
+Variables (step : seq V -> nat -> seq V -> (V -> bool -> R) -> R) (last : seq V -> V -> R).
+Variables (gamma : nat) (fits : nat -> seq tree -> Prop) (delta : nat -> R) (o lambda : R).
+Definition one_step s f (g : seq V -> V -> bool -> R) : R :=
+  siblings (Q s) (spent s) (size f) [::] (fun xs => step s (size f) xs (g xs)).
+Hypotheses (delta0 : forall i, 0 <= delta i) (o0 : 0 <= o) (lambda0 : 0 <= lambda).
+Hypothesis fits_on : forall i f xs (y : V), fits i f -> fits i.+1 (go_on f xs y).
+Hypothesis step_expects : forall s t f, fits (size s) (t :: f) -> expects (one_step s (t :: f)).
+Hypothesis step_near : forall s t f (U : V -> R), fits (size s) (t :: f) -> (forall y, 0 <= U y <= 1) ->
+  `|one_step s (t :: f) (fun _ y _ => U y) - draw (rb s) U|
+  <= delta (size s) + lambda * one_step s (t :: f) (fun _ _ accepted => (~~ accepted)%:R).
+Hypothesis last_near : forall s (U : V -> R), (forall y, 0 <= U y <= 1) ->
+  `|draw (last s) U - draw (rb s) U| <= o + lambda.
+
+Lemma descend_near_from n s f (U : seq V -> R) :
+  (forall s, (size s <= gamma)%N -> U s = sumV (fun y => rb s y * U (rcons s y))) -> (forall s, 0 <= U s <= 1) ->
+  (size s + n)%N = gamma -> fits (size s) f ->
+  `|descend Q spent step last n s f (fun s y => U (rcons s y)) - U s| <= \sum_(i < n) delta (size s + i)%N + (o + lambda).
+Proof.
+move=> UM U01; elim: n s f => [|n IH] s f hs ok; have le : (size s <= gamma)%N by rewrite -hs leq_addr.
+  by rewrite /= big_ord0 add0r (UM s) //; apply: last_near.
+have s0 (m k : nat) : 0 <= \sum_(i < m) delta (k + i)%N by apply: sumr_ge0.
+case: f ok => [|t f] ok.
+  rewrite /= (UM s) //; apply: le_trans (last_near _ _) _ => //; rewrite ler_addr; exact: s0.
+have hs' y : (size (rcons s y) + n)%N = gamma by rewrite size_rcons addSnnS.
+rewrite big_ord_recl addn0 (eq_bigr (fun i : 'I_n => delta ((size s).+1 + i)%N)) => [|i _]; last first.
+  by rewrite addSnnS.
+set rest := \sum_(i < n) _; pose C := rest + (o + lambda).
+pose D xs y (a : bool) := if a then descend Q spent step last n (rcons s y) (go_on (t :: f) xs y) (fun s y => U (rcons s y)) else U (rcons s y).
+rewrite -[descend _ _ _ _ _ _ _ _]/(one_step s (t :: f) D).
+have ex := step_expects ok; have [mono add scale one] := ex.
+pose e a := one_step s (t :: f) (fun _ _ accepted => (accepted == a)%:R).
+have near : `|one_step s (t :: f) D - one_step s (t :: f) (fun _ y _ => U (rcons s y))| <= C * e true.
+  rewrite /e -scale; apply: expects_off => // xs y [|]; rewrite /D /= ?subrr ?normr0 ?mulr0 // mulr1.
+  have ok' := fits_on xs y ok; rewrite -(size_rcons s y) in ok'.
+  by apply: le_trans (IH _ _ (hs' y) ok') _; rewrite size_rcons.
+have eE : one_step s (t :: f) (fun _ _ accepted => (~~ accepted)%:R) = e false.
+  by apply/eqP; rewrite eq_le !mono // => xs y [].
+have whole : e true + e false = 1.
+  by rewrite -one /e -add; apply/eqP; rewrite eq_le !mono // => xs y []; rewrite ?addr0 ?add0r.
+have e0 : 0 <= e false.
+  have -> : 0 = one_step s (t :: f) (fun _ _ _ => 0 * 1) by rewrite scale mul0r.
+  by apply: mono => xs y a; rewrite mul0r ler0n.
+rewrite (UM s) // -/(draw (rb s) (fun y => U (rcons s y))).
+have -> : one_step s (t :: f) D - draw (rb s) (fun y => U (rcons s y))
+  = (one_step s (t :: f) D - one_step s (t :: f) (fun _ y _ => U (rcons s y)))
+    + (one_step s (t :: f) (fun _ y _ => U (rcons s y)) - draw (rb s) (fun y => U (rcons s y))) by ring.
+apply: le_trans (ler_norm_add _ _) _.
+apply: le_trans (ler_add near (step_near ok (fun y => U01 (rcons s y)))) _; rewrite eE.
+have -> : delta (size s) + rest + (o + lambda) = C * e true + (delta (size s) + C * e false).
+  by rewrite [RHS]addrCA -mulrDr whole mulr1 /C; ring.
+rewrite ler_add2l ler_add2l; apply: ler_wpmul2r => //.
+by rewrite /C addrA ler_addr addr_ge0 // /rest; apply: sumr_ge0.
+Qed.
+
+(* The law of the text, completed by the target: no event of it, and no mean g of one in [0, 1], is further off. *)
+Theorem descend_near f (g : seq V -> R) : fits 0 f -> (forall o, 0 <= g o <= 1) ->
+  `|descend Q spent step last gamma [::] f (fun s y => complete Mb gamma c g (rcons s y)) - gen Mb gamma.+1 c g|
+  <= \sum_(i < gamma) delta i + (o + lambda).
+Proof.
+move=> ok g01; have -> : gen Mb gamma.+1 c g = complete Mb gamma c g [::] by rewrite /complete subn0 cats0.
+have := @descend_near_from gamma [::] f _ (complete_fair Mb c g); apply=> // s; rewrite /complete.
+apply/andP; split; first by apply: gen_ge0 => z _; have /andP[] := g01 (s ++ z).
+rewrite -[X in _ <= X](gen_const Mb (gamma.+1 - size s) (c ++ s)); apply: gen_le => z _.
+by have /andP[] := g01 (s ++ z).
+Qed.
+End Near.
+
+Lemma mix_gap (R : realFieldType) (a b : R) : 0 <= a <= 1 -> 0 <= b <= 1 -> `|a - b| <= 1.
+Proof.
+move=> /andP[a0 a1] /andP[b0 b1]; rewrite ler_norml ler_subr_addr ler_subl_addr; apply/andP; split.
+  by apply: le_trans a0; rewrite addrC subr_le0.
+by apply: le_trans a1 _; rewrite ler_addl.
+Qed.
+
+(* Multi-round rejection: with replacement, where equal siblings go on together, and without. *)
+Section MultiRound.
+Variables (V : vocabulary) (R : realFieldType) (u nu eta lambda : R) (d : nat) (Fd : R -> R).
+Hypotheses (u0 : 0 <= u) (u1 : u <= 1) (nu0 : 0 <= nu) (nu1 : nu < 1) (d1 : growth u d < 1) (dnu : sum_error u d <= nu).
+Hypothesis decided : forall h, 0 <= h <= 1 -> 0 <= Fd h <= 1 /\ `|Fd h - h| <= eta.
+Hypothesis lambda0 : 0 <= lambda.
+Variables (Q : seq V -> V -> R) (spent : pred (seq V)).
+Hypotheses (Q0 : forall elders x, 0 <= Q elders x) (Q1 : forall elders, ~~ spent elders -> sumV (Q elders) = 1).
+Implicit Types (elders xs : seq V) (b : V -> R) (k : nat) (F : seq V -> (V -> bool -> R) -> R).
+Notation rounds := (Rounding.rounds u).
+(* The last token, from a row within lambda of what is left divided by its sum. *)
+Definition ends b F : Prop := exists r : V -> R,
+  [/\ sumV r = 1, forall y, 0 <= r y, total_variation (share_of b) r <= lambda & forall g, F [::] g = draw r (g^~ false)].
+(* F is what some computation within the standard model makes of k siblings, where b is what it has left of the
+   target's row: the coin of the sibling x is the computed min(b / q, 1), decided by Fd; if it does not fall, b is the
+   computed max(b - q, 0), each entry divided by their computed sum e. *)
+Fixpoint multi_round_computed k elders b F : Prop :=
+  if k is k'.+1 then
+    if spent elders then ends b F
+    else exists (q H w : V -> R) (e : R) (b' : V -> R) (F' : V -> seq V -> (V -> bool -> R) -> R),
+      [/\ forall y, rel nu (Q elders y) (q y),
+          forall y, exists2 z, rounds (b y / q y) z & H y = Num.min z 1,
+          forall y, exists2 z, rounds (b y - q y) z & w y = Num.max z 0,
+          [/\ within u d (sumV w) e, e != 0 -> forall y, rounds (w y / e) (b' y) & e = 0 -> sumV b' = 1 /\ forall y, 0 <= b' y]
+        & forall x, multi_round_computed k' (rcons elders x) b' (F' x) /\
+            forall xs g, F (x :: xs) g = flip (Fd (H x)) (fun accepted => if accepted then g x true else F' x xs g)]
+  else ends b F.
+Definition sibling_off : R := eta + coin_off u nu + left_all u nu.
+Lemma sibling_off_ge0 : 0 <= sibling_off.
+Proof.
+have [_ /(le_trans (normr_ge0 _)) e0] := decided (introT andP (conj (lexx 0) (@ler01 R))).
+have w0 := weights_all_ge0 u0 nu0; have c0 := coin_off_ge0 u0 nu0 nu1.
+have l0 : 0 <= left_all u nu.
+  by apply: mulr_ge0; rewrite ?ler0n //; apply: addr_ge0 => //; apply: mulr_ge0 => //; apply: addr_ge0; rewrite ?ler01.
+by apply: addr_ge0 => //; apply: addr_ge0.
+Qed.
+Notation E k elders F g := (siblings Q spent k elders (fun xs => F xs (g xs))).
+
+Lemma multi_round_one k elders b F : (forall y, 0 <= b y) -> `|sumV b - 1| <= nu -> multi_round_computed k elders b F ->
+  expects (fun g => E k elders F g) /\ forall U : V -> R, (forall y, 0 <= U y <= 1) ->
+  `|E k elders F (fun _ y _ => U y) - draw (share_of b) U|
+  <= k%:R * sibling_off + lambda * E k elders F (fun _ _ accepted => (~~ accepted)%:R).
+Proof.
+have off0 := sibling_off_ge0.
+have stop b' F' : (forall y, 0 <= b' y) -> `|sumV b' - 1| <= nu -> ends b' F' ->
+    expects (fun g => F' [::] (g [::])) /\ forall U : V -> R, (forall y, 0 <= U y <= 1) ->
+    `|F' [::] (fun y _ => U y) - draw (share_of b') U| <= lambda * F' [::] (fun _ accepted => (~~ accepted)%:R).
+  move=> b0 near [r [r1 r0 rl FE]]; have [s0 s1 _] := share_row nu1 b0 near; split.
+    split=> [g g' le|g g'|a g|]; rewrite !FE /draw.
+    - by apply: sumV_le => y; apply: ler_wpmul2l.
+    - by rewrite -sumVD; apply: sumV_eq => y; rewrite mulrDr.
+    - by rewrite -sumVZ; apply: sumV_eq => y; rewrite mulrCA.
+    by rewrite -[RHS]r1; apply: sumV_eq => y; rewrite mulr1.
+  move=> U U01; rewrite !FE.
+  have -> : draw r ((fun (_ : V) (a : bool) => (~~ a)%:R)^~ false) = 1 by rewrite -[RHS]r1; apply: sumV_eq => y; rewrite /= mulr1.
+  by rewrite mulr1; apply: le_trans (tv_bounds s1 r1 U01) rl.
+elim: k elders b F => [|k IH] elders b F b0 near /=.
+  by move=> h; have [ex nr] := stop _ _ b0 near h; split=> // U U01; rewrite mul0r add0r; apply: nr.
+case: (boolP (spent elders)) => [_|ns] h.
+  have [ex nr] := stop _ _ b0 near h; split=> // U U01; apply: le_trans (nr U U01) _.
+  by rewrite ler_addr mulr_ge0 // ler0n.
+have {h}[q [H [w [e [b' [F' [Qq Hr wr [ew br ba] h]]]]]]] := h.
+have q1 := Q1 ns; have q0 := Q0 elders.
+have [r0 r1 rb] := share_row nu1 b0 near; set r := share_of b in r0 r1 rb *.
+have self z : rounds (1 * z) z by rewrite mul1r /Rounding.rounds subrr normr0 mulr_ge0.
+have P01 : 0 <= (1 : R) <= 1 by rewrite ler01 lexx.
+have Hr' y : exists z t, [/\ rounds (b y / q y) z, rounds (1 * z) t & H y = Num.min t 1].
+  by have [z hz ->] := Hr y; exists z, z.
+have wr' y : exists z f, [/\ rounds (1 * b y) z, rounds (z - q y) f & w y = Num.max f 0].
+  by have [f hf ->] := wr y; exists (b y), f.
+have [H01 coins] := coins_near u0 u1 nu0 nu1 r0 r1 rb q0 Qq P01 Hr'.
+have [b'0 near' kept] := kept_near u0 u1 nu0 nu1 d1 dnu r0 r1 rb q0 q1 Qq P01 wr' ew br ba.
+have one x := IH (rcons elders x) b' (F' x) b'0 near' (proj1 (h x)).
+have FE x xs g := proj2 (h x) xs g.
+have split_ g x : siblings Q spent k (rcons elders x) (fun xs => F (x :: xs) (g (x :: xs)))
+    = Fd (H x) * siblings Q spent k (rcons elders x) (fun xs => g (x :: xs) x true)
+      + (1 - Fd (H x)) * E k (rcons elders x) (F' x) (fun xs => g (x :: xs)).
+  by rewrite (siblings_eq _ _ _ _ (fun xs => FE x xs _)) /flip siblingsD !siblingsZ.
+have const x a : siblings Q spent k (rcons elders x) (fun=> a) = a := siblings_const Q1 k (rcons elders x) a.
+have F01 x := proj1 (decided (H01 x)).
+split.
+  split=> [g g' le|g g'|a g|]; rewrite /draw.
+  - apply: sumV_le => x; rewrite !split_; apply: ler_wpmul2l => //; have /andP[f0 f1] := F01 x.
+    apply: ler_add; apply: ler_wpmul2l; rewrite ?subr_ge0 //.
+      by apply: siblings_le => // xs _; apply: le.
+    by have [[le' _ _ _] _] := one x; apply: le'.
+  - rewrite -sumVD; apply: sumV_eq => x; rewrite (split_ (fun xs y a => g xs y a + g' xs y a)) (split_ g) (split_ g') siblingsD.
+    by have [[_ add _ _] _] := one x; rewrite (add (fun xs => g (x :: xs)) (fun xs => g' (x :: xs))); ring.
+  - rewrite -sumVZ; apply: sumV_eq => x; rewrite (split_ (fun xs y z => a * g xs y z)) (split_ g) siblingsZ.
+    by have [[_ _ scale _] _] := one x; rewrite (scale a (fun xs => g (x :: xs))); ring.
+  rewrite -[RHS]q1; apply: sumV_eq => x; rewrite (split_ (fun _ _ _ => 1)) const.
+  by have [[_ _ _ ->] _] := one x; rewrite !mulr1 addrC subrK mulr1.
+move=> U U01; rewrite /draw.
+pose rest x := E k (rcons elders x) (F' x) (fun _ _ accepted => (~~ accepted)%:R).
+pose Y x := E k (rcons elders x) (F' x) (fun _ y _ => U y).
+pose L := k%:R * sibling_off.
+have L0 : 0 <= L by rewrite mulr_ge0 // ler0n.
+have nr x : `|Y x - draw (share_of b') U| <= L + lambda * rest x by have [_ nr] := one x; apply: nr.
+rewrite (sumV_eq (g := fun x => Q elders x * (Fd (H x) * U x + (1 - Fd (H x)) * Y x))) => [|x]; last first.
+  by rewrite (split_ (fun _ y _ => U y)) const.
+rewrite [X in lambda * X](_ : _ = sumV (fun x => Q elders x * ((1 - Fd (H x)) * rest x))); last first.
+  by apply: sumV_eq => x; rewrite (split_ (fun _ _ a => (~~ a)%:R)) const mulr0 add0r.
+set X := draw (share_of b') U in nr.
+have [s0 s1 _] := share_row nu1 b'0 near'.
+have X01 : 0 <= X <= 1 by apply: draw_range.
+have target : draw r U = sumV (fun x => Q elders x * (next_p r (Q elders) 1 x * U x
+    + (1 - next_p r (Q elders) 1 x) * X)) - sumV (fun y => (excess r (Q elders) 1 * share_of b' y - over r (Q elders) 1 y) * U y).
+  rewrite -spread ?ler01 //; have := step_law r0 q0 r1 U (@ler01 R).
+  rewrite mul1r [(1 - share _ _ _) * draw _ _]mulrC residualE // => <-.
+  rewrite excessE // (sumV_eq (f := fun y => (_ - _) * U y) (g := fun y => (1 - share r (Q elders) 1) * (share_of b' y * U y) - over r (Q elders) 1 y * U y)) => [|y]; last by ring.
+  by rewrite sumVB sumVZ -/(draw (share_of b') U) -/X -[RHS]addrA opprB; congr (_ + _); rewrite addrCA subrr addr0.
+rewrite -/(draw r U) target; set C := sumV (fun y => (_ - _) * U y).
+have -> : forall a b : R, a - (b - C) = (a - b) + C by move=> a' b''; ring.
+rewrite -sumVB; apply: le_trans (ler_norm_add _ _) _.
+have hC : `|C| <= left_all u nu.
+  apply: le_trans kept; apply: le_trans (sumV_norm _) _; apply: sumV_le => y.
+  by rewrite normrM ler_pimulr //; have /andP[y0 y1] := U01 y; rewrite ger0_norm.
+apply: le_trans (_ : sumV (fun x => Q elders x * `|H x - next_p r (Q elders) 1 x| + Q elders x * (eta + L)
+    + lambda * (Q elders x * ((1 - Fd (H x)) * rest x))) + left_all u nu <= _).
+  apply: ler_add => //; apply: le_trans (sumV_norm _) _; apply: sumV_le => x.
+  rewrite -mulrBr normrM (ger0_norm (q0 x)) [lambda * _]mulrCA -!mulrDr; apply: ler_wpmul2l => //.
+  have /andP[f0 f1] := F01 x; have [_ fe] := decided (H01 x).
+  have -> : Fd (H x) * U x + (1 - Fd (H x)) * Y x - (next_p r (Q elders) 1 x * U x + (1 - next_p r (Q elders) 1 x) * X)
+    = ((Fd (H x) - H x) + (H x - next_p r (Q elders) 1 x)) * (U x - X) + (1 - Fd (H x)) * (Y x - X) by ring.
+  apply: le_trans (ler_norm_add _ _) _; rewrite !normrM (ger0_norm (_ : 0 <= 1 - Fd (H x))) ?subr_ge0 //.
+  have -> : `|H x - next_p r (Q elders) 1 x| + (eta + L) + lambda * ((1 - Fd (H x)) * rest x)
+    = (eta + `|H x - next_p r (Q elders) 1 x|) + (L + lambda * ((1 - Fd (H x)) * rest x)) by ring.
+  apply: ler_add.
+    apply: le_trans (_ : `|Fd (H x) - H x + (H x - next_p r (Q elders) 1 x)| <= _).
+      by rewrite ler_pimulr //; exact: (mix_gap (U01 x) X01).
+    by apply: le_trans (ler_norm_add _ _) _; rewrite ler_add2r.
+  apply: le_trans (ler_wpmul2l _ (nr x)) _; first by rewrite subr_ge0.
+  rewrite mulrDr [_ * (lambda * _)]mulrCA ler_add2r ler_pimull // ler_subl_addr ler_addl.
+  exact: f0.
+rewrite !sumVD sumVZr sumVZ q1 mul1r.
+have -> : k.+1%:R * sibling_off = sibling_off + L by rewrite -addn1 natrD mulrDl mul1r addrC.
+rewrite /sibling_off.
+have -> : forall a s : R, a + (eta + L) + s + left_all u nu = (a + (eta + left_all u nu + L)) + s by move=> a s'; ring.
+have -> : eta + coin_off u nu + left_all u nu + L = coin_off u nu + (eta + left_all u nu + L) by ring.
+by rewrite !ler_add2r.
+Qed.
+End MultiRound.
+
+(* On trees: level i f siblings at most are looked at together at depth i, so every node counts once. *)
+Section MultiRoundTree.
+Variables (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V) (u nu eta lambda : R) (d : nat) (Fd : R -> R).
+Hypotheses (u0 : 0 <= u) (u1 : u <= 1) (nu0 : 0 <= nu) (nu1 : nu < 1) (d1 : growth u d < 1) (dnu : sum_error u d <= nu).
+Hypothesis decided : forall h, 0 <= h <= 1 -> 0 <= Fd h <= 1 /\ `|Fd h - h| <= eta.
+Hypothesis lambda0 : 0 <= lambda.
+Variables (B : seq V -> V -> R).
+Notation rb s := (Mb (c ++ s)).
+Hypothesis Bb : forall s y, rel nu (rb s y) (B s y).
+Lemma given_share s : [/\ forall y, 0 <= B s y, `|sumV (B s) - 1| <= nu & total_variation (rb s) (share_of (B s)) <= nu].
+Proof.
+have b0 y : 0 <= B s y := given_ge0 nu1 (row_ge0 Mb _ _) (Bb s y).
+have ap : apart (rb s) (B s) <= nu.
+  by rewrite -[X in _ <= X]mulr1 -(row_sum Mb (c ++ s)) -sumVZ; apply: sumV_le => y; apply: Bb.
+have near : `|sumV (B s) - 1| <= nu.
+  by apply: le_trans ap; rewrite -[X in _ - X](row_sum Mb (c ++ s)); apply: apart_sum.
+have [s0 s1 _] := share_row nu1 b0 near; split=> //.
+rewrite /total_variation ler_pdivr_mulr ?ltr0n // mulrC; apply: le_trans (ler_wpmul2l (ler0n _ _) ap).
+have m0 := whole_sum nu1 near.
+have sE y : share_of (B s) y * sumV (B s) = B s y by rewrite /share_of divfK // lt0r_neq0.
+apply: le_trans (normalised_near (rb s) s1 s0 sE); apply: sumV_le => y.
+by rewrite row_sum mul1r.
+Qed.
+Variables (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V)).
+Hypotheses (Q0 : forall s elders x, 0 <= Q s elders x) (Q1 : forall s elders, ~~ spent s elders -> sumV (Q s elders) = 1).
+Variables (step : seq V -> nat -> seq V -> (V -> bool -> R) -> R) (last : seq V -> V -> R).
+Hypothesis steps : forall s k, multi_round_computed u nu lambda d Fd (Q s) (spent s) k [::] (B s) (step s k).
+Hypothesis lasts : forall s, [/\ sumV (last s) = 1, forall y, 0 <= last s y & total_variation (share_of (B s)) (last s) <= lambda].
+Theorem multi_round_rounding gamma f (g : seq V -> R) : (forall o, 0 <= g o <= 1) ->
+  `|descend Q spent step last gamma [::] f (fun s y => complete Mb gamma c g (rcons s y)) - gen Mb gamma.+1 c g|
+  <= \sum_(i < gamma) ((level i f)%:R * sibling_off u nu eta + nu) + (nu + lambda).
+Proof.
+move=> g01; have off0 := sibling_off_ge0 u0 nu0 nu1 decided.
+pose fits i h := forall j, (level j h <= level (i + j) f)%N.
+apply: (@descend_near _ _ _ _ _ _ _ _ _ fits (fun i => (level i f)%:R * sibling_off u nu eta + nu)) => //.
+- by move=> i; rewrite addr_ge0 // mulr_ge0 ?ler0n.
+- move=> i h xs y ok j; apply: leq_trans (level_go_on _ _ _ _) _.
+  by apply: leq_trans (ok j.+1) _; rewrite addnS.
+- move=> s t h ok; have [b0 near _] := given_share s.
+  by have [] := multi_round_one u0 u1 nu0 nu1 d1 dnu decided (Q0 s) (@Q1 s) b0 near (steps s (size (t :: h))).
+- move=> s t h U ok U01; have [b0 near tv] := given_share s.
+  have [_ nr] := multi_round_one u0 u1 nu0 nu1 d1 dnu decided (Q0 s) (@Q1 s) b0 near (steps s (size (t :: h))).
+  have [s0 s1 _] := share_row nu1 b0 near.
+  have -> : one_step Q spent step s (t :: h) (fun _ y _ => U y) - draw (rb s) U
+    = (one_step Q spent step s (t :: h) (fun _ y _ => U y) - draw (share_of (B s)) U)
+      + (draw (share_of (B s)) U - draw (rb s) U) by ring.
+  apply: le_trans (ler_norm_add _ _) _.
+  apply: le_trans (ler_add (nr U U01) (le_trans (tv_bounds (row_sum Mb (c ++ s)) s1 U01) tv)) _.
+  rewrite addrAC ler_add2r ler_add2r; apply: ler_wpmul2r => //.
+  by rewrite ler_nat; have := ok 0%N; rewrite addn0.
+- move=> s U U01; have [l1 l0 ll] := lasts s; have [b0 near tv] := given_share s.
+  apply: le_trans (tv_bounds (row_sum Mb (c ++ s)) l1 U01) _.
+  by apply: le_trans (tv_triangle _ (share_of (B s)) _) _; apply: ler_add.
+Qed.
+End MultiRoundTree.
+
+(* Any rule that takes y among the siblings xs with probability a xs y and else draws from a row: k-SEQ and transports,
+   whatever made a.  What counts is how far the weights w that the row has are from what the target has beyond a. *)
+Section TransportTree.
+Variables (V : vocabulary) (R : realFieldType) (Mb : model V R) (c : seq V) (o lambda : R).
+Hypotheses (o0 : 0 <= o) (lambda0 : 0 <= lambda).
+Notation rb s := (Mb (c ++ s)).
+Variables (Q : seq V -> seq V -> V -> R) (spent : seq V -> pred (seq V)).
+Hypotheses (Q0 : forall s elders x, 0 <= Q s elders x) (Q1 : forall s elders, ~~ spent s elders -> sumV (Q s elders) = 1).
+Variables (a : seq V -> nat -> seq V -> V -> R) (w row : seq V -> nat -> V -> R) (last : seq V -> V -> R).
+Hypotheses (a0 : forall s k xs y, 0 <= a s k xs y) (a1 : forall s k xs, sumV (a s k xs) <= 1).
+Hypothesis rows : forall s k, [/\ sumV (row s k) = 1, forall y, 0 <= row s k y &
+  exists r : V -> R, [/\ sumV r = 1, forall y, 0 <= r y, forall y, r y * sumV (w s k) = w s k y & total_variation r (row s k) <= lambda]].
+Hypothesis lasts : forall s, sumV (last s) = 1 /\ total_variation (rb s) (last s) <= o + lambda.
+Definition taking s k xs (g : V -> bool -> R) : R :=
+  sumV (fun y => a s k xs y * g y true) + (1 - sumV (a s k xs)) * draw (row s k) (g^~ false).
+Definition beyond s k y : R := rb s y - siblings (Q s) (spent s) k [::] (fun xs => a s k xs y).
+Theorem transport_rounding gamma f (delta : nat -> R) (g : seq V -> R) : (forall o, 0 <= g o <= 1) ->
+  (forall i, 0 <= delta i) -> (forall s k, (0 < k <= level (size s) f)%N -> 2%:R * apart (beyond s k) (w s k) <= delta (size s)) ->
+  `|descend Q spent taking last gamma [::] f (fun s y => complete Mb gamma c g (rcons s y)) - gen Mb gamma.+1 c g|
+  <= \sum_(i < gamma) delta i + (o + lambda).
+Proof.
+move=> g01 delta0 near; pose fits i h := forall j, (level j h <= level (i + j) f)%N.
+have left s k xs : 0 <= 1 - sumV (a s k xs) by rewrite subr_ge0.
+apply: (@descend_near _ _ _ _ _ _ _ _ _ fits delta) => //.
+- move=> i h xs y ok j; apply: leq_trans (level_go_on _ _ _ _) _.
+  by apply: leq_trans (ok j.+1) _; rewrite addnS.
+- move=> s t h _; have [r1 r0 _] := rows s (size (t :: h)); split=> [h1 h2 le|h1 h2|k h1|]; rewrite /one_step.
+  + apply: siblings_le => // xs _; apply: ler_add.
+      by apply: sumV_le => y; apply: ler_wpmul2l.
+    by apply: ler_wpmul2l => //; apply: sumV_le => y; apply: ler_wpmul2l.
+  + rewrite -siblingsD; apply: siblings_eq => xs; rewrite /taking /draw /=.
+    rewrite (sumV_eq (fun y => mulrDr (a s _ xs y) _ _)) (sumV_eq (fun y => mulrDr (row s _ y) _ _)) !sumVD; ring.
+  + rewrite -siblingsZ; apply: siblings_eq => xs; rewrite /taking /draw /=.
+    rewrite (sumV_eq (fun y => mulrCA (a s _ xs y) _ _)) (sumV_eq (fun y => mulrCA (row s _ y) _ _)) !sumVZ.
+    by rewrite [RHS]mulrDr; congr (_ + _); rewrite mulrCA.
+  rewrite -[RHS](siblings_const (@Q1 s) (size (t :: h)) [::]); apply: siblings_eq => xs; rewrite /taking /draw.
+  by rewrite !sumVZr r1 !mulr1 addrC subrK.
+- move=> s t h U ok U01; set k := size (t :: h).
+  have [r1 r0 [r [s1 s0 rw rl]]] := rows s k.
+  pose m y := siblings (Q s) (spent s) k [::] (fun xs => a s k xs y).
+  pose X := draw (row s k) U; pose E F := siblings (Q s) (spent s) k [::] F.
+  have rest : E (fun xs => 1 - sumV (a s k xs)) = 1 - sumV m.
+    rewrite /E (siblings_eq _ _ _ _ (G := fun xs => 1 + -1 * sumV (a s k xs))) => [|xs]; last by ring.
+    by rewrite siblingsD siblingsZ (siblings_const (@Q1 s)) siblings_sumV mulN1r.
+  have -> : one_step Q spent taking s (t :: h) (fun _ y _ => U y) = sumV (fun y => m y * U y) + (1 - sumV m) * X.
+    rewrite /one_step -/k siblingsD siblings_sumV -rest; congr (_ + _).
+      apply: sumV_eq => y; rewrite (siblings_eq _ _ _ _ (G := fun xs => U y * a s k xs y)) => [|xs]; last by rewrite mulrC.
+      by rewrite siblingsZ mulrC.
+    by rewrite /E -/X mulrC -siblingsZ; apply: siblings_eq => xs; rewrite mulrC.
+  have -> : one_step Q spent taking s (t :: h) (fun _ _ accepted => (~~ accepted)%:R) = 1 - sumV m.
+    rewrite -rest; apply: siblings_eq => xs; rewrite /taking /draw /= (sumV_eq (g := fun=> 0)) => [|y]; last by rewrite mulr0.
+    by rewrite sumV0 add0r sumVZr r1 !mulr1.
+  have R0 : 0 <= 1 - sumV m.
+    rewrite -rest -[X in X <= _](siblings_const (@Q1 s) k [::]); apply: siblings_le => // xs _; exact: left.
+  have bE : sumV (beyond s k) = 1 - sumV m by rewrite /beyond sumVB row_sum.
+  have -> : sumV (fun y => m y * U y) + (1 - sumV m) * X - draw (rb s) U
+    = sumV (fun y => (sumV (beyond s k) * r y - beyond s k y) * U y) + (1 - sumV m) * (X - draw r U).
+    rewrite bE (sumV_eq (f := fun y => (_ - _) * U y) (g := fun y => (1 - sumV m) * (r y * U y) - (rb s y * U y - m y * U y))) => [|y].
+      by rewrite sumVB sumVZ sumVB /draw; ring.
+    by rewrite /beyond -/(m y); ring.
+  apply: le_trans (ler_norm_add _ _) _; apply: ler_add.
+    have okk : (0 < k <= level (size s) f)%N by have := ok 0%N; rewrite addn0.
+    apply: le_trans (near s k okk); apply: le_trans (normalised_near (beyond s k) s1 s0 rw).
+    apply: le_trans (sumV_norm _) _; apply: sumV_le => y; have /andP[y0 y1] := U01 y.
+    by rewrite normrM (ger0_norm y0); apply: ler_pimulr.
+  rewrite normrM (ger0_norm R0) mulrC; apply: ler_wpmul2r => //; exact: le_trans (tv_bounds s1 r1 U01) rl.
+by move=> s U U01; have [l1 ll] := lasts s; apply: le_trans (tv_bounds (row_sum Mb (c ++ s)) l1 U01) ll.
+Qed.
+End TransportTree.

@@ -1,0 +1,140 @@
+"""How far floating point can move the law of one of our own rules for trees, as proved in Coq, in closed form.
+
+The operations are those of ``verifiers/trees``, followed one by one under the standard model. u: half of epsilon.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ...models.problem import Problem
+from ...verifiers.trees.draft_tree import CONTEXT, WITHOUT_REPLACEMENT, Drafting
+from .theorem import SURE, both, growth, running_sum_bound, sum_error
+
+
+class TreeSize(NamedTuple):
+    """What a bound is of.
+
+    vocabulary: V. levels: nodes at each depth, [gamma]. unit: u. lattice: spacing of the uniforms that decide coins.
+    off: o, the relative error of the rows' entries. last_draw: of a look-up among V weights.
+    """
+
+    vocabulary: int
+    levels: tuple[int, ...]
+    unit: float
+    lattice: float
+    off: float
+    last_draw: float
+
+    @property
+    def of_rows(self) -> float:
+        """nu: of given rows, and of rows divided by their sum."""
+        return max(self.off, sum_error(self.unit, self.vocabulary - 1))
+
+
+def own_bound(rule: str, problem: Problem, epsilon: float, lattice: float, off: float = 0.0) -> float:
+    """The total variation by which rounding can move the law of one of ``THEOREMS`` on this problem.
+
+    Siblings of nodes with one text are looked at together; sums in order; the last token, and a choice among drafts,
+    are looked up in a running sum by uniforms of this spacing. Infinite where a sum has no bound.
+    """
+    unit, tree = epsilon / 2, problem.tree
+    if tree.how == WITHOUT_REPLACEMENT:
+        for _ in range(max(tree.children) - 1):
+            off = both(off, sum_error(unit, problem.vocabulary - 1))
+    last_draw = running_sum_bound(problem.vocabulary, unit, lattice)
+    size = TreeSize(problem.vocabulary, levels_of(tree), unit, lattice, off, last_draw)
+    try:
+        bound = THEOREMS[rule](size)
+    except OverflowError:
+        return math.inf
+    return bound * (1 + SURE) if 0 <= bound < math.inf else math.inf
+
+
+def levels_of(drafting: Drafting) -> tuple[int, ...]:
+    """How many nodes stand at each depth."""
+    level, found = [CONTEXT], []
+    if drafting.parents is None:
+        return tuple(math.prod(drafting.children[: i + 1]) for i in range(len(drafting.children)))
+    while level := [n for n, parent in enumerate(drafting.parents) if parent in level]:
+        found.append(len(level))
+    return tuple(found)
+
+
+def _inverse(error: float) -> float:
+    """Of 1 / x. Source: ProblemRounding.v, ``rel_inv``, whose hypothesis is an error below 1."""
+    return error / (1 - error) if error < 1 else math.inf
+
+
+def _sibling(size: TreeSize, nu: float) -> tuple[float, float, float]:
+    """Of a sibling's coin, of the weights that it leaves, and of the row. Source: SiblingRounding.v."""
+    u = size.unit
+    coin = both(both(both(nu, _inverse(nu)), u), u)
+    weights = (1 + u) * (both(nu, u) + nu) + u
+    return coin, weights, 2 * (weights + u * (1 + weights))
+
+
+def multi_round_bound(size: TreeSize) -> float:
+    """sum over depths of (n_i (eta + coin + left) + nu) + nu + lambda. Source: ``multi_round_rounding``."""
+    nu = size.of_rows
+    coin, _, left = _sibling(size, nu)
+    return sum(n * (size.lattice + coin + left) + nu for n in size.levels) + nu + size.last_draw
+
+
+def traversal_bound(size: TreeSize) -> float:
+    """n branch + (n + 1) eta + lambda + nu, n nodes. Source: ``traversal_rounding``."""
+    u, nu, nodes = size.unit, size.of_rows, sum(size.levels)
+    coin, weights, left = _sibling(size, nu)
+    of_sum = weights + growth(u, size.vocabulary - 1) * (1 + weights)
+    shifted = of_sum + u * (2 + of_sum)
+    node = shifted + u * (1 + shifted) + of_sum + u
+    branch = 2 * coin + nu + 2 * node + left
+    return nodes * branch + (nodes + 1) * size.lattice + size.last_draw + nu
+
+
+def k_seq_bound(size: TreeSize) -> float:
+    """sum over depths of (k (eta + coin) + 2 rest(k)) + nu + lambda, k the siblings. Source: ``k_seq_rounding``."""
+    u, nu = size.unit, size.off
+    share = both(nu, u)
+    coin = both(both(nu, _inverse(share)), u)
+    of_sum = both(share, growth(u, size.vocabulary - 1))
+    part = both(share, _inverse(of_sum))
+    one_less = of_sum + u * (1 + of_sum)
+    total = nu + size.last_draw
+    for k in size.levels:
+        power = both(growth(one_less, k), growth(u, k))
+        accepted = power + u * (1 + power)
+        given_up = (both(u, u) * (1 + accepted) + accepted) * (1 + part) + part
+        rest = u + (1 + u) * (nu + given_up) + both(u, of_sum) + accepted
+        total += k * (size.lattice + coin) + 2 * rest
+    return total
+
+
+def transport_bound(size: TreeSize) -> float:
+    """sum over depths of 2 (nu + m u .. + e + m u .. + kappa) + nu + lambda. Source: ``transport_plan_rounding``.
+
+    m: augmentations; each empties a supply, a room, or what is moved along an edge, an edge at most V times, because
+    augmenting paths are the shortest. e: of the law of independent drafts: products of k numbers, and their sum.
+    kappa: of a look-up among the drafts and none of them, twice because it counts the sum of absolute differences.
+    """
+    u, nu, total = size.unit, size.off, size.off + size.last_draw
+    for k in size.levels:
+        sets = [(n, math.comb(size.vocabulary, n)) for n in range(1, min(k, size.vocabulary) + 1)]
+        augmentations = size.vocabulary + sum(many * (1 + n * size.vocabulary) for n, many in sets)
+        of_law = both(growth(both(nu, u), k), growth(u, 1 + math.comb(k - 1, (k - 1) // 2)))
+        if of_law >= 1:
+            return math.inf
+        made = growth(u, augmentations)
+        kappa = 2 * running_sum_bound(len(sets) + 1, u, size.lattice)
+        total += 2 * (both(nu, made) + both(of_law, made) + kappa)
+    return total
+
+
+THEOREMS: dict[str, Callable[[TreeSize], float]] = {
+    "spec-infer": multi_round_bound,
+    "without-replacement": multi_round_bound,
+    "traversal": traversal_bound,
+    "k-seq": k_seq_bound,
+    "optimal-transport": transport_bound,
+}
+"""The rules whose own operations are bounded."""

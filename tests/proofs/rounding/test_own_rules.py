@@ -1,0 +1,173 @@
+"""Our own rules for trees are judged by their theorems: the right rule is within, a bias just above is refuted."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+
+from draftproof.models.battery import drawn, toy
+from draftproof.models.errors import InputError
+from draftproof.models.tree_battery import drawing, ragged
+from draftproof.proofs.audit_claims import lossless
+from draftproof.proofs.field import in_field, rational
+from draftproof.proofs.laws import output_law
+from draftproof.proofs.measurement import measured
+from draftproof.proofs.rounding.own_rules import THEOREMS, levels_of, own_bound
+from draftproof.proofs.rounding.rule import EPSILON, MOST
+from draftproof.proofs.sandbox import Sandbox
+from draftproof.proofs.tree_laws import drawn_siblings, law_of
+from draftproof.reports.audits.api import audit
+from draftproof.reports.audits.subject import subject_from
+from draftproof.tests.proofs.rounding.test_rounding_bounds import distance, moved
+from draftproof.tests.proofs.rounding.test_rounding_theorem import dyadic
+from draftproof.verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED
+from draftproof.verifiers.trees import k_seq, optimal_transport
+from draftproof.verifiers.trees.registry import IN_FLOATS, tree_reference
+
+pytestmark = pytest.mark.exact
+HOW = {"without-replacement": "without-replacement"}
+ANSWER = {"block": (), "law": [], "paths": 1, "exactness": "exact", "resolution": 0.0, "coarsest": 0}
+
+
+def problem_of(rule, problem=None, *children):
+    return in_field(drawing(problem or drawn(3, 2, "generic"), *(children or (2, 1)), how=HOW.get(rule, "iid")))
+
+
+def test_each_rule_that_is_a_function_has_a_theorem():
+    assert set(THEOREMS) == set(IN_FLOATS)
+
+
+@pytest.mark.parametrize("rule", IN_FLOATS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_what_is_planted_just_above_the_theorem_is_refuted_and_just_below_it_is_not(rule, dtype):
+    """In bfloat16 the bounds are beyond the most that is ever excused, but none comes to nothing: that is refuted."""
+    problem = problem_of(rule)
+    found = measured(problem, dtype, [ANSWER], own_rule=rule)
+    bound = min(own_bound(rule, problem, EPSILON[dtype], EPSILON[dtype] / 2), MOST)
+    assert found.tolerance == found.explained == found.rounding["theorem"] == bound
+    assert found.rounding["theorem_of"] == rule
+    law = output_law(problem, tree_reference(rule))
+    for size, verdict in ((0, HOLDS), (0.99, HOLDS), (1.01, REFUTED)):
+        of_size = lossless(replace(found, blocks={(): moved(law, size * bound)}))
+        assert of_size.verdict == verdict and of_size.law.rounding.theorem_of == rule
+
+
+@pytest.mark.parametrize("rule", IN_FLOATS)
+def test_other_code_is_judged_by_both_measures_and_undecided_between_them(rule):
+    problem = problem_of(rule)
+    found = measured(problem, "float32", [ANSWER])
+    assert found.tolerance < found.explained and "theorem_of" not in found.rounding
+    between = moved(output_law(problem, tree_reference(rule)), (found.tolerance + found.explained) / 2)
+    assert lossless(replace(found, blocks={(): between})).verdict == NO_EVIDENCE
+
+
+@pytest.fixture(scope="module", params=["float64", "float32"])
+def sandbox(request):
+    with Sandbox("", dtype=request.param) as box:
+        yield box
+
+
+LARGER = [
+    pytest.param(kind, children, marks=pytest.mark.long)
+    for kind, children in (("generic", (2, 1)), ("equal", (2, 1)), ("zeros", (2, 1)), ("generic", (3,)))
+]
+
+
+@pytest.mark.parametrize(("kind", "children"), [("generic", (2,)), ("equal", (2,)), *LARGER])
+@pytest.mark.parametrize("rule", IN_FLOATS)
+def test_the_rule_in_floating_point_is_within_its_theorem_and_a_biased_one_is_not(sandbox, rule, kind, children):
+    """By interception of the code that an audit runs."""
+    sandbox.load(subject_from(rule, dtypes=(sandbox.dtype,)).target, [toy(1)])
+    problem = drawing(drawn(3, len(children), kind), *children, how=HOW.get(rule, "iid"))
+    law = measured(problem, sandbox.dtype, sandbox.law(problem), own_rule=rule)
+    assert law.known and lossless(law).holds, (problem.name, law.reason)
+    assert lossless(law).total_variation < law.tolerance < EPSILON[sandbox.dtype] * 1_000
+    assert lossless(replace(law, blocks={(): moved(law.outputs(), 1.5 * law.tolerance)})).refuted
+
+
+class EightBits(float):
+    """A number of 8 significant bits, as bfloat16's: each operation is rounded to nearest."""
+
+    def __new__(cls, value):
+        mantissa, exponent = math.frexp(value)
+        return super().__new__(cls, math.ldexp(round(mantissa * 2**8), exponent - 8))
+
+
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv"):
+    _of_floats = getattr(float, f"__{_name}__")
+    setattr(EightBits, f"__{_name}__", lambda x, y, f=_of_floats: EightBits(f(x, float(y))))
+
+
+class Exactly:
+    """Chance of exact numbers, from rounded ones."""
+
+    def __init__(self, chance):
+        self.chance = chance
+
+    def flip(self, probability):
+        return self.chance.flip(rational(Fraction(min(max(float(probability), 0.0), 1.0))))
+
+    def draw(self, weights):
+        exact = [rational(Fraction(max(float(w), 0.0))) for w in weights]
+        return self.chance.draw([w / sum(exact) for w in exact])
+
+
+@pytest.mark.parametrize(("step", "rule"), [(k_seq.step, "k-seq"), (optimal_transport.step, "optimal-transport")])
+def test_one_step_in_eight_bits_is_within_its_theorem(step, rule):
+    """bfloat16, where bounds are below 1: V = 2, two siblings, coins and draws exact."""
+    seen = []
+    for seed in range(4):
+        problem = dyadic(in_field(drawing(drawn(2, 1, "generic", seed), 2)))
+
+        def law(number, given=problem):
+            def chosen(chance):
+                drawn = drawn_siblings(given, (), 1, chance)
+                rows = tuple(map(number, drawn.target)), tuple(tuple(map(number, row)) for row in drawn.drafts)
+                return step(
+                    drawn._replace(target=rows[0], drafts=rows[1]), chance if number is rational else Exactly(chance)
+                )
+
+            found = {}
+            for choice, p in law_of(chosen).items():
+                found[choice.token] = found.get(choice.token, 0) + p
+            return found
+
+        entries = [float(p) for row in (problem.target.row(()), problem.draft.row(())) for p in row]
+        off = max(abs(float(EightBits(p)) / p - 1) for p in entries)
+        bound = own_bound(rule, problem, 2.0**-7, 0.0, off)
+        seen.append((distance(law(lambda p: EightBits(float(p))), law(rational)), bound))
+    print(rule, seen)
+    assert all(deviation <= bound for deviation, bound in seen)
+    assert any(deviation > 0 for deviation, _ in seen) and min(bound for _, bound in seen) < 1
+
+
+def test_a_theorem_that_says_nothing_is_infinite_and_excuses_no_more_than_anything():
+    problem = problem_of("k-seq")
+    assert own_bound("k-seq", problem, 0.9, 0.0) == math.inf
+    assert own_bound("optimal-transport", problem, 0.9, 0.0) == math.inf
+    bounds = [own_bound("traversal", problem, 2.0**-bits, 0.0) for bits in range(52, 10, -1)]
+    assert all(a < b for a, b in pairwise(bounds))
+
+
+def test_nodes_are_counted_by_depth():
+    assert levels_of(drawing(drawn(2, 2, "generic"), 3, 2).tree) == (3, 6)
+    assert levels_of(ragged(drawn(2, 2, "generic"), -1, -1, 0).tree) == (2, 1)
+
+
+@pytest.mark.long
+def test_an_audit_by_the_rules_name_says_that_its_theorem_judges():
+    problem = drawing(drawn(3, 1, "generic"), 2)
+    report = audit("k-seq", dtypes=["float32"], problems=[problem], quick=True)
+    assert report.verdict == HOLDS and "rounding by the theorem on k-seq" in report.scope.says
+    other = audit("draftproof.verifiers.zoo.controls_trees:multi_round", problems=[problem], quick=True)
+    assert "rounding by one epsilon a decision and recursive rejection's theorem" in other.scope.says
+
+
+def test_a_rule_is_run_in_floating_point_where_a_precision_is_asked_for():
+    assert subject_from("k-seq", dtypes=("float32",)).own_rule == "k-seq"
+    with pytest.raises(InputError, match=r"are proved: .*--dtype float32"):
+        subject_from("k-seq")
+    with pytest.raises(InputError, match="are proved"):
+        subject_from("scaled-transport", dtypes=("float32",))
