@@ -1,6 +1,7 @@
 """What a result may depend on apart from its inputs: versions of draftproof, Python and packages, and the machine."""
 
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -9,13 +10,15 @@ from .. import __version__
 
 def versions(*packages: str) -> dict[str, str]:
     """The versions of those packages that are installed, by name."""
-    installed = {}
-    for package in packages:
-        try:
-            installed[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return installed
+    return {package: found for package in packages if (found := _version(package))}
+
+
+@cache
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def environment() -> dict[str, str]:

@@ -7,6 +7,7 @@ import msgspec
 from ..errors import InputError
 from ..json_files import read_file
 from ..libraries import reason
+from .packaged_pair import packaged_folder
 
 CONFIGURATION_FILES = ("*.json", "*.model", "*.txt", "*.jinja")
 """Files that are downloaded with the weights: configuration and tokenizer."""
@@ -22,11 +23,12 @@ class WeightsIndex(msgspec.Struct):
 
 
 def checkpoint_folder(name: str) -> Path:
-    """The folder named, or the Hub's snapshot of the model named: from the cache if it is whole there, else downloaded.
+    """The folder named, or the Hub's snapshot of the model named: from the cache if it is whole there, else downloaded;
+    of a packaged pair what ``packaged_pair`` makes.
 
     Raises: InputError that says what is missing, and what to download and where to put it.
     """
-    folder = Path(name).expanduser()
+    folder = packaged_folder(name) or Path(name).expanduser()
     if folder.is_dir():
         if missing := missing_from(folder):
             raise InputError(f"{name}: not a checkpoint, it has no {missing}; expected what save_pretrained writes")

@@ -16,7 +16,8 @@ def load_pair(
 ) -> Pair:
     """Load two causal language models with one tokenizer.
 
-    target, draft: folders as ``save_pretrained`` writes them, or names on the Hub (downloaded once, into HF_HOME).
+    target, draft: folders as ``save_pretrained`` writes them, or names on the Hub (downloaded once, into HF_HOME);
+        of one name twice one model is loaded.
     device: cpu, cuda or cuda:N.
     dtype: one of ``libraries.DTYPES``.
     template: what prompts are put into, see ``presets``.
@@ -35,7 +36,10 @@ def load_pair(
         tokenizers = [_tokenizer(name, folder) for name, folder in zip(names, folders)]
         rows = [config.vocab_size for config in configs]
         must_agree(names, [tokenizer.get_vocab() for tokenizer in tokenizers], min(rows))
-        models = [_model(name, folder, torch_device, dtype) for name, folder in zip(names, folders)]
+        distinct = {
+            name: _model(name, folder, torch_device, dtype) for name, folder in dict(zip(names, folders)).items()
+        }
+        models = [distinct[name] for name in names]
     tokenizer = tokenizers[0]
     vocabulary = min(*rows, max(tokenizer.get_vocab().values()) + 1)
     end = _end(models[0], tokenizer, vocabulary)

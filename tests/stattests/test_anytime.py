@@ -153,6 +153,7 @@ def test_counts_are_taken_by_outcome_in_whatever_order_they_come():
         sequential_test(lambda n: {0: n - 1, 7: 1}, [0.5, 0.5], max_draws=2000)
 
 
+@pytest.mark.long
 def test_clean_audits_at_a_rate_that_can_be_seen_are_refuted_no_more_often_than_stated():
     law, rng, audits = uniform(4), np.random.default_rng(14), 2000
     found = [sequential_test(lambda n: rng.multinomial(n, law), law, alpha=0.05, max_draws=3000) for _ in range(audits)]

@@ -13,7 +13,7 @@ from ....models.generating.settings import text_config
 from ....models.libraries import torch_threads
 from ....verifiers.claims import LOOP, claims_of
 from ..error_rates import ALPHA
-from ..report import EndToEnd, Report
+from ..report import OUT_OF_TIME, EndToEnd, Report
 from ..runner import Examination, examine
 from ..settings import Progress
 from .block_inputs import BlockInputs
@@ -46,8 +46,9 @@ def run_e2e(options: LoopOptions, progress: Progress = lambda stage, done, total
 
     Guarantee: a loop that is lossless, reads its texts and draws its drafts from their rows is refuted by a statistical
     test with probability at most ALPHA, all tests together. The evidence has the detection limit of each test.
-    Raises: InputError for what cannot be run at all. Out of memory, out of time, interrupted: a report with the
-    failure and everything before it; so for a mutant of the loop that raises.
+    Raises: InputError for what cannot be run at all. Out of memory, interrupted, out of time before there is any
+    evidence: a report with the failure and everything before it; so for a mutant of the loop that raises. Out of time
+    later: what there is, at best inconclusive, with what was not examined.
     """
     session = open_session(options, progress)
     small = session.pair.device == "cpu" and session.pair.target.num_parameters() <= MAX_SINGLE_THREAD_PARAMETERS
@@ -70,7 +71,13 @@ def _examined(session: LoopSession) -> Report:
         inputs, timing = BlockInputs(session, drift, alpha), Timing(session)
         laws, enumerated = _laws(session, alpha)
         texts = written_texts(session, drift, alpha, enumerated)
-        examine(report, [inputs, *laws, texts, timing], MEMORY_HINT)
+        parts = {"rows": [inputs], "the law of the first tokens": laws, "texts": [texts], "wall clock": [timing]}
+        left = dict(parts)
+        for name, part in parts.items():
+            if not examine(report, part, MEMORY_HINT):
+                break
+            del left[name]
+        _in_the_time_given(report, session, [name for name, part in left.items() if part])
         report.notice(inputs.notices() | texts.notices() | timing.notices())
         run.figures = timing.figures()
     run.drift = drift.as_json()
@@ -78,6 +85,14 @@ def _examined(session: LoopSession) -> Report:
         replace(item, replay=options.command()) if item.refuted and item.witness else item for item in report.evidence
     ]
     return report
+
+
+def _in_the_time_given(report: Report, session: LoopSession, lacked: list[str]) -> None:
+    """A run with evidence whose time is up has not failed: it is at best inconclusive, and says what it lacked."""
+    failure = report.failure
+    if failure and failure["kind"] == "timeout" and report.evidence and session.past(1.0):
+        report.failure = None
+        report.notice({OUT_OF_TIME: f"{failure['message']} (--timeout); not examined, or in part: {', '.join(lacked)}"})
 
 
 def _laws(session: LoopSession, alpha: float) -> tuple[list[Examination], EnumeratedLaw | None]:

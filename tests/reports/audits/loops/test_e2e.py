@@ -85,6 +85,7 @@ def test_names_of_folders_are_escaped_in_the_page(forged, tmp_path):
 
 
 @engine
+@pytest.mark.long
 def test_a_passing_trained_pair_has_a_detection_limit(trained):
     report = shared_report(trained, verifier="block")
     bets = next(item for item in report.evidence if (item.claim, item.method) == ("lossless", "betting"))

@@ -9,11 +9,13 @@ import torch
 
 from draftproof.models.errors import RunFailed
 from draftproof.reports.audits.loops import drift, session, text_counts
+from draftproof.reports.audits.loops.block_inputs import BlockInputs
 from draftproof.reports.audits.loops.drift import DriftMeasurement
 from draftproof.reports.audits.loops.options import LoopOptions
 from draftproof.reports.audits.loops.session import LoopSession
 from draftproof.reports.audits.loops.timing import Timing
 from draftproof.reports.audits.loops.written_texts import WrittenTexts
+from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import main
 from draftproof.tests.reports.audits.loops.e2e_parts import command, examined, timed_twice, words_of
 from draftproof.tests.reports.report_schema import validate
@@ -128,6 +130,38 @@ def test_a_run_whose_time_ends_among_its_texts_says_what_it_has_with_a_wider_lim
     assert f"{bets[100_000].detail.texts} of 100000 texts" in said["fewer texts"]
     assert set(said) - set(report[64].findings) <= {"fewer texts", "fewer repeats"}
     assert "fewer texts" not in report[64].findings
+
+
+@engine
+@pytest.mark.parametrize(("last", "lacked"), [("rows", "texts, wall clock"), ("texts", "texts, wall clock")])
+def test_a_run_whose_time_ends_before_its_texts_is_inconclusive_and_says_what_it_lacked(
+    trained, monkeypatch, tmp_path, last, lacked
+):
+    """The clock stops the run while it reads rows, or before its first text is whole: what holds until then clears
+    nothing."""
+    part, times = (BlockInputs, 1) if last == "rows" else (WrittenTexts, 0)
+    run, over = part.run, []
+
+    def out_of_time(self):
+        if times:
+            run(self)
+        over.append(True)
+        self.session.check_time()
+
+    past = LoopSession.past
+    monkeypatch.setattr(part, "run", out_of_time)
+    monkeypatch.setattr(LoopSession, "past", lambda self, share: bool(over) or past(self, share))
+    file = tmp_path / "report.json"
+    status, out, _ = command(*words_of(trained), "--json", file, "--require-decision")
+    report = json.loads(file.read_text())
+    validate(report)
+    assert (status, report["verdict"], report["failure"]) == (4, "inconclusive", None), out
+    assert {item["verdict"] for item in report["evidence"] if item["method"] != "betting"} == {"holds"}
+    said = next(f["text"] for f in report["findings"] if f["kind"] == "out of time")
+    assert said == "not done within 600 s (--timeout); not examined, or in part: " + (
+        f"rows, {lacked}" if last == "rows" else lacked
+    )
+    assert Report.from_json(report).verdict == "inconclusive"
 
 
 @engine

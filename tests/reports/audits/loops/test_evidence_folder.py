@@ -35,7 +35,7 @@ def test_a_kept_run_has_the_form_of_its_schema_and_the_documents_quote_what_stan
     assert HEAD in document
     must_be_as_quoted(folder, document)
     others = [
-        line for line in document.splitlines() if "`draftproof e2e" in line and line.startswith(f"| {folder.name} ")
+        line for line in document.splitlines() if "| `draftproof " in line and line.startswith(f"| {folder.name} ")
     ]
     assert len(others) == 1
 

