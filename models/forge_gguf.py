@@ -9,7 +9,7 @@ from .libraries import require
 CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-"
 """Token k is the character k: words would need blanks, which llama.cpp's tokenizers do not split at."""
 
-_LAYER = {
+LAYER_TENSORS = {
     "input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
     "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "post_attention_layernorm": "ffn_norm",
     "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
@@ -18,7 +18,7 @@ _LAYER = {
 _NAMES = {
     "model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
     "lm_head.weight": "output.weight",
-    **{f"model.layers.0.{ours}.weight": f"blk.0.{theirs}.weight" for ours, theirs in _LAYER.items()},
+    **{f"model.layers.0.{ours}.weight": f"blk.0.{theirs}.weight" for ours, theirs in LAYER_TENSORS.items()},
 }  # fmt: skip
 
 NORMAL, CONTROL, UNUSED = 1, 3, 5

@@ -48,6 +48,8 @@ class Completion:
     usage: completion_tokens, if given.
     model, fingerprint, timings: as answered.
     events: of the stream, that had text.
+    logprobs: what each choice says of them, as answered; of a stream none.
+    token_ids: of each choice, where the server says them; of a stream none.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -57,6 +59,8 @@ class Completion:
     fingerprint: str = ""
     timings: Mapping[str, Any] = field(default_factory=dict)
     events: int = 0
+    logprobs: list[Any] = field(default_factory=list)
+    token_ids: list[Any] = field(default_factory=list)
 
     def take(self, data: Any) -> None:
         """Add a JSON answer, or one event of a stream. Raises: Lost."""
@@ -72,6 +76,10 @@ class Completion:
             while len(self.texts) <= index:
                 self.texts.append("")
                 self.ended.append(None)
+                self.logprobs.append(None)
+                self.token_ids.append(None)
+            self.logprobs[index] = choice.get("logprobs")
+            self.token_ids[index] = choice.get("token_ids")
             self.texts[index] += text or ""
             self.ended[index] = choice.get("finish_reason") or self.ended[index]
             self.events += bool(text)

@@ -1,4 +1,4 @@
-"""What a run shows of a server besides its law: what answers show, the report's section, findings in words."""
+"""What a run shows of a server beyond its law: what answers show, the report's section, findings in words."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,11 +4,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
+from typing import Any, Protocol
 
 from ....models.errors import RunFailed
-from .completions import Completions, Lost, Refused, Wrong
+from ....models.law import Prefix
+from .completions import Completion, Completions, Lost, Refused, Wrong
 from .journal import Journal
-from .kinds import Kind, RequestPlan
+from .kinds import Kind
 from .remarks import shown
 
 FIRST_WAIT, LONGEST_PAUSE = 0.1, 5.0
@@ -16,6 +18,17 @@ FIRST_WAIT, LONGEST_PAUSE = 0.1, 5.0
 
 MOST_LOST = 10
 """Lost answers of one kind of request that a run goes on with; and a tenth of its requests."""
+
+
+class SentPlan(Protocol):
+    """What is sent, slot by slot, and what is read from the answers. length: tokens of a text that are kept."""
+
+    @property
+    def length(self) -> int: ...
+
+    def body(self, kind: Kind, slot: int) -> dict[str, Any]: ...
+
+    def texts(self, kind: Kind, slot: int, answer: Completion) -> list[Prefix]: ...
 
 
 @dataclass
@@ -28,7 +41,7 @@ class Sampler:
     """
 
     client: Completions
-    plan: RequestPlan
+    plan: SentPlan
     journal: Journal
     samples: int
     at_once: int

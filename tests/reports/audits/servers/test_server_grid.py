@@ -1,0 +1,266 @@
+"""The grid of a server: a right one passes with its limits, planted bugs are refuted, by a process that serves them."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from socket import create_connection, socket
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from draftproof.models.decoding_settings import ORDERS
+from draftproof.models.errors import InputError
+from draftproof.models.problem import as_json
+from draftproof.reports.audits.engines.exact_texts import decoder_problem
+from draftproof.reports.audits.engines.grid import states
+from draftproof.reports.audits.error_rates import ALPHA
+from draftproof.reports.audits.servers.grid import audit_grid
+from draftproof.reports.audits.servers.kinds import Words
+from draftproof.reports.audits.servers.next_tokens import NextRows, NextTokens, fit, shared
+from draftproof.reports.audits.servers.reported import Reported, reported
+from draftproof.reports.audits.servers.requests import DIALECTS, GRID, TOKENS
+from draftproof.reports.audits.servers.settings import ServerSettings
+from draftproof.reports.commands.engine import command
+from draftproof.tests.reports.report_schema import validate
+
+pytestmark = pytest.mark.needs("httpx2", "jsonschema")
+
+SERVER = Path(__file__).parents[3] / "subjects" / "settings_server.py"
+
+ORDER = ORDERS["draftproof-reference"]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """(URL without a path, target) of a server's process."""
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "problem.json").write_text(json.dumps(as_json(decoder_problem())))
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen([sys.executable, str(SERVER), str(folder / "problem.json"), str(port)])
+    try:
+        for _ in range(600):
+            assert process.poll() is None
+            try:
+                create_connection(("127.0.0.1", port), 5).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}", str(folder)
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def asked(served, loop, *rows, samples=40, plain="plain", **options):
+    url, target = served
+    settings = ServerSettings(samples=samples, patience=5.0, request_timeout=60.0)
+    without = plain and f"{url}/{plain}/v1"
+    report = audit_grid(f"{url}/{loop}/v1", target, settings, without, rows=rows, **options)
+    validate(report.as_json())
+    assert report.failure is None, report.failure
+    return report
+
+
+def of(report, claim):
+    return {(e.detail.setting, e.detail.sampling): e for e in report.evidence if e.claim == claim}
+
+
+# ---------------------------------------------------------------- servers
+
+
+SOME = ("none", "top-p at temperature 0.5, temperature first", "stop across tokens", "n = 2", "logprobs",
+        "other settings beside", "logprobs of the settings", "logprobs of the prompt")  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", [SOME, pytest.param((), marks=pytest.mark.long)])
+def test_a_right_server_passes_with_its_limits_and_its_logprobs_are_compared_one_by_one(rows, served):
+    report = asked(served, "right", *rows, samples=12)
+    assert report.verdict == "inconclusive", [e for e in report.evidence if e.refuted]
+    rows = {row.name for row in GRID if not rows or row.name in rows}
+    rows -= {"top-p at temperature 0.5, temperature first", "streamed"}
+    texts, same, logprobs = (of(report, claim) for claim in ("lossless", "same-as-plain", "logprobs"))
+    assert rows <= {row for row, _ in texts} and {row for row, _ in same} == {row for row, _ in texts}
+    full = texts["none", "speculative"]
+    assert full.detail.tokens == 12 * TOKENS, "every position of every text"
+    assert set(full.detail.bounds) == {"context", "context and the token before"}
+    assert full.bound == max(full.detail.bounds.values()) < 0.3
+    assert logprobs["logprobs", "speculative"].detail.logprobs == 12 * TOKENS
+    assert all(e.holds and e.total_variation < 1e-9 for e in logprobs.values())
+    assert any("its order cannot be asked for" in one for one in report.not_examined)
+    found = {(row, mode): state for row, mode, state in states(report.evidence)}
+    assert found["none", "speculative"].word == "sampled" and "TV" in found["none", "speculative"].why
+
+
+PLANTED = [
+    ("X03", "logit bias", "lossless", 60),
+    ("X04", "banned token", "lossless", 20),
+    ("X32", "other settings beside", "lossless", 60),
+    ("X37", "stop across tokens", "lossless", 60),
+    ("X22", "logprobs", "logprobs", 10),
+    ("prompt-shifted", "logprobs of the prompt", "logprobs", 10),
+]
+
+MORE = [
+    ("X02", "min-p", "lossless", 60),
+    ("X01", "temperature 0.5", "lossless", 2000),
+    ("X07", "temperature 0", "lossless", 60),
+    ("X10", "top-p at temperature 0.5", "lossless", 60),
+    ("X13", "grammar of two tokens", "lossless", 60),
+    ("X15", "frequency penalty", "lossless", 300),
+    ("X19", "cap inside a block", "lossless", 60),
+    ("X25", "none", "lossless", 60),
+    ("X33", "greedy beside sampled", "lossless", 60),
+    ("X23", "logprobs of the settings", "logprobs", 10),
+    ("X24", "logprobs", "logprobs", 10),
+]
+
+
+@pytest.mark.parametrize(
+    ("loop", "row", "claim", "samples"), [*PLANTED, *(pytest.param(*one, marks=pytest.mark.long) for one in MORE)]
+)
+def test_a_planted_bug_is_refuted_by_its_row_with_a_witness_and_the_command_that_shows_it(
+    loop, row, claim, samples, served
+):
+    report = asked(served, loop, row, samples=samples, plain=None)
+    assert report.verdict == "refuted"
+    refuted = of(report, claim)[row, "speculative"]
+    assert refuted.refuted and refuted.witness.expected != refuted.witness.observed
+    assert f"--row '{row}'" in refuted.replay
+
+
+def test_the_same_server_without_speculation_is_judged_too_and_what_both_do_is_no_refutation_of_speculation(served):
+    report = asked(served, "right", "temperature 0.5", plain="wears-off", samples=60)
+    assert not of(report, "lossless")["temperature 0.5", "speculative"].refuted
+    assert of(report, "lossless")["temperature 0.5", "plain"].refuted
+    assert of(report, "same-as-plain")["temperature 0.5", "speculative"].refuted
+
+
+def test_a_row_that_the_server_refuses_or_reports_nothing_of_has_its_reason_and_the_others_stand(served):
+    report = asked(served, "no-typical", "typical", "none", samples=10)
+    refused = of(report, "lossless")["typical", "speculative"]
+    assert refused.verdict == "no-evidence" and "typical_p is not known" in refused.detail.reason
+    assert of(report, "lossless")["none", "speculative"].bound < 1
+    report = asked(served, "hidden", "logprobs", samples=10)
+    assert of(report, "logprobs")["logprobs", "speculative"].detail.reason == "it reports none"
+
+
+def test_it_goes_on_from_its_checkpoint_and_bad_words_are_one_line(served, tmp_path):
+    url, target = served
+    words = [f"{url}/right/v1", "--target", target, "--grid", "--samples", "8", "--row", "none", "--row", "top-k"]
+    file = tmp_path / "kept"
+    first = CliRunner().invoke(command, [*words, "--checkpoint", str(file), "--json", str(tmp_path / "1")])
+    assert first.exit_code == 0, first.output
+    rows = file.read_bytes().count(b"\n")
+    again = CliRunner().invoke(command, [*words, "--checkpoint", str(file), "--json", str(tmp_path / "2")])
+    assert again.exit_code == 0 and file.read_bytes().count(b"\n") == rows, "nothing was asked again"
+    one, two = (json.loads((tmp_path / name).read_text()) for name in "12")
+    assert one["evidence"] == two["evidence"] and one["server"]["kinds"]["none"]["counted"] == 8
+    with pytest.raises(InputError, match="'nonsense' is no row of the grid"):
+        audit_grid(url, target, ServerSettings(), rows=["nonsense"])
+    with pytest.raises(InputError, match="--words klingon: expected one of openai"):
+        audit_grid(url, target, ServerSettings(), dialect="klingon")
+    for extra, said in ((["--kinds", "alone"], "has kinds of its own"), (["--temperature", "2"], "temperature")):
+        assert said in CliRunner().invoke(command, [*words, *extra]).output
+    assert "needs --grid" in CliRunner().invoke(command, [url, "--target", target, "--row", "none"]).output
+
+
+# ---------------------------------------------------------------- next tokens
+
+
+def written(settings, texts, seed, tokens=TOKENS, model=None):
+    made, rng = NextTokens(), np.random.default_rng(seed)
+    rows = NextRows(model or decoder_problem().target, settings, tokens, ORDER)
+    for _ in range(texts):
+        made.write(rows, (), rng)
+    return made
+
+
+class Off:
+    """The target with its row after 1 moved by a total variation."""
+
+    def __init__(self, by):
+        self.by, self.target = by, decoder_problem().target
+
+    def row(self, prefix):
+        row = [float(p) for p in self.target.row(prefix)]
+        return [row[0] + self.by, row[1], row[2] - self.by] if prefix[-1:] == (1,) else row
+
+
+def judged(model, settings=None, texts=150, seed=5):
+    """Texts of another model against the target's rows."""
+    seen = NextTokens()
+    right = NextRows(decoder_problem().target, settings or {}, TOKENS, ORDER)
+    wrong, rng = NextRows(model, settings or {}, TOKENS, ORDER), np.random.default_rng(seed)
+    for _ in range(texts):
+        made = NextTokens()
+        made.write(wrong, (), rng)
+        seen.add(right, (), tuple(made.tokens))
+    return fit(seen, written(settings or {}, 60, seed + 1), texts, 1e-8, 0)
+
+
+@pytest.mark.parametrize("settings", [{}, {"frequency_penalty": 1.0}, {"temperature": 0}])
+def test_texts_of_the_law_are_not_refuted(settings):
+    assert not judged(decoder_problem().target, settings).refuted
+
+
+def test_one_row_that_is_off_is_refuted_and_shown():
+    found = judged(Off(0.2))
+    assert found.refuted and found.apart > 0
+    assert re.match(r"[02] after 1", found.entries[0].sequence)
+
+
+def test_what_cannot_be_is_found_however_rare():
+    rows = NextRows(decoder_problem().target, {"top_k": 2, "stop": [[0, 1]]}, 6, ORDER)
+    strange = [((1,), "ruled out by top-k"), ((0, 1, 2), "goes on behind its stop"), ((0, 2), "ends early"),
+               ((0, 2, 0, 2, 0, 2, 0), "goes on behind its cap"), ((), "is empty"), ((7,), "no token")]  # fmt: skip
+    for text, why in strange:
+        seen = NextTokens()
+        seen.add(rows, (), text)
+        assert sum(seen.impossible.values()) == 1, why
+    seen = NextTokens()
+    seen.add(rows, (), (0, 2, 0, 1))
+    assert not seen.impossible
+
+
+def test_contexts_in_common_are_compared_with_as_many_tokens_of_each():
+    first, second = shared(written({}, 20, 1), written({}, 30, 2))
+    by_context = [
+        {c: sum(m for (d, _), m in counts.items() if d == c) for c, _ in counts} for counts in (first, second)
+    ]
+    assert by_context[0] == by_context[1] and sum(first.values()) > 0.9 * 20 * TOKENS
+
+
+@pytest.mark.long
+def test_the_limit_at_4000_texts_is_at_most_a_hundredth_and_a_deviation_of_it_is_refuted():
+    each = ALPHA / (3 * len(GRID))
+    right = fit(written({}, 4000, 1), written({}, 1000, 2), 4000, each, 0)
+    assert not right.refuted and max(right.limits.values()) <= 0.01, right.limits
+    share = sum(c == 2 for c in written({}, 200, 3).contexts) / (200 * TOKENS)
+    assert judged(Off(0.01 / share), texts=4000).refuted
+
+
+# ---------------------------------------------------------------- logprobs
+
+WORDS = Words(("0", "1", "2"), " ")
+
+
+def test_logprobs_are_read_in_both_forms_and_anything_else_is_none():
+    chat = {"content": [{"id": 2, "token": "2", "logprob": -1.5, "top_logprobs": [{"token": "0", "logprob": -0.5}]}]}
+    assert reported(chat, WORDS) == [Reported(2, -1.5, {0: -0.5})]
+    probable = {"content": [{"token": "2", "prob": 1.0, "top_probs": []}]}
+    assert reported(probable, WORDS) == [Reported(2, 0.0, {})]
+    old = {"tokens": ["0", " 1"], "token_logprobs": [None, -2.0], "top_logprobs": [None, {"2": -0.1}]}
+    assert reported(old, WORDS) == [Reported(0, None, {}), Reported(1, -2.0, {2: -0.1})]
+    assert [reported(said, WORDS) for said in (None, 3, {}, {"tokens": ["0"], "token_logprobs": []})] == [None] * 4
+
+
+def test_every_word_of_a_dialect_is_a_setting_and_its_order_is_known():
+    for dialect in DIALECTS.values():
+        assert dialect.order in ORDERS
+        assert {*dialect.names} <= {*ORDERS[dialect.order], "n", "stop"}

@@ -1,0 +1,97 @@
+"""A server of the OpenAI completions API around a small checkpoint: it emits, and reports, rows of an arithmetic of its
+own, and has faults to order."""
+
+import json
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
+
+import numpy as np
+import torch
+
+HOT, NUCLEUS, DRAFT_IN_TEN, OTHER, SILENT, NO_IDS, BEYOND = (
+    "hot", "nucleus", "draft in one block of ten", "another model", "no logprobs", "no ids", "an id beyond",
+)  # fmt: skip
+BLOCK = 4
+
+
+class Server(ThreadingHTTPServer):
+    """drift: standard deviation of what its arithmetic adds to each logit, the same for the same context."""
+
+    daemon_threads = True
+
+    def __init__(self, model, draft, fault="", drift=0.02):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.model, self.draft, self.fault, self.drift, self.lock = model, draft, fault, drift, Lock()
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+
+    def row(self, model, text):
+        """The law after a text, in this server's arithmetic."""
+        with self.lock, torch.inference_mode():
+            logits = model(torch.tensor([text]), use_cache=False).logits[0, -1].double().numpy()
+        noise = np.random.default_rng((len(text), *text[-4:])).normal(size=len(logits))
+        return softmax(logits + self.drift * noise)
+
+    def text(self, body):
+        rng = np.random.default_rng(body["seed"])
+        text, tokens, tops, block = list(body["prompt"]), [], [], False
+        while len(tokens) < body["max_tokens"]:
+            if len(tokens) % BLOCK == 0:
+                block = self.fault == DRAFT_IN_TEN and rng.random() < 0.1
+            row = self.row(self.draft if block or self.fault == OTHER else self.model, text)
+            law = row
+            if self.fault == HOT:
+                law = softmax(np.log(row) / 1.25)
+            if self.fault == NUCLEUS:
+                order = np.argsort(-row)
+                kept = order[: np.searchsorted(np.cumsum(row[order]), 0.9) + 1]
+                law = np.where(np.isin(np.arange(len(row)), kept), row, 0)
+            token = int(rng.choice(len(law), p=law / law.sum()))
+            if token == 1:  # the end of the text is not among its tokens, as with llama.cpp
+                return tokens, tops, "stop"
+            tokens.append(token)
+            tops.append([{"id": int(k), "logprob": float(np.log(row[k]))} for k in np.argsort(-row)[:20]])
+            text.append(token)
+        return tokens, tops, "length"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self):
+        self.reply({"data": [{"id": "small"}]})
+
+    def do_POST(self):
+        body, fault = json.loads(self.rfile.read(int(self.headers["Content-Length"]))), self.server.fault
+        tokens, tops, ended = self.server.text(body)
+        shown = [token + 10_000 * (fault == BEYOND) for token in tokens]
+        content = [{"id": token, "top_logprobs": [] if fault == SILENT else top} for token, top in zip(shown, tops)]
+        said = {"content": content} if fault != NO_IDS else {"content": [{"token": "a"} for _ in content]}
+        self.reply({"choices": [{"text": "a" * len(tokens), "index": 0, "finish_reason": ended, "logprobs": said}]})
+
+    def reply(self, data):
+        content = json.dumps(data).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+def softmax(logits):
+    law = np.exp(logits - logits.max())
+    return law / law.sum()
+
+
+@contextmanager
+def serving(*arguments, **options):
+    """The URL of such a server."""
+    with Server(*arguments, **options) as server:
+        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        try:
+            yield server.url
+        finally:
+            server.shutdown()

@@ -1,0 +1,105 @@
+"""A server of the OpenAI completions API around the decoders of models.decoders, right and wrong ones, by its path.
+
+Run as a script: settings_server.py PROBLEM PORT. http://127.0.0.1:PORT/X01/v1 is mutant X01, /right/v1 the reference,
+/plain/v1 the same without a draft; /prompt-shifted/v1 reports logprobs of its prompt one place off, /hidden/v1 none,
+/wears-off/v1 forgets the temperature behind 20 tokens. Each request is decoded together with the one before it."""
+
+import json
+import random
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from math import log
+from threading import Lock
+
+from draftproof.models.decoders import catalogue
+from draftproof.models.decoders.reference import Decoder, texts_of
+from draftproof.models.problem import load_problem
+from draftproof.tests.subjects.completions_server import as_floats
+from draftproof.verifiers.chance import RandomChance
+
+KEPT = ("temperature", "top_k", "top_p", "min_p", "typical_p", "repetition_penalty", "presence_penalty",
+        "frequency_penalty", "logit_bias", "banned", "allowed", "grammar", "n")  # fmt: skip
+
+NEUTRAL = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
+
+
+class WearsOff(Decoder):
+    """The temperature is forgotten behind 20 tokens."""
+
+    def target_row(self, text, place):
+        if len(text) < 20:
+            return super().target_row(text, place)
+        return self.row(self.target, text, {n: v for n, v in self.settings.items() if n != "temperature"})
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version, wbufsize, disable_nagle_algorithm = "HTTP/1.1", -1, True
+    server_version, sys_version = "draftproof", ""
+    lock, before = Lock(), {}
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.reply({"data": [{"id": "forged"}]})
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        loop = self.path.split("/")[1]
+        if loop == "no-typical" and "typical_p" in body:
+            return self.reply({"error": {"message": "typical_p is not known"}}, 400)
+        prompt = [] if body["prompt"] == "<s>" else list(map(int, body["prompt"].split()))
+        settings = {name: body[name] for name in KEPT if name in body and body[name] != NEUTRAL.get(name)}
+        settings |= {"prompt": prompt, "tokens": body["max_tokens"]}
+        settings |= {"stop": [list(map(int, stop.split())) for stop in body["stop"]]} if "stop" in body else {}
+        settings |= {"logprobs": True} if "logprobs" in body and not body.get("echo") else {}
+        with self.lock:
+            before, self.before[loop] = self.before.get(loop), {n: v for n, v in settings.items() if n != "n"}
+        return self.reply({"model": "forged", "choices": self.choices(loop, body, settings, before)})
+
+    def choices(self, loop, body, settings, before):
+        kind = {"right": Decoder, "plain": Decoder, "wears-off": WearsOff}.get(loop)
+        kind = kind or (catalogue.WRONG_DECODERS[loop].kind if loop[0] == "X" else Decoder)
+        problem, tokens = PROBLEM, settings.pop("tokens")
+        before = {n: v for n, v in (before or {}).items() if n != "tokens"}
+        asked = {**settings, "together": [before]} if before and loop[0] == "X" else settings
+        draft = None if loop == "plain" else problem.draft
+        chance = RandomChance(random.Random())
+        done = texts_of(kind, problem.target, draft, tokens, problem.gamma, asked, chance)[: settings.get("n", 1)]
+        return [self.choice(loop, body, settings, k, one) for k, one in enumerate(done)]
+
+    def choice(self, loop, body, settings, index, one):
+        text, ended = list(one.text), "length"
+        for stop in settings.get("stop", ()):
+            if text[-len(stop) :] == stop:
+                text, ended = text[: -len(stop)], "stop"
+        choice = {"index": index, "finish_reason": ended}
+        if settings.get("logprobs") and loop != "hidden":
+            choice["logprobs"] = {"tokens": list(map(str, text)), "token_logprobs": one.logprobs[: len(text)]}
+        if body.get("echo"):
+            prompt = settings["prompt"]
+            rows = [PROBLEM.target.row(tuple(prompt[:i])) for i in range(len(prompt))]
+            off = loop == "prompt-shifted"
+            values = [None, *(log(rows[i - off][t]) for i, t in enumerate(prompt) if i)]
+            text = prompt + text
+            choice["logprobs"] = {
+                "tokens": list(map(str, text)),
+                "token_logprobs": values + [-1.0] * (len(text) - len(prompt)),
+            }
+        return choice | {"text": " ".join(map(str, text))}
+
+    def reply(self, data, status=200):
+        content = json.dumps(data).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+        self.wfile.flush()
+
+
+if __name__ == "__main__":
+    PROBLEM = as_floats(load_problem(sys.argv[1]))
+    server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler)
+    server.daemon_threads = True
+    server.serve_forever()
