@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise, product
-from math import exp, inf, log, sqrt
+from math import exp, inf, log, prod, sqrt
 from typing import Any, NamedTuple
 
 from .errors import InputError
@@ -16,6 +16,12 @@ AMBIGUOUS = 1e-4
 
 BETWEEN_TEXTS = -1
 """Stands between the texts of one call, where a request asks for several or requests are made together."""
+
+PLAIN, DRAFT, LOOKUP = "plain", "speculative", "lookup"
+"""Ways of sampling: without speculation, with a draft model, with drafts looked up in the text itself."""
+
+ReportedLogprobs = dict[Prefix, tuple[Row, Row]]
+"""Text -> the least and the largest logprob that was reported at each place."""
 
 
 class NoTextLaw(InputError):
@@ -71,6 +77,9 @@ ORDERS: dict[str, tuple[str, ...]] = {
              "presence_penalty", "temperature", "min_p", "top_k", "top_p"),
     "mlx-lm": ("logit_bias", "repetition_penalty", "presence_penalty", "frequency_penalty", "top_p", "min_p", "top_k",
                "temperature"),
+    "llama.cpp": ("logit_bias", "banned", "allowed", "grammar", "repetition_penalty", "frequency_penalty",
+                  "presence_penalty", "top_k", "typical_p", "top_p", "min_p", "temperature"),
+    "openai": ("logit_bias", "presence_penalty", "frequency_penalty", "temperature", "top_p"),
     "draftproof-loop": ("temperature", "top_k", "top_p"),
     "draftproof-reference": (*TRANSFORMERS[:2], "presence_penalty", "frequency_penalty", *TRANSFORMERS[2:]),
 }  # fmt: skip
@@ -84,7 +93,7 @@ CUTS = ("temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff",
 
 
 class TextRequest(NamedTuple):
-    """What decides a row besides the model: the prompt, the text so far, its cap, the settings."""
+    """What decides a row, given the model: the prompt, the text so far, its cap, the settings."""
 
     prompt: Prefix
     text: Prefix
@@ -279,10 +288,45 @@ def requests_of(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [own] * int(settings.get("n") or 1) + [dict(other) for other in settings.get("together") or ()]
 
 
+def called_with(settings: Mapping[str, Any], sampling: str) -> dict[str, Any]:
+    """The settings of a decoder's call: that drafts are looked up is one of them."""
+    return {**settings, "lookup": True} if sampling == LOOKUP else {**settings}
+
+
 def joined(texts: Iterable[Sequence[int]]) -> Prefix:
     """The texts of one call in one row."""
     first, *others = texts
     return (*first, *(token for text in others for token in (BETWEEN_TEXTS, *text)))
+
+
+def separated(row: Iterable[int]) -> tuple[Prefix, ...]:
+    """The texts of a row that ``joined`` made."""
+    texts: list[list[int]] = [[]]
+    for token in row:
+        if token == BETWEEN_TEXTS:
+            texts.append([])
+        else:
+            texts[-1].append(token)
+    return tuple(map(tuple, texts))
+
+
+def independent(laws: Sequence[Mapping[Prefix, float]]) -> dict[Prefix, float]:
+    """The law of independent texts: ``joined`` texts -> the product of their probabilities."""
+    return {
+        joined(text for text, _ in texts): prod(p for _, p in texts)
+        for texts in product(*(law.items() for law in laws))
+    }
+
+
+def note_logprobs(reported: ReportedLogprobs, text: Prefix, logprobs: Row) -> None:
+    """Widen what was reported with the text by these logprobs. Raises: ValueError if there were more of them, or fewer.
+
+    reported: is changed.
+    """
+    low, high = reported.setdefault(text, (logprobs, logprobs))
+    if len(logprobs) != len(low):
+        raise ValueError(f"it reports {len(logprobs)} logprobs, and before {len(low)}, for one text")
+    reported[text] = [*map(min, low, logprobs)], [*map(max, high, logprobs)]
 
 
 def text_law(model: Model, tokens: int, settings: Mapping[str, Any], order: Sequence[str]) -> dict[Prefix, float]:
@@ -296,14 +340,7 @@ def text_law(model: Model, tokens: int, settings: Mapping[str, Any], order: Sequ
     if strange := [n for r in requests for n in r if SETTINGS.get(n, Setting("", "", False)).law
                    and n not in (*order, *ENDS)]:  # fmt: skip
         raise InputError(f"{strange[0]} has no place in this engine's order")
-    laws = [one_text_law(model, tokens, request, order) for request in requests]
-    law: dict[Prefix, float] = {}
-    for texts in product(*(one.items() for one in laws)):
-        mass = 1.0
-        for _, p in texts:
-            mass *= p
-        law[joined(text for text, _ in texts)] = mass
-    return law
+    return independent([one_text_law(model, tokens, request, order) for request in requests])
 
 
 def checked_settings(settings: Mapping[str, Any], has: Sequence[str] | None = None) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import inf, log
 from typing import Any
 
-from ..models.decoding_settings import BETWEEN_TEXTS
+from ..models.decoding_settings import independent, separated
 from ..models.law import Prefix, prefix_key
 from ..verifiers.details import TextLawDetail
 from ..verifiers.evidence import HOLDS, NO_EVIDENCE, REFUTED, Evidence, EvidenceVerdict, LawEntry, Method, Witness
@@ -36,9 +36,9 @@ class KnownTexts:
 
     law: ``joined`` texts -> probability, what was raised in place of one by its message; None if it is not known.
     reason: why not. strength, resolution, paths: as of a function's law. calls: made for it.
-    findings: what was noticed. reads: what it asks of its surroundings.
+    findings: what was noticed. reads: what it asks of its surroundings. keeps: names of what changes with each call.
     logprobs: text -> the least and the largest logprobs that were reported with it.
-    raises: the error, where every call raises.
+    raises: the error, where every call raises, or what ended the one that was followed.
     missed, confirmations: total variation that random texts to confirm a driven law may not have met, and how many
     there were.
     """
@@ -51,6 +51,7 @@ class KnownTexts:
     calls: int = 0
     findings: Mapping[str, str] = field(default_factory=dict)
     reads: Sequence[str] = ()
+    keeps: Sequence[str] = ()
     logprobs: Mapping[Prefix, tuple[list[float], list[float]]] = field(default_factory=dict)
     raises: str | None = None
     missed: float = 0.0
@@ -58,19 +59,20 @@ class KnownTexts:
 
     @property
     def known(self) -> bool:
-        """Whether it can show that a claim holds: what a decoder asks of its surroundings may change its law."""
-        return self.law is not None and not self.reads
+        """Whether it can show that a claim holds: what a decoder asks of its surroundings, or counts, may change it."""
+        return self.law is not None and not self.reads and not self.keeps
 
     @property
     def why_unknown(self) -> str:
         """Why it cannot."""
-        return self.reason or f"it asks its surroundings: {'; '.join([*self.reads][:3])}"
+        kept = f"it keeps what changes with every call: {', '.join([*self.keeps][:3])}"
+        return self.reason or (f"it asks its surroundings: {'; '.join([*self.reads][:3])}" if self.reads else kept)
 
 
 def text_law_from(answer: Mapping[str, Any]) -> KnownTexts:
     """The law that the child process answered (``interception.decoders``)."""
     if "error" in answer:
-        return KnownTexts(reason=answer["error"])
+        return KnownTexts(reason=answer["error"], raises=answer.get("kind", "error"))
     seen, findings, law = answer.get("seen"), dict(answer.get("findings", {})), None
     if seen:
         texts = "; ".join(seen["texts"])
@@ -82,7 +84,8 @@ def text_law_from(answer: Mapping[str, Any]) -> KnownTexts:
     return KnownTexts(
         law, answer.get("reason"), Strength(answer.get("exactness", "none")), answer.get("resolution", 0.0),
         answer.get("paths", 0), answer.get("calls", 0), findings, tuple(answer.get("reads", ())),
-        {tuple(text): (low, high) for text, low, high in answer.get("logprobs", ())}, answer.get("raises"),
+        tuple(answer.get("keeps", ())), {tuple(text): (low, high) for text, low, high in answer.get("logprobs", ())},
+        answer.get("raises"),
         answer.get("missed", 0.0), answer.get("confirmations", 0),
     )  # fmt: skip
 
@@ -108,7 +111,7 @@ class JudgedTexts:
     name: of what was asked. tokens: the cap of a text; texts: how many one call yields. found: the law of what it
     yields. plain: the same without speculation, None where that is what was asked. expected: by the settings'
     definitions, or why there is no such law. raw: the law that its logprobs are of.
-    witness: what every witness says besides, the problem. facts: of the evidence.
+    problem: named by every witness. facts: of the evidence.
     """
 
     name: str
@@ -235,37 +238,23 @@ class JudgedTexts:
         """The joint law of requests made together is the product of the laws of each."""
         if self.found.law is None or isinstance(self.expected, str):
             return self._undecided("batch", self.found.why_unknown if self.found.law is None else str(self.expected))
-        other = self.expected if self.plain is None or self.plain.law is None else self.plain.law
-        return self._against("batch", _product_of_each(other))
-
-
-def _parts(text: Any) -> tuple[Prefix, ...]:
-    parts: list[list[int]] = [[]]
-    for token in text:
-        if token == BETWEEN_TEXTS:
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return tuple(map(tuple, parts))
+        known = self.plain.law if self.plain is not None and self.plain.known else None
+        return self._against("batch", _product_of_each(self.expected if known is None else known))
 
 
 def _product_of_each(law: TextMasses) -> dict[Prefix, float]:
     """The law with each text as it is and independent of the others."""
     each: list[dict[Prefix, float]] = []
     for text, p in law.items():
-        for k, part in enumerate(_parts(text)):
+        for k, part in enumerate(separated(text)):
             if k == len(each):
                 each.append({})
             each[k][part] = each[k].get(part, 0.0) + p
-    made: dict[Prefix, float] = {(): 1.0}
-    for k, one in enumerate(each):
-        made = {(*text, *((BETWEEN_TEXTS,) if k else ()), *part): p * q
-                for text, p in made.items() for part, q in one.items()}  # fmt: skip
-    return made
+    return independent(each)
 
 
 def _text(text: Any) -> str:
-    return text if isinstance(text, str) else " | ".join(prefix_key(part) or "nothing" for part in _parts(text))
+    return text if isinstance(text, str) else " | ".join(prefix_key(part) or "nothing" for part in separated(text))
 
 
 def _shown(p: float) -> str:

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from ..models.decoders.catalogue import WRONG_DECODERS
 from ..models.decoders.reference import Decoder, texts_of
-from ..models.decoding_settings import joined
-from ..models.law import Prefix
+from ..models.decoding_settings import PLAIN, ReportedLogprobs, called_with, joined, note_logprobs
+from ..models.law import Model, Prefix
 from ..models.problem import Problem
 from ..verifiers.chance import Chance
 from .decoder_laws import LOGPROBS_OFF, KnownTexts, TextMasses, distance
@@ -21,30 +21,32 @@ def law_of_decoder(
 ) -> TextMasses:
     """The law of what one call of a decoder yields, over all ways its chance can fall.
 
-    sampling: "plain", "speculative" or "lookup".
+    sampling: PLAIN, DRAFT or LOOKUP.
     """
-    asked = dict(settings) | ({"lookup": True} if sampling == "lookup" else {})
-    draft = None if sampling == "plain" else problem.draft
-    given = problem.target, draft, tokens, problem.gamma, asked
+    given = _given(problem, settings, tokens, sampling)
     return law_of(lambda chance: joined(one.text for one in texts_of(kind, *given, chance)), 1.0)
 
 
 def logprobs_of_decoder(
     kind: type[Decoder], problem: Problem, settings: Mapping[str, Any], tokens: int, sampling: str
-) -> dict[Prefix, tuple[list[float], list[float]]]:
+) -> ReportedLogprobs:
     """The least and the largest logprobs that it reports with each text, over all ways its chance can fall."""
-    asked = dict(settings) | ({"lookup": True} if sampling == "lookup" else {})
-    draft = None if sampling == "plain" else problem.draft
-    given, reported = (problem.target, draft, tokens, problem.gamma, asked), {}
+    given, reported = _given(problem, settings, tokens, sampling), {}
 
     def program(chance: Chance) -> Prefix:
         one = texts_of(kind, *given, chance)[0]
-        low, high = reported.setdefault(one.text, (one.logprobs, one.logprobs))
-        reported[one.text] = [*map(min, low, one.logprobs)], [*map(max, high, one.logprobs)]
+        note_logprobs(reported, one.text, one.logprobs)
         return one.text
 
     law_of(program, 1.0)
     return reported
+
+
+def _given(
+    problem: Problem, settings: Mapping[str, Any], tokens: int, sampling: str
+) -> tuple[Model, Model | None, int, int, dict[str, Any]]:
+    draft = None if sampling == PLAIN else problem.draft
+    return problem.target, draft, tokens, problem.gamma, called_with(settings, sampling)
 
 
 class SeenLaw(NamedTuple):

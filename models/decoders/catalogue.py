@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from ..decoding_settings import DRAFT
 from .reference import Decoder, decoder_of
 
 
@@ -24,7 +25,7 @@ class DecoderEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ancestor: str = ""
     link: str = ""
     settings: dict[str, Any] = {}
-    sampling: str = "speculative"
+    sampling: str = DRAFT
     tokens: int = 3
     refutes: tuple[str, ...] = ("lossless", "same-as-plain")
     followed: bool = False

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import log
 from typing import Any
 
-from ..decoding_settings import ended
+from ..decoding_settings import TextRequest, ended, modified
 from ..law import Model, Prefix
 from .reference import Decoder, DrawnToken, Row
 
@@ -83,31 +83,23 @@ class TopPBeforeTemperature(Decoder):
         return [p / sum(heated) for p in heated]
 
 
-class BlockAsOfItsStart(Decoder):
-    """History that is looked at once a block: the tokens of the block are not in it."""
+class WithAnotherHistory(Decoder):
+    """The model reads the text as it is; the settings look at another one."""
 
-    names: tuple[str, ...] = ()
+    def row_as_of(self, text: Prefix, history: Prefix) -> Row:
+        """The target's row after the text, under the settings after the history."""
+        asked = TextRequest(self.prompt, history, self.tokens, self.settings)
+        return modified(self.target.row(self.prompt + text), asked, self.order)
+
+
+class BlockAsOfItsStart(WithAnotherHistory):
+    """History that is looked at once a block: the tokens of the block are not in it."""
 
     def target_row(self, text: Prefix, place: int) -> Row:
         fresh = super().target_row(text, place)
         if not place or self.draft is None:
             return fresh
-        # The model's row is of the text as it is, what the settings make of it of the text before the block.
-        bare = [*map(float, self.target.row(self.prompt + text))]
-        return self.row(_Fixed(bare), self.text, self.settings)
-
-
-class _Fixed:
-    """A model that has one row."""
-
-    def __init__(self, row: Row):
-        self.only = row
-
-    def row(self, prefix: Prefix) -> Row:
-        return self.only
-
-    def state(self, prefix: Prefix) -> Any:
-        return ()
+        return self.row_as_of(text, self.text)
 
 
 class PenaltiesWithoutTheBlock(BlockAsOfItsStart):
@@ -122,39 +114,30 @@ class GrammarOfTheBlocksStart(BlockAsOfItsStart):
     pass
 
 
-class PenaltiesOfRejectedTokens(Decoder):
+class PenaltiesOfRejectedTokens(WithAnotherHistory):
     """Drafted tokens stay counted when they are rejected."""
 
     counted: Prefix = ()
 
     def target_row(self, text: Prefix, place: int) -> Row:
-        bare = [*map(float, self.target.row(self.prompt + text))]
-        return self.row(_Fixed(bare), text + self.counted, self.settings)
+        return self.row_as_of(text, text + self.counted)
 
-    def step(self) -> None:
-        block = self.drafted() if self.draft is not None else []
-        emitted = self.verified(block)
+    def append(self, emitted: Sequence[int], block: Sequence[DrawnToken]) -> None:
         self.counted += tuple(token for token, _ in block[len(emitted) - 1 :])
-        self.append(emitted, block)
-        self.blocks += 1
+        super().append(emitted, block)
 
 
-class PenaltiesTwice(Decoder):
+class PenaltiesTwice(WithAnotherHistory):
     """Tokens of a block are counted when they are drafted and when they are verified."""
 
     def target_row(self, text: Prefix, place: int) -> Row:
-        bare = [*map(float, self.target.row(self.prompt + text))]
-        return self.row(_Fixed(bare), text + text[len(self.text) :], self.settings)
+        return self.row_as_of(text, text + text[len(self.text) :])
 
 
 class PenaltiesWithoutThePrompt(Decoder):
     def target_row(self, text: Prefix, place: int) -> Row:
-        bare = [*map(float, self.target.row(self.prompt + text))]
-        prompt, self.prompt = self.prompt, () if self.draft is not None else self.prompt
-        try:
-            return self.row(_Fixed(bare), text, self.settings)
-        finally:
-            self.prompt = prompt
+        asked = TextRequest(() if self.draft is not None else self.prompt, text, self.tokens, self.settings)
+        return modified(self.target.row(self.prompt + text), asked, self.order)
 
 
 class FrequencyAsPresence(Decoder):
@@ -247,12 +230,9 @@ class CacheOneTokenOff(Decoder):
             text = (*text[:-1], self.stale)
         return super().target_row(text, place)
 
-    def step(self) -> None:
-        block = self.drafted() if self.draft is not None else []
-        emitted = self.verified(block)
+    def append(self, emitted: Sequence[int], block: Sequence[DrawnToken]) -> None:
         self.stale = block[len(emitted) - 1][0] if len(emitted) <= len(block) else None
-        self.append(emitted, block)
-        self.blocks += 1
+        super().append(emitted, block)
 
 
 class BonusOfTheRowBefore(Decoder):
@@ -354,11 +334,8 @@ class PromptOfANeighbour(Decoder):
     def target_row(self, text: Prefix, place: int) -> Row:
         if text:
             return super().target_row(text, place)
-        prompt, self.prompt = self.prompt, self.other
-        try:
-            return super().target_row(text, place)
-        finally:
-            self.prompt = prompt
+        asked = TextRequest(self.other, text, self.tokens, self.settings)
+        return modified(self.target.row(self.other + text), asked, self.order)
 
 
 class NeverWritten(Decoder):

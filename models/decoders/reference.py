@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +130,6 @@ class Decoder:
 
     def logprob(self, token: int, place: int, block: Sequence[DrawnToken]) -> float:
         """The logarithm of the probability that the token has under the settings."""
-        from math import log
-
         return log(self.target_row(self.text, place)[token])
 
 

@@ -10,7 +10,7 @@ from ...models.problem import Problem
 from ..interception.harness import NeverReturned
 from ..interception.outcomes import Outcome, Raised, encoded
 from ..interception.rows_in_use import RowsInUse, rows_for
-from .laws import DrivenLaws, NoLaw
+from .laws import CONFIRMATIONS, DrivenLaws, NoLaw
 from .layout import Layout
 from .subjects import DrivenSubject, Request
 
@@ -23,12 +23,16 @@ IN_TURN = 8
 def answers(subject: DrivenSubject, problem: Problem, request: Mapping[str, Any] = PLAINLY) -> Iterator[dict[str, Any]]:
     """The rows in use, one law for each draft block, and what was missed.
 
-    request: "scales": what the rows of target and draft are multiplied by; "seed": of the random requests.
+    request: "scales": what the rows of target and draft are multiplied by; "seed": of the random requests;
+      "confirmations": how many of them at most, if not as many as by default.
     """
     rows = rows_for(problem, subject, request["scales"])
     subject.outside.begin(problem.vocabulary if tuple(request["scales"]) == (1.0, 1.0) else 0)
     yield from rows.answers()
-    reason, laws = None, DrivenLaws(subject, problem, rows, request["seed"])
+    reason, laws = (
+        None,
+        DrivenLaws(subject, problem, rows, request["seed"], request.get("confirmations", CONFIRMATIONS)),
+    )
     try:
         if subject.random is None:
             raise NoLaw("it draws its random numbers itself, from a seed")

@@ -1,4 +1,4 @@
-"""Whose rows are mixed up in the same way? What a subject emits in batches, held against the zoo's mutants of batches.
+"""Whose rows are mixed up in the same way? What a subject emits in batches, compared with the zoo's mutants of batches.
 
 A mutant says of which parts of a batch a row is answered. It explains a row if the subject emits among others what it
 emits
@@ -21,7 +21,7 @@ Emitted = Callable[[list[Row]], Sequence[Any]]
 def explained(random: Sequence[Mapping[str, Any]], batches: Iterable[list[Row]], emitted: Emitted) -> list[str]:
     """The mutants that explain every row of all batches, and at least one that is not what it is alone.
 
-    random: the numbers that the subject takes; without one for each draft token and one besides, no mutant is named.
+    random: the numbers that the subject takes; without one for each draft token and one more, no mutant is named.
     batches: rows without any draft token are not compared.
     """
     accept = [number["name"] for number in random if "gamma" in number.get("shape", ())]

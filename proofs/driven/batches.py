@@ -19,7 +19,7 @@ ROUNDS, FEWEST, SIZE = 32, 2, 8
 """Batches of each kind, how many where there is no time for more, and rows in each."""
 
 COMPARED = 32
-"""Batches held against mutants of each kind in which a row is influenced; of the others ``FEWEST``."""
+"""Batches compared with mutants of each kind in which a row is influenced; of the others ``FEWEST``."""
 
 SECONDS = 20.0
 """Of processor time, after which no further round begins."""

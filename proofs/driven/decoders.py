@@ -8,14 +8,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from ...models.decoding_settings import joined, requests_of
+from ...models.decoding_settings import ReportedLogprobs, independent, note_logprobs, requests_of
 from ...models.errors import RunFailed
+from ...models.forge_llama import save_eagle_head
 from .draws import NoTreeOfDraws, Numbers, TextLaw
 from .subjects import digest_of_files
 
@@ -116,7 +116,7 @@ class DrivenDecoder:
         self.engine, self.requests = engine, requests
         self.until, self.seconds, self.seed = engine.seconds() + seconds, seconds, seed
         self.asked = self.batches = 0
-        self.logprobs: dict[tuple[int, ...], tuple[list[float], list[float]]] = {}
+        self.logprobs: ReportedLogprobs = {}
 
     def answer(self) -> dict[str, Any]:
         """As ``decoder_laws.text_law_from`` reads it. Raises: RunFailed."""
@@ -128,9 +128,8 @@ class DrivenDecoder:
             laws = [self._law(k) for k in range(len(self.requests))]
         except NoTreeOfDraws as why:
             return facts | {"reason": str(why), "calls": self.asked}
-        joint = [(joined(texts), p) for texts, p in _products([law.law() for law in laws])]
         return facts | {
-            "law": [[[*text], p] for text, p in joint], "calls": self.asked,
+            "law": [[[*text], p] for text, p in independent([law.law() for law in laws]).items()], "calls": self.asked,
             "resolution": sum(law.resolution for law in laws), "paths": sum(law.nodes for law in laws),
             "missed": sum(law.missed for law in laws), "confirmations": laws[0].confirmed, "alone": laws[0].alone,
             "logprobs": [[[*text], *both] for text, both in self.logprobs.items()],
@@ -186,8 +185,10 @@ class DrivenDecoder:
         tokens = tuple(t for step in text["steps"] for t in step["tokens"])
         values = [value for step in text["steps"] for value in step["logprobs"]]
         if values:
-            low, high = self.logprobs.setdefault(tokens, (values, values))
-            self.logprobs[tokens] = [*map(min, low, values)], [*map(max, high, values)]
+            try:
+                note_logprobs(self.logprobs, tokens, values)
+            except ValueError as differs:
+                raise NoTreeOfDraws(str(differs)) from None
 
     def _seen(self) -> dict[str, Any]:
         """Whether texts, repeated, depend on what memory held before it was written."""
@@ -223,15 +224,6 @@ def _shown(text: Mapping[str, Any]) -> str:
     return str(tuple(t for step in text["steps"] for t in step["tokens"]))
 
 
-def _products(laws: Sequence[Mapping[tuple[int, ...], float]]) -> Iterator[tuple[list[tuple[int, ...]], float]]:
-    """Texts of independent requests, and their probability."""
-    for texts in product(*(law.items() for law in laws)):
-        mass = 1.0
-        for _, p in texts:
-            mass *= p
-        yield [text for text, _ in texts], mass
-
-
 class DecoderProcesses:
     """Engines of one kind, one for each way of loading, the last few kept.
 
@@ -249,6 +241,10 @@ class DecoderProcesses:
     def answer(self, target: Path, draft: Path | None, start: int, tokens: int, gamma: int,
                settings: Mapping[str, Any], seconds: float) -> dict[str, Any]:  # fmt: skip
         """The law of one request, or what stopped it: {"error", "kind"}."""
+        if draft is not None and settings.get("eagle"):
+            head = draft.with_name(f"{draft.name}-eagle")
+            save_eagle_head(target, draft, head)
+            draft = head
         loading = self.adapter.loading(str(target), draft and str(draft), gamma, settings)
         key = json.dumps(loading, sort_keys=True)
         try:

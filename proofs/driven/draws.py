@@ -8,7 +8,8 @@ those numbers by their outcomes alone, and that the boxes are whole, random text
 boxes are cut again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -35,6 +36,16 @@ AHEAD = 2.0**-30
 
 class NoTreeOfDraws(Exception):
     """Why there is no law, in words."""
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    try:
+        yield
+    except TooManyLeaves:
+        raise NoTreeOfDraws("its decisions depend on more than one number at a time") from None
+    except NotARace as why:
+        raise NoTreeOfDraws(f"noise decides otherwise than by a race of weights: {why}") from None
 
 
 @dataclass
@@ -132,21 +143,17 @@ class TextLaw:
 
     def find(self) -> None:
         """Find the tree. Raises: NoTreeOfDraws."""
-        try:
+        with _in_words():
             (stage,) = [stages[0] for stages in self._texts([[]])]
             self.root = Node(0, (), [], stage)
             self._grow([self.root])
-        except TooManyLeaves:
-            raise NoTreeOfDraws("its decisions depend on more than one number at a time") from None
-        except NotARace as why:
-            raise NoTreeOfDraws(f"noise decides otherwise than by a race of weights: {why}") from None
 
     def confirm(self, random: Callable[[int], list[dict[str, Any]]], count: int, alone: int = 0) -> None:
         """Hold the tree against random texts, and refine it. random: so many texts on numbers of their own.
 
         alone: how many of them are the engine's only text at their time. Raises: NoTreeOfDraws.
         """
-        try:
+        with _in_words():
             for k in range(ROUNDS):
                 texts = [stages_of(text) for text in random(count)]
                 wrong = [found for found in map(self._contradiction, texts) if found]
@@ -155,10 +162,6 @@ class TextLaw:
                     self.missed = 1 - (MISSED_AT / 2 ** (k + 1)) ** (1 / count)
                     return
                 self._refine(wrong[:MOST_REFINED])
-        except TooManyLeaves:
-            raise NoTreeOfDraws("its decisions depend on more than one number at a time") from None
-        except NotARace as why:
-            raise NoTreeOfDraws(f"noise decides otherwise than by a race of weights: {why}") from None
         raise NoTreeOfDraws(f"random texts contradict its law still after it was refined {ROUNDS} times")
 
     def law(self) -> dict[Outcome, float]:

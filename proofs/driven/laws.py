@@ -37,7 +37,7 @@ from .subjects import DrivenSubject, Request
 CONFIRMATIONS = 8192
 """Random requests on each problem that its law has to foretell."""
 
-FEWEST = 500
+FEWEST = 400
 """Random requests where there is no time for more; what they could have missed is larger, and stated."""
 
 AT_ONCE = 2048
@@ -52,8 +52,11 @@ ROUNDS = 6
 MOST_REFINED = 25
 """Requests of a round that were foretold wrongly by which it is refined."""
 
-REPEATED = 12
-"""Random requests on each of the first blocks that are repeated before a law is looked for."""
+REPEATED, REPEATED_OF_FEW = 12, 4
+"""Random requests on each of the first blocks that are repeated before a law is looked for; where requests are few."""
+
+OF_A_LAW = 1_000
+"""Requests that find the law on a problem of an audit, about, and repeat what was asked."""
 
 SHARE_OF_TIME = 0.8
 """Of the processor time of a problem: after it the search for a law ends."""
@@ -131,10 +134,14 @@ class DrivenLaws:
     Guarantee: where ``missed`` is not None, the law of what is emitted is off by at most ``missed`` in total
     variation, beyond each block's resolution; that is wrong with probability at most MISSED_AT, of a subject that does
     not know the seed.
+
+    most: random requests that confirm them.
     """
 
-    def __init__(self, subject: DrivenSubject, problem: Problem, rows: RowsInUse, seed: int = 0):
-        self.subject, self.problem, self.rows = subject, problem, rows
+    def __init__(
+        self, subject: DrivenSubject, problem: Problem, rows: RowsInUse, seed: int = 0, most: int = CONFIRMATIONS
+    ):
+        self.subject, self.problem, self.rows, self.most = subject, problem, rows, most
         self.blocks = list(rows.blocks())
         self.random = np.random.default_rng([zlib.crc32(f"{problem.name} {problem.gamma}".encode()), seed])
         self.shown: dict[Any, Outcome] = {}
@@ -167,9 +174,8 @@ class DrivenLaws:
         raise NoLaw(f"its generator was asked for new keys after {MOST_DISCOVERIES} searches for a law")
 
     def _find(self) -> None:
-        few = [
-            (block, point) for block in self.blocks[:4] for point in self.layouts[block].drawn(self.random, REPEATED)
-        ]
+        often = REPEATED if self.most >= CONFIRMATIONS else REPEATED_OF_FEW
+        few = [(block, point) for block in self.blocks[:4] for point in self.layouts[block].drawn(self.random, often)]
         self._require_steady([(*question, outcome) for question, outcome in zip(few, self._asked(few))])
         together = 16 if self.subject.batch > 1 else 1
         try:
@@ -259,7 +265,7 @@ class DrivenLaws:
         made = max(self.subject.calls - self.calls_before, 1)
         each = (self.subject.seconds() - self.since) / made
         left = (self.until - self.subject.seconds()) / 2
-        return max(min(CONFIRMATIONS, int(left / max(each, 1e-9))), FEWEST)
+        return max(min(self.most, int(left / max(each, 1e-9))), FEWEST)
 
     def _with_keys(self) -> dict[tuple[int, ...], Layout]:
         """The layouts with the keys that calls have asked for so far."""

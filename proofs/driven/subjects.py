@@ -154,7 +154,7 @@ class DrivenObject(DrivenSubject):
         return Row(target, draft, tokens, random, parents=parents[0] if parents else None)
 
     def _drafted(self, row: Row) -> list[Any]:
-        """The arguments besides the random numbers."""
+        """The arguments other than the random numbers."""
         return [*row[:3], row.parents] if self.trees else [*row[:3]]
 
     def _outcome(self, rows: Rows, request: Request) -> Outcome:

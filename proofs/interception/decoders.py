@@ -5,23 +5,25 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from ...models.decoding_settings import joined
+from ...models.decoding_settings import BETWEEN_TEXTS, ReportedLogprobs, joined, note_logprobs, requests_of
 from ...models.environment import versions
 from ...models.errors import RunFailed
-from ...verifiers.adapters.calling_convention import NotASubject
+from ...verifiers.adapters.calling_convention import NotASubject, tokens_of
 from . import explore, harness
-from .digests import digest_of
+from .digests import digest_of, loaded_parts
 from .exploration import Exploration
+from .kept import changing
 from .loading import load
 from .outcomes import Outcome, Raised
 from .serving import Server
 
-SEED = 20_260_131
-"""What every call is given."""
+SEEDS = 0x2AAA_AAAA, 0x5555_5555
+"""What calls are given, one after the other: no bit is the same, so that what a decoder drops of a seed shows."""
 
 FILLS = (0, 1, 2)
 """What memory that is made without being written holds, one after the other: call by call another one."""
@@ -31,6 +33,10 @@ REPEATED_SEEDS = 12
 
 EMPTY = ("empty", "empty_like")
 TORCH_EMPTY = {*EMPTY, "new_empty", "empty_strided", "new_empty_strided"}
+
+
+LOOKED_AT: dict[CodeType, tuple[str, ...]] = {}
+"""Code of the one decoder of this process -> names of what changes with every call of it."""
 
 
 @contextmanager
@@ -73,15 +79,17 @@ def filled_memory(value: int) -> Iterator[None]:
 class FollowedDecoder:
     """A decoder under one request's settings.
 
-    calls: made so far. logprobs: text -> the least and the largest that was reported at each place.
+    exploration: what is remembered of it. calls: made so far.
+    logprobs: text -> the least and the largest that was reported at each place.
     """
 
     def __init__(self, decode: Callable, server: Server, request: Mapping[str, Any]):
         self.decode, self.server, self.calls = decode, server, 0
+        self.exploration = Exploration(seed=SEEDS[0], rehearsals=len(explore.ENDS))
         folders = [request[name] and Path(request[name]) for name in ("target", "draft")]
         self.given = *folders, request["start"], request["tokens"], request["gamma"]
         self.settings = dict(request["settings"])
-        self.logprobs: dict[tuple, tuple[list[float], list[float]]] = {}
+        self.logprobs: ReportedLogprobs = {}
 
     def yielded(self, seed: int, fill: int) -> Outcome:
         """One call: the ids of its text, those of several with a mark between them."""
@@ -93,23 +101,34 @@ class FollowedDecoder:
         reported = None
         if self.settings.get("logprobs"):
             text, reported = text
-        several = len(text) > 0 and np.ndim(text[0]) != 0
-        outcome = tuple(map(int, joined(text) if several else text))
-        if reported is not None:
-            self._report(outcome, [*map(float, reported)])
+        several = not isinstance(text, str) and len(text) > 0 and np.ndim(text[0]) != 0
+        outcomes = [tokens_of(one) if len(one) else () for one in (text if several else [text])]
+        if len(outcomes) != len(requests_of(self.settings)):
+            raise ValueError(f"it yields {len(outcomes)} texts for {len(requests_of(self.settings))} requests")
+        if any(BETWEEN_TEXTS in one for one in outcomes):
+            raise ValueError(f"it yields {BETWEEN_TEXTS}, which is no token")
+        outcome = joined(outcomes)
+        if self.settings.get("logprobs"):
+            if reported is None:
+                raise ValueError("it reports no logprobs")
+            note_logprobs(self.logprobs, outcome, [*map(float, reported)])
         return outcome
 
-    def _report(self, text: tuple, values: list[float]) -> None:
-        low, high = self.logprobs.setdefault(text, (values, values))
-        if len(values) != len(low):
-            raise ValueError(f"it reports {len(values)} logprobs, and before {len(low)}, for one text")
-        self.logprobs[text] = [*map(min, low, values)], [*map(max, high, values)]
-
-    def call(self, seed: int = SEED, fill: int | None = None) -> Outcome:
+    def call(self, seed: int | None = None, fill: int | None = None) -> Outcome:
         """The same within the limits of time, as a call that is followed or repeated."""
         self.calls += 1
+        if seed is None:
+            seed = self.exploration.seed = SEEDS[self.calls % len(SEEDS)]
         fill = FILLS[self.calls % len(FILLS)] if fill is None else fill
         return harness.timed_call(self.server.limits, self.calls == 1, lambda: self.yielded(seed, fill))
+
+    def keeps(self) -> list[str]:
+        """The names of what changes with every call; code that was looked at under other settings is not again."""
+        code = self.exploration.watch.code
+        if not code.keys() <= LOOKED_AT.keys():
+            names = changing(self.decode, code, [lambda: self.call(SEEDS[0], FILLS[0])])
+            LOOKED_AT.update(dict.fromkeys(code, tuple(names)))
+        return sorted({name for one in code for name in LOOKED_AT[one]})
 
     def seen(self) -> dict[str, Any]:
         """What is seen when calls are repeated with their real random numbers: texts by seed and content of memory."""
@@ -133,7 +152,7 @@ def law_of(followed: FollowedDecoder) -> dict[str, Any]:
     warm = followed.call()
     if isinstance(warm, Raised):
         return {"law": None, "reason": f"it raises {warm}", "raises": warm.error}
-    exploration = Exploration(seed=SEED, rehearsals=len(explore.ENDS))
+    exploration = followed.exploration
     found = explore.explore(followed.call, exploration)
     answer: dict[str, Any] = {
         "exactness": found.exactness, "resolution": found.resolution, "paths": found.paths, "reason": found.reason,
@@ -142,13 +161,14 @@ def law_of(followed: FollowedDecoder) -> dict[str, Any]:
     }  # fmt: skip
     if found.law is None:
         return answer | {"law": None, "seen": followed.seen()}
+    answer["keeps"] = followed.keeps()
     raised = {o: p for o, p in found.law.items() if isinstance(o, Raised)}
     texts = [[[*o], float(p)] for o, p in found.law.items() if not isinstance(o, Raised)]
     return answer | {"law": texts, "raised": [[str(o), float(p)] for o, p in raised.items()]}
 
 
 def _reads(exploration: Exploration) -> list[str]:
-    """What it asks of its surroundings, besides the files of its models."""
+    """What it asks of its surroundings; the files of its models are not counted."""
     reads = [read for read in exploration.watch.reads.values() if read.of not in ("a file", "files")]
     return [f"{read.of} ({read.what} at {read.place})" for read in reads]
 
@@ -170,7 +190,8 @@ def main() -> None:
                 server.answer(digest=digest_of(decode), versions=packages)
                 continue
             server.begin("following it", server.limits.timeout)
-            server.answer(**law_of(FollowedDecoder(decode, server, request)))
+            answer = law_of(FollowedDecoder(decode, server, request))
+            server.answer(**answer, made_of=loaded_parts())
         except NotASubject as error:
             server.answer(error=str(error), kind="load")
         except harness.NeverReturned as late:

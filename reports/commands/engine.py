@@ -18,7 +18,17 @@ KINDS = ("alone", "together", "streamed", "prompts", "choices", "seeds", "stop")
 """The names of ``servers.kinds.KINDS``."""
 
 OF_SERVERS = ("target", "model", "gamma", "kinds", "at_once", "temperature", "top_k", "top_p",
-              "request_timeout", "patience")  # fmt: skip
+              "request_timeout", "patience", "without", "words", "reference")  # fmt: skip
+
+OF_GRIDS = ("without", "words")
+"""Options of the grid of a server."""
+
+
+OF_KINDS = ("kinds", "temperature", "top_k", "top_p", "gamma")
+"""Options of a server's audit that its grid decides itself."""
+
+GRID_TEXTS = 4_000
+"""Of each row of a server's grid, unless asked otherwise."""
 
 
 @click.command(name="engine")
@@ -37,6 +47,7 @@ OF_SERVERS = ("target", "model", "gamma", "kinds", "at_once", "temperature", "to
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE",
               help="A setting (draftproof list settings), or a field of every request to a URL, in JSON.")  # fmt: skip
 @click.option("--target", metavar="DIR", help="URL: what the server serves, as draftproof forge wrote it.")
+@click.option("--reference", metavar="DIR", help="URL: real weights that the server serves, in place of --target.")
 @click.option("--model", metavar="NAME", help="URL: the model's name in requests.")
 @click.option(
     "--gamma", type=click.IntRange(1), metavar="N", help="URL: length of a draft block.  [default: the problem's]"
@@ -48,6 +59,9 @@ OF_SERVERS = ("target", "model", "gamma", "kinds", "at_once", "temperature", "to
 )
 @click.option("--top-k", type=click.IntRange(0), metavar="K", help="URL: likewise.")
 @click.option("--top-p", type=Finite(min=0, max=1, min_open=True), metavar="P", help="URL: likewise.")
+@click.option("--without", metavar="URL", help="URL with --grid or --reference: the same server without speculation.")
+@click.option("--words", metavar="NAME", help="URL with --grid: how it says settings.  [default: by its Server header]")
+@click.option("--row", "rows", multiple=True, metavar="NAME", help="With --grid: this row alone.")
 @click.option("--checkpoint", metavar="FILE", help="Keep what is counted, or each exact law; the same command goes on.")
 @click.option(
     "--request-timeout", type=Finite(min=0.1), metavar="S", help="URL: seconds for one request.  [default: 60]"
@@ -63,15 +77,17 @@ def command(engine: str, problems: tuple[str, ...], settings: tuple[str, ...], j
     A target and a draft are forged, and the law of the first tokens is compared with the target's under the settings,
     and with that of the engine's own decoding without the draft: exactly where its random numbers can be followed, else
     by samples, whose pass comes with a detection limit and is inconclusive. A server is sampled, and has to serve the
-    forged --target already. Its API key, if it wants one, is read from the environment variable OPENAI_API_KEY."""
+    forged --target already, or real weights that --reference has too: every token is then bet on under their rows,
+    after the drift of the server's arithmetic was measured. Its API key, if it wants one, is read from the environment
+    variable OPENAI_API_KEY."""
     named = dict(map(_setting, settings))
     output = Output(json_file, html_file, checkpoint=options["checkpoint"])
     require_writable(options["checkpoint"])
-    asked = {name: value for name in OF_SERVERS if (value := options.pop(name)) is not None}
+    asked = {name: value for name in OF_SERVERS if (value := options.pop(name)) not in (None, ())}
     if engine.startswith(("http://", "https://")):
         if options["checkpoint"] is not None:
             asked["checkpoint"] = options["checkpoint"]
-        for name in ("levels", "tokens", "checkpoint", "grid"):
+        for name in ("levels", "tokens", "checkpoint"):
             del options[name]
         if problems or options.pop("plain"):
             raise click.UsageError(
@@ -91,21 +107,56 @@ def command(engine: str, problems: tuple[str, ...], settings: tuple[str, ...], j
 
 
 def _server(url: str, fields: dict[str, Any], asked: dict[str, Any], options: dict[str, Any]) -> "Report":
-    target = asked.pop("target", None)
-    if target is None:
-        raise click.UsageError("a URL needs --target DIR: what the server serves, as draftproof forge wrote it")
+    target, reference = asked.pop("target", None), asked.pop("reference", None)
+    if (target is None) == (reference is None):
+        raise click.UsageError("a URL needs --target DIR, what the server serves as draftproof forge wrote it, or "
+                               "--reference DIR, real weights")  # fmt: skip
     from ...models.libraries import require
 
     require("httpx2", extra="servers")
+    if reference:
+        return _by_reference(url, reference, fields, asked, options)
     from ..audits.servers.audit import audit_server
+    from ..audits.servers.grid import audit_grid
     from ..audits.servers.settings import ServerSettings
 
-    if options["samples"]:
-        asked["samples"] = options["samples"]
+    of_grid = {name: asked.pop(name) for name in OF_GRIDS if name in asked}
+    if options["samples"] or options["grid"]:
+        asked["samples"] = options["samples"] or GRID_TEXTS
+    if of_grid and not options["grid"]:
+        also = " or --reference" if "without" in of_grid else ""
+        raise click.UsageError(f"--{next(iter(of_grid))} needs --grid{also}")
+    if options["rows"] and not options["grid"]:
+        raise click.UsageError("--row needs --grid")
+    if options["grid"] and (strange := [name for name in OF_KINDS if name in asked]):
+        raise click.UsageError(f"--grid has {strange[0].replace('_', '-')} of its own")
     key = os.environ.get("OPENAI_API_KEY")
     settings = ServerSettings(fields=fields, timeout=options["timeout"], key=key, **asked)
     with progress_bar() as progress:
+        if options["grid"]:
+            return audit_grid(url, target, settings, of_grid.get("without"), options["seed"], of_grid.get("words"),
+                              options["rows"], progress)  # fmt: skip
         return audit_server(url, target, settings, options["seed"], progress)
+
+
+def _by_reference(
+    url: str, reference: str, fields: dict[str, Any], asked: dict[str, Any], options: dict[str, Any]
+) -> "Report":
+    from ...models.libraries import require
+
+    without = asked.pop("without", None)
+    if strange := {"gamma", "kinds", "checkpoint", "patience", "words"} & set(asked):
+        raise click.UsageError(f"--{min(strange)} is for servers of a forged --target")
+    if options["grid"] or options["rows"]:
+        raise click.UsageError("--grid is for servers of a forged --target")
+    require("torch", "transformers")
+    from ..audits.servers.reference import TEXTS, audit_reference
+    from ..audits.servers.settings import ServerSettings
+
+    samples, key = options["samples"] or TEXTS, os.environ.get("OPENAI_API_KEY")
+    settings = ServerSettings(fields=fields, timeout=options["timeout"], key=key, samples=samples, **asked)
+    with progress_bar() as progress:
+        return audit_reference(url, reference, settings, without, options["seed"], progress)
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -15,7 +15,7 @@ from ...models.libraries import DTYPES, require
 from ...models.pairs.presets import PRESETS, TRAINED
 from ..audits.tables.plan import PATH_VERIFIERS, VERIFIERS, TablesPlan
 from .exit_status import INTERRUPTED, NOT_AUDITED, OK, stop
-from .output import as_json, progress_bar, write_text
+from .output import as_json, progress_bar, say_what_was_made, write_text
 from .parameters import Comma, NumberList, device_option
 
 QUICK = {"gammas": (4, 8), "temperatures": (0.0, 1.0), "seeds": 2, "prompts": 6, "new_tokens": 32}
@@ -51,7 +51,8 @@ def command(folder: str, preset: str | None, target: str | None, drafts: tuple[s
     figures of Sun et al. 2025 with these numbers beside the paper's, and the orderings that the paper states with the
     evidence for each. Table 5: --verifiers token,block,k-seq,spec-infer --gamma 8 --temperature 1 --batch 8.
 
-    On the trained pair the default takes about half an hour on 2 cores. Every cell is saved when it is measured."""
+    On the trained pair the default takes about half an hour on 2 cores, on smollm2 many hours. Every cell is saved when
+    it is measured."""
     from ..audits.tables.subjects import default_data, preset_models
 
     require("torch", "transformers")
@@ -64,6 +65,7 @@ def command(folder: str, preset: str | None, target: str | None, drafts: tuple[s
     template = "{prompt}"
     if target is None:
         preset = preset or TRAINED
+        say_what_was_made(preset)
         target, drafts, template = preset_models(preset)
     sources = sources or default_data(preset, target)
     if len(set(drafts)) < len(drafts):

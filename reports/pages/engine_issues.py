@@ -25,6 +25,15 @@ FIXES = {
     "vllm-ascend-v2-lossless": "`u` has to be a uniform random number of (0, 1), of its own for each position, as in "
     "vLLM's kernel. Where the device has no `tl_rand64`, `tl.rand` is one, as for the last token's noise in the same "
     "file.",
+    "tpu-inference-batch": "`_compute_probs` divides by the temperature of each request, and `InputBatch` writes -1 "
+    "for a greedy one: its row is turned over, so that the least likely token is the likeliest. `sample` passes over "
+    "such rows by `is_greedy`; where `temperature < _SAMPLING_EPS`, `_compute_probs` has to give the argmax all mass. "
+    "And rows of the padding are the last request's where no padded request stands behind it: one that is rejected "
+    "takes its bonus token. Only those with `group_indices < num_draft_tokens[segment_ids]` are drafts.",
+    "tpu-inference-settings-lossless": "`_compute_probs` cuts by top-p before it divides by the temperature, "
+    "`_apply_sampling_transforms` afterwards: one function has to serve both.",
+    "tpu-inference-support": "The test is `ratio >= uniform_probs`; with `>` the uniform 0 accepts nothing that is "
+    "impossible.",
     "hsd-lossless": "The whole block is accepted with probability min(1, R), R the ratio of the two models' joint "
     "probabilities of all its tokens, where the branches before it are capped by the largest ratio so far. Capped in "
     "the same way, by R / max(1, largest ratio of a prefix, the whole block included), it is lossless, and accepts as "

@@ -1,7 +1,7 @@
 """The grids of engines as tables: settings down, engines and ways of drafting across, and why a cell has no law."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...models.errors import InputError
@@ -13,6 +13,9 @@ KEPT = Path(__file__).parents[1] / "engines"
 """The reports that ``draftproof engine NAME --grid --json`` wrote."""
 
 ENDING = "-grid.json"
+
+SERVERS = "### Servers, through a URL"
+"""Stands before the grids of servers."""
 
 
 def kept_grids() -> dict[str, Report]:
@@ -30,8 +33,11 @@ def read_grid(file: Path) -> Report:
 
 
 def grid_page(grids: dict[str, Report]) -> str:
-    """In Markdown: what was counted, the table, and the reasons of cells without a law, each once."""
-    return "\n".join([*_counts(grids), "", *_table(grids), "", *_reasons(grids)])
+    """In Markdown: what was counted, the table, and the reasons of cells without a law, each once; servers apart."""
+    sampled = {name: report for name, report in grids.items() if report.server is not None}
+    exact = {name: report for name, report in grids.items() if report.server is None}
+    parts = [[*_counts(some), "", *_table(some), "", *_reasons(some)] for some in (exact, sampled) if some]
+    return f"\n\n{SERVERS}\n\n".join(map("\n".join, parts))
 
 
 def _cells(report: Report) -> dict[tuple[str, str], CellState]:
@@ -41,13 +47,30 @@ def _cells(report: Report) -> dict[tuple[str, str], CellState]:
 def _counts(grids: dict[str, Report]) -> Iterator[str]:
     for name, report in grids.items():
         found = [*_cells(report).values()]
-        words = {word: sum(state.word == word for state in found) for word in ("holds", "refuted", "no law")}
+        words = {word: sum(state.word == word for state in found) for word in ("holds", "refuted", "no law", "sampled")}
+        if report.server is not None:
+            yield _of_server(name, report, words, [state for state in found if state.word == "sampled"])
+            continue
         largest = max((state.deviation or 0.0 for state in found if state.word == "holds"), default=0.0)
         versions = ", ".join(f"{p} {v}" for p, v in report.environment.items() if p == name)
         yield (
             f"- **{name}**{f' ({versions})' if versions else ''}: {len(found)} cells, {words['holds']} exact and hold "
             f"(largest deviation TV {largest:.1g}), {words['refuted']} refuted, {words['no law']} without a law."
         )
+
+
+def _of_server(name: str, report: Report, words: Mapping[str, int], passed: Sequence[CellState]) -> str:
+    """What was counted of a server."""
+    assert report.server is not None
+    kinds, limits = report.server["kinds"].values(), [state.deviation or 1.0 for state in passed]
+    texts = f"{max((kind['asked'] for kind in kinds), default=0):,} texts of each kind of request"
+    drafts = report.server["speculation"]
+    seen = f", {drafts['accepted']:,} of {drafts['drafted']:,} drafted tokens accepted" if "drafted" in drafts else ""
+    between = f" (limits TV {min(limits):.2g} to {max(limits):.2g})" if limits else ""
+    return (
+        f"- **{name}**: {texts}{seen}; {sum(words.values())} cells, {words['sampled'] + words['holds']} not refuted"
+        f"{between}, {words['refuted']} refuted, {words['no law']} without an answer."
+    )
 
 
 def _table(grids: dict[str, Report]) -> Iterator[str]:
@@ -66,6 +89,10 @@ def _shown(state: CellState | None) -> str:
         return ""
     if state.word == "holds":
         return f"holds, TV {state.deviation:.0e}" if state.deviation else "holds"
+    if state.word == "sampled":
+        return f"TV < {state.deviation:.2g}"
+    if state.word == "refuted" and state.why.startswith("logprobs") and state.deviation:
+        return f"**refuted**, logprobs off by {state.deviation:.2g}"
     if state.word == "refuted":
         return f"**refuted**, TV {state.deviation:.2g}" if state.deviation else "**refuted**"
     return "no law"
@@ -76,7 +103,7 @@ def _reasons(grids: dict[str, Report]) -> Sequence[str]:
     lines: dict[str, list[str]] = {}
     for name, report in grids.items():
         for (row, sampling), state in _cells(report).items():
-            if state.word != "holds":
+            if state.word not in ("holds", "sampled") or ":" in state.why:
                 why = state.why.replace("|", "and")
                 lines.setdefault(f"{name}, {state.word}: {why}", []).append(f"{row} ({sampling})")
     return [f"- {why}: {'; '.join(where)}." for why, where in lines.items()]

@@ -7,11 +7,13 @@ from math import exp, log
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from draftproof.models import forge as module
 from draftproof.models.battery import drawn, drawn_markov, toy
 from draftproof.models.errors import InputError
 from draftproof.models.forge import MAX_PADDED_VOCABULARY, as_markov, forge, forged_problem, law_of_checkpoint
+from draftproof.models.forge_llama import save_eagle_head
 from draftproof.models.law import Markov, Table
 from draftproof.models.libraries import DTYPES
 from draftproof.models.problem import Problem, as_json, problem_from
@@ -247,3 +249,17 @@ def test_a_word_that_is_no_token_is_the_end_token_for_engines_that_try_their_own
     from transformers import AutoTokenizer
 
     assert AutoTokenizer.from_pretrained(small.target)("0 a,b 1").input_ids == [3, 0, 4, 1]
+
+
+@pytest.mark.parametrize("problem", [drawn_markov(3, 2), drawn_markov(8, 2)], ids=lambda p: p.name)
+def test_an_eagle_head_has_the_drafts_law_whatever_the_targets_hidden_state_is(problem, tmp_path):
+    forged = forge(problem, tmp_path / "pair")
+    save_eagle_head(forged.target, forged.draft, tmp_path / "head")
+    layer, target = (load_file(f / "model.safetensors") for f in (tmp_path / "head", forged.target))
+    embedded = target["model.embed_tokens.weight"][: problem.vocabulary + 1]
+    given = torch.cat([embedded, 7 * torch.ones_like(embedded)], dim=1)
+    laws = (given @ layer["fc.weight"].T @ target["lm_head.weight"].T).softmax(-1)
+    exact = torch.tensor([[float(p) for p in row] for row in (*problem.draft.after, problem.draft.start)])
+    assert (laws[:, : problem.vocabulary] - exact).abs().max() < 1e-5
+    assert laws[:, problem.vocabulary :].max() == 0
+    assert [name for name, tensor in layer.items() if name != "fc.weight" and "norm" not in name and tensor.any()] == []

@@ -162,7 +162,7 @@ class DrawsItself(Driven):
 class ChangesLater(Driven):
     """Draws from the target after so many calls."""
 
-    calls, patience = 0, 10_800
+    calls, patience = 0, 11_056
 
     def __call__(self, target, draft, tokens, random):
         self.calls += 1

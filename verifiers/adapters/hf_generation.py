@@ -1,5 +1,6 @@
 """transformers from outside: text that ``generate`` samples from forged checkpoints, assisted or not."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,13 +19,45 @@ def _model(folder: Path) -> Any:
 
 
 @cache
-def _tokenizer(folder: Path, *more: str) -> Any:
-    """A forged tokenizer, with more words where it has to be another one."""
+def _tokenizer(folder: Path) -> Any:
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    tokenizer.add_tokens([*more])
-    return tokenizer
+    return AutoTokenizer.from_pretrained(folder)
+
+
+UNUSED = 3
+"""Words that a draft's own tokenizer has and the target's has not."""
+
+
+@cache
+def _apart(folder: Path) -> tuple[Any, Any]:
+    """The draft with a tokenizer of its own: the same words under other ids, the last first, and words that never come.
+
+    The rows of its embeddings and of its head are put into that order; words that never come have those of </s>.
+    """
+    import torch
+    from tokenizers import Tokenizer
+    from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
+
+    model, own = AutoModelForCausalLM.from_pretrained(folder).eval(), _tokenizer(folder)
+    size = model.config.vocab_size + UNUSED
+    ids = {word: size - 1 - token for word, token in own.get_vocab().items()}
+    ids |= {f"unused{k}": k for k in range(size) if k not in ids.values()}
+    rows = [min(size - 1 - k, own.eos_token_id) for k in range(size)]
+    layers: list[Any] = [model.get_input_embeddings(), model.get_output_embeddings()]
+    with torch.no_grad():
+        for layer in layers:
+            layer.weight = torch.nn.Parameter(layer.weight[rows].clone())
+    layers[0].num_embeddings = layers[1].out_features = model.config.vocab_size = size
+    start, end = own.bos_token, own.eos_token
+    for config in (model.config, model.generation_config):
+        config.bos_token_id, config.eos_token_id, config.pad_token_id = ids[start], ids[end], ids[end]
+    state = json.loads(own.backend_tokenizer.to_str())
+    state["model"]["vocab"] = ids
+    state["added_tokens"] = [token | {"id": ids[token["content"]]} for token in state["added_tokens"]]
+    state["post_processor"]["special_tokens"][start]["ids"] = [ids[start]]
+    tokenizer = Tokenizer.from_str(json.dumps(state))
+    return model, PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=start, eos_token=end)
 
 
 def sample(
@@ -34,7 +67,7 @@ def sample(
 
     As the checkpoints ask for it: temperature 1, not truncated. settings: those of ``models.decoding_settings``, and
     ``draft_temperature``, ``adaptive`` (transformers' own draft lengths), ``early_exit`` (the layer after which the
-    target drafts), ``universal`` (as if target and draft had tokenizers of their own), more arguments of ``generate``,
+    target drafts), ``universal`` (target and draft have tokenizers of their own), more arguments of ``generate``,
     such as ``assistant_ensemble_weight``, its named lossy mode.
     """
     import torch
@@ -84,7 +117,7 @@ def _drafting(given: Mapping[str, Any], target: Path, draft: Path, gamma: int) -
         return {"prompt_lookup_num_tokens": gamma}
     if given.get("early_exit"):
         return {"assistant_early_exit": given["early_exit"]}
-    assistant = _model(draft)
+    assistant, tokenizer = _apart(draft) if given.get("universal") else (_model(draft), None)
     config = assistant.generation_config
     config.num_assistant_tokens, config.temperature = gamma, float(given.get("draft_temperature", 1.0))
     # gamma tokens each time: by default it drafts fewer after a token that the draft is not sure of.
@@ -92,7 +125,7 @@ def _drafting(given: Mapping[str, Any], target: Path, draft: Path, gamma: int) -
     config.num_assistant_tokens_schedule = "heuristic" if adaptive else "constant"
     config.assistant_confidence_threshold = 0.4 if adaptive else 0.0
     if given.get("universal"):
-        words = {"tokenizer": _tokenizer(target), "assistant_tokenizer": _tokenizer(draft, "unused")}
+        words = {"tokenizer": _tokenizer(target), "assistant_tokenizer": tokenizer}
         return {"assistant_model": assistant, **words}
     return {"assistant_model": assistant}
 

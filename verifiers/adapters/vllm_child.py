@@ -20,7 +20,7 @@ from typing import Any
 os.environ |= {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind",
     "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1",
-    "VLLM_LOGGING_LEVEL": "ERROR",
+    "VLLM_LOGGING_LEVEL": "ERROR", "VLLM_PLUGINS": "",
 }  # fmt: skip
 ANSWERS = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
 os.dup2(2, 1)  # what is printed goes among the errors
@@ -36,7 +36,9 @@ METHODS: dict[str, dict[str, Any] | None] = {
     "draft_model": {"method": "draft_model"},
     "draft_model, sampled": {"method": "draft_model", "draft_sample_method": "probabilistic"},
     "ngram": {"method": "ngram", "prompt_lookup_max": 2, "prompt_lookup_min": 1},
-    "suffix": {"method": "suffix"},
+    "suffix": {"method": "suffix", "suffix_decoding_max_cached_requests": 0},
+    "eagle": {"method": "eagle"},
+    "eagle, sampled": {"method": "eagle", "draft_sample_method": "probabilistic"},
 }
 
 REAL = {
@@ -77,7 +79,7 @@ class DrivenVllm:
         method = METHODS[asked["method"]]
         if method:
             method = {**method, "num_speculative_tokens": asked["gamma"]}
-            method |= {"model": asked["draft"]} if "draft_model" in asked["method"] else {}
+            method |= {"model": asked["draft"]} if asked["method"].startswith(("draft_model", "eagle")) else {}
         self.llm = LLM(
             model=asked["target"], dtype="float32", enforce_eager=True, max_model_len=LONGEST, max_num_seqs=MOST,
             skip_tokenizer_init=True, speculative_config=method, block_size=BLOCK, disable_log_stats=True,
@@ -260,6 +262,8 @@ class DrivenVllm:
 
         def propose_draft_token_ids(*given: Any, **how: Any) -> Any:
             drafts = propose(*given, **how)
+            if not engine.driving:  # a prompt that the cache shall know is no text of this batch
+                return drafts
             for text, drafted in zip(engine._rows(), drafts.tolist() if torch.is_tensor(drafts) else drafts):
                 text.steps[-1]["drafts"] = [int(token) for token in drafted]
             return drafts

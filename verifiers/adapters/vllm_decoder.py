@@ -36,11 +36,15 @@ def sources() -> list[str]:
 
 
 def loading(target: str, draft: str | None, gamma: int, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What to load. settings: "lookup", "draft_sampled", "repaired" and a planted edit say how to speculate."""
-    method = "plain" if draft is None and not settings.get("lookup") else "draft_model"
-    method = "ngram" if settings.get("lookup") else method
-    if method == "draft_model" and settings.get("draft_sampled"):
-        method = "draft_model, sampled"
+    """What to load. settings: "lookup", "suffix", "eagle", "draft_sampled" and "repaired" say how to speculate.
+
+    draft: the folder of a model, with "eagle" that of an EAGLE head.
+    """
+    method = "ngram" if settings.get("lookup") else "plain"
+    if draft is not None and method == "plain":
+        method = next((name for name in ("suffix", "eagle") if settings.get(name)), "draft_model")
+        if method != "suffix" and settings.get("draft_sampled"):
+            method += ", sampled"
     made = {"target": target, "draft": draft, "gamma": gamma, "method": method}
     return made | ({"module": REPAIR} if settings.get("repaired") and method != "plain" else {})
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....models.battery import drawn_markov
-from ....models.decoding_settings import SETTINGS
+from ....models.decoding_settings import DRAFT, PLAIN, SETTINGS
 from ....models.errors import InputError, RunFailed
 from ....models.forge import forge
 from ....models.problem import Problem, problem_from, size_of
@@ -125,6 +125,7 @@ def audit_engine(
     tokens: int | None = None,
     checkpoint: str | None = None,
     grid: bool = False,
+    rows: Sequence[str] = (),
     progress: Progress = lambda stage, done, total: None,
 ) -> Report:
     """Audit an engine: its texts from a forged pair, each from a prompt of one <s>, against the target's law.
@@ -135,7 +136,7 @@ def audit_engine(
         ``samples`` are asked for those alone.
     tokens: the cap of a text whose law is exact.
     grid: whether to go through every setting that the engine has (``grid.grid_cells``), exactly; ``settings`` say how
-        to draft.
+        to draft; ``rows`` names some of its rows.
     checkpoint: a file in which exact laws are kept, and from which the same audit goes on.
     samples: texts of each problem, each with a seed of its own; that they are independent is up to the engine.
     seed: of the calls' seeds.
@@ -148,6 +149,10 @@ def audit_engine(
     """
     if grid and (problems or {*(settings or {})} - {*DRAFTING} or plain or tokens):
         raise InputError("--grid has settings, tokens and a problem of its own; --set may say how to draft")
+    if rows and not grid:
+        raise InputError("--row is of a grid; expected --grid too")
+    if grid and engine.settings is None:
+        raise InputError(f"{engine.name}: which settings it has is not known; expected --set NAME=VALUE, one by one")
     if missing := engine.missing():
         install = f"; install draftproof[{engine.extra}]" if engine.extra else ""
         raise InputError(f"{engine.name} needs {' and '.join(missing)}{install}")
@@ -155,19 +160,17 @@ def audit_engine(
     levels = levels or (LEVELS[1:] if samples else LEVELS)
     if engine.exact and "exact" in levels:
         cells = (
-            grid_cells(engine, drafting=settings)
+            grid_cells(engine, drafting=settings, rows=rows)
             if grid
             else asked_cells(engine, problems, settings or {}, tokens, plain)
         )
         report.claims = DECIDING
         exact = ExactTexts(engine, cells, timeout, memory, report, progress, checkpoint)
-        if (
-            not examine(report, [exact])
-            or not exact.without
-            or "statistical" not in levels
-            or not engine.sample
-            or grid
-        ):
+        complete, last = examine(report, [exact]), "statistical" not in levels or not engine.sample or grid
+        if complete and last and len(exact.failed) == len(cells):
+            kind, why = exact.failed[0]
+            report.fail(kind, f"none of {len(cells)} requests was answered: {why}")
+        if not complete or last or not exact.without:
             return report
     elif engine.driver:
         raise InputError(f"{engine.name}: its random numbers are handed in; expected --level exact, without --samples")
@@ -225,7 +228,7 @@ class EngineTexts:
             for problem, (counts, failure) in zip(self.problems, self.sampled)
             if counts
         ]
-        sampling = "plain" if self.plain else "speculative"
+        sampling = PLAIN if self.plain else DRAFT
         how = {"sampling": sampling, "seed": self.report.seed, "settings": self.settings}
         return [self._with_replay(e.with_detail(**how, **size)) for e, size in judged_texts]
 

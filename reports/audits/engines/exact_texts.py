@@ -9,7 +9,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ....models.decoding_settings import ORDERS, checked_settings, requests_of, text_law
+from ....models.decoding_settings import (
+    DRAFT,
+    LOOKUP,
+    ORDERS,
+    PLAIN,
+    called_with,
+    checked_settings,
+    requests_of,
+    text_law,
+)  # fmt: skip
+from ....models.digests import EXAMINING, code_digest
 from ....models.errors import InputError, RunFailed
 from ....models.files import write_atomically
 from ....models.forge import PROBLEM_FILE, forge
@@ -18,6 +28,7 @@ from ....models.store import Store
 from ....proofs.child_process import ChildProcess
 from ....proofs.decoder_laws import JudgedTexts, KnownTexts, TextMasses, text_law_from
 from ....proofs.driven.decoders import DecoderProcesses
+from ....proofs.interception.digests import changed_since, file_digest
 from ....proofs.known_decoders import SeenLaw, behaves_as
 from ....proofs.time_limits import TimeLimits
 from ....verifiers.adapters.engines import Engine
@@ -30,7 +41,9 @@ DECIDING = ("lossless", "same-as-plain", "logprobs", "batch")
 
 WHAT = "laws of a decoder's texts"
 
-PLAIN, DRAFT, LOOKUP = "plain", "speculative", "lookup"
+
+MORE_TOKENS = 5
+"""Of a text of three blocks at least, in which two end with a rejection."""
 
 
 def decoder_problem() -> Problem:
@@ -42,6 +55,14 @@ def decoder_problem() -> Problem:
              "after": {"0": ["2/5", "1/4", "7/20"], "1": ["51/100", "3/10", "19/100"],
                        "2": ["3/20", "1/4", "3/5"]}}  # fmt: skip
     return problem_from({"vocabulary": 3, "gamma": 2, "target": target, "draft": draft, "name": "decoded-V3-gamma2"})
+
+
+def long_problem() -> Problem:
+    """A pair of two tokens, whose texts have several blocks in few ways; the most probable ones agree behind a token
+    and differ at the start."""
+    target = {"start": ["11/20", "9/20"], "after": {"0": ["3/20", "17/20"], "1": ["62/100", "38/100"]}}
+    draft = {"start": ["1/4", "3/4"], "after": {"0": ["2/5", "3/5"], "1": ["51/100", "49/100"]}}
+    return problem_from({"vocabulary": 2, "gamma": 2, "target": target, "draft": draft, "name": "decoded-V2-gamma2"})
 
 
 class TextCell(NamedTuple):
@@ -61,7 +82,7 @@ class TextCell(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What its law depends on, besides the engine."""
+        """What its law depends on, for one engine."""
         return self.sampling, str(self.tokens), json.dumps([self.settings, as_json(self.problem)], sort_keys=True)
 
 
@@ -96,14 +117,19 @@ class TextLaws:
     processes: DecoderProcesses | None = None
 
     def of(self, cell: TextCell) -> KnownTexts:
-        """The law, or why there is none. Raises: RunFailed if the decoder does not load."""
-        if self.store.rows.get(cell.key, {}).get("law") is None:  # one without a law is asked for again
+        """The law, or why there is none. Raises: RunFailed if the decoder does not load.
+
+        One without a law is asked for again, and one of code that has changed since: of a driven engine the files that
+        it names, of any other all modules that were loaded.
+        """
+        kept = self.store.rows.get(cell.key, {})
+        if kept.get("law") is None or "made_of" not in kept or changed_since(kept["made_of"]):
             self.store.put(cell.key, self._answer(cell))
         return text_law_from(self.store.rows[cell.key])
 
     def _answer(self, cell: TextCell) -> dict[str, Any]:
         forged = self._forged(cell.problem)
-        settings = dict(cell.settings) | ({"lookup": True} if cell.sampling == LOOKUP else {})
+        settings = called_with(cell.settings, cell.sampling)
         draft = None if cell.sampling == PLAIN else str(forged / "draft")
         if self.engine.driver:
             return self._driven(forged, cell, settings)
@@ -123,7 +149,7 @@ class TextLaws:
         answer = self.processes.answer(forged / "target", draft, cell.problem.vocabulary, cell.tokens,
                                        cell.problem.gamma, settings, self.timeout)  # fmt: skip
         self.about = self.processes.about
-        return answer
+        return answer | {"made_of": {file: file_digest(file) for file in self.processes.adapter.sources()}}
 
     def _started(self) -> ChildProcess:
         child = ChildProcess("draftproof.proofs.interception.decoders", memory=self.memory,
@@ -163,6 +189,7 @@ class ExactTexts:
 
     cells: what is asked. timeout: seconds of processor time for each law. checkpoint: a file of laws to go on from.
     judged: cells with what was found, in their order. seen: cells with a law, and the law.
+    failed: of cells whose calls yield no text, what every call raises or how one ended.
     """
 
     engine: Engine
@@ -174,9 +201,11 @@ class ExactTexts:
     checkpoint: str | None = None
     judged: list[tuple[TextCell, list[Evidence]]] = field(default_factory=list)
     seen: list[tuple[TextCell, SeenLaw]] = field(default_factory=list)
+    failed: list[tuple[str, str]] = field(default_factory=list)
 
     def run(self) -> None:
-        store = Store(self.checkpoint, WHAT, {"engine": self.engine.name, "sample": self.engine.sample})
+        asked = {"engine": self.engine.name, "sample": self.engine.sample}
+        store = Store(self.checkpoint, WHAT, asked, valid_for=code_digest(EXAMINING))
         with store, tempfile.TemporaryDirectory(prefix="draftproof-") as folder:
             laws = TextLaws(self.engine, Path(folder), self.timeout, self.memory, store)
             try:
@@ -214,13 +243,17 @@ class ExactTexts:
         found = laws.of(cell)
         plain = None if cell.sampling == PLAIN else laws.of(cell.plain)
         self.report.notice(found.findings)
+        if found.law is None and found.raises:
+            self.failed.append((found.raises, found.why_unknown))
         if found.law is not None:
             self.seen.append((cell, SeenLaw(cell.problem, cell.settings, cell.tokens, cell.sampling, found)))
         model = cell.problem.target
         prompt = tuple(cell.settings.get("prompt") or ())
+        texts = len(requests_of(cell.settings))
         facts = {"sampling": cell.sampling, "settings": dict(cell.settings), "setting": cell.name}
+        facts |= {"requests_a_call": texts} if texts > 1 else {}
         judged = JudgedTexts(
-            cell.problem.name, cell.tokens, len(requests_of(cell.settings)), found, plain, self._expected(cell),
+            cell.problem.name, cell.tokens, texts, found, plain, self._expected(cell),
             (lambda text: model.row(prompt + text)) if self.engine.logprobs == "model" else None,
             as_json(cell.problem), facts | size_of(cell.problem), bool(cell.settings.get("together")),
         )  # fmt: skip
@@ -239,8 +272,7 @@ class ExactTexts:
         words = ["draftproof", "engine", self.engine.name, "--level", "exact", "--tokens", str(cell.tokens),
                  "--problem", json.dumps(as_json(cell.problem), separators=(",", ":"))]  # fmt: skip
         words += ["--plain"] if cell.sampling == PLAIN else []
-        settings = dict(cell.settings) | ({"lookup": True} if cell.sampling == LOOKUP else {})
-        for name, value in settings.items():
+        for name, value in called_with(cell.settings, cell.sampling).items():
             words += ["--set", f"{name}={json.dumps(value)}"]
         return replace(evidence, replay=shlex.join(words))
 
@@ -248,9 +280,15 @@ class ExactTexts:
 def asked_cells(
     engine: Engine, problems: Sequence[Problem], settings: Mapping[str, Any], tokens: int | None, plain: bool
 ) -> list[TextCell]:
-    """One cell for each problem with the settings of the command line. Raises: InputError for those it has not."""
+    """One cell for each problem with the settings of the command line. Raises: InputError for those it has not.
+
+    Where nothing but the engine is named, a second one has texts of several blocks.
+    """
     checked_settings(settings, engine.settings)
     given = {name: value for name, value in settings.items() if name != "lookup"}
     sampling = PLAIN if plain else LOOKUP if settings.get("lookup") else DRAFT
     name = ", ".join(f"{n} {json.dumps(v)}" for n, v in given.items()) or "none"
-    return [TextCell(name, given, tokens or engine.tokens, sampling, p) for p in problems or [decoder_problem()]]
+    cells = [TextCell(name, given, tokens or engine.tokens, sampling, p) for p in problems or [decoder_problem()]]
+    if not problems and not tokens and not given and not engine.driver:
+        cells.append(TextCell("more blocks", given, MORE_TOKENS, sampling, long_problem()))
+    return cells

@@ -18,7 +18,8 @@ from ....models.digests import EXAMINING, code_digest
 from ....models.errors import InputError
 from ....models.problem import Problem
 from ....models.store import Store
-from ....verifiers.adapters.releases import Release, VerifierHistory, digest, releases, texts, unpack
+from ....verifiers.adapters.releases import Release, UnreadableRelease, VerifierHistory, digest, releases, texts, unpack
+from ....verifiers.evidence import NO_EVIDENCE
 from ..functions.audit import run_audit
 from ..settings import AuditSettings
 from ..subject import subject_from
@@ -43,7 +44,7 @@ class RefutedClaim(msgspec.Struct, frozen=True):
 class TextVerdict(msgspec.Struct, frozen=True):
     """What an audit of one text came to.
 
-    verdict: of the report. problems: how many were examined. allowed: the largest deviation that counts as rounding.
+    verdict: of the report. problems: how many were decided. allowed: the largest deviation that counts as rounding.
     deviation: the largest of those measured. findings: one a refuted claim. why: it could not be audited, or ``""``.
     """
 
@@ -55,16 +56,21 @@ class TextVerdict(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-class ReleaseRow(msgspec.Struct, frozen=True):
-    """text: the digest of its verifier; empty if the release has none."""
+class ReleaseRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """text: the digest of its verifier; empty if the release has none. why: it is not known."""
 
     version: str
     day: str
     text: str
+    why: str = ""
+    yanked: bool = False
 
 
-class Told(msgspec.Struct, frozen=True):
-    """The history of one verifier, as it is kept. day: it was told. changes: (release before, release) -> diff."""
+class ExaminedHistory(msgspec.Struct, frozen=True):
+    """The history of one verifier, as it is kept.
+
+    day: of the examination. changes: (release before, release) -> diff.
+    """
 
     name: str
     day: str
@@ -80,7 +86,9 @@ class Told(msgspec.Struct, frozen=True):
 
         def outcome(release: ReleaseRow) -> Any:
             verdict = self.verdict(release)
-            return verdict and (verdict.verdict, tuple(f.claim for f in verdict.findings), verdict.why)
+            return (
+                release.why if not verdict else (verdict.verdict, tuple(f.claim for f in verdict.findings), verdict.why)
+            )
 
         rows = [[*group] for _, group in groupby(self.releases, key=outcome)]
         return [(row[0], row[-1], len(row), self.verdict(row[0])) for row in rows]
@@ -92,8 +100,11 @@ def problems_of(triton: bool) -> list[Problem]:
     return few if triton else [*few, toy(3), drawn(3, 2, "zeros")]
 
 
-def audited(verifier: str, triton: bool, root: str) -> dict[str, Any]:
-    """The verdict of the text in one folder of engines, in JSON's form."""
+def audited(verifier: str, triton: bool, root: str, text: str) -> dict[str, Any]:
+    """The verdict of the text in one folder of engines, in JSON's form.
+
+    text: its digest, by which what is kept of another one in this folder does not count.
+    """
     os.environ["DRAFTPROOF_ENGINES"] = root  # the audit's child process lifts the functions from there
     subject = subject_from(verifier, array="torch", dtypes=("float32",))
     timeout = INTERPRETED if triton else TIMEOUT  # of processor time: fewer calls confirm a law
@@ -113,7 +124,8 @@ def audited(verifier: str, triton: bool, root: str) -> dict[str, Any]:
     allowed = [_number(e.bound, None) for e in laws]
     return msgspec.to_builtins(
         TextVerdict(
-            report.verdict, len({e.problem for e in laws}), max((m for m in measured if m is not None), default=None),
+            report.verdict, len({e.problem for e in laws if e.verdict != NO_EVIDENCE}),
+            max((m for m in measured if m is not None), default=None),
             max((a for a in allowed if a is not None), default=None), tuple(findings),
             report.failure["message"] if report.failure else "",
         )
@@ -124,39 +136,45 @@ def _number(value: Any, missing: Any) -> Any:
     return missing if value is None else float(value)
 
 
-def tell(
+def history_of(
     history: VerifierHistory,
     folder: Path,
     workers: int = 1,
     progress: Callable[[str, int, int], None] = lambda *_: None,
     only: Callable[[Release], bool] = lambda _: True,
-) -> Told:
+) -> ExaminedHistory:
     """The verifier's history, with its files and results kept in folder, so that the same call goes on.
 
     Raises: InputError if the index cannot be read, or has no such package.
     """
+    rows: list[ReleaseRow] = []
+    roots: list[Path | None] = []
     try:
         every = [release for release in releases(history) if only(release)]
-        roots: list[Path | None] = []
         for k, release in enumerate(every):
             progress("reading releases", k, len(every))
-            roots.append(unpack(history, release, folder))
+            root, text, why = None, "", ""
+            try:
+                root = unpack(history, release, folder)
+                text = digest(history, root) if root else ""
+            except UnreadableRelease as unreadable:
+                root, why = None, str(unreadable)
+            roots.append(root)
+            rows.append(ReleaseRow(release.version, release.day, text, why, release.yanked))
     except OSError as error:  # requests' errors are OSErrors
         raise InputError(f"{history.package}: its releases cannot be read ({error}); what was read is kept") from None
-    rows = [
-        ReleaseRow(release.version, release.day, digest(history, root) if root else "")
-        for release, root in zip(every, roots, strict=True)
-    ]
     if not any(row.text for row in rows):
         raise InputError(f"{history.package}: none of {len(rows)} releases has {history.files[0].path}")
     first = {row.text: root for row, root in reversed([*zip(rows, roots, strict=True)]) if root}
     found: dict[str, TextVerdict] = {}
     with Store(folder / ROWS, WHAT, valid_for=code_digest(EXAMINING)) as store:
-        keys = {(history.verifier, history.triton, str(root)): text for text, root in first.items()}
+        keys = {(history.verifier, history.triton, str(root), text): text for text, root in first.items()}
         for k, (key, row) in enumerate(_rows(store, keys, workers)):
             progress("auditing texts", k, len(keys))
             found[keys[key]] = msgspec.convert(row, TextVerdict)
-    return Told(history.name, date.today().isoformat(), tuple(rows), found, dict(_changes(history, rows, roots, found)))
+    return ExaminedHistory(
+        history.name, date.today().isoformat(), tuple(rows), found, dict(_changes(history, rows, roots, found))
+    )
 
 
 def _rows(store: Store, keys: Mapping[Any, str], workers: int) -> Iterator[tuple[Any, Any]]:

@@ -40,7 +40,7 @@ SURVEYED: dict[str, Adapter | Engine] = {
     **ADAPTERS,
     **{name + OUTSIDE: engine for name, engine in ENGINES.items() if not name.startswith("draftproof-")},
 }
-"""What can be run here by name, besides what is ours; servers have to be started, and their reports are put into the
+"""What of others can be run here by name; servers have to be started, and their reports are put into the
 folder."""
 
 NOT_RUN = {

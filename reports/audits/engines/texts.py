@@ -1,4 +1,4 @@
-"""Texts of a forged pair, counted and held against the law that the target was forged from."""
+"""Texts of a forged pair, counted and compared with the law that the target was forged from."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

@@ -13,12 +13,12 @@ SUBJECTS = Path(__file__).parents[2] / "subjects" / "seeded_decoders.py"
 pytestmark = pytest.mark.engine
 
 
-def law(name):
+def law(name, **settings):
     child = ChildProcess("draftproof.proofs.interception.decoders", memory=4, limits=TimeLimits(60))
     try:
         child.send(sample=f"{SUBJECTS}:{name}", torch=False, packages=[])
         child.receive()
-        child.send(target=None, draft=None, start=2, tokens=2, gamma=1, settings={})
+        child.send(target=None, draft=None, start=2, tokens=2, gamma=1, settings=settings)
         return text_law_from(child.receive())
     finally:
         child.end()
@@ -33,11 +33,32 @@ def test_a_generator_made_from_the_seed_of_the_call_is_chance():
 @pytest.mark.parametrize(
     ("name", "why"),
     [("two_alike", "as another generator was: both have the same random numbers"),
-     ("reseeds", "and not with the seed that the call was given")],
+     ("reseeds", "and not with the seed that the call was given"),
+     ("drops_the_last_bit", "and not with the seed that the call was given"),
+     ("keeps_the_last_bit", "and not with the seed that the call was given")],
 )  # fmt: skip
 def test_two_generators_of_one_seed_and_other_seeds_are_no_chance(name, why):
     found = law(name)
     assert found.law is None and why in found.reason and "seeded_decoders.py" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "why"),
+    [("minds_its_seed", {}, "it does not repeat itself"),
+     ("floats", {}, "returned 0.7 among the tokens"),
+     ("text", {}, "returned text"),
+     ("no_logprobs", {"logprobs": True}, "it reports no logprobs"),
+     ("one_of_two", {"n": 2}, "it yields 1 texts for 2 requests")],
+)  # fmt: skip
+def test_what_a_decoder_does_with_its_seed_and_yields_in_place_of_tokens_is_no_law(name, settings, why):
+    found = law(name, **settings)
+    assert found.law is None and why in found.reason
+
+
+def test_a_decoder_that_counts_its_calls_has_a_law_that_shows_nothing_holds():
+    found = law("wrong_after_many_calls")
+    assert found.law == {(0,): 0.75, (1,): 0.25} and not found.known
+    assert found.why_unknown == "it keeps what changes with every call: CALLS"
 
 
 def test_memory_that_was_never_written_is_a_finding_with_the_values_seen():

@@ -58,16 +58,23 @@ proposer.compute_probs_and_sample_next_token = cold
 }
 
 
+WAYS = {
+    "EAGLE head": {"eagle": True},
+    "suffix tree": {"suffix": True, "prompt": [0, 1, 2, 0]},
+    "known prompt": {"earlier": [[0, 1] * 20], "prompt": [0, 1] * 20},
+}
+
+
 @pytest.fixture(scope="module")
 def forged(tmp_path_factory):
     pytest.importorskip("torch")
     return forge(decoder_problem(), tmp_path_factory.mktemp("forged") / "pair")
 
 
-def law(forged, settings, edits=""):
+def law(forged, settings, edits="", tokens=TOKENS, gamma=1):
     processes = DecoderProcesses(vllm_decoder, edits)
     try:
-        answer = processes.answer(forged.target, forged.draft, forged.start, TOKENS, 1, settings, 300.0)
+        answer = processes.answer(forged.target, forged.draft, forged.start, tokens, gamma, settings, 300.0)
     finally:
         processes.end()
     return text_law_from(answer)
@@ -92,6 +99,48 @@ def test_a_bug_planted_in_the_engine_is_refuted(forged, name):
     expected = text_law(decoder_problem().target, TOKENS, {"temperature": 0.5}, ORDERS["vllm"])
     assert found.law is not None, found.reason
     assert distance(found.law, expected) > 1e-3
+
+
+@installed
+@pytest.mark.decoders
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_heads_suffix_trees_and_known_prompts_have_the_law_of_the_settings_and_a_planted_bug_is_refuted(forged, way):
+    settings = {"temperature": 0.5, "repaired": True, **way}
+    expected = text_law(decoder_problem().target, TOKENS, settings, ORDERS["vllm"])
+    right, wrong = law(forged, settings), law(forged, settings, PLANTED["bonus token without temperature"])
+    assert right.reason is None and distance(right.law, expected) < 1e-6
+    assert distance(wrong.law, expected) > 1e-3
+
+
+BONUS_COUNTS_DRAFTS = """
+import torch
+import vllm.v1.sample.sampler as plain
+from vllm.v1.sample.logits_processor.builtin import MinTokensLogitsProcessor
+kept = plain.Sampler.apply_logits_processors
+def apply(self, logits, metadata, predict_bonus_token):
+    least = [p for p in metadata.logitsprocs.non_argmax_invariant if isinstance(p, MinTokensLogitsProcessor)]
+    before = [p.logits_slice for p in least]
+    for p in least if predict_bonus_token else ():
+        left = [(k, t) for k, (most, text, stops, _) in p.min_toks.items() for t in stops
+                if len(text) + len(metadata.spec_token_ids[k]) < most]
+        p.logits_slice = tuple(torch.tensor([one[k] for one in left], dtype=torch.int32) for k in (0, 1))
+    try:
+        return kept(self, logits, metadata, predict_bonus_token)
+    finally:
+        for p, masked in zip(least, before):
+            p.logits_slice = masked
+plain.Sampler.apply_logits_processors = apply
+"""
+
+
+@installed
+@pytest.mark.decoders
+def test_with_a_minimum_length_a_bonus_token_never_ends_a_text_and_the_mend_of_the_issue_holds(forged):
+    settings = {"eos": [1], "min_tokens": 2, "repaired": True}
+    expected = text_law(decoder_problem().target, 4, settings, ORDERS["vllm"])
+    seen, mended = (law(forged, settings, edits, tokens=4, gamma=2) for edits in ("", BONUS_COUNTS_DRAFTS))
+    assert not seen.law.get((0, 0, 0, 1)) and expected[0, 0, 0, 1] > 0 and distance(seen.law, expected) > 0.03
+    assert distance(mended.law, expected) < 1e-6
 
 
 @installed

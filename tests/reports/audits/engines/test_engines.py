@@ -259,6 +259,7 @@ def test_a_setting_that_is_not_name_and_json_is_refused(setting):
 
 
 @pytest.mark.engine
+@pytest.mark.long  # its law is exact elsewhere
 def test_transformers_assisted_generation_passes_with_a_detection_limit():
     report = audit_engine(ENGINES["transformers"], [MARKOV], samples=500)
     assert report.verdict == "inconclusive", report.failure
@@ -290,6 +291,7 @@ def test_plain_sampling_of_openvino_genai_passes_with_a_detection_limit():
 
 @pytest.mark.engine
 @needs_openvino
+@pytest.mark.long
 def test_speculative_sampling_of_openvino_genai_2026_4_is_refuted_with_its_witness():
     report = audit_engine(OPENVINO, [REVERSED], samples=1500)
     release = report.environment["openvino-genai"]

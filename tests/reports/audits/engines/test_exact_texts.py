@@ -1,5 +1,6 @@
 """Decoders followed: the exact law of their first tokens under settings, and what is said where there is none."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -9,7 +10,7 @@ from draftproof.models.errors import InputError
 from draftproof.proofs.decoder_laws import JudgedTexts, KnownTexts
 from draftproof.reports.audits.engines.audit import audit_engine, engine_from
 from draftproof.reports.audits.engines.exact_texts import ExactTexts, TextCell, decoder_problem
-from draftproof.reports.audits.engines.grid import states
+from draftproof.reports.audits.engines.grid import grid_cells, states
 from draftproof.reports.audits.report import Report
 from draftproof.verifiers.adapters.engines import ENGINES, Engine
 from draftproof.verifiers.verdicts import Strength
@@ -92,3 +93,69 @@ def test_known_laws_are_kept_in_the_checkpoint_and_those_without_one_asked_again
         audit_engine(msgspec.structs.replace(engine, sample="other:decode"), levels=("exact",), checkpoint=file)
     again = audit_engine(engine, levels=("exact",), tokens=2, checkpoint=file, plain=True)
     assert [e.total_variation for e in first.evidence] == [e.total_variation for e in again.evidence]
+
+
+@pytest.mark.parametrize("where", ["decoder.py", "rule.py"])
+def test_a_law_in_the_checkpoint_is_that_of_the_code_that_stands_there_now(tmp_path, where):
+    """A decoder that is mended, or broken, in its own file or in one that it imports, is measured anew."""
+    law, wrong = "rng.random() < 0.45", "rng.random() < 0.550"  # compiled files are known by second and length
+    (tmp_path / "decoder.py").write_text(
+        "import numpy as np\nfrom rule import first\n\n"
+        "def decode(target, draft, start, tokens, gamma, seeds, banned):\n"
+        f"    for rng in map(np.random.default_rng, seeds):\n        yield [int({law}) * first()]\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "rule.py").write_text("def first():\n    return 2\n", encoding="utf-8")
+    engine = Engine("kept", "planted", f"{tmp_path / 'decoder.py'}:decode", follows=True, forged=False)
+
+    def run():
+        kept = str(tmp_path / "laws")
+        report = audit_engine(engine, levels=("exact",), tokens=1, checkpoint=kept, plain=True,
+                              settings={"banned": [1]})  # fmt: skip
+        return [(e.detail.calls, e.total_variation) for e in report.evidence if e.claim == "lossless"]
+
+    before = run()
+    assert before[0][1] is not None
+    assert run() == before
+    changed = (tmp_path / where).read_text(encoding="utf-8").replace(law, wrong).replace("return 2", "return 1 - 1")
+    (tmp_path / where).write_text(changed, encoding="utf-8")
+    ((_, away),) = run()
+    assert away != before[0][1]
+
+
+def test_rows_of_a_grid_are_asked_for_by_name_and_any_other_name_is_refused():
+    engine = ENGINES["draftproof-reference"]
+    cells = grid_cells(engine, rows=["top-k", "cap inside a block"])
+    assert {cell.name for cell in cells} == {"top-k", "cap inside a block"} and len(cells) == 4
+    with pytest.raises(InputError, match="'top-q' is no row of the grid"):
+        grid_cells(engine, rows=["top-q"])
+    with pytest.raises(InputError, match="--row is of a grid"):
+        audit_engine(engine, rows=["top-k"])
+
+
+@pytest.mark.skipif(find_spec("mlx_lm") is None, reason="needs mlx-lm: pip install mlx-lm 'mlx[cpu]'")
+def test_mlx_lm_in_process_holds_exactly_and_a_temperature_of_drafts_alone_is_refuted():
+    asked = {"levels": ("exact",), "tokens": 1, "settings": {"temperature": 0.5}}
+    report = audit_engine(ENGINES["mlx-lm"], **asked)
+    assert verdicts(report) == {"lossless": "holds", "same-as-plain": "holds", "support": "holds"}
+    planted = engine_from(f"{PLANTED.with_name('mlx_planted.py')}:decode")
+    assert verdicts(audit_engine(planted, **asked))["same-as-plain"] == "refuted"
+
+
+@pytest.mark.needs("torch", "transformers")
+def test_a_draft_of_another_tokenizer_has_the_drafts_law_under_other_ids(tmp_path):
+    import torch
+
+    from draftproof.models.forge import forge
+    from draftproof.verifiers.adapters import hf_generation
+
+    draft = forge(decoder_problem(), tmp_path / "pair").draft
+    model, tokenizer = hf_generation._apart(draft)
+    own = hf_generation._tokenizer(draft)
+    words = ["0", "1", "2", "</s>"]
+    ids, others = own.convert_tokens_to_ids(words), tokenizer.convert_tokens_to_ids(words)
+    assert not set(zip(ids, others)) & {(t, t) for t in ids} and "unused0" in tokenizer.get_vocab()
+    with torch.no_grad():
+        before = hf_generation._model(draft)(torch.tensor([[own.bos_token_id, *ids[:2]]])).logits.softmax(-1)
+        after = model(torch.tensor([[tokenizer.bos_token_id, *others[:2]]])).logits.softmax(-1)
+    assert torch.allclose(before[..., ids], after[..., others], atol=1e-7)

