@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from ...models.errors import InputError
-from .exit_status import REFUTED, stop
+from .exit_status import NOT_AUDITED, REFUTED, stop
 from .output import progress_bar, require_writable, write_text
 
 
@@ -26,7 +26,7 @@ def command(
     """Audit the verifier of every release of an engine; without NAME, list the verifiers whose history is known.
 
     Files are read from the package index; releases whose verifier has the same text are audited once. Exit status 1 if
-    the newest release is refuted.
+    the newest release is refuted, 3 if it could not be examined.
     """
     from ...verifiers.adapters.registry import not_installed
     from ...verifiers.adapters.releases import HISTORIES, REMOTE
@@ -42,7 +42,7 @@ def command(
     import msgspec
     from packaging.version import InvalidVersion, Version
 
-    from ..audits.engines.history import tell
+    from ..audits.engines.history import history_of
     from ..pages.history import lines_of
 
     require_writable(json_file)
@@ -51,17 +51,19 @@ def command(
     except InvalidVersion as error:
         raise InputError(f"--since, --until: {error}; expected a release, as 0.9.1") from None
     with progress_bar() as progress:
-        told = tell(
+        found = history_of(
             HISTORIES[name], out, workers, progress,
             lambda r: (not low or Version(r.version) >= low) and (not high or Version(r.version) <= high),
         )  # fmt: skip
     if json_file:
-        write_text(json_file, msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n")
-    for line in lines_of(told):
+        write_text(json_file, msgspec.json.format(msgspec.json.encode(found), indent=1).decode() + "\n")
+    for line in lines_of(found):
         click.echo(line)
     if diff:
-        for releases, text in told.changes.items():
+        for releases, text in found.changes.items():
             click.echo(f"\n{releases}\n{text}")
-    newest = told.verdict(told.releases[-1])
+    newest = found.verdict(found.releases[-1])
     if newest and newest.verdict == "refuted":
-        stop(f"{name} {told.releases[-1].version}: refuted", REFUTED)
+        stop(f"{name} {found.releases[-1].version}: refuted", REFUTED)
+    if found.releases[-1].why or (newest and newest.verdict == "error"):
+        stop(f"{name} {found.releases[-1].version}: not examined", NOT_AUDITED)

@@ -7,6 +7,7 @@ generator. Its signature changed over the releases; arguments are passed by name
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .calling_convention import declare, on_demand, softmax
@@ -48,9 +49,13 @@ def emitted_tokens(
     # Up to 4.5x: whether the candidate ended with an end-of-sequence token, and how many may be matched.
     older = {"is_done_candidate": False, "last_assistant_token_is_eos": False, "max_matches": gamma}
     given |= {"new_logits": target_logits, **older}
-    known = inspect.signature(function).parameters
-    valid_tokens, _ = function(**{name: value for name, value in given.items() if name in known})
+    valid_tokens, _ = function(**{name: value for name, value in given.items() if name in _parameters(function)})
     return valid_tokens
+
+
+@cache
+def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(inspect.signature(function).parameters)
 
 
 def published() -> Callable[..., Any]:

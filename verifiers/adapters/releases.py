@@ -1,15 +1,19 @@
 """The files of every release of an engine's verifier, one by one out of its distributions on the package index.
 
-A wheel is a zip archive: of one of 400 MB the few files that are wanted are read alone, by their place in it.
+A wheel is a zip archive: of one of 400 MB the few files that are wanted are read alone, by their place in it. Where a
+release has no wheel its source distribution is read from its start until they have come.
 """
 
 import ast
 import hashlib
 import os
+import struct
+import tarfile
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -58,16 +62,32 @@ HISTORIES = {
 }
 
 
+SOURCES = ".tar.gz"
+
+
 class Release(NamedTuple):
-    """version; day: it was uploaded; url: of the distribution that is read."""
+    """version; day: it was uploaded; url: of the wheel that is read, or else of the source
+    distribution; empty if it has neither.
+
+    others: the URLs of its other wheels. yanked: whether all its files are.
+    """
 
     version: str
     day: str
     url: str
+    others: tuple[str, ...] = ()
+    yanked: bool = False
+
+
+class UnreadableRelease(Exception):
+    """Why the verifier of one release cannot be known: no file, a damaged one, wheels that differ, no Python."""
 
 
 def releases(history: VerifierHistory) -> list[Release]:
-    """Those of a verifier, oldest first, as the index that pip uses has them ($PIP_INDEX_URL). Raises: OSError."""
+    """Those of a verifier, oldest first, as the index that pip uses has them ($PIP_INDEX_URL); yanked ones too.
+
+    Raises: OSError.
+    """
     from packaging.version import InvalidVersion, Version
     from pypi_simple import NoSuchProjectError, PyPISimple  # pyright: ignore[reportMissingImports]
 
@@ -77,53 +97,116 @@ def releases(history: VerifierHistory) -> list[Release]:
             packages = client.get_project_page(history.package).packages
     except NoSuchProjectError:
         raise OSError("the index has no such package") from None
-    found: dict[Version, Release] = {}
+    files: dict[Version, list[Any]] = {}
     for package in packages:
         try:
             version = Version(package.version or "")
         except InvalidVersion:
             continue
-        wanted = version >= Version(history.since) and (history.prereleases or not version.is_prerelease)
-        if wanted and package.package_type == "wheel":
-            day = package.upload_time.date().isoformat() if package.upload_time else ""
-            found.setdefault(version, Release(package.version or "", day, package.url))
-    return [found[version] for version in sorted(found)]
+        if version >= Version(history.since) and (history.prereleases or not version.is_prerelease):
+            files.setdefault(version, []).append(package)
+    return [_release(files[version]) for version in sorted(files)]
+
+
+def _release(files: Sequence[Any]) -> Release:
+    """One release of its files on the index: the wheel for any machine is read, or else that for x86-64 on Linux, or
+    else the source distribution."""
+    wheels = [file for file in files if file.package_type == "wheel"]
+    wheels.sort(key=lambda file: ("-any" not in file.filename, "linux_x86_64" not in file.filename, file.filename))
+    one = (wheels or files)[0]
+    day = one.upload_time.date().isoformat() if one.upload_time else ""
+    sources = [file for file in files if file.filename.endswith(SOURCES)]
+    urls = [file.url for file in wheels or sources[:1]] or [""]
+    return Release(one.version or "", day, urls[0], tuple(urls[1:]), all(file.is_yanked for file in files))
 
 
 def unpack(history: VerifierHistory, release: Release, folder: Path) -> Path | None:
     """The folder of engines of one release, with the verifier's files in it; None if it has no such verifier.
 
-    What was unpacked before is not read again. Raises: OSError.
+    What was unpacked before is not read again. Raises: OSError; UnreadableRelease.
     """
-    from remotezip import RemoteZip, RemoteZipError  # pyright: ignore[reportMissingImports]
-
     root = folder / history.name / release.version
     made = root / history.engine
+    if not release.url:
+        raise UnreadableRelease("it has neither a wheel nor a source distribution")
     if not (made / "PKG-INFO").is_file():
-        try:
-            with RemoteZip(release.url) as archive:
-                there = set(archive.namelist())
-                for file in history.files:
-                    if file.path in there:
-                        (made / file.path).parent.mkdir(parents=True, exist_ok=True)
-                        (made / file.path).write_bytes(archive.read(file.path))
-        except (RemoteZipError, zipfile.BadZipFile) as error:
-            raise OSError(f"{release.version}: {error}") from None
-        made.mkdir(parents=True, exist_ok=True)
-        (made / "PKG-INFO").write_text(f"Metadata-Version: 2.1\nVersion: {release.version}\n", encoding="utf-8")
-    return (
-        root
-        if all((made / file.path).is_file() and text_of(made, file) for file in history.files if file.needed)
-        else None
-    )
+        wanted = _content(release.url, history)
+        for url in release.others:
+            other = _content(url, history, whole=False)
+            if other != {path: crc for path, (crc, _) in wanted.items()}:
+                raise UnreadableRelease("its wheels have different verifiers")
+        for path, (_, content) in wanted.items():
+            (made / path).parent.mkdir(parents=True, exist_ok=True)
+            (made / path).write_bytes(content)
+        made.mkdir(parents=True, exist_ok=True)  # what says that all of it is there comes last
+        about = made / "PKG-INFO.part"
+        about.write_text(f"Metadata-Version: 2.1\nVersion: {release.version}\n", encoding="utf-8")
+        about.replace(made / "PKG-INFO")
+    needed = [file for file in history.files if file.needed]
+    return root if all((made / file.path).is_file() and text_of(made, file) for file in needed) else None
+
+
+def _content(url: str, history: VerifierHistory, whole: bool = True) -> dict[str, Any]:
+    """Of each of the verifier's files in a distribution its CRC, and with ``whole`` its bytes.
+
+    Raises: OSError; UnreadableRelease.
+    """
+    from requests import RequestException
+
+    wanted = {file.path for file in history.files}
+    try:
+        found = (_in_sources if url.endswith(SOURCES) else _in_wheel)(url, wanted, whole)
+    except RequestException as error:  # the network, and not the file; these are OSErrors
+        raise OSError(str(error)) from None
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError) as error:
+        raise UnreadableRelease(
+            f"its {'source distribution' if url.endswith(SOURCES) else 'wheel'} cannot be read ({error})"
+        ) from None
+    return found
+
+
+def _in_wheel(url: str, wanted: set[str], whole: bool) -> dict[str, Any]:
+    from remotezip import RemoteIOError, RemoteZip, RemoteZipError  # pyright: ignore[reportMissingImports]
+
+    try:
+        with RemoteZip(url) as archive:
+            there = {*archive.namelist()} & wanted
+            crcs = {path: archive.getinfo(path).CRC for path in sorted(there)}
+            return {path: (crc, archive.read(path)) for path, crc in crcs.items()} if whole else crcs
+    except RemoteIOError as error:
+        raise OSError(str(error)) from None
+    except RemoteZipError as error:
+        raise zipfile.BadZipFile(str(error)) from None
+
+
+def _in_sources(url: str, wanted: set[str], whole: bool) -> dict[str, Any]:
+    import requests
+
+    found: dict[str, Any] = {}
+    with requests.get(url, stream=True, timeout=60) as answer:
+        answer.raise_for_status()
+        with tarfile.open(fileobj=answer.raw, mode="r|gz") as archive:
+            for member in archive:
+                path = member.name.partition("/")[2]
+                if path in wanted and (file := archive.extractfile(member)):
+                    content = file.read()
+                    found[path] = (zlib.crc32(content), content) if whole else zlib.crc32(content)
+                    if found.keys() == wanted:
+                        break
+    return found
 
 
 def text_of(made: Path, file: File) -> str:
-    """The definitions that are lifted, without comments and as one formatter writes them; "" if there are none."""
+    """The definitions that are lifted, without comments and as one formatter writes them; "" if there are none.
+
+    Raises: UnreadableRelease for a file that is no Python of this version.
+    """
     try:
         body = ast.parse((made / file.path).read_text(encoding="utf-8")).body
     except FileNotFoundError:
         return ""
+    except (SyntaxError, ValueError) as error:
+        raise UnreadableRelease(f"{file.path} does not parse ({str(error).splitlines()[0]})") from None
     return "\n\n".join(
         ast.unparse(node) for node in body if not file.names or getattr(node, "name", None) in file.names
     )

@@ -39,10 +39,13 @@ DISTRIBUTIONS = {
                                 ("setuptools<80", "setuptools-scm", "wheel", "cmake", "pybind11")),
     "sglang": Distribution("sglang==0.5.23", 39, 132),
     "triton": Distribution("triton==3.9.0", 286, 997),
+    "tpu-inference": Distribution("tpu-inference==0.32.0", 2, 10),
+    "jax": Distribution("jax==0.10.2 jaxlib==0.10.2 ml_dtypes==0.6.0 opt_einsum==3.4.0", 90, 358),
     "eagle": Distribution("eagle-llm==1.2.1", 1, 1),
     "onnxruntime-genai": Distribution("onnxruntime-genai==0.18.0 onnxruntime==1.31.1 onnx==1.23.2 onnx-ir==1.1.0 "
                                       "ml_dtypes==0.6.0 protobuf==7.36.2 flatbuffers==25.12.19", 50, 129),
     "deepspec": Distribution("https://github.com/deepseek-ai/DeepSpec@afdfa7c9382a3341a3e6f17756dd816da79f132c", 3, 7),
+    "flashspec": Distribution("flashspec==0.3.1", 1, 1),
     "hsd": Distribution("https://github.com/ZhouYuxuanYX/Hierarchical-Speculative-Decoding"
                         "@b8575e2ad42bcf2b32d0c6f3481eb49099453f33", 6, 8),
 }  # fmt: skip
