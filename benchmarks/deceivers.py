@@ -1,48 +1,61 @@
 """Deceivers drawn by program, and what an audit says of each, by kind of mistake, by condition and by style of code.
 
 Each has a total variation of 1e-3 at least on ordinary rows (``tests/deceivers/ordinary.py``). It is the right verifier
-but where its condition holds; so its laws are measured on those problems of a default audit at whose size it does, up
-to one that refutes it. What none refutes is outside the stated scope if no law that holds decides a position at which
-the mistake is made, or within the stated rounding if that is more than the deviation on ordinary rows; anything else
-is a false clear, unless a whole audit, with --confirm, says otherwise. Each row is appended to the file when it is
-done; the same command goes on where it was ended, as long as the code is the same. Exit status 1 if there is one.
+but where its condition holds; so its laws are measured on those problems of a default audit at whose size it does, the
+cheap ones and those likely to refute first, up to one that refutes it. What none refutes is outside the stated scope
+if no law that holds decides a position at which the mistake is made, or within the stated rounding if that is more than
+the deviation on ordinary rows; anything else is a false clear, unless a whole audit, with --confirm, says otherwise.
+Exit status 1 if there is one.
+
+Each row is appended to the file when it is done, with the digest of the audit's code; the same command goes on where it
+was ended. A change of the generator begins anew. After a change of the audit's code what was refuted stays (--again:
+is measured again), everything else is measured again. --longer: what has no law in time is tried with more.
 
 The tables are of all rows of that precision that the file has: --number 0 prints them alone.
 
-    python benchmarks/deceivers.py [--dtype float64] [--from 0] [--number 100] [--file out/deceivers.jsonl]
-        [--workers 1] [--confirm]
+    python benchmarks/deceivers.py [--dtype float64,float32] [--from 0] [--number 100] [--file FILE]
+        [--confirm] [--again] [--longer]
 """
 
 import argparse
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from draftproof.models.digests import EXAMINING, code_digest
 from draftproof.models.store import Store
-from draftproof.reports.audits.engines.survey import made_rows
+from draftproof.proofs.processor_time import ProcessorTime
 from draftproof.tests.deceivers.drawn import drawn
-from draftproof.tests.deceivers.examined import ARRAYS, CLEARED, OUTCOMES, REFUTED, examined
+from draftproof.tests.deceivers.examined import ARRAYS, CLEARED, OUTCOMES, REFUTED, TIMEOUT, WITHHELD, examined
 
 HEADINGS = ("drawn", "refuted", "withheld", "outside the scope", "within the rounding", "false clear")
 
 
 def digest() -> str:
-    """What the rows of a file hold for: the code of an audit, and the generator."""
-    code = hashlib.sha256(code_digest(EXAMINING).encode())
-    folder = Path(__file__).parents[1] / "tests" / "deceivers"
-    for name in ("drawn", "styles", "ordinary", "examined"):
+    """What the rows of a file hold for: the generator."""
+    folder, code = Path(__file__).parents[1] / "tests" / "deceivers", hashlib.sha256()
+    for name in ("drawn", "styles", "ordinary"):
         code.update((folder / f"{name}.py").read_bytes())
     return code.hexdigest()
 
 
-def row_of(dtype: str, number: int) -> dict:
-    """What is said of one of them, and what it is."""
-    outcome, why = examined(dtype, number)
+@cache
+def examining() -> str:
+    """The code of an audit, by which a row was measured."""
+    return code_digest(EXAMINING)[:12]
+
+
+def row_of(dtype: str, number: int, **how: Any) -> dict:
+    """What is said of one of them, what it is, and the seconds of processor time it took."""
+    time = ProcessorTime()
+    outcome, why = examined(dtype, number, **how)
     one = drawn(number, dtype)
     what = {"kind": one.kind, "condition": one.condition.family, "style": one.style, "title": one.title}
-    return {"outcome": outcome, "why": why, **what, "variation": one.variation}
+    measured = {"outcome": outcome, "why": why, "code": examining(), "seconds": round(time.spent(), 2)}
+    return measured | what | {"variation": one.variation}
 
 
 def table(title: str, rows: Iterable[dict], by: str) -> str:
@@ -60,25 +73,46 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--number", type=int, default=100)
     parser.add_argument("--from", type=int, default=0, dest="first")
-    parser.add_argument("--dtype", choices=[*ARRAYS], default="float64")
-    parser.add_argument("--file", type=Path, default=Path("out/deceivers.jsonl"))
-    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--dtype", type=lambda text: text.split(","), default=["float64"])
+    parser.add_argument("--file", type=Path, default=Path(__file__).with_suffix(".jsonl"))
     parser.add_argument("--confirm", action="store_true")
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--longer", action="store_true")
     given = parser.parse_args()
+    if unknown := [*filter(None, {*given.dtype} - {*ARRAYS})]:
+        parser.error(f"--dtype {unknown[0]}: expected some of {', '.join(ARRAYS)}")
     given.file.parent.mkdir(parents=True, exist_ok=True)
-    wanted = [(given.dtype, number) for number in range(given.first, given.first + given.number)]
     with Store(given.file, "audits of drawn deceivers", valid_for=digest()) as store:
-        for (dtype, number), row in made_rows(store, wanted, row_of, given.workers):
+
+        def stands(row: dict) -> bool:
+            if given.longer and row["outcome"] == WITHHELD:
+                return row.get("limit") == TIMEOUT
+            return row["code"] == examining() or (row["outcome"] == REFUTED and not given.again)
+
+        def make(key: tuple[str, int], **how: Any) -> None:
+            row = store.rows[key] = row_of(*key, **how)
+            store.put(key, row | {"limit": TIMEOUT} if given.longer else row)
             if row["outcome"] != REFUTED:
-                print(f"{dtype} {number}: {row['outcome']}, {row['title']} {row['why']}", flush=True)
+                print(f"{' '.join(map(str, key))}: {row['outcome']}, {row['title']} {row['why']}", flush=True)
+
+        wanted = [(dtype, n) for n in range(given.first, given.first + given.number) for dtype in given.dtype]
+        for key in wanted:
+            if key not in store.rows or not stands(store.rows[key]):
+                make(key, **({"at_first": TIMEOUT} if given.longer else {}))
         for key in [key for key in wanted if given.confirm and store.rows[key]["outcome"] == CLEARED]:
-            outcome, why = examined(*key, whole=True)
-            store.put(key, store.rows[key] | {"outcome": outcome, "why": why})
-        rows = [row for (dtype, _), row in store.rows.items() if dtype == given.dtype]
-    for title, by in (("kind of mistake", "kind"), ("condition", "condition"), ("style of code", "style")):
+            make(key, whole=True)
+        rows = [row | {"precision": dtype} for (dtype, _), row in store.rows.items() if dtype in given.dtype]
+    by_property = {
+        "precision": "precision",
+        "kind of mistake": "kind",
+        "condition": "condition",
+        "style of code": "style",
+    }
+    for title, by in by_property.items():
         print(f"\n{table(title, rows, by)}")
-    every = Counter(row["outcome"] for row in rows)
-    print(f"\n{len(rows)} drawn, {given.dtype}: " + ", ".join(f"{n} {outcome}" for outcome, n in every.most_common()))
+    every, codes = Counter(row["outcome"] for row in rows), len({row["code"] for row in rows})
+    print(f"\n{len(rows)} drawn: " + ", ".join(f"{n} {outcome}" for outcome, n in every.most_common()), end="")
+    print(f"; {sum(row['seconds'] for row in rows):.0f} s of processor time, {codes} states of the audit's code")
     raise SystemExit(1 if every[CLEARED] else 0)
 
 

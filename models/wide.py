@@ -244,7 +244,7 @@ MANY_IDS = (32_000, 50_257, 65_537, 128_256, 151_936, 262_144)
 
 def many_ids(vocabulary: int) -> WideProblem:
     """One position at which the usual special ids, the powers of two and the last id can be drafted; what is emitted
-    after that is certain, so that each costs few calls."""
+    after that is nearly certain, so that each costs few calls."""
     ids = {*DRAFTED_IDS, *(1 << k for k in range(vocabulary.bit_length())), vocabulary - 1}
     live = tuple(sorted(i for i in ids if i < vocabulary))
     return WideProblem(vocabulary, 1, "single", (live,), name=f"wide-ids-V{vocabulary}-gamma1")

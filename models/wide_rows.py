@@ -44,7 +44,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int], Row]] = {
     "peaked": _peaked,
     "few": _few,
     "likely": _few,  # the live tokens have gamma times what the others have: all of a long block is often accepted
-    "single": _few,  # the live tokens have half of what the draft gives them, one other has the rest (``target_row``)
+    "single": _few,  # the live tokens have a part of what the draft gives them, one other has the rest (``target_row``)
     "near": _dense,  # the live tokens have nearly what the draft gives them, so that little is left (``target_row``)
 }
 
@@ -62,8 +62,12 @@ def target_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tupl
     if kind == "single":
         row = np.zeros(vocabulary)
         other = np.setdiff1d([vocabulary // 3, vocabulary // 3 + 1], live)[0]
-        row[other] = 1.0
-        return (row + draft_row(vocabulary, seed, prefix, live)) / 2 if live else row
+        if live:
+            ratios = np.resize(RATIOS, len(live))
+            ratios[LIKELIER : LIKELIER + 1] = 1.2
+            row[list(live)] = ratios * draft_row(vocabulary, seed, prefix, live)[list(live)]
+        row[other] = 1.0 - row.sum()
+        return row
     draw = _draw(seed, prefix, 0)
     row = KINDS[kind](draw, vocabulary)
     if live:
@@ -75,6 +79,10 @@ def target_row(vocabulary: int, kind: str, seed: int, prefix: Prefix, live: tupl
         row[list(live)] = weights / weights.sum() * odds * (row.sum() or 1.0)
     return row / row.sum()
 
+
+RATIOS, LIKELIER = (0.5, 0.05, 0.93, 0.25, 0.75, 0.4), 4
+"""Of kind single what the target gives the live tokens for each that the draft does, in turn; which one it gives more:
+after a rejection two tokens are left."""
 
 STRIDES = {16: 2 * 3 * 5 * 7 * 11 * 13, 36: 2 * 3 * 5 * 7 * 11 * 13 * 17 * 19 * 23 * 29 * 31}
 """An index without a common divisor with it is no multiple of any number up to that."""

@@ -2,14 +2,15 @@
 
 from msgspec import convert
 
-from ..verifiers.claims import FUNCTION, claims_of
+from ..verifiers.claims import CLAIMS, FUNCTION, VARIATION, claims_of
 from ..verifiers.evidence import HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, EvidenceVerdict
 from .law import Departure, Law
 
 
 def judge(law: Law) -> list[Evidence]:
-    """All claims of one law."""
-    return [judge_claim(law, claim) for claim in claims_of(FUNCTION)]
+    """All claims of one law; of those that have a judge of their own, those that are known to be made of it."""
+    found = [judge_claim(law, claim) for claim in claims_of(FUNCTION)]
+    return [e for e in found if not CLAIMS[e.claim].judge or (law.tells and e.verdict != NOT_CLAIMED)]
 
 
 def verdict(law: Law, claim: str) -> EvidenceVerdict:
@@ -33,7 +34,7 @@ def judge_claim(law: Law, claim: str) -> Evidence:
     decided, found = verdict(law, claim), law.departure(claim) if law.tells else Departure()
     facts, bound, variation = {**law.facts(), **found.detail()}, found.bound, None
     witness = found.witness() if found.witness and decided == REFUTED else None
-    if claim == "lossless" and (law.known or witness):
+    if CLAIMS[claim].unit == VARIATION and decided != NOT_CLAIMED and (law.known or witness):
         variation, bound = found.size, (found.explained if witness else law.tolerance) + law.missed
     if decided == NOT_CLAIMED:
         facts["why"] = found.not_claimed

@@ -40,7 +40,7 @@ class ChildProcess:
     arguments: what ``main`` finds in ``sys.argv[1:]``.
     memory: GiB of address space.
     limits: on time.
-    environment: variables besides ours, or None for those to leave out.
+    environment: variables in addition to ours, or None for those to leave out.
     output, errors: what it printed.
     """
 

@@ -12,14 +12,14 @@ MOST_BLOCKS = 9
 """Draft blocks of a problem beyond which it is not used to tell mutants apart."""
 
 FINE = 1e-6
-"""The most by which the lattice of uniforms may set two laws apart: mutants stay told apart."""
+"""The most by which the lattice of uniforms may set two laws apart: mutants stay distinguished."""
 
 FEWEST = 3
-"""Problems that mutants are told apart by, if so many can be measured."""
+"""Problems that distinguish mutants, if so many can be measured."""
 
 
 def compared(failing: Sequence[Measurement], passing: Sequence[Measurement]) -> list[Measurement]:
-    """The problems that mutants are told apart by: small ones, the largest that fail and one of each length of both.
+    """The problems that distinguish mutants: small ones, the largest that fail and one of each length of both.
 
     failing, passing: measurements with a known law; the largest last.
     """

@@ -91,7 +91,7 @@ class Law:
     exactness: Strength = Strength.EXACT
     tolerance: float = 0.0
     explained: float = 0.0
-    rounding: Mapping[str, float] = field(default_factory=dict)
+    rounding: Mapping[str, Any] = field(default_factory=dict)
     arithmetic: str | None = None
     certain: float = math.inf
     paths: int = 0

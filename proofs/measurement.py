@@ -15,6 +15,7 @@ from .rounding.arithmetic import precision
 from .rounding.rule import (
     EPSILON,
     excused,
+    explained_by_its_theorem,
     explained_by_rounding,
     resolution_allowed,
     rounding_allowed,
@@ -23,10 +24,12 @@ from .rounding.rule import (
 from .small_law import DrivenMeasurement, Measurement
 
 
-def measured(
-    problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]], modifies_target: bool = False
-) -> Measurement:
-    """The law that the answers to a request for one make up, or the reason why there is none."""
+def measured(problem: Problem, dtype: str, answers: Iterable[Mapping[str, Any]], modifies_target: bool = False,
+             own_rule: str | None = None) -> Measurement:  # fmt: skip
+    """The law that the answers to a request for one make up, or the reason why there is none.
+
+    own_rule: as of ``SubjectSpec``; its law is judged by the theorem of that rule alone, other code's by both measures.
+    """
     in_use, blocks, findings, asked = in_field(problem), {}, {}, {}
     exactness, reason, paths = Strength.EXACT, None, 0
     resolution = sums_off = grain = 0.0
@@ -67,15 +70,19 @@ def measured(
 
     def bounds(kind: str) -> tuple[float, float]:
         rule = rounding_allowed(problem.tree.nodes, kind, sums_off, dtype)
+        if own_rule:
+            return rule, explained_by_its_theorem(own_rule, in_use, kind, sums_off)
         return rule, explained_by_rounding(in_use, kind, sums_off, modifies_target)
 
     rule, theorem = bounds(judged)
+    least, most = (theorem, theorem) if own_rule else (min(rule, theorem), max(rule, theorem))
+    by_theorem: dict[str, Any] = {"theorem_of": own_rule} if own_rule else {}
     driven = exactness is Strength.DRIVEN
     return (DrivenMeasurement if driven else Measurement)(
         problem, in_use, blocks, modifies_target, grain, dtype=dtype, exactness=exactness, paths=paths, reason=reason,
-        tolerance=excused(min(rule, theorem), resolution), explained=excused(max(rule, theorem), resolution),
-        rounding={"rule": rule, "theorem": theorem}, arithmetic=judged if judged != dtype else None,
-        certain=excused(min(bounds(certain)), resolution) if certain != judged else math.inf,
+        tolerance=excused(least, resolution), explained=excused(most, resolution),
+        rounding={"rule": rule, "theorem": theorem, **by_theorem}, arithmetic=judged if judged != dtype else None,
+        certain=excused(min(bounds(certain)[own_rule is not None :]), resolution) if certain != judged else math.inf,
         findings=findings, **(asked if driven else {}),
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ LEAST = 0.1
 
 
 class ProcessorTime:
-    """The time that is left of a limit, from here on. seconds: the limit; none by default."""
+    """The time that is left of a limit, from here on. seconds: the limit; none by default, and nothing is measured."""
 
     def __init__(self, seconds: float = math.inf):
         self.seconds, self._since = seconds, _used()
@@ -30,11 +30,11 @@ class ProcessorTime:
     @contextmanager
     def not_counted(self) -> Iterator[None]:
         """What is spent inside is no part of it."""
-        before = _used()
+        before = _used() if self.seconds < math.inf else 0.0  # what all processes took is slow to find out
         try:
             yield
         finally:
-            self._since += _used() - before
+            self._since += _used() - before if self.seconds < math.inf else 0.0
 
     def left(self, share: float = 1.0) -> float:
         """Seconds until that share of the limit is spent; 0 where they are too few to begin anything."""

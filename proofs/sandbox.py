@@ -36,7 +36,7 @@ class Sandbox:
     child: the module whose ``main`` the child runs.
     arguments: of that ``main``.
     timeout: seconds of processor time for the import, and for each problem.
-    waiting: seconds that code may sleep or wait, besides ten times its limits of processor time.
+    waiting: seconds that code may sleep or wait, on top of ten times its limits of processor time.
     memory: GiB of address space.
     torch: whether torch is imported before the subject.
     folders: where modules are searched before all others.
@@ -44,7 +44,7 @@ class Sandbox:
     handed_over: the object that the subject is, if one was handed over (``interception.by_value``).
     time: that its requests may take together, but for loading the subject.
     elsewhere: to run it in other surroundings (``interception.surroundings``), with these variables of the environment
-      besides, or without those that are None.
+      added, or without those that are None.
     """
 
     child = "draftproof.proofs.interception.child"
@@ -111,6 +111,7 @@ class Sandbox:
         seed: int = 0,
         paths: int | None = None,
         seconds: float = math.inf,
+        confirmations: int | None = None,
     ) -> Iterator[dict[str, Any]]:
         """The child's answers on one problem: the rows in use, then one law for each draft block.
 
@@ -118,11 +119,13 @@ class Sandbox:
         scales: what the rows of target and draft are multiplied by; wide problems' are not.
         hand_in: whether a generator is handed in where it is optional.
         only: the draft blocks, in place of all; not of wide problems, nor of driven subjects.
-        seed: of the random requests that the law of a driven subject is held against.
+        seed: of the random requests that confirm the law of a driven subject.
         paths: of a wide problem how many are walked on a draft block, ``row_draws.MOST_PATHS`` if None.
         seconds: of processor time, after which it is given up (``NOT_REACHED``).
+        confirmations: of a driven subject how many random requests confirm its law, at most.
         """
         how = {"walks": walks, "scales": scales, "hand_in": hand_in, "only": only, "seed": seed, "paths": paths}
+        how |= {"confirmations": confirmations} if confirmations else {}
         yield from self._answers(seconds, do="law", problem=as_json(problem), **how)
 
     def again(self, problems: Sequence[Problem], calls: Sequence[tuple[int, Sequence[int], Walk]]) -> list[Walk]:
@@ -176,8 +179,8 @@ class Sandbox:
             self._last_line = self._child.output.last_line() or self._last_line
             self._child = None
 
-    def besides(self) -> dict[str, str]:
-        """What the subject did besides answering, as findings. The child is stopped."""
+    def side_effects(self) -> dict[str, str]:
+        """What the subject did other than answer, as findings. The child is stopped."""
         self.stop()
         output, errors = self._written["output"], self._written["errors"]
         printed = [f"{amount(output)} to its standard output, the last line {self._last_line[:60]!r}"] if output else []

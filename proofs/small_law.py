@@ -165,7 +165,9 @@ class Measurement(Law):
     def _beside(self) -> dict[str, Any]:
         beside: dict[str, Any] = {"rounding": self.rounding} if self.rounding else {}
         if not self.draws_trees:
-            beside["decided"] = decided_together(self.blocks, self.in_use.target.row, self.in_use.draft.row)
+            every = self.problem.prefixes(self.problem.gamma)  # where the law is not known block by block
+            blocks = self.blocks if () not in self.blocks else filter(self.drafted, every)
+            beside["decided"] = decided_together(blocks, self.in_use.target.row, self.in_use.draft.row)
         return beside
 
     def _side_by_side(self, observed: Mapping, expected: Mapping) -> Witness:

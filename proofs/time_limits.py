@@ -13,7 +13,7 @@ class TimeLimits(NamedTuple):
     """What ``--timeout`` allows, in seconds of processor time unless said otherwise.
 
     timeout: for an import, and for all calls on one problem.
-    waiting: wall-clock seconds that every limit allows besides ten times its processor time.
+    waiting: wall-clock seconds that every limit allows on top of ten times its processor time.
     """
 
     timeout: float

@@ -71,12 +71,14 @@ def measured_wide(problem: WideProblem, dtype: str, answers: Iterable[Mapping[st
 
 
 def _taken(answers: Iterable[Mapping[str, Any]]) -> tuple[list[Row], list[Mapping[str, Any]]]:
-    """All answers: the rows, and the others, which refer to them."""
+    """All answers: the rows, and the others, which refer to them; laws that were measured again once."""
     rows: list[Row] = []
     kept = []
     for answer in answers:
         if "data" in answer:
             rows.append(np.frombuffer(base64.b64decode(answer["data"]), dtype="<f8"))
+        elif "again" in answer:
+            kept = [one for one in kept if "block" not in one]
         else:
             kept.append(answer)
     return rows, kept

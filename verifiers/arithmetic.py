@@ -6,6 +6,7 @@ Floats, rationals and integers work as they are. Whoever brings symbols (z3, sym
 
 from collections.abc import Sequence
 from functools import singledispatch
+from numbers import Real
 from typing import Any
 
 Number = Any
@@ -57,3 +58,8 @@ def normalised(weights: Row) -> list[Number]:
     """The weights divided by their sum, [V]; not all of them are zero."""
     total = sum(weights)
     return [weight / total for weight in weights]
+
+
+def or_else(weights: Row, otherwise: Row) -> Row:
+    """The weights, or ``otherwise`` where none is left: what exact numbers never reach, and rounded ones may."""
+    return otherwise if all(isinstance(w, Real) and w <= 0 for w in weights) else weights

@@ -54,6 +54,15 @@ CLAIMS = {
         runs=(FUNCTION, LOOP, DECODER),
         fault="sampled text does not follow the target model's distribution",
     ),
+    "lossless-over-keys": Claim(
+        statement="of a watermark: X^tau, Y, completed by the target, follows the target's law, averaged over its keys",
+        refuted="The watermark changes the text: averaged over its keys, some texts come out more often, and others "
+        "less often, than if the large model had written alone.",
+        glossary="The claim that a watermarked text follows the target's law, averaged over the watermark's keys.",
+        runs=(FUNCTION,),
+        judge="draftproof.proofs.keyed:lossless_over_keys",
+        fault="watermarked text does not follow the target model's distribution, averaged over keys",
+    ),
     "support": Claim(
         statement="a token that the target gives probability 0 is never emitted, not even at u = 0",
         refuted="It can write a token that the large model rules out.",

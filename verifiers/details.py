@@ -46,11 +46,13 @@ class Rounding(Struct, frozen=True, omit_defaults=True):
 
     rule: one epsilon a decision. theorem: the theorem's bound on this problem, for sums in order; theorem_pairwise: for
     sums in pairs, of wide problems.
+    theorem_of: which of our own rules it is, whose operations the theorem follows: then it alone is asked.
     """
 
     rule: float
     theorem: float
     theorem_pairwise: float | None = None
+    theorem_of: str | None = None
 
 
 class RealCalls(Struct, frozen=True):
@@ -185,9 +187,11 @@ class SamplesDetail(Detail, frozen=True, kw_only=True, tag="samples"):
 class TextsDetail(SamplesDetail, frozen=True, kw_only=True, tag="texts"):
     """Of counts of an engine's texts.
 
-    tokens: of a text. bounds: the limits by the places of the tokens. impossible: tokens of probability 0 that came.
-    sampling: plain or speculative; of a server the kind of request. seed, settings: of the run. law: of a loop, where
-        the target's law comes from. together: what was counted of several choices.
+    tokens: of a text; of the grid of a server all that were counted. bounds: the limits by the places of the tokens, or
+        by what their rows depend on. impossible: tokens of probability 0 that came.
+    sampling: plain or speculative; of a server the kind of request. seed, settings: of the run. setting: what it is
+        called in the grid. law: of a loop, where the target's law comes from. together: what was counted of several
+        choices.
     lost, redrawn: requests that gave no text, or were sent again; lost_at_most: bound on the probability of either.
     """
 
@@ -197,11 +201,26 @@ class TextsDetail(SamplesDetail, frozen=True, kw_only=True, tag="texts"):
     sampling: str | None = None
     seed: int | None = None
     settings: dict[str, Any] | None = None
+    setting: str = ""
     law: str | None = None
     together: str | None = None
     lost: int | None = None
     redrawn: int | None = None
     lost_at_most: float | None = None
+
+
+class ReportedDetail(Detail, frozen=True, kw_only=True, tag="reported"):
+    """Of logprobs that a server reported, each compared with its row's: how many, how many are off, of how many texts.
+
+    sampling, settings, setting: as of TextsDetail.
+    """
+
+    logprobs: int
+    off: int
+    texts: int
+    sampling: str
+    settings: dict[str, Any]
+    setting: str = ""
 
 
 class CampaignDetail(SamplesDetail, frozen=True, kw_only=True, tag="campaign"):
@@ -326,6 +345,6 @@ class EProcessDetail(Detail, frozen=True, kw_only=True, tag="e-process"):
 AnyDetail = (
     Detail | LawDetail | DrivenDetail | WideDetail | TextLawDetail | LoopLawDetail | SamplesDetail | TextsDetail
     | CampaignDetail | MeanDetail | WrittenDetail | EndsDetail | ArgmaxDetail | BiasDetail | BettingDetail
-    | ReadingDetail | RowsDetail | ListeningDetail | EProcessDetail
+    | ReportedDetail | ReadingDetail | RowsDetail | ListeningDetail | EProcessDetail
 )  # fmt: skip
 """Of evidence by any method."""

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from .claims import CLAIMS, VARIATION
-from .details import AnyDetail, Detail, LawDetail, LoopLawDetail, SamplesDetail
+from .details import AnyDetail, Detail, LawDetail, LoopLawDetail, SamplesDetail, TextLawDetail
 from .verdicts import (
     ERROR,
     HOLDS,
@@ -131,6 +131,13 @@ class Evidence:
     def out_of_scope(self) -> bool:
         """Whether nothing is decided, for a reason that says nothing of what was examined."""
         return self.verdict == NO_EVIDENCE and bool(self.detail.out_of_scope)
+
+    @property
+    def case(self) -> tuple[str, ...]:
+        """What it is about: the problem in one kind of numbers, and of a decoder the request."""
+        asked = self.detail
+        request = (asked.sampling, asked.setting, str(asked.settings)) if isinstance(asked, TextLawDetail) else ()
+        return self.problem or "", self.dtype, *request
 
     @property
     def law(self) -> LawDetail:

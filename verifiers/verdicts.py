@@ -114,6 +114,7 @@ class Method(Word):
     FORWARD_PASS = "forward-pass", Basis.RUN
     WARP = "warp", Basis.RUN
     LISTENING = "listening", Basis.RUN
+    REPORTED = "reported numbers", Basis.RUN
     BATCH = "rows alone and together", Basis.RUN
 
     def __init__(self, _: str, basis: Basis):

@@ -46,6 +46,10 @@ class MeasuredRows(Rows, Protocol):
         """
         ...
 
+    def begins_again(self, law: dict[str, Any]) -> bool:
+        """Whether the laws of all blocks have to be measured anew after this one."""
+        ...
+
     def drawing(self) -> Callable[[random.Random], tuple[int, ...]]:
         """A function that draws the tokens of a block or tree."""
         ...
@@ -82,7 +86,10 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
     yield from rows.answers()
     walks: list[Walk] | None = [] if request["walks"] else None
     blocks = rows.blocks() if request["only"] is None else map(tuple, request["only"])
-    for number, block in enumerate(blocks):
+    every = [*enumerate(blocks)]
+    left = every[::-1]
+    while left:
+        number, block = left.pop()
         generator = subject.real_random(0) if request["hand_in"] else None
         try:
             call = functools.partial(subject.outcome, rows, block, generator)
@@ -94,6 +101,10 @@ def answers(subject: Subject, problem: AnyProblem, request: dict[str, Any]) -> I
             yield {"block": list(block), **known}
             break
         yield from before
+        if rows.begins_again(law):
+            left = every[::-1]
+            yield {"again": True}
+            continue
         yield {**law, "block": list(block)} | ({} if walks is None else {"walks": [walk.encoded() for walk in walks]})
         if law["law"] is None:
             break

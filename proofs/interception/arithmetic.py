@@ -7,6 +7,7 @@ arrays is not seen, so that NumPy's arithmetic is known where it is as coarse as
 
 import math
 import sys
+from functools import cache
 from typing import Any
 
 TYPES = ("float64", "float32", "float16", "bfloat16")
@@ -133,10 +134,17 @@ def _is_tensor(x: Any) -> bool:
     return hasattr(x, "is_floating_point") and hasattr(x, "dtype")
 
 
+@cache
+def _type_name(dtype: Any) -> str | None:
+    """The name of a type of torch's for numbers with a fraction; None of all others."""
+    module, _, name = str(dtype).rpartition(".")
+    return name if module == "torch" and name in TYPES else None
+
+
 def _types(values: Any) -> list[str]:
     """The types of the tensors of numbers with a fraction among them."""
-    names = (str(x.dtype).removeprefix("torch.") for x in values if _is_tensor(x))
-    return [name for name in names if name in TYPES]
+    kinds = (getattr(x, "dtype", None) for x in values)
+    return [name for kind in kinds if kind is not None and (name := _type_name(kind))]
 
 
 def _compared_in(name: str, args: tuple) -> Any:

@@ -113,11 +113,11 @@ WORK = {
     "kept": (kept, "looking at what it keeps"),
     "surroundings": (surroundings, "looking at what it asked"),
 }
-"""What is done for a request, besides sampling, and how that is called."""
+"""What is done for a request other than sampling, and how that is called."""
 
 
 def _noticed(before: ProcessBefore) -> dict[str, str]:
-    """What calls have done besides answering, as findings."""
+    """What calls have done other than answer, as findings."""
     noticed = {}
     if changes := before.changes():
         noticed["process"] = f"after its calls {'; '.join(changes[:5])}"

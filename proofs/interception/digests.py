@@ -5,13 +5,14 @@ import functools
 import hashlib
 import inspect
 import operator
+import os
 import re
 import sys
 import sysconfig
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.machinery import EXTENSION_SUFFIXES
-from importlib.metadata import packages_distributions, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from typing import Any
 
@@ -160,8 +161,8 @@ class Parts:
         if kind is functools._lru_cache_wrapper:
             if value.cache_info().currsize:
                 raise Undigestible  # what it has stored may be of another function, and cannot be seen
-            besides = {n: v for n, v in vars(value).items() if n not in ("__wrapped__", "cache_parameters")}
-            return joined("cache", *map(self.of, (value.cache_parameters(), besides, value.__wrapped__)))
+            others = {n: v for n, v in vars(value).items() if n not in ("__wrapped__", "cache_parameters")}
+            return joined("cache", *map(self.of, (value.cache_parameters(), others, value.__wrapped__)))
         if root == "numba" and hasattr(value, "py_func"):
             options = self.of(value.targetoptions), self.of({str(k): str(v) for k, v in value.locals.items()})
             return joined("compiled", kind.__qualname__, _version(root), *options, self.of(value.py_func))
@@ -229,7 +230,7 @@ class Parts:
 
 
 def _carried(function: Any) -> list[Any]:
-    """What a Python function has besides the file that defines it."""
+    """What a Python function has in addition to the file that defines it."""
     wrapped = vars(function).get("__wrapped__")
     copied = getattr(wrapped, "__dict__", {})  # by functools.wraps: covered with the function that is wrapped
     own = {n: v for n, v in vars(function).items() if n != "__wrapped__" and (n not in copied or copied[n] is not v)}
@@ -302,6 +303,40 @@ _distributions = functools.cache(packages_distributions)
 def _version(module: str) -> str:
     known = _distributions().get(module.partition(".")[0], ())
     return ",".join(f"{name} {version(name)}" for name in sorted(set(known)))
+
+
+def loaded_parts() -> dict[str, str]:
+    """What the code of this process was made of: files of modules by their digest, distributions by their version.
+
+    Python's own library, and what is loaded later on, is not in it.
+    """
+    return _parts_of(len(sys.modules))
+
+
+@functools.cache
+def _parts_of(modules: int) -> dict[str, str]:
+    parts, installed = {}, {"site-packages", "dist-packages"}
+    for name, module in [*sys.modules.items()]:
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or not Path(file).is_file():
+            continue
+        if installed & {*Path(file).parts}:
+            parts |= {known: version(known) for known in _distributions().get(name.partition(".")[0], ())}
+        elif not is_standard(Path(file).resolve()):
+            parts[file] = file_digest(file)
+    return parts
+
+
+def changed_since(parts: Mapping[str, str]) -> list[str]:
+    """The files and distributions among ``loaded_parts`` of an earlier process that are not what they were."""
+
+    def now(part: str) -> str | None:
+        try:
+            return file_digest(part) if os.sep in part else version(part)
+        except (OSError, PackageNotFoundError):
+            return None
+
+    return [part for part, was in parts.items() if now(part) != was]
 
 
 def file_digest(path: str | None) -> str:

@@ -29,6 +29,7 @@ class Exploration:
     thresholds, edges, ladders, races: answers that are known: replays of a path ask the same questions again.
     watch: what its calls have asked of their surroundings.
     until: processor time of this process after which no further path is begun (``processor_time``).
+    noise_rows: whether rows of noise are followed as a whole.
     arithmetic: the types in which it computes on the problem at hand; None where nothing can
       be finer, in float64, nor sums be long.
     """
@@ -46,6 +47,7 @@ class Exploration:
     races: dict[tuple, Any] = field(default_factory=dict)
     watch: Watch = field(default_factory=Watch)
     until: float = math.inf
+    noise_rows: bool = True
     arithmetic: Arithmetic | None = None
 
     @property

@@ -24,7 +24,7 @@ from .tracer import NotInterceptable, Tracer
 MOST_CUTS = 24
 """Cuts of one number beyond which each of its values is a path."""
 FEW, MANY, ALL_VALUES = 1, 64, 128
-"""Values besides the ends that are walked: on each path; on the first that a group is on; values up to which all
+"""Values that are walked in addition to the ends: on each path; on the first that a group is on; values up to which all
 are."""
 
 

@@ -12,7 +12,16 @@ import numpy as np
 
 from ...models.errors import RunFailed
 from ...models.problem import Problem
-from ...verifiers.adapters.calling_convention import ARRAYS, BadResult, NotASubject, call, plan_call, tokens_of
+from ...verifiers.adapters.calling_convention import (
+    ARRAYS,
+    BadResult,
+    NotASubject,
+    call,
+    over_keys,
+    plan_call,
+    takes_a_key,
+    tokens_of,
+)
 from ...verifiers.adapters.copies import COPIES
 from ...verifiers.trees.draft_tree import WAYS
 from ..time_limits import TimeLimits
@@ -41,6 +50,9 @@ class NeverReturned(BaseException):
         self.waited = waited
 
 
+OVER_KEYS = "its noise is decided by a key, drawn anew in each call: laws are averages over keys"
+
+
 class Subject:
     """A third-party function with everything needed to call it.
 
@@ -50,12 +62,14 @@ class Subject:
     gaps = False
 
     def __init__(self, function: Any, name: str, array: str | None, dtype: str, limits: TimeLimits):
+        self.findings: dict[str, str] = {}
+        if takes_a_key(function):
+            function, self.findings["key"] = over_keys(function), OVER_KEYS
         self.function, self.exploration, self.calls = function, Exploration(), 0
         self.name, self.limits = name, limits
         self.plan = plan_call(self.function, name)
         self.array = array or getattr(self.function, "array", None)
         self.dtype, self.trees, self.drafting = dtype, self.plan.trees, getattr(self.function, "drafting", WAYS)
-        self.findings: dict[str, str] = {}
         self.description: dict[str, Any] = {}
         self.written: set[str] = set()
         self.returned: tuple[Any, tuple[int, ...]] | None = None
@@ -184,7 +198,7 @@ def timed_call(limits: TimeLimits, first: bool, work: Callable[[], Outcome]) -> 
 
 
 def of_trees(subject: Any) -> dict[str, Any]:
-    """What the calling convention says besides of a subject that verifies draft trees: how they have to be drawn for
+    """What the calling convention adds for a subject that verifies draft trees: how they have to be drawn for
     it.
 
     Raises: NotASubject for ways that are not known.
@@ -218,7 +232,7 @@ def same(now: Any, before: Any) -> bool:
             return False
         return now.tobytes() == before.tobytes() if now.size < FEW else bool((now == before).all())
     if hasattr(now, "shape"):
-        return now.shape == before.shape and bool((now == before).all())
+        return now.shape == before.shape and bool(now.equal(before) if hasattr(now, "equal") else (now == before).all())
     return now == before
 
 

@@ -4,9 +4,10 @@ A TorchFunctionMode sees every torch call of the traced function, however it was
 out a TracedTensor; the rest goes to ``torch_functions``.
 """
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+import math
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,6 +15,9 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from ..field import rational
+from .noise_rows import NoiseRow
+from .noise_tensors import NoiseTensor, can_be_filled, filled, is_noise
+from .noise_tensors import follow as follow_noise
 from .numbers import Traced, handed_out, register, whole_number
 from .places import place
 from .sources import Exponential, Lattice
@@ -67,6 +71,36 @@ def _half_types() -> dict[torch.dtype, int]:
     return wrapping
 
 
+ORDINARY = {torch.Tensor, int, float, bool, str, slice, type(None), type(...), torch.dtype, torch.device, torch.Size}
+"""Types of arguments that are never followed, nor contain any that are."""
+
+
+def _ordinary(values: Iterable[Any]) -> bool:
+    """Whether nothing among them, or in sequences of them, can be followed."""
+    return all(type(x) in ORDINARY or (type(x) in (tuple, list) and _ordinary(x)) for x in values)
+
+
+class _Named(NamedTuple):
+    """What of a function of torch its name says. bare: without underscores. exact: whether it rounds nothing."""
+
+    name: str
+    bare: str
+    dunder: bool
+    in_place: bool
+    exact: bool
+    of_chance: bool
+
+
+@cache
+def _named(func: Any) -> _Named:
+    name = getattr(func, "__name__", "")
+    if name in ("__get__", "__set__"):
+        name = func.__self__.__name__ if name == "__get__" else "set"
+    bare, dunder = name.strip("_"), name.startswith("__")
+    of_chance = name in RANDOM or name in UNFOLLOWED
+    return _Named(name, bare, dunder, name.endswith("_") and not dunder, bare in EXACT, of_chance)
+
+
 class Following(TorchFunctionMode):
     """The mode that is in force while a function is traced."""
 
@@ -77,28 +111,29 @@ class Following(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        name = getattr(func, "__name__", "")
-        if name in ("__get__", "__set__"):
-            name = func.__self__.__name__ if name == "__get__" else "set"
-        result = self._followed(func, name, args, kwargs)
+        named = _named(func)
+        if not named.of_chance and _ordinary(args) and (not kwargs or _ordinary(kwargs.values())):
+            result = func(*args, **kwargs)
+        else:
+            result = self._followed(func, named, args, kwargs)
         arithmetic = self.tracer.exploration.arithmetic
-        if arithmetic is not None and arithmetic.noting:
-            bare = name.strip("_")
-            arithmetic.torch_call(bare, args, kwargs, result, bare in EXACT)
+        of_rows = not named.exact or len(args) == 2  # comparisons, and what is taken out of a row
+        if of_rows and arithmetic is not None and arithmetic.noting:
+            arithmetic.torch_call(named.bare, args, kwargs, result, named.exact)
         return result
 
-    def _followed(self, func: Callable, name: str, args: tuple, kwargs: dict) -> Any:
-        dunder = name.startswith("__")
-        in_place = name.endswith("_") and not dunder
+    def _followed(self, func: Callable, named: _Named, args: tuple, kwargs: dict) -> Any:
+        name, bare, dunder, in_place, *_ = named
         if name in RANDOM and not is_traced((args[1:] if in_place else args, kwargs)):
             if kwargs.get("out") is not None:
                 self.tracer.give_up(f"torch.{name} with out= at {place()}")
             return RANDOM[name](self, func, *args, **kwargs)
         if name in UNFOLLOWED and not (name == "dropout" and not kwargs.get("training", True)):
             self.tracer.give_up(f"torch's {name} at {place()} is not followed")
+        if is_noise((args, kwargs)):
+            return follow_noise(func, bare, args, kwargs, in_place)
         if not is_traced((args, kwargs)):
             return func(*args, **kwargs)
-        bare = name.strip("_")
         if kwargs.get("out") is not None:
             self.tracer.give_up(f"torch's {name} of random numbers with out= at {place()}")
         if not in_place:
@@ -131,17 +166,25 @@ class Following(TorchFunctionMode):
 
         return self._fill(shape, make)
 
+    def _uniform_tensor(self, like: Tensor) -> Tensor:
+        """Uniforms of the shape and type of ``like``: in a rehearsal all at once."""
+        if like.dtype in BITS and (points := self.tracer.rehearsed_points(like.numel())) is not None:
+            values = np.array(points, dtype=np.float64) * 2.0 ** -BITS[like.dtype]
+            self.tracer.plain += values.tolist()
+            return torch.from_numpy(values).to(like.dtype).reshape(like.shape)
+        return tensor_of(self._uniforms(tuple(like.shape), like.dtype), like.dtype)
+
     def rand(self, func: Callable, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
         like = torch.empty(*args, **kwargs)
         if not self.is_chance(generator, like):
             return func(*args, generator=generator, **kwargs)
-        return tensor_of(self._uniforms(tuple(like.shape), like.dtype), like.dtype)
+        return self._uniform_tensor(like)
 
     def rand_like(self, func: Callable, input: Tensor, *, generator: Any = None, **kwargs: Any) -> Tensor:
         like = torch.empty_like(input, **kwargs)
         if not self.is_chance(generator, like):
             return func(input, **kwargs)
-        return tensor_of(self._uniforms(tuple(like.shape), like.dtype), like.dtype)
+        return self._uniform_tensor(like)
 
     def uniform_(self, func: Callable, tensor: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None,
                  **kwargs: Any) -> Tensor:  # fmt: skip
@@ -155,6 +198,10 @@ class Following(TorchFunctionMode):
             return func(tensor, lambd, generator=generator)
         dtype, shape = tensor.dtype, tuple(tensor.shape)
         one, epsilon = (1,) if shape else (), torch.finfo(dtype).eps
+        if lambd == 1.0 and can_be_filled(tensor):
+            noise = self.tracer.noise(shape, "exponential", str(dtype).removeprefix("torch."))
+            if noise is not None:
+                return filled(tensor, noise) if isinstance(noise, NoiseRow) else tensor.copy_(torch.from_numpy(noise))
 
         def make():
             value = lambda e: torch.tensor(e, dtype=dtype).reshape(one)  # noqa: E731
@@ -168,7 +215,7 @@ class Following(TorchFunctionMode):
         """Scores in place of their softmax, whose order they have; where it is hard, the winner alone."""
         with self:
             scores = (logits - torch.empty_like(logits).exponential_().log()) / tau
-            soft = scores if isinstance(scores, TracedTensor) else scores.softmax(dim)
+            soft = scores if isinstance(scores, (TracedTensor, NoiseTensor)) else scores.softmax(dim)
             if not hard:
                 return soft
             winner = torch.zeros_like(logits).scatter_(dim, soft.argmax(dim, keepdim=True), 1.0)
@@ -199,7 +246,8 @@ class Following(TorchFunctionMode):
                     generator: Any = None, out: None = None) -> Tensor:  # fmt: skip
         if not self.is_chance(generator, input):
             return func(input, num_samples, replacement, generator=generator)
-        func(input, num_samples, replacement, generator=scratch())  # raises what torch raises
+        if num_samples != 1 or not _can_be_drawn_from(input):
+            func(input, num_samples, replacement, generator=scratch())  # raises what torch raises
         drawn = []
         for row in input.double().reshape(-1, input.shape[-1]):
             weights = row.numpy()
@@ -229,6 +277,18 @@ RANDOM = {
     for name in ("rand", "rand_like", "uniform_", "exponential_", "gumbel_softmax", "bernoulli", "bernoulli_",
                  "multinomial", "randint")
 }  # fmt: skip
+
+
+def _can_be_drawn_from(weights: Tensor) -> bool:
+    """Whether torch draws from each of the rows: the draw itself takes far longer on a whole vocabulary."""
+    if not weights.is_floating_point() or weights.ndim not in (1, 2) or not 0 < weights.shape[-1] <= MOST_CATEGORIES:
+        return False
+    totals = weights.double().sum(-1)
+    return bool((weights >= 0).all() and ((totals > 0) & (totals < math.inf)).all())
+
+
+MOST_CATEGORIES = 2**24
+"""Entries of a row beyond which torch does not draw from it."""
 
 
 def _after(number, apply, *key):
@@ -284,7 +344,11 @@ def _state_taken(how: str) -> None:
 
 def scratch() -> torch.Generator:
     """A generator whose numbers are never used: it only lets torch check the arguments."""
-    return PlainGenerator().manual_seed(0)
+    return _Scratch.generator.manual_seed(0)
+
+
+class _Scratch:
+    generator = PlainGenerator().manual_seed(0)
 
 
 WRAPPING = _half_types()

@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import operator
+import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -56,12 +57,14 @@ def used(folders: Sequence[str], subject: str, copied: Sequence[Sequence[str]] =
     copied: file and name of modules that came by value.
     Without the one that loading the subject adds by itself.
     """
+    if not folders:  # a process of torch has thousands of modules
+        return []
     place = subject.rpartition(":")[0]
     own = str(dotted_name(Path(place).absolute())[0]) if place.endswith(".py") else ""
-    places, named = set(), None if place.endswith(".py") else importlib.util.find_spec(place)
+    here, places, named = str(Path.cwd()), set(), None if place.endswith(".py") else importlib.util.find_spec(place)
     found = [(getattr(module, "__file__", None), getattr(module, "__name__", "")) for module in [*sys.modules.values()]]
     for file, name in [*found, *copied, *([(named.origin, named.name)] if named else [])]:
-        if isinstance(file, str):
+        if isinstance(file, str) and os.path.join(here, file).startswith(tuple(folders)):
             parents = Path(file).absolute().parents
             places.add(str(parents[min(name.count(".") + (Path(file).stem == "__init__"), len(parents) - 1)]))
     return [folder for folder in folders if folder in places and folder != own]

@@ -23,12 +23,15 @@ from typing import Any
 import numpy as np
 
 from .places import place
-from .tracer import active
+from .tracer import NotInterceptable, active
 
 GAPS = 64
 """Gaps of equal probability between the levels of a race."""
 
 SMALLEST, LARGEST = 1e-300, 700.0
+STEPS = (8, 64)
+"""Multiples of the type's epsilon up to which scores may be stairs; logarithms of noise and of weights are coarser."""
+
 NEVER = 2.0**-200
 """Share of a race that no generator's noise lets win: not followed."""
 
@@ -37,6 +40,14 @@ FORMS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], ...]] = {
     "uniform": (lambda e: np.exp(-e), lambda e: -np.expm1(-e)),
 }
 """From standard exponential noise to what the generator returns."""
+
+
+MOST_APART = 64
+"""Numbers of a row up to which each is followed for itself, where the row cannot be followed as a whole."""
+
+
+class Apart(NotInterceptable):
+    """A row of noise is not used as one."""
 
 
 class NoiseSource:
@@ -167,6 +178,9 @@ class NoiseRow(np.lib.mixins.NDArrayOperatorsMixin):
         tracer = active()
         if tracer is None:
             raise RuntimeError("a random number outlived the call that drew it")
+        if self.shape[-1] <= MOST_APART:
+            tracer.failure = apart = Apart(f"{what} of a row of random numbers at {place()}")
+            raise apart
         return tracer.give_up(f"{what} of a row of {self.size} random numbers at {place()}")
 
     def scores(self, noise: np.ndarray, row: int, form: Callable, at: int | None) -> np.ndarray:
@@ -209,13 +223,17 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
         looked_at = (hash(rank(e).tobytes()) for e in (1e-9, 1e-3, 0.1, 1.0, 2.1, 6.0, 20.0))
         key = (place(), len(noise.steps), largest, source.kind, source.dtype.str, *looked_at)
         epsilon = max(float(np.finfo(kind).eps) for kind in (source.dtype, noise.dtype))
-        slack, grain = max(2e-13, 8 * epsilon), 0.0 if source.kind == "exponential" else 2.0**-52
-        weights: np.ndarray | None = tracer.exploration.races.get(key)
-        if weights is None:
-            weights = _weights(rank, middle, leader)
-            if weights is None or not _same_at_all_levels(rank, weights, leader, slack, grain):
+        grain = 0.0 if source.kind == "exponential" else 2.0**-52
+        if key not in tracer.exploration.races:
+            measured = _weights(rank, middle, leader)
+            if measured is None:
                 break
-            tracer.exploration.races[key] = weights
+            slacks = (max(2e-13, steps * epsilon) for steps in STEPS)
+            fits = next((s for s in slacks if _same_at_all_levels(rank, measured, leader, s, grain)), None)
+            if fits is None:
+                break
+            tracer.exploration.races[key] = measured, fits
+        weights, slack = tracer.exploration.races[key]
         tracer.uncertain(slack + size * grain)
         weights = np.where(weights < weights.sum() * NEVER, 0.0, weights)
         winning = partial(source.won, row=row, weights=weights, form=form)
@@ -223,6 +241,8 @@ def _race(noise: NoiseRow, row: int, largest: bool, at: int | None = None) -> in
         drawn.source = source
         source.decided[row] = weights, form, drawn.base
         return drawn.base
+    if size <= MOST_APART:
+        noise.stop("an argmax")
     return tracer.give_up(
         f"the argmax of a row at {place()} is not a race of exponential or Gumbel noise: no closed law"
     )

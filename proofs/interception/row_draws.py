@@ -15,7 +15,7 @@ from ..field import QQ, rational
 from ..row_sums import row_sum
 from .draws import LookUp
 from .exploration import Exploration
-from .noise_rows import noise_row
+from .noise_rows import MOST_APART, noise_row
 from .places import place
 from .tracer import DEPENDS, STATE, NotInterceptable, Tracer
 
@@ -28,7 +28,7 @@ LEAST_PATH = QQ(1, 2**80)
 MOST_SPLIT = 600
 """Entries of a row that are followed one by one where it decides what is drawn next, or all of it has to be."""
 
-WIDE, LEAST_NOISE = 5, 65
+WIDE, LEAST_NOISE = 5, MOST_APART + 1
 """Entries of a row from which on a uniform that is compared with it is looked up in it as a whole; random numbers
 drawn at
 once from which on they are taken for a row of noise."""
@@ -126,8 +126,11 @@ class WideTracer(Tracer):
 
     def noise(self, shape: tuple[int, ...], kind: str, dtype: Any) -> Any:
         """A row, or rows, of noise; None if it is no row."""
-        rows = len(shape) > 1 and shape[-1] == self.vocabulary
-        return noise_row(self, shape, kind, dtype) if shape and (rows or shape[-1] >= LEAST_NOISE) else None
+        if not shape or not self.exploration.noise_rows:
+            return None
+        *rows, size = shape
+        of_tokens = size == self.vocabulary and (rows or kind == "exponential")
+        return noise_row(self, shape, kind, dtype) if of_tokens or size >= LEAST_NOISE else None
 
     def new_row(self, weights: np.ndarray, rehearsed: Callable[[int, Any], Any], look_up: LookUp = None) -> RowDraw:
         """A row whose index this path takes; entries followed on their own are branches of the tree."""

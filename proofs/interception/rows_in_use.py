@@ -116,6 +116,9 @@ class RowsInUse:
         explored = explore(call, exploration, walks)
         return [{**vars(explored), "law": explored.law and [[encoded(o), str(p)] for o, p in explored.law.items()]}]
 
+    def begins_again(self, law: dict[str, Any]) -> bool:
+        return False
+
     def drafted(self, tokens: tuple[int, ...], draft: dict) -> float:
         """The probability of a draft block. draft: rows in use by prefix."""
         probability = 1.0

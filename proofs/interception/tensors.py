@@ -97,12 +97,12 @@ def become(tensor: torch.Tensor, numbers: np.ndarray) -> torch.Tensor:
     if not isinstance(fresh, TracedTensor):
         return tensor.copy_(fresh)
     if not tensor._is_view():
-        if _holders(tensor) > HOLDERS_OF_ONE:
+        if holders(tensor) > HOLDERS_OF_ONE:
             give_up(f"a tensor that others look into is filled with random numbers at {place()}")
         return _dressed(tensor, numbers)
     base = tensor._base
     assert base is not None
-    held = isinstance(base, TracedTensor) or _holders(base) > HOLDERS_OF_ONE + 1
+    held = isinstance(base, TracedTensor) or holders(base) > HOLDERS_OF_ONE + 1
     if held or not base.is_contiguous() or base.storage_offset():
         give_up(f"a view into another tensor is filled with random numbers at {place()}")
     everywhere = torch.arange(base.numel())
@@ -123,13 +123,13 @@ def _write_back(tensor: TracedTensor) -> None:
         tensor = parent
 
 
-def _holders(tensor: torch.Tensor) -> int:
+def holders(tensor: torch.Tensor) -> int:
     """How many tensors share the storage."""
     count = getattr(torch._C, "_storage_Use_Count", None)
     return count(tensor.untyped_storage()._cdata) if count else 1
 
 
-HOLDERS_OF_ONE = _holders(torch.empty(1))
+HOLDERS_OF_ONE = holders(torch.empty(1))
 """References to a tensor that nothing else holds."""
 
 

@@ -185,6 +185,17 @@ class Tracer(Branching):
         self.plain.append(source.value(points[len(self.sources) - 1]))
         return self.plain[-1]
 
+    def rehearsed_points(self, count: int) -> list[int] | None:
+        """The points of so many random numbers more, which are handed out at once; None where they are followed."""
+        if self.rehearsal is None:
+            return None
+        before = len(self.sources)
+        points = self.rehearsal[0][before : before + count]
+        if len(points) < count:
+            raise NotInterceptable("with plain random numbers it draws more of them")
+        self.sources += points
+        return points
+
     def give_up(self, reason: str, neutral: bool = False) -> NoReturn:
         """Stop following: the reason goes with the result, and the statistical route is taken.
 

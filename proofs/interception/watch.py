@@ -1,4 +1,4 @@
-"""What a call asks of its surroundings besides its arguments and random numbers: clocks, environment, files, processes.
+"""What a call reads that is neither argument nor random number: clocks, environment, files, processes.
 
 A law that was measured holds for the surroundings in which it was measured. What third-party code reads of them
 during a

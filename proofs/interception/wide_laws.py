@@ -6,30 +6,27 @@ index for which it emits something else is an outcome of its own. Indices that n
 like those that were, if those were treated alike without exception; how many they are, and their mass, is reported.
 """
 
-import random
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import NoReturn
 
 import numpy as np
 
-from ...models.wide import ALL_CALLED, DRAFTED_IDS
+from ...models.wide import ALL_CALLED
 from .alike import Alike, sorted_orders
-from .draws import LookUp
+from .called_ids import CalledIds, Turn
 from .exploration import Exploration
-from .explore import Explored, rehearse
+from .explore import rehearse
 from .following import LEFT_PATH, following_once
 from .groups import Regroup, confirm
+from .noise_rows import Apart
 from .outcomes import Outcome, Raised, kind_of
 from .row_draws import MOST_PATHS, MOST_SPLIT, RowDraw, Split, WideTracer
+from .row_laws import RowLaw, WideLaw
 from .tracer import DEPENDS, STATE, NotInterceptable, Tracer
 
-FURTHER, FEW_FURTHER, MANY_BLOCKS = 24, 4, 100
-"""Indices drawn at random on each path, beyond the chosen ones; where there are so many draft blocks and more."""
-
-SEVERAL_BLOCKS = 16
-"""Draft blocks from which on each path is repeated in the middle and at both ends of what it allows alone."""
+SEVERAL_PATHS = 32
+"""Paths of one draft block from which on each is repeated in the middle and at both ends of what it allows alone."""
 
 LIKELY = 8
 """Indices drawn by their weights, of a row of which something else than the last token may depend."""
@@ -46,54 +43,14 @@ MOST_RESTARTS = 12
 RowsAfter = Callable[[tuple[int, ...]], Iterable[np.ndarray]]
 
 
-@dataclass
-class RowLaw:
-    """prefix + (first + index,) comes with probability * weights[index] / sum(weights).
-
-    called: indices confirmed.
-    look_up, part: as in ``row_draws.RowDraw``.
-    """
-
-    prefix: tuple[int, ...]
-    first: int
-    probability: float
-    weights: np.ndarray
-    called: int
-    look_up: LookUp = None
-    part: float = 1.0
-
-
-@dataclass
-class WideLaw(Explored):
-    """What the exploration of one call on a wide problem came to.
-
-    law: outcomes of their own, with their probabilities; None if nothing is known.
-    neutral: whether the reason is, as of ``tracer.NotInterceptable``.
-    rows: the rows.
-    ids: the tokens that calls emitted.
-    unknown: probability of what is not known.
-    not_called: probability of the indices that no call led to, rows that are given included, and of paths that were not
-      walked, each of less than ``row_draws.LEAST_PATH``.
-    """
-
-    rows: list[RowLaw] = field(default_factory=list)
-    ids: list[int] = field(default_factory=list)
-    unknown: float = 0.0
-    not_called: float = 0.0
-    neutral: bool = False
-
-
 class _WideCall:
     def __init__(
-        self, call: Callable[[], Outcome], exploration: Exploration, vocabulary: int, live: Sequence[int], seed: int,
-        until: float, blocks: int, brief: bool, most_paths: int, rows_after: RowsAfter,
+        self, call: Callable[[], Outcome], exploration: Exploration, vocabulary: int, live: Sequence[int], until: float,
+        ids_of: CalledIds, most_paths: int, rows_after: RowsAfter,
     ):  # fmt: skip
-        self.rows_after, self.since = rows_after, time.process_time()
-        self.exploration, self.brief, self.most_paths = exploration, brief, most_paths
+        self.rows_after, self.since, self.ids_of = rows_after, time.process_time(), ids_of
+        self.exploration, self.most_paths = exploration, most_paths
         self.call, self.vocabulary, self.live, self.until = call, vocabulary, sorted(set(live)), until
-        self.blocks = blocks
-        self.further = FURTHER if blocks < MANY_BLOCKS else FEW_FURTHER
-        self.draw = random.Random(seed)
         self.splits: dict[int, bool] = {}
         self.known: dict[int, Outcome] = {}
 
@@ -107,7 +64,7 @@ class _WideCall:
             self.rows: list[RowLaw] = []
             self.unknown = self.not_called = 0.0
             self.why: str | None = None
-            self.neutral = False
+            self.neutral = self.unlike = False
             try:
                 self._walk(tracer)
             except Split as split:
@@ -116,6 +73,9 @@ class _WideCall:
                 self.splits[split.ordinal] = split.whole
                 restarts += 1
                 continue
+            except Apart:
+                self.exploration.noise_rows = False
+                continue
             except Regroup as regroup:
                 regroup.note(cuts)
                 continue
@@ -123,7 +83,7 @@ class _WideCall:
                 return self._stopped(tracer, stopped.reason, stopped.neutral)
             law = WideLaw(self.points, tracer.exactness, tracer.resolution, tracer.paths, self.why, tracer.findings,
                           min(tracer.lattices, default=0))  # fmt: skip
-            law.neutral, law.ids = self.neutral, sorted(self.ids)
+            law.neutral, law.ids, law.unlike = self.neutral, sorted(self.ids), self.unlike
             law.rows, law.unknown, law.not_called = self.rows, self.unknown, self.not_called + tracer.unwalked
             return law
         return self._stopped(tracer, DEPENDS, True)
@@ -149,7 +109,8 @@ class _WideCall:
                 tracer.give_up("it does not repeat itself when its random numbers are repeated")
             probability, rows = float(tracer.probability), [row for row in tracer.rows if row.open]
             confirm(tracer, self.call, outcome)
-            rehearse(tracer, self.call, outcome, 3 if rows or self.blocks >= SEVERAL_BLOCKS else 6)
+            several = rows or self.ids_of.several or tracer.paths > SEVERAL_PATHS
+            rehearse(tracer, self.call, outcome, self.ids_of.rehearsals or (3 if several else 6))
             self._mind_the_time(tracer)
             self._emitted([outcome])
             deciding = self._deciding(tracer, rows, outcome)
@@ -192,7 +153,7 @@ class _WideCall:
         ranked = possible[np.argsort(-row.weights[possible], kind="stable")]
         ranks = [r for r in (1, 2, 4, 9, 30, 99, 300, 999, 10_000) if r < len(ranked)]
         edges = np.cumsum(row.weights[possible])
-        likely = [int(possible[np.searchsorted(edges, self.draw.random() * edges[-1])]) for _ in range(LIKELY)]
+        likely = [int(possible[np.searchsorted(edges, self.ids_of.draw.random() * edges[-1])]) for _ in range(LIKELY)]
         telling = {*tracer.own(row.weights), *ranked[ranks].tolist(), *likely}
         return sorted(telling - {row.base})
 
@@ -240,7 +201,7 @@ class _WideCall:
             if not 0 <= start + possible[0] <= start + possible[-1] < self.vocabulary:
                 return False
             ends = {int(possible[0]), int(possible[-1])} if chunk in (chunks[0], chunks[-1]) else set()
-            called = {*ends, *self._others(inside, 1)}
+            called = {*ends, *self.ids_of.others(inside, 1)}
             if any(self._plain(tracer, tracer.rows, {second: i}) != (*prefix, start + i) for i in called):
                 return False
             share = inside.weights / inside.weights.sum() * float(rows[0].weights[chunk] / total)
@@ -262,18 +223,18 @@ class _WideCall:
                 drawn[len(drawn) - 1 - row.drawn] = index
             else:
                 points[row.source.order] = row.rehearsed(index, points[row.source.order])
-        outcome = following_once(tracer, self.call)
-        tracer.rehearsal = None
-        return outcome
-
-    def _others(self, row: RowDraw, count: int) -> list[int]:
-        return [int(row.possible[self.draw.randrange(len(row.possible))]) for _ in range(count)]
+        # In which types it computes was seen on this path: what follows the draw cannot move its probability.
+        arithmetic, self.exploration.arithmetic = self.exploration.arithmetic, None
+        try:
+            return following_once(tracer, self.call)
+        finally:
+            self.exploration.arithmetic, tracer.rehearsal = arithmetic, None
 
     def _deciding(self, tracer: WideTracer, rows: list[RowDraw], outcome: Outcome) -> list[int]:
         """Which of the rows the outcome depends on."""
         deciding, self.known = [], {}
         for k, row in enumerate(rows):
-            others = {i for i in self._others(row, 4) if i != row.base} or {int(row.possible[0])}
+            others = {i for i in self.ids_of.others(row, 4) if i != row.base} or {int(row.possible[0])}
             for i in sorted(others - {row.base})[:3]:
                 emitted = self._plain(tracer, rows, {k: i})
                 if len(rows) == 1:
@@ -285,24 +246,34 @@ class _WideCall:
 
     def _row(self, tracer: WideTracer, rows: list[RowDraw], k: int, outcome: Outcome, probability: float) -> None:
         row = rows[k]
-        share, called = row.weights / row.weights.sum(), {row.base: outcome}
+        share = row.weights / row.weights.sum()
+        called = {
+            row.base: outcome,
+            **self.known,
+        }  # of one row alone, the calls that showed that something depends on it
 
         def look_at(indices: Iterable[int]) -> None:
             for index in indices:
+                if index in called:
+                    continue
                 if time.process_time() > self.until and len(called) >= 16:
                     break
-                others = {j: self._others(other, 1)[0] for j, other in enumerate(rows)}
-                again = self.known.get(index)  # one row alone: the call that showed that something depends on it
-                called[index] = again or self._plain(tracer, rows, {**others, k: index})
+                others = {j: self.ids_of.others(other, 1)[0] for j, other in enumerate(rows)}
+                called[index] = self._plain(tracer, rows, {**others, k: index})
 
-        look_at(self._ids(row))
+        position = 0 if isinstance(outcome, Raised) else len(outcome) - 1
+        look_at(self.ids_of.of(row, position))
         after = () if isinstance(outcome, Raised) else self.rows_after(outcome[:-1])
         alike = Alike(called, row, sorted_orders(after))
+        if len(row.possible) <= ALL_CALLED and any(o != alike.expected(i) for i, o in called.items()):
+            look_at(map(int, row.possible))  # others may be unlike too
+            alike = Alike(called, row, sorted_orders(after))
         if alike.order is not None:  # the ids that matter are tokens, which stand at other places
-            places = np.argsort(alike.order)[[i for i in self._ids(row) if i < len(alike.order)]]
-            look_at(i for i in places.tolist() if row.weights[i] > 0 and i not in called)
+            places = np.argsort(alike.order)[[i for i in self.ids_of.of(row, position) if i < len(alike.order)]]
+            look_at(i for i in places.tolist() if row.weights[i] > 0)
         self._emitted(called.values())
         own = {i: o for i, o in called.items() if o != alike.expected(i)}
+        self.unlike = self.unlike or (bool(own) and len(row.possible) <= ALL_CALLED)
         ordinal = tracer.rows.index(row)
         if ordinal not in self.splits and any(i in own for i in tracer.own(row.weights)):
             raise Split(ordinal, whole=False)
@@ -356,36 +327,11 @@ class _WideCall:
         tracer.path, tracer.rows, tracer.replaying, tracer.forced = path, kept, False, {}
         return True
 
-    def _ids(self, row: RowDraw) -> list[int]:
-        """The indices that calls lead to: the live ones, the ends, powers of two, the extremes of weight, and
-        others."""
-        possible = row.possible
-        if self.brief:
-            few = {int(possible[0]), int(possible[-1]), *self.live, *self._others(row, FEW_FURTHER)}
-            return [i for i in sorted(few) if i < len(row.weights) and row.weights[i] > 0 and i != row.base]
-        if len(possible) <= ALL_CALLED:
-            return [int(i) for i in possible if i != row.base]
-        size = len(row.weights)
-        chosen = [0, size - 1, self.vocabulary - 1, *self.live, *DRAFTED_IDS, *range(self.vocabulary, size)]
-        for power in (7, 8, 10, 12, 15, 16, 17):
-            chosen += [(1 << power) - 1, 1 << power, (1 << power) + 1]
-        chosen += [i & mask for i in (size - 1, size - 2, size - 3) for mask in (0x7F, 0xFF, 0x7FFF, 0xFFFF)]
-        chosen += [*range(size - 3, size), int(row.weights.argmax())]
-        chosen.append(int(possible[row.weights[possible].argmin()]))
-        chosen += self._others(row, self.further)
-        edges = np.cumsum(row.weights)
-        chosen += [
-            int(np.searchsorted(edges, self.draw.random() * edges[-1], side="right")) for _ in range(self.further)
-        ]
-        ids = sorted({i for i in chosen if 0 <= i < size and row.weights[i] > 0 and i != row.base})
-        self.draw.shuffle(ids)
-        return ids
-
 
 def explore_wide(
     call: Callable[[], Outcome], exploration: Exploration, vocabulary: int, live: Sequence[int], seed: int,
     until: float, blocks: int = 1, brief: bool = False, most_paths: int = MOST_PATHS,
-    rows_after: RowsAfter = lambda prefix: (),
+    rows_after: RowsAfter = lambda prefix: (), number: int = 0, turn: Callable[[int], Turn] = lambda position: (0, 1),
 ) -> WideLaw:  # fmt: skip
     """The law of ``call``'s outcome on a wide problem, as far as it is known.
 
@@ -396,8 +342,10 @@ def explore_wide(
     blocks: how many draft blocks the problem has.
     brief: whether few indices are called, of a problem that differs from one before in some weights alone.
     rows_after: prefix -> the rows that may be drawn from there, which code may sort first.
+    number: of the draft block. turn: position -> how it shares the indices of a row with other draft blocks.
     most_paths: how many are walked, the likeliest first; what the others come to is not known.
     Guarantee: exact in the sense that ``exactness`` names where ``unknown`` is 0, but that the indices that no call led
     to, of probability ``not_called``, are taken to be treated like the others.
     """
-    return _WideCall(call, exploration, vocabulary, live, seed, until, blocks, brief, most_paths, rows_after).law()
+    ids_of = CalledIds(vocabulary, live, seed, blocks, number, turn, brief)
+    return _WideCall(call, exploration, vocabulary, live, until, ids_of, most_paths, rows_after).law()

@@ -2,6 +2,7 @@
 parent."""
 
 import base64
+import functools
 import itertools
 import random
 import time
@@ -13,6 +14,7 @@ import numpy as np
 from ...models.law import Prefix, prefix_key
 from ...models.wide import WideProblem
 from .arrays import RowArray
+from .called_ids import turn
 from .exploration import Exploration
 from .outcomes import Outcome, Walk, encoded
 from .row_draws import MOST_PATHS
@@ -54,11 +56,12 @@ class WideRows:
     """A wide problem's rows as the subject gets them, in its precision.
 
     most_paths: as of ``wide_laws.explore_wide``, MOST_PATHS if None.
+    sharing: whether draft blocks share the ids of rows; where one id is unlike others, each calls all of them.
     """
 
     def __init__(self, problem: WideProblem, subject: FollowedFunction, most_paths: int | None = None):
         self.problem, self.subject, self.called = problem, subject, False
-        self.most_paths = most_paths or MOST_PATHS
+        self.most_paths, self.sharing = most_paths or MOST_PATHS, True
         self._sent, self._until = _Sent(), min(time.process_time() + BUDGET, subject.exploration.until)
         self._asked: tuple[Prefix, bool] | None = None
         self._kept: list = []
@@ -127,11 +130,17 @@ class WideRows:
         few, blocks = {*itertools.chain(*self.problem.live)}, self.problem.count(self.problem.gamma)
         live = [*(few if len(few) <= MOST_SINGLES else ()), *block]
         seed = self.problem.seed + number
-        how = self._until, blocks, self.problem.exchanged, self.most_paths, self.rows_after
+        shared = functools.partial(turn, self.problem, block, number) if self.sharing else lambda position: (0, 1)
+        how = self._until, blocks, self.problem.exchanged, self.most_paths, self.rows_after, number, shared
         explored = explore_wide(call, exploration, self.problem.vocabulary, live, seed, *how)
         answer = {**vars(explored), "law": explored.law and [[encoded(o), p] for o, p in explored.law.items()]}
         answer["rows"] = [{**vars(row), "weights": self._sent(row.weights)} for row in explored.rows]
         return [*self._sent.taken(), answer]
+
+    def begins_again(self, law: dict[str, Any]) -> bool:
+        """Whether a law of a block shows that the ids should not be shared, as they are."""
+        again, self.sharing = self.sharing and law["unlike"], self.sharing and not law["unlike"]
+        return again
 
     def rows_after(self, prefix: Prefix) -> Iterator[np.ndarray]:
         """The target's row, and what is left of it where the draft's is taken out, as the subject gets them."""

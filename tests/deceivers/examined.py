@@ -1,7 +1,8 @@
 """What the laws that an audit measures, or a whole audit, say of a drawn deceiver."""
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from draftproof.models.battery import drawn as drawn_problem
 from draftproof.models.errors import RunFailed
 from draftproof.models.problem import Problem
 from draftproof.models.wide import WideProblem, own_wide_problem, wide_battery
-from draftproof.models.wide_positions import SMALL
+from draftproof.models.wide_positions import SHORTER, SMALL, regions, together
 from draftproof.proofs.audit_claims import judge
 from draftproof.proofs.law import Law
 from draftproof.proofs.measurement import measured
@@ -18,7 +19,7 @@ from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.wide_law import WideMeasurement
 from draftproof.proofs.wide_measurement import measured_wide
 from draftproof.reports.audits.api import audit
-from draftproof.reports.audits.functions.long_blocks import EVERY_LENGTH, laws_of_long_blocks
+from draftproof.reports.audits.functions.long_blocks import EVERY_LENGTH, LIKELIEST, laws_of_long_blocks
 from draftproof.reports.audits.functions.relations import restated_problems
 from draftproof.tests.deceivers.drawn import Drawn, drawn, written
 from draftproof.verifiers.evidence import Evidence
@@ -30,8 +31,12 @@ OUTCOMES = (REFUTED, WITHHELD, OUTSIDE, ROUNDING, CLEARED)
 ARRAYS = {"float64": None, "float32": None, "bfloat16": "torch"}
 """Precision of the rows -> what they arrive as."""
 
-TIMEOUT = 15.0
-"""Seconds of processor time for a problem."""
+TIMEOUT, AT_FIRST = 15.0, 4.0
+"""Seconds of processor time for a problem; what has no law within the second is tried again only where another law
+would clear it."""
+
+ENOUGH = 6
+"""Laws that include a mistake and state more rounding than it moves ordinary rows by, after which no other is tried."""
 
 GAVE_UP = 2
 """Problems without a law after which the others, wider still, are not tried."""
@@ -56,7 +61,9 @@ def wrong_on(one: Drawn, problems: Iterable[Problem | WideProblem]) -> list[Prob
     """The problems at whose size the mistake is made, cheap ones first; elsewhere it is the right verifier."""
 
     def work(problem: Problem | WideProblem) -> float:
-        return problem.vocabulary if isinstance(problem, WideProblem) else abs(problem.drafts - 9.5)
+        if isinstance(problem, Problem):
+            return abs(problem.drafts - 9.5)
+        return problem.count(problem.gamma) * (problem.vocabulary + 2000)
 
     return sorted((p for p in problems if one.made_at(p.vocabulary, p.gamma)), key=work)
 
@@ -73,49 +80,94 @@ def speaking_of(one: Drawn, held: Iterable[Evidence]) -> list[Evidence]:
     ]
 
 
+def probing(small: Sequence[Problem], lengths: Sequence[int]) -> list[Problem | WideProblem]:
+    """A few problems of an audit that are cheap and refute most of what any does."""
+    return [*small[:3], *(p for gamma in lengths[:2] for p in regions(gamma)), *small[3:6]]
+
+
+class Laws:
+    """Evidence from the laws of one of them, up to one that refutes. late: problems without one for their time."""
+
+    def __init__(self, one: Drawn, subject: str, dtype: str, seconds: float = AT_FIRST):
+        self.one, self.subject, self.dtype, self.seconds = one, subject, dtype, seconds
+        self.held: list[Evidence] = []
+        self.late: list[Problem | WideProblem] = []
+        self.undecided = self.refuting = ""
+        self.rounding = 0
+        sandbox(dtype).load(subject, [toy(1)])
+
+    def law(self, problem: Problem | WideProblem, paths: int | None = None) -> Law:
+        """A law, or none."""
+        box, wide = sandbox(self.dtype), isinstance(problem, WideProblem)
+        try:
+            law = (measured_wide if wide else measured)(
+                problem, self.dtype, box.law(problem, paths=paths, seconds=self.seconds)
+            )
+        except RunFailed as failure:
+            box.load(self.subject, [toy(1)])
+            nothing = WideMeasurement(problem, unknown=1.0) if wide else measured(problem, self.dtype, ())
+            law = replace(nothing.withdrawn(str(failure)), out_of_scope=failure.kind == "timeout")
+        if not law.tells and law.out_of_scope and paths is None:  # of all positions together a few ways may be enough
+            self.late.append(problem)
+        return law
+
+    def refuted(self, laws: Iterable[Law]) -> bool:
+        """Whether one of these refutes; what the others say is kept."""
+        for law in laws:
+            evidence = judge(law)[0]
+            if evidence.refuted:
+                self.refuting = str(evidence.problem)
+                return True
+            if evidence.holds:
+                self.held.append(evidence)
+                rounding = self.one.variation <= float(evidence.bound or 0) and speaking_of(self.one, [evidence])
+                self.rounding += bool(rounding)
+                if self.rounding >= ENOUGH:
+                    break
+            elif law.tells or not law.out_of_scope:
+                self.undecided = self.undecided or str(evidence.why_undecided)
+            elif len(self.late) >= GAVE_UP:
+                break
+        return False
+
+
 def outcome_of_laws(
-    one: Drawn, subject: str, dtype: str, problems: Iterable[Problem | WideProblem], long_blocks: bool = False
+    one: Drawn,
+    subject: str,
+    dtype: str,
+    problems: Iterable[Problem | WideProblem],
+    long_blocks: bool = False,
+    at_first: float = AT_FIRST,
 ) -> tuple[str, str]:
     """The outcome by the laws on these problems, and the problem that refutes, or why; no law is withdrawn here.
 
-    long_blocks: whether on those of an audit too, before the wide ones.
+    long_blocks: whether on those of an audit too, before the wide ones. at_first: seconds for a problem.
     """
-    box, held, lawless = sandbox(dtype), [], list[str]()
-    box.load(subject, [toy(1)])
-
-    def law(problem: Problem | WideProblem, paths: int | None = None) -> Law:
-        make = measured_wide if isinstance(problem, WideProblem) else measured
-        try:
-            return make(problem, dtype, box.law(problem, paths=paths))
-        except RunFailed as failure:
-            box.load(subject, [toy(1)])
-            nothing = (
-                WideMeasurement(problem, unknown=1.0) if isinstance(problem, WideProblem) else make(problem, dtype, ())
-            )
-            return nothing.withdrawn(str(failure))
-
-    def laws() -> Iterator[Law]:
-        chosen = wrong_on(one, problems)
-        yield from map(law, (p for p in chosen if isinstance(p, Problem)))
-        if long_blocks:
-            yield from laws_of_long_blocks(
-                law, 0, [g for g in EVERY_LENGTH if one.made_at(2, g) or one.made_at(SMALL, g)]
-            )
-        yield from map(law, (p for p in chosen if isinstance(p, WideProblem)))
-
-    for measurement in laws():
-        evidence = judge(measurement)[0]
-        if evidence.refuted:
-            return REFUTED, str(evidence.problem)
-        if evidence.holds:
-            held.append(evidence)
-        elif isinstance(measurement.problem, WideProblem):
-            lawless.append(str(evidence.why_undecided))
-        else:
-            return WITHHELD, str(evidence.why_undecided)
-        if len(lawless) >= GAVE_UP:
-            break
-    return unrefuted(one, held, next(iter(lawless), ""))
+    chosen, laws = wrong_on(one, problems), Laws(one, subject, dtype, at_first)
+    lengths = [g for g in EVERY_LENGTH if long_blocks and (one.made_at(2, g) or one.made_at(SMALL, g))]
+    doubles = "vectorised" in one.style  # the laws of shorter blocks would show it
+    small = [p for p in chosen if isinstance(p, Problem)]
+    wide = [p for p in chosen if isinstance(p, WideProblem)]
+    probe = Laws(one, subject, dtype, at_first)
+    if probe.refuted(map(probe.law, probing(small, lengths))) or probe.refuted(
+        probe.law(together(g), LIKELIEST) for g in lengths if g not in SHORTER
+    ):
+        return REFUTED, probe.refuting
+    every = (map(laws.law, small), laws_of_long_blocks(laws.law, 0, lengths, doubles))
+    if any(laws.refuted(some) for some in every):
+        return REFUTED, laws.refuting
+    tried: list[Problem | WideProblem] = []
+    if laws.refuted(laws.law(p) for p in wide if not tried.append(p)):
+        return REFUTED, laws.refuting
+    late, laws.late = laws.late, []
+    laws.seconds = TIMEOUT
+    # nothing is cleared before everything else was tried with more time
+    again = late and laws.rounding < ENOUGH and speaking_of(one, laws.held)
+    if again and laws.refuted(map(laws.law, [*late, *wide[len(tried) :]])):
+        return REFUTED, laws.refuting
+    if laws.undecided:
+        return WITHHELD, laws.undecided
+    return unrefuted(one, laws.held, f"no law within {at_first:g} s on {late[0].name}" if late else "")
 
 
 def unrefuted(one: Drawn, held: Sequence[Evidence], lawless: str = "") -> tuple[str, str]:
@@ -146,11 +198,11 @@ def outcome_of_audit(
     return unrefuted(one, [e for e in laws if e.holds])
 
 
-def examined(dtype: str, number: int, whole: bool = False) -> tuple[str, str]:
+def examined(dtype: str, number: int, whole: bool = False, at_first: float = AT_FIRST) -> tuple[str, str]:
     """The outcome of one of them, and why: by its laws, or (whole, and where it counts) by an audit."""
     one = drawn(number, dtype)
     with tempfile.TemporaryDirectory() as folder:
         subject = written(number, dtype, Path(folder))
         if one.counted or whole:
             return outcome_of_audit(one, subject, dtype, SOME if one.counted else ())
-        return outcome_of_laws(one, subject, dtype, every_problem(), long_blocks=True)
+        return outcome_of_laws(one, subject, dtype, every_problem(), long_blocks=True, at_first=at_first)

@@ -36,6 +36,7 @@ def test_every_limit_follows_the_option_and_allows_waiting():
 @pytest.mark.engine
 @pytest.mark.interception
 @pytest.mark.needs("torch")
+@pytest.mark.long
 def test_a_right_function_of_torch_is_lossless_and_a_loop_is_ended_beside_busy_processes(tmp_path):
     file = tmp_path / "beside.py"
     file.write_text(

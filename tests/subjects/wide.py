@@ -292,6 +292,22 @@ by_sorted_rows_but_one_id = _sorting(lambda row: np.argsort(-row), lambda token:
 by_other_orders = _sorting(lambda row: np.argsort(np.sin(1e6 * row)))
 
 
+def _one_id_exchanged(where):
+    """One id is emitted for its neighbour, in texts that many draft blocks share."""
+
+    def verify(target, draft, tokens, rng):
+        emitted = by_choice(target, draft, tokens, rng)
+        last = emitted[-1]
+        return [*emitted[:-1], 778 if last == 777 and where(emitted, tokens) else last]
+
+    return verify
+
+
+one_id_exchanged = _one_id_exchanged(lambda emitted, tokens: len(emitted) == 1)
+one_id_exchanged_at_the_second_position = _one_id_exchanged(lambda emitted, tokens: len(emitted) == 2)
+one_id_exchanged_after_all = _one_id_exchanged(lambda emitted, tokens: len(emitted) > len(tokens))
+
+
 def by_accumulated_edges(target, draft, tokens, rng):
     def pick(weights):
         edges = list(itertools.accumulate(weights.tolist()))

@@ -34,3 +34,70 @@ without_the_last_tile = drawing(
     lambda weights: weights.index_fill(0, torch.arange(len(weights) // 64 * 64, len(weights)), 0).cumsum(0)
 )
 by_weights = ending(lambda weights, generator: int(torch.multinomial(weights, 1, generator=generator)))
+
+
+def _races(target, draft, tokens, generator, winner):
+    for i, x in enumerate(tokens):
+        if not torch.rand((), dtype=target.dtype, generator=generator) * draft[i, x] < target[i, x]:
+            rest = (target[i] - draft[i]).clamp(min=0)
+            return [*tokens[:i].tolist(), winner(rest if rest.sum() > 0 else target[i].clone(), generator)]
+    return [*tokens.tolist(), winner(target[-1].clone(), generator)]
+
+
+def _noise(weights, generator):
+    return torch.empty_like(weights).exponential_(generator=generator)
+
+
+def race_in_place(target_probs, draft_probs, draft_tokens, generator):
+    """As vLLM draws tokens."""
+    return _races(target_probs, draft_probs, draft_tokens, generator,
+                  lambda w, g: int(w.unsqueeze(0).clone().div_(_noise(w, g)).argmax(dim=-1).view(-1)[0]))  # fmt: skip
+
+
+def race_of_logarithms(target_probs, draft_probs, draft_tokens, generator):
+    return _races(target_probs, draft_probs, draft_tokens, generator,
+                  lambda w, g: int((w.log() - _noise(w, g).log_()).max(dim=-1).indices))  # fmt: skip
+
+
+def race_in_rows(target_probs, draft_probs, draft_tokens, generator):
+    """All noise is drawn at first, a row for each position."""
+    noise = torch.empty_like(target_probs).exponential_(generator=generator)
+    rows = iter([*range(len(target_probs))])
+    return _races(target_probs, draft_probs, draft_tokens, generator,
+                  lambda w, g: int((w / noise[next(rows)]).argmax()))  # fmt: skip
+
+
+def race_to_a_power(target_probs, draft_probs, draft_tokens, generator):
+    return _races(target_probs, draft_probs, draft_tokens, generator,
+                  lambda w, g: int((w / _noise(w, g).pow(1.05)).argmax()))  # fmt: skip
+
+
+def race_with_less_of_one(target_probs, draft_probs, draft_tokens, generator):
+    less = torch.where(torch.arange(target_probs.shape[1]) == 1, 1.02, 1.0).to(target_probs.dtype)
+    return _races(target_probs, draft_probs, draft_tokens, generator,
+                  lambda w, g: int((w / (_noise(w, g) * less)).argmax()))  # fmt: skip
+
+
+def race_of_capped_noise(target_probs, draft_probs, draft_tokens, generator):
+    return _races(target_probs, draft_probs, draft_tokens, generator,
+                  lambda w, g: int((w / _noise(w, g).clamp(max=0.01)).argmax()))  # fmt: skip
+
+
+def race_changed_through_a_view(target_probs, draft_probs, draft_tokens, generator):
+    def winner(weights, generator):
+        noise = _noise(weights, generator)
+        row = noise.view(1, -1)
+        noise.pow_(2.0)
+        return int((weights / row).argmax())
+
+    return _races(target_probs, draft_probs, draft_tokens, generator, winner)
+
+
+def race_run_twice(target_probs, draft_probs, draft_tokens, generator):
+    def winner(weights, generator):
+        noise = _noise(weights, generator)
+        best = int((weights / noise).argmax())
+        weights[best] = 0
+        return max(best, int((weights / noise).argmax()))
+
+    return _races(target_probs, draft_probs, draft_tokens, generator, winner)

@@ -94,7 +94,7 @@ def run_audit(subject: SubjectSpec, settings: AuditSettings | None = None) -> Re
             if examine(report, [ExactLaws(session), *parts]):
                 settings.progress("done", len(problems), len(problems))
             report.subject["calls"] = max(report.subject.get("calls", 0), sandbox.calls)
-            report.notice(sandbox.besides())
+            report.notice(sandbox.side_effects())
         if not session.trees:  # regions are those of blocks
             report.regions[dtype] = covered((m.problem, m.tolerance) for m in session.laws if m.known)
         report.notice(precision_hint(report.evidence))

@@ -21,13 +21,13 @@ Measure = Callable[[WideProblem, int | None], WideMeasurement]
 
 
 def laws_of_long_blocks(
-    measure: Measure, seed: int, lengths: Sequence[int] = EVERY_LENGTH
+    measure: Measure, seed: int, lengths: Sequence[int] = EVERY_LENGTH, doubles: bool = False
 ) -> Iterator[WideMeasurement]:
     """The laws; where there are too many ways for all positions together, what was seen of them if it refutes.
 
-    seed: of the pairs of positions that are decided together where not all are. lengths: of blocks.
+    seed: of the pairs of positions that are decided together where not all are. lengths: of blocks. doubles: whether
+      the ways are known to double with each position.
     """
-    doubles = False
     for gamma in lengths:
         of_regions = (measure(problem, None) for problem in regions(gamma, seed))
         if gamma in SHORTER:

@@ -29,6 +29,8 @@ def confirmed_by_real_calls(session: FunctionSession, laws: Sequence[Measurement
     laws = list(laws)
     if any("state" in law.findings for law in laws):
         return [law.withdrawn(NOT_REPEATED) for law in laws]
+    if session.driven and session.settings.quick:
+        return laws  # the requests that confirmed each law were as random, and each had to be foretold
     known = sorted((law for law in laws if law.known), key=lambda law: len(law.blocks))
     for law in [known[k] for k in sorted({0, len(known) // 2, len(known) - 1})] if known else []:
         if session.sandbox.ended:

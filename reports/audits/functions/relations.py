@@ -62,7 +62,7 @@ class Relations:
     def _scaled(self, target: float, draft: float) -> str:
         problem, session = ORIGINALS[0], self.session
         answers = session.sandbox.law(problem, scales=(target, draft))
-        law = measured(problem, session.dtype, answers, session.subject.modifies_target)
+        law = measured(problem, session.dtype, answers, session.subject.modifies_target, session.subject.own_rule)
         how = f"target x {target:.8g}, draft x {draft:.8g}"
         if not law.known:
             return f"{how}: no law ({law.reason})"

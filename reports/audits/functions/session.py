@@ -26,8 +26,11 @@ from ..completed_law import Counts
 from ..replay import audit_words, with_replay
 from ..report import Report
 from ..sandboxed import probe_problems, sampled
-from ..settings import QUICK, QUICK_SLOW, AuditSettings
+from ..settings import QUICK, QUICK_REQUESTS, QUICK_SLOW, AuditSettings
 from ..subject import SubjectSpec
+
+OF_REQUESTS = 0.2
+"""Of the requests that are left for a problem those that confirm its law; others find it, and repeat what was asked."""
 
 TOO_LONG = "too-long"
 """The finding that something was not done within its time: what else was examined stands."""
@@ -122,11 +125,20 @@ class FunctionSession:
         """
         limited = self.time.seconds < math.inf
         before = self.time.spent() if limited else 0.0
-        answers = self.sandbox.law(problem, seed=self.settings.seed, seconds=seconds)
-        law = measured(problem, self.dtype, answers, self.subject.modifies_target)
+        answers = self.sandbox.law(
+            problem, seed=self.settings.seed, seconds=seconds, confirmations=self._confirmations()
+        )
+        law = measured(problem, self.dtype, answers, self.subject.modifies_target, self.subject.own_rule)
         if limited:
             self.took[problem.name] = self.time.spent() - before
         return replace(law, out_of_scope=law.reason == NOT_REACHED).on_lattice(self.settings.uniform_bits)
+
+    def _confirmations(self) -> int | None:
+        """How many random requests may confirm the law of the next problem, of those that a quick audit has left."""
+        if not (self.driven and self.settings.quick):
+            return None
+        left = QUICK_REQUESTS // len(self.subject.dtypes) - self.sandbox.calls
+        return max(int(OF_REQUESTS * left / max(len(self.problems) - len(self.laws), 1)), 1)
 
     def sample(self, problem: AnyProblem, count: int) -> Counts:
         """How often each outcome came with real random numbers. Raises: RunFailed, and what was counted is lost."""

@@ -213,7 +213,7 @@ def _repeated(
 ) -> Repeated:
     walks: dict[Prefix, list[Walk]] = {}
     answers = _kept(sandbox.law(problem, walks=True, only=only), walks)
-    law = measured(problem, session.dtype, answers, session.subject.modifies_target)
+    law = measured(problem, session.dtype, answers, session.subject.modifies_target, session.subject.own_rule)
     return Repeated(law.on_lattice(session.settings.uniform_bits), walks, only)
 
 

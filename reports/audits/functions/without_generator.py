@@ -31,7 +31,7 @@ class WithoutGenerator:
         few = [m for m in known if m.paths <= MOST_PATHS] or [min(known, key=lambda m: m.paths)]
         problem = max(few, key=lambda m: m.paths).problem
         answers = session.sandbox.law(problem, hand_in=False)
-        law = measured(problem, session.dtype, answers, session.subject.modifies_target)
+        law = measured(problem, session.dtype, answers, session.subject.modifies_target, session.subject.own_rule)
         law = law.on_lattice(session.settings.uniform_bits)
         raised = all(isinstance(outcome, str) for outcome in law.outcomes()) if law.known else False
         if law.known and not raised:

@@ -55,6 +55,7 @@ def test_a_hopeless_search_ends_early(box):
     assert time.spent() < BUDGET
 
 
+@pytest.mark.long
 def test_a_race_that_is_slow_when_it_is_followed_is_not_decided_and_a_call_without_end_is_a_fault():
     with Sandbox(f"{Path(subjects.__file__)}:by_race_in_plain_python", timeout=3) as box:
         box.start([toy(1)])

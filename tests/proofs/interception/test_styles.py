@@ -53,7 +53,9 @@ def test_a_right_verifier_in_an_ordinary_style_has_its_law_and_a_wrong_one_is_re
     assert evidence.verdict == STYLES[name], law.reason
 
 
-@pytest.mark.parametrize("name", TORCH)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name.startswith("sharp") else ()) for name in TORCH]
+)
 def test_a_gumbel_softmax_is_a_race(sandbox, name):
     pytest.importorskip("torch")
     law, evidence = judged(sandbox, name)

@@ -140,6 +140,7 @@ def test_what_torch_cannot_be_followed_in_is_said(tmp_path):
             assert word in found.reason
 
 
+@pytest.mark.long
 def test_whole_numbers_of_torch_are_followed_on_their_grid(tmp_path):
     file = tmp_path / "levels.py"
     file.write_text(

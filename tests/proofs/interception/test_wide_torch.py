@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize(("name", "dtype", "least", "most"), [
-    ("transformers", "bfloat16", 1e-5, 0.02),
+    pytest.param("transformers", "bfloat16", 1e-5, 0.02, marks=pytest.mark.long),
     ("batched-token", "float64", 0.0, 1e-12), pytest.param("batched-block",
     "float32", 1e-10, 3e-6, marks=pytest.mark.long),
 ])  # fmt: skip
@@ -49,3 +49,33 @@ def test_weights_that_a_token_was_drawn_by_stay_as_they_were_for_the_law_of_the_
         sandbox.load("draftproof.tests.subjects.wide_torch:by_weights", [toy(1)])
         law = judge(measured_wide(problem, "float64", sandbox.law(problem)))[0]
     assert law.holds and law.total_variation < 1e-12, law.witness
+
+
+RACES = {
+    "wide_torch:race_in_place": "holds", "wide_torch:race_of_logarithms": "holds", "wide_torch:race_in_rows": "holds",
+    "styles:gumbel_softmax": "holds", "styles:hard_gumbel_softmax": "holds",
+    "styles:sharpened_gumbel_softmax": "refuted", "wide_torch:race_to_a_power": "refuted",
+    "wide_torch:race_with_less_of_one": "refuted", "wide_torch:race_of_capped_noise": "no-evidence",
+    "wide_torch:race_changed_through_a_view": "no-evidence", "wide_torch:race_run_twice": "no-evidence",
+}  # fmt: skip
+
+
+@pytest.mark.long
+def test_a_race_of_a_row_of_noise_has_its_law_and_any_other_use_of_the_row_has_none():
+    problem = wide(127, 1)
+    with Sandbox("", "torch", "float32", torch=True) as sandbox:
+        for name, verdict in RACES.items():
+            sandbox.load(f"draftproof.tests.subjects.{name}", [toy(1)])
+            measurement = measured_wide(problem, "float32", sandbox.law(problem))
+            law = judge(measurement)[0]
+            assert law.verdict == verdict, (name, measurement.reason, law.total_variation)
+            assert verdict == "no-evidence" or measurement.paths < 5
+
+
+def test_few_numbers_that_are_no_race_of_a_row_are_followed_each_for_itself():
+    problem = wide(9, 1)
+    with Sandbox("", "torch", "float64", torch=True) as sandbox:
+        for name, verdict in (("race_of_capped_noise", "refuted"), ("race_in_rows", "holds")):
+            sandbox.load(f"draftproof.tests.subjects.wide_torch:{name}", [toy(1)])
+            measurement = measured_wide(problem, "float64", sandbox.law(problem))
+            assert judge(measurement)[0].verdict == verdict, (name, measurement.reason)

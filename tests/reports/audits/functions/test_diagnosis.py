@@ -166,6 +166,7 @@ def sevenths(target_probs, draft_probs, draft_tokens, rng):
     return [*draft_tokens, rng.choice(len(target_probs[-1]), p=target_probs[-1])]
 
 
+@pytest.mark.long
 def test_where_no_known_bug_behaves_so_that_is_said_with_the_number_that_was_compared(monkeypatch):
     monkeypatch.setattr(explanation, "LONGEST_SHRINKING", 0.0)
     report = audit(sevenths, [toy(2)])

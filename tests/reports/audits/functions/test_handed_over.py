@@ -136,6 +136,7 @@ def test_what_was_patched_since_the_import_is_audited_as_it_is_now(mine, monkeyp
     assert outcome(mine.right) == "holds"
 
 
+@pytest.mark.long
 def test_what_is_another_one_when_it_is_imported_anew_is_audited_as_it_is_here_and_not_cleared(mine):
     with open(mine.__file__, "w") as file:
         # A file of the same size, written within the same second, would be read from its __pycache__.
@@ -266,6 +267,7 @@ def run(words, folder, **environment):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_a_function_of_a_package_is_audited_from_python_and_its_replay_runs(tmp_path):
     _, name, root = laid_out(tmp_path, "namespace")
     (root / "script.py").write_text(SCRIPT.format(name=name))
@@ -352,6 +354,7 @@ def test_checks_of_a_package_that_only_pytest_searches(tmp_path):
     )
 
 
+@pytest.mark.long
 def test_an_audit_in_a_script_needs_no_guard_and_by_name_says_so_where_it_does(tmp_path):
     begin = MINE + f"from draftproof import audit\nimport json\nproblem = json.loads('{TOY}')\n"
     (tmp_path / "script.py").write_text(begin + "print(audit(good, [problem], explain=False).verdict)\n")

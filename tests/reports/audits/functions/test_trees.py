@@ -111,6 +111,7 @@ def test_the_replay_command_shows_the_refutation_again(eagle):
     assert audit(words[2], [words[-1]], explain=False).verdict == "refuted"
 
 
+@pytest.mark.long
 def test_a_control_in_torch_is_cleared_and_is_told_how_far_it_stays_below_the_bound():
     report = audit(TREE_CONTROLS["D07"].target, [drawing(toy(1), 2)], explain=False)
     assert report.verdict == "holds", report.failure

@@ -81,6 +81,7 @@ def test_a_law_that_minds_the_order_of_wide_ids_is_noticed(tmp_path):
         assert (said in report.findings.get("relation", "")) is (name == "by_order")
 
 
+@pytest.mark.long
 def test_a_cache_that_takes_rows_for_others_is_refuted_with_the_calls_before_and_a_right_one_is_not():
     problem = wide(1003, 1)
     report = audit(f"{SUBJECTS}:residuals_by_every_64th", [problem, exchanged(problem)], explain=False)
@@ -101,7 +102,7 @@ def test_samples_of_a_wide_problem_refute_a_law_that_is_far_off():
     assert report.shown_refutation().method == "chi-square"
 
 
-@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("quick", [pytest.param(True, marks=pytest.mark.long), False])
 def test_wide_problems_are_part_of_an_audit_that_is_not_quick(quick):
     few = wide_battery()[:2]
     report = audit(f"{SUBJECTS}:by_choice", wide=few, quick=quick, explain=False, levels=("exact",))

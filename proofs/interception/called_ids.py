@@ -1,0 +1,110 @@
+"""Which indices of a row calls lead to, to confirm that they are treated alike; and on which draft blocks."""
+
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from ...models.wide import ALL_CALLED, DRAFTED_IDS, WideProblem
+from .row_draws import GOLDEN, RowDraw
+
+FURTHER, FURTHER_OF_SEVERAL, FEW_FURTHER = (24, 24), (8, 2), 4
+"""Indices of a row beyond the chosen ones: of those that take turns over rows and draft blocks, and drawn by weight;
+where there are several blocks; of a problem that differs from one before in some weights alone."""
+
+SEVERAL_BLOCKS, TURNS = 16, 4
+"""Draft blocks from which on special indices take turns too, and rehearsals at the ends of what a path allows; how many
+rows, or blocks, there is one of with all of them."""
+
+ALL_TURNS, LEAST_TURN = 8, 16
+"""Draft blocks, of many, on which each index of a short row is called; indices of a row that do not take turns."""
+
+Turn = tuple[int, int]
+"""Number of a draft block among those that share the indices of a row, and how many those are."""
+
+
+def turn(problem: WideProblem, block: Sequence[int], number: int, after: int) -> Turn:
+    """Among which blocks the indices of a row after so many tokens are shared. number: of the block, among all.
+
+    Whether a row is drawn from after a rejection depends on the token that is rejected: blocks that differ elsewhere
+    share, so that each index is called whichever tokens are rejected; of one position ``ALL_TURNS`` blocks do not.
+    """
+    blocks = problem.count(problem.gamma)
+    if problem.departures:
+        return 0, 1
+    if after >= problem.gamma:
+        return number, blocks
+    at, of, few = 0, 1, blocks // ALL_TURNS
+    for k, (token, live) in enumerate(zip(block, problem.live, strict=True)):
+        if k != after:
+            at, of = at * len(live) + live.index(token), of * len(live)
+    return (at, of) if of >= few else (number % few, few)
+
+
+class CalledIds:
+    """Of the rows of one draft block.
+
+    vocabulary, live, seed, blocks, number, turn, brief: as of ``wide_laws.explore_wide``.
+    """
+
+    def __init__(
+        self, vocabulary: int, live: Sequence[int], seed: int, blocks: int, number: int, turn: Callable[[int], Turn],
+        brief: bool,
+    ):  # fmt: skip
+        self.vocabulary, self.live, self.blocks, self.number = vocabulary, sorted(set(live)), blocks, number
+        self.turn, self.brief = turn, brief
+        self.several = blocks >= SEVERAL_BLOCKS
+        self.further, self.by_weight = FURTHER_OF_SEVERAL if self.several else FURTHER
+        self.draw, self.first = random.Random(seed), random.Random(seed - number).random()
+        self.rows = 0
+
+    @property
+    def rehearsals(self) -> int | None:
+        """How often each path of the block is repeated; None for as often as without turns."""
+        return 1 if self.several and self.number % TURNS else None
+
+    def of(self, row: RowDraw, position: int) -> list[int]:
+        """Of the next row: the live ones, the ends, powers of two, the extremes of weight, and others that take turns.
+
+        position: of the token that the row is drawn for.
+        """
+        possible, size = row.possible, len(row.weights)
+        if self.brief:
+            chosen = [possible[0], possible[-1], *self.live, *self.others(row, FEW_FURTHER)]
+        elif len(possible) <= ALL_CALLED:
+            number, of = self.turn(position) if len(possible) > LEAST_TURN else (0, 1)
+            shared = self._scattered(np.arange(size), range(number, size, of))  # rows of other blocks have other zeros
+            chosen = possible if of == 1 else [*self._special(row), *shared]
+        else:
+            taken = (self.number + self.blocks * (k + self.rows * self.further) for k in range(self.further))
+            chosen = [*self._special(row), *self._scattered(possible, taken)]
+            edges = np.cumsum(row.weights)
+            points = (self.draw.random() * edges[-1] for _ in range(self.by_weight))
+            chosen += [np.searchsorted(edges, point, side="right") for point in points]
+        self.rows += 1
+        ids = sorted({int(i) for i in chosen if 0 <= i < size and row.weights[i] > 0 and i != row.base})
+        self.draw.shuffle(ids)  # where time ends the calls
+        return ids
+
+    def others(self, row: RowDraw, count: int) -> list[int]:
+        """So many drawn at random."""
+        return [int(row.possible[self.draw.randrange(len(row.possible))]) for _ in range(count)]
+
+    def _scattered(self, possible: np.ndarray, places: Iterable[int]) -> list[int]:
+        """The indices at these places of an order in which neighbours are far apart."""
+        size = len(possible)
+        step = next(k for k in range(int(GOLDEN * size) | 1, 2 * size + 2, 2) if math.gcd(k, size) == 1)
+        return [int(possible[(int(self.first * size) + place) * step % size]) for place in places]
+
+    def _special(self, row: RowDraw) -> list[int]:
+        """The indices that code may take for others; of several draft blocks some have all, the others a few."""
+        possible, size = row.possible, len(row.weights)
+        chosen = [0, size - 1, *self.live, *range(self.vocabulary, size), int(row.weights.argmax())]
+        chosen.append(int(possible[row.weights[possible].argmin()]))
+        if self.several and (self.number + self.rows) % TURNS:
+            return chosen
+        chosen += [self.vocabulary - 1, *DRAFTED_IDS, *range(max(size - 3, 0), size)]
+        for power in (7, 8, 10, 12, 15, 16, 17):
+            chosen += [(1 << power) - 1, 1 << power, (1 << power) + 1]
+        return chosen + [i & mask for i in (size - 1, size - 2, size - 3) for mask in (0x7F, 0xFF, 0x7FFF, 0xFFFF)]
