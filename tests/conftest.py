@@ -42,13 +42,14 @@ MARKERS = {
     "engine": "needs torch and transformers; audits the published code",
     "browser": "opens the HTML report in headless Chromium",
     "simulation": "long: false-alarm and miss rates confirmed by many simulated audits (make simulations)",
-    "zoo": "long: audits of the mutants and controls beyond a quarter of them (make zoo)",
+    "zoo": "long: audits of the mutants and controls beyond a sixth of them (make zoo)",
     "long": "further settings of what a shorter test examines (make long)",
     "broken_proof": "long: changes of code and statements that must break a Coq proof (make broken-proofs)",
     "deceiver": "long: audits of wrong verifiers written to be cleared, beyond one of each class (make deceivers)",
     "cluster": "runs on a real two-worker Dask cluster that the test starts",
     "unpacked": "long: runs the engines that make engines unpacks",
     "decoders": "long: drives the engine that make decoders installs",
+    "smollm2": "long: reads the open model that make smollm2 installs",
     "gpu": "needs a CUDA device",
     "database": "runs on a real PostgreSQL server that the test starts",
     "needs(*packages)": "skipped, with the reason, where one of these optional packages is not installed",
@@ -64,6 +65,7 @@ LEFT_OUT = {
     "mechanized": "mechanized",
     "unpacked": "engines",
     "decoders": "decoders",
+    "smollm2": "smollm2",
 }
 """Markers of tests that run only where they are asked for by -m, and the target of make that does so."""
 

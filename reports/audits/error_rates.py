@@ -5,3 +5,6 @@ ALPHA = 1e-6
 
 BETA = 1e-3
 """Rate of misses: that a deviation at a detection limit is not refuted."""
+
+REFERENCE_ALPHA = 1e-3
+"""Rate of false alarms of a server that is judged by the rows of a reference: their drift is measured, not known."""

@@ -30,7 +30,7 @@ def measured_law_report(subject: SubjectSpec, problem: Problem, timeout: float =
     dtype = subject.dtypes[0]
     with sandbox_of(subject, dtype, timeout=timeout) as sandbox:
         sandbox.start(probe_problems([problem]))
-        law = measured(problem, dtype, sandbox.law(problem), subject.modifies_target)
+        law = measured(problem, dtype, sandbox.law(problem), subject.modifies_target, subject.own_rule)
     if not law.known:
         raise RunFailed("raises", f"no law is known: {law.reason}")
     emitted, judged, slack = law.outputs(), lossless(law), rational(law.tolerance)

@@ -8,6 +8,8 @@ from ...verifiers.trees.draft_tree import WAYS
 from .positions import undecided
 from .scope import ReportScope, Run, by_drafting, counted, ranges, shares
 
+MOST_NAMES = 5
+
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 
 
@@ -44,7 +46,7 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
         sentences += _of_functions(known, bool(report.subject["convention"].get("program")))
     if report.end_to_end:
         sentences.append("other models, prompts, longer texts, and settings of sampling than those of this run")
-    sentences += _regions(report) + _gaps(items)
+    sentences += _of_decoders(items) + _regions(report) + _gaps(items)
     sentences += (report.server or {}).get("not_examined", [])
     if parts := report.subject.get("not_compared"):
         sentences.append(f"whether {', '.join(parts[:3])} is the same in the child process: it cannot be compared")
@@ -54,7 +56,7 @@ def not_examined(report: Run, known: ReportScope | None) -> list[str]:
 
 
 def _share(part: int, of: str) -> str:
-    return f"{100 * part / int(of):.2g} %"
+    return "all" if part == int(of) else f"{100 * part / int(of):.2g} %"
 
 
 def zeros_examined(evidence: Evidence) -> bool:
@@ -68,7 +70,14 @@ def _not_decided(known: ReportScope) -> list[str]:
     by_reason: dict[str, list[str]] = {}
     for one in known.not_decided:
         by_reason.setdefault(one.reason, []).append(f"{one.problem} (V = {one.vocabulary}, gamma = {one.gamma})")
-    return [f"{', '.join(dict.fromkeys(names))}: not decided, {reason}" for reason, names in by_reason.items()]
+    named = {reason: [*dict.fromkeys(names)] for reason, names in by_reason.items()}
+    return [f"{_some(names)}: not decided, {reason}" for reason, names in named.items()]
+
+
+def _some(names: Sequence[str]) -> str:
+    """A few of the names, and how many more; the scope of the JSON has all of them."""
+    more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def _of_trees(known: ReportScope) -> list[str]:
@@ -116,6 +125,25 @@ def _of_functions(known: ReportScope, program: bool) -> list[str]:
     ]
 
 
+def _of_decoders(items: Sequence[Evidence]) -> list[str]:
+    """What is left out of a decoder's requests, where its laws are of texts."""
+    asked = [e.detail for e in items if isinstance(e.detail, TextLawDetail)]
+    if not asked:
+        return []
+    lengths = sorted({len(d.settings.get("prompt") or ()) for d in asked})
+    names = sorted({name for d in asked for name in d.settings})
+    together = max(len(d.settings) for d in asked)
+    settings = f"other settings, values and combinations than those asked for ({', '.join(names) or 'none'})"
+    return [
+        f"texts of more than {max(d.tokens for d in asked)} tokens",
+        settings + (f": at most {together} together" if together > 1 else "" if names else ": --set, --grid"),
+        f"prompts of other lengths than {ranges(lengths)}, and other prompts of those lengths",
+        "what a decoder mistakes further back than the last token, in its cache or its positions: a forged model's row "
+        "depends on that token alone (draftproof e2e has models with more)",
+        "several seeds in one call, and what one request leaves for another one",
+    ]
+
+
 def _regions(report: Run) -> list[str]:
     """Regions of the rows in which a bug could act unseen (``models.regions``)."""
     sentences = []
@@ -137,9 +165,9 @@ def _regions(report: Run) -> list[str]:
 def _gaps(items: Sequence[Evidence]) -> list[str]:
     """Of the laws: which are missing, and what of them is not known."""
     sampled = [e for e in items if e.method.sampled]
-    lawless = {(e.problem, e.dtype) for e in items if e.verdict == NO_EVIDENCE}
+    lawless = {e.case for e in items if e.verdict == NO_EVIDENCE}
     sentences = []
-    if unsampled := lawless - {(e.problem, e.dtype) for e in sampled}:
+    if unsampled := {case for case in lawless if case[:2] not in {e.case for e in sampled}}:
         sentences.append(f"{counted(len(unsampled), 'law')} without computation and without samples")
     limits = [float(e.limit) for e in sampled if e.bound is not None and e.limit is not None and not e.refuted]
     if limits:

@@ -22,6 +22,9 @@ from .not_examined import not_examined
 from .report_form import ReportForm
 from .scope import ReportScope, scope
 
+OUT_OF_TIME = "out of time"
+"""The finding of a run that ended with parts not examined: whatever its evidence is, it holds nothing."""
+
 FINDINGS = {
     "reseeds": "reseeds its random numbers",
     "state": "keeps state between calls",
@@ -41,6 +44,7 @@ FINDINGS = {
     "never-returned": "does not return",
     "too-long": "takes too long",
     "nan": "computes with NaN",
+    "key": "is judged over keys",
     "coarse-uniform": "draws uniforms of less precision than the rows",
     "drafting": "is refuted for some ways of drawing trees alone",
     "padding": "returns padding with the tokens",
@@ -56,15 +60,17 @@ FINDINGS = {
     "another-model": "names another model than was asked for",
     "together-differs": "emits other texts when asked many at once",
     "seeds": "gives several texts for one seed",
+    "drift": "computes other rows than the reference",
+    OUT_OF_TIME: "had no time for all that it examines",
     "fewer texts": "had no time for more texts",
     "fewer repeats": "had no time for more repeats",
 }
-"""What an audit notices besides the law, by the key under which it is reported."""
+"""What an audit notices that is no law, by the key under which it is reported."""
 
 
 @dataclass
 class EndToEnd:
-    """What an end-to-end run has besides evidence.
+    """What an end-to-end run has in addition to evidence.
 
     setting: the pair, the device and the loop as it was run.
     figures: block efficiency and wall-clock speedup, with intervals.
@@ -96,7 +102,7 @@ class Report:
     evidence: in the order in which it was found.
     diagnosis: the mutants that behave exactly as the subject.
     compared: how many mutants it was compared with, on which problems, by which claim; None if with none.
-    findings: what was noticed besides the law, kind -> text.
+    findings: what was noticed that is no law, kind -> text.
     shown: finding's kind -> the calls that show it, and the command that shows it again.
     curves: Pr(tau >= i) of the subject and of block and token verification, by problem.
     failure: kind and message, if the run could not be completed.
@@ -175,7 +181,7 @@ class Report:
             return ReportVerdict.REFUTED
         if self.failure:
             return ReportVerdict.ERROR
-        if merged == HOLDS:
+        if merged == HOLDS and OUT_OF_TIME not in self.findings:
             return ReportVerdict.HOLDS
         return ReportVerdict.INCONCLUSIVE
 

@@ -86,7 +86,7 @@ class Call(Closed, kw_only=True):
 
 
 class Finding(Closed, kw_only=True):
-    """What was noticed besides the law. calls: with the same random numbers and another result; replay: a command."""
+    """What was noticed that is no law. calls: with the same random numbers and another result; replay: a command."""
 
     kind: str
     what: str

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...models.wide import ALL_CALLED
-from ...verifiers.details import Detail, DrivenDetail, WideDetail
+from ...verifiers.details import Detail, DrivenDetail, TextLawDetail, WideDetail
 from ...verifiers.evidence import HOLDS, NO_EVIDENCE, Evidence, Strength, without_smallest
 from .positions import TOGETHER, decided_positions, how_decided, ranges
 
@@ -50,7 +50,8 @@ class ReportScope(Struct, frozen=True, kw_only=True):
     """What was examined: how many problems of which sizes, in which numbers, how exactly. Of loops sizes are the
     pair's.
 
-    problems: how many. vocabularies, gammas: every V and gamma, if known.
+    problems: how many. requests, tokens: of decoders, settings and ways of drafting with which they were asked, and the
+        cap of the longest text. vocabularies, gammas: every V and gamma, if known.
     positions: gamma -> sets of positions of a block that problems decide together, whose laws are known.
     ids: every V beyond ALL_CALLED -> how many different ids were "drafted" in one problem, and "emitted" by its calls.
     smallest_probability: of all rows, that is not 0.
@@ -65,12 +66,15 @@ class ReportScope(Struct, frozen=True, kw_only=True):
     lawless_vocabularies: every V at which there is neither a law nor samples.
     paths: ways the random numbers can fall, along which laws were followed. calls: of the function, in one process; 0
         where none was called. Before ``paths`` was there, what it is.
+    rounding: of draft trees: by what measures a deviation is rounding.
     quick: whether wide problems were left out.
     not_decided: problems that were tried or left for want of time, and are no part of the above but of ``laws``.
     says: the above in words. reading: the verdict in words that say no more than the evidence.
     """
 
     problems: int
+    requests: int = 0
+    tokens: int | None = None
     vocabularies: list[int]
     gammas: list[int]
     positions: dict[str, list[list[int]]] = {}
@@ -90,6 +94,7 @@ class ReportScope(Struct, frozen=True, kw_only=True):
     lawless_vocabularies: list[int] = []
     paths: int = 0
     calls: int
+    rounding: str = ""
     quick: bool = False
     not_decided: list[NotDecided] = []
     says: str = ""
@@ -117,8 +122,11 @@ def scope(report: Run) -> ReportScope | None:
         [e for kind, e in laws.values() if kind is wanted and e.detail.vocabulary]
         for wanted in (Strength.SAMPLED, Strength.NONE)
     )
+    texts = [e for e in items if isinstance(e.detail, TextLawDetail)]
     known = ReportScope(
         problems=len({e.problem for e in items}),
+        requests=len({e.case for e in texts}),
+        tokens=max((e.detail.tokens for e in texts), default=None),  # type: ignore[union-attr]
         vocabularies=sorted({d.vocabulary for d in sizes if d.vocabulary}),
         gammas=sorted({d.gamma for d in sizes if d.gamma}),
         positions=decided_positions(items),
@@ -138,6 +146,7 @@ def scope(report: Run) -> ReportScope | None:
         lawless_vocabularies=sorted({e.detail.vocabulary for e in lawless if e.detail.vocabulary}),
         paths=sum(e.law.paths or 0 for e in lossless),
         calls=int(report.subject.get("calls", 0)),
+        rounding=_rounding_on_trees(items),
         quick=bool(report.subject.get("quick")),
         not_decided=_not_decided(every),
     )
@@ -190,13 +199,21 @@ def _asked(sizes: Iterable[Detail]) -> list[str]:
     return [*asked] if asked.keys() - {"the target's"} else []
 
 
-def _known(items: Iterable[Evidence]) -> dict[tuple[str | None, str], tuple[Strength, Evidence]]:
-    """(Problem, dtype) -> how its law is known, and the evidence."""
-    known: dict[tuple[str | None, str], tuple[Strength, Evidence]] = {}
+def _rounding_on_trees(items: Iterable[Evidence]) -> str:
+    """By what a deviation on draft trees is rounding: our own rules have a theorem, other code two measures."""
+    of_trees = [e.law.rounding for e in items if e.claim == "lossless" and e.detail.drafting and e.law.rounding]
+    ours = dict.fromkeys(measure.theorem_of for measure in of_trees)
+    others = "one epsilon a decision and recursive rejection's theorem"
+    return ", ".join(f"rounding by {f'the theorem on {rule}' if rule else others}" for rule in ours)
+
+
+def _known(items: Iterable[Evidence]) -> dict[tuple[str, ...], tuple[Strength, Evidence]]:
+    """``Evidence.case`` -> how its law is known, and the evidence."""
+    known: dict[tuple[str, ...], tuple[Strength, Evidence]] = {}
     for e in items:
         if e.claim == "lossless":
             kind = Strength.SAMPLED if e.method.sampled else e.law.exactness or Strength.EXACT
-            known[e.problem, e.dtype] = kind if e.method.sampled or e.verdict != NO_EVIDENCE else Strength.NONE, e
+            known[e.case] = kind if e.method.sampled or e.verdict != NO_EVIDENCE else Strength.NONE, e
     return known
 
 
@@ -215,6 +232,9 @@ def _says(over: str, known: ReportScope) -> str:
         sizes += [f"trees of up to {known.nodes} nodes drawn {', '.join(known.drafting)}{by_drafting(known)}"]
     if known.asked:
         sizes += [f"asked for the law: {'; '.join(known.asked)}"]
+    if known.tokens:
+        sizes += [f"texts of at most {counted(known.tokens, 'token')}"]
+        sizes[0] = f"{counted(known.requests, 'request')} of {sizes[0]}"
     if known.smallest_probability:
         sizes += [f"probabilities from {known.smallest_probability:.2g}"]
     numbers = ", ".join(known.numbers) or "numbers of the server's own"
@@ -229,6 +249,8 @@ def _says(over: str, known: ReportScope) -> str:
         parts.append(f"laws: {', '.join(f'{n} {kind.law}{_on_which(kind, known)}' for kind, n in known.laws.items())}")
     if known.not_decided:
         parts.append(f"not decided on {on_what_not(known.not_decided)}")
+    if known.rounding:
+        parts.append(known.rounding)
     if known.quick:
         parts.append("quick: no wide problem")
     return "; ".join(parts)
@@ -287,9 +309,11 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
         return f"{report.verdict}: {not_refuted(known)}, {how}{but}"
     deciding = [e for e in items if e.claim in report.claims]
     if report.verdict == "refuted":
+        if known.requests:
+            return f"refuted on {len({e.case for e in deciding if e.refuted})} of {counted(known.requests, 'request')}"
         return f"refuted on {len({e.problem for e in deciding if e.refuted})} of {known.problems}"
-    every = {(e.claim, e.problem, e.dtype) for e in deciding}
-    held = {(e.claim, e.problem, e.dtype) for e in deciding if e.verdict == HOLDS}
+    every = {(e.claim, e.case) for e in deciding}
+    held = {(e.claim, e.case) for e in deciding if e.verdict == HOLDS}
     if report.verdict == "inconclusive":
         return f"inconclusive: nothing decided on {len(every - held)} of {len(every)}"
     return "error: it could not be audited to the end"
@@ -298,7 +322,8 @@ def _reading(report: Run, items: list[Evidence], known: ReportScope) -> str:
 def not_refuted(known: ReportScope) -> str:
     """That nothing was refuted, and on how much: what can be said of third-party code."""
     widest = f" (V to {max(known.vocabularies)})" if known.vocabularies else ""
-    return f"not refuted on {counted(known.problems, 'problem')}{widest}"
+    requests = f"{counted(known.requests, 'request')} of " if known.requests else ""
+    return f"not refuted on {requests}{counted(known.problems, 'problem')}{widest}"
 
 
 def _rounding(items: list[Evidence]) -> str:

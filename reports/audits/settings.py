@@ -11,12 +11,16 @@ QUICK, QUICK_SLOW = 13.0, 27.0
 """Seconds of processor time with ``quick``; of tensors, draft trees, and where random numbers are inputs. With what a
 command takes to start, 15 and 30."""
 
+QUICK_REQUESTS = 60_000
+"""Requests to a subject whose random numbers are inputs, with ``quick``: what is left of them bounds the confirmations
+of a law, of which there are 400 at least."""
+
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many steps are done, and of how many."""
 
 
 def silent(stage: str, done: int, total: int) -> None:
-    """Progress that nobody is told of."""
+    """Progress that is not shown."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class AuditSettings:
     stop_at_first: whether the first refutation ends the audit.
     explain: whether to look for the smallest witness and for mutants that behave in the same way.
     progress: called with the stage, the steps done, and their number.
+    announce: called, of a subject whose random numbers are inputs, with how many requests it will be asked and how long
+      that takes, before it is.
     """
 
     problems: Sequence[AnyProblem] = ()
@@ -57,3 +63,4 @@ class AuditSettings:
     stop_at_first: bool = False
     explain: bool = True
     progress: Progress = silent
+    announce: Callable[[str], None] = lambda text: None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ...models.errors import InputError
 from ...verifiers.adapters.registry import ADAPTERS
 from ...verifiers.registry import REFERENCES, Reference
-from ...verifiers.trees.registry import TREE_REFERENCES
+from ...verifiers.trees.registry import IN_FLOATS, TREE_REFERENCES
 
 FORM = "package.module:function, path/to/file.py:function"
 
@@ -26,6 +26,7 @@ class SubjectSpec(NamedTuple):
     torch: whether torch is loaded before it.
     given_array: what the command line says of the array.
     modifies_target: True of greedy block verification, judged as Lemma 8 states it.
+    own_rule: which of our own rules for trees it is, computed in the rows' type: its rounding has a theorem.
     folders: where the sandbox searches modules first.
     handed_over: the object that was handed over, if one was.
     program: whether the target is the command of a program that speaks JSON lines.
@@ -40,6 +41,7 @@ class SubjectSpec(NamedTuple):
     torch: bool = False
     given_array: str | None = None
     modifies_target: bool = False
+    own_rule: str | None = None
     folders: tuple[str, ...] = ()
     handed_over: Mapping[str, Any] | None = None
     program: bool = False
@@ -72,7 +74,13 @@ def subject_from(name: str, array: str | None = None, dtypes: tuple[str, ...] = 
         array = array or ("torch" if low else None)
         return SubjectSpec(name, None, name, name, dtypes or ("float64",), array, array == "torch", array)
     if name in TREE_REFERENCES:
-        raise InputError(f"{name} is one of our own rules for draft trees, which are proved: see draftproof law {name}")
+        if dtypes and name in IN_FLOATS:
+            target = f"draftproof.verifiers.trees.in_floats:{name.replace('-', '_')}"
+            return SubjectSpec(name, None, target, TREE_REFERENCES[name].source, dtypes, own_rule=name)
+        floats = "; in floating point: --dtype float32" if name in IN_FLOATS else ""
+        raise InputError(
+            f"{name} is one of our own rules for draft trees, which are proved: see draftproof law {name}{floats}"
+        )
     if name.endswith(".py") and Path(name).is_file():
         raise InputError(
             f"{name} names a file and no function; expected one of {', '.join(_functions(Path(name))) or FORM}"

@@ -89,8 +89,12 @@ def command(
     from ..audits.functions.audit import run_audit
     from ..audits.settings import AuditSettings
 
+    def announce(text: str) -> None:
+        click.echo(text, err=True)
+
+    shown = {"problems": loaded, "drafting": drafting or (), "announce": announce, **settings}
     with progress_bar() as progress:
-        report = run_audit(spec, AuditSettings(problems=loaded, drafting=drafting or (), progress=progress, **settings))
+        report = run_audit(spec, AuditSettings(**shown, progress=progress))
     output.finish(report, require_decision)
 
 

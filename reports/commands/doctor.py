@@ -15,6 +15,7 @@ FOR = {
     BASE: "audit of functions over NumPy arrays and of programs, law, certificate, campaign, vectors, report, pages",
     "torch": "audit --array torch, --dtype bfloat16 or float16, the batched verifiers",
     "transformers": "audit transformers, engine, engines, forge, e2e, train-pair, tables",
+    "smollm2": "e2e and tables --preset smollm2: an open model",
     "engines": "engine openvino-genai, engine onnxruntime-genai",
     "kernels": "the Triton kernels",
     "history": "history: releases from the package index, Triton kernels",

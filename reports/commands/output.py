@@ -112,6 +112,20 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
         yield progress
 
 
+def say_what_was_made(preset: str | None) -> None:
+    """Make the models of a preset that is made of a package, once; say how long that took, and how large they are."""
+    from ...models.pairs.packaged_pair import packaged_pair
+    from ...models.pairs.presets import SMOLLM2
+
+    if preset != SMOLLM2:
+        return
+    with progress_bar() as progress:
+        folder, figures = packaged_pair(progress=progress)
+    if figures["made"]:
+        seconds, size = figures["cpu_seconds"], figures["bytes"] / 1e9
+        click.echo(f"made        {folder}: {size:.2f} GB, {seconds:.0f} s of processor time; once", err=True)
+
+
 def require_writable(file: str | None) -> None:
     """Check that a file can be written; one that does not exist is not left behind. Raises: InputError."""
     if file is None or file == STANDARD_OUTPUT:

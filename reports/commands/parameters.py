@@ -129,9 +129,12 @@ seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_def
 device_option = click.option("--device", default="cpu", show_default=True, metavar="D", help="cpu, cuda or cuda:N.")
 
 
-def timeout_option(default: float, least: float, what: str, most: float | None = None) -> Callable[[Command], Command]:
-    kind = Finite(min=least, max=most)
-    return click.option("--timeout", type=kind, default=default, show_default=True, metavar="S", help=what)
+def timeout_option(
+    default: float | None, least: float, what: str, most: float | None = None
+) -> Callable[[Command], Command]:
+    """default: None where ``what`` says what it depends on."""
+    kind, shown = Finite(min=least, max=most), default is not None
+    return click.option("--timeout", type=kind, default=default, show_default=shown, metavar="S", help=what)
 
 
 def memory_option(most: float | None = None) -> Callable[[Command], Command]:

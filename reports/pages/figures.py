@@ -130,7 +130,7 @@ def deviations(evidence: Sequence[Evidence]) -> str | None:
 
 
 def limits(evidence: Sequence[Evidence]) -> str | None:
-    """The largest deviation from lossless and the limit, by precision and by how the law was had."""
+    """The largest deviation from lossless and the limit, by precision and by how the law was obtained."""
     groups: dict[str, list[Evidence]] = {}
     for e in evidence:
         if e.claim == "lossless" and e.total_variation is not None and not (e.witness and e.witness.smallest):

@@ -27,12 +27,13 @@ GLOSSARY = {
     "problem": "A small pair of target and draft given as exact numbers, on which a verifier is run.",
     "detection limit": "The smallest total variation that a statistical test would have shown, but for the stated "
     "rate of misses.",
-    "rounding": "What the number type alone may move a law by; a deviation below this limit is not held against the "
+    "rounding": "What the number type alone may move a law by; a deviation below this limit is no evidence against the "
     "verifier.",
     "exact": "Every way the random numbers can fall was followed, and the law is a sum of exact weights.",
     "lattice": "The grid k / 2^53, 2^24, .. of the uniform random numbers that a generator really draws.",
     "closed law of noise": "A law computed by a formula for a race of random noise, to a stated resolution.",
     "not interceptable": "The random numbers of this code could not be followed, so that it has no exact law here.",
+    "not reached in time": "The audit had used up its processor time before these; --processor-time gives more.",
     "driven": "The verifier takes its random numbers as inputs, and its law is found by choosing them.",
     "acceptance": "The probability that at least i drafted tokens are accepted, for i = 0 to gamma.",
     "tau": "The number of drafted tokens that are accepted in one call; E[tau] is its expectation.",

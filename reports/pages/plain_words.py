@@ -1,4 +1,4 @@
-"""A report for somebody who has never heard of speculative decoding: the verdict in plain sentences, the problem in
+"""A report for readers who have never heard of speculative decoding: the verdict in plain sentences, the problem in
 rows."""
 
 from collections.abc import Iterator, Mapping

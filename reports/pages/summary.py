@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...proofs.processor_time import NOT_REACHED
 from ...verifiers.claims import PROBABILITY, TOKENS
 from ...verifiers.details import (
     ArgmaxDetail,
@@ -17,6 +18,7 @@ from ...verifiers.details import (
     LoopLawDetail,
     MeanDetail,
     ReadingDetail,
+    ReportedDetail,
     RowsDetail,
     SamplesDetail,
     TextLawDetail,
@@ -122,6 +124,8 @@ def _how(group: Sequence[Evidence]) -> str:
         return "not interceptable" if least is Strength.NONE else least.law if least else group[0].method
     if {e.detail.reason for e in group} == {NOT_ASKED}:
         return "not asked for"
+    if {e.detail.reason for e in group} == {NOT_REACHED}:
+        return "not reached in time"
     return "driven, no law" if group[0].method is Method.DRIVING else "not interceptable"
 
 
@@ -187,6 +191,11 @@ BY_DETAIL: dict[type, Callable[[Evidence, Any], Columns]] = {
     BettingDetail: lambda e, d: (f"betting, {d.tokens:,} tokens", f"p = {d.p_value:.1g}", _unless_too_wide(e)),
     EndsDetail: lambda e, d: (f"ends of {d.texts:,} texts", f"{d.wrong_ends} wrong", ""),
     BiasDetail: lambda e, d: ("closed form", f"TV {e.total_variation:.3g}", "lossy by name"),
+    ReportedDetail: lambda e, d: (
+        f"{d.logprobs:,} reported" if d.logprobs else "none reported",
+        f"{d.off:,} off, up to {e.total_variation:.2g}" if d.logprobs else "",
+        "" if e.bound is None else f"{e.bound:.1g}",
+    ),
     ReadingDetail: lambda e, d: (f"read, {d.passes:,} rows", f"{d.misread} misread", ""),
     RowsDetail: _rows,
     ListeningDetail: _listening,

@@ -67,10 +67,14 @@ def folder(tmp_path, monkeypatch):
 
 
 RUN = [page for page in PAGES if any(True for _ in running.parsed(page))]
+SLOW = {"certify.md", "engine.md", "rule.md", "server.md"}
+"""Their blocks take ten seconds and more."""
 LONG = [page for page in RUN if any("long" in running.marks(example) for example in running.parsed(page))]
 
 
-@pytest.mark.parametrize("page", RUN, ids=shown)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.long if page.name in SLOW else ()) for page in RUN], ids=shown
+)
 @pytest.mark.usefixtures("folder")
 def test_what_a_page_shows_is_what_happens(page):
     running.run(page, long=False)

@@ -29,7 +29,7 @@ def merged(reports: Mapping[str, Report]) -> Report:
         if not report.evidence and not report.failure:
             raise InputError(f"{name}: nothing was examined")
         if report.subject["digest"] == UNKNOWN:
-            raise InputError(f"{name}: the digest of its subject is unknown; it cannot be told from another version")
+            raise InputError(f"{name}: the digest of its subject is unknown, so another version could not be noticed")
     for name, report in others:
         for what, a, b in _facts(first, report):
             if a != b:

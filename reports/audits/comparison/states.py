@@ -93,7 +93,7 @@ class States:
     """A report as items.
 
     kind: of the report. items: (what, problem or "") -> state.
-    facts: versions, digests and seeds, by name. sizes: what was examined besides, name -> what: less of it is worse.
+    facts: versions, digests and seeds, by name. sizes: what else was examined, name -> what: less of it is worse.
     fixed: the subject and how it was asked, by name: of another one, what was known is known no more.
     rates: what is better the more it is, by name: an interval.
     unclaimed: items that are not claimed: nothing is known of them, and nothing is missing.

@@ -141,7 +141,7 @@ FILES = (".py", ".json", ".txt", ".jsonl")
 
 
 def packages_needed(part: Part) -> tuple[tuple[str, ...], str]:
-    """The packages that a part needs besides those of every audit, and the extra that installs them."""
+    """The packages that a part needs in addition to those of every audit, and the extra that installs them."""
     options = part.options
     name = str(options.get("subject", options.get("engine", "")))
     if entry := ADAPTERS.get(name) or ENGINES.get(name):

@@ -54,7 +54,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "report": {"file": Text},
     "proofs": {"run": bool, "claims": Texts, "methods": Texts},
 }  # fmt: skip
-"""The kinds of parts, and the fields of each; ``files`` are those that its result depends on besides those it names."""
+"""The kinds of parts, and the fields of each; ``files`` are further ones that its result depends on."""
 
 ONE_OF: dict[str, tuple[str, ...]] = {
     "audit": ("subject", "exec"), "engine": ("engine",), "server": ("url",), "nightly": ("file", "db"),

@@ -31,7 +31,7 @@ def verdict_of(rows: Sequence[EvidenceRow], detection_limit: float | None = None
     """The verdict that rows of evidence give: the worst of those that count.
 
     detection_limit: the largest total variation that may remain unseen; without one any limit will do.
-    parts: those that are asked for, besides those of the rows.
+    parts: those that are asked for, in addition to those of the rows.
     Guarantee: met only if every part has a row that counts, all of these hold by an exact law, a proof, or a
     certificate, and of no refutation it is unknown whether it speaks of what is asked.
     """

@@ -36,7 +36,7 @@ class BatchResult(NamedTuple):
 
 
 class CheckHistory(msgspec.Struct):
-    """What the database has of a check besides its e-process, and what follows from it.
+    """What the database has of a check beyond its e-process, and what follows from it.
 
     law: see ``law_of``
     log_e, peak: now, and the largest so far

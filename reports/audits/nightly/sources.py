@@ -21,7 +21,7 @@ from ..sandboxed import sampled
 from ..subject import SubjectSpec
 
 LAW_MODULES = ("decoding", "law", "modification", "problem", "rationals")
-"""The modules of ``models`` that the law of a reference verifier runs through, besides the package of the verifiers."""
+"""The modules of ``models`` that the law of a reference verifier runs through, with the package of the verifiers."""
 
 
 class ReferenceDraws:

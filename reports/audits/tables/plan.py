@@ -113,10 +113,11 @@ class TablesPlan:
         ]
 
     def cells(self, groups: int) -> Iterator[MeasurementCell]:
-        """All cells; a run that is cut short has every setting of the prompts that it came to."""
+        """All cells, the highest temperature first, where the verifiers differ most; a run that is cut short has every
+        setting of the prompts that it came to."""
         for seed in range(self.seeds):
             for group in range(groups):
-                for temperature in self.temperatures:
+                for temperature in reversed(self.temperatures):
                     if temperature > 0 or seed == 0:
                         yield MeasurementCell(seed, group, temperature)
 

@@ -14,7 +14,7 @@ from ....models.environment import processor, versions
 from ....models.errors import InputError
 from ....models.pairs.loading import load_pair
 from ....models.pairs.pair import Pair
-from ....models.pairs.presets import PRESETS, TRAINED, named_pair
+from ....models.pairs.presets import PRESETS, SMOLLM2, TRAINED, named_pair
 from ....models.pairs.prompts import DATA_SETS, EMBEDDED, SPEC_BENCH, grouped_prompts
 from .plan import TablesPlan
 
@@ -44,8 +44,10 @@ def default_data(preset: str | None, target: str) -> tuple[str, ...]:
     """Sources of prompts where none are given.
 
     Those beside a trained target, Spec-Bench for Table 2's pair, the paper's data sets for other models of the Hub,
-    else the embedded ones.
+    else the embedded ones, which need no download.
     """
+    if preset == SMOLLM2:
+        return (EMBEDDED,)
     beside = Path(target).expanduser().parent
     if preset in (None, TRAINED):
         return (str(beside),) if (beside / "prompts.jsonl").is_file() else (EMBEDDED,)

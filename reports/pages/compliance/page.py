@@ -64,7 +64,7 @@ def limit(row: Mapping[str, Any]) -> str:
 
 
 def _shown(part: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page shows of a part besides its JSON form."""
+    """What the page shows of a part in addition to its JSON form."""
     shown: dict[str, Any] = {"pictures": []}
     if "report" in part:
         report = Report.from_json(part["report"])

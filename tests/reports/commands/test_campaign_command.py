@@ -104,6 +104,7 @@ def test_a_reference_is_not_refuted_and_says_what_it_could_have_seen(name):
     assert "E[tau]" in done.err
 
 
+@pytest.mark.long
 def test_the_counts_are_the_same_for_other_workers_and_other_for_another_seed():
     digests = [
         json.loads(
@@ -128,6 +129,7 @@ def test_a_right_function_is_not_refuted_and_a_biased_one_is_with_its_witness(pl
     assert "standard errors" in evidence["witness"]["why"]
 
 
+@pytest.mark.long
 def test_counts_of_a_function_that_keeps_state_do_not_depend_on_the_workers(plain):
     """Each chunk has a process of its own; where it has not, the calls of an earlier chunk would tell."""
     arguments = ["--problem", PAPER, "--samples", 4_000, "--chunk", 1_000, "--json", "-"]

@@ -104,7 +104,7 @@ def test_law_in_words_needs_no_file():
         (["audit", "nonsense"], "'nonsense' is not a subject"),
         (["audit", "."], ". is a folder; expected"),
         (["audit", "block", "--problem", "{}"], "the field 'vocabulary' is missing"),
-        (["audit", "block", "--claims", "fast"], "'fast' is not one of lossless, support, optimal"),
+        (["audit", "block", "--claims", "fast"], "'fast' is not one of lossless, lossless-over-keys, support"),
         (["audit", "block", "--json", "/nowhere/report.json"], "cannot be written"),
         (["audit", "--zoo", "block"], "--zoo takes no subject"),
         (["dance"], "no command 'dance'"),
@@ -178,6 +178,7 @@ def test_a_right_function_is_cleared_and_the_report_fits_its_schema(tmp_path):
     validate(report)
 
 
+@pytest.mark.long
 def test_the_replay_command_of_a_refutation_refutes_again(tmp_path):
     import shlex
 

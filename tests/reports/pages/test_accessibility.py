@@ -166,6 +166,7 @@ def browsed(browser, folder: Path, settings=SETTINGS) -> dict[tuple[str, int, st
 
 @needs_docs
 @pytest.mark.needs("sphinx")
+@pytest.mark.long
 def test_nothing_serious_on_a_page_with_wide_tables_and_nothing_is_wider_than_its_column(browser, tmp_path):
     """The house's style on a page of its own; that of every page is looked at by the long test."""
     source = tmp_path / "docs"

@@ -109,6 +109,7 @@ def test_the_action_leaves_the_report_and_ends_with_the_status_of_the_audit(acti
     assert used == ["actions/upload-artifact@v4", "github/codeql-action/upload-sarif@v3"]
 
 
+@pytest.mark.long
 def test_what_cannot_be_audited_and_wrong_use_fail_the_action_and_inputs_are_never_commands(action):
     name, status, known = action(subject="gone.py:verify", options=f"--problem {PROBLEM}")
     assert (name, status, known["steps.audit.outputs.sarif"]) == ("Verdict", 3, "true")

@@ -126,6 +126,7 @@ def test_failures_show_witness_and_replay_and_leave_reports_and_properties(tmp_p
     assert properties["test_other"] == {}
 
 
+@pytest.mark.long
 def test_a_known_failure_is_expected_and_one_that_is_mended_or_gone_or_expired_fails_the_run(project):
     known = project.folder / "known.toml"
     (project.folder / "pytest.ini").write_text("[pytest]\ndraftproof_known_failures = known.toml\n")

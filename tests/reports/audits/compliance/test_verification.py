@@ -311,6 +311,7 @@ def test_a_page_that_shows_something_else_is_refused_though_its_text_agrees(old,
     ]
 
 
+@pytest.mark.long
 def test_a_pdf_that_shows_something_else_is_refused_though_its_text_agrees(folder):
     html = page(json.loads((folder / "report.json").read_text(encoding="utf-8")))
     (folder / "report.pdf").write_bytes(
@@ -346,6 +347,7 @@ def test_what_no_run_writes_is_refused_whatever_its_name(folder):
     assert len(wrong) == 6
 
 
+@pytest.mark.long
 def test_the_attestation_of_another_run_is_refused(folder, run):
     other = json.loads(json.dumps(run[1]))
     other["requirements"][1]["verdict"] = "met"
