@@ -1,29 +1,19 @@
-"""Statements about all models of a size, proved by z3: whole algorithms, and single steps, which cover every gamma."""
+"""Statements about all models of a size, proved by z3: single steps, which cover every gamma, and rules for trees."""
 
 from collections.abc import Iterator
 
 from ...verifiers.evidence import NO_EVIDENCE
 from ..proving import Proof, ProofResult
 from ..symbolic.single_steps import LEMMAS, STEP_TIME_LIMIT, SolverAnswer, ask
-from ..symbolic.whole_algorithms import TREE_CLAIMS, WHOLE_CLAIMS, WHOLE_TIME_LIMIT, decide
+from ..symbolic.tree_rules import RULE_TIME_LIMIT, TREE_CLAIMS
 
 VOCABULARIES = (2, 8)
 
 ONE_TOKEN = ("block: token", "block: dominance over token", "greedy: token")
 """Lemmas that hold token by token, whatever the vocabulary."""
 
-CLAIM_OF = {
-    "validity": "theorem-1",
-    "expected-acceptance": "theorem-2",
-    "bounds": "acceptance",
-    "residual": "acceptance",
-    "lemma-8": "lemma-8",
-    "lemma-9": "lemma-9",
-}
-"""Under which claim a statement about a whole algorithm stands."""
 
-
-def _found(answer: SolverAnswer, limit: float = WHOLE_TIME_LIMIT) -> ProofResult:
+def _found(answer: SolverAnswer, limit: float = RULE_TIME_LIMIT) -> ProofResult:
     if answer.verdict == NO_EVIDENCE:
         return ProofResult(NO_EVIDENCE, f"time-out: not decided within {limit:g} s of processor time")
     return ProofResult(answer.verdict, None if answer.model is None else f"counterexample: {answer.model}")
@@ -38,11 +28,6 @@ def proofs() -> Iterator[Proof]:
             rows = "one token, any V" if lemma.name in ONE_TOKEN else f"all rows, V {size}"
             yield Proof(lemma.claim, "z3", lemma.name, f"one step, every p_i, {rows}",
                         lambda x=lemma, v=size: _found(ask(x.query(x.rule, v)), STEP_TIME_LIMIT))  # fmt: skip
-    for whole in WHOLE_CLAIMS:
-        for v, gamma in whole.sizes:
-            what, size = f"whole algorithm, {whole.name}", f"all models, V {v}, gamma {gamma}"
-            yield Proof(CLAIM_OF[whole.claim], "z3", what, size,
-                        lambda w=whole, v=v, g=gamma: _found(decide(w.statement, w.verifier, v, g)))  # fmt: skip
     for rule in TREE_CLAIMS:
         for v, children in rule.sizes:
             drawn = f"{' x '.join(map(str, children))} children, {rule.how}"

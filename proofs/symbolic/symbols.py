@@ -6,7 +6,7 @@ sum over paths. So one run of the code as it stands gives its law as z3 terms in
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import z3
 
@@ -107,38 +107,27 @@ def _(target: Symbol, draft):
     return arithmetic.quotient(target, draft, z3.If(target.term == 0, ZERO, ONE))
 
 
-class Asked(NamedTuple):
-    """What a program asked of chance, with the probability of the path up to there."""
-
-    probability: Symbol
-    weights: list[Symbol]
-
-
 class AllBranches:
-    """Chance that takes every branch with its probability, for all models at once, and notes what it was asked."""
+    """Chance that takes every branch with its probability, for all models at once."""
 
     def __init__(self, models: Models):
         self.models, self.branching = models, Branching(models.number(1))
-        self.flips: list[Asked] = []
-        self.draws: list[Asked] = []
 
     def flip(self, probability: Any) -> bool:
         probability = self.models.number(probability)
-        return self._choose(self.flips, [probability], [probability, 1 - probability]) == 0
+        return self._choose([probability, 1 - probability]) == 0
 
     def draw(self, weights: Sequence[Any]) -> int:
         weights = [self.models.number(weight) for weight in weights]
         total = sum(weights)
-        return self._choose(self.draws, weights, [weight / total for weight in weights])
+        return self._choose([weight / total for weight in weights])
 
     def fork(self, holds: z3.BoolRef) -> bool:
         """Go on for the models for which it holds, and on another path for the others."""
         share = self.models.number(z3.If(holds, ONE, ZERO))
-        return self._choose([], [], [share, 1 - share]) == 0
+        return self._choose([share, 1 - share]) == 0
 
-    def _choose(self, notes: list[Asked], asked: list[Symbol], probabilities: list[Symbol]) -> int:
-        if len(self.branching.path) >= len(self.branching.script):
-            notes.append(Asked(self.branching.probability, asked))
+    def _choose(self, probabilities: list[Symbol]) -> int:
         self.models.chance = None
         chosen = self.branching.choose(probabilities)
         self.models.chance = self

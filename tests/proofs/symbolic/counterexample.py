@@ -1,21 +1,19 @@
-"""A model of z3 turned into a problem with rational numbers, on which the exact law refutes the claim too.
+"""A point of z3 turned into a problem with rational numbers, on which the exact law refutes the claim too.
 
 A mutant that z3 refutes in one step is refuted as a whole verifier: the step becomes the second of a draft block.
 """
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 import z3
 
 from draftproof.models.law import Table
-from draftproof.models.problem import Problem, with_numbers
+from draftproof.models.problem import Problem
 from draftproof.proofs import claims
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import enumerated_law, expected_accepted, output_law
 from draftproof.proofs.symbolic.single_steps import STEP_TIME_LIMIT, check
-from draftproof.proofs.symbolic.whole_algorithms import all_models
 from draftproof.proofs.symbolic.z3_numbers import reals, total
 from draftproof.tests.proofs.symbolic.mutants import OF_LEMMAS
 from draftproof.verifiers import greedy_block_verification as greedy
@@ -118,8 +116,8 @@ def problem_of_step(lemma, size=2, limit=STEP_TIME_LIMIT):
 def exactly_refuted(claim, problem, verifier):
     """How the exact law refutes a claim about a verifier on one problem; None if the claim holds there.
 
-    claim: as in ``whole_algorithms`` ("validity", "expected-acceptance", "bounds", "residual", "lemma-8", "lemma-9"),
-    or "lemma-3". A verifier that fails in another way (a coin outside [0, 1] where its law is asked for) has no law to
+    claim: of ``StepMutant.refutes`` ("validity", "expected-acceptance", "bounds", "residual", "lemma-8", "lemma-9"), or
+    "lemma-3". A verifier that fails in another way (a coin outside [0, 1] where its law is asked for) has no law to
     judge: None.
     Raises: KeyError for a claim that is none of these.
     """
@@ -141,13 +139,3 @@ def exactly_refuted(claim, problem, verifier):
         checks = {"validity": claims.lossless, "lemma-3": claims.lemma_3, "lemma-9": claims.lemma_9}
         evidence = checks[claim](problem, law)
     return None if evidence.holds else str(evidence.witness)
-
-
-def problem_of_model(model, vocabulary, gamma):
-    """The problem that a model of z3 stands for, of those that ``all_models`` speaks of."""
-    _, problem = all_models(vocabulary, gamma)
-
-    def at_model(entry):
-        return Fraction(model.eval(entry.term, model_completion=True).as_string())
-
-    return replace(with_numbers(problem, at_model), name="counterexample")

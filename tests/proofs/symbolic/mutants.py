@@ -34,12 +34,10 @@ UNCAPPED = _block("p_i without its cap", survive=greedy.survive)
 LOW = _block("p_{i-1} twice in p_i", survive=lambda p_i, p, q: p_i * block.survive(p_i, p, q))
 NO_NORMALISER = _block("h_i without its denominator", accept=lambda p_i, surplus, target, draft: surplus)
 GENEROUS = _block("p_i added to h_i", accept=lambda p_i, *rest: block.accept(p_i, *rest) + p_i)
-HASTY = _block("p_i for h_i", accept=lambda p_i, surplus, target, draft: p_i)
 
 CAPPED = _greedy("each ratio capped", survive=lambda p_i, p, q: p_i * minimum(ratio(p, q), 1))
 NO_SHORTFALL = _greedy("h_i without its denominator", accept=lambda p_i, surplus, target, draft: minimum(surplus, 1))
 NO_CAP = _greedy("h_i without its cap", accept=_uncapped_acceptance)
-CERTAIN = _greedy("h_i = 1", accept=lambda p_i, surplus, target, draft: 1)
 FORGETFUL = reference("greedy-block")._replace(name="greedy block, its modification forgotten", modifies_target=False)
 
 
@@ -63,12 +61,6 @@ def token_mutant(accept=lambda p, q: minimum(ratio(p, q), 1), rest=residual):
         return Verdict(block.gamma, chance.draw(block.target[block.gamma]))
 
     return verify
-
-
-FROM_TARGET = Reference("token, replacing from the target", token_mutant(rest=lambda target, draft: target), "a mutant")
-RATIO = Reference("token, accepting with the bare ratio", token_mutant(accept=ratio), "a mutant")
-_with_half = token_mutant(lambda p, q: minimum(ratio(p, q) / 2, 1))
-HALF = Reference("token, accepting with half the ratio", _with_half, "a mutant")
 
 
 def residual_of_the_lenient_draft(lenience):
@@ -129,21 +121,6 @@ OF_LEMMAS = {
     "greedy: lemma-8": StepMutant(FORGETFUL, "lemma-8", _forgotten),
 }
 """For each lemma about one step."""
-
-OF_WHOLE = {
-    "token: validity": FROM_TARGET,
-    "block: validity": REDRAWN,
-    "block over token: expected-acceptance": LOW,
-    "token: bounds": RATIO,
-    "block: bounds": GENEROUS,
-    "greedy-block: bounds": NO_CAP,
-    "token: residual": HALF,
-    "block: residual": HASTY,
-    "greedy-block: residual": CERTAIN,
-    "greedy-block: lemma-9": reference("block"),
-    "greedy-block: lemma-8": FORGETFUL,
-}
-"""For each claim about a whole algorithm: refuted at V = gamma = 2."""
 
 OF_DERIVATIONS = {
     "acceptance rate = 1 - total variation": lambda: derivations.acceptance_rate_holds(ratio_upside_down),

@@ -52,10 +52,10 @@ def test_a_question_that_is_not_answered_in_time_is_no_evidence(busy_machine):
 def test_a_machine_that_stands_still_takes_no_proof_away(busy_machine):
     """The process is stopped in the middle, for longer than its limit."""
     program = """
-from draftproof.proofs.symbolic.whole_algorithms import WHOLE_CLAIMS, decide
-(whole,) = (w for w in WHOLE_CLAIMS if w.name == "greedy-block: lemma-9")
+from draftproof.proofs.symbolic.tree_rules import TREE_CLAIMS
+(rule,) = (r for r in TREE_CLAIMS if r.name == "naive")
 print("begins", flush=True)
-print(decide(whole.statement, whole.verifier, 2, 2, 4.0).verdict)
+print(rule.decide(*rule.sizes[1], 4.0).verdict)
 """
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "begins\n"

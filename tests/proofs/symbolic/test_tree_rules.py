@@ -1,4 +1,4 @@
-"""Whole algorithms and rules for trees, for all models of a size, and the problems on which their mutants fail."""
+"""Rules for trees, for all models of a size; laws on symbols; and the problems on which mutants of a step fail."""
 
 import random
 from fractions import Fraction
@@ -7,25 +7,22 @@ import pytest
 import z3
 
 from draftproof.models.battery import KINDS, drawn
+from draftproof.models.decoding import Decoded, iteration
 from draftproof.models.problem import as_json, problem_from
 from draftproof.proofs.field import in_field
 from draftproof.proofs.laws import output_law
 from draftproof.proofs.symbolic.single_steps import LEMMAS, Query, ask
 from draftproof.proofs.symbolic.symbols import AllBranches, Models
-from draftproof.proofs.symbolic.whole_algorithms import (
+from draftproof.proofs.symbolic.tree_rules import (
     TREE_CLAIMS,
-    WHOLE_CLAIMS,
     TreeClaim,
     all_models,
-    decide,
-    emitted_law,
-    equal,
+    law_on_symbols,
 )
 from draftproof.proofs.symbolic.z3_numbers import reals
 from draftproof.tests.proofs.symbolic import mutants
 from draftproof.tests.proofs.symbolic.counterexample import (
     exactly_refuted,
-    problem_of_model,
     problem_of_step,
     rational_point,
 )
@@ -39,22 +36,6 @@ from draftproof.verifiers.trees.draft_tree import IID, TOP, WITHOUT_REPLACEMENT
 
 pytestmark = pytest.mark.symbolic
 by_name = {"ids": lambda entry: entry.name}
-
-
-@pytest.mark.parametrize("whole", WHOLE_CLAIMS, **by_name)
-def test_the_claim_holds_for_all_models_of_its_sizes(whole):
-    for size in whole.sizes:
-        assert decide(whole.statement, whole.verifier, *size).verdict == HOLDS
-
-
-@pytest.mark.parametrize("whole", WHOLE_CLAIMS, **by_name)
-def test_the_mutant_of_a_claim_is_refuted_on_a_problem_file_that_the_exact_engine_confirms(whole):
-    mutant = mutants.OF_WHOLE[whole.name]
-    answer = decide(whole.statement, mutant, 2, 2)
-    assert answer.verdict == REFUTED
-    problem = problem_from(as_json(problem_of_model(answer.model, 2, 2)))
-    assert exactly_refuted(whole.claim, problem, mutant)
-    assert exactly_refuted(whole.claim, problem, whole.verifier) is None
 
 
 @pytest.mark.parametrize("claim", TREE_CLAIMS, ids=lambda c: f"{c.name}, {c.how}")
@@ -81,22 +62,14 @@ def test_a_mutant_of_a_rule_for_trees_is_refuted_with_a_model(name, how, vocabul
     assert answer.verdict == REFUTED and isinstance(answer.model, z3.ModelRef)
 
 
-@pytest.mark.parametrize("whole", WHOLE_CLAIMS, **by_name)
-def test_a_proof_that_does_not_end_in_time_is_no_evidence(whole):
-    assert decide(whole.statement, whole.verifier, 3, 2, 0.001) == (NO_EVIDENCE, None)
+@pytest.mark.parametrize("claim", TREE_CLAIMS, ids=lambda c: f"{c.name}, {c.how}")
+def test_a_proof_that_does_not_end_in_time_is_no_evidence(claim):
+    assert claim.decide(*claim.sizes[0], 0.001) == (NO_EVIDENCE, None)
 
 
 def test_a_question_that_z3_gives_up_on_is_no_evidence(monkeypatch):
     monkeypatch.setattr("draftproof.proofs.symbolic.single_steps.check", lambda *_: z3.unknown)
-    for whole in WHOLE_CLAIMS:
-        assert decide(whole.statement, mutants.OF_WHOLE[whole.name], 2, 1).verdict == NO_EVIDENCE
-
-
-def test_a_defect_that_shows_on_a_boundary_only_is_found():
-    """Half the ratio rejects with nothing left to draw where the two rows are equal, and nowhere else."""
-    (drawn_from,) = (whole for whole in WHOLE_CLAIMS if whole.name == "token: residual")
-    problem = problem_of_model(decide(drawn_from.statement, mutants.HALF, 2, 1).model, 2, 1)
-    assert problem.target.row(()) == problem.draft.row(())
+    assert TREE_CLAIMS[0].decide(*TREE_CLAIMS[0].sizes[0]).verdict == NO_EVIDENCE
 
 
 @pytest.mark.parametrize("size", [2, 3, 5])
@@ -141,7 +114,7 @@ def values(models, facts, numbers):
 def law_at(problem, verifier):
     """The law on symbols at one problem, without what has probability 0."""
     models, everything = all_models(problem.vocabulary, problem.gamma)
-    law = emitted_law(models, everything, verifier)
+    law = law_on_symbols(models, lambda chance: iteration(everything, verifier, Decoded(), chance).tokens)
     prefixes = [(everything.target, problem.target, n) for n in range(problem.gamma + 1)]
     prefixes += [(everything.draft, problem.draft, n) for n in range(problem.gamma)]
     entries = [
@@ -206,8 +179,8 @@ def test_a_program_that_branches_on_an_equality_goes_both_ways():
     for (a, b), expected in {(2, 2): (1, 0, 0), (1, 2): (0, Fraction(1, 3), Fraction(2, 3))}.items():
         found = values(models, [x.term == a, y.term == b], [law["equal"], law["first"], law["second"]])
         assert tuple(found) == expected
-    (total,) = equal(models, {0: law["equal"] + law["first"] + law["second"]}, {0: 1})
-    assert ask(Query(total, models.facts)).verdict == HOLDS
+    total = (law["equal"] + law["first"] + law["second"]).term
+    assert ask(Query(total == 1, models.facts)).verdict == HOLDS
 
 
 # From z3's point to rational numbers.
