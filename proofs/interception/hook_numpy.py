@@ -10,11 +10,12 @@ import numpy as np
 from ..field import rational
 from .arrays import traced_array
 from .draws import LookUp
+from .generators import Followed, followed, guarded, named_as, seeding
 from .keys import plain_key
 from .numbers import handed_out, whole_number
 from .places import place
 from .sources import Exponential, Lattice
-from .tracer import Followed, Tracer, active, followed, guarded, named_as, refuse, seeding
+from .tracer import Tracer, active, refuse
 
 PlainGenerator: Any = np.random.Generator
 PlainRandomState: Any = np.random.RandomState

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from .arrays import place_in_row
+from .generators import Followed, followed, named_as, seeding
 from .numbers import handed_out, whole_number
 from .places import place
 from .sources import Lattice
-from .tracer import Followed, Tracer, followed, named_as, seeding
+from .tracer import Tracer
 
 PlainRandom: Any = random.Random
 

@@ -4,8 +4,9 @@ import os
 import random
 from typing import Any
 
+from .generators import guarded
 from .places import place
-from .tracer import guarded, refuse
+from .tracer import refuse
 
 
 def install() -> None:

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from ..field import rational
+from .generators import Followed, guarded, named_as, seeding
 from .noise_rows import NoiseRow
 from .noise_tensors import NoiseTensor, can_be_filled, filled, is_noise
 from .noise_tensors import follow as follow_noise
@@ -23,7 +24,7 @@ from .places import place
 from .sources import Exponential, Lattice
 from .tensors import TracedTensor, become, is_traced, numbers_of, plain, tensor_of
 from .torch_functions import COMPARE, FINITE, MOVE, PASSIVE, Functions
-from .tracer import Followed, Tracer, guarded, named_as, refuse, seeding
+from .tracer import Tracer, refuse
 
 BITS = {torch.float64: 53, torch.float32: 24}
 """Bits of torch's uniform on the CPU: as many as the significand has."""

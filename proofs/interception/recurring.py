@@ -25,8 +25,6 @@ from .tracer import MANY_CHOICES, SMALL, STATE, PathLeft, Tracer
 
 MOST_WALKS, DEEPEST = 2_500, 60
 """Calls for one law; choices on a path that comes back to none, beyond which there is no loop."""
-MOST_UNLIKE = 20
-"""Choices that look like an earlier one and are followed by something else, beyond which there is no law."""
 WAYS, LONGEST = 4, 120
 """Ways drawn at random on which two choices are compared; choices on the longest walk."""
 ROUNDS, FEWER = 64, 8
