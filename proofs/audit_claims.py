@@ -6,6 +6,8 @@ from ..verifiers.claims import CLAIMS, FUNCTION, VARIATION, claims_of
 from ..verifiers.evidence import HOLDS, NO_EVIDENCE, NOT_CLAIMED, REFUTED, Evidence, EvidenceVerdict
 from .law import Departure, Law
 
+NO_KEY = "it has no parameter key: its noise is not decided by one"
+
 
 def judge(law: Law) -> list[Evidence]:
     """All claims of one law; of those that have a judge of their own, those that are known to be made of it."""
@@ -60,3 +62,12 @@ def support(law: Law) -> Evidence:
 def optimal(law: Law) -> Evidence:
     """E[tau] against the largest of all valid verifiers on these rows (Theorem 2; of a tree, two proved bounds)."""
     return judge_claim(law, "optimal")
+
+
+def lossless_over_keys(law: Law) -> Departure:
+    """What a watermarked verifier emits: the completed law of a keyed function, averaged over its keys.
+
+    A keyed function is run with a key drawn anew in each call (``calling_convention.over_keys``), so that the law that
+    is measured is the average over keys; what one label decides twice, within a block, is in it.
+    """
+    return law.lossless if "key" in law.findings else Departure(not_claimed=NO_KEY)

@@ -60,7 +60,7 @@ CLAIMS = {
         "less often, than if the large model had written alone.",
         glossary="The claim that a watermarked text follows the target's law, averaged over the watermark's keys.",
         runs=(FUNCTION,),
-        judge="draftproof.proofs.keyed:lossless_over_keys",
+        judge="draftproof.proofs.audit_claims:lossless_over_keys",
         fault="watermarked text does not follow the target model's distribution, averaged over keys",
     ),
     "support": Claim(

@@ -1,4 +1,4 @@
-"""A Llama model in a GGUF file: its weights as what they were quantised to, exactly, and the file with others."""
+"""A Llama model in a GGUF file: its weights as what they were quantised to, exactly."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +11,6 @@ from ..forge_gguf import LAYER_TENSORS
 from ..libraries import reason, require
 
 ARCHITECTURE = "llama"
-
-OF_THE_WRITER = ("GGUF.", "general.architecture", "general.file_type", "general.quantization_version")
-"""Beginnings of the fields that a writer writes by itself."""
 
 Change = Callable[[str, np.ndarray], np.ndarray]
 """From a tensor's name in GGUF and its weights, [rows, columns] or [columns], to other weights of that shape."""
@@ -77,34 +74,6 @@ def rounded(weights: np.ndarray, bits: int, group: int) -> np.ndarray:
     step = (parts.max(1, keepdims=True) - least) / (2**bits - 1)
     places = np.divide(parts - least, step, out=np.zeros_like(parts), where=step > 0)
     return (np.rint(places) * step + least).reshape(weights.shape).astype(weights.dtype)
-
-
-def write_changed(source: Path, file: Path, change: Change, kind: str = "F16") -> None:
-    """A copy of a GGUF file with other weights, for engines that load GGUF.
-
-    kind: the type of the matrices, a name of ``gguf.GGMLQuantizationType`` that the package gguf can quantise to.
-    Raises: InputError as ``read_gguf``; OSError.
-    """
-    reader = _reader(source)
-    from gguf import GGMLQuantizationType, GGUFValueType, GGUFWriter
-    from gguf.quants import quantize
-
-    writer = GGUFWriter(file, _field(reader, source, "general.architecture"))
-    for name, field in reader.fields.items():
-        if not name.startswith(OF_THE_WRITER):
-            inner = field.types[-1] if field.types[0] == GGUFValueType.ARRAY else None
-            writer.add_key_value(name, field.contents(), field.types[0], inner)
-    wanted = GGMLQuantizationType[kind]
-    for name, values in _tensors(reader, source):
-        changed = change(name, values)
-        if changed.ndim < 2:
-            writer.add_tensor(name, changed)
-        else:
-            writer.add_tensor(name, quantize(changed, wanted), raw_dtype=wanted)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
 
 
 def layer_of(name: str) -> int | None:

@@ -6,6 +6,9 @@ import numpy as np
 
 LAYERS, HEADS, KV_HEADS, HIDDEN = 6, 2, 1, 64
 
+OF_THE_WRITER = ("GGUF.", "general.architecture", "general.file_type", "general.quantization_version")
+"""Beginnings of the fields that a writer writes by itself."""
+
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 
@@ -80,3 +83,30 @@ def miniature_gguf(file: Path, architecture: str = "llama", left_out: str = "") 
     writer.write_tensors_to_file()
     writer.close()
     return file
+
+
+def write_changed(source: Path, file: Path, change, kind: str = "F16") -> None:
+    """A copy of a GGUF file with other weights, for engines that load GGUF.
+
+    kind: the type of the matrices, a name of ``gguf.GGMLQuantizationType`` that the package gguf can quantise to.
+    """
+    from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter
+    from gguf.quants import dequantize, quantize
+
+    reader = GGUFReader(source)
+    writer = GGUFWriter(file, reader.fields["general.architecture"].contents())
+    for name, field in reader.fields.items():
+        if not name.startswith(OF_THE_WRITER):
+            inner = field.types[-1] if field.types[0] == GGUFValueType.ARRAY else None
+            writer.add_key_value(name, field.contents(), field.types[0], inner)
+    wanted = GGMLQuantizationType[kind]
+    for tensor in reader.tensors:
+        changed = change(tensor.name, dequantize(tensor.data, tensor.tensor_type).astype(np.float32))
+        if changed.ndim < 2:
+            writer.add_tensor(tensor.name, changed)
+        else:
+            writer.add_tensor(tensor.name, quantize(changed, wanted), raw_dtype=wanted)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()

@@ -11,11 +11,11 @@ import torch
 
 from draftproof.models.errors import InputError
 from draftproof.models.pairs import packaged_pair as packaged
-from draftproof.models.pairs.gguf_checkpoint import layer_of, read_gguf, rounded, write_changed
+from draftproof.models.pairs.gguf_checkpoint import layer_of, read_gguf, rounded
 from draftproof.models.pairs.hub import checkpoint_folder
 from draftproof.models.pairs.loading import load_pair
 from draftproof.models.pairs.packaged_pair import DRAFTERS, PackagedModel, packaged_pair
-from draftproof.tests.models.gguf_parts import LAYERS, miniature_gguf
+from draftproof.tests.models.gguf_parts import LAYERS, miniature_gguf, write_changed
 
 pytestmark = [pytest.mark.engine, pytest.mark.needs("gguf")]
 

@@ -164,8 +164,8 @@ def llama(tmp_path_factory):
     """Starts servers: of the open model with its draft, with fields of requests changed, and without the draft."""
     if not (SERVERS / "llama" / "bin" / "python").exists():
         pytest.skip(f"needs {SERVERS / 'llama'}: make servers")
-    from draftproof.models.pairs.gguf_checkpoint import write_changed
     from draftproof.models.pairs.packaged_pair import SMOLLM2, rounded_layers
+    from draftproof.tests.models.gguf_parts import write_changed
     from draftproof.tests.reports.audits.servers.test_real_servers import LLAMA, started
 
     folder = tmp_path_factory.mktemp("llama")
