@@ -91,7 +91,7 @@ engines-seeds: $(READY)
 
 zoo: $(READY)
 	$(BIN)/draftproof audit --zoo
-	$(BIN)/python -m pytest -m zoo tests/reports/audits/vectors/test_vectors_zoo.py tests/reports/audits/functions/test_diagnosis.py tests/docs/test_documentation.py
+	$(BIN)/python -m pytest -m zoo tests/reports/published/test_vectors_zoo.py tests/reports/audits/functions/test_diagnosis.py tests/docs/test_documentation.py
 
 # Every proof of the papers' statements; what could not be run here is said at the end.
 prove: $(READY)

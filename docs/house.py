@@ -16,16 +16,16 @@ from draftproof.models.decoders.catalogue import RIGHT_DECODERS, WRONG_DECODERS
 from draftproof.models.decoders.reference import Decoder
 from draftproof.proofs.decoder_laws import distance
 from draftproof.proofs.known_decoders import law_of_decoder
-from draftproof.proofs.rounding_table import table
 from draftproof.reports.audits.engines.exact_texts import decoder_problem
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
-from draftproof.reports.pages import bugs
 from draftproof.reports.pages import glossary as words
-from draftproof.reports.pages.engines import kept_survey
-from draftproof.reports.pages.grid import grid_page, kept_grids
 from draftproof.reports.pages.narrow import labelled
 from draftproof.reports.pages.page import page as report_page
+from draftproof.reports.published import bugs
+from draftproof.reports.published.engines import kept_survey
+from draftproof.reports.published.grid import grid_page, kept_grids
+from draftproof.reports.published.rounding_table import table
 from draftproof.stattests import min_detectable_goodness, samples_needed
 
 FIELD = re.compile(r"(?P<names>[\w.*]+(?:, [\w.*]+)*): (?P<text>\S.*)")

@@ -1,13 +1,9 @@
-"""What can be proved, and the papers' statements: where each lives here, and under which claim it is proved.
+"""What can be proved, by which methods, and for what each claim was shown in one recorded run of all proofs."""
 
-The statements stand in statements.json. A place is ``file:name``, from the root: a name of a Python module, a theorem
-or definition of a Coq file. ``paper_mapping`` makes proofs/paper_mapping.md of it; a test fails when a place is gone.
-"""
-
-from functools import cache
-from pathlib import Path
-
-import msgspec
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
 
 PROVABLE_CLAIMS = {
     "lemma-1": "on the paper's example block verification accepts 11/9 tokens, token verification 10/9",
@@ -59,17 +55,31 @@ METHODS = ("enumeration", "certificate", "sympy", "z3", "coq")
 """How: single problems exactly, optimality on single problems, identities, all models of a size, all sizes."""
 
 
-class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """paper, number: which; says: in few words; claim: under which it is proved, if it is a statement; places."""
-
-    paper: str
-    number: str
-    says: str
-    claim: str | None
-    places: tuple[str, ...]
+def standing() -> list[dict[str, Any]]:
+    """The rows of the recorded run, claim by claim."""
+    return json.loads((files("draftproof.proofs") / "standing.json").read_text())
 
 
-@cache
-def statements() -> tuple[Statement, ...]:
-    """The papers' algorithms, equations and statements, paper by paper."""
-    return msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=tuple[Statement, ...])
+def summary(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One line a claim: what it says, and for each method what it was shown for."""
+    lines = []
+    for claim, says in PROVABLE_CLAIMS.items():
+        shown = {}
+        for method in METHODS:
+            sizes: dict[str, list[str]] = {}
+            for row in rows:
+                if (row["claim"], row["method"]) == (claim, method):
+                    unless = "" if row["verdict"] == "holds" else f" [{row['verdict']}]"
+                    sizes.setdefault(row["what"], []).append(row["size"] + unless)
+            if sizes:
+                shown[method] = [f"{what}: {_together(each)}" for what, each in sizes.items()]
+        lines.append({"claim": claim, "says": says, "shown": shown})
+    return lines
+
+
+def _together(sizes: list[str]) -> str:
+    """Sizes that begin alike, with the beginning said once."""
+    parts = [size.split(", ") for size in sizes]
+    alike = next((k for k, words in enumerate(zip(*parts)) if len(set(words)) > 1), len(parts[0]))
+    rest = [" ".join(words[alike:]) for words in parts]
+    return ", ".join([*parts[0][:alike], "; ".join(rest)] if any(rest) else parts[0])

@@ -11,8 +11,8 @@ from ...models.errors import InputError
 from ...models.json_files import convert, plain
 from ...models.rationals import as_float
 from ...proofs.laws import acceptance_ccdf, output_law
-from ...proofs.paper_mapping import standing, summary
 from ...proofs.small_law import Measurement
+from ...proofs.statements import standing, summary
 from ...verifiers.evidence import HOLDS, REFUTED, Evidence, merge_verdicts
 from ...verifiers.registry import reference
 from ...verifiers.verdicts import ReportVerdict

@@ -33,7 +33,7 @@ def command(out: Path | None, seeds: int, only: tuple[str, ...], workers: int | 
         _list()
         return
     from ..audits.engines.survey import SURVEYED, reports_in, runs_in, seed_counts, survey
-    from ..pages.engines import write
+    from ..published.engines import write
 
     if unknown := [name for name in only if name not in SURVEYED]:
         raise InputError(f"{', '.join(unknown)}: expected some of {', '.join(SURVEYED)}")

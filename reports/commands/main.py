@@ -36,6 +36,10 @@ COMMANDS = {
 """The modules of the commands (``train_pair`` for train-pair), each with a ``command``, and what --help says of it."""
 
 
+PUBLISHED = "draftproof.reports.published"
+"""What writes the pages that the project publishes: no part of the wheel."""
+
+
 class LazyGroup(click.Group):
     """The commands by name: none is imported to list them all."""
 
@@ -73,6 +77,10 @@ def main() -> None:
         stop(error.format_message() if isinstance(error, click.ClickException) else str(error), WRONG_USE)
     except (click.Abort, KeyboardInterrupt):
         stop("interrupted", INTERRUPTED)
+    except ModuleNotFoundError as error:
+        if error.name != PUBLISHED:
+            raise
+        stop("needs reports/published, for pages of this project alone: in a clone, not in the wheel", WRONG_USE)
 
 
 if __name__ == "__main__":

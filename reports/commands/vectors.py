@@ -68,8 +68,8 @@ def check_command(file: str, json_file: str | None, require_decision: bool) -> N
 def zoo_command(file: str) -> None:
     """What the vectors alone catch of the zoo's mutants, by flag."""
     output = Output(None, out=file)
-    from ..audits.vectors.zoo import judged
-    from ..pages.vectors import page
+    from ..published.vectors import page
+    from ..published.vectors_of_zoo import judged
 
     write_text(file, page(judged()))
     if not output.to_stderr and file != "-":

@@ -10,10 +10,10 @@ import pytest
 import sybil
 
 from draftproof.proofs.sandbox import Sandbox
-from draftproof.reports.audits.gallery import gallery, influenced_row, smallest_witness
 from draftproof.reports.commands.main import cli
-from draftproof.reports.pages import bugs
 from draftproof.reports.pages.glossary import glossary
+from draftproof.reports.published import bugs
+from draftproof.reports.published.gallery import gallery, influenced_row, smallest_witness
 from draftproof.tests.docs import running
 from draftproof.verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import draftproof
-from draftproof.proofs.paper_mapping import exists
+from draftproof.proofs.papers.mapping import exists
 
 ROOT = Path(draftproof.__file__).parent
 NOTE = ROOT / "proofs" / "note.md"

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import draftproof
-from draftproof.proofs.paper_mapping import exists, page, standing
+from draftproof.proofs.papers.mapping import exists, page, statements
 from draftproof.proofs.proving import all_proofs
-from draftproof.proofs.statements import METHODS, PROVABLE_CLAIMS, statements
+from draftproof.proofs.statements import METHODS, PROVABLE_CLAIMS, standing
 
 pytestmark = pytest.mark.symbolic
 ROOT = Path(draftproof.__file__).parent

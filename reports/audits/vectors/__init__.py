@@ -6,5 +6,4 @@ law_vectors.py  problems whose exact law a verifier's output has to follow
 suite.py        all vectors with the classes of bug, and the folder that ``draftproof vectors export`` writes
 results.py      the file in which a program writes its answers
 judgement.py    the answers compared with the vectors, by flag
-zoo.py          what the vectors catch of the zoo's mutants
 """

@@ -96,7 +96,7 @@ def _shown(part: Mapping[str, Any]) -> dict[str, Any]:
 
 def _by_claim(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The standing of each claim by method, with the verdict where it is not that it holds."""
-    from ....proofs.paper_mapping import summary
+    from ....proofs.statements import summary
 
     return [line for line in summary(rows) if line["shown"]]
 

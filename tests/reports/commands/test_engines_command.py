@@ -16,8 +16,8 @@ from draftproof.reports.audits.engines import survey as surveys
 from draftproof.reports.audits.engines.survey import SURVEYED, problems_of
 from draftproof.reports.audits.report import Report
 from draftproof.reports.commands.main import cli
-from draftproof.reports.pages.engine_issues import FIXES, FOLDER
-from draftproof.reports.pages.engines import EngineFinding, EngineLine, SurveyRow, kept_survey, markdown
+from draftproof.reports.published.engine_issues import FIXES, FOLDER
+from draftproof.reports.published.engines import EngineFinding, EngineLine, SurveyRow, kept_survey, markdown
 from draftproof.verifiers.adapters.registry import ADAPTERS
 from draftproof.verifiers.evidence import Evidence
 

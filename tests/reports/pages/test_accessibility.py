@@ -23,10 +23,10 @@ from draftproof.reports.audits.report import Report
 from draftproof.reports.audits.tables.report import tables_report
 from draftproof.reports.pages import engines as engines_page
 from draftproof.reports.pages.compliance.page import page as compliance_page
-from draftproof.reports.pages.engine_issues import FOLDER
 from draftproof.reports.pages.nightly.page import page as nightly_page
 from draftproof.reports.pages.page import page
 from draftproof.reports.pages.tables.page import page as tables_page
+from draftproof.reports.published.engine_issues import FOLDER
 from draftproof.tests.reports.audits.tables import tables_parts
 from draftproof.tests.reports.browser import needs_chromium
 

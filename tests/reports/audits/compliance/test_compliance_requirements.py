@@ -6,7 +6,7 @@ import itertools
 import msgspec
 import pytest
 
-from draftproof.proofs.paper_mapping import standing
+from draftproof.proofs.statements import standing
 from draftproof.reports.audits.compliance.collected import Collected
 from draftproof.reports.audits.compliance.evidence_rows import EvidenceRow, evidence_rows
 from draftproof.reports.audits.compliance.plan import Part, Requirement

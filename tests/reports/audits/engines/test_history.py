@@ -18,7 +18,8 @@ from draftproof.models.errors import InputError
 from draftproof.reports.audits.engines import history
 from draftproof.reports.audits.engines.history import ExaminedHistory, history_of
 from draftproof.reports.commands.main import cli
-from draftproof.reports.pages.history import FOLDER, PAGE, kept, lines_of, markdown
+from draftproof.reports.pages.history import lines_of
+from draftproof.reports.published.history import FOLDER, PAGE, kept, markdown
 from draftproof.verifiers.adapters.releases import HISTORIES, File, VerifierHistory
 
 pytest.importorskip("torch", reason="lifted verifiers are given tensors")

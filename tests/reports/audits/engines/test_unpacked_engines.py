@@ -11,7 +11,7 @@ from draftproof.models.forge import forge
 from draftproof.models.problem import tree_problem_from
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.engines.audit import audit_engine, engine_problems
-from draftproof.reports.pages.engine_issues import FOLDER
+from draftproof.reports.published.engine_issues import FOLDER
 from draftproof.verifiers.adapters.engines import ENGINES
 from draftproof.verifiers.adapters.registry import ADAPTERS, engine_folder
 

@@ -11,7 +11,7 @@ from draftproof.proofs.time_limits import TimeLimits
 from draftproof.reports.audits.api import audit
 from draftproof.reports.audits.functions.batch_influence import NOT_TRIED
 from draftproof.reports.audits.report import Report
-from draftproof.reports.pages.engines import batch_verdict
+from draftproof.reports.published.engines import batch_verdict
 from draftproof.tests.reports.report_schema import validate
 from draftproof.tests.subjects import driven, trees
 from draftproof.verifiers.zoo import batched_rows

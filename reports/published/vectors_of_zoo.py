@@ -8,17 +8,17 @@ from unittest.mock import patch
 
 import numpy as np
 
-from ....models.law import prefix_key
-from ....models.problem import Problem
-from ....proofs.measurement import measured
-from ....proofs.sandbox import Sandbox
-from ....verifiers.adapters.protocol import Row
-from ....verifiers.zoo.catalogue import BATCH_MUTANTS, CONTROLS, MUTANTS, ZooEntry
-from ....verifiers.zoo.tree_catalogue import TREE_CONTROLS, TREE_MUTANTS
-from .judgement import Judgement, judge
-from .law_vectors import LOSSLESS, PROBLEMS, TREES
-from .results import Results, answered_in_float64
-from .suite import suite
+from ...models.law import prefix_key
+from ...models.problem import Problem
+from ...proofs.measurement import measured
+from ...proofs.sandbox import Sandbox
+from ...verifiers.adapters.protocol import Row
+from ...verifiers.zoo.catalogue import BATCH_MUTANTS, CONTROLS, MUTANTS, ZooEntry
+from ...verifiers.zoo.tree_catalogue import TREE_CONTROLS, TREE_MUTANTS
+from ..audits.vectors.judgement import Judgement, judge
+from ..audits.vectors.law_vectors import LOSSLESS, PROBLEMS, TREES
+from ..audits.vectors.results import Results, answered_in_float64
+from ..audits.vectors.suite import suite
 
 OWN_WAY = ("C01", "C02", "C03", "C05", "C10", "C11")
 """Right verifiers that use their random numbers in another way than the vectors': only their law can be judged."""

@@ -8,7 +8,7 @@ from ...verifiers.zoo.tree_catalogue import TREE_CONTROLS
 from ..audits.vectors.answers import RULES
 from ..audits.vectors.judgement import FAILED, LEFT_OUT, MISSING, PASSED, Judgement
 from ..audits.vectors.suite import FLAGS, suite
-from ..audits.vectors.zoo import ALL_MUTANTS, FOR_TREES, OWN_WAY
+from .vectors_of_zoo import ALL_MUTANTS, FOR_TREES, OWN_WAY
 
 ALL_CONTROLS = {**CONTROLS, **TREE_CONTROLS}
 UNSEEN = {"B03": "no vector has a greedy request"}

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..models.battery import drawn
-from ..models.law import Prefix, prefix_key
-from ..models.problem import AnyProblem, Problem
-from ..models.wide import WideProblem, wide
-from .law import Law
-from .measurement import measured
-from .rounding.rule import HALF
-from .wide_measurement import measured_wide
-from .wide_reference import in_precision
+from ...models.battery import drawn
+from ...models.law import Prefix, prefix_key
+from ...models.problem import AnyProblem, Problem
+from ...models.wide import WideProblem, wide
+from ...proofs.law import Law
+from ...proofs.measurement import measured
+from ...proofs.rounding.rule import HALF
+from ...proofs.wide_measurement import measured_wide
+from ...proofs.wide_reference import in_precision
 
 PRECISIONS = (
     ("float64", "float64"), ("float32", "float64"), ("float32", "float32"), ("float16", "float32"),

@@ -9,7 +9,7 @@ from ...verifiers.claims import CLAIMS
 from ...verifiers.details import SamplesDetail
 from ...verifiers.evidence import Evidence
 from ..audits.report import Report
-from .plain_words import problem_rows
+from ..pages.plain_words import problem_rows
 
 FOLDER = Path(__file__).parents[1] / "engines"
 """Issue texts, and reproductions that need the engine and nothing of this project."""

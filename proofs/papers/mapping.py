@@ -1,27 +1,47 @@
-"""proofs/paper_mapping.md and the standing of each claim, made of the statements and of one recorded run of all proofs.
+"""proofs/paper_mapping.md: the papers' statements, where each lives here, and under which claim it is proved.
 
-``python -m draftproof.proofs.paper_mapping`` runs every proof, records the rows in standing.json and writes the page.
+The statements stand in statements.json. A place is ``file:name``, from the root: a name of a Python module, a theorem
+or definition of a Coq file; a test fails when one is gone. ``python -m draftproof.proofs.papers.mapping`` runs every
+proof, records the rows in standing.json and writes the page.
 """
 
 import json
 import re
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..models.digests import MECHANIZED, ROOT
-from ..models.files import write_atomically
-from .statements import METHODS, PROVABLE_CLAIMS, statements
+import msgspec
+
+from ...models.digests import MECHANIZED, ROOT
+from ...models.files import write_atomically
+from ..statements import summary
 
 HEAD = """# Where each algorithm, equation and statement lives, and how far it is proved
 
-Written by `python -m draftproof.proofs.paper_mapping` from `proofs/statements.json` and a run of `draftproof prove`
+Written by `python -m draftproof.proofs.papers.mapping` from `statements.json` beside it and a run of `draftproof prove`
 (`proofs/standing.json`); a test fails when a place is gone or the page is out of date. Enumeration and certificates
 speak of single problems, sympy and z3 of all models of a size, Coq of all vocabularies, all gamma and all models.
 
 """
+
+
+class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """paper, number: which; says: in few words; claim: under which it is proved, if it is a statement; places."""
+
+    paper: str
+    number: str
+    says: str
+    claim: str | None
+    places: tuple[str, ...]
+
+
+@cache
+def statements() -> tuple[Statement, ...]:
+    """The papers' algorithms, equations and statements, paper by paper."""
+    return msgspec.json.decode(Path(__file__).with_name("statements.json").read_bytes(), type=tuple[Statement, ...])
 
 
 def exists(place: str) -> bool:
@@ -34,36 +54,6 @@ def exists(place: str) -> bool:
         kinds = "Definition|Fixpoint|Theorem|Lemma|Corollary|Record|Notation"
         return re.search(rf"^({kinds}) {re.escape(name)}\b", path.read_text(), re.MULTILINE) is not None
     return hasattr(import_module("draftproof." + file[: -len(".py")].replace("/", ".")), name)
-
-
-def standing() -> list[dict[str, Any]]:
-    """The rows of the recorded run, claim by claim."""
-    return json.loads((files("draftproof.proofs") / "standing.json").read_text())
-
-
-def summary(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One line a claim: what it says, and for each method what it was shown for."""
-    lines = []
-    for claim, says in PROVABLE_CLAIMS.items():
-        shown = {}
-        for method in METHODS:
-            sizes: dict[str, list[str]] = {}
-            for row in rows:
-                if (row["claim"], row["method"]) == (claim, method):
-                    unless = "" if row["verdict"] == "holds" else f" [{row['verdict']}]"
-                    sizes.setdefault(row["what"], []).append(row["size"] + unless)
-            if sizes:
-                shown[method] = [f"{what}: {_together(each)}" for what, each in sizes.items()]
-        lines.append({"claim": claim, "says": says, "shown": shown})
-    return lines
-
-
-def _together(sizes: list[str]) -> str:
-    """Sizes that begin alike, with the beginning said once."""
-    parts = [size.split(", ") for size in sizes]
-    alike = next((k for k, words in enumerate(zip(*parts)) if len(set(words)) > 1), len(parts[0]))
-    rest = [" ".join(words[alike:]) for words in parts]
-    return ", ".join([*parts[0][:alike], "; ".join(rest)] if any(rest) else parts[0])
 
 
 def page(rows: Sequence[dict[str, Any]]) -> str:
@@ -86,7 +76,7 @@ def _cell(text: str) -> str:
 
 def main() -> None:
     """Run everything, record it, write the page."""
-    from .proving import all_proofs, run
+    from ..proving import all_proofs, run
 
     rows = []
     for row in run(all_proofs()):

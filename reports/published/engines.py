@@ -1,6 +1,6 @@
 """The page of adapters and engines: what their audits came to, in Markdown and in HTML, made from the reports.
 
-``python -m draftproof.reports.pages.engines`` writes reports/engines.md from the survey that is kept beside the issues.
+``python -m draftproof.reports.published.engines`` writes reports/engines.md from the survey that is kept beside issues.
 """
 
 import json
@@ -19,9 +19,9 @@ from ..audits.engines.survey import NOT_RUN, SURVEYED, SurveyRun
 from ..audits.functions.batch_influence import NOT_TRIED
 from ..audits.report import Report
 from ..audits.scope import counted
+from ..pages.page import rendered
+from ..pages.summary import Summary, summaries
 from .engine_issues import FOLDER, issue, refuted, version_of
-from .page import rendered
-from .summary import Summary, summaries
 
 HEAD = """\
 An engine is a program that emits text, an adapter a function of one, audited as a verifier; its code is the engine's

@@ -7,11 +7,11 @@ import pytest
 
 from draftproof.reports.audits.vectors.judgement import FAILED, LEFT_OUT, judge
 from draftproof.reports.audits.vectors.suite import FLAGS, suite
-from draftproof.reports.audits.vectors.zoo import ALL_MUTANTS, FOR_TREES, OWN_WAY, answered, judged, laws
-from draftproof.reports.pages.vectors import ALL_CONTROLS, UNSEEN, page
+from draftproof.reports.published.vectors import ALL_CONTROLS, UNSEEN, page
+from draftproof.reports.published.vectors_of_zoo import ALL_MUTANTS, FOR_TREES, OWN_WAY, answered, judged, laws
 from draftproof.tests.reports.audits.vectors.test_vectors import PLANTED
 
-PAGE = Path(__file__).parents[4] / "reports" / "vectors.md"
+PAGE = Path(__file__).parents[3] / "reports" / "vectors.md"
 
 
 @cache

@@ -1,6 +1,6 @@
 """reports/bugs.md: the gallery of real bugs, a witness each, made from the zoo's catalogue.
 
-``python -m draftproof.reports.pages.bugs`` measures every mutant and writes the page.
+``python -m draftproof.reports.published.bugs`` measures every mutant and writes the page.
 """
 
 import json
@@ -10,8 +10,8 @@ from pathlib import Path
 from ...models.files import write_atomically
 from ...models.problem import as_json
 from ...verifiers.zoo.catalogue import BATCH_MUTANTS, MUTANTS, ZooEntry
-from ..audits.gallery import Gallery, gallery
-from .plain_words import problem_rows
+from ..pages.plain_words import problem_rows
+from .gallery import Gallery, gallery
 
 PAGE = Path(__file__).parents[1] / "bugs.md"
 HEAD = """# Real bugs, with a witness each
@@ -22,7 +22,7 @@ today. The witness is the smallest that the search
 found: the rows of target p and draft q, the same after every prefix, gamma draft tokens a call, and what comes out with
 another probability than from a lossless verifier. Each number is exact (a decimal has logarithms in it, or a softmax).
 Of a mutant of batches (B01 ...): the draft tokens of a request, what it emits among others, and what alone. Written by
-`python -m draftproof.reports.pages.bugs` from the catalogue of the zoo; `make zoo` writes it anew and compares.
+`python -m draftproof.reports.published.bugs` from the catalogue of the zoo; `make zoo` writes it anew and compares.
 
 """
 COLUMNS = ("mutant", "the bug", "where it was seen", "on", "witness")

@@ -6,7 +6,7 @@ import pytest
 
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.engines.grid import states
-from draftproof.reports.pages.grid import grid_page, kept_grids, read_grid
+from draftproof.reports.published.grid import grid_page, kept_grids, read_grid
 
 
 def test_the_grids_that_are_kept_reach_their_figures():

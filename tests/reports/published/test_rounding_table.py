@@ -7,9 +7,9 @@ from draftproof.models.problem import Problem
 from draftproof.models.rationals import as_float
 from draftproof.proofs.audit_claims import lossless
 from draftproof.proofs.measurement import measured
-from draftproof.proofs.rounding_table import PRECISIONS, bounds, decidable, sizes, table
 from draftproof.proofs.sandbox import Sandbox
 from draftproof.proofs.wide_measurement import measured_wide
+from draftproof.reports.published.rounding_table import PRECISIONS, bounds, decidable, sizes, table
 from draftproof.tests.subjects.rounded import SHARES
 
 pytestmark = pytest.mark.exact
