@@ -33,8 +33,106 @@ BETWEEN_COUNTS = 2.0
 """Seconds between counts of them."""
 
 
-class ChildProcess:
-    """A Python process in a process group of its own, with limits.
+class LineProcess:
+    """A process in a group of its own that answers lines of JSON with such lines; the end of what it prints is kept.
+
+    words: its command. what: it is, in messages. outputs: further pipes for what it prints. options: of Popen.
+    Raises: OSError if it cannot be started.
+    """
+
+    def __init__(self, words: Sequence[str], what: str, outputs: Sequence[Printed] = (), **options: Any):
+        self.what, self.errors, self.ended = what, Printed(), False
+        self._printed = (self.errors, *outputs)
+        try:
+            self._process = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors.writing_end,
+                pass_fds=[printed.writing_end for printed in outputs], start_new_session=True, **options,
+            )  # fmt: skip
+        except OSError:
+            for printed in self._printed:
+                printed.reading_end.close()
+            raise
+        finally:
+            for printed in self._printed:
+                printed.started()
+        assert self._process.stdin and self._process.stdout
+        self._requests, self._answers = self._process.stdin, self._process.stdout
+        self._unread, self._deadline = b"", 0.0
+
+    def write(self, request: Mapping[str, Any]) -> None:
+        """Send a line. Raises: RunFailed if the process has ended."""
+        try:
+            self._requests.write(json.dumps(request).encode() + b"\n")
+            self._requests.flush()
+        except OSError:
+            raise self._ended() from None
+
+    def read(self) -> bytes:
+        """The next line. Raises: RunFailed if none comes until the deadline, or the process has ended."""
+        with selectors.DefaultSelector() as selector:
+            for pipe in (self._answers, *(printed.reading_end for printed in self._printed)):
+                selector.register(pipe, selectors.EVENT_READ)
+            patience = 0.5
+            while b"\n" not in self._unread:
+                left = self._deadline - time.monotonic()
+                if left <= 0:
+                    self.end()
+                    raise self._out_of_time(waited=True)
+                ready = [key.fileobj for key, _ in selector.select(min(left, patience))]
+                for printed in self._printed:
+                    if printed.reading_end in ready and not printed.read():
+                        selector.unregister(printed.reading_end)
+                self._look()
+                if self._answers in ready:
+                    read = os.read(self._answers.fileno(), 1 << 20)
+                    if not read:
+                        raise self._ended()
+                    self._unread += read
+                elif patience == 0:  # it ended, but something it started holds the pipe
+                    raise self._ended()
+                elif self._process.poll() is not None:
+                    patience = 0  # one more look: it may have answered just before
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line
+
+    def _look(self) -> None:
+        """Called whenever something was read, and twice a second. Raises: RunFailed for what must not be."""
+
+    def _out_of_time(self, waited: bool) -> RunFailed:
+        return RunFailed("timeout", f"{self.what} gave no answer in time")
+
+    def end(self, patience: float = 0.0) -> None:
+        """End the process and everything it started. patience: seconds in which it may do so itself."""
+        if self.ended:
+            return
+        for pipe in (self._requests, self._answers):
+            with contextlib.suppress(OSError):
+                pipe.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(patience)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for printed in self._printed:
+            printed.read()
+            printed.reading_end.close()
+        self.ended = True
+
+    def _ended(self) -> RunFailed:
+        """How it ended, with the last line that it wrote to its standard error."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)
+        code = self._process.returncode
+        self.end()
+        said = next(filter(None, (printed.last_line() for printed in self._printed)), "")
+        if code == -signal.SIGXCPU:
+            return self._out_of_time(waited=False)
+        how = f"killed by {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit status {code}"
+        return RunFailed("crash", f"{self.what} ended ({how})" + (f": {said[:200]}" if said else ""))
+
+
+class ChildProcess(LineProcess):
+    """A Python process with limits.
 
     module: whose ``main`` it runs.
     arguments: what ``main`` finds in ``sys.argv[1:]``.
@@ -47,24 +145,13 @@ class ChildProcess:
     def __init__(self, module: str, arguments: Sequence[str] = (), *, memory: float, limits: TimeLimits,
                  environment: Mapping[str, str | None] | None = None):  # fmt: skip
         self.limits = limits._replace(timeout=min(limits.timeout, 1e8))  # timers take no more
-        self.output, self.errors = Printed(), Printed()
+        self.output = Printed()
         self._counted = time.monotonic()
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", f"import sys; sys.path.pop(0); from {module} import main; main()", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.errors.writing_end,
-            pass_fds=(self.output.writing_end,),
-            start_new_session=True,
-            env={n: v for n, v in {**os.environ, **ENVIRONMENT, **(environment or {})}.items() if v is not None},
-        )
         printed = self.output.writing_end
-        self.output.started()
-        self.errors.started()
-        assert self._process.stdin and self._process.stdout
-        self.ended = False
-        self._requests, self._answers = self._process.stdin, self._process.stdout
-        self._unread = b""
+        words = [sys.executable, "-c", f"import sys; sys.path.pop(0); from {module} import main; main()", *arguments]
+        variables = {**os.environ, **ENVIRONMENT, **(environment or {})}
+        known = {name: value for name, value in variables.items() if value is not None}
+        super().__init__(words, "the process", (self.output,), env=known)
         self.send(memory=memory, limits=self.limits, printed=printed)
 
     def send(self, **request: Any) -> None:
@@ -73,11 +160,7 @@ class ChildProcess:
         Raises: RunFailed if the child has ended.
         """
         self.expect("the child process", self.limits.timeout)
-        try:
-            self._requests.write(json.dumps(request).encode() + b"\n")
-            self._requests.flush()
-        except OSError:
-            raise self._ended() from None
+        self.write(request)
 
     def expect(self, doing: str, processor: float | None) -> None:
         """From now on the child may take so many seconds of processor time; None: ``timeout`` of wall-clock time."""
@@ -90,7 +173,7 @@ class ChildProcess:
         Raises: RunFailed if none comes within the limits, the child has ended, or what comes is no answer.
         """
         while True:
-            line = self._line()
+            line = self.read()
             try:
                 answer = json.loads(line)
             except ValueError:
@@ -100,35 +183,8 @@ class ChildProcess:
                 return answer
             self.expect(**answer)
 
-    def _line(self) -> bytes:
-        with selectors.DefaultSelector() as selector:
-            for pipe in (self._answers, self.output.reading_end, self.errors.reading_end):
-                selector.register(pipe, selectors.EVENT_READ)
-            patience = 0.5
-            while b"\n" not in self._unread:
-                left = self._deadline - time.monotonic()
-                if left <= 0:
-                    self.end()
-                    raise self._out_of_time(waited=True)
-                ready = [key.fileobj for key, _ in selector.select(min(left, patience))]
-                for printed in (self.output, self.errors):
-                    if printed.reading_end in ready and not printed.read():
-                        selector.unregister(printed.reading_end)
-                self._count()
-                if self._answers in ready:
-                    read = os.read(self._answers.fileno(), 1 << 16)
-                    if not read:
-                        raise self._ended()
-                    self._unread += read
-                elif patience == 0:  # it ended, but something it started holds the pipe
-                    raise self._ended()
-                elif self._process.poll() is not None:
-                    patience = 0  # one more look: it may have answered just before
-        line, _, self._unread = self._unread.partition(b"\n")
-        return line
-
-    def _count(self) -> None:
-        """Raises: RunFailed where there are too many processes; asked now and then."""
+    def _look(self) -> None:
+        """Count processes now and then."""
         if time.monotonic() - self._counted < BETWEEN_COUNTS:
             return
         self._counted = time.monotonic()
@@ -136,37 +192,8 @@ class ChildProcess:
             self.end()
             raise RunFailed("crash", f"{self._doing}: it keeps more than {MOST_PROCESSES:,} processes")
 
-    def end(self, patience: float = 0.0) -> None:
-        """End the child and everything it started. patience: seconds in which it may do so itself."""
-        if self.ended:
-            return
-        for pipe in (self._requests, self._answers):
-            with contextlib.suppress(OSError):
-                pipe.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(patience)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        for printed in (self.output, self.errors):
-            printed.read()
-            printed.reading_end.close()
-        self.ended = True
-
     def _out_of_time(self, waited: bool) -> RunFailed:
         return RunFailed("timeout", f"{self._doing}: not done {self.limits.within(self._processor, waited=waited)}")
-
-    def _ended(self) -> RunFailed:
-        """How the child ended, with the last line that it wrote to its standard error."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(5)
-        code = self._process.returncode
-        self.end()
-        said = self.errors.last_line() or self.output.last_line()
-        if code == -signal.SIGXCPU:
-            return self._out_of_time(waited=False)
-        how = f"killed by {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit status {code}"
-        return RunFailed("crash", f"the process ended ({how})" + (f": {said[:200]}" if said else ""))
 
 
 def processes_of(session: int) -> int:

@@ -2,10 +2,6 @@
 
 import contextlib
 import json
-import os
-import selectors
-import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +12,7 @@ import psutil
 from ...models.decoding_settings import ReportedLogprobs, independent, note_logprobs, requests_of
 from ...models.errors import RunFailed
 from ...models.forge_llama import save_eagle_head
+from ..child_process import LineProcess
 from .draws import NoTreeOfDraws, Numbers, TextLaw
 from .subjects import digest_of_files
 
@@ -32,19 +29,16 @@ STARTING, WAITING = 600.0, 300.0
 """Seconds of wall-clock time for an engine to start, and for one batch of texts."""
 
 
-class EngineProcess:
-    """An engine that answers lines of JSON with lines of JSON.
+class EngineProcess(LineProcess):
+    """An engine, by its interpreter and script.
 
-    command: the interpreter and the script. loading: the first line; its answer says ``ready``.
+    loading: the first line; its answer says ``ready``.
     about: what the engine said of itself. Raises: RunFailed in one line if it does not load.
     """
 
     def __init__(self, command: Sequence[str], loading: Mapping[str, Any]):
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed by end()
-        self._unread = b""
         try:
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                             stderr=self._errors, start_new_session=True)  # fmt: skip
+            super().__init__(command, "the engine")
         except OSError as error:
             raise RunFailed("load", f"{command[0]} cannot be started ({error.strerror})") from None
         try:
@@ -55,23 +49,9 @@ class EngineProcess:
 
     def ask(self, seconds: float, request: Mapping[str, Any]) -> dict[str, Any]:
         """The answer. Raises: RunFailed if there is none in time, the engine has ended or says what went wrong."""
-        assert self._process.stdin and self._process.stdout
-        try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
-        except OSError:
-            raise self._ended() from None
-        until = time.monotonic() + seconds
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
-            while b"\n" not in self._unread:
-                if not selector.select(max(0.0, until - time.monotonic())):
-                    raise RunFailed("timeout", f"the engine gave no answer within {seconds:g} s")
-                read = os.read(self._process.stdout.fileno(), 1 << 20)
-                if not read:
-                    raise self._ended()
-                self._unread += read
-        line, _, self._unread = self._unread.partition(b"\n")
+        self._deadline = time.monotonic() + seconds
+        self.write(request)
+        line = self.read()
         try:
             answer = json.loads(line)
         except ValueError:
@@ -86,23 +66,6 @@ class EngineProcess:
             times = psutil.Process(self._process.pid).cpu_times()
             return times.user + times.system
         return 0.0
-
-    def end(self) -> None:
-        """End it and all that it started."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, 9)
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout, self._errors):
-            assert pipe
-            with contextlib.suppress(OSError):
-                pipe.close()
-
-    def _ended(self) -> RunFailed:
-        code = self._process.wait()
-        self._errors.seek(0)
-        said = [line for line in self._errors.read().decode(errors="replace").splitlines() if line.strip()]
-        how = f"killed by signal {-code}" if code < 0 else f"exit status {code}"
-        return RunFailed("crash", f"the engine ended ({how})" + (f": {said[-1].strip()[:200]}" if said else ""))
 
 
 class DrivenDecoder:
