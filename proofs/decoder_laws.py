@@ -17,8 +17,8 @@ EPSILON = 2.0**-23
 """Of float32, in which decoders compute at best."""
 
 ROUNDINGS, MOST_ROUNDINGS = 1, 64
-"""Epsilons for each token of a text that are rounding, and up to which a deviation may be: 3.6e-7 and 2e-5 for 3. No right
-decoder in the kept grids deviates by more than a third of one."""
+"""Epsilons for each token of a text that are rounding, and up to which a deviation may be: 3.6e-7 and 2e-5 for 3. No
+right decoder in the kept grids deviates by more than a third of one."""
 
 LOGPROBS_OFF = 1e-4
 """A logprob that is further off is not the law's: the logarithm of a probability with float32's rounding is not."""
