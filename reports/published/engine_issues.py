@@ -34,6 +34,14 @@ FIXES = {
     "`_apply_sampling_transforms` afterwards: one function has to serve both.",
     "tpu-inference-support": "The test is `ratio >= uniform_probs`; with `>` the uniform 0 accepts nothing that is "
     "impossible.",
+    "lmdeploy-settings-lossless": "Top-k, top-p and min-p are applied in `FusedLogitsProcessor.sampling` alone, which "
+    "draws the bonus token: drafted tokens are verified against, and replaced from, the whole row. "
+    "`RejectionSampler.forward` has to cut the rows of drafted positions likewise before their softmax. (Its "
+    "`generation_config` has top-k 50 by default.) Repetition penalties look at the tokens before the block at every "
+    "position of it, and a minimum length counts them: read, not examined.",
+    "lmdeploy-support": "The test is `>= uniform_probs`; with `>` the uniform 0 accepts nothing that is impossible.",
+    "lmdeploy-kernels-support": "The test is `>= uniform_prob`; with `>` the uniform 0 accepts nothing that is "
+    "impossible.",
     "hsd-lossless": "The whole block is accepted with probability min(1, R), R the ratio of the two models' joint "
     "probabilities of all its tokens, where the branches before it are capped by the largest ratio so far. Capped in "
     "the same way, by R / max(1, largest ratio of a prefix, the whole block included), it is lossless, and accepts as "

@@ -46,6 +46,7 @@ DISTRIBUTIONS = {
                                       "ml_dtypes==0.6.0 protobuf==7.36.2 flatbuffers==25.12.19", 50, 129),
     "deepspec": Distribution("https://github.com/deepseek-ai/DeepSpec@afdfa7c9382a3341a3e6f17756dd816da79f132c", 3, 7),
     "flashspec": Distribution("flashspec==0.3.1", 1, 1),
+    "lmdeploy": Distribution("lmdeploy==0.18.0", 107, 390),
     "hsd": Distribution("https://github.com/ZhouYuxuanYX/Hierarchical-Speculative-Decoding"
                         "@b8575e2ad42bcf2b32d0c6f3481eb49099453f33", 6, 8),
 }  # fmt: skip

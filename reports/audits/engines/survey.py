@@ -52,7 +52,7 @@ NOT_RUN = {
     "vLLM V1, `-1` placeholders in the operators for CPUs": "the operator looks the token -1 up, so that what lies "
     "beside the row decides; vLLM's Triton kernel tests for it",
     "vLLM model runner V2, `fly` and `synthetic`; typical acceptance": "lossy by design: there is nothing to refute",
-    "rtp-llm, exllamav3, lmdeploy": "CUDA only",
+    "rtp-llm, exllamav3": "CUDA only",
     "Hierarchical Speculative Decoding, several drafts": "its function with `multidraft` above 1 verifies draft trees, "
     "and its `EAGLE-3H` too; its `algorithm.py` uses names that it does not define. With one draft see above",
 }

@@ -126,6 +126,50 @@ def test_tpu_inference_verifies_under_other_settings_than_it_samples_and_mended_
         assert "batch" not in {e.claim for e in report.evidence}  # where it is there, it is refuted
 
 
+CUT = "target_draft_logits = target_logits[:, :-1].contiguous()"
+CUT_ROWS = "self.cut(target_logits, bonus_sampling_inputs)"
+MENDED_LMDEPLOY = f"""
+from draftproof.verifiers.adapters import lmdeploy_agent
+from draftproof.verifiers.adapters.lmdeploy_agent import Edit
+
+class Mended(lmdeploy_agent.Agent):
+    def _lift(self, file, names, edits=(), **given):
+        if file == "spec_decode/reject_sampler.py":
+            edits = [Edit({CUT!r}, {CUT.replace("target_logits[", f"{CUT_ROWS}[")!r}, "as the bonus row")]
+        if file == "backends/default/rejection_sampling.py":
+            edits = [*edits, Edit(">= uniform_probs", "> uniform_probs", "the uniform 0 accepts nothing impossible")]
+        made = super()._lift(file, names, edits, **given)
+        if "logits_process" in file:
+            self.filters = made
+        if "RejectionSampler" in made:
+            made["RejectionSampler"].cut = lambda _, logits, asked: self.cut(logits, asked)
+        return made
+
+    def cut(self, logits, asked):
+        scores, order = logits.flatten(0, 1).sort(1, descending=True)
+        scores = self.filters["_filter_topp_sorted_"](scores, asked.top_p.repeat_interleave(logits.shape[1]))
+        return scores.gather(1, order.argsort(1)).view(logits.shape)
+
+asked = Mended(False, 0.5, 0, 0.75)
+"""
+
+
+def test_lmdeploy_verifies_drafted_tokens_without_top_p_and_mended_it_holds(tmp_path):
+    if missing := ADAPTERS["lmdeploy"].missing():
+        pytest.skip(f"needs {' and '.join(missing)}: make engines")
+    given = {"target": ["3/5", "3/10", "1/10"], "draft": ["1/2", "1/4", "1/4"]}
+    law = {"temperature": "1/2", "top_p": "3/4"}
+    problem = tree_problem_from({"name": "asked", "vocabulary": 3, "gamma": 1, **given, "law": law})
+    settings = {"explain": False, "dtypes": ["float32"], "timeout": 600.0}
+    found = audit("draftproof.verifiers.adapters.lmdeploy_agent:settings", [problem], **settings)
+    refuted = {e.claim: e for e in found.evidence if e.refuted}
+    assert refuted["lossless"].total_variation == pytest.approx(10 / 46, abs=2e-3)
+    (tmp_path / "mended.py").write_text(MENDED_LMDEPLOY)
+    report = audit(f"{tmp_path / 'mended.py'}:asked", [problem], **settings)
+    assert report.verdict == "holds"
+    assert {e.claim for e in report.evidence if e.holds} >= {"lossless", "support"}
+
+
 def test_onnxruntime_genai_from_outside_is_not_refuted_and_has_its_limit():
     engine = ENGINES["onnxruntime-genai"]
     if missing := engine.missing():
@@ -142,6 +186,7 @@ FILES = {
     "eagle": "eagle/model/utils.py",
     "tpu-inference": "tpu_inference",
     "hsd": "transformers/generation/utils.py",
+    "lmdeploy": "lmdeploy/pytorch",
 }
 """What a reproduction is given, by its engine."""
 
@@ -183,6 +228,8 @@ OTHERWISE = {
         ', U = "1", "tl.full([], 0.0, dtype=tl.float32)', ', U = "1", "tl.rand(seed, tl.load(pos_ptr + logit_idx))'),
     "tpu-inference-batch": ("[-1.0, 1.0]", "[1e-6, 1.0]"), "tpu-inference-support": ("jnp.zeros(1)", "jnp.ones(1) / 2"),
     "tpu-inference-settings-lossless": ("0.5 * one", "1.0 * one"),
+    "lmdeploy-settings-lossless": ("(n,), 0.5)", "(n,), 1.0)"),
+    "lmdeploy-support": ("torch.zeros(size)", "torch.ones(size)"),
     "openvino-genai-from-outside-lossless": (
         "asked.num_assistant_tokens, among = 3, Counter()\nfor asked.rng_seed in range(n, 2 * n):\n    among[drafted",
         "among = Counter()\nfor asked.rng_seed in range(n, 2 * n):\n    among[plain"),
