@@ -38,6 +38,9 @@ TIME_LIMIT, CLOCK_FACTOR = 600, 20
 
 NOT_ENDING = "time-out: not done within {} s by the clock"
 CLOSED = "Closed under the global context"
+LISTED = re.compile(r"^  let _ := @(\w+) in$", re.MULTILINE)
+"""How Axioms.v lists a theorem, and how several are asked about at once."""
+TOGETHER = "asked_together"
 SENTENCE = re.compile(r"Chars (\d+) - (\d+) \[.*\] [\d.]+ secs \(([\d.]+)u,([\d.]+)s\)")
 COMPLAINT = re.compile(r'File "(?:\./)?([^"]+)", line (\d+)[^\n]*\n(Error:.*?)(?=\n\n|\nmake|\nFile|\Z)', re.DOTALL)
 STATEMENT = r"^(?:Theorem|Lemma|Corollary|Canonical) {}\b"
@@ -167,26 +170,29 @@ class Build:
         self.done: set[str] = set()
         self.failed: dict[str, str] = {}
         """File -> what was said where it, or one that it builds on, does not compile."""
-        self.listed = re.findall(r"^Print Assumptions (\w+)\.", (place / "Axioms.v").read_text(), re.MULTILINE)
+        self.listed = listed(place)
         rules = re.findall(r"^(\w+)\.vo: (.+)$", (place / "Makefile").read_text(), re.MULTILINE)
         self._needs = {name: re.findall(r"(\w+)\.vo", needs) for name, needs in rules}
         self._running: set[int] = set()
 
     def check(self, theorems: Sequence[str]) -> list[TheoremCheck]:
-        """What Coq says of each theorem, once the files that it needs are compiled."""
+        """What Coq says of each theorem, once the files that it needs are compiled.
+
+        A term that has all of them is asked about; each alone where that is not closed or no such term can be made.
+        """
         home = {theorem: _home(self.place, theorem) for theorem in theorems}
         files = sorted({name for name in home.values() if name})
         self.compile(files)
         compiled = [name for name in files if name in self.done]
-        asked = f"From Draftproof Require Import {' '.join(compiled)}.\n" if compiled else ""
-        asked += "".join(f"Print Assumptions {t}.\n" for t in theorems if home[t] in self.done)
-        (self.place / "Asked.v").write_text(asked)
-        (self.place / "Asked.log").unlink(missing_ok=True)
-        try:
-            errors = make(self.place, "Asked.log", limit=self.limit).stderr
-        except subprocess.TimeoutExpired:
-            errors = NOT_ENDING.format(CLOCK_FACTOR * self.limit)
-        answers, seconds = _answers(self.place / "Asked.log"), {}
+        asked = [theorem for theorem in theorems if home[theorem] in self.done]
+        of_all = "".join(f"\n  let _ := @{theorem} in" for theorem in asked)
+        answers, errors = self._ask(compiled, f"Definition {TOGETHER} :={of_all}\n  tt.\n", [TOGETHER])
+        said, taken = answers.get(TOGETHER, (None, 0.0))
+        if said == CLOSED:
+            answers = {theorem: (CLOSED, taken / len(asked)) for theorem in asked}
+        else:
+            answers, errors = self._ask(compiled, "", asked)
+        seconds: dict[str, float] = {}
         for name in files:
             seconds |= _proving(self.place / f"{name}.time", self.listed)
         rows = []
@@ -195,6 +201,18 @@ class Build:
             verdict, detail = self._outcome(home[theorem], said, errors)
             rows.append(TheoremCheck(theorem, verdict, round(seconds.get(theorem, 0.0) + asking, 3), detail))
         return rows
+
+    def _ask(self, files: list[str], defined: str, names: list[str]) -> tuple[dict[str, tuple[str, float]], str]:
+        """What Coq says each of the names rests on, with the seconds it took, and its complaints."""
+        imported = f"From Draftproof Require Import {' '.join(files)}.\n" if files else ""
+        questions = "".join(f"Print Assumptions {name}.\n" for name in names)
+        (self.place / "Asked.v").write_text(imported + defined + questions)
+        (self.place / "Asked.log").unlink(missing_ok=True)
+        try:
+            errors = make(self.place, "Asked.log", limit=self.limit).stderr
+        except subprocess.TimeoutExpired:
+            errors = NOT_ENDING.format(CLOCK_FACTOR * self.limit)
+        return _answers(self.place / "Asked.log"), errors
 
     def _outcome(self, home: str | None, said: str | None, errors: str) -> tuple[str, str | None]:
         if said is not None:
@@ -301,6 +319,11 @@ def _tools() -> list[str]:
 
 def _library() -> Path:
     return Path(_answer("coqc", "-where")) / "user-contrib" / "mathcomp"
+
+
+def listed(place: Path) -> list[str]:
+    """The theorems that Axioms.v asks about, in its order."""
+    return LISTED.findall((place / "Axioms.v").read_text())
 
 
 def _home(place: Path, theorem: str) -> str | None:

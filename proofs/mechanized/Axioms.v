@@ -1,147 +1,151 @@
-(* What the theorems rest on: nothing but Coq itself. *)
+(* What the theorems rest on: nothing but Coq itself.  One term that has all of them is asked about, since every question goes
+   through the whole library again; where it is not closed, make asks about each and says which is not. *)
 From Draftproof Require Import Models Algorithms Verifier Block Token Optimality Evaluate Recursion Iterations Counterexample Greedy Stopping Calls Strategies Boundary Loops Couplings Stream SubBlocks Reaches SeveralDrafts Descent Precision Lattice Rounding BlockRounding RunningSum ProblemRounding GreedyRounding TreeRounding SiblingRounding DescentRounding TraversalRounding KSeqRounding TransportRounding Composition Endings EndOfSequence Instances Dominance Rationals Law Remarks Main.
-Print Assumptions lemma_1.
-Print Assumptions lemma_3.
-Print Assumptions lemma_3_conditional.
-Print Assumptions theorem_1_fair.
-Print Assumptions theorem_1.
-Print Assumptions lemma_4.
-Print Assumptions theorem_2_one.
-Print Assumptions theorem_2_off_path.
-Print Assumptions block_kernel.
-Print Assumptions program_law.
-Print Assumptions program_run.
-Print Assumptions token_valid.
-Print Assumptions token_le_block.
-Print Assumptions toy_block.
-Print Assumptions toy_token.
-Print Assumptions sure_bonus_valid.
-Print Assumptions sure_bonus_program.
-Print Assumptions sure_bonus_rows.
-Print Assumptions block_rows.
-Print Assumptions theorem_2_fails_gamma_2.
-Print Assumptions theorem_2_fails_gamma_3.
-Print Assumptions theorem_2_fails.
-Print Assumptions greedy_program.
-Print Assumptions lemma_9.
-Print Assumptions lemma_8.
-Print Assumptions theorem_3.
-Print Assumptions theorem_3_all.
-Print Assumptions landing.
-Print Assumptions block_best.
-Print Assumptions token_le_block_grows.
-Print Assumptions token_le_block_iterations.
-Print Assumptions block_stepE.
-Print Assumptions cost.
-Print Assumptions block_strategy_valid.
-Print Assumptions block_strategy_play.
-Print Assumptions theorem_2_calls.
-Print Assumptions theorem_2_calls_length.
-Print Assumptions theorem_2_calls_eos.
-Print Assumptions theorem_2_one_iteration.
-Print Assumptions theorem_2_gamma_1.
-Print Assumptions theorem_2_gamma_2.
-Print Assumptions theorem_2_context_free.
-Print Assumptions theorem_2_boundary.
-Print Assumptions lemma_2.
-Print Assumptions loop_completed.
-Print Assumptions block_lossless.
-Print Assumptions token_lossless.
-Print Assumptions greedy_completed.
-Print Assumptions greedy_lossless.
-Print Assumptions lemma_4_attained.
-Print Assumptions lemma_10.
-Print Assumptions Etau_greedy.
-Print Assumptions lemma_10_attained.
-Print Assumptions stream_law.
-Print Assumptions keeping_fair.
-Print Assumptions reach_polytope.
-Print Assumptions certified_optimum.
-Print Assumptions adaptive_fair.
-Print Assumptions recursive_rejection_valid.
-Print Assumptions traversal_valid.
-Print Assumptions k_seq_law.
-Print Assumptions multi_round_step.
-Print Assumptions descend_valid.
-Print Assumptions spec_infer_valid.
-Print Assumptions without_replacement_valid.
-Print Assumptions without_replacement_distinct.
-Print Assumptions k_seq_tree_valid.
-Print Assumptions transport_valid.
-Print Assumptions near_law.
-Print Assumptions near_law_uniform.
-Print Assumptions lattice_lt_near.
-Print Assumptions lattice_le_near.
-Print Assumptions lattice_lt_0.
-Print Assumptions lattice_le_0.
-Print Assumptions looked_up_near.
-Print Assumptions uniforms_on_a_lattice.
-Print Assumptions support_leak.
-Print Assumptions sum_near.
-Print Assumptions coin_near.
-Print Assumptions row_near.
-Print Assumptions block_rounding.
-Print Assumptions near_law_rows.
-Print Assumptions near_law_here.
-Print Assumptions coin_here.
-Print Assumptions problem_rounding.
-Print Assumptions greedy_rounding.
-Print Assumptions tree_rounding.
-Print Assumptions token_rounding.
-Print Assumptions descend_near.
-Print Assumptions multi_round_rounding.
-Print Assumptions transport_rounding.
-Print Assumptions traversal_rounding.
-Print Assumptions k_seq_rounding.
-Print Assumptions plan_near.
-Print Assumptions transport_plan_rounding.
-Print Assumptions running_sum_near.
-Print Assumptions running_sum_tails.
-Print Assumptions running_sum_bound.
-Print Assumptions looked_up_in_a_running_sum.
-Print Assumptions running_sum_met.
-Print Assumptions rounding_met.
-Print Assumptions greedy_rounding_met.
-Print Assumptions tree_rounding_met.
-Print Assumptions multi_round_rounding_met.
-Print Assumptions traversal_rounding_met.
-Print Assumptions k_seq_rounding_met.
-Print Assumptions plan_met.
-Print Assumptions choices_met.
-Print Assumptions long_run_met.
-Print Assumptions mapped_lossless.
-Print Assumptions one_hot_rule.
-Print Assumptions one_hot_sampled.
-Print Assumptions batch_marginal.
-Print Assumptions ends_by_coin_not_valid.
-Print Assumptions lemma_7.
-Print Assumptions greedy_in_plain_loop_biased.
-Print Assumptions modified_point_mass.
-Print Assumptions greedy_more_in_one_fewer_in_three.
-Print Assumptions emitting_off_the_path.
-Print Assumptions lemma_2_endings.
-Print Assumptions lemma_2_eos.
-Print Assumptions lemma_2_up_to_eos.
-Print Assumptions block_lossless_eos.
-Print Assumptions after_eos_anything.
-Print Assumptions long_run_rate.
-Print Assumptions Qc_realFieldType.
-Print Assumptions emitted_fastE.
-Print Assumptions token_verification_is_lossless.
-Print Assumptions block_verification_is_lossless.
-Print Assumptions greedy_block_verification_is_lossless.
-Print Assumptions spec_infer_is_lossless.
-Print Assumptions rejection_without_replacement_is_lossless.
-Print Assumptions block_verification_is_optimal.
-Print Assumptions rows_off_the_path_gain_nothing.
-Print Assumptions greedy_accepts_no_fewer.
-Print Assumptions published_theorem_2.
-Print Assumptions block_verification_needs_the_fewest_calls.
-Print Assumptions block_verification_in_floating_point.
-Print Assumptions token_verification_in_floating_point.
-Print Assumptions greedy_block_verification_in_floating_point.
-Print Assumptions recursive_rejection_in_floating_point.
-Print Assumptions multi_round_rejection_in_floating_point.
-Print Assumptions traversal_verification_in_floating_point.
-Print Assumptions k_seq_in_floating_point.
-Print Assumptions transport_in_floating_point.
+Definition every_theorem :=
+  let _ := @lemma_1 in
+  let _ := @lemma_3 in
+  let _ := @lemma_3_conditional in
+  let _ := @theorem_1_fair in
+  let _ := @theorem_1 in
+  let _ := @lemma_4 in
+  let _ := @theorem_2_one in
+  let _ := @theorem_2_off_path in
+  let _ := @block_kernel in
+  let _ := @program_law in
+  let _ := @program_run in
+  let _ := @token_valid in
+  let _ := @token_le_block in
+  let _ := @toy_block in
+  let _ := @toy_token in
+  let _ := @sure_bonus_valid in
+  let _ := @sure_bonus_program in
+  let _ := @sure_bonus_rows in
+  let _ := @block_rows in
+  let _ := @theorem_2_fails_gamma_2 in
+  let _ := @theorem_2_fails_gamma_3 in
+  let _ := @theorem_2_fails in
+  let _ := @greedy_program in
+  let _ := @lemma_9 in
+  let _ := @lemma_8 in
+  let _ := @theorem_3 in
+  let _ := @theorem_3_all in
+  let _ := @landing in
+  let _ := @block_best in
+  let _ := @token_le_block_grows in
+  let _ := @token_le_block_iterations in
+  let _ := @block_stepE in
+  let _ := @cost in
+  let _ := @block_strategy_valid in
+  let _ := @block_strategy_play in
+  let _ := @theorem_2_calls in
+  let _ := @theorem_2_calls_length in
+  let _ := @theorem_2_calls_eos in
+  let _ := @theorem_2_one_iteration in
+  let _ := @theorem_2_gamma_1 in
+  let _ := @theorem_2_gamma_2 in
+  let _ := @theorem_2_context_free in
+  let _ := @theorem_2_boundary in
+  let _ := @lemma_2 in
+  let _ := @loop_completed in
+  let _ := @block_lossless in
+  let _ := @token_lossless in
+  let _ := @greedy_completed in
+  let _ := @greedy_lossless in
+  let _ := @lemma_4_attained in
+  let _ := @lemma_10 in
+  let _ := @Etau_greedy in
+  let _ := @lemma_10_attained in
+  let _ := @stream_law in
+  let _ := @keeping_fair in
+  let _ := @reach_polytope in
+  let _ := @certified_optimum in
+  let _ := @adaptive_fair in
+  let _ := @recursive_rejection_valid in
+  let _ := @traversal_valid in
+  let _ := @k_seq_law in
+  let _ := @multi_round_step in
+  let _ := @descend_valid in
+  let _ := @spec_infer_valid in
+  let _ := @without_replacement_valid in
+  let _ := @without_replacement_distinct in
+  let _ := @k_seq_tree_valid in
+  let _ := @transport_valid in
+  let _ := @near_law in
+  let _ := @near_law_uniform in
+  let _ := @lattice_lt_near in
+  let _ := @lattice_le_near in
+  let _ := @lattice_lt_0 in
+  let _ := @lattice_le_0 in
+  let _ := @looked_up_near in
+  let _ := @uniforms_on_a_lattice in
+  let _ := @support_leak in
+  let _ := @sum_near in
+  let _ := @coin_near in
+  let _ := @row_near in
+  let _ := @block_rounding in
+  let _ := @near_law_rows in
+  let _ := @near_law_here in
+  let _ := @coin_here in
+  let _ := @problem_rounding in
+  let _ := @greedy_rounding in
+  let _ := @tree_rounding in
+  let _ := @token_rounding in
+  let _ := @descend_near in
+  let _ := @multi_round_rounding in
+  let _ := @transport_rounding in
+  let _ := @traversal_rounding in
+  let _ := @k_seq_rounding in
+  let _ := @plan_near in
+  let _ := @transport_plan_rounding in
+  let _ := @running_sum_near in
+  let _ := @running_sum_tails in
+  let _ := @running_sum_bound in
+  let _ := @looked_up_in_a_running_sum in
+  let _ := @running_sum_met in
+  let _ := @rounding_met in
+  let _ := @greedy_rounding_met in
+  let _ := @tree_rounding_met in
+  let _ := @multi_round_rounding_met in
+  let _ := @traversal_rounding_met in
+  let _ := @k_seq_rounding_met in
+  let _ := @plan_met in
+  let _ := @choices_met in
+  let _ := @long_run_met in
+  let _ := @mapped_lossless in
+  let _ := @one_hot_rule in
+  let _ := @one_hot_sampled in
+  let _ := @batch_marginal in
+  let _ := @ends_by_coin_not_valid in
+  let _ := @lemma_7 in
+  let _ := @greedy_in_plain_loop_biased in
+  let _ := @modified_point_mass in
+  let _ := @greedy_more_in_one_fewer_in_three in
+  let _ := @emitting_off_the_path in
+  let _ := @lemma_2_endings in
+  let _ := @lemma_2_eos in
+  let _ := @lemma_2_up_to_eos in
+  let _ := @block_lossless_eos in
+  let _ := @after_eos_anything in
+  let _ := @long_run_rate in
+  let _ := @Qc_realFieldType in
+  let _ := @emitted_fastE in
+  let _ := @token_verification_is_lossless in
+  let _ := @block_verification_is_lossless in
+  let _ := @greedy_block_verification_is_lossless in
+  let _ := @spec_infer_is_lossless in
+  let _ := @rejection_without_replacement_is_lossless in
+  let _ := @block_verification_is_optimal in
+  let _ := @rows_off_the_path_gain_nothing in
+  let _ := @greedy_accepts_no_fewer in
+  let _ := @published_theorem_2 in
+  let _ := @block_verification_needs_the_fewest_calls in
+  let _ := @block_verification_in_floating_point in
+  let _ := @token_verification_in_floating_point in
+  let _ := @greedy_block_verification_in_floating_point in
+  let _ := @recursive_rejection_in_floating_point in
+  let _ := @multi_round_rejection_in_floating_point in
+  let _ := @traversal_verification_in_floating_point in
+  let _ := @k_seq_in_floating_point in
+  let _ := @transport_in_floating_point in
+  tt.
+Print Assumptions every_theorem.

@@ -84,8 +84,7 @@ def test_nothing_is_assumed_or_left_open_in_the_sources():
     for file in coq.MECHANIZED.glob("*.v"):
         text = re.sub(r"\(\*.*?\*\)", "", file.read_text(), flags=re.DOTALL)
         assert not re.search(r"\b(Admitted|Axiom|Parameter|Conjecture|admit|Abort)\b", text), file.name
-    listed = set(re.findall(r"Print Assumptions (\w+)\.", (coq.MECHANIZED / "Axioms.v").read_text()))
-    assert listed >= THEOREMS
+    assert {*coq.listed(coq.MECHANIZED)} >= THEOREMS
 
 
 @needs_coq
@@ -101,8 +100,7 @@ def test_make_in_the_folder_does_what_its_readme_says(place):
     """In a copy, in which every file is compiled but for what no listed theorem needs."""
     done = coq.run_in(place, ["make"], coq.TIME_LIMIT)
     assert done.returncode == 0, coq.first_error(done.stderr)
-    stated = (coq.MECHANIZED / "Axioms.v").read_text().count("Print Assumptions ")
-    assert f"{stated} theorems, closed under the global context" in done.stdout
+    assert f"{len(coq.listed(coq.MECHANIZED))} theorems, closed under the global context" in done.stdout
 
 
 @needs_coq
@@ -116,21 +114,28 @@ def test_make_in_the_folder_does_what_its_readme_says(place):
             "cheat",
         ),
         ("Theorem planted : 0 = 1 :> nat. Admitted.", NO_EVIDENCE, "planted"),
-        ("Theorem planted : 0 = 1 :> nat. Proof. by []. Qed.", ERROR, "Rationals.v, line 3"),
+        ("Theorem planted : 0 = 1 :> nat. Proof. by []. Qed.", ERROR, "Rationals.v, line 4"),
     ],
     ids=["a proof", "an axiom", "an open proof", "a proof that breaks"],
 )
 def test_a_theorem_that_is_not_proved_is_not_reported_as_one(tmp_path, added, verdict, says):
-    (tmp_path / "Rationals.v").write_text(f"From mathcomp Require Import all_ssreflect.\n\n{added}\n")
-    (tmp_path / "Axioms.v").write_text(
-        "From Draftproof Require Import Rationals.\nPrint Assumptions planted.\nPrint Assumptions nowhere.\n"
-    )
-    found, nowhere = compiled_in(tmp_path)
+    """Asked about together with one that is: which of them is not is said, by the audit and by make."""
+    sound = "Theorem sound : True. Proof. exact I. Qed."
+    (tmp_path / "Rationals.v").write_text(f"From mathcomp Require Import all_ssreflect.\n\n{sound}\n{added}\n")
+    asked = "From Draftproof Require Import Rationals.\nDefinition every_theorem :=\n  let _ := @sound in\n"
+    asked += "  let _ := @planted in\n  tt.\nPrint Assumptions every_theorem.\n"
+    (tmp_path / "Axioms.v").write_text(asked)
+    with coq.workplace(tmp_path) as place:
+        proved, found, nowhere = coq.Build(place).check([*coq.listed(place), "nowhere"])
     assert (found.theorem, found.verdict) == ("planted", verdict)
     assert says is None or says in found.detail
+    assert (proved.theorem, proved.verdict) == ("sound", ERROR if verdict == ERROR else HOLDS)
     assert nowhere.verdict == ERROR
-    (tmp_path / "Axioms.v").write_text("From Draftproof Require Import Rationals.\nPrint Assumptions planted.\n")
-    assert (coq.make(tmp_path, "FILES=Rationals", limit=60).returncode == 0) == (verdict == HOLDS)
+    done = coq.make(tmp_path, "FILES=Rationals", limit=60)
+    assert (done.returncode == 0) == (verdict == HOLDS)
+    assert ("Print~Assumptions~planted" in done.stdout) == (verdict == NO_EVIDENCE)
+    assert "Print~Assumptions~sound" not in done.stdout
+    assert not [*tmp_path.glob("*Each*")]
 
 
 @needs_coq
@@ -394,7 +399,7 @@ def test_a_proof_that_does_not_end_is_ended_and_no_evidence(tmp_path, busy_machi
     loop = "Ltac for_ever := idtac; for_ever.\nTheorem endless : True. Proof. for_ever. Qed.\n"
     (tmp_path / "Models.v").write_text(loop)
     (tmp_path / "Rationals.v").write_text("Theorem short : True. Proof. exact I. Qed.\n")
-    (tmp_path / "Axioms.v").write_text("Print Assumptions endless.\nPrint Assumptions short.\n")
+    (tmp_path / "Axioms.v").write_text("  let _ := @endless in\n  let _ := @short in\n")
     endless, short = compiled_in(tmp_path, limit=1)
     assert (endless.verdict, endless.detail) == (
         NO_EVIDENCE,
