@@ -364,6 +364,22 @@ def checked_settings(settings: Mapping[str, Any], has: Sequence[str] | None = No
                 raise InputError(f"{name} {value!r}: expected {form}")
     if not 0 <= settings.get("temperature", 1) <= 10:
         raise InputError(f"temperature {settings['temperature']}: expected a number from 0 to 10")
+    for other in settings.get("together") or ():
+        checked_settings(other, has)
+    if settings.get("logprobs") and len(requests_of(settings)) > 1:
+        raise InputError("logprobs of several texts are not judged; expected logprobs without n and together")
+
+
+def named_tokens(settings: Mapping[str, Any]) -> set[int]:
+    """The tokens that settings name."""
+    named: set[int] = set()
+    for name, value in settings.items():
+        kind = SETTINGS[name].kind if name in SETTINGS else ""
+        named |= {*value} if kind == "tokens" else set()
+        named |= {token for text in value for token in text} if kind == "texts" else set()
+        named |= {*map(int, value)} if kind.endswith("by token") else set()
+        named |= {token for may in value.values() for token in may} if kind == "tokens by token" else set()
+    return named
 
 
 def _number(value: Any) -> bool:

@@ -16,6 +16,7 @@ from ....models.decoding_settings import (
     PLAIN,
     called_with,
     checked_settings,
+    named_tokens,
     requests_of,
     text_law,
 )  # fmt: skip
@@ -31,7 +32,7 @@ from ....proofs.driven.decoders import DecoderProcesses
 from ....proofs.interception.digests import changed_since, file_digest
 from ....proofs.known_decoders import SeenLaw, behaves_as
 from ....proofs.time_limits import TimeLimits
-from ....verifiers.adapters.engines import Engine
+from ....verifiers.adapters.engines import TOKENS, Engine
 from ....verifiers.evidence import Evidence
 from ..report import Report
 from ..settings import Progress
@@ -63,6 +64,15 @@ def long_problem() -> Problem:
     target = {"start": ["11/20", "9/20"], "after": {"0": ["3/20", "17/20"], "1": ["62/100", "38/100"]}}
     draft = {"start": ["1/4", "3/4"], "after": {"0": ["2/5", "3/5"], "1": ["51/100", "49/100"]}}
     return problem_from({"vocabulary": 2, "gamma": 2, "target": target, "draft": draft, "name": "decoded-V2-gamma2"})
+
+
+def zeros_problem() -> Problem:
+    """A pair with tokens of probability 0 of either model alone and of both, rows that are alike, and rows apart."""
+    target = {"start": ["3/5", "2/5", "0"], "after": {"0": ["1/5", "0", "4/5"], "1": ["0", "0", "1"],
+                                                      "2": ["7/10", "3/10", "0"]}}  # fmt: skip
+    draft = {"start": ["3/20", "1/4", "3/5"], "after": {"0": ["1/5", "0", "4/5"], "1": ["9/20", "11/20", "0"],
+                                                        "2": ["0", "2/5", "3/5"]}}  # fmt: skip
+    return problem_from({"vocabulary": 3, "gamma": 2, "target": target, "draft": draft, "name": "zeros-V3-gamma2"})
 
 
 class TextCell(NamedTuple):
@@ -282,13 +292,27 @@ def asked_cells(
 ) -> list[TextCell]:
     """One cell for each problem with the settings of the command line. Raises: InputError for those it has not.
 
-    Where nothing but the engine is named, a second one has texts of several blocks.
+    Where nothing but the engine and settings is named, a second one has texts of several blocks, if two tokens do for
+    the settings; and without settings a third one has rows with zeros.
     """
     checked_settings(settings, engine.settings)
     given = {name: value for name, value in settings.items() if name != "lookup"}
     sampling = PLAIN if plain else LOOKUP if settings.get("lookup") else DRAFT
     name = ", ".join(f"{n} {json.dumps(v)}" for n, v in given.items()) or "none"
     cells = [TextCell(name, given, tokens or engine.tokens, sampling, p) for p in problems or [decoder_problem()]]
-    if not problems and not tokens and not given and not engine.driver:
-        cells.append(TextCell("more blocks", given, MORE_TOKENS, sampling, long_problem()))
-    return cells
+    if problems or tokens or engine.driver:
+        return cells
+    more = TextCell("more blocks", given, MORE_TOKENS + engine.tokens - TOKENS, sampling, long_problem())
+    if not given:
+        return [*cells, more, TextCell("rows with zeros", given, engine.tokens, sampling, zeros_problem())]
+    return [*cells, *([more._replace(name=f"{name}, more blocks")] if _asks_for_two_tokens(engine, more) else [])]
+
+
+def _asks_for_two_tokens(engine: Engine, cell: TextCell) -> bool:
+    """Whether the cell's settings have a law over two tokens, of one text, that is known soon."""
+    if engine.tokens < TOKENS or len(requests_of(cell.settings)) > 1 or named_tokens(cell.settings) - {0, 1}:
+        return False
+    try:
+        return bool(text_law(cell.problem.target, cell.tokens, cell.settings, ORDERS[engine.order]))
+    except InputError:
+        return False
