@@ -135,6 +135,8 @@ class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
 
     tokens: the cap of a text. sampling: plain, speculative (from the draft model) or lookup (from the text itself).
     settings: of the request. setting: what it is called in the grid. calls: made for the law.
+    without_effect: settings without which the law that is asked for is the same.
+    ways_of_plain: whether it went as many ways as without speculation, as if it drafted nothing; None if not compared.
     missed, confirmations: of a driven law, as of DrivenDetail.
     """
 
@@ -143,6 +145,8 @@ class TextLawDetail(LawDetail, frozen=True, kw_only=True, tag="text-law"):
     settings: dict[str, Any]
     setting: str = ""
     calls: int = 0
+    without_effect: list[str] = []
+    ways_of_plain: bool | None = None
     missed: float = 0.0
     confirmations: int = 0
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from ...models.decoding_settings import SETTINGS
+from ...verifiers.adapters.engines import ENGINES
 from ...verifiers.details import DrivenDetail, TextLawDetail, WideDetail
 from ...verifiers.evidence import NO_EVIDENCE, Evidence, without_smallest
 from ...verifiers.trees.draft_tree import WAYS
@@ -135,13 +137,50 @@ def _of_decoders(items: Sequence[Evidence]) -> list[str]:
     together = max(len(d.settings) for d in asked)
     settings = f"other settings, values and combinations than those asked for ({', '.join(names) or 'none'})"
     return [
-        f"texts of more than {max(d.tokens for d in asked)} tokens",
+        f"texts of more than {_caps(asked)}, and other caps than {ranges(sorted({d.tokens for d in asked}))}",
         settings + (f": at most {together} together" if together > 1 else "" if names else ": --set, --grid"),
+        *_of_settings(asked, names),
+        *_without_drafts(asked),
+        "bugs that act only in some regions of the rows: of decoders they are not counted; --problem takes rows of "
+        "your own",
         f"prompts of other lengths than {ranges(lengths)}, and other prompts of those lengths",
         "what a decoder mistakes further back than the last token, in its cache or its positions: a forged model's row "
         "depends on that token alone (draftproof e2e has models with more)",
-        "several seeds in one call, and what one request leaves for another one",
+        "several seeds in one call, what one request leaves for another one, and what only the first call of a process "
+        "does",
     ]
+
+
+def _caps(asked: Sequence[TextLawDetail]) -> str:
+    """The cap of the longest text, over each vocabulary where they differ: "5 tokens (V = 2), 3 (V = 3)"."""
+    longest: dict[int, int] = {}
+    for d in asked:
+        longest[d.vocabulary or 0] = max(d.tokens, longest.get(d.vocabulary or 0, 0))
+    (v, most), *others = sorted(longest.items(), key=lambda item: -item[1])
+    if most == min(longest.values()):
+        return f"{most} tokens"
+    return f"{most} tokens (V = {v}), " + ", ".join(f"{n} (V = {v})" for v, n in others)
+
+
+def _of_settings(asked: Sequence[TextLawDetail], names: Sequence[str]) -> list[str]:
+    """Settings that were asked for and show nothing."""
+    idle = [n for n in names if all(n in d.without_effect for d in asked if n in d.settings)]
+    known = {*SETTINGS, *(name for engine in ENGINES.values() for name in engine.settings or ())}
+    strange = [n for n in names if n not in known]
+    sentences = [f"what {', '.join(idle)} must do: without it the law asked for is the same"] if idle else []
+    if strange:
+        sentences.append(f"the law under {', '.join(strange)}, which draftproof list settings does not have: it is "
+                         "judged by the law without it")  # fmt: skip
+    return sentences
+
+
+def _without_drafts(asked: Sequence[TextLawDetail]) -> list[str]:
+    """Where nothing shows that tokens were drafted."""
+    compared = [d.ways_of_plain for d in asked if d.ways_of_plain is not None]
+    if not any(compared):
+        return []
+    where = "" if all(compared) else f" in {counted(sum(compared), 'request')} of {len(compared)}"
+    return [f"speculation{where}: its random numbers fall in as many ways as without a draft, as if none was drafted"]
 
 
 def _regions(report: Run) -> list[str]:

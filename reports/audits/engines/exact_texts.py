@@ -3,6 +3,7 @@
 import json
 import shlex
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -14,10 +15,12 @@ from ....models.decoding_settings import (
     LOOKUP,
     ORDERS,
     PLAIN,
+    SETTINGS,
     called_with,
     checked_settings,
     named_tokens,
     requests_of,
+    separated,
     text_law,
 )  # fmt: skip
 from ....models.digests import EXAMINING, code_digest
@@ -27,7 +30,7 @@ from ....models.forge import PROBLEM_FILE, forge
 from ....models.problem import Problem, as_json, problem_from, size_of
 from ....models.store import Store
 from ....proofs.child_process import ChildProcess
-from ....proofs.decoder_laws import JudgedTexts, KnownTexts, TextMasses, text_law_from
+from ....proofs.decoder_laws import EPSILON, JudgedTexts, KnownTexts, TextMasses, distance, text_law_from
 from ....proofs.driven.decoders import DecoderProcesses
 from ....proofs.interception.digests import changed_since, file_digest
 from ....proofs.known_decoders import SeenLaw, behaves_as
@@ -64,6 +67,15 @@ def long_problem() -> Problem:
     target = {"start": ["11/20", "9/20"], "after": {"0": ["3/20", "17/20"], "1": ["62/100", "38/100"]}}
     draft = {"start": ["1/4", "3/4"], "after": {"0": ["2/5", "3/5"], "1": ["51/100", "49/100"]}}
     return problem_from({"vocabulary": 2, "gamma": 2, "target": target, "draft": draft, "name": "decoded-V2-gamma2"})
+
+
+def rules_out(law: TextMasses, problem: Problem) -> bool:
+    """Whether behind some text there are tokens of probability 0."""
+    for texts in zip(*map(separated, law)):
+        begun = {text[: n + 1] for text in texts for n in range(len(text))}
+        if any(n < problem.vocabulary for n in Counter(text[:-1] for text in begun).values()):
+            return True
+    return False
 
 
 def zeros_problem() -> Problem:
@@ -262,12 +274,28 @@ class ExactTexts:
         texts = len(requests_of(cell.settings))
         facts = {"sampling": cell.sampling, "settings": dict(cell.settings), "setting": cell.name}
         facts |= {"requests_a_call": texts} if texts > 1 else {}
+        expected = self._expected(cell)
+        if not isinstance(expected, str):
+            facts["without_effect"] = self._without_effect(cell, expected)
+            facts["zeros"] = rules_out(expected, cell.problem)
+        if plain is not None and plain.paths > 1 and found.law is not None:
+            facts["ways_of_plain"] = found.paths == plain.paths
         judged = JudgedTexts(
-            cell.problem.name, cell.tokens, texts, found, plain, self._expected(cell),
+            cell.problem.name, cell.tokens, texts, found, plain, expected,
             (lambda text: model.row(prompt + text)) if self.engine.logprobs == "model" else None,
             as_json(cell.problem), facts | size_of(cell.problem), bool(cell.settings.get("together")),
         )  # fmt: skip
         return [self._with_replay(e, cell) for e in judged.evidence()]
+
+    def _without_effect(self, cell: TextCell, expected: TextMasses) -> list[str]:
+        """The settings without which the law asked for is the same."""
+        same = []
+        for name in cell.settings:
+            if name in SETTINGS and SETTINGS[name].law:
+                others = {n: value for n, value in cell.settings.items() if n != name}
+                other = self._expected(cell._replace(settings=others))
+                same += [name] if not isinstance(other, str) and distance(expected, other) < EPSILON else []
+        return same
 
     def _expected(self, cell: TextCell) -> TextMasses | str:
         try:

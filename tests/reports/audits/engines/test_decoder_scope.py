@@ -7,8 +7,11 @@ import pytest
 from draftproof.models.decoding_settings import checked_settings
 from draftproof.models.errors import InputError
 from draftproof.reports.audits.engines.audit import audit_engine
-from draftproof.reports.audits.engines.exact_texts import asked_cells, zeros_problem
+from draftproof.reports.audits.engines.exact_texts import asked_cells, rules_out, zeros_problem
+from draftproof.reports.audits.not_examined import _of_decoders
 from draftproof.verifiers.adapters.engines import ENGINES, Engine
+from draftproof.verifiers.details import TextLawDetail
+from draftproof.verifiers.evidence import HOLDS, Evidence, Method
 
 PLANTED = Path(__file__).parents[3] / "subjects" / "narrow_decoders.py"
 
@@ -16,6 +19,47 @@ PLANTED = Path(__file__).parents[3] / "subjects" / "narrow_decoders.py"
 def audited(name, **asked):
     engine = Engine(name, "planted", f"{PLANTED}:{name}", follows=True, forged=False)
     return audit_engine(engine, levels=("exact",), **asked)
+
+
+def said(*details):
+    made = [
+        Evidence(claim="lossless", method=Method.INTERCEPTION, verdict=HOLDS, problem="p", detail=TextLawDetail(**d))
+        for d in details
+    ]
+    return _of_decoders(made)
+
+
+def asked(v=3, tokens=3, **detail):
+    return {"vocabulary": v, "tokens": tokens, "sampling": "speculative", "settings": {}} | detail
+
+
+def test_texts_are_said_as_long_as_they_were_over_each_vocabulary():
+    sentences = said(asked(), asked(v=2, tokens=5))
+    assert "texts of more than 5 tokens (V = 2), 3 (V = 3), and other caps than 3, 5" in sentences
+    assert said(asked(tokens=2))[0] == "texts of more than 2 tokens, and other caps than 2"
+    assert any("some regions of the rows: of decoders they are not counted" in one for one in sentences)
+
+
+def test_settings_that_leave_the_law_and_those_that_nobody_knows_are_said():
+    idle = asked(settings={"min_p": 0.05}, without_effect=["min_p"])
+    assert any(one.startswith("what min_p must do: without it the law") for one in said(idle))
+    assert not any("must do" in one for one in said(idle, asked(settings={"min_p": 0.4})))
+    (strange,) = [one for one in said(asked(settings={"temprature": 0.5, "early_exit": 1})) if "the law under" in one]
+    assert strange.startswith("the law under temprature, which draftproof list settings does not have")
+
+
+def test_as_many_ways_as_without_a_draft_are_said():
+    assert not any(one.startswith("speculation") for one in said(asked(), asked(ways_of_plain=False)))
+    assert any(one.startswith("speculation: its random") for one in said(asked(ways_of_plain=True)))
+    few = said(asked(ways_of_plain=True), asked(ways_of_plain=False))
+    assert any(one.startswith("speculation in 1 request of 2: ") for one in few)
+
+
+def test_a_law_rules_out_what_its_settings_or_its_rows_do():
+    problem = zeros_problem()
+    assert rules_out({(0,): 0.5, (1,): 0.5}, problem)
+    assert not rules_out({(0,): 0.5, (1,): 0.25, (2, 0): 0.1, (2, 1): 0.1, (2, 2): 0.05}, problem)
+    assert rules_out({(0, -1, 0): 0.5, (1, -1, 0): 0.25, (2, -1, 0): 0.25}, problem)
 
 
 def test_where_nothing_but_the_engine_is_named_rows_with_zeros_are_asked():
@@ -52,6 +96,15 @@ def test_requests_together_are_looked_at_like_one_and_logprobs_of_several_texts_
 def test_what_goes_wrong_at_zeros_and_at_rows_that_are_alike_is_refuted(name):
     report = audited(name, problems=[zeros_problem()])
     assert {str(e.verdict) for e in report.evidence if e.claim != "support"} == {"refuted"}
+
+
+@pytest.mark.engine
+def test_a_setting_without_effect_and_a_decoder_that_drafts_nothing_are_in_the_report():
+    report = audited("short_texts_plainly", tokens=2, settings={"min_p": 0.05})
+    assert report.verdict == "holds"
+    sentences = " ".join(report.not_examined)
+    assert "what min_p must do" in sentences and "speculation: its random numbers fall" in sentences
+    assert "tokens that the target gives probability 0: no problem has one" in report.not_examined
 
 
 @pytest.mark.engine
